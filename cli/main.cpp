@@ -1,0 +1,56 @@
+#include <exception>
+#include <iostream>
+#include <iterator>
+#include <new>
+#include <string>
+
+#include "cli/verbs.h"
+#include "core/contract.h"
+#include "service/version.h"
+
+namespace metafuse::cli {
+namespace {
+
+/// Every verb, in the order of --help.
+constexpr AddVerb kVerbs[] = {
+    nullptr,
+};
+
+int report(Code code, const std::string& text) {
+  std::cerr << "metafuse: " << text << '\n';
+  return static_cast<int>(code);
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{"metafuse: meta-search whose fusion is learned from judged queries", "metafuse"};
+  app.set_version_flag("--version", std::string(service::version()));
+  app.require_subcommand(1);
+  Result<void> outcome;
+  for (const AddVerb add : kVerbs)
+    if (add != nullptr) add(app, outcome);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error);
+    return report(Code::usage, std::string(error.what()) + "; see metafuse --help");
+  }
+  if (!outcome) return report(outcome.error().code, outcome.error().text);
+  if (!std::cout.flush()) return report(Code::try_again, "standard output: cannot write; is the disk full?");
+  return 0;
+}
+
+}  // namespace
+}  // namespace metafuse::cli
+
+int main(int argc, char** argv) {
+  using metafuse::Code;
+  try {
+    return metafuse::cli::run(argc, argv);
+  } catch (const metafuse::ContractViolation& error) {
+    return metafuse::cli::report(Code::internal, std::string("a mistake of ours: ") + error.what());
+  } catch (const std::bad_alloc&) {
+    return metafuse::cli::report(Code::try_again, "out of memory; give it less to do or a larger machine");
+  } catch (const std::exception& error) {
+    return metafuse::cli::report(Code::internal, std::string("an unexpected failure: ") + error.what());
+  }
+}

@@ -1,0 +1,9 @@
+#pragma once
+
+#include "cli/verb.h"
+
+namespace metafuse::cli {
+
+// One file a verb, each named for it (cli/verb_NAME.cpp); main.cpp holds the table in the order of --help.
+
+}  // namespace metafuse::cli

@@ -1,0 +1,12 @@
+#include "core/contract.h"
+
+namespace metafuse {
+
+ContractViolation::ContractViolation(const std::string& why, const boost::source_location& where)
+    : std::logic_error(why + " (" + where.file_name() + ":" + std::to_string(where.line()) + ")") {}
+
+void broken_contract(const char* why, const boost::source_location& where) {
+  throw ContractViolation(why, where);
+}
+
+}  // namespace metafuse

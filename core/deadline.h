@@ -1,0 +1,40 @@
+#pragma once
+
+#include <chrono>
+
+namespace metafuse {
+
+using TimePoint = std::chrono::steady_clock::time_point;
+using Duration = std::chrono::steady_clock::duration;
+
+/// Where time comes from: the machine's clock in production, a hand-moved one in tests.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  virtual TimePoint now() const = 0;
+};
+
+class SteadyClock final : public Clock {
+ public:
+  TimePoint now() const override { return std::chrono::steady_clock::now(); }
+};
+
+/// The moment by which work must end.
+class Deadline {
+ public:
+  Deadline(const Clock& clock, Duration from_now) : clock_(&clock), at_(clock.now() + from_now) {}
+
+  TimePoint at() const { return at_; }
+  bool has_passed() const { return clock_->now() >= at_; }
+  /// Time left, never negative.
+  Duration left() const {
+    const Duration rest = at_ - clock_->now();
+    return rest > Duration::zero() ? rest : Duration::zero();
+  }
+
+ private:
+  const Clock* clock_;
+  TimePoint at_;
+};
+
+}  // namespace metafuse

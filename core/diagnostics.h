@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+
+namespace metafuse {
+
+/// A place in a text file; lines and columns count from 1, 0 means "the whole file" or "the whole line".
+struct Place {
+  std::size_t line = 0;
+  std::size_t column = 0;
+
+  friend bool operator==(const Place&, const Place&) = default;
+};
+
+/// "FILE:LINE:COLUMN: text" with the parts that are 0 left out.
+std::string located(std::string_view file, Place place, std::string_view text);
+
+/// Collects every mistake of one file, so that a user sees all of them in one run.
+class Diagnostics {
+ public:
+  explicit Diagnostics(std::string file) : file_(std::move(file)) {}
+
+  void error(Place place, std::string_view text);
+  void warning(Place place, std::string_view text);
+
+  const std::string& file() const { return file_; }
+  bool has_errors() const { return !errors_.empty(); }
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
+  /// All errors, a line each in the order of the file. Requires has_errors().
+  Error to_error(Code code) const;
+
+ private:
+  struct Entry {
+    Place place;
+    std::string text;
+  };
+  std::string file_;
+  std::vector<Entry> errors_;
+  std::vector<std::string> warnings_;
+};
+
+}  // namespace metafuse

@@ -1,0 +1,223 @@
+#include "core/json.h"
+
+#include <charconv>
+#include <cmath>
+#include <set>
+#include <vector>
+
+#include <boost/json/basic_parser_impl.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value_stack.hpp>
+
+#include "core/contract.h"
+#include "core/diagnostics.h"
+
+namespace metafuse {
+namespace {
+
+namespace json = boost::json;
+
+/// Takes the parser's events. Doubles are read again from their digits, because the library's own conversion
+/// is not exact in 1.81; a refused document leaves its reason in `problem`.
+class Handler {
+ public:
+  static constexpr std::size_t max_object_size = std::size_t(-1);
+  static constexpr std::size_t max_array_size = std::size_t(-1);
+  static constexpr std::size_t max_key_size = std::size_t{1} << 20;
+  static constexpr std::size_t max_string_size = std::size_t(-1);
+
+  std::string problem;
+
+  Json release() { return stack_.release(); }
+  void prepare() { stack_.reset(); }
+
+  bool on_document_begin(json::error_code&) { return true; }
+  bool on_document_end(json::error_code&) { return true; }
+  bool on_object_begin(json::error_code&) {
+    keys_.emplace_back();
+    return true;
+  }
+  bool on_object_end(std::size_t n, json::error_code&) {
+    keys_.pop_back();
+    stack_.push_object(n);
+    return true;
+  }
+  bool on_array_begin(json::error_code&) { return true; }
+  bool on_array_end(std::size_t n, json::error_code&) {
+    stack_.push_array(n);
+    return true;
+  }
+  bool on_key_part(std::string_view part, std::size_t, json::error_code&) {
+    key_ += part;
+    stack_.push_chars(part);
+    return true;
+  }
+  bool on_key(std::string_view part, std::size_t, json::error_code& error) {
+    key_ += part;
+    stack_.push_key(part);
+    if (!keys_.back().insert(key_).second) return refuse("the key \"" + key_ + "\" stands twice", error);
+    key_.clear();
+    return true;
+  }
+  bool on_string_part(std::string_view part, std::size_t, json::error_code&) {
+    stack_.push_chars(part);
+    return true;
+  }
+  bool on_string(std::string_view part, std::size_t, json::error_code&) {
+    stack_.push_string(part);
+    return true;
+  }
+  bool on_number_part(std::string_view part, json::error_code&) {
+    digits_ += part;
+    return true;
+  }
+  bool on_int64(std::int64_t number, std::string_view, json::error_code&) {
+    digits_.clear();
+    stack_.push_int64(number);
+    return true;
+  }
+  bool on_uint64(std::uint64_t number, std::string_view, json::error_code&) {
+    digits_.clear();
+    stack_.push_uint64(number);
+    return true;
+  }
+  bool on_double(double rough, std::string_view part, json::error_code& error) {
+    digits_ += part;
+    double exact = 0.0;
+    const auto [end, status] = std::from_chars(digits_.data(), digits_.data() + digits_.size(), exact);
+    if (status == std::errc::result_out_of_range) {
+      if (!(std::abs(rough) < 1.0)) return refuse("the number " + digits_ + " is out of range", error);
+      exact = 0.0;
+    }
+    digits_.clear();
+    stack_.push_double(exact);
+    return true;
+  }
+  bool on_bool(bool value, json::error_code&) {
+    stack_.push_bool(value);
+    return true;
+  }
+  bool on_null(json::error_code&) {
+    stack_.push_null();
+    return true;
+  }
+  bool on_comment_part(std::string_view, json::error_code&) { return true; }
+  bool on_comment(std::string_view, json::error_code&) { return true; }
+
+ private:
+  bool refuse(std::string why, json::error_code& error) {
+    problem = std::move(why);
+    error = json::error::syntax;
+    return false;
+  }
+
+  json::value_stack stack_;
+  std::vector<std::set<std::string, std::less<>>> keys_;
+  std::string key_;
+  std::string digits_;
+};
+
+Place place_of(std::string_view text, std::size_t offset) {
+  Place place{1, 1};
+  for (const char c : text.substr(0, offset)) {
+    if (c == '\n') {
+      ++place.line;
+      place.column = 1;
+    } else {
+      ++place.column;
+    }
+  }
+  return place;
+}
+
+bool is_scalar_list(const Json& value) {
+  const auto is_scalar = [](const Json& item) { return !item.is_array() && !item.is_object(); };
+  if (const auto* array = value.if_array()) {
+    for (const Json& item : *array)
+      if (!is_scalar(item)) return false;
+  } else if (const auto* object = value.if_object()) {
+    for (const auto& item : *object)
+      if (!is_scalar(item.value())) return false;
+  }
+  return true;
+}
+
+void indent(std::string& out, std::size_t depth) {
+  out.append(2 * depth, ' ');
+}
+
+void append_pretty(std::string& out, const Json& value, std::size_t depth) {
+  if (is_scalar_list(value)) {
+    out += json::serialize(value);
+    return;
+  }
+  const auto* object = value.if_object();
+  out += object != nullptr ? "{\n" : "[\n";
+  std::size_t left = object != nullptr ? object->size() : value.get_array().size();
+  const auto append_item = [&](const Json& item) {
+    append_pretty(out, item, depth + 1);
+    out += --left > 0 ? ",\n" : "\n";
+  };
+  if (object != nullptr) {
+    for (const auto& item : *object) {
+      indent(out, depth + 1);
+      out += json::serialize(json::string(item.key())) + ": ";
+      append_item(item.value());
+    }
+  } else {
+    for (const Json& item : value.get_array()) {
+      indent(out, depth + 1);
+      append_item(item);
+    }
+  }
+  indent(out, depth);
+  out += object != nullptr ? '}' : ']';
+}
+
+void require_finite(const Json& value) {
+  if (const auto* number = value.if_double())
+    require(std::isfinite(*number), "JSON holds finite numbers only");
+  if (const auto* array = value.if_array())
+    for (const Json& item : *array) require_finite(item);
+  if (const auto* object = value.if_object())
+    for (const auto& item : *object) require_finite(item.value());
+}
+
+}  // namespace
+
+Result<Json> parse_json(std::string_view text, std::string_view name, Code code, const JsonLimits& limits) {
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  if (text.size() > limits.max_bytes)
+    return fail(code, std::string(name) + ": larger than " + std::to_string(limits.max_bytes) + " bytes");
+  json::parse_options options;
+  options.max_depth = limits.max_depth;
+  json::basic_parser<Handler> parser(options);
+  parser.handler().prepare();
+  json::error_code error;
+  const std::size_t used = parser.write_some(false, text.data(), text.size(), error);
+  if (!error && text.find_first_not_of(" \t\r\n", used) != std::string_view::npos)
+    error = json::error::extra_data;
+  if (error) {
+    const std::string why = parser.handler().problem.empty() ? error.message() : parser.handler().problem;
+    const std::string shown = text.find_first_not_of(" \t\r\n") == std::string_view::npos
+                                  ? "empty; a JSON document is expected"
+                                  : "not valid JSON: " + why;
+    return fail(code, located(name, place_of(text, used), shown));
+  }
+  return parser.handler().release();
+}
+
+std::string to_text(const Json& value) {
+  require_finite(value);
+  return json::serialize(value);
+}
+
+std::string to_pretty_text(const Json& value) {
+  require_finite(value);
+  std::string out;
+  append_pretty(out, value, 0);
+  out += '\n';
+  return out;
+}
+
+}  // namespace metafuse

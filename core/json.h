@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include <boost/json/value.hpp>
+
+#include "core/result.h"
+
+namespace metafuse {
+
+using Json = boost::json::value;
+using JsonObject = boost::json::object;
+using JsonArray = boost::json::array;
+
+struct JsonLimits {
+  std::size_t max_bytes = std::size_t{64} << 20;
+  std::size_t max_depth = 64;
+};
+
+/// Parses one JSON document (RFC 8259).
+///
+/// in:     text - UTF-8; a BOM and white space around the document are accepted
+///         name - the file or request that the text came from, for errors
+/// out:    the value; numbers are read exactly (the nearest double), so that written models come back bit for
+/// bit errors: `code` with "NAME:LINE:COLUMN: ...": syntax, invalid UTF-8, text after the document, duplicate
+/// keys,
+///         numbers beyond the range of a double, deeper or larger than the limits
+/// cost:   O(bytes)
+Result<Json> parse_json(std::string_view text, std::string_view name, Code code = Code::bad_data,
+                        const JsonLimits& limits = {});
+
+/// One line, shortest digits that read back to the same doubles. Requires finite numbers.
+std::string to_text(const Json& value);
+
+/// Indented by two spaces, a scalar-only array or object on one line; ends with a line end.
+std::string to_pretty_text(const Json& value);
+
+}  // namespace metafuse

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include <boost/system/result.hpp>
+
+namespace metafuse {
+
+/// What kind of failure; the value is the exit status of the command line (sysexits.h).
+enum class Code {
+  usage = 64,        ///< the command line or a request's parameters are wrong
+  bad_data = 65,     ///< a data file does not say what it should
+  no_input = 66,     ///< an input does not exist or cannot be read
+  unavailable = 69,  ///< an engine, a port or another service is not there
+  internal = 70,     ///< our own mistake
+  try_again = 75,    ///< may work later: disk full, deadline passed, busy
+  bad_config = 78,   ///< a template, engine or server YAML is wrong
+};
+
+/// An expected failure: what went wrong, where, and what to do about it. One sentence, or several lines
+/// where a file has several mistakes (each line complete in itself).
+struct Error {
+  Code code = Code::internal;
+  std::string text;
+
+  friend bool operator==(const Error&, const Error&) = default;
+};
+
+/// Thrown by Result::value() on an error: only a caller that ignored the error can see it.
+[[noreturn]] void throw_exception_from_error(const Error& error, const boost::source_location& where);
+
+/// A value or an Error. Test with has_value(), read with *result, pass on with `return result.error();`.
+template <class T>
+class [[nodiscard]] Result : public boost::system::result<T, Error> {
+ public:
+  using boost::system::result<T, Error>::result;
+};
+
+template <>
+class [[nodiscard]] Result<void> : public boost::system::result<void, Error> {
+ public:
+  using boost::system::result<void, Error>::result;
+};
+
+/// The only way to make an Error.
+[[nodiscard]] inline Error fail(Code code, std::string text) {
+  return Error{code, std::move(text)};
+}
+
+}  // namespace metafuse

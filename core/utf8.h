@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace metafuse {
+
+/// Offset of the first byte that is not part of well-formed UTF-8 (no surrogates, no overlong forms), or
+/// npos.
+std::size_t first_invalid_utf8(std::string_view text);
+
+/// The text with every ill-formed sequence replaced by U+FFFD.
+std::string to_valid_utf8(std::string_view text);
+
+/// At most `max_bytes` bytes of the text, cut between characters.
+std::string_view truncate_utf8(std::string_view text, std::size_t max_bytes);
+
+}  // namespace metafuse

@@ -1,0 +1,269 @@
+#include "core/yaml_reader.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include <yaml-cpp/yaml.h>
+
+#include "core/text_file.h"
+#include "core/utf8.h"
+
+namespace metafuse {
+namespace {
+
+Place place_of(const YAML::Mark& mark) {
+  if (mark.is_null()) return {};
+  return {static_cast<std::size_t>(mark.line) + 1, static_cast<std::size_t>(mark.column) + 1};
+}
+
+/// Copies yaml-cpp's graph into a tree of ours within the limits.
+class Copier {
+ public:
+  Copier(const YamlLimits& limits, Diagnostics& diagnostics) : limits_(limits), diagnostics_(diagnostics) {}
+
+  YamlNode copy(const YAML::Node& node, std::size_t depth) {
+    YamlNode out;
+    out.place = place_of(node.Mark());
+    if (exhausted_) return out;
+    if (++nodes_ > limits_.max_nodes)
+      return exhaust(out, "more than " + std::to_string(limits_.max_nodes) +
+                              " values (aliases count each time they are used)");
+    if (depth > limits_.max_depth)
+      return exhaust(out, "nested deeper than " + std::to_string(limits_.max_depth) + " levels");
+    switch (node.Type()) {
+      case YAML::NodeType::Scalar:
+        copy_scalar(node, out);
+        break;
+      case YAML::NodeType::Sequence:
+        out.kind = YamlNode::Kind::list;
+        for (const YAML::Node& item : node) {
+          out.items.push_back(copy(item, depth + 1));
+          if (exhausted_) break;
+        }
+        break;
+      case YAML::NodeType::Map:
+        copy_map(node, out, depth);
+        break;
+      case YAML::NodeType::Null:
+      case YAML::NodeType::Undefined:
+        break;
+    }
+    return out;
+  }
+
+ private:
+  YamlNode exhaust(YamlNode out, const std::string& why) {
+    diagnostics_.error(out.place, why);
+    exhausted_ = true;
+    return out;
+  }
+
+  static void copy_scalar(const YAML::Node& node, YamlNode& out) {
+    out.kind = YamlNode::Kind::scalar;
+    out.text = node.Scalar();
+    out.is_quoted = node.Tag() == "!";
+  }
+
+  void copy_map(const YAML::Node& node, YamlNode& out, std::size_t depth) {
+    out.kind = YamlNode::Kind::map;
+    std::map<std::string, Place> seen;
+    for (const auto& entry : node) {
+      YamlNode key = copy(entry.first, depth + 1);
+      YamlNode value = copy(entry.second, depth + 1);
+      if (exhausted_) return;
+      if (!key.is_scalar()) {
+        diagnostics_.error(key.place, "a key must be a plain word");
+        continue;
+      }
+      const auto [first, is_new] = seen.emplace(key.text, key.place);
+      if (!is_new)
+        diagnostics_.error(key.place, "the key \"" + key.text + "\" stands twice (first in line " +
+                                          std::to_string(first->second.line) + "); keep one");
+      out.entries.emplace_back(std::move(key), std::move(value));
+    }
+  }
+
+  const YamlLimits& limits_;
+  Diagnostics& diagnostics_;
+  std::size_t nodes_ = 0;
+  bool exhausted_ = false;
+};
+
+bool is_plain_number(std::string_view text, double& number) {
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return status == std::errc{} && end == text.data() + text.size() && std::isfinite(number);
+}
+
+std::string shown(double number) {
+  std::ostringstream out;
+  out << number;
+  return out.str();
+}
+
+}  // namespace
+
+const YamlNode* YamlNode::find(std::string_view key) const {
+  for (const auto& entry : entries)
+    if (entry.first.text == key) return &entry.second;
+  return nullptr;
+}
+
+Result<YamlNode> parse_yaml(std::string_view text, std::string_view name, const YamlLimits& limits) {
+  Diagnostics diagnostics{std::string(name)};
+  if (text.size() > limits.max_bytes)
+    return fail(Code::bad_config,
+                std::string(name) + ": larger than " + std::to_string(limits.max_bytes) + " bytes");
+  if (const std::size_t bad = first_invalid_utf8(text); bad != std::string_view::npos) {
+    const auto line = static_cast<std::size_t>(
+        std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(bad), '\n'));
+    return fail(Code::bad_config, located(name, {line + 1, 0}, "not valid UTF-8; save the file as UTF-8"));
+  }
+  YamlNode root;
+  try {
+    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
+    if (documents.size() > 1)
+      diagnostics.error(place_of(documents[1].Mark()), "a second YAML document; keep one document a file");
+    if (!documents.empty()) root = Copier(limits, diagnostics).copy(documents.front(), 0);
+  } catch (const YAML::Exception& error) {
+    diagnostics.error(place_of(error.mark), "not valid YAML: " + error.msg);
+  }
+  if (diagnostics.has_errors()) return diagnostics.to_error(Code::bad_config);
+  return root;
+}
+
+Result<YamlNode> read_yaml(const std::string& path, const YamlLimits& limits) {
+  auto text = read_text(path, limits.max_bytes);
+  if (!text) {
+    if (text.error().code == Code::bad_data) return fail(Code::bad_config, text.error().text);
+    return text.error();
+  }
+  return parse_yaml(*text, path, limits);
+}
+
+YamlMap::YamlMap(const YamlNode& node, std::string_view what, Diagnostics& diagnostics)
+    : node_(&node), what_(what), diagnostics_(&diagnostics) {
+  if (!node.is_map()) diagnostics.error(node.place, what_ + " must be a map of keys and values");
+}
+
+const YamlNode* YamlMap::take(std::string_view key) {
+  taken_.emplace_back(key);
+  return node_->find(key);
+}
+
+const YamlNode* YamlMap::take_required(std::string_view key) {
+  const YamlNode* value = take(key);
+  if (value == nullptr && node_->is_map())
+    diagnostics_->error(node_->place, what_ + " lacks the key \"" + std::string(key) + "\"");
+  return value;
+}
+
+std::optional<std::string> yaml_string(const YamlNode& node, std::string_view what,
+                                       Diagnostics& diagnostics) {
+  if (node.is_scalar()) return node.text;
+  diagnostics.error(node.place, std::string(what) + " must be a text");
+  return std::nullopt;
+}
+
+std::optional<std::string> YamlMap::take_string(std::string_view key) {
+  const YamlNode* value = take(key);
+  if (value == nullptr) return std::nullopt;
+  return yaml_string(*value, key, *diagnostics_);
+}
+
+std::string YamlMap::take_required_string(std::string_view key) {
+  const YamlNode* value = take_required(key);
+  if (value == nullptr) return {};
+  auto text = yaml_string(*value, key, *diagnostics_);
+  if (text && text->empty()) diagnostics_->error(value->place, std::string(key) + " is empty");
+  return text.value_or("");
+}
+
+std::optional<bool> YamlMap::take_bool(std::string_view key) {
+  const YamlNode* value = take(key);
+  if (value == nullptr) return std::nullopt;
+  if (value->is_scalar() && !value->is_quoted) {
+    std::string word = value->text;
+    std::transform(word.begin(), word.end(), word.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    if (word == "true" || word == "yes" || word == "on") return true;
+    if (word == "false" || word == "no" || word == "off") return false;
+  }
+  diagnostics_->error(value->place, std::string(key) + " must be true or false");
+  return std::nullopt;
+}
+
+std::optional<double> YamlMap::take_number(std::string_view key, double low, double high) {
+  const YamlNode* value = take(key);
+  if (value == nullptr) return std::nullopt;
+  double number = 0.0;
+  if (value->is_scalar() && !value->is_quoted && is_plain_number(value->text, number) && number >= low &&
+      number <= high)
+    return number;
+  diagnostics_->error(value->place,
+                      std::string(key) + " must be a number from " + shown(low) + " to " + shown(high));
+  return std::nullopt;
+}
+
+std::optional<long long> YamlMap::take_integer(std::string_view key, long long low, long long high) {
+  const YamlNode* value = take(key);
+  if (value == nullptr) return std::nullopt;
+  long long number = 0;
+  const std::string& text = value->text;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (value->is_scalar() && !value->is_quoted && status == std::errc{} && end == text.data() + text.size() &&
+      number >= low && number <= high)
+    return number;
+  diagnostics_->error(value->place, std::string(key) + " must be a whole number from " + std::to_string(low) +
+                                        " to " + std::to_string(high));
+  return std::nullopt;
+}
+
+std::optional<std::vector<std::string>> YamlMap::take_strings(std::string_view key) {
+  const YamlNode* value = take(key);
+  if (value == nullptr) return std::nullopt;
+  std::vector<std::string> out;
+  if (value->is_scalar()) return std::vector<std::string>{value->text};
+  if (!value->is_list()) {
+    diagnostics_->error(value->place, std::string(key) + " must be a list of texts");
+    return std::nullopt;
+  }
+  for (const YamlNode& item : value->items)
+    if (auto text = yaml_string(item, key, *diagnostics_)) out.push_back(std::move(*text));
+  return out;
+}
+
+std::vector<std::pair<std::string, std::string>> YamlMap::take_string_map(std::string_view key) {
+  std::vector<std::pair<std::string, std::string>> out;
+  const YamlNode* value = take(key);
+  if (value == nullptr) return out;
+  if (!value->is_map()) {
+    diagnostics_->error(value->place, std::string(key) + " must be a map of texts");
+    return out;
+  }
+  for (const auto& [name, item] : value->entries)
+    if (auto text = yaml_string(item, key, *diagnostics_)) out.emplace_back(name.text, std::move(*text));
+  return out;
+}
+
+void YamlMap::finish(const std::vector<std::string>& known) {
+  const auto contains = [](const std::vector<std::string>& words, const std::string& word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+  };
+  for (const auto& [key, value] : node_->entries) {
+    if (contains(taken_, key.text)) continue;
+    if (contains(known, key.text)) {
+      diagnostics_->warning(key.place, "the key \"" + key.text + "\" has no effect here");
+      continue;
+    }
+    std::string choices;
+    for (const std::string& word : taken_) choices += (choices.empty() ? "" : ", ") + word;
+    diagnostics_->error(key.place,
+                        "unknown key \"" + key.text + "\" in " + what_ + "; known keys are " + choices);
+  }
+}
+
+}  // namespace metafuse

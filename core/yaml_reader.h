@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/diagnostics.h"
+#include "core/result.h"
+
+namespace metafuse {
+
+/// A YAML document as plain values with their places. Anchors are resolved, merge keys are not.
+struct YamlNode {
+  enum class Kind { null, scalar, list, map };
+
+  Kind kind = Kind::null;
+  Place place;
+  std::string text;        ///< of a scalar, as written
+  bool is_quoted = false;  ///< a quoted scalar is always a string
+  std::vector<YamlNode> items;
+  std::vector<std::pair<YamlNode, YamlNode>> entries;  ///< keys are scalars, in the order of the file
+
+  bool is_null() const { return kind == Kind::null; }
+  bool is_scalar() const { return kind == Kind::scalar; }
+  bool is_list() const { return kind == Kind::list; }
+  bool is_map() const { return kind == Kind::map; }
+  /// The value under a key of a map, or nullptr.
+  const YamlNode* find(std::string_view key) const;
+};
+
+struct YamlLimits {
+  std::size_t max_bytes = std::size_t{1} << 20;
+  std::size_t max_depth = 32;
+  std::size_t max_nodes = 100'000;
+};
+
+/// Parses one YAML document.
+///
+/// errors: bad_config with "NAME:LINE:COLUMN: ...": syntax, duplicate keys (all of them), keys that are not
+///         scalars, several documents, invalid UTF-8, more depth, nodes or bytes than the limits (aliases
+///         count each time they are used)
+Result<YamlNode> parse_yaml(std::string_view text, std::string_view name, const YamlLimits& limits = {});
+Result<YamlNode> read_yaml(const std::string& path, const YamlLimits& limits = {});
+
+/// Reads the fields of one map, collecting every mistake in `diagnostics`. Construct it, take each field,
+/// then call finish(), which reports the keys that nobody asked for.
+class YamlMap {
+ public:
+  /// `what` names the map in messages: "a template". A node that is no map is reported and reads as empty.
+  YamlMap(const YamlNode& node, std::string_view what, Diagnostics& diagnostics);
+
+  const Place& place() const { return node_->place; }
+  /// nullptr when absent.
+  const YamlNode* take(std::string_view key);
+  /// Absent is reported.
+  const YamlNode* take_required(std::string_view key);
+  std::optional<std::string> take_string(std::string_view key);
+  std::string take_required_string(std::string_view key);
+  std::optional<bool> take_bool(std::string_view key);
+  /// A number within [low, high].
+  std::optional<double> take_number(std::string_view key, double low, double high);
+  std::optional<long long> take_integer(std::string_view key, long long low, long long high);
+  /// A list of scalars, or one scalar as a list of one.
+  std::optional<std::vector<std::string>> take_strings(std::string_view key);
+  /// A map of scalars to scalars, in the order of the file.
+  std::vector<std::pair<std::string, std::string>> take_string_map(std::string_view key);
+
+  /// Reports the keys that were not taken. `known` are accepted with a warning (recognised, without effect
+  /// here).
+  void finish(const std::vector<std::string>& known = {});
+
+ private:
+  const YamlNode* node_;
+  std::string what_;
+  Diagnostics* diagnostics_;
+  std::vector<std::string> taken_;
+};
+
+/// A scalar's text, true, false, or a number; errors go to `diagnostics`, with `what` naming the value.
+std::optional<std::string> yaml_string(const YamlNode& node, std::string_view what, Diagnostics& diagnostics);
+
+}  // namespace metafuse

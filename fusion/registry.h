@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/json.h"
+#include "core/progress.h"
+#include "core/result.h"
+#include "fusion/model_file.h"
+#include "fusion/training_set.h"
+
+namespace metafuse::fusion {
+
+/// One option of a learner, as the command line and the docs print it.
+struct LearnerOption {
+  std::string name;      ///< without dashes: "rounds"
+  std::string values;    ///< "N", "2|3|2.cum|3.cum"
+  std::string fallback;  ///< the default, as it would be typed
+  std::string meaning;
+};
+
+/// What a learner is given.
+struct TrainingRequest {
+  const TrainingSet* train = nullptr;
+  const TrainingSet* validate = nullptr;       ///< optional
+  std::map<std::string, std::string> options;  ///< by name; absent means the default
+  std::uint64_t seed = 1;
+  unsigned threads = 1;
+  ProgressReport progress;
+};
+
+/// What a learner returns: the model, one JSON object a round for --trace, and a summary for people.
+struct TrainingResult {
+  Model model;
+  std::vector<JsonObject> trace;
+  std::string summary;
+};
+
+/// A row of the table of learners: everything `train`, `crossvalidate`, `experiment`, model files and --help
+/// know.
+struct Learner {
+  std::string name;
+  std::string meaning;
+  std::string source;
+  std::vector<LearnerOption> options;
+  Result<TrainingResult> (*train)(const TrainingRequest&) = nullptr;
+  /// Reads the "body" of a model file; errors name the field.
+  Result<std::shared_ptr<const Ranker>> (*read)(const JsonObject& body,
+                                                const std::vector<Feature>&) = nullptr;
+};
+
+/// All learners, in the order of the docs.
+std::span<const Learner> learners();
+
+/// nullptr when there is none of that name.
+const Learner* find_learner(std::string_view name);
+
+}  // namespace metafuse::fusion

@@ -1,0 +1,52 @@
+#include "core/json.h"
+
+#include <cmath>
+#include <cstring>
+
+#include <catch2/catch.hpp>
+
+#include "core/random.h"
+
+using namespace metafuse;
+
+TEST_CASE("Doubles survive writing and reading bit for bit", "[core][json]") {
+  Random random(7);
+  for (int i = 0; i < 20'000; ++i) {
+    const std::uint64_t bits = random.next();
+    double number = 0.0;
+    std::memcpy(&number, &bits, sizeof number);
+    if (!std::isfinite(number)) continue;
+    const auto back = parse_json(to_text(JsonArray{number}), "text");
+    REQUIRE(back.has_value());
+    REQUIRE(back->as_array()[0].to_number<double>() == number);
+  }
+}
+
+TEST_CASE("Bad JSON is one error with its place", "[core][json]") {
+  const auto error_of = [](std::string_view text) {
+    const auto result = parse_json(text, "m.json");
+    REQUIRE(result.has_error());
+    CHECK(result.error().code == Code::bad_data);
+    return result.error().text;
+  };
+  CHECK(error_of("{\"a\":1,\n \"a\":2}").find("m.json:2:") == 0);
+  CHECK(error_of("{\"a\":1,\n \"a\":2}").find("stands twice") != std::string::npos);
+  CHECK(error_of("[1, 2").find("m.json:1:") == 0);
+  CHECK(error_of("").find("empty") != std::string::npos);
+  CHECK(error_of("{} {}").find("m.json:1:4") == 0);
+  CHECK(error_of("[1e400]").find("out of range") != std::string::npos);
+  CHECK(error_of("[\"\xff\"]").find("m.json:1:") == 0);
+  CHECK(error_of(std::string(100, '[')).find("m.json:1:") == 0);
+}
+
+TEST_CASE("A BOM and surrounding white space are accepted", "[core][json]") {
+  const auto value = parse_json("\xef\xbb\xbf \r\n{\"a\": [true, null]}\r\n", "text");
+  REQUIRE(value.has_value());
+  CHECK(value->at("a").as_array()[0].as_bool());
+}
+
+TEST_CASE("Pretty text keeps scalar lists on one line", "[core][json]") {
+  const auto value = parse_json(R"({"a":[1,2],"b":{"c":[{"d":1}]}})", "text");
+  CHECK(to_pretty_text(*value) ==
+        "{\n  \"a\": [1,2],\n  \"b\": {\n    \"c\": [\n      {\"d\":1}\n    ]\n  }\n}\n");
+}

@@ -1,0 +1,52 @@
+#include "core/random.h"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using metafuse::Random;
+
+TEST_CASE("The same seed gives the same numbers on every platform", "[core][random]") {
+  Random random(42);
+  const std::uint64_t first = random.next();
+  Random again(42);
+  CHECK(again.next() == first);
+  CHECK(Random(43).next() != first);
+  CHECK(Random(1).split(1).next() != Random(1).split(2).next());
+}
+
+TEST_CASE("Uniform and normal draws have the moments of their distributions", "[core][random]") {
+  Random random(3);
+  const int n = 200'000;
+  double sum = 0.0;
+  double normal_sum = 0.0;
+  double normal_squares = 0.0;
+  for (int i = 0; i < n; ++i) {
+    const double u = random.uniform();
+    REQUIRE(u >= 0.0);
+    REQUIRE(u < 1.0);
+    sum += u;
+    const double z = random.normal();
+    normal_sum += z;
+    normal_squares += z * z;
+  }
+  CHECK(sum / n == Approx(0.5).margin(0.01));
+  CHECK(normal_sum / n == Approx(0.0).margin(0.01));
+  CHECK(normal_squares / n == Approx(1.0).margin(0.02));
+}
+
+TEST_CASE("A bounded draw is uniform and a shuffle is a permutation", "[core][random]") {
+  Random random(5);
+  std::vector<int> counts(7, 0);
+  for (int i = 0; i < 70'000; ++i) ++counts[random.below(7)];
+  for (const int count : counts) CHECK(count == Approx(10'000).margin(500));
+  std::vector<int> items(50);
+  std::iota(items.begin(), items.end(), 0);
+  auto shuffled = items;
+  random.shuffle(shuffled);
+  CHECK(shuffled != items);
+  std::sort(shuffled.begin(), shuffled.end());
+  CHECK(shuffled == items);
+}

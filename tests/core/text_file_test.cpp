@@ -1,0 +1,71 @@
+#include "core/text_file.h"
+
+#include <filesystem>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "core/atomic_file.h"
+#include "tests/support/temporary_folder.h"
+
+using namespace metafuse;
+
+namespace {
+
+std::vector<std::string> lines_of(const std::string& path) {
+  std::vector<std::string> lines;
+  const auto read = for_each_line(path, [&](std::string_view line, std::size_t) -> Result<void> {
+    lines.emplace_back(line);
+    return {};
+  });
+  REQUIRE(read.has_value());
+  return lines;
+}
+
+Error error_of(const std::string& path, const TextLimits& limits = {}) {
+  const auto read = for_each_line(
+      path, [](std::string_view, std::size_t) -> Result<void> { return {}; }, limits);
+  REQUIRE(read.has_error());
+  return read.error();
+}
+
+}  // namespace
+
+TEST_CASE("A BOM, CRLF and a missing last line end are accepted", "[core][text]") {
+  const test::TemporaryFolder folder;
+  CHECK(lines_of(folder.write("a", "\xef\xbb\xbfone\r\ntwo\r\n\r\nthree")) ==
+        std::vector<std::string>{"one", "two", "", "three"});
+  CHECK(lines_of(folder.write("empty", "")).empty());
+}
+
+TEST_CASE("Lines that cross block borders stay whole", "[core][text]") {
+  const test::TemporaryFolder folder;
+  std::string text;
+  std::vector<std::string> want;
+  for (int i = 0; i < 300; ++i) {
+    want.push_back(std::string(static_cast<std::size_t>(i * 53 % 20'011), static_cast<char>('a' + i % 26)));
+    text += want.back() + "\n";
+  }
+  CHECK(lines_of(folder.write("long", text)) == want);
+}
+
+TEST_CASE("Unreadable and binary files are one error", "[core][text]") {
+  const test::TemporaryFolder folder;
+  CHECK(error_of(folder.path("absent")).code == Code::no_input);
+  CHECK(error_of(folder.path()).code == Code::no_input);
+  CHECK(error_of(folder.write("nul", std::string("a\nb\0c\n", 6))).text.find(":2: ") != std::string::npos);
+  TextLimits limits;
+  limits.max_line_bytes = 10;
+  CHECK(error_of(folder.write("wide", std::string(11, 'x')), limits).code == Code::bad_data);
+  CHECK(error_of(folder.write("broken.gz", "\x1f\x8b\x08garbage")).code == Code::bad_data);
+}
+
+TEST_CASE("A written file is whole or absent", "[core][text]") {
+  const test::TemporaryFolder folder;
+  REQUIRE(write_file(folder.path("out"), "first").has_value());
+  REQUIRE(write_file(folder.path("out"), "second").has_value());
+  CHECK(*read_text(folder.path("out"), 100) == "second");
+  CHECK(write_file(folder.path("no/such/folder"), "x").error().code == Code::no_input);
+  CHECK(write_file("/dev/full", "x").error().code == Code::try_again);
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
+}

@@ -1,0 +1,68 @@
+#include "core/yaml_reader.h"
+
+#include <catch2/catch.hpp>
+
+using namespace metafuse;
+
+namespace {
+
+std::string error_of(std::string_view text) {
+  const auto result = parse_yaml(text, "f.yaml");
+  REQUIRE(result.has_error());
+  CHECK(result.error().code == Code::bad_config);
+  return result.error().text;
+}
+
+}  // namespace
+
+TEST_CASE("A YAML document keeps its places", "[core][yaml]") {
+  const auto root = parse_yaml("a: 1\nb:\n  - x\n  - \"010\"\n", "f.yaml");
+  REQUIRE(root.has_value());
+  const YamlNode* list = root->find("b");
+  REQUIRE(list != nullptr);
+  CHECK(list->items[1].place == Place{4, 5});
+  CHECK(list->items[1].text == "010");
+  CHECK(list->items[1].is_quoted);
+}
+
+TEST_CASE("Duplicate keys are all reported with line and column", "[core][yaml]") {
+  const std::string text = error_of("a: 1\nb: 2\na: 3\nb: 4\n");
+  CHECK(text.find("f.yaml:3:1: ") != std::string::npos);
+  CHECK(text.find("f.yaml:4:1: ") != std::string::npos);
+}
+
+TEST_CASE("Aliases cannot blow a small file up", "[core][yaml]") {
+  std::string text = "a: &a [x,x,x,x,x,x,x,x,x]\n";
+  for (char c = 'b'; c < 'j'; ++c) {
+    const std::string before = "*" + std::string(1, static_cast<char>(c - 1));
+    text += std::string(1, c) + ": &" + c + " [";
+    for (int i = 0; i < 9; ++i) text += (i > 0 ? "," : "") + before;
+    text += "]\n";
+  }
+  CHECK(error_of(text).find("aliases count") != std::string::npos);
+  CHECK(error_of("a: &a [*a]\n").find("f.yaml:1:") == 0);
+}
+
+TEST_CASE("Depth, syntax, encoding and second documents are refused", "[core][yaml]") {
+  CHECK(error_of(std::string(60, '[') + std::string(60, ']')).find("nested deeper") != std::string::npos);
+  CHECK(error_of("a: [1\n").find("not valid YAML") != std::string::npos);
+  CHECK(error_of("a: \xff\n").find("UTF-8") != std::string::npos);
+  CHECK(error_of("a: 1\n---\nb: 2\n").find("second YAML document") != std::string::npos);
+}
+
+TEST_CASE("A map's fields are read with every mistake reported at once", "[core][yaml]") {
+  const auto root = parse_yaml("name: 3\nsize: 12\nflag: maybe\nextra: 1\n", "f.yaml");
+  REQUIRE(root.has_value());
+  Diagnostics diagnostics("f.yaml");
+  YamlMap map(*root, "a thing", diagnostics);
+  CHECK(map.take_required_string("name") == "3");
+  CHECK_FALSE(map.take_integer("size", 0, 10).has_value());
+  CHECK_FALSE(map.take_bool("flag").has_value());
+  CHECK(map.take_required_string("absent").empty());
+  map.finish();
+  const std::string text = diagnostics.to_error(Code::bad_config).text;
+  CHECK(text.find("f.yaml:2:7: size must be a whole number from 0 to 10") != std::string::npos);
+  CHECK(text.find("f.yaml:3:7: flag must be true or false") != std::string::npos);
+  CHECK(text.find("lacks the key \"absent\"") != std::string::npos);
+  CHECK(text.find("f.yaml:4:1: unknown key \"extra\"") != std::string::npos);
+}
