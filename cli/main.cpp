@@ -13,7 +13,7 @@ namespace {
 
 /// Every verb, in the order of --help.
 constexpr AddVerb kVerbs[] = {
-    nullptr,
+    add_experiment,
 };
 
 int report(Code code, const std::string& text) {
@@ -26,8 +26,7 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", std::string(service::version()));
   app.require_subcommand(1);
   Result<void> outcome;
-  for (const AddVerb add : kVerbs)
-    if (add != nullptr) add(app, outcome);
+  for (const AddVerb add : kVerbs) add(app, outcome);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

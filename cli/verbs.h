@@ -6,4 +6,6 @@ namespace metafuse::cli {
 
 // One file a verb, each named for it (cli/verb_NAME.cpp); main.cpp holds the table in the order of --help.
 
+void add_experiment(CLI::App& app, Result<void>& outcome);
+
 }  // namespace metafuse::cli
