@@ -9,8 +9,9 @@ target_include_directories(metafuse_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(metafuse_options INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow
   -Wnon-virtual-dtor -Woverloaded-virtual -ffp-contract=off $<$<BOOL:${METAFUSE_WERROR}>:-Werror>)
 if(METAFUSE_SANITIZE)
+  # g++ 12 warns of uninitialised members inside libstdc++ and Boost once sanitizers are on.
   target_compile_options(metafuse_options INTERFACE -fsanitize=${METAFUSE_SANITIZE} -fno-omit-frame-pointer
-    -fno-sanitize-recover=all)
+    -fno-sanitize-recover=all $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_link_options(metafuse_options INTERFACE -fsanitize=${METAFUSE_SANITIZE})
 endif()
 
