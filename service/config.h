@@ -1,0 +1,122 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+
+namespace metafuse::service {
+
+/// Whether what engines answer is kept, or served from what was kept.
+struct RecordingsConfig {
+  enum class Mode { off, record, replay };
+  Mode mode = Mode::off;
+  std::string directory;
+
+  friend bool operator==(const RecordingsConfig&, const RecordingsConfig&) = default;
+};
+
+/// What a holder of a key may do beyond searching.
+enum class Role { search, judge, admin, raw };
+
+/// One API key; only its digest is kept in the file.
+struct KeyConfig {
+  std::string name;
+  std::string sha256;  ///< lower-case hexadecimal digest of the key
+  std::vector<Role> roles;
+  std::uint64_t quota_per_day = 0;  ///< expanded queries a day, 0 for no limit
+
+  bool has(Role role) const;
+  friend bool operator==(const KeyConfig&, const KeyConfig&) = default;
+};
+
+/// Limits that keep one client from starving the others.
+struct LimitsConfig {
+  double requests_per_second = 0;  ///< per address prefix without a key, 0 for no limit
+  double burst = 20;
+  std::size_t max_connections = 2000;
+  std::size_t max_body_bytes = std::size_t{1} << 20;
+  std::size_t max_queue = 32;  ///< searches that wait for a worker before new ones get 503
+  double header_seconds = 5;
+  double body_seconds = 8;
+  double idle_seconds = 30;
+  double write_seconds = 9;
+
+  friend bool operator==(const LimitsConfig&, const LimitsConfig&) = default;
+};
+
+/// The cache of fused answers.
+struct CacheConfig {
+  std::size_t entries = 4096;  ///< 0 for no cache
+  double seconds = 60;
+  std::string redis;  ///< "redis://HOST:PORT/NUMBER" when several processes share the cache, else empty
+
+  friend bool operator==(const CacheConfig&, const CacheConfig&) = default;
+};
+
+/// What the store keeps of searches.
+struct PrivacyConfig {
+  bool hash_queries = false;
+  double retention_days = 90;
+
+  friend bool operator==(const PrivacyConfig&, const PrivacyConfig&) = default;
+};
+
+/// When challengers are trained, and what share of live traffic compares them with the champion.
+struct LearningConfig {
+  double retrain_hours = 0;  ///< 0: only by command
+  bool is_promotion_automatic = false;
+  double interleave_share = 0;  ///< of searches, 0 to 1
+  double click_half_life_days = 30;
+
+  friend bool operator==(const LearningConfig&, const LearningConfig&) = default;
+};
+
+/// A server configuration: the YAML file of docs/api.md with every path made relative to the working folder.
+struct ServerConfig {
+  std::string file;  ///< where it was read from
+  std::string listen_host = "127.0.0.1";
+  std::uint16_t port = 8080;
+  std::string default_domain;
+  std::vector<std::string> templates;  ///< files, sorted; patterns are already resolved
+  std::vector<std::string> engines;    ///< engine files
+  std::string models;                  ///< folder of DOMAIN.json, empty for none
+  std::string store;                   ///< SQLite file or "postgresql://...", empty for none
+  std::string reports;                 ///< folder of evaluation reports, empty for none
+  RecordingsConfig recordings;
+  std::vector<std::string> allow_private;    ///< host:port that engines may reach beyond their own
+  std::vector<std::string> server_names;     ///< Host values that are answered, beyond listen and localhost
+  std::vector<std::string> trusted_proxies;  ///< addresses whose X-Forwarded-For is believed
+  std::vector<std::string> cors_origins;
+  bool needs_key = false;  ///< searching itself needs a key
+  std::vector<KeyConfig> keys;
+  double deadline_seconds = 3;  ///< for all lists of one search
+  unsigned workers = 0;         ///< threads that fetch and score, 0 for 4 a core
+  LimitsConfig limits;
+  CacheConfig cache;
+  PrivacyConfig privacy;
+  LearningConfig learning;
+  std::vector<std::string> warnings;
+
+  friend bool operator==(const ServerConfig&, const ServerConfig&) = default;
+};
+
+/// Reads a server configuration.
+///
+/// in:     text - YAML; name - the file's path, to whose folder the paths inside are relative
+/// errors: bad_config with every mistake as "FILE:LINE:COLUMN: what; what to do", one a line, at once. A file
+///         or pattern that names nothing is a mistake too.
+Result<ServerConfig> parse_config(std::string_view text, const std::string& name);
+Result<ServerConfig> read_config(const std::string& path);
+
+/// "HOST:PORT" with HOST a name, an IPv4 address or [IPv6].
+struct ListenAddress {
+  std::string host;
+  std::uint16_t port = 0;
+};
+Result<ListenAddress> parse_listen(std::string_view text);
+
+}  // namespace metafuse::service

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "fetchers/fetcher.h"
+#include "fusion/model_file.h"
+#include "service/config.h"
+#include "templates/expander.h"
+#include "templates/search_template.h"
+
+namespace metafuse::service {
+
+/// A domain's templates with the model that fuses their lists.
+struct LoadedDomain {
+  templates::Domain domain;
+  std::string file;
+  std::string text;  ///< the YAML as written
+  std::string etag;  ///< digest of `text`
+  std::optional<fusion::Model> model;
+  std::string model_file;
+  std::string model_digest;
+};
+
+/// Everything that a search reads, loaded once and never changed: a reload makes a new one.
+struct Snapshot {
+  ServerConfig config;
+  std::map<std::string, LoadedDomain> domains;
+  std::vector<std::string> engines;  ///< names, in the order of their files
+  std::shared_ptr<fetchers::Fetcher> fetcher;
+  templates::SyntaxLookup syntax_of;
+  std::vector<std::string> warnings;
+
+  /// The named domain, the default one for an empty name, or nullptr.
+  const LoadedDomain* find_domain(std::string_view name) const;
+};
+
+/// The ranking features of a domain: one a template and engine, in the order of the file.
+std::vector<fusion::Feature> features_of(const templates::Domain& domain);
+
+/// Loads the templates, engines and models that a configuration names.
+///
+/// errors: bad_config with every mistake of every file: templates and engines that do not parse, an engine
+/// that
+///         is not defined, two files of one domain, a default domain that does not exist; bad_data: a model
+///         that does not read or was trained on other templates (says which names differ)
+Result<std::shared_ptr<const Snapshot>> load_snapshot(const ServerConfig& config);
+
+}  // namespace metafuse::service

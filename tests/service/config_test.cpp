@@ -1,0 +1,58 @@
+#include "service/config.h"
+
+#include <catch2/catch.hpp>
+
+#include "tests/support/temporary_folder.h"
+
+using namespace metafuse;
+using namespace metafuse::service;
+
+namespace {
+
+/// A folder with one template and one engine file, and a configuration beside them.
+struct Folder {
+  test::TemporaryFolder folder;
+  Folder() {
+    folder.write("templates/b.yaml", "");
+    folder.write("templates/a.yaml", "");
+    folder.write("engines.yaml", "");
+  }
+  Result<ServerConfig> parse(const std::string& text) const {
+    return parse_config(text, folder.path("metafuse.yaml"));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("A server configuration names files relative to itself", "[service][config]") {
+  const Folder f;
+  const auto config = f.parse(
+      "version: 1\nlisten: 127.0.0.1:9000\ndefault_domain: d\ntemplates: [templates/*.yaml]\n"
+      "engines: [engines.yaml]\nmodels: models/\nstore: state/metafuse.db\nrecordings: {mode: off}\n");
+  REQUIRE(config.has_value());
+  CHECK(config->port == 9000);
+  CHECK(config->templates ==
+        std::vector{f.folder.path("templates/a.yaml"), f.folder.path("templates/b.yaml")});
+  CHECK(config->engines == std::vector{f.folder.path("engines.yaml")});
+  CHECK(config->models == f.folder.path("models/"));
+  CHECK(config->store == f.folder.path("state/metafuse.db"));
+}
+
+TEST_CASE("Every mistake of a server configuration is reported at once, at its place", "[service][config]") {
+  const Folder f;
+  const auto config = f.parse(
+      "version: 2\nlisten: nowhere\ntemplates: [templates/none*.yaml]\nrecordings: {mode: sometimes}\n"
+      "limits: {burst: many}\nkeys: [{name: a, sha256: xyz}]\nwindow: 3\n");
+  REQUIRE(config.has_error());
+  const std::string& text = config.error().text;
+  CHECK(config.error().code == Code::bad_config);
+  for (const char* place : {":1:10: ", ":2:9: ", ":3:13: ", ":4:20: ", ":5:17: ", ":6:8: ", ":7:1: "})
+    CHECK(text.find(f.folder.path("metafuse.yaml") + place) != std::string::npos);
+}
+
+TEST_CASE("Listen addresses are host and port", "[service][config]") {
+  CHECK(parse_listen("[::1]:0")->host == "::1");
+  CHECK(parse_listen("localhost:80")->port == 80);
+  for (const char* bad : {"", ":80", "a", "a:", "a:x", "a:70000", "::1:80", "[::1:80", "a:80x"})
+    CHECK(parse_listen(bad).has_error());
+}
