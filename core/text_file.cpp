@@ -1,6 +1,8 @@
 #include "core/text_file.h"
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <iostream>
@@ -10,7 +12,10 @@
 #include <boost/iostreams/filter/lzma.hpp>
 #include <boost/iostreams/filter/zstd.hpp>
 #include <boost/iostreams/filtering_stream.hpp>
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/diagnostics.h"
 
@@ -89,8 +94,8 @@ Result<void> open_input(const std::string& path, Input& input) {
 }
 
 /// Reads blocks until the end; `take` gets each block.
-Result<void> for_each_block(const std::string& path,
-                            const std::function<Result<void>(std::string_view)>& take) {
+Result<void> for_each_read(const std::string& path,
+                           const std::function<Result<void>(std::string_view)>& take) {
   Input input;
   if (auto opened = open_input(path, input); !opened) return opened.error();
   std::vector<char> block(kBlockBytes);
@@ -108,55 +113,150 @@ Result<void> for_each_block(const std::string& path,
   }
 }
 
+std::string_view without_bom(std::string_view text) {
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  return text;
+}
+
+Error too_large(const std::string& path, const TextLimits& limits) {
+  return fail(Code::bad_data, path + ": larger than " + std::to_string(limits.max_bytes) + " bytes");
+}
+
+Error line_too_long(const std::string& path, std::size_t line, const TextLimits& limits) {
+  return fail(Code::bad_data, located(path, {line, 0},
+                                      "a line longer than " + std::to_string(limits.max_line_bytes) +
+                                          " bytes; this is not the expected text file"));
+}
+
+/// A plain regular file, mapped; no storage when it is something else or cannot be mapped.
+FileText map_plain_file(const std::string& path) {
+  FileText file{path, {}, nullptr};
+  const int descriptor = path == "-" ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return file;
+  struct stat status {};
+  if (::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
+    const auto size = static_cast<std::size_t>(status.st_size);
+    void* bytes = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    if (bytes != MAP_FAILED) {
+      std::shared_ptr<const void> storage(bytes,
+                                          [size](const void* p) { ::munmap(const_cast<void*>(p), size); });
+      const std::string_view text(static_cast<const char*>(bytes), size);
+      if (packing_of(text) == Packing::none) {
+        ::madvise(bytes, size, MADV_SEQUENTIAL);
+        file.text = text;
+        file.storage = std::move(storage);
+      }
+    }
+  }
+  ::close(descriptor);
+  return file;
+}
+
+std::size_t count_lines(std::string_view text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+using TakeBlock = std::function<Result<void>(std::string_view, std::size_t)>;
+
+Result<void> give_mapped_blocks(const FileText& file, const TakeBlock& take, const TextLimits& limits) {
+  std::string_view rest = without_bom(file.text);
+  if (rest.size() > limits.max_bytes) return too_large(file.path, limits);
+  std::size_t line = 1;
+  while (!rest.empty()) {
+    std::size_t size = std::min(rest.size(), 4 * kBlockBytes);
+    if (size < rest.size()) {
+      const std::size_t end = rest.rfind('\n', size - 1);
+      if (end != std::string_view::npos) {
+        size = end + 1;
+      } else {
+        size = std::min(rest.find('\n', size), rest.size() - 1) + 1;
+        if (size > limits.max_line_bytes) return line_too_long(file.path, line, limits);
+      }
+    }
+    const std::string_view block = rest.substr(0, size);
+    if (auto taken = take(block, line); !taken) return taken;
+    line += count_lines(block);
+    rest.remove_prefix(size);
+  }
+  return {};
+}
+
+Result<void> give_read_blocks(const std::string& path, const TakeBlock& take, const TextLimits& limits) {
+  std::string pending;
+  std::size_t line = 1;
+  std::uint64_t total = 0;
+  auto read = for_each_read(path, [&](std::string_view block) -> Result<void> {
+    if (total == 0) block = without_bom(block);
+    total += block.size();
+    if (total > limits.max_bytes) return too_large(path, limits);
+    const std::size_t end = block.rfind('\n');
+    const std::size_t part = end == std::string_view::npos ? block.size() : end + 1;
+    if (pending.size() + part > limits.max_line_bytes + kBlockBytes) return line_too_long(path, line, limits);
+    pending.append(block.substr(0, part));
+    if (end == std::string_view::npos) return {};
+    if (auto taken = take(pending, line); !taken) return taken;
+    line += count_lines(pending);
+    pending.assign(block.substr(part));
+    return {};
+  });
+  if (!read || pending.empty()) return read;
+  return take(pending, line);
+}
+
 }  // namespace
+
+std::size_t FileText::line_of(const char* place) const {
+  return 1 + count_lines(text.substr(0, static_cast<std::size_t>(place - text.data())));
+}
+
+Result<FileText> open_text(const std::string& path, const TextLimits& limits) {
+  FileText file = map_plain_file(path);
+  if (file.storage == nullptr) {
+    auto bytes = std::make_shared<std::string>();
+    auto read = for_each_read(path, [&](std::string_view block) -> Result<void> {
+      if (bytes->size() + block.size() > limits.max_bytes) return too_large(path, limits);
+      bytes->append(block);
+      return {};
+    });
+    if (!read) return read.error();
+    file.text = *bytes;
+    file.storage = std::move(bytes);
+  }
+  if (file.text.size() > limits.max_bytes) return too_large(path, limits);
+  file.text = without_bom(file.text);
+  return file;
+}
+
+Result<void> for_each_block(const std::string& path, const TakeBlock& take, const TextLimits& limits) {
+  const FileText mapped = map_plain_file(path);
+  if (mapped.storage != nullptr) return give_mapped_blocks(mapped, take, limits);
+  return give_read_blocks(path, take, limits);
+}
 
 Result<void> for_each_line(const std::string& path,
                            const std::function<Result<void>(std::string_view, std::size_t)>& take,
                            const TextLimits& limits) {
-  std::string pending;
-  std::size_t number = 0;
-  std::uint64_t total = 0;
-  const auto give = [&](std::string_view line) -> Result<void> {
-    ++number;
-    if (number == 1 && line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (std::memchr(line.data(), 0, line.size()) != nullptr)
-      return fail(Code::bad_data, located(path, {number, 0}, "a NUL byte; this is not a text file"));
-    return take(line, number);
-  };
-  auto read = for_each_block(path, [&](std::string_view block) -> Result<void> {
-    total += block.size();
-    if (total > limits.max_bytes)
-      return fail(Code::bad_data, path + ": larger than " + std::to_string(limits.max_bytes) + " bytes");
-    for (;;) {
-      const std::size_t end = block.find('\n');
-      const std::size_t part = end == std::string_view::npos ? block.size() : end;
-      if (pending.size() + part > limits.max_line_bytes)
-        return fail(Code::bad_data, located(path, {number + 1, 0},
-                                            "a line longer than " + std::to_string(limits.max_line_bytes) +
-                                                " bytes; this is not the expected text file"));
-      if (end == std::string_view::npos) {
-        pending.append(block);
+  return for_each_block(
+      path,
+      [&](std::string_view block, std::size_t number) -> Result<void> {
+        for (; !block.empty(); ++number) {
+          const std::size_t end = std::min(block.find('\n'), block.size());
+          std::string_view line = block.substr(0, end);
+          block.remove_prefix(std::min(end + 1, block.size()));
+          if (line.size() > limits.max_line_bytes) return line_too_long(path, number, limits);
+          if (line.ends_with('\r')) line.remove_suffix(1);
+          if (std::memchr(line.data(), 0, line.size()) != nullptr)
+            return fail(Code::bad_data, located(path, {number, 0}, "a NUL byte; this is not a text file"));
+          if (auto taken = take(line, number); !taken) return taken;
+        }
         return {};
-      }
-      if (pending.empty()) {
-        if (auto given = give(block.substr(0, end)); !given) return given;
-      } else {
-        pending.append(block.substr(0, end));
-        if (auto given = give(pending); !given) return given;
-        pending.clear();
-      }
-      block.remove_prefix(end + 1);
-    }
-  });
-  if (!read) return read;
-  if (!pending.empty()) return give(pending);
-  return {};
+      },
+      limits);
 }
 
 Result<std::string> read_text(const std::string& path, std::size_t max_bytes) {
   std::string text;
-  auto read = for_each_block(path, [&](std::string_view block) -> Result<void> {
+  auto read = for_each_read(path, [&](std::string_view block) -> Result<void> {
     if (text.size() + block.size() > max_bytes)
       return fail(Code::bad_data, path + ": larger than " + std::to_string(max_bytes) + " bytes");
     text.append(block);

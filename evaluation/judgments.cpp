@@ -1,8 +1,50 @@
 #include "evaluation/judgments.h"
 
 #include <algorithm>
+#include <limits>
+
+#include "evaluation/line_parser.h"
+#include "evaluation/topic_index.h"
 
 namespace metafuse::evaluation {
+namespace {
+
+constexpr const char* kColumns = "a qrels line is: topic iteration document grade";
+
+Result<void> parse_line(const FileText& file, LineParser& parser, Judgment& judgment) {
+  const char* const begin = parser.at();
+  parser.field();
+  parser.field();
+  judgment.document = parser.field();
+  const std::string_view grade = parser.field();
+  if (grade.empty())
+    return bad_line(file, begin, std::string("too few columns or a control byte; ") + kColumns);
+  std::int64_t value = 0;
+  if (!to_integer(grade, value) || value < std::numeric_limits<int>::min() ||
+      value > std::numeric_limits<int>::max())
+    return bad_line(file, begin, "the grade " + shown(grade) + " is no whole number; " + kColumns);
+  judgment.grade = static_cast<int>(value);
+  if (!parser.at_line_end())
+    return bad_line(file, begin, std::string("too many columns (ids hold no blanks); ") + kColumns);
+  return {};
+}
+
+Result<void> sort_documents(const FileText& file, QueryJudgments& query) {
+  auto& documents = query.documents;
+  const auto before = [](const Judgment& a, const Judgment& b) { return a.document < b.document; };
+  if (!std::is_sorted(documents.begin(), documents.end(), before))
+    std::stable_sort(documents.begin(), documents.end(), before);
+  const auto twice = std::adjacent_find(documents.begin(), documents.end(), [](const auto& a, const auto& b) {
+    return a.document == b.document;
+  });
+  if (twice == documents.end()) return {};
+  return bad_line(file, (twice + 1)->document.data(),
+                  "the document " + shown(twice->document) + " is judged twice in topic " +
+                      shown(query.query) + ", first in line " +
+                      std::to_string(file.line_of(twice->document.data())) + "; remove one");
+}
+
+}  // namespace
 
 const Judgment* QueryJudgments::find(std::string_view document) const {
   const auto at = std::lower_bound(documents.begin(), documents.end(), document,
@@ -14,6 +56,31 @@ const QueryJudgments* Judgments::find(std::string_view query) const {
   const auto at = std::lower_bound(queries.begin(), queries.end(), query,
                                    [](const QueryJudgments& q, std::string_view id) { return q.query < id; });
   return at != queries.end() && at->query == query ? &*at : nullptr;
+}
+
+Result<Judgments> read_qrels(const std::string& path) {
+  auto index = index_topics(path);
+  if (!index) return index.error();
+  Judgments judgments;
+  judgments.storage = index->file.storage;
+  judgments.queries.reserve(index->topic_count());
+  std::vector<Judgment> documents;
+  for (std::size_t topic = 0; topic < index->topic_count(); ++topic) {
+    documents.clear();
+    for (const TopicPiece& piece : index->pieces_of(topic)) {
+      const char* const end = piece.lines.data() + piece.lines.size();
+      LineParser parser(piece.lines.data(), end);
+      while (parser.at() < end) {
+        Judgment judgment;
+        if (auto parsed = parse_line(index->file, parser, judgment); !parsed) return parsed.error();
+        documents.push_back(judgment);
+        parser.move_to(parser.next_line());
+      }
+    }
+    judgments.queries.push_back({index->topic(topic), documents});
+    if (auto sorted = sort_documents(index->file, judgments.queries.back()); !sorted) return sorted.error();
+  }
+  return judgments;
 }
 
 }  // namespace metafuse::evaluation

@@ -31,4 +31,12 @@ struct Judgments {
   const QueryJudgments* find(std::string_view query) const;
 };
 
+/// Reads a qrels file: `topic iteration document grade` a line, plain or compressed; lines that start with
+/// '#' are comments.
+///
+/// errors: those of open_text; bad_data with file and line: too few or too many columns, a grade that is no
+///         whole number, a document judged twice in a topic; a file without any line
+/// cost:   O(lines log documents of a topic), less when a topic's documents stand in order
+Result<Judgments> read_qrels(const std::string& path);
+
 }  // namespace metafuse::evaluation

@@ -1,0 +1,20 @@
+#include "evaluation/id_table.h"
+
+#include <algorithm>
+
+namespace metafuse::evaluation {
+
+void IdTable::grow() {
+  const std::size_t size = std::max<std::size_t>(64, slots_.size() * 2);
+  slots_.assign(size, {});
+  mask_ = size - 1;
+  generation_ = 1;
+  for (std::size_t number = 0; number < ids_.size(); ++number) {
+    const std::uint64_t hash = hash_of(ids_[number]);
+    std::size_t at = hash & mask_;
+    while (slots_[at].generation == generation_) at = (at + 1) & mask_;
+    slots_[at] = {generation_, static_cast<std::uint32_t>(hash >> 32), static_cast<std::uint32_t>(number)};
+  }
+}
+
+}  // namespace metafuse::evaluation

@@ -1,0 +1,177 @@
+#include "evaluation/letor_file.h"
+
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "core/diagnostics.h"
+#include "core/text_file.h"
+#include "evaluation/line_parser.h"
+
+namespace metafuse::evaluation {
+namespace {
+
+constexpr const char* kForm = "a row is: grade qid:ID index:value ... # document";
+
+bool is_blank(char c) {
+  return c == ' ' || c == '\t' || c == '\r';
+}
+
+std::string_view first_word(std::string_view text) {
+  std::size_t begin = 0;
+  while (begin < text.size() && is_blank(text[begin])) ++begin;
+  std::size_t end = begin;
+  while (end < text.size() && static_cast<unsigned char>(text[end]) > ' ') ++end;
+  return text.substr(begin, end - begin);
+}
+
+/// `#docid = X ...` or `# X ...`
+std::string_view document_of(std::string_view comment) {
+  comment.remove_prefix(1);
+  const std::string_view word = first_word(comment);
+  if (!word.starts_with("docid")) return word;
+  const std::size_t equals = comment.find('=');
+  return equals == std::string_view::npos ? word : first_word(comment.substr(equals + 1));
+}
+
+/// Parses the lines of one block; the state that lines share.
+class Rows {
+ public:
+  Rows(const std::string& path, const LetorOptions& options) : path_(path), options_(options) {}
+
+  /// A row, or false for a line that holds nothing but a comment or blanks.
+  Result<bool> parse(const char* at, const char* end, std::size_t line, LetorRow& row) {
+    at_ = at;
+    end_ = end;
+    line_ = line;
+    cells_.clear();
+    skip_blanks();
+    if (at_ == end_ || *at_ == '#') return false;
+    const char* const begin = at_;
+    if (!read_double(at_, end_, row.grade) || !ends_field() || !std::isfinite(row.grade))
+      return bad("the grade " + shown(field_at(begin)) + " is no number; " + kForm);
+    if (auto read = parse_query(row); !read) return read.error();
+    for (skip_blanks(); at_ < end_ && *at_ != '#'; skip_blanks())
+      if (auto read = parse_cell(); !read) return read.error();
+    row.document = at_ < end_ ? document_of({at_, static_cast<std::size_t>(end_ - at_)}) : std::string_view();
+    row.cells = cells_;
+    row.line = line;
+    return true;
+  }
+
+ private:
+  void skip_blanks() {
+    while (at_ < end_ && is_blank(*at_)) ++at_;
+  }
+  bool ends_field() const { return at_ == end_ || is_blank(*at_); }
+
+  std::string_view field_at(const char* begin) const {
+    const char* p = begin;
+    while (p < end_ && !is_blank(*p)) ++p;
+    return {begin, static_cast<std::size_t>(p - begin)};
+  }
+
+  Error bad(std::string_view what) const { return fail(Code::bad_data, located(path_, {line_, 0}, what)); }
+
+  Result<void> parse_query(LetorRow& row) {
+    skip_blanks();
+    const std::string_view field = field_at(at_);
+    if (!field.starts_with("qid:") || field.size() == 4)
+      return bad("the second column is " + shown(field) + ", not qid:ID; " + kForm);
+    row.query = field.substr(4);
+    for (const char c : row.query)
+      if (static_cast<unsigned char>(c) < ' ') return bad("a control byte; this is not a text file");
+    at_ += field.size();
+    return {};
+  }
+
+  Result<void> parse_cell() {
+    const char* const begin = at_;
+    std::uint64_t index = 0;
+    while (at_ < end_ && *at_ >= '0' && *at_ <= '9' && index <= kLargestFeature)
+      index = index * 10 + static_cast<std::uint64_t>(*at_++ - '0');
+    if (at_ == begin || at_ == end_ || *at_ != ':' || index == 0 || index > kLargestFeature)
+      return bad("the column " + shown(field_at(begin)) + " is no index:value with an index from 1 to " +
+                 std::to_string(kLargestFeature) + "; " + kForm);
+    if (!cells_.empty() && index <= cells_.back().index)
+      return bad("feature " + std::to_string(index) + " stands after feature " +
+                 std::to_string(cells_.back().index) + "; write each once, ascending");
+    ++at_;
+    LetorCell cell{static_cast<std::uint32_t>(index), false, 0.0};
+    if (end_ - at_ >= 4 && std::memcmp(at_, "NULL", 4) == 0) {
+      cell.is_unranked = true;
+      at_ += 4;
+      if (!ends_field())
+        return bad("the value of " + shown(field_at(begin)) + " is neither a number nor NULL");
+    } else if (auto read = parse_value(begin, cell); !read) {
+      return read;
+    }
+    cells_.push_back(cell);
+    return {};
+  }
+
+  Result<void> parse_value(const char* begin, LetorCell& cell) {
+    if (!read_double(at_, end_, cell.value) || !ends_field())
+      return bad("the value of " + shown(field_at(begin)) + " is neither a number nor NULL");
+    if (!std::isfinite(cell.value))
+      return bad("the value of " + shown(field_at(begin)) + " is not finite; give a number or NULL");
+    if (options_.values_are_ranks && (cell.value < 1.0 || cell.value != std::floor(cell.value)))
+      return bad("the rank of " + shown(field_at(begin)) + " is no whole number from 1 on");
+    return {};
+  }
+
+  const std::string& path_;
+  const LetorOptions& options_;
+  std::vector<LetorCell> cells_;
+  const char* at_ = nullptr;
+  const char* end_ = nullptr;
+  std::size_t line_ = 0;
+};
+
+Result<std::size_t> parse_block(const std::string& path, std::string_view lines, std::size_t line,
+                                const LetorOptions& options, const TakeLetorRow& take) {
+  Rows rows(path, options);
+  const char* at = lines.data();
+  const char* const end = at + lines.size();
+  std::size_t count = 0;
+  LetorRow row;
+  for (; at < end; ++line) {
+    const auto* line_end =
+        static_cast<const char*>(std::memchr(at, '\n', static_cast<std::size_t>(end - at)));
+    if (line_end == nullptr) line_end = end;
+    auto parsed = rows.parse(at, line_end, line, row);
+    if (!parsed) return parsed.error();
+    if (*parsed) {
+      ++count;
+      if (auto taken = take(row); !taken) return taken.error();
+    }
+    at = line_end + 1;
+  }
+  return count;
+}
+
+}  // namespace
+
+Result<void> parse_letor_lines(const std::string& path, std::string_view lines, std::size_t first_line,
+                               const LetorOptions& options, const TakeLetorRow& take) {
+  auto parsed = parse_block(path, lines, first_line, options, take);
+  if (!parsed) return parsed.error();
+  return {};
+}
+
+Result<void> for_each_letor_row(const std::string& path, const LetorOptions& options,
+                                const TakeLetorRow& take) {
+  std::size_t count = 0;
+  auto read = for_each_block(path, [&](std::string_view lines, std::size_t first_line) -> Result<void> {
+    auto parsed = parse_block(path, lines, first_line, options, take);
+    if (!parsed) return parsed.error();
+    count += *parsed;
+    return {};
+  });
+  if (!read) return read;
+  if (count == 0)
+    return fail(Code::bad_data, path + ": holds no row; check that it is the right file and complete");
+  return {};
+}
+
+}  // namespace metafuse::evaluation

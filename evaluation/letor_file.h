@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/result.h"
+
+namespace metafuse::evaluation {
+
+struct LetorOptions {
+  /// An aggregation file: a value is a rank (1 is best) or NULL. Otherwise any finite number or NULL.
+  bool values_are_ranks = false;
+};
+
+/// One `index:value` of a row; features that a row does not name are not there.
+struct LetorCell {
+  std::uint32_t index = 0;   ///< from 1, ascending within a row
+  bool is_unranked = false;  ///< the value was NULL
+  double value = 0.0;        ///< as written: of an aggregation file the rank itself
+
+  friend bool operator==(const LetorCell&, const LetorCell&) = default;
+};
+
+/// One line `grade qid:ID index:value ... # comment`; views live until the callback returns.
+struct LetorRow {
+  double grade = 0.0;
+  std::string_view query;
+  std::string_view document;  ///< X of a comment `#docid = X ...` or `# X ...`, empty without a comment
+  std::span<const LetorCell> cells;
+  std::size_t line = 0;
+};
+
+constexpr std::uint32_t kLargestFeature = 1U << 24;
+
+using TakeLetorRow = std::function<Result<void>(const LetorRow&)>;
+
+/// Reads a LETOR file (SVMlight with qid), plain or compressed, row by row in file order.
+///
+/// in:     take - an Error from it ends the reading
+/// errors: those of for_each_block; bad_data with file and line: no grade, no qid, an index that is no
+/// number,
+///         zero, beyond kLargestFeature or not ascending, a value that is not finite, a rank below 1 or with
+///         decimals; a file without any row
+/// cost:   one buffer; nothing is allocated for a line
+Result<void> for_each_letor_row(const std::string& path, const LetorOptions& options,
+                                const TakeLetorRow& take);
+
+/// The parser alone, for callers that read blocks themselves (for example one block a thread).
+///
+/// in:     path, first_line - for errors; lines - whole lines, as for_each_block gives them
+Result<void> parse_letor_lines(const std::string& path, std::string_view lines, std::size_t first_line,
+                               const LetorOptions& options, const TakeLetorRow& take);
+
+}  // namespace metafuse::evaluation

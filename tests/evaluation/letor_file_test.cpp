@@ -1,0 +1,83 @@
+#include "evaluation/letor_file.h"
+
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "tests/support/temporary_folder.h"
+
+using namespace metafuse;
+using namespace metafuse::evaluation;
+
+namespace {
+
+struct Row {
+  double grade;
+  std::string query;
+  std::string document;
+  std::vector<LetorCell> cells;
+  std::size_t line;
+};
+
+Result<std::vector<Row>> rows_of(const test::TemporaryFolder& folder, std::string_view text,
+                                 const LetorOptions& options = {}) {
+  std::vector<Row> rows;
+  auto read = for_each_letor_row(folder.write("l", text), options, [&](const LetorRow& row) -> Result<void> {
+    rows.push_back({row.grade,
+                    std::string(row.query),
+                    std::string(row.document),
+                    {row.cells.begin(), row.cells.end()},
+                    row.line});
+    return {};
+  });
+  if (!read) return read.error();
+  return rows;
+}
+
+}  // namespace
+
+TEST_CASE("LETOR rows carry grade, query, cells and the comment's document", "[evaluation][letor]") {
+  const test::TemporaryFolder folder;
+  const auto rows = rows_of(folder,
+                            "\xef\xbb\xbf# header\r\n"
+                            "2 qid:10 1:0.5 3:NULL 7:-1e-3 #docid = GX-1 inc = 1 prob = 0.5\r\n"
+                            "\n"
+                            "0.5 qid:x\t2:4 # D2\n"
+                            "0 qid:10");
+  REQUIRE(rows.has_value());
+  REQUIRE(rows->size() == 3);
+  CHECK((*rows)[0].cells == std::vector<LetorCell>{{1, false, 0.5}, {3, true, 0.0}, {7, false, -1e-3}});
+  CHECK((*rows)[0].document == "GX-1");
+  CHECK((*rows)[0].line == 2);
+  CHECK((*rows)[1].grade == 0.5);
+  CHECK((*rows)[1].query == "x");
+  CHECK((*rows)[1].document == "D2");
+  CHECK((*rows)[2].cells.empty());
+  CHECK((*rows)[2].document.empty());
+}
+
+TEST_CASE("A LETOR file's mistakes are one error with file and line", "[evaluation][letor]") {
+  const test::TemporaryFolder folder;
+  const auto says = [&](std::string_view text, const std::string& want, bool ranks = false) {
+    const auto read = rows_of(folder, text, {.values_are_ranks = ranks});
+    REQUIRE(read.has_error());
+    INFO(read.error().text);
+    CHECK(read.error().code == Code::bad_data);
+    CHECK(read.error().text.find(want) != std::string::npos);
+  };
+  says("", "holds no row");
+  says("x qid:1 1:1\n", ":1: the grade \"x\"");
+  says("nan qid:1 1:1\n", ":1: the grade \"nan\"");
+  says("1 qid:1 1:1\n1 1:1\n", ":2: the second column is \"1:1\"");
+  says("1 qid: 1:1\n", ":1: the second column");
+  says("1 qid:1 0:1\n", ":1: the column \"0:1\"");
+  says("1 qid:1 99999999999:1\n", ":1: the column");
+  says("1 qid:1 2:1 1:1\n", ":1: feature 1 stands after feature 2");
+  says("1 qid:1 2:1 2:1\n", ":1: feature 2 stands after feature 2");
+  says("1 qid:1 1:inf\n", "not finite");
+  says("1 qid:1 1:NULLX\n", "neither a number nor NULL");
+  says("1 qid:1 1:\n", "neither a number nor NULL");
+  says("1 qid:1 1:-3\n", "no whole number from 1 on", true);
+  says("1 qid:1 1:1.5\n", "no whole number from 1 on", true);
+  says(std::string_view("1 qid:1\0 1:1\n", 13), "control byte");
+}
