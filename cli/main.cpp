@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <exception>
 #include <iostream>
 #include <iterator>
 #include <new>
 #include <string>
+#include <string_view>
 
 #include "cli/verbs.h"
 #include "core/contract.h"
@@ -13,11 +15,18 @@ namespace {
 
 /// Every verb, in the order of --help.
 constexpr AddVerb kVerbs[] = {
+    add_expand,
+    add_templates,
     add_experiment,
 };
 
-int report(Code code, const std::string& text) {
-  std::cerr << "metafuse: " << text << '\n';
+/// An error of several lines is several mistakes; each line is complete in itself.
+int report(Code code, std::string_view text) {
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    std::cerr << "metafuse: " << text.substr(begin, end - begin) << '\n';
+    begin = end + 1;
+  }
   return static_cast<int>(code);
 }
 

@@ -150,7 +150,7 @@ YamlMap::YamlMap(const YamlNode& node, std::string_view what, Diagnostics& diagn
 }
 
 const YamlNode* YamlMap::take(std::string_view key) {
-  taken_.emplace_back(key);
+  if (std::find(taken_.begin(), taken_.end(), key) == taken_.end()) taken_.emplace_back(key);
   return node_->find(key);
 }
 

@@ -1,0 +1,126 @@
+#include <iostream>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/verbs.h"
+#include "core/json.h"
+#include "core/yaml_reader.h"
+#include "templates/expander.h"
+#include "templates/template_file.h"
+
+namespace metafuse::cli {
+namespace {
+
+struct Arguments {
+  std::string templates;
+  std::string engines;
+  std::string query;
+  std::vector<std::string> settings;
+  bool is_json = false;
+};
+
+using Syntaxes = std::map<std::string, const QuerySyntax*, std::less<>>;
+
+/// The query syntax of each engine of an engines file; the other keys are the business of `engines check`.
+Result<Syntaxes> read_syntaxes(const std::string& path) {
+  Syntaxes syntaxes;
+  if (path.empty()) return syntaxes;
+  auto root = read_yaml(path);
+  if (!root) return root.error();
+  const YamlNode* engines = root->find("engines");
+  if (engines == nullptr || !engines->is_list())
+    return fail(Code::bad_config, path + ": no list of engines; name an engines file");
+  for (const YamlNode& engine : engines->items) {
+    const YamlNode* name = engine.find("name");
+    const YamlNode* syntax = engine.find("query_syntax");
+    if (name == nullptr || syntax == nullptr) continue;
+    const QuerySyntax* found = find_query_syntax(syntax->text);
+    if (found == nullptr)
+      return fail(Code::bad_config,
+                  located(path, syntax->place, "unknown query_syntax \"" + syntax->text + "\""));
+    syntaxes[name->text] = found;
+  }
+  return syntaxes;
+}
+
+Result<BaseQuery> read_base_query(const templates::Domain& domain, const Arguments& arguments) {
+  BaseQuery base_query;
+  if (!arguments.query.empty()) {
+    auto plain = templates::plain_base_query(domain, arguments.query);
+    if (!plain) return plain.error();
+    base_query = *plain;
+  }
+  for (const std::string& setting : arguments.settings) {
+    const std::size_t equals = setting.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return fail(Code::usage, "--set " + setting + ": write it as NAME=VALUE");
+    const auto [entry, is_new] =
+        base_query.slots.emplace(setting.substr(0, equals), setting.substr(equals + 1));
+    if (!is_new) return fail(Code::usage, "the slot " + entry->first + " is set twice; keep one");
+  }
+  return base_query;
+}
+
+void print_json(const std::vector<ExpandedQuery>& queries) {
+  JsonArray out;
+  for (const ExpandedQuery& query : queries)
+    out.push_back(
+        JsonObject{{"template", query.template_id}, {"engine", query.engine}, {"query", query.text}});
+  std::cout << to_pretty_text(out);
+}
+
+/// One line a template; a template whose engines write it differently gets one line an engine,
+/// TEMPLATE@ENGINE.
+void print_lines(const std::vector<ExpandedQuery>& queries) {
+  for (std::size_t begin = 0, end = 0; begin < queries.size(); begin = end) {
+    bool is_same = true;
+    for (end = begin; end < queries.size() && queries[end].template_id == queries[begin].template_id; ++end)
+      is_same = is_same && queries[end].text == queries[begin].text;
+    if (is_same) std::cout << queries[begin].template_id << '\t' << queries[begin].text << '\n';
+    for (std::size_t i = begin; i < end && !is_same; ++i)
+      std::cout << queries[i].feature_name() << '\t' << queries[i].text << '\n';
+  }
+}
+
+Result<void> run(const Arguments& arguments) {
+  auto file = templates::read_domain_file(arguments.templates);
+  if (!file) return file.error();
+  auto base_query = read_base_query(file->domain, arguments);
+  if (!base_query) return base_query.error();
+  auto syntaxes = read_syntaxes(arguments.engines);
+  if (!syntaxes) return syntaxes.error();
+  const auto syntax_of = [&](std::string_view engine) -> const QuerySyntax& {
+    const auto found = syntaxes->find(engine);
+    return found == syntaxes->end() ? default_query_syntax() : *found->second;
+  };
+  auto queries = templates::expand(file->domain, *base_query, syntax_of);
+  if (!queries) return queries.error();
+  arguments.is_json ? print_json(*queries) : print_lines(*queries);
+  return {};
+}
+
+}  // namespace
+
+void add_expand(CLI::App& app, Result<void>& outcome) {
+  CLI::App* verb = app.add_subcommand("expand", "write the engines' queries of a base query");
+  auto arguments = std::make_shared<Arguments>();
+  verb->add_option("--templates", arguments->templates, "search templates of a domain (YAML)")->required();
+  verb->add_option("--set", arguments->settings, "NAME=VALUE: the value of a slot; repeat it")
+      ->allow_extra_args(false);
+  verb->add_option("QUERY", arguments->query,
+                   "a plain query: fills the slot QUERY or the first required slot");
+  verb->add_option("--engines", arguments->engines,
+                   "engines file: write each query in its engine's query_syntax (default: web)");
+  verb->add_flag("--json", arguments->is_json, "an array of {template, engine, query}");
+  verb->footer(
+      "Prints one line a template: id TAB expanded query.\n"
+      "Examples:\n"
+      "  metafuse expand --templates config/templates/ml-homepages.yaml --set 'NAME=Joe Researcher'\n"
+      "  metafuse expand --templates config/templates/free-software.yaml 'web browser' --engines "
+      "config/engines.yaml");
+  verb->callback([arguments, &outcome] { outcome = run(*arguments); });
+}
+
+}  // namespace metafuse::cli

@@ -1,0 +1,119 @@
+#include "templates/expander.h"
+
+#include <string>
+
+#include "templates/template_text.h"
+
+namespace metafuse::templates {
+namespace {
+
+constexpr std::size_t kMaxValueBytes = 4096;
+
+std::string slot_names(const Domain& domain) {
+  std::string names;
+  for (const Slot& slot : domain.slots) names += (names.empty() ? "" : ", ") + slot.name;
+  return names;
+}
+
+Result<void> check_base_query(const Domain& domain, const BaseQuery& base_query) {
+  for (const auto& [name, value] : base_query.slots) {
+    if (domain.find_slot(name) == nullptr)
+      return fail(Code::usage, "the domain " + domain.name + " has no slot \"" + name + "\"; its slots are " +
+                                   slot_names(domain));
+    if (value.size() > kMaxValueBytes)
+      return fail(Code::usage, "the value of slot " + name + " is longer than " +
+                                   std::to_string(kMaxValueBytes) + " bytes; shorten it");
+  }
+  for (const Slot& slot : domain.slots) {
+    const auto value = base_query.slots.find(slot.name);
+    if (!slot.is_required) continue;
+    if (value == base_query.slots.end())
+      return fail(Code::usage,
+                  "the domain " + domain.name + " requires the slot " + slot.name + "; give it a value");
+    if (!has_letter(normalise_value(value->second)))
+      return fail(Code::usage, "the value of the required slot " + slot.name +
+                                   " has no letter or digit; give it words to search for");
+  }
+  return {};
+}
+
+/// Writes one template's text for one engine.
+class Writer {
+ public:
+  Writer(const BaseQuery& base_query, const QuerySyntax& syntax) : base_query_(base_query), syntax_(syntax) {}
+
+  std::string write(const std::vector<Piece>& pieces) const {
+    std::string out;
+    for (const Piece& piece : pieces) {
+      if (piece.kind == Piece::Kind::literal) out += piece.literal;
+      if (piece.kind == Piece::Kind::slot)
+        out += write_value(value_of(piece.slot), syntax_, piece.slot.in_quotes);
+      if (piece.kind == Piece::Kind::group && !is_dropped(piece.group)) out += write(piece.group);
+    }
+    return out;
+  }
+
+ private:
+  SlotValue value_of(const SlotUse& use) const {
+    const auto text = base_query_.slots.find(use.slot);
+    if (text == base_query_.slots.end()) return {};
+    SlotValue value = words_of(text->second, syntax_);
+    for (const Filter* filter : use.filters) value = filter->apply(std::move(value));
+    return value;
+  }
+
+  bool is_dropped(const std::vector<Piece>& group) const {
+    for (const Piece& piece : group)
+      if (piece.kind == Piece::Kind::slot && value_of(piece.slot).is_empty()) return true;
+    return false;
+  }
+
+  const BaseQuery& base_query_;
+  const QuerySyntax& syntax_;
+};
+
+/// Without white space at the ends, and one blank for every run inside.
+std::string squeezed(const std::string& text) {
+  constexpr std::string_view kWhite = " \t\r\n\f\v";
+  std::string out;
+  for (const char c : text) {
+    const bool is_white = kWhite.find(c) != std::string_view::npos;
+    if (is_white && (out.empty() || out.back() == ' ')) continue;
+    out += is_white ? ' ' : c;
+  }
+  if (!out.empty() && out.back() == ' ') out.pop_back();
+  return out;
+}
+
+}  // namespace
+
+Result<std::vector<ExpandedQuery>> expand(const Domain& domain, const BaseQuery& base_query,
+                                          const SyntaxLookup& syntax_of) {
+  if (auto checked = check_base_query(domain, base_query); !checked) return checked.error();
+  std::vector<ExpandedQuery> out;
+  for (const SearchTemplate& search_template : domain.templates) {
+    const TemplateText text = parse_template_text(search_template.query);
+    if (!text.mistakes.empty())
+      return fail(Code::bad_config, "template " + search_template.id + ": " + text.mistakes.front().text);
+    for (const std::string& engine : search_template.engines) {
+      const QuerySyntax& syntax = syntax_of ? syntax_of(engine) : default_query_syntax();
+      out.push_back({search_template.id, engine, squeezed(Writer(base_query, syntax).write(text.pieces))});
+    }
+  }
+  return out;
+}
+
+Result<BaseQuery> plain_base_query(const Domain& domain, std::string_view text) {
+  if (!has_letter(normalise_value(text)))
+    return fail(Code::usage, "the query has no letter or digit; give it words to search for");
+  const Slot* target = domain.find_slot("QUERY");
+  for (const Slot& slot : domain.slots)
+    if (target == nullptr && slot.is_required) target = &slot;
+  if (target == nullptr)
+    return fail(Code::usage, "the domain " + domain.name +
+                                 " has neither a slot QUERY nor a required one; give its slots by name: " +
+                                 slot_names(domain));
+  return BaseQuery{{{target->name, std::string(text)}}};
+}
+
+}  // namespace metafuse::templates
