@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,16 @@ struct Feature {
   friend bool operator==(const Feature&, const Feature&) = default;
 };
 
+/// One feature of many documents as codes into the dictionary of its distinct values: code 0 is unranked,
+/// code c stands for values[c - 1].
+struct CodedColumn {
+  std::vector<double> values;        ///< distinct, finite, ascending
+  std::vector<std::uint8_t> bytes;   ///< codes in document order, while there are at most 255 values
+  std::vector<std::uint32_t> words;  ///< codes in document order, when there are more
+
+  std::uint32_t code(std::size_t document) const { return bytes.empty() ? words[document] : bytes[document]; }
+};
+
 /// Documents x ranking features with an explicit "unranked" (the paper's bottom). The one form of features
 /// that training, scoring and serving share.
 class FeatureMatrix {
@@ -27,6 +38,9 @@ class FeatureMatrix {
   FeatureMatrix() = default;
   /// Every cell starts unranked.
   FeatureMatrix(std::vector<Feature> features, std::size_t documents);
+  /// The lean form of large matrices, which set() may not change. Requires a column a feature, each of
+  /// `documents` codes.
+  FeatureMatrix(std::vector<Feature> features, std::size_t documents, std::vector<CodedColumn> columns);
 
   const std::vector<Feature>& features() const { return features_; }
   std::size_t feature_count() const { return features_.size(); }
@@ -35,13 +49,18 @@ class FeatureMatrix {
   bool is_unranked(std::size_t document, std::size_t feature) const;
   /// Requires a ranked cell.
   double value(std::size_t document, std::size_t feature) const;
-  /// Requires a finite value.
+  /// The feature's codes, or nullptr when the matrix is not of the lean form.
+  const CodedColumn* column(std::size_t feature) const {
+    return columns_.empty() ? nullptr : &columns_[feature];
+  }
+  /// Requires a finite value, and a matrix that is not of the lean form.
   void set(std::size_t document, std::size_t feature, double value);
 
  private:
   std::vector<Feature> features_;
   std::size_t documents_ = 0;
-  std::vector<double> cells_;  // row-major; a quiet NaN is "unranked" and never leaves this class
+  std::vector<double> cells_;         // row-major; a quiet NaN is "unranked" and never leaves this class
+  std::vector<CodedColumn> columns_;  // instead of cells_ in the lean form
 };
 
 }  // namespace metafuse::fusion

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "fusion/feature_matrix.h"
+
+namespace metafuse::fusion {
+
+/// One list's documents, best first: position 0 has rank 1. A document that stands twice keeps its better
+/// rank.
+using RankedIds = std::span<const std::string_view>;
+
+/// The instances of one base query: every document that at least one list returned (paper 000, sec. 2.1).
+struct QueryInstances {
+  std::vector<std::string_view> documents;  ///< ascending bytewise; views into the lists
+  std::vector<std::uint32_t> ranks;         ///< documents x lists, 0 where a list did not return the document
+  std::size_t lists = 0;
+
+  std::span<const std::uint32_t> ranks_of(std::size_t document) const {
+    return {ranks.data() + document * lists, lists};
+  }
+};
+
+/// Joins the lists of one base query. This and set_features() make the features of training, fusing and
+/// serving alike.
+///
+/// in:     lists - one a rank feature, empty where an engine failed; depths - how far each counts (0: all)
+/// cost:   O(hits + documents log documents + documents x lists)
+QueryInstances collect_instances(std::span<const RankedIds> lists, std::span<const int> depths);
+
+/// The matrix of one base query's instances: f_i = -rank, and the derived features computed from the ranks.
+/// Requires the rank features to stand first, as many as there are lists.
+FeatureMatrix feature_matrix(const std::vector<Feature>& features, const QueryInstances& instances);
+
+/// A feature that is computed from the ranks of the others: "derived:lists", "derived:rrf",
+/// "derived:best-rank", "derived:median-rank". Higher is better; never unranked.
+bool is_derived(const Feature& feature);
+
+/// in:     names - "lists,rrf,best-rank,median-rank" or some of them
+/// errors: usage for another name or one twice
+Result<std::vector<Feature>> derived_features(std::string_view names);
+
+/// The value of one derived feature: the number of lists that hold the document, its reciprocal rank sum with
+/// k = 60, minus its best rank, minus its median rank over all lists (an absent one counts as infinitely
+/// deep; the lower middle one of an even number, kept finite at 2^31).
+double derived_value(const Feature& feature, std::span<const std::uint32_t> ranks);
+
+}  // namespace metafuse::fusion

@@ -1,0 +1,127 @@
+#include "fusion/thresholds.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "core/contract.h"
+
+namespace metafuse::fusion {
+namespace {
+
+constexpr std::size_t kMostByteThresholds = 255;
+
+/// A column's distinct values, ascending, with how often each occurs.
+struct Census {
+  std::vector<double> values;
+  std::vector<std::size_t> counts;
+};
+
+Census census_of_codes(const CodedColumn& column, std::size_t documents) {
+  std::vector<std::size_t> counts(column.values.size() + 1, 0);
+  for (std::size_t i = 0; i < documents; ++i) ++counts[column.code(i)];
+  Census census;
+  for (std::size_t i = 0; i < column.values.size(); ++i) {
+    if (counts[i + 1] == 0) continue;
+    census.values.push_back(column.values[i]);
+    census.counts.push_back(counts[i + 1]);
+  }
+  return census;
+}
+
+Census census_of_cells(const FeatureMatrix& matrix, std::size_t feature) {
+  std::vector<double> cells;
+  for (std::size_t i = 0; i < matrix.document_count(); ++i)
+    if (!matrix.is_unranked(i, feature)) cells.push_back(matrix.value(i, feature));
+  std::sort(cells.begin(), cells.end());
+  Census census;
+  for (const double cell : cells) {
+    if (census.values.empty() || census.values.back() != cell) {
+      census.values.push_back(cell);
+      census.counts.push_back(0);
+    }
+    ++census.counts.back();
+  }
+  return census;
+}
+
+}  // namespace
+
+std::uint32_t Thresholds::code(double value) const {
+  return static_cast<std::uint32_t>(std::lower_bound(values.begin(), values.end(), value) - values.begin());
+}
+
+Thresholds choose_thresholds(std::span<const double> values, std::span<const std::size_t> counts,
+                             const ThresholdOptions& options) {
+  require(options.max_thresholds >= 1, "at least one threshold");
+  Thresholds result;
+  result.distinct = values.size();
+  if (values.empty()) return result;
+  result.lowest = values.front();
+  result.highest = values.back();
+  result.values.push_back(-std::numeric_limits<double>::infinity());
+  result.fires_from.push_back(values.front());
+  if (values.size() <= options.max_thresholds) {
+    result.values.insert(result.values.end(), values.begin(), values.end() - 1);
+    result.fires_from.assign(values.begin(), values.end());
+    return result;
+  }
+  result.is_reduced = true;
+  const std::size_t wanted = options.max_thresholds;  // bins, which is thresholds with minus infinity
+  const auto total = static_cast<double>(std::accumulate(counts.begin(), counts.end(), std::size_t{0}));
+  std::size_t passed = 0;
+  std::size_t next = 1;
+  for (std::size_t i = 0; i + 1 < values.size() && next < wanted; ++i) {
+    passed += counts[i];
+    const auto reached =
+        static_cast<std::size_t>(static_cast<double>(passed) / total * static_cast<double>(wanted));
+    if (reached < next) continue;
+    result.values.push_back(values[i]);
+    result.fires_from.push_back(values[i + 1]);
+    next = reached + 1;
+  }
+  return result;
+}
+
+CodedFeatures::CodedFeatures(const FeatureMatrix& matrix, const ThresholdOptions& options)
+    : documents_(matrix.document_count()) {
+  thresholds_.reserve(matrix.feature_count());
+  columns_.resize(matrix.feature_count());
+  for (std::size_t feature = 0; feature < matrix.feature_count(); ++feature) {
+    const CodedColumn* coded = matrix.column(feature);
+    const Census census =
+        coded != nullptr ? census_of_codes(*coded, documents_) : census_of_cells(matrix, feature);
+    thresholds_.push_back(choose_thresholds(census.values, census.counts, options));
+    const Thresholds& thresholds = thresholds_.back();
+    Column& column = columns_[feature];
+    const bool is_byte = thresholds.size() <= kMostByteThresholds;
+    const bool is_same =
+        coded != nullptr && !thresholds.is_reduced && census.values.size() == coded->values.size();
+    if (is_same && is_byte == !coded->bytes.empty() && documents_ > 0) {
+      if (is_byte)
+        column.bytes = coded->bytes.data();
+      else
+        column.words = coded->words.data();
+      continue;
+    }
+    std::vector<std::uint32_t> translated{0};
+    if (coded != nullptr)
+      for (const double value : coded->values) translated.push_back(thresholds.code(value));
+    const auto code_of = [&](std::size_t i) -> std::uint32_t {
+      if (coded != nullptr) return translated[coded->code(i)];
+      return matrix.is_unranked(i, feature) ? 0 : thresholds.code(matrix.value(i, feature));
+    };
+    if (is_byte) {
+      column.own_bytes.resize(documents_);
+      for (std::size_t i = 0; i < documents_; ++i)
+        column.own_bytes[i] = static_cast<std::uint8_t>(code_of(i));
+      column.bytes = column.own_bytes.data();
+    } else {
+      column.own_words.resize(documents_);
+      for (std::size_t i = 0; i < documents_; ++i) column.own_words[i] = code_of(i);
+      column.words = column.own_words.data();
+    }
+  }
+}
+
+}  // namespace metafuse::fusion

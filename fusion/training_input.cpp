@@ -1,0 +1,354 @@
+#include "fusion/training_input.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <unordered_map>
+
+#include "core/diagnostics.h"
+#include "core/number.h"
+#include "core/text_file.h"
+#include "evaluation/judgments.h"
+#include "evaluation/letor_file.h"
+#include "evaluation/run_file.h"
+#include "fusion/features.h"
+#include "fusion/training_set_builder.h"
+
+namespace metafuse::fusion {
+namespace {
+
+double kept_grade(double grade, const TrainingInput& input) {
+  return grade < 0.0 && !input.are_negative_grades_kept ? 0.0 : grade;
+}
+
+std::vector<std::string_view> fields_of(std::string_view line) {
+  std::vector<std::string_view> fields;
+  std::size_t at = 0;
+  while ((at = line.find_first_not_of(" \t\r", at)) != std::string_view::npos) {
+    const std::size_t end = std::min(line.find_first_of(" \t\r", at), line.size());
+    fields.push_back(line.substr(at, end - at));
+    at = end;
+  }
+  return fields;
+}
+
+/// Where each expected feature stands among the names; npos for derived ones.
+Result<std::vector<std::size_t>> places_of(const std::vector<Feature>& expected,
+                                           const std::vector<std::string>& names) {
+  std::vector<std::size_t> places;
+  std::string missing;
+  std::string unknown;
+  for (const Feature& feature : expected) {
+    const auto at = std::find(names.begin(), names.end(), feature.name);
+    if (is_derived(feature)) continue;
+    if (at == names.end()) missing += " " + feature.name;
+    places.push_back(static_cast<std::size_t>(at - names.begin()));
+  }
+  for (const std::string& name : names)
+    if (std::none_of(expected.begin(), expected.end(), [&](const Feature& f) { return f.name == name; }))
+      unknown += " " + name;
+  if (!missing.empty() || !unknown.empty())
+    return fail(Code::bad_data, "the runs differ from those of the training input:" +
+                                    (missing.empty() ? "" : " missing" + missing) +
+                                    (unknown.empty() ? "" : " unknown" + unknown) + "; give the same lists");
+  return places;
+}
+
+struct ListsOfQueries {
+  std::vector<evaluation::Run> runs;
+  std::vector<Feature> features;
+  std::vector<int> depths;
+};
+
+Result<ListsOfQueries> read_lists(const TrainingInput& input) {
+  auto runs = evaluation::read_runs(input.runs, {}, input.threads);
+  if (!runs) return runs.error();
+  ListsOfQueries lists;
+  lists.runs = std::move(*runs);
+  if (input.expected.empty()) {
+    for (const auto& run : lists.runs) lists.features.push_back({run.name, FeatureKind::rank, input.depth});
+    auto derived = derived_features(input.derive);
+    if (!derived) return derived.error();
+    lists.features.insert(lists.features.end(), derived->begin(), derived->end());
+  } else {
+    std::vector<std::string> names;
+    for (const auto& run : lists.runs) names.push_back(run.name);
+    const auto places = places_of(input.expected, names);
+    if (!places) return places.error();
+    std::vector<evaluation::Run> ordered;
+    for (const std::size_t place : *places) ordered.push_back(lists.runs[place]);
+    lists.runs = std::move(ordered);
+    lists.features = input.expected;
+  }
+  for (std::size_t i = 0; i < lists.runs.size(); ++i) lists.depths.push_back(lists.features[i].depth);
+  return lists;
+}
+
+/// Adds every instance of one query.
+void add_query(const ListsOfQueries& lists, std::string_view query, const evaluation::QueryJudgments* judged,
+               const TrainingInput& input, TrainingSetBuilder& builder, std::size_t& instances) {
+  std::vector<std::vector<std::string_view>> ids(lists.runs.size());
+  std::vector<RankedIds> views;
+  for (std::size_t i = 0; i < lists.runs.size(); ++i) {
+    if (const auto* topic = lists.runs[i].find(query))
+      for (const auto& entry : topic->entries) ids[i].push_back(entry.document);
+    views.emplace_back(ids[i]);
+  }
+  const QueryInstances found = collect_instances(views, lists.depths);
+  instances = found.documents.size();
+  std::vector<Cell> cells;
+  for (std::size_t i = 0; i < found.documents.size(); ++i) {
+    cells.clear();
+    const auto ranks = found.ranks_of(i);
+    for (std::uint32_t j = 0; j < ranks.size(); ++j)
+      if (ranks[j] > 0) cells.push_back({j, -static_cast<double>(ranks[j])});
+    for (std::size_t j = ranks.size(); j < lists.features.size(); ++j)
+      cells.push_back({static_cast<std::uint32_t>(j), derived_value(lists.features[j], ranks)});
+    const auto* judgment = judged == nullptr ? nullptr : judged->find(found.documents[i]);
+    InstanceRow row{query, found.documents[i], 0.0, judgment != nullptr || !input.is_unjudged_ignored, cells};
+    if (judgment != nullptr) row.grade = kept_grade(judgment->grade, input);
+    builder.add(row);
+  }
+}
+
+/// The queries that --pairs names, ascending.
+Result<std::vector<std::string>> queries_of_pairs(const std::string& path) {
+  std::vector<std::string> queries;
+  auto read = for_each_line(path, [&](std::string_view line, std::size_t) -> Result<void> {
+    const auto fields = fields_of(line);
+    if (!fields.empty() && !fields[0].starts_with('#')) queries.emplace_back(fields[0]);
+    return {};
+  });
+  if (!read) return read.error();
+  std::sort(queries.begin(), queries.end());
+  queries.erase(std::unique(queries.begin(), queries.end()), queries.end());
+  return queries;
+}
+
+Result<TrainingSet> read_from_runs(const TrainingInput& input, TrainingInputReport& report) {
+  if (input.qrels.empty() && input.pairs.empty())
+    return fail(Code::usage, "--runs needs judgments; add --qrels FILE or --pairs FILE");
+  auto lists = read_lists(input);
+  if (!lists) return lists.error();
+  evaluation::Judgments judgments;
+  if (!input.qrels.empty()) {
+    auto read = evaluation::read_qrels(input.qrels);
+    if (!read) return read.error();
+    judgments = std::move(*read);
+  }
+  std::vector<std::string> queries;
+  for (const auto& query : judgments.queries) queries.emplace_back(query.query);
+  if (!input.pairs.empty()) {
+    const auto named = queries_of_pairs(input.pairs);
+    if (!named) return named.error();
+    queries.insert(queries.end(), named->begin(), named->end());
+    std::sort(queries.begin(), queries.end());
+    queries.erase(std::unique(queries.begin(), queries.end()), queries.end());
+  }
+  TrainingSetBuilder builder;
+  for (const std::string& query : queries) {
+    std::size_t instances = 0;
+    add_query(*lists, query, judgments.find(query), input, builder, instances);
+    ++report.judged_queries;
+    if (instances == 0) ++report.unretrieved_queries;
+  }
+  return builder.finish(lists->features, input.feedback);
+}
+
+/// A row of an aggregation file: ranks become features, and derived features are computed.
+void take_ranks(const evaluation::LetorRow& row, const TrainingInput& input, int depth,
+                std::vector<Cell>& cells) {
+  cells.clear();
+  for (const auto& cell : row.cells) {
+    if (cell.is_unranked || (depth > 0 && cell.value > depth)) continue;
+    cells.push_back({cell.index - 1, -cell.value});
+  }
+  (void)input;
+}
+
+Result<std::vector<Feature>> letor_features(const TrainingInput& input, std::size_t count) {
+  const bool are_ranks = !input.letor_ranks.empty();
+  if (!input.expected.empty()) {
+    std::size_t base = 0;
+    while (base < input.expected.size() && !is_derived(input.expected[base])) ++base;
+    if (count > base)
+      return fail(Code::bad_data, (are_ranks ? input.letor_ranks : input.letor).front() + ": names feature " +
+                                      std::to_string(count) + ", but the training input has " +
+                                      std::to_string(base) + "; give files of one kind");
+    return input.expected;
+  }
+  std::vector<Feature> features;
+  for (std::size_t i = 1; i <= count; ++i)
+    features.push_back(
+        {std::to_string(i), are_ranks ? FeatureKind::rank : FeatureKind::value, are_ranks ? input.depth : 0});
+  auto derived = derived_features(input.derive);
+  if (!derived) return derived.error();
+  if (!derived->empty() && !are_ranks)
+    return fail(Code::usage, "--derive needs rank features; use it with --runs or --letor-ranks");
+  features.insert(features.end(), derived->begin(), derived->end());
+  return features;
+}
+
+/// The highest feature index that any row names.
+Result<std::size_t> count_letor_features(const std::vector<std::string>& files,
+                                         const evaluation::LetorOptions& options) {
+  std::size_t count = 0;
+  for (const std::string& file : files) {
+    auto read =
+        evaluation::for_each_letor_row(file, options, [&](const evaluation::LetorRow& row) -> Result<void> {
+          if (!row.cells.empty()) count = std::max<std::size_t>(count, row.cells.back().index);
+          return {};
+        });
+    if (!read) return read.error();
+  }
+  return count;
+}
+
+Result<TrainingSet> read_from_letor(const TrainingInput& input, TrainingInputReport& report) {
+  const bool are_ranks = !input.letor_ranks.empty();
+  const std::vector<std::string>& files = are_ranks ? input.letor_ranks : input.letor;
+  const evaluation::LetorOptions options{are_ranks};
+  const bool derives =
+      !input.derive.empty() || std::any_of(input.expected.begin(), input.expected.end(), is_derived);
+  std::vector<Feature> features;
+  std::size_t base = 0;
+  if (derives) {  // their columns stand behind the last rank feature, which must be known first
+    const auto count = count_letor_features(files, options);
+    if (!count) return count.error();
+    auto known = letor_features(input, *count);
+    if (!known) return known.error();
+    features = std::move(*known);
+    while (base < features.size() && !is_derived(features[base])) ++base;
+  }
+  TrainingSetBuilder builder;
+  std::vector<Cell> cells;
+  std::vector<std::uint32_t> ranks;
+  std::size_t count = 0;
+  for (const std::string& file : files) {
+    auto read =
+        evaluation::for_each_letor_row(file, options, [&](const evaluation::LetorRow& row) -> Result<void> {
+          if (!row.cells.empty()) count = std::max<std::size_t>(count, row.cells.back().index);
+          if (are_ranks) {
+            take_ranks(row, input, input.expected.empty() ? input.depth : input.expected.front().depth,
+                       cells);
+          } else {
+            cells.clear();
+            for (const auto& cell : row.cells)
+              cells.push_back(
+                  {cell.index - 1, cell.is_unranked ? std::numeric_limits<double>::quiet_NaN() : cell.value});
+          }
+          if (derives) {
+            ranks.assign(base, 0);
+            for (const Cell& cell : cells) ranks[cell.feature] = static_cast<std::uint32_t>(-cell.value);
+            for (std::size_t j = base; j < features.size(); ++j)
+              cells.push_back({static_cast<std::uint32_t>(j), derived_value(features[j], ranks)});
+          }
+          builder.add({row.query, row.document, kept_grade(row.grade, input), true, cells});
+          return {};
+        });
+    if (!read) return read.error();
+  }
+  if (!derives) {
+    auto known = letor_features(input, count);
+    if (!known) return known.error();
+    features = std::move(*known);
+  }
+  auto set = builder.finish(features, input.feedback, !are_ranks && !input.is_absent_unranked);
+  if (set) report.judged_queries = set->queries.size();
+  return set;
+}
+
+const QueryRange* find_query(const TrainingSet& set, std::string_view id) {
+  const auto at =
+      std::lower_bound(set.queries.begin(), set.queries.end(), id,
+                       [](const QueryRange& query, std::string_view key) { return query.id < key; });
+  return at == set.queries.end() || at->id != id ? nullptr : &*at;
+}
+
+Result<std::uint32_t> find_document(const TrainingSet& set, const QueryRange& query, std::string_view id) {
+  const auto begin = set.documents.begin() + static_cast<std::ptrdiff_t>(query.begin);
+  const auto end = set.documents.begin() + static_cast<std::ptrdiff_t>(query.end);
+  const auto at = std::lower_bound(begin, end, id);
+  if (at == end || *at != id)
+    return fail(Code::bad_data, "the query \"" + query.id + "\" has no document \"" + std::string(id) + "\"");
+  return static_cast<std::uint32_t>(at - set.documents.begin());
+}
+
+Result<void> read_pairs(const std::string& path, TrainingSet& set) {
+  auto read = for_each_line(path, [&](std::string_view line, std::size_t number) -> Result<void> {
+    const auto fields = fields_of(line);
+    if (fields.empty() || fields[0].starts_with('#')) return {};
+    const auto bad = [&](const std::string& what) {
+      return fail(Code::bad_data, located(path, {number, 0}, what));
+    };
+    if (fields.size() != 4) return bad("a pair is: qid document_below document_above weight");
+    const QueryRange* query = find_query(set, fields[0]);
+    if (query == nullptr)
+      return bad("no list and no judgment knows the query \"" + std::string(fields[0]) + "\"");
+    const auto below = find_document(set, *query, fields[1]);
+    if (!below) return bad(below.error().text + "; leave the pair out");
+    const auto above = find_document(set, *query, fields[2]);
+    if (!above) return bad(above.error().text + "; leave the pair out");
+    double weight = 0.0;
+    if (!to_double(fields[3], weight) || !std::isfinite(weight) || weight <= 0.0)
+      return bad("the weight \"" + std::string(fields[3]) + "\" is no positive number");
+    if (*below == *above) return bad("a document cannot stand above itself");
+    set.pairs.push_back({*below, *above, weight});
+    return {};
+  });
+  if (!read) return read;
+  std::sort(set.pairs.begin(), set.pairs.end(), [](const WeightedPair& a, const WeightedPair& b) {
+    return std::tie(a.below, a.above, a.weight) < std::tie(b.below, b.above, b.weight);
+  });
+  return {};
+}
+
+Result<void> apply_query_weights(const TrainingInput& input, TrainingSet& set) {
+  if (input.query_weights == "pairs" || input.query_weights == "equal") {
+    set.feedback.query_weights = input.query_weights == "equal" ? FeedbackOptions::QueryWeights::equal
+                                                                : FeedbackOptions::QueryWeights::pairs;
+    return {};
+  }
+  set.feedback.query_weights = FeedbackOptions::QueryWeights::given;
+  std::unordered_map<std::string, double> weights;
+  auto read =
+      for_each_line(input.query_weights, [&](std::string_view line, std::size_t number) -> Result<void> {
+        const auto fields = fields_of(line);
+        if (fields.empty() || fields[0].starts_with('#')) return {};
+        double weight = 0.0;
+        if (fields.size() != 2 || !to_double(fields[1], weight) || !std::isfinite(weight) || weight < 0.0)
+          return fail(Code::bad_data,
+                      located(input.query_weights, {number, 0}, "a line is: qid weight (0 or more)"));
+        if (!weights.emplace(std::string(fields[0]), weight).second)
+          return fail(Code::bad_data, located(input.query_weights, {number, 0}, "the query stands twice"));
+        return {};
+      });
+  if (!read) return read;
+  for (QueryRange& query : set.queries) {
+    const auto at = weights.find(query.id);
+    if (at == weights.end())
+      return fail(Code::bad_data, input.query_weights + ": no weight for the query \"" + query.id +
+                                      "\"; add a line for it (0 leaves it out)");
+    query.weight = at->second;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<TrainingSet> read_training_set(const TrainingInput& input, TrainingInputReport* report) {
+  TrainingInputReport own;
+  TrainingInputReport& told = report != nullptr ? *report : own;
+  const int kinds = int(!input.runs.empty()) + int(!input.letor.empty()) + int(!input.letor_ranks.empty());
+  if (kinds != 1)
+    return fail(Code::usage,
+                "one input is needed: --runs RUN... --qrels FILE, --letor FILE... or --letor-ranks FILE...");
+  auto set = input.runs.empty() ? read_from_letor(input, told) : read_from_runs(input, told);
+  if (!set) return set;
+  if (auto weighted = apply_query_weights(input, *set); !weighted) return weighted.error();
+  if (!input.pairs.empty())
+    if (auto read = read_pairs(input.pairs, *set); !read) return read.error();
+  return set;
+}
+
+}  // namespace metafuse::fusion
