@@ -17,6 +17,7 @@ namespace {
 constexpr AddVerb kVerbs[] = {
     add_expand,
     add_templates,
+    add_index,
     add_experiment,
 };
 

@@ -1,0 +1,53 @@
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/verbs.h"
+#include "fetchers/local_engine.h"
+
+namespace metafuse::cli {
+namespace {
+
+struct Arguments {
+  std::string database;
+  std::vector<std::string> documents;
+  fetchers::IndexOptions options;
+};
+
+Result<void> run(Arguments& arguments) {
+  arguments.options.progress = terminal_progress("index");
+  const auto report = fetchers::build_local_index(arguments.database, arguments.documents, arguments.options);
+  if (!report) return report.error();
+  std::cout << arguments.database << ": " << report->documents << " documents, columns";
+  for (const std::string& column : report->columns) std::cout << ' ' << column;
+  std::cout << '\n';
+  if (report->replaced > 0)
+    std::cerr << "metafuse: " << report->replaced
+              << " documents came again with the same url; the last counts\n";
+  return {};
+}
+
+}  // namespace
+
+void add_index(CLI::App& app, Result<void>& outcome) {
+  CLI::App* verb = app.add_subcommand("index", "build the embedded local engine's index");
+  auto arguments = std::make_shared<Arguments>();
+  verb->add_option("--database", arguments->database, "the index to write (SQLite); replaced as a whole")
+      ->required();
+  verb->add_option("DOCUMENTS", arguments->documents,
+                   "JSON lines {\"url\",\"title\",\"text\",...}, - for standard input")
+      ->required();
+  verb->add_flag("--stem-english", arguments->options.stems_english,
+                 "index English stems: \"searches\" finds \"search\"");
+  verb->footer(
+      "Further fields with text values become columns that queries can name (name:word) and engine "
+      "definitions\n"
+      "can weight.\n"
+      "Examples:\n"
+      "  metafuse index --database state/pages.db pages.jsonl\n"
+      "  zcat pages.jsonl.gz | metafuse index --database state/pages.db -");
+  verb->callback([arguments, &outcome] { outcome = run(*arguments); });
+}
+
+}  // namespace metafuse::cli

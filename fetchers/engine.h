@@ -1,0 +1,127 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/query_syntax.h"
+
+namespace metafuse::fetchers {
+
+using StringPairs = std::vector<std::pair<std::string, std::string>>;
+
+/// Where the parts of a result stand in an answer. JSON: key paths, `a/b` at any depth (SearXNG's meaning) or
+/// `$/a/0/*` from the root; XML and HTML: XPath. Empty: the answer does not have it.
+struct AnswerRules {
+  enum class Format { json, xml, html, groonga };
+
+  Format format = Format::json;
+  std::string results;  ///< the list of results; empty: the lists of the parts are zipped
+  std::string url;
+  std::string url_prefix;  ///< put before every URL
+  std::string
+      url_format;  ///< instead of `url`: text with `{path}`, each replaced by that part, percent-encoded
+  std::string title;
+  std::string content;
+  std::string published;
+  std::string score;
+  std::string thumbnail;
+  std::string thumbnail_prefix;
+  std::string suggestion;
+  bool is_title_html = false;  ///< JSON text that holds markup
+  bool is_content_html = false;
+  bool may_lack_results = false;  ///< an answer without `results` means no result instead of a failure
+
+  friend bool operator==(const AnswerRules&, const AnswerRules&) = default;
+};
+
+/// An engine behind HTTP.
+struct HttpAccess {
+  std::string method = "GET";
+  std::string url;              ///< with {query} {pageno} {lang} {time_range} {safe_search} {offset} {count}
+  std::string description_url;  ///< an OpenSearch description document that holds `url` and the format
+  std::string body;             ///< the same placeholders
+  std::string content_type;     ///< of the body
+  StringPairs headers;          ///< "${NAME}" in a value is a secret
+  StringPairs cookies;
+  std::string username, password;        ///< basic authentication
+  std::string default_language = "all";  ///< {lang} when the user did not choose
+  std::string time_range_url = "&hours={time_range_val}";
+  StringPairs time_ranges = {{"day", "24"}, {"week", "168"}, {"month", "720"}, {"year", "8760"}};
+  bool has_time_range = false;
+  StringPairs safe_search = {{"0", "&filter=none"}, {"1", "&filter=moderate"}, {"2", "&filter=strict"}};
+  bool has_safe_search = false;
+  bool has_paging = false;
+  int page_size = 1;  ///< {pageno} = (page - 1) * page_size + first_page
+  int first_page = 1;
+  int results_per_page = 0;  ///< results that a page holds, 0 when unknown: pages are asked for one by one
+  std::vector<int> no_result_statuses;
+  int max_redirects = 3;
+  bool verifies_certificates = true;
+  std::string ca_file;
+  bool is_federation = false;  ///< the engine is a meta-search server too: requests count hops
+  AnswerRules answer;
+
+  friend bool operator==(const HttpAccess&, const HttpAccess&) = default;
+};
+
+/// The embedded index that `metafuse index` builds.
+struct LocalAccess {
+  std::string database;
+  std::vector<std::pair<std::string, double>> weights;  ///< column, weight; others have weight 1
+
+  friend bool operator==(const LocalAccess&, const LocalAccess&) = default;
+};
+
+/// A SQLite file that is queried by a statement: :query, :wildcard, :limit and :offset are bound; the columns
+/// url, title and content make the results.
+struct SqliteAccess {
+  std::string database;
+  std::string statement;
+  std::string url_format;  ///< instead of a column url: text with {COLUMN}
+
+  friend bool operator==(const SqliteAccess&, const SqliteAccess&) = default;
+};
+
+/// A program whose lines of output are the results. Never run by a shell.
+struct CommandAccess {
+  std::vector<std::string> arguments;  ///< the first is an absolute path; "{{QUERY}}" is the query
+  std::string delimiter = "\t";
+  std::vector<std::string> fields = {"url", "title", "content"};  ///< what stands between the delimiters
+  std::string url_prefix;
+  std::size_t max_bytes = std::size_t{1} << 20;
+
+  friend bool operator==(const CommandAccess&, const CommandAccess&) = default;
+};
+
+/// One search engine, as its definition says. Valid once read: placeholders, paths and XPath have been
+/// checked.
+struct Engine {
+  std::string name;
+  std::string type;  ///< a row of engine_types()
+  std::string description;
+  std::vector<std::string> categories;
+  std::string shortcut;
+  double weight = 1;
+  bool is_disabled = false;
+  const QuerySyntax* query_syntax = &default_query_syntax();
+  double timeout_seconds = 3;
+  double connect_seconds = 0;                    ///< 0: the timeout
+  double first_byte_seconds = 0;                 ///< 0: the timeout
+  std::size_t max_bytes = std::size_t{1} << 20;  ///< of an answer, after decompression
+  int retries = 0;
+  std::vector<int> retry_statuses;
+  int max_connections = 8;         ///< requests under way at once
+  double requests_per_second = 0;  ///< 0: no limit
+  std::variant<HttpAccess, LocalAccess, SqliteAccess, CommandAccess> access;
+
+  friend bool operator==(const Engine&, const Engine&) = default;
+};
+
+/// nullptr when there is none of that name.
+const Engine* find_engine(const std::vector<Engine>& engines, std::string_view name);
+
+}  // namespace metafuse::fetchers
