@@ -1,0 +1,114 @@
+#include "fusion/rankboost_plus/pair_distribution.h"
+
+#include <algorithm>
+
+namespace metafuse::fusion::rankboost_plus {
+namespace {
+
+// A weight is never let below this, so that none becomes zero for ever and no pass slows down on denormal numbers.
+// All of them together stay below 1e-270 of the total.
+constexpr double kLeastWeight = 1e-290;
+
+/// Four partial sums in a fixed order: the same result however the compiler uses vector registers.
+struct Sum4 {
+  double part[4] = {0.0, 0.0, 0.0, 0.0};
+  double total() const { return (part[0] + part[1]) + (part[2] + part[3]); }
+};
+
+/// weights *= factors, below_sums += weights; returns the sum of the new weights.
+double multiply_row(double* __restrict weights, const double* __restrict factors, double* __restrict below_sums,
+                    std::size_t count) {
+  Sum4 sum;
+  std::size_t j = 0;
+  for (; j + 4 <= count; j += 4)
+    for (std::size_t lane = 0; lane < 4; ++lane) {
+      const double weight = std::max(weights[j + lane] * factors[j + lane], kLeastWeight);
+      weights[j + lane] = weight;
+      below_sums[j + lane] += weight;
+      sum.part[lane] += weight;
+    }
+  for (; j < count; ++j) {
+    const double weight = std::max(weights[j] * factors[j], kLeastWeight);
+    weights[j] = weight;
+    below_sums[j] += weight;
+    sum.part[0] += weight;
+  }
+  return sum.total();
+}
+
+double dot(const double* __restrict a, const double* __restrict b, std::size_t count) {
+  Sum4 sum;
+  std::size_t j = 0;
+  for (; j + 4 <= count; j += 4)
+    for (std::size_t lane = 0; lane < 4; ++lane) sum.part[lane] += a[j + lane] * b[j + lane];
+  for (; j < count; ++j) sum.part[0] += a[j] * b[j];
+  return sum.total();
+}
+
+}  // namespace
+
+PairDistribution::PairDistribution(const PairRows& pairs)
+    : pairs_(&pairs),
+      weights_(initial_weights(pairs)),
+      potentials_(pairs.document_count, 0.0),
+      below_sums_(pairs.below.size(), 0.0),
+      if_fires_(pairs.below.size(), 1.0),
+      if_silent_(pairs.below.size(), 1.0) {
+  multiply(std::vector<std::uint8_t>(pairs.document_count, 0), PairFactors{});
+}
+
+Edges PairDistribution::edges(const std::vector<std::uint8_t>& fires) const {
+  std::vector<double> below_fires(pairs_->below.size());
+  std::vector<double> below_silent(pairs_->below.size());
+  for (std::size_t k = 0; k < below_fires.size(); ++k) {
+    below_fires[k] = fires[pairs_->below[k]];
+    below_silent[k] = 1.0 - below_fires[k];
+  }
+  double right = 0.0;
+  double reversed = 0.0;
+  for (const PairRow& row : pairs_->rows) {
+    const BelowClass& below = pairs_->classes[row.below_class];
+    const double* weights = weights_.data() + row.offset;
+    if (fires[row.above] != 0)
+      right += dot(weights, below_silent.data() + below.first, below.count);
+    else
+      reversed += dot(weights, below_fires.data() + below.first, below.count);
+  }
+  Edges edges;
+  edges.right = right / total_;
+  edges.reversed = reversed / total_;
+  edges.tied = std::max(0.0, 1.0 - edges.right - edges.reversed);
+  return edges;
+}
+
+bool PairDistribution::is_perfect(const std::vector<std::uint8_t>& fires) const {
+  for (const PairRow& row : pairs_->rows) {
+    if (fires[row.above] == 0) return false;
+    const BelowClass& below = pairs_->classes[row.below_class];
+    for (std::uint32_t k = below.first; k < below.first + below.count; ++k)
+      if (fires[pairs_->below[k]] != 0) return false;
+  }
+  return true;
+}
+
+void PairDistribution::multiply(const std::vector<std::uint8_t>& fires, const PairFactors& factors) {
+  for (std::size_t k = 0; k < pairs_->below.size(); ++k) {
+    const bool below_fires = fires[pairs_->below[k]] != 0;
+    if_fires_[k] = below_fires ? factors.tied : factors.right;
+    if_silent_[k] = below_fires ? factors.reversed : factors.tied;
+  }
+  std::fill(below_sums_.begin(), below_sums_.end(), 0.0);
+  std::fill(potentials_.begin(), potentials_.end(), 0.0);
+  total_ = 0.0;
+  for (const PairRow& row : pairs_->rows) {
+    const BelowClass& below = pairs_->classes[row.below_class];
+    const std::vector<double>& factor = fires[row.above] != 0 ? if_fires_ : if_silent_;
+    const double sum = multiply_row(weights_.data() + row.offset, factor.data() + below.first,
+                                    below_sums_.data() + below.first, below.count);
+    potentials_[row.above] += sum;
+    total_ += sum;
+  }
+  for (std::size_t k = 0; k < pairs_->below.size(); ++k) potentials_[pairs_->below[k]] -= below_sums_[k];
+}
+
+}  // namespace metafuse::fusion::rankboost_plus

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "fusion/rankboost_plus/pair_rows.h"
+#include "fusion/rankboost_plus/step.h"
+
+namespace metafuse::fusion::rankboost_plus {
+
+/// What a pair's weight is multiplied by, eq. (9) or (25) divided by Z.
+struct PairFactors {
+  double right = 1.0;
+  double reversed = 1.0;
+  double tied = 1.0;
+};
+
+/// D_t over the crucial pairs and the potentials of the documents under it. Every operation is one pass over the
+/// weights, in an order that does not depend on anything but the feedback.
+class PairDistribution {
+ public:
+  explicit PairDistribution(const PairRows& pairs);
+
+  /// Sum of the weights; within rounding of 1 when the factors were divided by Z.
+  double total() const { return total_; }
+  /// pi(x) = sum of D(x', x) - D(x, x') over x' (Freund et al. 2003, eq. (10)); one a document.
+  const std::vector<double>& potentials() const { return potentials_; }
+  const std::vector<double>& weights() const { return weights_; }
+
+  /// How a weak ranking orders the pairs: shares of the total.
+  ///
+  /// in: fires - a byte a document
+  Edges edges(const std::vector<std::uint8_t>& fires) const;
+  /// Whether it orders every pair rightly, whatever the weights.
+  bool is_perfect(const std::vector<std::uint8_t>& fires) const;
+
+  /// Multiplies every weight and brings total and potentials up to date.
+  void multiply(const std::vector<std::uint8_t>& fires, const PairFactors& factors);
+
+ private:
+  const PairRows* pairs_;
+  std::vector<double> weights_;
+  std::vector<double> potentials_;
+  double total_ = 1.0;
+  std::vector<double> below_sums_, if_fires_, if_silent_;  // a number a place of PairRows::below
+};
+
+}  // namespace metafuse::fusion::rankboost_plus

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/random.h"
+#include "fusion/thresholds.h"
+
+namespace metafuse::fusion::rankboost_plus {
+
+/// A candidate weak ranking: 1 where the feature's code exceeds `level`, else 0; an unranked document has code 0
+/// and so stands lower than every known value (Connamacher et al. 2020, "Empirical evaluation").
+struct Stump {
+  std::uint32_t feature = 0;
+  std::uint32_t level = 0;
+  double threshold = 0.0;  ///< theta: fires where f > theta; minus infinity fires for any ranked document
+};
+
+/// All candidates and the documents' codes, document by document, so that a sum over the documents that each
+/// candidate fires for is one pass over bytes.
+class StumpTable {
+ public:
+  /// in:  max_thresholds - a feature with more keeps a random subset of that size
+  StumpTable(const CodedFeatures& features, std::size_t max_thresholds, Random random);
+
+  /// Features ascending, thresholds from the highest down. A stump that is the same for every document is none.
+  const std::vector<Stump>& stumps() const { return stumps_; }
+  std::size_t document_count() const { return documents_; }
+  /// Features that lost thresholds to max_thresholds.
+  const std::vector<std::uint32_t>& reduced_features() const { return reduced_; }
+
+  bool fires(std::size_t stump, std::size_t document) const {
+    return codes_[document * features_ + stumps_[stump].feature] > stumps_[stump].level;
+  }
+
+  /// The sum of `values` over the documents that each stump fires for.
+  ///
+  /// in:   values - one a document
+  /// out:  one a stump
+  /// cost: O(documents * features + stumps)
+  /// source: Freund et al. 2003, eq. (12), fig. 3
+  std::vector<double> sums_where_fires(const std::vector<double>& values) const;
+
+ private:
+  std::size_t documents_ = 0;
+  std::size_t features_ = 0;
+  std::vector<std::uint16_t> codes_;        // document-major
+  std::vector<std::size_t> bucket_;         // where a feature's buckets start; one more than features
+  std::vector<std::vector<double>> kept_;   // thresholds of each feature, ascending
+  std::vector<Stump> stumps_;
+  std::vector<std::uint32_t> reduced_;
+};
+
+}  // namespace metafuse::fusion::rankboost_plus
