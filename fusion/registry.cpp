@@ -3,6 +3,7 @@
 #include <array>
 
 #include "fusion/rankboost/learner.h"
+#include "fusion/rankboost_plus/learner.h"
 
 namespace metafuse::fusion {
 
@@ -10,6 +11,7 @@ std::span<const Learner> learners() {
   static const std::vector<Learner> table = {
       // One row a learner, in the order of the docs; each stands in its own folder.
       rankboost::learner(),
+      rankboost_plus::learner(),
   };
   return table;
 }

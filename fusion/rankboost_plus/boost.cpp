@@ -15,6 +15,8 @@ constexpr double kNoGain = 1e-12;
 constexpr double kTieShare = 1e-9;
 // Weights below this are the floor of the distribution: the share of pairs ordered so is zero.
 constexpr double kZeroShare = 1e-250;
+// A share that is one less two others may be this far from zero by rounding alone.
+constexpr double kCloseToZero = 1e-9;
 
 /// The first in search order whose criterion is within kTieShare of the best; -1 when all are negative.
 std::ptrdiff_t first_best(const std::vector<double>& criteria) {
@@ -91,7 +93,8 @@ BoostRun boost_plain(const StumpTable& stumps, const PairRows& pairs, const Boos
     round.delta = round.edges.reversed - round.edges.right;
     const bool is_undefined = std::min(round.edges.right, round.edges.reversed) < kZeroShare;
     if (is_undefined) (round.edges.right < round.edges.reversed ? round.edges.right : round.edges.reversed) = 0.0;
-    const bool is_perfect = is_undefined && round.edges.tied < kZeroShare && distribution.is_perfect(fires);
+    const bool is_perfect = is_undefined && round.edges.tied < kCloseToZero && distribution.is_perfect(fires);
+    if (is_perfect) round.edges.tied = 0.0;
     if (options.form == Form::discrete && is_undefined && options.is_halting && !is_perfect) {
       course.stop("the weight of Rb-d is undefined: its weak ranking reverses no pair");
       break;
@@ -123,8 +126,7 @@ class Plus {
     while (!course_.is_over()) {
       r_ = stumps_.sums_where_fires(ensemble_.distribution().potentials());
       for (double& r : r_) r /= ensemble_.distribution().total();
-      std::vector<double> slopes = options_.form == Form::plus_optimal ? all_slopes() : candidate_slopes();
-      const std::ptrdiff_t chosen = choose(slopes);
+      const std::ptrdiff_t chosen = choose();
       if (chosen < 0) {
         course_.stop("no weak ranking gains");
         break;
@@ -199,8 +201,9 @@ class Plus {
 
   /// The stump of the greatest slope, which is in the set when this returns (or depends on it, in the optimal
   /// form); -1 when none gains.
-  std::ptrdiff_t choose(std::vector<double>& slopes) {
+  std::ptrdiff_t choose() {
     for (;;) {
+      const std::vector<double> slopes = options_.form == Form::plus_optimal ? all_slopes() : candidate_slopes();
       const std::ptrdiff_t best = first_best(slopes);
       if (best < 0 || slopes[static_cast<std::size_t>(best)] <= kNoGain) return -1;
       const auto s = static_cast<std::size_t>(best);
@@ -211,20 +214,19 @@ class Plus {
         tied_.push_back({0.0, 1.0});
         return best;
       }
-      drop(s, slopes);
-      if (options_.is_pruning) prune(slopes);
+      drop(s);
+      if (options_.is_pruning) prune();
     }
   }
 
-  void drop(std::size_t s, std::vector<double>& slopes) {
+  void drop(std::size_t s) {
     is_candidate_[s] = 0;
-    slopes[s] = -1.0;
     ++course_.run().dependent;
   }
 
   /// Algorithm 2, line 14: keeps a maximal subset of the candidates that is independent together with the members,
   /// met in random order.
-  void prune(std::vector<double>& slopes) {
+  void prune() {
     std::vector<std::size_t> order;
     for (std::size_t s = 0; s < is_candidate_.size(); ++s)
       if (is_candidate_[s] != 0 && ensemble_.place(s) < 0) order.push_back(s);
@@ -232,7 +234,7 @@ class Plus {
     random.shuffle(order);
     for (const std::size_t s : order) {
       if (ensemble_.set().is_dependent(s))
-        drop(s, slopes);
+        drop(s);
       else
         ensemble_.set().add(s);
     }
@@ -249,10 +251,8 @@ class Plus {
     round.edges = ensemble_.distribution().edges(fires);
     if (place >= 0) {
       const auto k = static_cast<std::size_t>(place);
-      if (round.edges.reversed < kZeroShare && round.edges.tied < kZeroShare) {
-        is_perfect = ensemble_.distribution().is_perfect(fires);
-        round.edges.reversed = round.edges.tied = 0.0;
-      }
+      is_perfect = round.edges.tied < kCloseToZero && ensemble_.distribution().is_perfect(fires);
+      if (is_perfect) round.edges = round.edges.right > 0.5 ? Edges{1.0, 0.0, 0.0} : Edges{0.0, 1.0, 0.0};
       round.accumulated = ensemble_.weight(k);
       round.delta = delta_plus(round.edges, round.accumulated);
       round.alpha = alpha_plus(round.edges, round.accumulated, course_.epsilon());
@@ -345,7 +345,7 @@ class Plus {
 
 }  // namespace
 
-BoostRun boost(const StumpTable& stumps, const PairRows& pairs, const BoostOptions& options,
+BoostRun boost_stumps(const StumpTable& stumps, const PairRows& pairs, const BoostOptions& options,
                const RoundWatch& watch) {
   require(stumps.document_count() == pairs.document_count, "the table and the pairs are of one training set");
   if (stumps.stumps().empty()) {

@@ -82,11 +82,12 @@ Edges PairDistribution::edges(const std::vector<std::uint8_t>& fires) const {
 }
 
 bool PairDistribution::is_perfect(const std::vector<std::uint8_t>& fires) const {
+  const std::uint8_t above = fires[pairs_->rows.front().above];
   for (const PairRow& row : pairs_->rows) {
-    if (fires[row.above] == 0) return false;
+    if (fires[row.above] != above) return false;
     const BelowClass& below = pairs_->classes[row.below_class];
     for (std::uint32_t k = below.first; k < below.first + below.count; ++k)
-      if (fires[pairs_->below[k]] != 0) return false;
+      if (fires[pairs_->below[k]] == above) return false;
   }
   return true;
 }

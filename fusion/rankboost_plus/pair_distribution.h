@@ -31,7 +31,7 @@ class PairDistribution {
   ///
   /// in: fires - a byte a document
   Edges edges(const std::vector<std::uint8_t>& fires) const;
-  /// Whether it orders every pair rightly, whatever the weights.
+  /// Whether it, or its opposite, orders every pair rightly, whatever the weights.
   bool is_perfect(const std::vector<std::uint8_t>& fires) const;
 
   /// Multiplies every weight and brings total and potentials up to date.

@@ -1,4 +1,4 @@
-#include "support/rankboost_plus_reference.h"
+#include "tests/support/rankboost_plus_reference.h"
 
 #include <algorithm>
 #include <cmath>

@@ -5,7 +5,7 @@
 #include "core/random.h"
 #include "fusion/rankboost_plus/boost.h"
 #include "fusion/rankboost_plus/ensemble.h"
-#include "support/rankboost_plus_reference.h"
+#include "tests/support/rankboost_plus_reference.h"
 
 using namespace metafuse;
 using namespace metafuse::fusion;
@@ -77,12 +77,13 @@ TEST_CASE("RankBoost+ equals a pair-by-pair reference round by round", "[fusion]
     BoostOptions options;
     options.rounds = 25;
     options.is_pruning = false;
-    const BoostRun run = boost(c.stumps, c.pairs, options);
+    const BoostRun run = boost_stumps(c.stumps, c.pairs, options);
     const std::vector<ReferenceRound> expected = reference_plus(c.rankings, c.reference, run.rounds.size());
     REQUIRE(expected.size() == run.rounds.size());
     for (std::size_t t = 0; t < expected.size(); ++t) {
       INFO("seed " << seed << " round " << t);
-      if (!std::isfinite(expected[t].alpha)) break;
+      // Once converged, which direction rounds to the largest slope says nothing.
+      if (!std::isfinite(expected[t].alpha) || std::abs(expected[t].slope) < 1e-8) break;
       REQUIRE(run.rounds[t].stump == expected[t].ranking);
       CHECK(run.rounds[t].alpha == Approx(expected[t].alpha).epsilon(1e-7).margin(1e-9));
       CHECK(run.rounds[t].delta == Approx(expected[t].slope).margin(1e-9));
@@ -96,7 +97,7 @@ TEST_CASE("theorem 2's bound holds in every round of RankBoost+", "[fusion][rank
     const Case c = make_case(seed);
     BoostOptions options;
     options.rounds = 40;
-    const BoostRun run = boost(c.stumps, c.pairs, options);
+    const BoostRun run = boost_stumps(c.stumps, c.pairs, options);
     double last = 1.0;
     for (const BoostRound& round : run.rounds) {
       CHECK(round.losses.r2 <= round.e2 + 1e-9);
@@ -115,7 +116,7 @@ TEST_CASE("E1 of Rb-d and Rb-c is what the definition says, and Rb-d's bound hol
       BoostOptions options;
       options.form = form;
       options.rounds = 30;
-      const BoostRun run = boost(c.stumps, c.pairs, options);
+      const BoostRun run = boost_stumps(c.stumps, c.pairs, options);
       double product = 1.0;
       for (std::size_t t = 0; t < run.rounds.size(); ++t) {
         const BoostRound& round = run.rounds[t];
@@ -140,7 +141,7 @@ TEST_CASE("RankBoost+ converges to the minimum of F2 that Newton's method finds"
       options.form = form;
       options.rounds = 3000;
       double last = 2.0;
-      const BoostRun run = boost(c.stumps, c.pairs, options, [&last](const BoostRound& round) {
+      const BoostRun run = boost_stumps(c.stumps, c.pairs, options, [&last](const BoostRound& round) {
         const bool is_moving = std::abs(round.delta) > 1e-9;
         last = round.e2;
         return is_moving;
@@ -192,7 +193,7 @@ TEST_CASE("pruning keeps a maximal independent set of candidates", "[fusion][ran
     BoostOptions options;
     options.rounds = 400;
     options.seed = seed;
-    const BoostRun run = boost(c.stumps, c.pairs, options);
+    const BoostRun run = boost_stumps(c.stumps, c.pairs, options);
     CHECK(run.independent <= reference_rank(c.rankings, c.reference));
     BinaryRankings used;
     std::vector<int> is_used(c.rankings.size(), 0);
@@ -208,7 +209,7 @@ TEST_CASE("the E2 of Rb-c over an independent set is F2 of the same ensemble", "
     BoostOptions options;
     options.form = Form::continuous;
     options.rounds = 30;
-    const BoostRun run = boost(c.stumps, c.pairs, options);
+    const BoostRun run = boost_stumps(c.stumps, c.pairs, options);
     IndependentEnsemble again(c.stumps, c.pairs);
     std::vector<double> eta;
     BinaryRankings members;
@@ -239,7 +240,7 @@ TEST_CASE("feedback without a crucial pair is refused and a constant feature gai
   for (const Form form : {Form::discrete, Form::continuous, Form::plus_efficient, Form::plus_optimal}) {
     BoostOptions options;
     options.form = form;
-    const BoostRun run = boost(stumps, *pairs, options);
+    const BoostRun run = boost_stumps(stumps, *pairs, options);
     CHECK(run.rounds.empty());
     CHECK(run.stop_reason == "no weak ranking gains");
   }
@@ -247,14 +248,15 @@ TEST_CASE("feedback without a crucial pair is refused and a constant feature gai
 }
 
 TEST_CASE("a perfect weak ranking ends every form with a finite weight", "[fusion][rankboost_plus]") {
-  const TrainingSet set = binary_set({{0, 0, 1}, {1, 0, 0}}, {0, 0, 1});
+  const bool is_inverted = GENERATE(false, true);
+  const TrainingSet set = binary_set({{is_inverted ? 1 : 0, is_inverted ? 1 : 0, is_inverted ? 0 : 1}, {1, 0, 0}}, {0, 0, 1});
   const auto pairs = pair_rows(set, 1000);
   REQUIRE(pairs.has_value());
   const StumpTable stumps(CodedFeatures(set.matrix, ThresholdOptions{}), 255, Random(1));
   for (const Form form : {Form::discrete, Form::continuous, Form::plus_efficient, Form::plus_optimal}) {
     BoostOptions options;
     options.form = form;
-    const BoostRun run = boost(stumps, *pairs, options);
+    const BoostRun run = boost_stumps(stumps, *pairs, options);
     REQUIRE(run.rounds.size() == 1);
     CHECK(std::isfinite(run.rounds[0].alpha));
     CHECK(run.rounds[0].losses.r1 == 0.0);
@@ -272,7 +274,7 @@ TEST_CASE("identical features and their copies leave RankBoost+ with one member 
     BoostOptions options;
     options.form = form;
     options.rounds = 20;
-    const BoostRun run = boost(stumps, *pairs, options);
+    const BoostRun run = boost_stumps(stumps, *pairs, options);
     CHECK(run.independent == 1);
     CHECK(run.rounds.back().e2 == Approx(2.0 * std::sqrt(2.0 / 9.0)));  // r2 = 1/9 + 4/18 = 1/3
   }

@@ -4,7 +4,7 @@
 
 #include "fusion/rankboost_plus/boost.h"
 #include "fusion/rankboost_plus/pair_distribution.h"
-#include "support/rankboost_plus_reference.h"
+#include "tests/support/rankboost_plus_reference.h"
 
 using namespace metafuse;
 using namespace metafuse::fusion;
@@ -81,6 +81,7 @@ TEST_CASE("RankBoost+ reproduces the losses of proposition 1", "[fusion][rankboo
 TEST_CASE("Rb-d's bound fails with an infinite weight as in lemma 1", "[fusion][rankboost_plus]") {
   for (const std::size_t n : {3U, 4U, 6U, 20U, 60U}) {
     const std::size_t count = n + 1;
+    const auto m = static_cast<double>(n);
     BinaryRankings rankings(2, std::vector<int>(2 * count, 0));
     std::fill_n(rankings[0].begin(), n, 1);
     rankings[0][2 * count - 1] = 1;
@@ -89,22 +90,22 @@ TEST_CASE("Rb-d's bound fails with an infinite weight as in lemma 1", "[fusion][
     const PairRows pairs = rows_of(set);
     BoostOptions options;
     options.form = Form::discrete;
-    const BoostRun run = boost(table_of(set), pairs, options);
+    const BoostRun run = boost_stumps(table_of(set), pairs, options);
     REQUIRE(run.rounds.size() == 1);
-    CHECK(run.rounds[0].alpha == Approx(std::log(n)));
-    CHECK(run.rounds[0].z == Approx(4.0 * n / ((n + 1.0) * (n + 1.0))));
+    CHECK(run.rounds[0].alpha == Approx(std::log(m)));
+    CHECK(run.rounds[0].z == Approx(4.0 * m / ((m + 1.0) * (m + 1.0))));
     CHECK(run.stop_reason.find("undefined") != std::string::npos);
     PairDistribution distribution(pairs);
-    distribution.multiply(bytes(rankings[0]), {1.0 / n, 1.0 * n, 1.0});
+    distribution.multiply(bytes(rankings[0]), {1.0 / m, m, 1.0});
     const Edges h2 = distribution.edges(bytes(rankings[1]));
     CHECK(h2.right == Approx(0.5));
     CHECK(h2.reversed < 1e-200);
     const std::vector<double> infinite(rankings[1].begin(), rankings[1].end());
     const double r1 = rank_losses(pairs, infinite).r1;
-    const double share = (n - 1.0) / (n + 1.0);
+    const double share = (m - 1.0) / (m + 1.0);
     const double bound = run.rounds[0].bound * std::exp(-0.5 * h2.right * h2.right);
     CHECK(bound == Approx(std::exp(-0.5 * (share * share + 0.25))));
-    CHECK(r1 == Approx(n / (n + 1.0)));
+    CHECK(r1 == Approx(m / (m + 1.0)));
     CHECK((r1 > bound) == (n >= 4));
   }
 }
@@ -158,7 +159,7 @@ TEST_CASE("Rb-d finds lemma 3's weights and, with negative ones, its minimum", "
   BoostOptions options;
   options.form = Form::discrete;
   options.rounds = 60;
-  const BoostRun run = boost(table_of(set), pairs, options);
+  const BoostRun run = boost_stumps(table_of(set), pairs, options);
   REQUIRE(run.rounds.size() > 2);
   CHECK(run.rounds[0].alpha == Approx(0.54931).margin(5e-6));
   CHECK(run.rounds[1].alpha == Approx(0.57445).margin(5e-6));

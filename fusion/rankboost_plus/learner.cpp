@@ -1,0 +1,206 @@
+#include "fusion/rankboost_plus/learner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "fusion/option_reader.h"
+#include "fusion/rankboost_plus/boost.h"
+#include "fusion/weak_ranking.h"
+
+namespace metafuse::fusion::rankboost_plus {
+namespace {
+
+constexpr std::size_t kMegabyte = std::size_t{1} << 20;
+
+struct Options {
+  BoostOptions boost;
+  std::size_t max_thresholds = 255;
+  std::size_t memory_mb = 1024;
+};
+
+Result<Options> read_options(const TrainingRequest& request) {
+  constexpr Form kForms[] = {Form::plus_efficient, Form::plus_optimal, Form::discrete, Form::continuous};
+  OptionReader reader(request.options);
+  Options options;
+  options.boost.form = kForms[reader.choice("form", {"plus", "plus-optimal", "rb-d", "rb-c"})];
+  options.boost.rounds = reader.count("rounds", 100, 1, 1000000);
+  options.boost.is_halting = reader.choice("undefined-alpha", {"halt", "finite"}) == 0;
+  options.boost.is_pruning = reader.choice("prune", {"yes", "no"}) == 0;
+  options.boost.has_all_losses = reader.choice("losses", {"all", "own"}) == 0;
+  options.boost.seed = request.seed;
+  options.max_thresholds = reader.count("max-thresholds", 255, 1, 60000);
+  options.memory_mb = reader.count("memory", 1024, 16, 1 << 20);
+  if (auto outcome = reader.outcome(); !outcome) return outcome.error();
+  return options;
+}
+
+bool has_independent_set(const BoostOptions& options) {
+  return options.has_all_losses || options.form == Form::plus_efficient || options.form == Form::plus_optimal;
+}
+
+/// Bytes of the weights of the pairs, and of the Gram matrix and Cholesky factor of `stumps` candidates.
+double bytes_needed(const BoostOptions& options, std::size_t pairs, std::size_t stumps) {
+  const bool has_shadow = options.form == Form::discrete || options.form == Form::continuous;
+  const double copies = has_shadow && options.has_all_losses ? 2.0 : 1.0;
+  double bytes = copies * 8.0 * static_cast<double>(pairs);
+  if (options.form == Form::plus_optimal) bytes *= 2.0;  // a trial copy for the line search
+  if (!has_independent_set(options)) return bytes;
+  const bool is_whole = options.form == Form::plus_efficient && options.is_pruning;
+  const std::size_t members = is_whole ? stumps : std::min(stumps, options.rounds);
+  return bytes + 8.0 * 1.5 * static_cast<double>(stumps) * static_cast<double>(members);
+}
+
+/// The largest number of thresholds a feature that stays within the memory allowed; 0 when not even one does.
+std::size_t affordable_thresholds(const Options& options, const CodedFeatures& features, std::size_t pairs) {
+  const double allowed = static_cast<double>(options.memory_mb * kMegabyte);
+  std::size_t most = options.max_thresholds;
+  while (most > 0) {
+    std::size_t stumps = 0;
+    std::size_t largest = 0;
+    for (std::size_t f = 0; f < features.feature_count(); ++f) {
+      stumps += std::min(most, features.thresholds(f).size());
+      largest = std::max(largest, features.thresholds(f).size());
+    }
+    if (bytes_needed(options.boost, pairs, stumps) <= allowed) return most;
+    most = std::min(most, largest) - 1;
+  }
+  return 0;
+}
+
+/// An infinite threshold is null, as in a model file.
+void put_threshold(JsonObject& line, const Stump& stump, const Feature& feature, double deepest) {
+  if (feature.kind == FeatureKind::rank)
+    line["rank"] = std::isfinite(stump.threshold) ? -stump.threshold - 1.0 : deepest;
+  else if (std::isfinite(stump.threshold))
+    line["threshold"] = stump.threshold;
+  else
+    line["threshold"] = nullptr;
+}
+
+JsonObject trace_line(std::size_t number, const BoostRound& round, const Stump& stump, const Feature& feature,
+                      double deepest) {
+  JsonObject line;
+  line["round"] = number;
+  line["feature"] = feature.kind == FeatureKind::rank ? stump.feature : stump.feature + 1;
+  put_threshold(line, stump, feature, deepest);
+  line["q_default"] = 0;
+  line["alpha"] = round.alpha;
+  line["r"] = round.edges.right - round.edges.reversed;
+  line["delta"] = round.delta;
+  line["z"] = round.z;
+  line["bound"] = round.bound;
+  line["ranking_loss"] = round.losses.r2;
+  line["r1"] = round.losses.r1;
+  line["r2"] = round.losses.r2;
+  line["e1"] = round.losses.e1;
+  if (round.e2 >= 0.0) line["e2"] = round.e2;
+  return line;
+}
+
+std::string summarise(const Options& options, const BoostRun& run, const PairRows& pairs, const StumpTable& stumps,
+                      std::size_t thresholds, const std::vector<Feature>& features) {
+  std::ostringstream text;
+  text << form_name(options.boost.form) << ": " << run.rounds.size() << " rounds over " << pairs.pair_count
+       << " crucial pairs and " << stumps.stumps().size() << " weak rankings; " << run.stop_reason << "\n";
+  if (!run.rounds.empty()) {
+    const BoostRound& last = run.rounds.back();
+    text << "R1 " << last.losses.r1 << ", R2 " << last.losses.r2 << ", E1 " << last.losses.e1;
+    if (last.e2 >= 0.0) text << ", E2 " << last.e2 << " over " << run.independent << " independent weak rankings";
+    text << "; bound " << last.bound << "\n";
+  }
+  if (thresholds < options.max_thresholds)
+    text << "at most " << thresholds << " thresholds a feature, so that training stays within " << options.memory_mb
+         << " MB (--memory)\n";
+  for (const std::uint32_t f : stumps.reduced_features())
+    text << "feature " << features[f].name << ": a random subset of its thresholds\n";
+  return text.str();
+}
+
+JsonObject training_record(const Options& options, const BoostRun& run, const PairRows& pairs,
+                           std::size_t thresholds) {
+  JsonObject record;
+  record["form"] = std::string(form_name(options.boost.form));
+  record["rounds"] = run.rounds.size();
+  record["max_thresholds"] = thresholds;
+  record["seed"] = options.boost.seed;
+  record["crucial_pairs"] = pairs.pair_count;
+  record["stopped"] = run.stop_reason;
+  if (!run.rounds.empty()) {
+    const RankLosses& losses = run.rounds.back().losses;
+    record["r1"] = losses.r1;
+    record["r2"] = losses.r2;
+    record["e1"] = losses.e1;
+    if (run.rounds.back().e2 >= 0.0) record["e2"] = run.rounds.back().e2;
+  }
+  return record;
+}
+
+/// The deepest rank of each rank feature in training.
+std::vector<double> deepest_ranks(const CodedFeatures& features) {
+  std::vector<double> deepest(features.feature_count(), 0.0);
+  for (std::size_t f = 0; f < deepest.size(); ++f)
+    if (features.thresholds(f).distinct > 0) deepest[f] = -features.thresholds(f).lowest;
+  return deepest;
+}
+
+Result<TrainingResult> train(const TrainingRequest& request) {
+  const auto options = read_options(request);
+  if (!options) return options.error();
+  const TrainingSet& set = *request.train;
+  auto pairs = pair_rows(set, options->memory_mb * kMegabyte / 8);
+  if (!pairs) return pairs.error();
+  const CodedFeatures coded(set.matrix, ThresholdOptions{ThresholdOptions::kAll});
+  const std::size_t thresholds = affordable_thresholds(*options, coded, pairs->pair_count);
+  if (thresholds == 0)
+    return fail(Code::bad_data, "training needs more than the " + std::to_string(options->memory_mb) +
+                                    " MB allowed; raise --memory or train on fewer queries");
+  const StumpTable stumps(coded, thresholds, Random(request.seed).split(1));
+  std::size_t done = 0;
+  const BoostRun run = boost_stumps(stumps, *pairs, options->boost, [&](const BoostRound&) {
+    if (request.progress) request.progress(++done, options->boost.rounds);
+    return true;
+  });
+  if (request.progress) request.progress(options->boost.rounds, options->boost.rounds);
+
+  const std::vector<Feature>& features = set.matrix.features();
+  const std::vector<double> deepest = deepest_ranks(coded);
+  TrainingResult result;
+  std::vector<WeakRanking> rankings;
+  for (std::size_t t = 0; t < run.rounds.size(); ++t) {
+    const Stump& stump = stumps.stumps()[run.rounds[t].stump];
+    rankings.push_back({stump.feature, stump.threshold, 0.0, run.rounds[t].alpha});
+    result.trace.push_back(
+        trace_line(t + 1, run.rounds[t], stump, features[stump.feature], deepest[stump.feature]));
+  }
+  result.model.learner = "rankboost-plus";
+  result.model.features = features;
+  result.model.ranker = std::make_shared<StepRanker>(std::move(rankings), features);
+  result.model.training = training_record(*options, run, *pairs, thresholds);
+  result.summary = summarise(*options, run, *pairs, stumps, thresholds, features);
+  return result;
+}
+
+}  // namespace
+
+Learner learner() {
+  Learner row;
+  row.name = "rankboost-plus";
+  row.meaning = "RankBoost+ and the RankBoost forms Rb-d and Rb-c that it improves on";
+  row.source = "Connamacher, Pancha, Liu, Ray 2020";
+  row.options = {
+      {"form", "plus|plus-optimal|rb-d|rb-c", "plus",
+       "Algorithm 2; the form that also descends along dependent weak rankings; alpha by eq. (14); by eq. (19)"},
+      {"rounds", "N", "100", "rounds of boosting"},
+      {"max-thresholds", "N", "255", "thresholds a feature; more are sub-sampled at random by --seed"},
+      {"undefined-alpha", "halt|finite", "halt", "what Rb-d does when its weak ranking reverses no pair"},
+      {"prune", "yes|no", "yes", "reduce the candidates of `plus` to an independent set, as Algorithm 2 does"},
+      {"losses", "all|own", "all", "measure E2 of Rb-d and Rb-c as well, which keeps a second set of pair weights"},
+      {"memory", "MB", "1024", "caps the thresholds a feature so that training fits, or refuses"},
+  };
+  row.train = train;
+  row.read = read_step_ranker;
+  return row;
+}
+
+}  // namespace metafuse::fusion::rankboost_plus
