@@ -13,15 +13,18 @@ std::string OptionReader::text(std::string_view name) const {
 
 void OptionReader::refuse(std::string_view name, const std::string& given, const std::string& wanted) {
   if (!outcome_) return;
-  outcome_ = fail(Code::usage, "--" + std::string(name) + " " + given + ": not " + wanted + "; give " + wanted);
+  outcome_ =
+      fail(Code::usage, "--" + std::string(name) + " " + given + ": not " + wanted + "; give " + wanted);
 }
 
-std::size_t OptionReader::count(std::string_view name, std::size_t fallback, std::size_t least, std::size_t most) {
+std::size_t OptionReader::count(std::string_view name, std::size_t fallback, std::size_t least,
+                                std::size_t most) {
   if (!has(name)) return fallback;
   const std::string given = text(name);
   std::size_t value = 0;
   const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), value);
-  if (error == std::errc() && end == given.data() + given.size() && value >= least && value <= most) return value;
+  if (error == std::errc() && end == given.data() + given.size() && value >= least && value <= most)
+    return value;
   refuse(name, given, "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
   return fallback;
 }

@@ -31,7 +31,8 @@ std::ptrdiff_t first_best(const std::vector<double>& criteria) {
 /// What all four forms share: scores, losses, bound and the reasons to stop.
 class Course {
  public:
-  Course(const StumpTable& stumps, const PairRows& pairs, const BoostOptions& options, const RoundWatch& watch)
+  Course(const StumpTable& stumps, const PairRows& pairs, const BoostOptions& options,
+         const RoundWatch& watch)
       : stumps_(stumps),
         pairs_(pairs),
         options_(options),
@@ -92,7 +93,8 @@ BoostRun boost_plain(const StumpTable& stumps, const PairRows& pairs, const Boos
     round.accumulated = accumulated[s];
     round.delta = round.edges.reversed - round.edges.right;
     const bool is_undefined = std::min(round.edges.right, round.edges.reversed) < kZeroShare;
-    if (is_undefined) (round.edges.right < round.edges.reversed ? round.edges.right : round.edges.reversed) = 0.0;
+    if (is_undefined)
+      (round.edges.right < round.edges.reversed ? round.edges.right : round.edges.reversed) = 0.0;
     const bool is_perfect = is_undefined && round.edges.tied < kCloseToZero && distribution.is_perfect(fires);
     if (is_perfect) round.edges.tied = 0.0;
     if (options.form == Form::discrete && is_undefined && options.is_halting && !is_perfect) {
@@ -103,7 +105,8 @@ BoostRun boost_plain(const StumpTable& stumps, const PairRows& pairs, const Boos
                                                  : alpha_continuous(round.edges, course.epsilon());
     round.z = z_rankboost(round.edges, round.alpha);
     accumulated[s] += round.alpha;
-    distribution.multiply(fires, {std::exp(-round.alpha) / round.z, std::exp(round.alpha) / round.z, 1.0 / round.z});
+    distribution.multiply(fires,
+                          {std::exp(-round.alpha) / round.z, std::exp(round.alpha) / round.z, 1.0 / round.z});
     if (!shadow.empty()) shadow.front().add(s, round.alpha);
     course.close(round, fires, shadow.empty() ? -1.0 : shadow.front().e2());
     if (is_perfect) course.stop("a weak ranking orders every pair rightly");
@@ -138,8 +141,8 @@ class Plus {
   }
 
  private:
-  /// |r| of the candidates outside the set, as if each were independent; exact slopes of the members that could
-  /// win, -1 for the rest.
+  /// |r| of the candidates outside the set, as if each were independent; exact slopes of the members that
+  /// could win, -1 for the rest.
   std::vector<double> candidate_slopes() {
     std::vector<double> slopes(r_.size(), -1.0);
     double best = 0.0;
@@ -162,8 +165,8 @@ class Plus {
     return slopes;
   }
 
-  /// An upper bound of a member's |delta| from r, which is known, and the range that its ties can have reached
-  /// since they were last counted.
+  /// An upper bound of a member's |delta| from r, which is known, and the range that its ties can have
+  /// reached since they were last counted.
   double most_slope(std::size_t k) const {
     const double r = r_[ensemble_.stump(k)];
     const double pull = std::tanh(ensemble_.weight(k));
@@ -203,7 +206,8 @@ class Plus {
   /// form); -1 when none gains.
   std::ptrdiff_t choose() {
     for (;;) {
-      const std::vector<double> slopes = options_.form == Form::plus_optimal ? all_slopes() : candidate_slopes();
+      const std::vector<double> slopes =
+          options_.form == Form::plus_optimal ? all_slopes() : candidate_slopes();
       const std::ptrdiff_t best = first_best(slopes);
       if (best < 0 || slopes[static_cast<std::size_t>(best)] <= kNoGain) return -1;
       const auto s = static_cast<std::size_t>(best);
@@ -224,8 +228,8 @@ class Plus {
     ++course_.run().dependent;
   }
 
-  /// Algorithm 2, line 14: keeps a maximal subset of the candidates that is independent together with the members,
-  /// met in random order.
+  /// Algorithm 2, line 14: keeps a maximal subset of the candidates that is independent together with the
+  /// members, met in random order.
   void prune() {
     std::vector<std::size_t> order;
     for (std::size_t s = 0; s < is_candidate_.size(); ++s)
@@ -346,7 +350,7 @@ class Plus {
 }  // namespace
 
 BoostRun boost_stumps(const StumpTable& stumps, const PairRows& pairs, const BoostOptions& options,
-               const RoundWatch& watch) {
+                      const RoundWatch& watch) {
   require(stumps.document_count() == pairs.document_count, "the table and the pairs are of one training set");
   if (stumps.stumps().empty()) {
     BoostRun nothing;

@@ -12,13 +12,14 @@ namespace metafuse::fusion::rankboost_plus {
 std::vector<std::uint8_t> firing(const StumpTable& stumps, std::size_t stump);
 
 /// An ensemble written over linearly independent members, as E2 asks for (Connamacher et al. 2020, "Empirical
-/// evaluation"): eta, the weight of each member, and F2(eta) with the distribution that it makes, eqs. (22)-(29).
+/// evaluation"): eta, the weight of each member, and F2(eta) with the distribution that it makes, eqs.
+/// (22)-(29).
 class IndependentEnsemble {
  public:
   IndependentEnsemble(const StumpTable& stumps, const PairRows& pairs);
 
-  /// Adds alpha times a stump: to its own weight when it is a member or independent (it becomes a member), else
-  /// along its coordinates.
+  /// Adds alpha times a stump: to its own weight when it is a member or independent (it becomes a member),
+  /// else along its coordinates.
   void add(std::size_t stump, double alpha);
   /// The factor by which F2 changes when `step` is added to the members' weights; nothing is changed.
   double ratio_after(const std::vector<double>& step) const;

@@ -27,7 +27,8 @@ IndependentSet::IndependentSet(const StumpTable& stumps, const std::vector<std::
       left_(stumps.stumps().size(), 0.0) {
   for (const std::int32_t c : component_) {
     if (c < 0) continue;
-    if (component_size_.size() <= static_cast<std::size_t>(c)) component_size_.resize(static_cast<std::size_t>(c) + 1);
+    if (component_size_.size() <= static_cast<std::size_t>(c))
+      component_size_.resize(static_cast<std::size_t>(c) + 1);
     component_size_[static_cast<std::size_t>(c)] += 1.0;
   }
 }

@@ -11,11 +11,11 @@ namespace metafuse::fusion::rankboost_plus {
 /// A growing set of linearly independent weak rankings, each seen as the vector of its differences over the
 /// crucial pairs.
 ///
-/// Vectors over pairs are independent exactly when the vectors over documents are, once each is centred within
-/// every connected component of the pair graph: the difference map forgets one constant a component and nothing
-/// else. So independence is decided on the Gram matrix of centred document vectors, by a Cholesky factor that
-/// grows by a row a member. A candidate is dependent when what is left of its squared length, after projection
-/// on the members, is at most kTolerance of it.
+/// Vectors over pairs are independent exactly when the vectors over documents are, once each is centred
+/// within every connected component of the pair graph: the difference map forgets one constant a component
+/// and nothing else. So independence is decided on the Gram matrix of centred document vectors, by a Cholesky
+/// factor that grows by a row a member. A candidate is dependent when what is left of its squared length,
+/// after projection on the members, is at most kTolerance of it.
 class IndependentSet {
  public:
   static constexpr double kTolerance = 1e-9;
@@ -44,10 +44,11 @@ class IndependentSet {
   std::vector<std::int32_t> component_;
   std::vector<double> component_size_;
   std::vector<std::size_t> members_;
-  std::vector<std::vector<double>> gram_;    // of each member: its inner products with every stump
-  std::vector<std::vector<double>> factor_;  // of each stump: its row of the Cholesky factor, grown when asked
-  std::vector<double> length_;               // of each stump: its squared length, negative: not known yet
-  std::vector<double> left_;                 // of each stump: squared length less its row's
+  std::vector<std::vector<double>> gram_;  // of each member: its inner products with every stump
+  std::vector<std::vector<double>>
+      factor_;                  // of each stump: its row of the Cholesky factor, grown when asked
+  std::vector<double> length_;  // of each stump: its squared length, negative: not known yet
+  std::vector<double> left_;    // of each stump: squared length less its row's
 };
 
 }  // namespace metafuse::fusion::rankboost_plus

@@ -98,20 +98,22 @@ JsonObject trace_line(std::size_t number, const BoostRound& round, const Stump& 
   return line;
 }
 
-std::string summarise(const Options& options, const BoostRun& run, const PairRows& pairs, const StumpTable& stumps,
-                      std::size_t thresholds, const std::vector<Feature>& features) {
+std::string summarise(const Options& options, const BoostRun& run, const PairRows& pairs,
+                      const StumpTable& stumps, std::size_t thresholds,
+                      const std::vector<Feature>& features) {
   std::ostringstream text;
   text << form_name(options.boost.form) << ": " << run.rounds.size() << " rounds over " << pairs.pair_count
        << " crucial pairs and " << stumps.stumps().size() << " weak rankings; " << run.stop_reason << "\n";
   if (!run.rounds.empty()) {
     const BoostRound& last = run.rounds.back();
     text << "R1 " << last.losses.r1 << ", R2 " << last.losses.r2 << ", E1 " << last.losses.e1;
-    if (last.e2 >= 0.0) text << ", E2 " << last.e2 << " over " << run.independent << " independent weak rankings";
+    if (last.e2 >= 0.0)
+      text << ", E2 " << last.e2 << " over " << run.independent << " independent weak rankings";
     text << "; bound " << last.bound << "\n";
   }
   if (thresholds < options.max_thresholds)
-    text << "at most " << thresholds << " thresholds a feature, so that training stays within " << options.memory_mb
-         << " MB (--memory)\n";
+    text << "at most " << thresholds << " thresholds a feature, so that training stays within "
+         << options.memory_mb << " MB (--memory)\n";
   for (const std::uint32_t f : stumps.reduced_features())
     text << "feature " << features[f].name << ": a random subset of its thresholds\n";
   return text.str();
@@ -190,12 +192,15 @@ Learner learner() {
   row.source = "Connamacher, Pancha, Liu, Ray 2020";
   row.options = {
       {"form", "plus|plus-optimal|rb-d|rb-c", "plus",
-       "Algorithm 2; the form that also descends along dependent weak rankings; alpha by eq. (14); by eq. (19)"},
+       "Algorithm 2; the form that also descends along dependent weak rankings; alpha by eq. (14); by eq. "
+       "(19)"},
       {"rounds", "N", "100", "rounds of boosting"},
       {"max-thresholds", "N", "255", "thresholds a feature; more are sub-sampled at random by --seed"},
       {"undefined-alpha", "halt|finite", "halt", "what Rb-d does when its weak ranking reverses no pair"},
-      {"prune", "yes|no", "yes", "reduce the candidates of `plus` to an independent set, as Algorithm 2 does"},
-      {"losses", "all|own", "all", "measure E2 of Rb-d and Rb-c as well, which keeps a second set of pair weights"},
+      {"prune", "yes|no", "yes",
+       "reduce the candidates of `plus` to an independent set, as Algorithm 2 does"},
+      {"losses", "all|own", "all",
+       "measure E2 of Rb-d and Rb-c as well, which keeps a second set of pair weights"},
       {"memory", "MB", "1024", "caps the thresholds a feature so that training fits, or refuses"},
   };
   row.train = train;

@@ -5,8 +5,8 @@
 namespace metafuse::fusion::rankboost_plus {
 namespace {
 
-// A weight is never let below this, so that none becomes zero for ever and no pass slows down on denormal numbers.
-// All of them together stay below 1e-270 of the total.
+// A weight is never let below this, so that none becomes zero for ever and no pass slows down on denormal
+// numbers. All of them together stay below 1e-270 of the total.
 constexpr double kLeastWeight = 1e-290;
 
 /// Four partial sums in a fixed order: the same result however the compiler uses vector registers.
@@ -16,8 +16,8 @@ struct Sum4 {
 };
 
 /// weights *= factors, below_sums += weights; returns the sum of the new weights.
-double multiply_row(double* __restrict weights, const double* __restrict factors, double* __restrict below_sums,
-                    std::size_t count) {
+double multiply_row(double* __restrict weights, const double* __restrict factors,
+                    double* __restrict below_sums, std::size_t count) {
   Sum4 sum;
   std::size_t j = 0;
   for (; j + 4 <= count; j += 4)

@@ -15,8 +15,8 @@ struct PairFactors {
   double tied = 1.0;
 };
 
-/// D_t over the crucial pairs and the potentials of the documents under it. Every operation is one pass over the
-/// weights, in an order that does not depend on anything but the feedback.
+/// D_t over the crucial pairs and the potentials of the documents under it. Every operation is one pass over
+/// the weights, in an order that does not depend on anything but the feedback.
 class PairDistribution {
  public:
   explicit PairDistribution(const PairRows& pairs);

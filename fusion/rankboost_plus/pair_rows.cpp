@@ -43,7 +43,9 @@ std::vector<std::uint32_t> by_grade(const TrainingSet& set, const QueryRange& qu
 
 class Builder {
  public:
-  explicit Builder(const TrainingSet& set) : set_(set) { pairs_.document_count = set.matrix.document_count(); }
+  explicit Builder(const TrainingSet& set) : set_(set) {
+    pairs_.document_count = set.matrix.document_count();
+  }
 
   PairRows build() {
     std::size_t next = 0;
@@ -59,8 +61,8 @@ class Builder {
 
  private:
   void add_class(std::size_t first) {
-    pairs_.classes.push_back({static_cast<std::uint32_t>(first),
-                              static_cast<std::uint32_t>(pairs_.below.size() - first)});
+    pairs_.classes.push_back(
+        {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(pairs_.below.size() - first)});
   }
 
   void add_row(std::uint32_t above, std::size_t below_class, double weight) {
@@ -92,7 +94,8 @@ class Builder {
     }
   }
 
-  /// General pairs of the query, from position `next` of the list sorted by query; returns the position after.
+  /// General pairs of the query, from position `next` of the list sorted by query; returns the position
+  /// after.
   std::size_t add_general(const QueryRange& query, std::size_t next) {
     if (general_.empty() && !set_.pairs.empty()) sort_general();
     while (next < general_.size() && general_[next].above < query.end) {
@@ -100,7 +103,8 @@ class Builder {
       const WeightedPair& head = general_[next];
       const std::uint32_t above = head.above;
       const double weight = head.weight;
-      for (; next < general_.size() && general_[next].above == above && general_[next].weight == weight; ++next)
+      for (; next < general_.size() && general_[next].above == above && general_[next].weight == weight;
+           ++next)
         pairs_.below.push_back(general_[next].below);
       add_class(first);
       add_row(above, pairs_.classes.size() - 1, weight);
@@ -151,9 +155,10 @@ class Builder {
 Result<PairRows> pair_rows(const TrainingSet& set, std::size_t max_pairs) {
   PairRows pairs = Builder(set).build();
   if (pairs.pair_count == 0)
-    return fail(Code::bad_data,
-                "no crucial pair is left: every training query has a single grade; give judgments of at least "
-                "two grades");
+    return fail(
+        Code::bad_data,
+        "no crucial pair is left: every training query has a single grade; give judgments of at least "
+        "two grades");
   if (pairs.pair_count > max_pairs)
     return fail(Code::bad_data, std::to_string(pairs.pair_count) + " crucial pairs need more memory than " +
                                     "allowed (" + std::to_string(max_pairs) +
@@ -165,8 +170,8 @@ Result<PairRows> pair_rows(const TrainingSet& set, std::size_t max_pairs) {
 std::vector<double> initial_weights(const PairRows& pairs) {
   std::vector<double> weights(pairs.pair_count);
   for (const PairRow& row : pairs.rows)
-    std::fill_n(weights.begin() + static_cast<std::ptrdiff_t>(row.offset), pairs.classes[row.below_class].count,
-                row.initial);
+    std::fill_n(weights.begin() + static_cast<std::ptrdiff_t>(row.offset),
+                pairs.classes[row.below_class].count, row.initial);
   return weights;
 }
 

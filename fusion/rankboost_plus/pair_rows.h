@@ -24,8 +24,8 @@ struct PairRow {
   double initial = 0.0;    ///< D_1 of each pair of the row
 };
 
-/// Every crucial pair of a training set as dense rows, so that a pass over the pairs is a pass over an array of
-/// doubles and no pair holds a pointer or an index.
+/// Every crucial pair of a training set as dense rows, so that a pass over the pairs is a pass over an array
+/// of doubles and no pair holds a pointer or an index.
 struct PairRows {
   std::vector<std::uint32_t> below;  ///< document (row of the matrix) a place
   std::vector<BelowClass> classes;
@@ -45,8 +45,8 @@ Result<PairRows> pair_rows(const TrainingSet& set, std::size_t max_pairs);
 /// D_1, a number a pair.
 std::vector<double> initial_weights(const PairRows& pairs);
 
-/// The connected component of each document in the graph whose edges are the crucial pairs, counted from 0; -1
-/// for a document of no pair.
+/// The connected component of each document in the graph whose edges are the crucial pairs, counted from 0;
+/// -1 for a document of no pair.
 ///
 /// cost: O(pairs)
 std::vector<std::int32_t> components(const PairRows& pairs);

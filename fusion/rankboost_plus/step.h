@@ -2,8 +2,8 @@
 
 namespace metafuse::fusion::rankboost_plus {
 
-/// How a binary weak ranking orders the crucial pairs under the current distribution (Connamacher et al. 2020,
-/// eq. (8)): three shares that sum to 1.
+/// How a binary weak ranking orders the crucial pairs under the current distribution (Connamacher et al.
+/// 2020, eq. (8)): three shares that sum to 1.
 struct Edges {
   double right = 0.0;     ///< epsilon plus
   double reversed = 0.0;  ///< epsilon minus

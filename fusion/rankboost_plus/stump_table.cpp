@@ -65,7 +65,8 @@ std::vector<double> StumpTable::sums_where_fires(const std::vector<double>& valu
     if (value == 0.0) continue;
     for (std::size_t f = 0; f < features_; ++f) buckets[bucket_[f] + code[f]] += value;
   }
-  std::vector<double> above(buckets.size(), 0.0);  // of bucket b: the sum of the buckets of its feature above b
+  std::vector<double> above(buckets.size(),
+                            0.0);  // of bucket b: the sum of the buckets of its feature above b
   for (std::size_t f = 0; f < features_; ++f) {
     double sum = 0.0;
     for (std::size_t b = bucket_[f + 1]; b-- > bucket_[f];) {
@@ -74,7 +75,8 @@ std::vector<double> StumpTable::sums_where_fires(const std::vector<double>& valu
     }
   }
   std::vector<double> sums(stumps_.size());
-  for (std::size_t s = 0; s < stumps_.size(); ++s) sums[s] = above[bucket_[stumps_[s].feature] + stumps_[s].level];
+  for (std::size_t s = 0; s < stumps_.size(); ++s)
+    sums[s] = above[bucket_[stumps_[s].feature] + stumps_[s].level];
   return sums;
 }
 

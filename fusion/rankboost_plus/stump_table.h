@@ -9,8 +9,8 @@
 
 namespace metafuse::fusion::rankboost_plus {
 
-/// A candidate weak ranking: 1 where the feature's code exceeds `level`, else 0; an unranked document has code 0
-/// and so stands lower than every known value (Connamacher et al. 2020, "Empirical evaluation").
+/// A candidate weak ranking: 1 where the feature's code exceeds `level`, else 0; an unranked document has
+/// code 0 and so stands lower than every known value (Connamacher et al. 2020, "Empirical evaluation").
 struct Stump {
   std::uint32_t feature = 0;
   std::uint32_t level = 0;
@@ -24,7 +24,8 @@ class StumpTable {
   /// in:  max_thresholds - a feature with more keeps a random subset of that size
   StumpTable(const CodedFeatures& features, std::size_t max_thresholds, Random random);
 
-  /// Features ascending, thresholds from the highest down. A stump that is the same for every document is none.
+  /// Features ascending, thresholds from the highest down. A stump that is the same for every document is
+  /// none.
   const std::vector<Stump>& stumps() const { return stumps_; }
   std::size_t document_count() const { return documents_; }
   /// Features that lost thresholds to max_thresholds.
@@ -45,9 +46,9 @@ class StumpTable {
  private:
   std::size_t documents_ = 0;
   std::size_t features_ = 0;
-  std::vector<std::uint16_t> codes_;        // document-major
-  std::vector<std::size_t> bucket_;         // where a feature's buckets start; one more than features
-  std::vector<std::vector<double>> kept_;   // thresholds of each feature, ascending
+  std::vector<std::uint16_t> codes_;       // document-major
+  std::vector<std::size_t> bucket_;        // where a feature's buckets start; one more than features
+  std::vector<std::vector<double>> kept_;  // thresholds of each feature, ascending
   std::vector<Stump> stumps_;
   std::vector<std::uint32_t> reduced_;
 };

@@ -29,7 +29,8 @@ double pair_f2(const BinaryRankings& rankings, const std::vector<double>& eta, c
 TrainingSet set_of(const BinaryRankings& rankings, std::size_t documents) {
   TrainingSet set;
   std::vector<Feature> features;
-  for (std::size_t s = 0; s < rankings.size(); ++s) features.push_back({"h" + std::to_string(s), FeatureKind::value, 0});
+  for (std::size_t s = 0; s < rankings.size(); ++s)
+    features.push_back({"h" + std::to_string(s), FeatureKind::value, 0});
   set.matrix = FeatureMatrix(features, documents);
   for (std::size_t s = 0; s < rankings.size(); ++s)
     for (std::size_t x = 0; x < documents; ++x) set.matrix.set(x, s, rankings[s][x]);
@@ -84,7 +85,8 @@ std::vector<ReferencePair> reference_pairs(const TrainingSet& set) {
   for (const QueryRange& query : set.queries)
     for (std::size_t below = query.begin; below < query.end; ++below)
       for (std::size_t above = query.begin; above < query.end; ++above)
-        if (set.in_feedback[below] != 0 && set.in_feedback[above] != 0 && set.grades[below] < set.grades[above])
+        if (set.in_feedback[below] != 0 && set.in_feedback[above] != 0 &&
+            set.grades[below] < set.grades[above])
           pairs.push_back({below, above, 1.0});
   for (const WeightedPair& pair : set.pairs) pairs.push_back({pair.below, pair.above, pair.weight});
   double total = 0.0;
@@ -111,7 +113,8 @@ double reference_f1(const BinaryRankings& rankings, const std::vector<double>& e
   return sum;
 }
 
-std::vector<double> reference_minimum(const BinaryRankings& rankings, const std::vector<ReferencePair>& pairs) {
+std::vector<double> reference_minimum(const BinaryRankings& rankings,
+                                      const std::vector<ReferencePair>& pairs) {
   const std::size_t n = rankings.size();
   std::vector<double> eta(n, 0.0);
   for (int iteration = 0; iteration < 200; ++iteration) {
@@ -175,8 +178,8 @@ std::size_t reference_rank(const BinaryRankings& rankings, const std::vector<Ref
   return rank;
 }
 
-std::vector<ReferenceRound> reference_plus(const BinaryRankings& rankings, const std::vector<ReferencePair>& pairs,
-                                           std::size_t rounds) {
+std::vector<ReferenceRound> reference_plus(const BinaryRankings& rankings,
+                                           const std::vector<ReferencePair>& pairs, std::size_t rounds) {
   std::vector<double> eta(rankings.size(), 0.0);
   std::vector<int> state(rankings.size(), 0);  // 0 candidate, 1 member, -1 dropped
   std::vector<ReferenceRound> result;

@@ -35,7 +35,8 @@ double reference_f1(const BinaryRankings& rankings, const std::vector<double>& e
                     const std::vector<ReferencePair>& pairs);
 
 /// The minimum of F2 by damped Newton steps on its definition; empty when it runs away (separable pairs).
-std::vector<double> reference_minimum(const BinaryRankings& rankings, const std::vector<ReferencePair>& pairs);
+std::vector<double> reference_minimum(const BinaryRankings& rankings,
+                                      const std::vector<ReferencePair>& pairs);
 
 /// The rank of the rankings' difference vectors over the pairs, by elimination with full pivoting.
 std::size_t reference_rank(const BinaryRankings& rankings, const std::vector<ReferencePair>& pairs);
@@ -48,7 +49,7 @@ struct ReferenceRound {
 };
 
 /// RankBoost+ by Algorithm 2 without pruning, everything recomputed from the definitions each round.
-std::vector<ReferenceRound> reference_plus(const BinaryRankings& rankings, const std::vector<ReferencePair>& pairs,
-                                           std::size_t rounds);
+std::vector<ReferenceRound> reference_plus(const BinaryRankings& rankings,
+                                           const std::vector<ReferencePair>& pairs, std::size_t rounds);
 
 }  // namespace metafuse::fusion::test

@@ -1,9 +1,10 @@
+#include "fusion/rankboost_plus/boost.h"
+
 #include <cmath>
 
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
-#include "fusion/rankboost_plus/boost.h"
 #include "fusion/rankboost_plus/ensemble.h"
 #include "tests/support/rankboost_plus_reference.h"
 
@@ -18,7 +19,8 @@ namespace {
 TrainingSet random_set(Random& random, std::size_t features, std::size_t queries, std::size_t per_query) {
   TrainingSet set;
   std::vector<Feature> names;
-  for (std::size_t f = 0; f < features; ++f) names.push_back({"f" + std::to_string(f), FeatureKind::value, 0});
+  for (std::size_t f = 0; f < features; ++f)
+    names.push_back({"f" + std::to_string(f), FeatureKind::value, 0});
   set.matrix = FeatureMatrix(names, queries * per_query);
   for (std::size_t q = 0; q < queries; ++q)
     set.queries.push_back({"q" + std::to_string(q), q * per_query, (q + 1) * per_query, 1.0});
@@ -109,7 +111,8 @@ TEST_CASE("theorem 2's bound holds in every round of RankBoost+", "[fusion][rank
   }
 }
 
-TEST_CASE("E1 of Rb-d and Rb-c is what the definition says, and Rb-d's bound holds", "[fusion][rankboost_plus]") {
+TEST_CASE("E1 of Rb-d and Rb-c is what the definition says, and Rb-d's bound holds",
+          "[fusion][rankboost_plus]") {
   for (std::uint64_t seed = 200; seed < 240; ++seed) {
     const Case c = make_case(seed);
     for (const Form form : {Form::discrete, Form::continuous}) {
@@ -123,7 +126,8 @@ TEST_CASE("E1 of Rb-d and Rb-c is what the definition says, and Rb-d's bound hol
         product *= round.z;
         CHECK(round.losses.e1 == Approx(product).epsilon(1e-8));
         CHECK(round.losses.e1 ==
-              Approx(reference_f1(c.rankings, weights_of(run, c.rankings.size(), t + 1), c.reference)).epsilon(1e-8));
+              Approx(reference_f1(c.rankings, weights_of(run, c.rankings.size(), t + 1), c.reference))
+                  .epsilon(1e-8));
         CHECK(round.losses.r1 <= round.losses.e1 + 1e-9);
         if (form == Form::discrete) CHECK(round.losses.e1 <= round.bound + 1e-9);
         CHECK(round.e2 >= round.losses.e1 * (1.0 - 1e-9));
@@ -132,7 +136,8 @@ TEST_CASE("E1 of Rb-d and Rb-c is what the definition says, and Rb-d's bound hol
   }
 }
 
-TEST_CASE("RankBoost+ converges to the minimum of F2 that Newton's method finds", "[fusion][rankboost_plus]") {
+TEST_CASE("RankBoost+ converges to the minimum of F2 that Newton's method finds",
+          "[fusion][rankboost_plus]") {
   std::size_t compared = 0;
   for (std::uint64_t seed = 300; seed < 420 && compared < 25; ++seed) {
     const Case c = make_case(seed);
@@ -162,7 +167,8 @@ TEST_CASE("RankBoost+ converges to the minimum of F2 that Newton's method finds"
   CHECK(compared >= 20);
 }
 
-TEST_CASE("independence by the Gram matrix agrees with elimination over the pairs", "[fusion][rankboost_plus]") {
+TEST_CASE("independence by the Gram matrix agrees with elimination over the pairs",
+          "[fusion][rankboost_plus]") {
   for (std::uint64_t seed = 500; seed < 580; ++seed) {
     const Case c = make_case(seed);
     IndependentEnsemble ensemble(c.stumps, c.pairs);
@@ -180,7 +186,8 @@ TEST_CASE("independence by the Gram matrix agrees with elimination over the pair
       const std::vector<double> beta = ensemble.set().coordinates(s);
       for (const ReferencePair& pair : c.reference) {
         double sum = 0.0;
-        for (std::size_t k = 0; k < members.size(); ++k) sum += beta[k] * (members[k][pair.above] - members[k][pair.below]);
+        for (std::size_t k = 0; k < members.size(); ++k)
+          sum += beta[k] * (members[k][pair.above] - members[k][pair.below]);
         REQUIRE(sum == Approx(c.rankings[s][pair.above] - c.rankings[s][pair.below]).margin(1e-7));
       }
     }
@@ -230,7 +237,8 @@ TEST_CASE("the E2 of Rb-c over an independent set is F2 of the same ensemble", "
   }
 }
 
-TEST_CASE("feedback without a crucial pair is refused and a constant feature gains nothing", "[fusion][rankboost_plus]") {
+TEST_CASE("feedback without a crucial pair is refused and a constant feature gains nothing",
+          "[fusion][rankboost_plus]") {
   TrainingSet set = binary_set({{1, 0, 1}}, {2, 2, 2});
   CHECK(!pair_rows(set, 1000).has_value());
   set = binary_set({{1, 1, 1}, {0, 0, 0}}, {0, 1, 2});
@@ -249,7 +257,8 @@ TEST_CASE("feedback without a crucial pair is refused and a constant feature gai
 
 TEST_CASE("a perfect weak ranking ends every form with a finite weight", "[fusion][rankboost_plus]") {
   const bool is_inverted = GENERATE(false, true);
-  const TrainingSet set = binary_set({{is_inverted ? 1 : 0, is_inverted ? 1 : 0, is_inverted ? 0 : 1}, {1, 0, 0}}, {0, 0, 1});
+  const TrainingSet set =
+      binary_set({{is_inverted ? 1 : 0, is_inverted ? 1 : 0, is_inverted ? 0 : 1}, {1, 0, 0}}, {0, 0, 1});
   const auto pairs = pair_rows(set, 1000);
   REQUIRE(pairs.has_value());
   const StumpTable stumps(CodedFeatures(set.matrix, ThresholdOptions{}), 255, Random(1));
@@ -264,7 +273,8 @@ TEST_CASE("a perfect weak ranking ends every form with a finite weight", "[fusio
   }
 }
 
-TEST_CASE("identical features and their copies leave RankBoost+ with one member each", "[fusion][rankboost_plus]") {
+TEST_CASE("identical features and their copies leave RankBoost+ with one member each",
+          "[fusion][rankboost_plus]") {
   const std::vector<int> h = {1, 1, 0, 1, 0, 0};
   const TrainingSet set = binary_set({h, h, h}, {1, 1, 1, 0, 0, 0});
   const auto pairs = pair_rows(set, 1000);

@@ -21,7 +21,9 @@ PairRows rows_of(const TrainingSet& set) {
   return *rows;
 }
 
-std::vector<std::uint8_t> bytes(const std::vector<int>& ranking) { return {ranking.begin(), ranking.end()}; }
+std::vector<std::uint8_t> bytes(const std::vector<int>& ranking) {
+  return {ranking.begin(), ranking.end()};
+}
 
 StumpTable table_of(const TrainingSet& set) {
   return StumpTable(CodedFeatures(set.matrix, ThresholdOptions{}), 255, Random(1));
@@ -36,7 +38,9 @@ TrainingSet subset_order(const BinaryRankings& rankings) {
   return paired_set(rankings, 8, pairs);
 }
 
-double scaled_e1(const Edges& edges, double alpha) { return z_rankboost(edges, alpha); }
+double scaled_e1(const Edges& edges, double alpha) {
+  return z_rankboost(edges, alpha);
+}
 
 /// All pairs (a_i, b_j) with a above b: documents 0..count-1 are the a, the rest the b.
 TrainingSet two_groups(const BinaryRankings& rankings, std::size_t count) {
@@ -47,8 +51,8 @@ TrainingSet two_groups(const BinaryRankings& rankings, std::size_t count) {
 
 }  // namespace
 
-// Connamacher et al. 2020, proof of proposition 1. a=1, b=2, c=4: h1 fires for {a,b}=3; h2 for the empty set, {a,c}=5
-// and {a,b,c}=7. 19 pairs: h1 orders 3, reverses 1, ties 15; h2 7, 5, 7. So R1 = 16/19 and 12/19, and
+// Connamacher et al. 2020, proof of proposition 1. a=1, b=2, c=4: h1 fires for {a,b}=3; h2 for the empty set,
+// {a,c}=5 and {a,b,c}=7. 19 pairs: h1 orders 3, reverses 1, ties 15; h2 7, 5, 7. So R1 = 16/19 and 12/19, and
 // E1(h1) = (3/e + e + 15)/19 = .990627.
 TEST_CASE("RankBoost+ reproduces the losses of proposition 1", "[fusion][rankboost_plus]") {
   const BinaryRankings rankings = {{0, 0, 0, 1, 0, 0, 0, 0}, {1, 0, 0, 0, 0, 1, 0, 1}};
@@ -75,9 +79,9 @@ TEST_CASE("RankBoost+ reproduces the losses of proposition 1", "[fusion][rankboo
   CHECK(scaled_e1(h2, alpha_continuous(h2, kNoEpsilon)) == Approx(0.992386).margin(5e-7));
 }
 
-// Proof of lemma 1: a_1..a_{n+1} above b_1..b_{n+1}. h1 fires for a_1..a_n and b_{n+1}; h2 for a_{n+1} only. Rb-d takes
-// h1 with weight log n, then h2, which reverses nothing. An infinite weight for h2 leaves R1 = n/(n+1) above the bound
-// exp(-1/2 (((n-1)/(n+1))^2 + 1/4)) once n >= 4, that is from 10 documents on.
+// Proof of lemma 1: a_1..a_{n+1} above b_1..b_{n+1}. h1 fires for a_1..a_n and b_{n+1}; h2 for a_{n+1} only.
+// Rb-d takes h1 with weight log n, then h2, which reverses nothing. An infinite weight for h2 leaves R1 =
+// n/(n+1) above the bound exp(-1/2 (((n-1)/(n+1))^2 + 1/4)) once n >= 4, that is from 10 documents on.
 TEST_CASE("Rb-d's bound fails with an infinite weight as in lemma 1", "[fusion][rankboost_plus]") {
   for (const std::size_t n : {3U, 4U, 6U, 20U, 60U}) {
     const std::size_t count = n + 1;
@@ -110,9 +114,10 @@ TEST_CASE("Rb-d's bound fails with an infinite weight as in lemma 1", "[fusion][
   }
 }
 
-// Proof of lemma 2: 5n documents a above 5n documents b; h1 fires for the first 4n a, h2 for the other a and 4n b. Both
-// get the same large weight K: R1 = E1 = 4/5, but Z1 Z2 = 1/5 * 4/5 and the bound is exp(-17/50).
-TEST_CASE("Rb-d's bound fails with one large weight as in lemma 2, and holds by eq. (49)", "[fusion][rankboost_plus]") {
+// Proof of lemma 2: 5n documents a above 5n documents b; h1 fires for the first 4n a, h2 for the other a and
+// 4n b. Both get the same large weight K: R1 = E1 = 4/5, but Z1 Z2 = 1/5 * 4/5 and the bound is exp(-17/50).
+TEST_CASE("Rb-d's bound fails with one large weight as in lemma 2, and holds by eq. (49)",
+          "[fusion][rankboost_plus]") {
   for (const std::size_t n : {1U, 2U, 5U}) {
     const std::size_t count = 5 * n;
     BinaryRankings rankings(2, std::vector<int>(2 * count, 0));
@@ -135,22 +140,25 @@ TEST_CASE("Rb-d's bound fails with one large weight as in lemma 2, and holds by 
     const double bound = std::exp(-0.5 * (h1.right * h1.right + h2.right * h2.right));
     CHECK(bound == Approx(std::exp(-17.0 / 50.0)));
 
-    // Eq. (49): the weights 1/2 ln(epsilon+ / d) as d falls to epsilon-. h1's d is a share of its own, and h2's
-    // reversed share follows from it, so h1's weight grows twice as fast and wins: R1 = 4/25, below the bound.
+    // Eq. (49): the weights 1/2 ln(epsilon+ / d) as d falls to epsilon-. h1's d is a share of its own, and
+    // h2's reversed share follows from it, so h1's weight grows twice as fast and wins: R1 = 4/25, below the
+    // bound.
     for (const double d : {1e-6, 1e-10, 1e-14}) {
       PairDistribution limit(pairs);
       const double alpha1 = 0.5 * std::log(h1.right / d);
       limit.multiply(bytes(rankings[0]), {std::exp(-alpha1), std::exp(alpha1), 1.0});
       const double alpha2 = alpha_discrete(limit.edges(bytes(rankings[1])), kNoEpsilon);
-      for (std::size_t x = 0; x < scores.size(); ++x) scores[x] = alpha1 * rankings[0][x] + alpha2 * rankings[1][x];
+      for (std::size_t x = 0; x < scores.size(); ++x)
+        scores[x] = alpha1 * rankings[0][x] + alpha2 * rankings[1][x];
       CHECK(rank_losses(pairs, scores).r1 == Approx(4.0 / 25.0));
       CHECK(rank_losses(pairs, scores).r1 <= bound);
     }
   }
 }
 
-// Proof of lemma 3: documents 1 > ... > 6, h1 fires for 1, 2, 3, 6 and h2 for 2. With positive weights only, Rb-d ends
-// after .54931 h1 + .57445 h2 at E1 = .888387; the minimum is .88703 at (.46894, .58953), where negative weights lead.
+// Proof of lemma 3: documents 1 > ... > 6, h1 fires for 1, 2, 3, 6 and h2 for 2. With positive weights only,
+// Rb-d ends after .54931 h1 + .57445 h2 at E1 = .888387; the minimum is .88703 at (.46894, .58953), where
+// negative weights lead.
 TEST_CASE("Rb-d finds lemma 3's weights and, with negative ones, its minimum", "[fusion][rankboost_plus]") {
   const BinaryRankings rankings = {{1, 1, 1, 0, 0, 1}, {0, 1, 0, 0, 0, 0}};
   const TrainingSet set = binary_set(rankings, {6, 5, 4, 3, 2, 1});

@@ -1,0 +1,86 @@
+#include <catch2/catch.hpp>
+
+#include "core/random.h"
+#include "fusion/model_file.h"
+#include "fusion/registry.h"
+#include "tests/support/rankboost_plus_reference.h"
+
+using namespace metafuse;
+using namespace metafuse::fusion;
+using namespace metafuse::fusion::test;
+
+namespace {
+
+TrainingSet noisy_set() {
+  Random random(5);
+  BinaryRankings rankings(6, std::vector<int>(20));
+  std::vector<double> grades;
+  for (std::size_t x = 0; x < 20; ++x) {
+    grades.push_back(static_cast<double>(random.below(3)));
+    for (auto& ranking : rankings) ranking[x] = random.uniform() < 0.3 + 0.2 * grades[x] ? 1 : 0;
+  }
+  return binary_set(rankings, grades);
+}
+
+Result<TrainingResult> train_with(const TrainingSet& set, std::map<std::string, std::string> options) {
+  TrainingRequest request;
+  request.train = &set;
+  request.options = std::move(options);
+  return find_learner("rankboost-plus")->train(request);
+}
+
+}  // namespace
+
+TEST_CASE("a rankboost-plus model survives its file bit for bit and scores as it was trained",
+          "[fusion][rankboost_plus]") {
+  const TrainingSet set = noisy_set();
+  for (const char* form : {"plus", "plus-optimal", "rb-d", "rb-c"}) {
+    const auto result = train_with(set, {{"form", form}, {"rounds", "12"}});
+    REQUIRE(result.has_value());
+    const std::string text = model_text(result->model);
+    const auto again = parse_model(text, "m.json");
+    REQUIRE(again.has_value());
+    CHECK(model_text(*again) == text);
+    CHECK(again->ranker->score(set.matrix) == result->model.ranker->score(set.matrix));
+    CHECK(!result->trace.empty());
+    CHECK(model_text(train_with(set, {{"form", form}, {"rounds", "12"}})->model) == text);
+  }
+}
+
+TEST_CASE("rankboost-plus refuses options out of range by name", "[fusion][rankboost_plus]") {
+  const TrainingSet set = noisy_set();
+  for (const auto& [name, value] : std::map<std::string, std::string>{{"form", "rb-e"},
+                                                                      {"rounds", "0"},
+                                                                      {"max-thresholds", "-1"},
+                                                                      {"prune", "maybe"},
+                                                                      {"memory", "1e3"}}) {
+    const auto result = train_with(set, {{name, value}});
+    REQUIRE(!result.has_value());
+    CHECK(result.error().code == Code::usage);
+    CHECK(result.error().text.find("--" + name) != std::string::npos);
+  }
+}
+
+TEST_CASE("rankboost-plus caps the thresholds a feature where memory would not do, and says so",
+          "[fusion][rankboost_plus]") {
+  Random random(9);
+  const std::size_t documents = 3000;
+  TrainingSet set;
+  std::vector<Feature> features;
+  for (int f = 0; f < 12; ++f) features.push_back({"f" + std::to_string(f), FeatureKind::value, 0});
+  set.matrix = FeatureMatrix(features, documents);
+  for (std::size_t x = 0; x < documents; ++x) {
+    if (x % 10 == 0) set.queries.push_back({"q" + std::to_string(x), x, x + 10, 1.0});
+    set.documents.emplace_back();
+    set.in_feedback.push_back(1);
+    set.grades.push_back(static_cast<double>(random.below(2)));
+    for (std::size_t f = 0; f < features.size(); ++f)
+      set.matrix.set(x, f, static_cast<double>(random.below(500)));
+  }
+  const auto result = train_with(set, {{"rounds", "3"}, {"memory", "16"}});
+  REQUIRE(result.has_value());
+  CHECK(result->summary.find("thresholds a feature, so that training stays within 16 MB") !=
+        std::string::npos);
+  // 12 bytes for each pair of candidates: at most sqrt(16 MB / 12) of them.
+  CHECK(result->model.training.at("max_thresholds").to_number<int>() < 100);
+}
