@@ -56,6 +56,7 @@ constexpr std::array kSyntaxes = {
                 .has_groups = true},
     QuerySyntax{.name = "fts5",
                 .meaning = "SQLite FTS5, and so the embedded local engine",
+                .stripped = "\"",
                 .operators = "AND OR NOT NEAR",
                 .operator_guard = Guard::quote,
                 .quotes_odd_words = true,

@@ -25,8 +25,7 @@ struct QuerySyntax {
   OperatorGuard operator_guard = OperatorGuard::lower;  ///< how such a word is made an ordinary one
   bool operators_in_any_case = false;
 
-  /// SQLite's rule: a word of other characters than letters, digits and _ stands in quotes, and a quote is
-  /// written twice.
+  /// SQLite's rule: a word of other characters than letters, digits and _ stands in quotes.
   bool quotes_odd_words = false;
 
   // How filters are written: `all` is "<open>a<close><between><open>b<close>".

@@ -80,7 +80,6 @@ std::string escaped(std::string_view word, const QuerySyntax& syntax) {
   std::string out;
   for (const char c : word) {
     if (contains(syntax.escaped, c)) out += '\\';
-    if (syntax.quotes_odd_words && c == '"') out += '"';
     out += c;
   }
   return out;

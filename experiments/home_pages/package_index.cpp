@@ -1,0 +1,156 @@
+#include "experiments/home_pages/package_index.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+#include "core/json.h"
+#include "core/text_file.h"
+#include "core/url.h"
+#include "core/utf8.h"
+
+namespace metafuse::experiments::home_pages {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+void add_once(std::vector<std::string>& list, std::string_view item) {
+  if (item.empty() || std::find(list.begin(), list.end(), item) != list.end()) return;
+  list.push_back(to_valid_utf8(item));
+}
+
+/// Runs of characters that `is_part` accepts, in small letters.
+template <class IsPart>
+std::vector<std::string> runs_of(std::string_view text, IsPart is_part) {
+  std::vector<std::string> out;
+  std::string run;
+  for (std::size_t i = 0; i <= text.size(); ++i) {
+    if (i < text.size() && is_part(text[i])) {
+      run += text[i] >= 'A' && text[i] <= 'Z' ? static_cast<char>(text[i] - 'A' + 'a') : text[i];
+    } else if (!run.empty()) {
+      out.push_back(std::move(run));
+      run.clear();
+    }
+  }
+  return out;
+}
+
+struct Stanza {
+  std::string package;
+  std::string home_page;
+  std::string synopsis;
+  std::string section;
+  std::string tags;
+};
+
+/// Collects stanzas into home pages.
+class Collector {
+ public:
+  void take_line(std::string_view line) {
+    if (line.empty()) return end_stanza();
+    if (line.front() == ' ' || line.front() == '\t') {
+      if (is_in_tags_) stanza_.tags += line;
+      return;
+    }
+    is_in_tags_ = false;
+    const std::size_t colon = line.find(':');
+    if (colon == std::string_view::npos) return;
+    take_field(line.substr(0, colon), trimmed(line.substr(colon + 1)));
+  }
+
+  void end_stanza() {
+    const Stanza stanza = std::move(stanza_);
+    stanza_ = {};
+    is_in_tags_ = false;
+    if (stanza.package.empty() || !is_web(stanza.home_page)) return;
+    auto key = canonical_url_key(stanza.home_page);
+    if (!key) return;
+    HomePage& page = pages_[*key];
+    if (page.url.empty()) {
+      page.key = *key;
+      page.url = stanza.home_page;
+    }
+    add_once(page.names, stanza.package);
+    add_once(page.synopses, stanza.synopsis);
+    add_once(page.sections, stanza.section.substr(stanza.section.rfind('/') + 1));
+    for (const std::string& tag : runs_of(stanza.tags, [](char c) { return c > ' ' && c != ','; }))
+      add_once(page.tags, tag);
+  }
+
+  std::vector<HomePage> pages() && {
+    std::vector<HomePage> out;
+    out.reserve(pages_.size());
+    for (auto& entry : pages_) out.push_back(std::move(entry.second));
+    return out;
+  }
+
+ private:
+  static bool is_web(std::string_view url) {
+    return url.starts_with("http://") || url.starts_with("https://");
+  }
+
+  void take_field(std::string_view name, std::string_view value) {
+    if (name == "Package") stanza_.package = value;
+    if (name == "Homepage") stanza_.home_page = value;
+    if (name == "Description" || name == "Description-en") stanza_.synopsis = value;
+    if (name == "Section") stanza_.section = value;
+    if (name == "Tag") stanza_.tags = value;
+    is_in_tags_ = name == "Tag";
+  }
+
+  Stanza stanza_;
+  bool is_in_tags_ = false;
+  std::map<std::string, HomePage> pages_;
+};
+
+std::string joined(const std::vector<std::string>& parts, std::string_view between) {
+  std::string out;
+  for (const std::string& part : parts) {
+    if (!out.empty()) out += between;
+    out += part;
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<std::vector<HomePage>> read_package_index(const std::string& path) {
+  Collector collector;
+  auto read = for_each_line(path, [&](std::string_view line, std::size_t) -> Result<void> {
+    collector.take_line(line);
+    return {};
+  });
+  if (!read) return read.error();
+  collector.end_stanza();
+  std::vector<HomePage> pages = std::move(collector).pages();
+  if (pages.empty())
+    return fail(
+        Code::bad_data,
+        path + ": no package with a home page; run apt-get update, then apt-cache dumpavail > " + path);
+  return pages;
+}
+
+std::vector<std::string> url_words(const std::string& key) {
+  return runs_of(
+      key, [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); });
+}
+
+std::string to_documents(const std::vector<HomePage>& pages) {
+  std::string out;
+  for (const HomePage& page : pages) {
+    const JsonObject document{{"url", page.url},
+                              {"title", joined(page.names, " ")},
+                              {"text", joined(page.synopses, ". ")},
+                              {"sections", joined(page.sections, " ")},
+                              {"tags", joined(page.tags, " ")},
+                              {"words", joined(url_words(page.key), " ")}};
+    out += to_text(document) + '\n';
+  }
+  return out;
+}
+
+}  // namespace metafuse::experiments::home_pages
