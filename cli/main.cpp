@@ -18,7 +18,11 @@ constexpr AddVerb kVerbs[] = {
     add_expand,
     add_templates,
     add_index,
+    add_train,
+    add_score,
+    add_crossvalidate,
     add_experiment,
+    add_model,
 };
 
 /// An error of several lines is several mistakes; each line is complete in itself.

@@ -6,9 +6,13 @@ namespace metafuse::cli {
 
 // One file a verb, each named for it (cli/verb_NAME.cpp); main.cpp holds the table in the order of --help.
 
+void add_crossvalidate(CLI::App& app, Result<void>& outcome);
 void add_expand(CLI::App& app, Result<void>& outcome);
-void add_templates(CLI::App& app, Result<void>& outcome);
 void add_index(CLI::App& app, Result<void>& outcome);
 void add_experiment(CLI::App& app, Result<void>& outcome);
+void add_model(CLI::App& app, Result<void>& outcome);
+void add_score(CLI::App& app, Result<void>& outcome);
+void add_templates(CLI::App& app, Result<void>& outcome);
+void add_train(CLI::App& app, Result<void>& outcome);
 
 }  // namespace metafuse::cli

@@ -41,4 +41,9 @@ void FeatureMatrix::set(std::size_t document, std::size_t feature, double value)
   cells_[document * features_.size() + feature] = value;
 }
 
+void FeatureMatrix::clear(std::size_t document, std::size_t feature) {
+  require(columns_.empty(), "clear() on a matrix of the lean form");
+  cells_[document * features_.size() + feature] = std::numeric_limits<double>::quiet_NaN();
+}
+
 }  // namespace metafuse::fusion

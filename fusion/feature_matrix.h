@@ -55,6 +55,8 @@ class FeatureMatrix {
   }
   /// Requires a finite value, and a matrix that is not of the lean form.
   void set(std::size_t document, std::size_t feature, double value);
+  /// Makes a cell unranked. Requires a matrix that is not of the lean form.
+  void clear(std::size_t document, std::size_t feature);
 
  private:
   std::vector<Feature> features_;

@@ -1,0 +1,78 @@
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "cli/learner_options.h"
+#include "cli/training_input.h"
+#include "cli/verbs.h"
+#include "evaluation/folds.h"
+#include "fusion/cross_validation.h"
+
+namespace metafuse::cli {
+namespace {
+
+constexpr int kPaperDepth = 30;
+
+struct Arguments {
+  TrainingOptions input;
+  LearnerChoice learner;
+  std::size_t folds = 4;
+  std::string fold_file;
+  unsigned threads = 1;
+  std::uint64_t seed = 1;
+  bool is_json = false;
+};
+
+Result<evaluation::Folds> folds_of(const Arguments& arguments, const fusion::TrainingSet& set) {
+  std::vector<std::string_view> queries;
+  for (const fusion::QueryRange& query : set.queries) queries.emplace_back(query.id);
+  if (!arguments.fold_file.empty()) return evaluation::read_folds(arguments.fold_file, queries);
+  return evaluation::random_folds(queries, arguments.folds, arguments.seed);
+}
+
+Result<void> run_crossvalidate(const Arguments& arguments) {
+  auto learner = chosen_learner(arguments.learner);
+  if (!learner) return learner.error();
+  auto set = fusion::read_training_set(training_input(arguments.input, arguments.threads));
+  if (!set) return set.error();
+  auto folds = folds_of(arguments, *set);
+  if (!folds) return folds.error();
+  fusion::CrossValidationOptions options;
+  options.learner = *learner;
+  options.learner_options = arguments.learner.options;
+  options.depth = arguments.input.input.depth > 0 ? arguments.input.input.depth : kPaperDepth;
+  options.seed = arguments.seed;
+  options.threads = arguments.threads;
+  options.progress = terminal_progress("cross-validating");
+  auto result = fusion::cross_validate(*set, *folds, options);
+  if (!result) return result.error();
+  std::cout << (arguments.is_json ? to_pretty_text(fusion::to_json(*result)) : fusion::to_table(*result));
+  return {};
+}
+
+}  // namespace
+
+void add_crossvalidate(CLI::App& app, Result<void>& outcome) {
+  CLI::App* verb =
+      app.add_subcommand("crossvalidate", "train and test by folds; top-k counts and average rank");
+  auto arguments = std::make_shared<Arguments>();
+  add_training_options(*verb, arguments->input);
+  add_learner_options(*verb, arguments->learner);
+  auto* folds = verb->add_option("--folds", arguments->folds, "how many folds, drawn at random by query")
+                    ->check(CLI::Range(2U, 1000U))
+                    ->capture_default_str();
+  verb->add_option("--fold-file", arguments->fold_file, "folds to use instead: a line is: query fold")
+      ->excludes(folds);
+  verb->add_option("--threads", arguments->threads, "threads to use; the table does not depend on it")
+      ->check(CLI::Range(1U, 1024U))
+      ->capture_default_str();
+  verb->add_option("--seed", arguments->seed, "seed of the folds and of the learner")->capture_default_str();
+  verb->add_flag("--json", arguments->is_json, "JSON with the rank of every query instead of the table");
+  verb->footer(
+      "Examples:\n"
+      "  metafuse crossvalidate --runs runs/*.run --qrels qrels --folds 4 --rounds 60\n"
+      "  metafuse crossvalidate --letor-ranks A?.txt --fold-file folds.txt --json");
+  verb->callback([arguments, &outcome] { outcome = run_crossvalidate(*arguments); });
+}
+
+}  // namespace metafuse::cli
