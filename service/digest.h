@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace metafuse::service {
+
+/// SHA-256 as 64 lower-case hexadecimal digits.
+std::string sha256_hex(std::string_view text);
+
+/// HMAC-SHA-256 as hexadecimal digits.
+std::string hmac_sha256_hex(std::string_view key, std::string_view text);
+
+/// Bytes from the system's random source, as hexadecimal digits.
+std::string random_hex(std::size_t bytes);
+
+/// Compares in a time that depends on the lengths only.
+bool equal_in_constant_time(std::string_view a, std::string_view b);
+
+}  // namespace metafuse::service

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "service/config.h"
+#include "service/stored_search.h"
+
+namespace metafuse::service {
+
+/// The key that a client presented, or nullptr. All digests are compared, each in constant time, so that the
+/// time says nothing about which key came near.
+const KeyConfig* find_key(std::span<const KeyConfig> keys, std::string_view presented);
+
+/// What a charge against a quota came to.
+struct QuotaAnswer {
+  bool is_within = true;
+  std::uint64_t left = 0;          ///< of today, after this charge
+  double retry_after_seconds = 0;  ///< until tomorrow (UTC) when it is not within
+};
+
+/// A counter that processes share, or that outlives one: adds to a key's use on a day and returns the sum.
+/// Nothing when it cannot be reached.
+using SharedUsage =
+    std::function<std::optional<std::uint64_t>(std::string_view key, std::int64_t day, std::uint64_t amount)>;
+
+/// Counts the expanded queries that each key used today (UTC).
+class Quotas {
+ public:
+  /// in: shared - Redis or the store; may be empty. While it does not answer, this process counts alone.
+  explicit Quotas(SharedUsage shared = {});
+
+  /// Charges a request before it runs. A request that does not fit is not charged.
+  ///
+  /// in: amount - its expanded queries
+  QuotaAnswer charge(const KeyConfig& key, std::uint64_t amount, UnixTime now);
+
+ private:
+  struct Use {
+    std::int64_t day = 0;
+    std::uint64_t amount = 0;
+  };
+  SharedUsage shared_;
+  std::mutex mutex_;
+  std::map<std::string, Use, std::less<>> used_;  ///< as many as the configuration has keys
+};
+
+}  // namespace metafuse::service

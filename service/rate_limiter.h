@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <list>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "core/deadline.h"
+
+namespace metafuse::service {
+
+/// Whether a request may go on; if not, when to try again.
+struct Admission {
+  bool is_admitted = true;
+  double retry_after_seconds = 0;
+};
+
+/// A token bucket for each client: `burst` requests at once, then `per_second`. At most `max_clients` buckets
+/// are kept; the one that rested longest goes first, and one that rested until it was full again is no loss.
+class RateLimiter {
+ public:
+  /// in: per_second - 0 for no limit; burst - at least 1
+  RateLimiter(double per_second, double burst, std::size_t max_clients = 65536);
+
+  /// in: client - an address_prefix(); tokens - what the request costs, at most `burst` counts
+  Admission take(std::string_view client, TimePoint now, double tokens = 1);
+  std::size_t size() const;
+
+ private:
+  struct Bucket {
+    std::string client;
+    double tokens = 0;
+    TimePoint at;
+  };
+
+  double per_second_;
+  double burst_;
+  std::size_t max_clients_;
+  mutable std::mutex mutex_;
+  std::list<Bucket> order_;  ///< most recently used first
+  std::unordered_map<std::string_view, std::list<Bucket>::iterator> index_;
+};
+
+}  // namespace metafuse::service
