@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/random.h"
+#include "core/result.h"
+
+namespace metafuse::experiments {
+
+/// A stream to learn from and examples to test on.
+struct OnlineSample {
+  std::vector<double> train;  ///< examples x inputs
+  std::vector<int> train_ranks;
+  std::vector<double> test;
+  std::vector<int> test_ranks;
+  std::vector<int> ideal_test_ranks;  ///< what the best rule would say, where that is known
+};
+
+/// One experiment of Harrington 2003: how a trial is drawn, what is compared, and the figures he printed.
+struct OnlineTask {
+  std::string name;
+  std::string note;  ///< how the data differ from the paper's
+  std::size_t inputs = 0;
+  int ranks = 0;
+  bool is_polynomial = false;  ///< kernel (x . x' + 1)^2
+  std::vector<double> taus;
+  std::vector<double> steps;
+  std::size_t rankers = 100;
+  std::size_t trials = 0;
+  std::vector<std::pair<std::string, std::string>> published;  ///< by the name of a row
+  std::function<OnlineSample(Random&)> draw;
+};
+
+/// Sec. 4.1: the unit square, five ranks, noise of standard deviation .125.
+OnlineTask synthetic_task(std::size_t trials);
+
+/// How the three ratings that are not the target become an instance; the paper leaves it open.
+enum class CysticFibrosisForm {
+  as_filed,  ///< ranks 1 to 3, judges in the file's order
+  centred,   ///< the same less 2, so that 0 is the middle, as the paper does with EachMovie
+  sorted,    ///< ranks 1 to 3 ascending: which judge said what does not count
+};
+
+/// Sec. 4.2 (b): four judges a pair, one of them the target.
+/// errors: no_input or bad_data for DATA/cystic-fibrosis/cfquery.txt
+Result<OnlineTask> cystic_fibrosis_task(const std::string& data, std::size_t trials, CysticFibrosisForm form);
+
+/// Sec. 4.2 (c) with MovieLens 100k in the place of EachMovie.
+/// errors: no_input or bad_data for DATA/movielens-100k/u.data (or u.data.xz)
+Result<OnlineTask> movielens_task(const std::string& data, std::size_t trials);
+
+}  // namespace metafuse::experiments
