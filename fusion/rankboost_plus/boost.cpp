@@ -86,7 +86,7 @@ BoostRun boost_plain(const StumpTable& stumps, const PairRows& pairs, const Boos
       break;
     }
     const auto s = static_cast<std::size_t>(chosen);
-    const std::vector<std::uint8_t> fires = firing(stumps, s);
+    const std::vector<std::uint8_t> fires = stumps.firing(s);
     BoostRound round;
     round.stump = s;
     round.edges = distribution.edges(fires);
@@ -176,7 +176,8 @@ class Plus {
   }
 
   double member_slope(std::size_t k) {
-    const Edges edges = ensemble_.distribution().edges(firing(stumps_, ensemble_.stump(k)));
+    const std::size_t s = ensemble_.stump(k);
+    const Edges edges = ensemble_.distribution().edges(stumps_.firing(s), r_[s]);
     tied_[k] = {edges.tied, edges.tied};
     return delta_plus(edges, ensemble_.weight(k));
   }
@@ -246,7 +247,7 @@ class Plus {
   }
 
   void step(std::size_t s) {
-    const std::vector<std::uint8_t> fires = firing(stumps_, s);
+    const std::vector<std::uint8_t> fires = stumps_.firing(s);
     BoostRound round;
     round.stump = s;
     const double e2_before = ensemble_.e2();

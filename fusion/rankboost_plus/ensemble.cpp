@@ -14,12 +14,6 @@ PairFactors plus_factors(double alpha, double accumulated, double z) {
 
 }  // namespace
 
-std::vector<std::uint8_t> firing(const StumpTable& stumps, std::size_t stump) {
-  std::vector<std::uint8_t> fires(stumps.document_count());
-  for (std::size_t x = 0; x < fires.size(); ++x) fires[x] = stumps.fires(stump, x) ? 1 : 0;
-  return fires;
-}
-
 IndependentEnsemble::IndependentEnsemble(const StumpTable& stumps, const PairRows& pairs)
     : stumps_(stumps), set_(stumps, components(pairs)), distribution_(pairs) {}
 
@@ -50,12 +44,12 @@ void IndependentEnsemble::add(std::size_t stump, double alpha) {
   }
   if (member < 0) member = static_cast<std::ptrdiff_t>(include(stump));
   const auto at = static_cast<std::size_t>(member);
-  const Edges edges = distribution_.edges(firing(stumps_, stump));
+  const Edges edges = distribution_.edges(stumps_.firing(stump));
   move(at, alpha, z_plus(edges, alpha, eta_[at]));
 }
 
 void IndependentEnsemble::move(std::size_t member, double alpha, double z) {
-  distribution_.multiply(firing(stumps_, stumps_of_[member]), plus_factors(alpha, eta_[member], z));
+  distribution_.multiply(stumps_.firing(stumps_of_[member]), plus_factors(alpha, eta_[member], z));
   eta_[member] += alpha;
   e2_ *= z;
 }
@@ -63,7 +57,7 @@ void IndependentEnsemble::move(std::size_t member, double alpha, double z) {
 void IndependentEnsemble::move(const std::vector<double>& step) {
   for (std::size_t k = 0; k < step.size(); ++k) {
     if (step[k] == 0.0) continue;
-    const Edges edges = distribution_.edges(firing(stumps_, stumps_of_[k]));
+    const Edges edges = distribution_.edges(stumps_.firing(stumps_of_[k]));
     move(k, step[k], z_plus(edges, step[k], eta_[k]));
   }
 }
@@ -73,7 +67,7 @@ double IndependentEnsemble::ratio_after(const std::vector<double>& step) const {
   double ratio = 1.0;
   for (std::size_t k = 0; k < step.size(); ++k) {
     if (step[k] == 0.0) continue;
-    const std::vector<std::uint8_t> fires = firing(stumps_, stumps_of_[k]);
+    const std::vector<std::uint8_t> fires = stumps_.firing(stumps_of_[k]);
     const double z = z_plus(trial.edges(fires), step[k], eta_[k]);
     trial.multiply(fires, plus_factors(step[k], eta_[k], z));
     ratio *= z;

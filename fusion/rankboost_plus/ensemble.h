@@ -8,9 +8,6 @@
 
 namespace metafuse::fusion::rankboost_plus {
 
-/// Which stump fires for which document, as bytes.
-std::vector<std::uint8_t> firing(const StumpTable& stumps, std::size_t stump);
-
 /// An ensemble written over linearly independent members, as E2 asks for (Connamacher et al. 2020, "Empirical
 /// evaluation"): eta, the weight of each member, and F2(eta) with the distribution that it makes, eqs.
 /// (22)-(29).

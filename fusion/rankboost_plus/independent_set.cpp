@@ -36,8 +36,9 @@ IndependentSet::IndependentSet(const StumpTable& stumps, const std::vector<std::
 std::vector<double> IndependentSet::centred(std::size_t stump) const {
   std::vector<double> mean(component_size_.size(), 0.0);
   std::vector<double> vector(component_.size(), 0.0);
+  const std::vector<std::uint8_t> fires = stumps_.firing(stump);
   for (std::size_t x = 0; x < vector.size(); ++x) {
-    if (component_[x] < 0 || !stumps_.fires(stump, x)) continue;
+    if (component_[x] < 0 || fires[x] == 0) continue;
     vector[x] = 1.0;
     mean[static_cast<std::size_t>(component_[x])] += 1.0;
   }

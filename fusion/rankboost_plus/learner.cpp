@@ -114,8 +114,11 @@ std::string summarise(const Options& options, const BoostRun& run, const PairRow
   if (thresholds < options.max_thresholds)
     text << "at most " << thresholds << " thresholds a feature, so that training stays within "
          << options.memory_mb << " MB (--memory)\n";
-  for (const std::uint32_t f : stumps.reduced_features())
-    text << "feature " << features[f].name << ": a random subset of its thresholds\n";
+  if (!stumps.reduced_features().empty()) {
+    text << "a random subset of " << thresholds << " thresholds in";
+    for (const std::uint32_t f : stumps.reduced_features()) text << ' ' << features[f].name;
+    text << "\n";
+  }
   return text.str();
 }
 

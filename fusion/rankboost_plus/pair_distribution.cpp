@@ -36,6 +36,17 @@ double multiply_row(double* __restrict weights, const double* __restrict factors
   return sum.total();
 }
 
+/// Sum of the weights where fires is 0.
+double dot_silent(const double* __restrict weights, const double* __restrict fires, std::size_t count) {
+  Sum4 sum;
+  std::size_t j = 0;
+  for (; j + 4 <= count; j += 4)
+    for (std::size_t lane = 0; lane < 4; ++lane)
+      sum.part[lane] += weights[j + lane] * (1.0 - fires[j + lane]);
+  for (; j < count; ++j) sum.part[0] += weights[j] * (1.0 - fires[j]);
+  return sum.total();
+}
+
 double dot(const double* __restrict a, const double* __restrict b, std::size_t count) {
   Sum4 sum;
   std::size_t j = 0;
@@ -53,30 +64,45 @@ PairDistribution::PairDistribution(const PairRows& pairs)
       potentials_(pairs.document_count, 0.0),
       below_sums_(pairs.below.size(), 0.0),
       if_fires_(pairs.below.size(), 1.0),
-      if_silent_(pairs.below.size(), 1.0) {
+      if_silent_(pairs.below.size(), 1.0),
+      below_fires_(pairs.below.size(), 0.0) {
   multiply(std::vector<std::uint8_t>(pairs.document_count, 0), PairFactors{});
 }
 
+void PairDistribution::place_fires(const std::vector<std::uint8_t>& fires) const {
+  for (std::size_t k = 0; k < below_fires_.size(); ++k) below_fires_[k] = fires[pairs_->below[k]];
+}
+
 Edges PairDistribution::edges(const std::vector<std::uint8_t>& fires) const {
-  std::vector<double> below_fires(pairs_->below.size());
-  std::vector<double> below_silent(pairs_->below.size());
-  for (std::size_t k = 0; k < below_fires.size(); ++k) {
-    below_fires[k] = fires[pairs_->below[k]];
-    below_silent[k] = 1.0 - below_fires[k];
-  }
+  place_fires(fires);
   double right = 0.0;
   double reversed = 0.0;
   for (const PairRow& row : pairs_->rows) {
     const BelowClass& below = pairs_->classes[row.below_class];
     const double* weights = weights_.data() + row.offset;
     if (fires[row.above] != 0)
-      right += dot(weights, below_silent.data() + below.first, below.count);
+      right += dot_silent(weights, below_fires_.data() + below.first, below.count);
     else
-      reversed += dot(weights, below_fires.data() + below.first, below.count);
+      reversed += dot(weights, below_fires_.data() + below.first, below.count);
   }
   Edges edges;
   edges.right = right / total_;
   edges.reversed = reversed / total_;
+  edges.tied = std::max(0.0, 1.0 - edges.right - edges.reversed);
+  return edges;
+}
+
+Edges PairDistribution::edges(const std::vector<std::uint8_t>& fires, double r) const {
+  place_fires(fires);
+  double reversed = 0.0;
+  for (const PairRow& row : pairs_->rows) {
+    if (fires[row.above] != 0) continue;
+    const BelowClass& below = pairs_->classes[row.below_class];
+    reversed += dot(weights_.data() + row.offset, below_fires_.data() + below.first, below.count);
+  }
+  Edges edges;
+  edges.reversed = reversed / total_;
+  edges.right = std::max(0.0, edges.reversed + r);
   edges.tied = std::max(0.0, 1.0 - edges.right - edges.reversed);
   return edges;
 }

@@ -20,6 +20,16 @@ std::vector<std::uint32_t> kept_levels(std::size_t count, std::size_t most, Rand
   return levels;
 }
 
+/// The values of some documents in four partial sums, which hide the latency of one addition after the other.
+double sum_of(const std::vector<double>& values, const std::uint32_t* documents, std::size_t count) {
+  double part[4] = {0.0, 0.0, 0.0, 0.0};
+  std::size_t i = 0;
+  for (; i + 4 <= count; i += 4)
+    for (std::size_t lane = 0; lane < 4; ++lane) part[lane] += values[documents[i + lane]];
+  for (; i < count; ++i) part[0] += values[documents[i]];
+  return (part[0] + part[1]) + (part[2] + part[3]);
+}
+
 }  // namespace
 
 StumpTable::StumpTable(const CodedFeatures& features, std::size_t max_thresholds, Random random)
@@ -42,7 +52,7 @@ StumpTable::StumpTable(const CodedFeatures& features, std::size_t max_thresholds
     std::vector<std::size_t> count(levels.size() + 1, 0);
     for (std::size_t x = 0; x < documents_; ++x) {
       const std::uint16_t code = new_code[features.code(x, f)];
-      codes_[x * features_ + f] = code;
+      codes_[f * documents_ + x] = code;
       ++count[code];
     }
     for (const std::uint32_t level : levels) kept_[f].push_back(thresholds.values[level]);
@@ -54,17 +64,39 @@ StumpTable::StumpTable(const CodedFeatures& features, std::size_t max_thresholds
     }
     bucket_.push_back(bucket_.back() + levels.size() + 1);
   }
+  fill_holders();
+}
+
+void StumpTable::fill_holders() {
+  first_.assign(bucket_.back() + 1, 0);
+  const auto bucket_of = [&](std::size_t f, std::size_t x) {
+    return bucket_[f] + codes_[f * documents_ + x];
+  };
+  for (std::size_t f = 0; f < features_; ++f)
+    for (std::size_t x = 0; x < documents_; ++x)
+      if (const std::size_t bucket = bucket_of(f, x); bucket > bucket_[f]) ++first_[bucket + 1];
+  std::partial_sum(first_.begin(), first_.end(), first_.begin());
+  holders_.resize(first_.back());
+  std::vector<std::size_t> next = first_;
+  for (std::size_t f = 0; f < features_; ++f)
+    for (std::size_t x = 0; x < documents_; ++x)
+      if (const std::size_t bucket = bucket_of(f, x); bucket > bucket_[f])
+        holders_[next[bucket]++] = static_cast<std::uint32_t>(x);
+}
+
+std::vector<std::uint8_t> StumpTable::firing(std::size_t stump) const {
+  const std::uint16_t* codes = codes_.data() + stumps_[stump].feature * documents_;
+  const auto level = static_cast<std::uint16_t>(stumps_[stump].level);
+  std::vector<std::uint8_t> fires(documents_);
+  for (std::size_t x = 0; x < documents_; ++x) fires[x] = codes[x] > level ? 1 : 0;
+  return fires;
 }
 
 std::vector<double> StumpTable::sums_where_fires(const std::vector<double>& values) const {
   require(values.size() == documents_, "one value a document");
-  std::vector<double> buckets(bucket_.back(), 0.0);
-  const std::uint16_t* code = codes_.data();
-  for (std::size_t x = 0; x < documents_; ++x, code += features_) {
-    const double value = values[x];
-    if (value == 0.0) continue;
-    for (std::size_t f = 0; f < features_; ++f) buckets[bucket_[f] + code[f]] += value;
-  }
+  std::vector<double> buckets(bucket_.back());
+  for (std::size_t b = 0; b < buckets.size(); ++b)
+    buckets[b] = sum_of(values, holders_.data() + first_[b], first_[b + 1] - first_[b]);
   std::vector<double> above(buckets.size(),
                             0.0);  // of bucket b: the sum of the buckets of its feature above b
   for (std::size_t f = 0; f < features_; ++f) {

@@ -17,8 +17,8 @@ struct Stump {
   double threshold = 0.0;  ///< theta: fires where f > theta; minus infinity fires for any ranked document
 };
 
-/// All candidates and the documents' codes, document by document, so that a sum over the documents that each
-/// candidate fires for is one pass over bytes.
+/// All candidates and the documents' codes: feature by feature, to tell where one candidate fires, and the
+/// documents of each code above 0, for the sums over the documents that each candidate fires for.
 class StumpTable {
  public:
   /// in:  max_thresholds - a feature with more keeps a random subset of that size
@@ -32,8 +32,10 @@ class StumpTable {
   const std::vector<std::uint32_t>& reduced_features() const { return reduced_; }
 
   bool fires(std::size_t stump, std::size_t document) const {
-    return codes_[document * features_ + stumps_[stump].feature] > stumps_[stump].level;
+    return codes_[stumps_[stump].feature * documents_ + document] > stumps_[stump].level;
   }
+  /// Which documents a stump fires for, a byte each.
+  std::vector<std::uint8_t> firing(std::size_t stump) const;
 
   /// The sum of `values` over the documents that each stump fires for.
   ///
@@ -44,9 +46,13 @@ class StumpTable {
   std::vector<double> sums_where_fires(const std::vector<double>& values) const;
 
  private:
+  void fill_holders();
+
   std::size_t documents_ = 0;
   std::size_t features_ = 0;
-  std::vector<std::uint16_t> codes_;       // document-major
+  std::vector<std::uint16_t> codes_;       // feature-major
+  std::vector<std::uint32_t> holders_;     // documents bucket by bucket, ascending in each; none of code 0
+  std::vector<std::size_t> first_;         // of each bucket: where its documents start; one more than buckets
   std::vector<std::size_t> bucket_;        // where a feature's buckets start; one more than features
   std::vector<std::vector<double>> kept_;  // thresholds of each feature, ascending
   std::vector<Stump> stumps_;

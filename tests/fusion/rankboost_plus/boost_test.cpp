@@ -37,7 +37,7 @@ TrainingSet random_set(Random& random, std::size_t features, std::size_t queries
 BinaryRankings rankings_of(const StumpTable& stumps) {
   BinaryRankings rankings;
   for (std::size_t s = 0; s < stumps.stumps().size(); ++s) {
-    const std::vector<std::uint8_t> fires = firing(stumps, s);
+    const std::vector<std::uint8_t> fires = stumps.firing(s);
     rankings.emplace_back(fires.begin(), fires.end());
   }
   return rankings;
