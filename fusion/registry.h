@@ -32,6 +32,8 @@ struct TrainingRequest {
   std::uint64_t seed = 1;
   unsigned threads = 1;
   ProgressReport progress;
+  bool wants_trace = true;               ///< false lets a learner skip what only the trace tells
+  std::size_t first_feature_number = 0;  ///< what the trace calls the first feature: 0 for runs, 1 for LETOR
 };
 
 /// What a learner returns: the model, one JSON object a round for --trace, and a summary for people.
