@@ -95,7 +95,8 @@ Result<void> evaluate_runs(const Arguments& arguments, EvaluationOptions options
     if (!run) return run.error();
     for (const RunEvaluation& other : report.runs)
       if (other.run == run->name)
-        return fail(Code::usage, path + ": a run named \"" + run->name + "\" was given before; say NAME=FILE to name it otherwise");
+        return fail(Code::usage, path + ": a run named \"" + run->name +
+                                     "\" was given before; say NAME=FILE to name it otherwise");
     auto evaluated = arguments.has_groups ? evaluate_run_by_groups(*run, groups, report.set, options)
                                           : evaluate_run(*run, judgments, report.set, options);
     if (!evaluated) return evaluated.error();
@@ -107,8 +108,8 @@ Result<void> evaluate_runs(const Arguments& arguments, EvaluationOptions options
 Result<void> evaluate_scores(const Arguments& arguments, const EvaluationOptions& options, Report& report) {
   const bool are_ranks = arguments.letor.empty();
   for (const std::string& path : arguments.scores) {
-    auto evaluated =
-        evaluate_letor(are_ranks ? arguments.letor_ranks : arguments.letor, are_ranks, path, report.set, options);
+    auto evaluated = evaluate_letor(are_ranks ? arguments.letor_ranks : arguments.letor, are_ranks, path,
+                                    report.set, options);
     if (!evaluated) return evaluated.error();
     report.runs.push_back(std::move(*evaluated));
   }
@@ -149,25 +150,26 @@ Result<void> run_evaluate(const Arguments& arguments) {
                                  "\"; there are table, trec_eval, json, csv, markdown, latex and html");
   auto options = options_of(arguments);
   if (!options) return options.error();
-  const std::string fallback = arguments.has_groups                ? "map,P,Rprec_mult"
-                               : *format == Format::trec_eval      ? "official"
+  const std::string fallback = arguments.has_groups                  ? "qrels_jg"
+                               : *format == Format::trec_eval        ? "official"
                                : options->rules.mode == Mode::gdeval ? "graded"
-                                                                   : "map,recip_rank,P_10,ndcg_cut_10";
+                                                                     : "map,recip_rank,P_10,ndcg_cut_10";
   auto set = parse_measures(arguments.measures.empty() ? fallback : joined(arguments.measures),
                             *format == Format::trec_eval);
   if (!set) return set.error();
   Report report;
   report.set = std::move(*set);
   report.is_per_query = arguments.is_per_query;
-  report.counts_missing = arguments.is_complete;
   const bool has_letor = !arguments.scores.empty();
-  auto evaluated = has_letor ? evaluate_scores(arguments, *options, report) : evaluate_runs(arguments, *options, report);
+  auto evaluated =
+      has_letor ? evaluate_scores(arguments, *options, report) : evaluate_runs(arguments, *options, report);
   if (!evaluated) return evaluated;
   if (arguments.has_groups) rename_for_groups(report.set);
   if (!arguments.z_scores.empty()) {
     report.is_z_score = true;
     for (RunEvaluation& run : report.runs)
-      if (auto converted = convert_to_z_scores(arguments.z_scores, report.set, run); !converted) return converted;
+      if (auto converted = convert_to_z_scores(arguments.z_scores, report.set, run); !converted)
+        return converted;
   }
   if (!arguments.comparison.baseline.empty())
     if (auto compared = compare_with_baseline(report, arguments.comparison); !compared) return compared;
@@ -180,22 +182,30 @@ void add_options(CLI::App& verb, Arguments& a) {
   verb.add_option("--letor", a.letor, "LETOR file with grades, beside --scores");
   verb.add_option("--letor-ranks", a.letor_ranks, "LETOR aggregation file, beside --scores");
   verb.add_option("--scores", a.scores, "files with one score a LETOR row");
-  verb.add_option("-m,--measures", a.measures, "measures such as map,P_10,ndcg_cut.5,10 or a set: official, all_trec, set, paper, letor, graded");
+  verb.add_option(
+      "-m,--measures", a.measures,
+      "measures such as map,P_10,ndcg_cut.5,10 or a set: official, all_trec, set, paper, letor, graded");
   verb.add_flag("--list-measures", a.lists_measures, "print every measure with its meaning and source");
-  verb.add_option("--mode", a.mode, "whose rules: trec10, trec9, letor3, letor4, mslr, gdeval")->capture_default_str();
-  verb.add_option("-l,--relevance-level", a.relevance_level, "lowest grade that is relevant (default 1; mslr: 2)");
+  verb.add_option("--mode", a.mode, "whose rules: trec10, trec9, letor3, letor4, mslr, gdeval")
+      ->capture_default_str();
+  verb.add_option("-l,--relevance-level", a.relevance_level,
+                  "lowest grade that is relevant (default 1; mslr: 2)");
   verb.add_flag("-c,--complete", a.is_complete, "means over all judged queries, also those without a list");
   verb.add_flag("-J,--judged-only", a.judged_only, "take documents without judgment out of the lists first");
   verb.add_option("-M,--depth", a.depth, "count only so many documents of a list");
-  verb.add_option("-N,--collection-size", a.collection_size, "documents in the collection, for utility's fourth weight");
-  verb.add_flag("--judgment-groups", a.has_groups, "the second column of the qrels names a judge: average over judges");
+  verb.add_option("-N,--collection-size", a.collection_size,
+                  "documents in the collection, for utility's fourth weight");
+  verb.add_flag("--judgment-groups", a.has_groups,
+                "the second column of the qrels names a judge: average over judges");
   verb.add_option("-Z,--z-scores", a.z_scores, "lines `query measure mean deviation`: print z-scores");
   verb.add_flag("-q,--per-query", a.is_per_query, "every query, then the summary");
-  verb.add_option("--format", a.format, "table, trec_eval, json, csv, markdown, latex or html")->capture_default_str();
+  verb.add_option("--format", a.format, "table, trec_eval, json, csv, markdown, latex or html")
+      ->capture_default_str();
   verb.add_option("--output", a.output, "file for the report")->capture_default_str();
   verb.add_option("--compare", a.comparison.baseline, "name of the run that the others are compared with");
   verb.add_option("--test", a.comparison.test, "t, wilcoxon or randomisation")->capture_default_str();
-  verb.add_option("--seed", a.comparison.seed, "seed of randomised tests and intervals")->capture_default_str();
+  verb.add_option("--seed", a.comparison.seed, "seed of randomised tests and intervals")
+      ->capture_default_str();
   verb.add_option("--threads", a.threads, "threads to use")->capture_default_str();
 }
 
@@ -208,8 +218,10 @@ void add_evaluate(CLI::App& app, Result<void>& outcome) {
   verb->footer(
       "Examples:\n"
       "  metafuse evaluate --qrels qrels.txt --runs a.run b.run\n"
-      "  metafuse evaluate --qrels qrels.txt --runs a.run --measures all_trec --per-query --format trec_eval\n"
-      "  metafuse evaluate --qrels qrels.txt --runs a.run b.run --compare a --test randomisation --format html --output report.html\n"
+      "  metafuse evaluate --qrels qrels.txt --runs a.run --measures all_trec --per-query --format "
+      "trec_eval\n"
+      "  metafuse evaluate --qrels qrels.txt --runs a.run b.run --compare a --test randomisation --format "
+      "html --output report.html\n"
       "  metafuse evaluate --letor test.txt --scores scores.txt --mode letor4 --measures letor");
   verb->callback([arguments, &outcome] { outcome = run_evaluate(*arguments); });
 }

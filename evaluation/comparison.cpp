@@ -62,15 +62,18 @@ Comparison compare(const Report& report, const RunEvaluation& run, const RunEval
 }
 
 bool have_same_queries(const std::vector<RunEvaluation>& runs) {
-  return std::all_of(runs.begin(), runs.end(), [&](const RunEvaluation& run) { return run.queries == runs[0].queries; });
+  return std::all_of(runs.begin(), runs.end(),
+                     [&](const RunEvaluation& run) { return run.queries == runs[0].queries; });
 }
 
 /// Tukey's p of every run against the baseline on one column; needs the same queries everywhere.
-std::vector<double> tukey_against(const Report& report, std::size_t baseline, std::size_t column, std::uint64_t seed) {
+std::vector<double> tukey_against(const Report& report, std::size_t baseline, std::size_t column,
+                                  std::uint64_t seed) {
   std::vector<std::vector<double>> samples;
   for (const RunEvaluation& run : report.runs) samples.push_back(run.column(column));
   const std::size_t systems = samples.size();
-  const std::vector<double> all = tukey_hsd(samples, seed, trials_for(40 * systems * samples[0].size(), 10000));
+  const std::vector<double> all =
+      tukey_hsd(samples, seed, trials_for(40 * systems * samples[0].size(), 10000));
   std::vector<double> out(systems, 1.0);
   std::size_t pair = 0;
   for (std::size_t i = 0; i < systems; ++i)
@@ -95,9 +98,11 @@ void correct(std::vector<Comparison>& comparisons) {
 Result<void> compare_with_baseline(Report& report, const ComparisonOptions& options) {
   if (options.test != "t" && options.test != "wilcoxon" && options.test != "randomisation")
     return fail(Code::usage, "no test " + shown(options.test) + "; there are t, wilcoxon and randomisation");
-  const auto at = std::find_if(report.runs.begin(), report.runs.end(), [&](const RunEvaluation& run) { return run.run == options.baseline; });
+  const auto at = std::find_if(report.runs.begin(), report.runs.end(),
+                               [&](const RunEvaluation& run) { return run.run == options.baseline; });
   if (at == report.runs.end())
-    return fail(Code::usage, "--compare: no run is named " + shown(options.baseline) + "; give its tag, or the NAME of NAME=FILE");
+    return fail(Code::usage, "--compare: no run is named " + shown(options.baseline) +
+                                 "; give its tag, or the NAME of NAME=FILE");
   const auto baseline = static_cast<std::size_t>(at - report.runs.begin());
   report.baseline = options.baseline;
   report.test = options.test;

@@ -16,13 +16,16 @@ constexpr std::pair<Mode, const char*> kModes[] = {{Mode::trec10, "trec10"}, {Mo
                                                    {Mode::mslr, "mslr"},     {Mode::gdeval, "gdeval"}};
 
 constexpr std::pair<const char*, const char*> kSets[] = {
-    {"official", "num_ret,num_rel,num_rel_ret,map,gm_map,Rprec,bpref,recip_rank,iprec_at_recall,P"},
+    {"official",
+     "runid,num_q,num_ret,num_rel,num_rel_ret,map,gm_map,Rprec,bpref,recip_rank,iprec_at_recall,P"},
     {"all_trec",
-     "num_ret,num_rel,num_rel_ret,map,gm_map,Rprec,bpref,recip_rank,iprec_at_recall,P,relstring,recall,infAP,"
+     "runid,num_q,num_ret,num_rel,num_rel_ret,map,gm_map,Rprec,bpref,recip_rank,iprec_at_recall,P,relstring,"
+     "recall,infAP,"
      "gm_bpref,Rprec_mult,utility,11pt_avg,binG,G,ndcg,ndcg_rel,Rndcg,ndcg_cut,map_cut,relative_P,success,"
      "set_P,"
      "set_relative_P,set_recall,set_map,set_F,num_nonrel_judged_ret,rbp,rbp_resid,unj"},
-    {"set", "num_ret,num_rel,num_rel_ret,utility,set_P,set_relative_P,set_recall,set_map,set_F"},
+    {"set", "runid,num_q,num_ret,num_rel,num_rel_ret,utility,set_P,set_relative_P,set_recall,set_map,set_F"},
+    {"qrels_jg", "runid,num_q,map,P,Rprec_mult"},
     {"paper", "top,avg_rank,ranking_loss"},
     {"letor", "map_all,P_1,P_3,P_5,P_10,ndcg_cut_1,ndcg_cut_3,ndcg_cut_5,ndcg_cut_10,mean_ndcg"},
     {"graded", "ndcg_cut_20,err_20"},
@@ -68,19 +71,22 @@ Error unknown(std::string_view word) {
   return fail(Code::usage, "no measure " + shown(word) + "; see metafuse evaluate --list-measures");
 }
 
-Result<std::vector<Typed>> parse_words(std::string_view text) {
+Result<std::vector<Typed>> parse_words(std::string_view text, MeasureSet& set) {
   std::vector<Typed> typed;
   for (const std::string_view word : split(text, ',')) {
     if (word.empty()) continue;
-    const auto* const set =
+    const auto* const group =
         std::find_if(std::begin(kSets), std::end(kSets), [&](const auto& s) { return s.first == word; });
-    if (set != std::end(kSets)) {
-      auto inner = parse_words(set->second);
+    if (group != std::end(kSets)) {
+      auto inner = parse_words(group->second, set);
       if (!inner) return inner.error();
       typed.insert(typed.end(), inner->begin(), inner->end());
       continue;
     }
-    if (word == "runid" || word == "num_q") continue;  // always part of the summary
+    if (word == "runid" || word == "num_q") {
+      (word == "runid" ? set.has_run_id : set.has_query_count) = true;
+      continue;
+    }
     Typed next = typed_measure(word);
     if (next.measure != nullptr) {
       typed.push_back(std::move(next));
@@ -156,6 +162,12 @@ bool takes_cutoffs(const Measure& measure) {
 
 /// Requests of one cutoff measure become one, its cutoffs ascending and each once.
 void merge_requests(std::vector<MeasureRequest>& requests) {
+  const std::vector<MeasureRequest> all = requests;
+  std::erase_if(requests, [&](const MeasureRequest& request) {
+    return request.is_default && std::any_of(all.begin(), all.end(), [&](const MeasureRequest& other) {
+             return other.measure == request.measure && !other.is_default;
+           });
+  });
   std::vector<MeasureRequest> merged;
   for (const Measure& measure : all_measures()) {
     const std::size_t before = merged.size();
@@ -209,17 +221,17 @@ const Measure& MeasureSet::measure_of(std::size_t column) const {
 }
 
 Result<MeasureSet> parse_measures(std::string_view text, bool in_table_order) {
-  auto typed = parse_words(text);
-  if (!typed) return typed.error();
   MeasureSet set;
+  auto typed = parse_words(text, set);
+  if (!typed) return typed.error();
   for (const Typed& item : *typed) {
     auto parameters = parse_parameters(*item.measure, item.parameters);
     if (!parameters) return parameters.error();
-    MeasureRequest request{item.measure, std::move(*parameters), {}};
+    MeasureRequest request{item.measure, std::move(*parameters), {}, item.parameters.empty()};
     request.names = names_of(*item.measure, request.parameters, item.parameters);
     set.requests.push_back(std::move(request));
   }
-  if (set.requests.empty())
+  if (set.requests.empty() && !set.has_run_id && !set.has_query_count)
     return fail(Code::usage, "no measure given; for example --measures map,ndcg_cut_10");
   if (in_table_order) merge_requests(set.requests);
   for (const MeasureRequest& request : set.requests)

@@ -60,12 +60,15 @@ struct MeasureRequest {
   const Measure* measure = nullptr;
   MeasureParameters parameters;
   std::vector<std::string> names;  ///< "P_5", "P_10": one a column
+  bool is_default = false;         ///< without parameters of its own
 };
 
 /// The columns of an evaluation.
 struct MeasureSet {
   std::vector<MeasureRequest> requests;
   std::vector<std::string> names;  ///< of all columns
+  bool has_run_id = false;         ///< "runid" was asked for, by name or by a set of trec_eval's
+  bool has_query_count = false;    ///< "num_q"
 
   std::size_t size() const { return names.size(); }
   /// The column of a full name such as "ndcg_cut_10".

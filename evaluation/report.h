@@ -36,9 +36,8 @@ struct Report {
   std::vector<RunEvaluation> runs;
   bool is_per_query = false;
   bool is_z_score = false;
-  bool counts_missing = false;  ///< means are over all judged queries, and so is num_q
-  std::string baseline;         ///< of the comparisons; empty without any
-  std::string test;             ///< their name: "t", "wilcoxon", "randomisation"
+  std::string baseline;  ///< of the comparisons; empty without any
+  std::string test;      ///< their name: "t", "wilcoxon", "randomisation"
   std::vector<Comparison> comparisons;
   std::string title = "Evaluation";
 };

@@ -15,9 +15,11 @@
 namespace metafuse::evaluation {
 namespace {
 
-/// A topic of the run that is judged.
+constexpr auto kNoList = static_cast<std::size_t>(-1);
+
+/// A judged topic and its place in the run.
 struct Shared {
-  std::size_t topic = 0;
+  std::size_t topic = kNoList;
   const QueryJudgments* judgments = nullptr;
 };
 
@@ -43,32 +45,35 @@ std::optional<double> relstring_length(const MeasureSet& set) {
   return std::nullopt;
 }
 
-/// Judged topics of a run by a merge of both sorted lists. `topic_at(i)` is the id of the run's i-th topic.
-template <class TopicAt>
-std::vector<Shared> shared_topics(std::size_t count, TopicAt topic_at, const Judgments& judgments,
-                                  const Rules& rules) {
-  std::vector<Shared> shared;
-  auto judged = judgments.queries.begin();
-  for (std::size_t topic = 0; topic < count && judged != judgments.queries.end(); ++topic) {
-    const std::string_view id = topic_at(topic);
-    while (judged != judgments.queries.end() && judged->query < id) ++judged;
-    if (judged == judgments.queries.end() || judged->query != id) continue;
-    const auto& documents = judged->documents;
-    const bool has_relevant =
-        std::any_of(documents.begin(), documents.end(), [](const Judgment& j) { return j.grade > 0; });
-    if (rules.mode == Mode::gdeval && !has_relevant) continue;
-    shared.push_back({topic, &*judged});
-  }
-  return shared;
+bool has_relevant(const QueryJudgments& query) {
+  return std::any_of(query.documents.begin(), query.documents.end(),
+                     [](const Judgment& judgment) { return judgment.grade > 0; });
 }
 
-std::size_t judged_queries(const Judgments& judgments, const Rules& rules) {
-  if (rules.mode != Mode::gdeval) return judgments.queries.size();
-  return static_cast<std::size_t>(
-      std::count_if(judgments.queries.begin(), judgments.queries.end(), [](const QueryJudgments& query) {
-        return std::any_of(query.documents.begin(), query.documents.end(),
-                           [](const Judgment& j) { return j.grade > 0; });
-      }));
+/// What is evaluated, by a merge of both sorted lists, and how many judged topics are missing in the run.
+/// Under is_complete those are evaluated as empty lists. `topic_at(i)` is the id of the run's i-th topic.
+struct Work {
+  std::vector<Shared> topics;
+  std::size_t missing = 0;
+  bool shares_any = false;
+};
+
+template <class TopicAt>
+Work plan_work(std::size_t count, TopicAt topic_at, const Judgments& judgments,
+               const EvaluationOptions& options) {
+  Work work;
+  std::size_t topic = 0;
+  for (const QueryJudgments& query : judgments.queries) {
+    while (topic < count && topic_at(topic) < query.query) ++topic;
+    if (options.rules.mode == Mode::gdeval && !has_relevant(query)) continue;
+    const bool has_list = topic < count && topic_at(topic) == query.query;
+    if (has_list || options.is_complete)
+      work.topics.push_back({has_list ? topic : kNoList, &query});
+    else
+      ++work.missing;
+    work.shares_any = work.shares_any || has_list;
+  }
+  return work;
 }
 
 /// Evaluates every shared topic; `lines_of(topic, lines)` fills a topic's lines, `twice(topic, line)` makes
@@ -89,7 +94,10 @@ Result<void> evaluate_topics(const std::vector<Shared>& shared, const MeasureSet
     std::vector<RunLine> lines;
     for (std::size_t i = block * kBlock; i < std::min(shared.size(), (block + 1) * kBlock); ++i) {
       evaluation.queries[i] = shared[i].judgments->query;
-      if (auto read = lines_of(shared[i].topic, lines); !read) {
+      lines.clear();
+      if (shared[i].topic == kNoList) {
+        // A judged query without a list counts as an empty one.
+      } else if (auto read = lines_of(shared[i].topic, lines); !read) {
         errors[block] = read.error();
         return;
       }
@@ -180,14 +188,14 @@ void summarise(RunEvaluation& evaluation, const MeasureSet& set, const Evaluatio
 
 Result<RunEvaluation> evaluate_run(const RunIndex& run, const Judgments& judgments, const MeasureSet& set,
                                    const EvaluationOptions& options) {
-  const auto shared = shared_topics(
-      run.topics.topic_count(), [&](std::size_t i) { return run.topics.topic(i); }, judgments, options.rules);
-  if (shared.empty()) return shares_nothing(run.topics.file.path);
+  const Work work = plan_work(
+      run.topics.topic_count(), [&](std::size_t i) { return run.topics.topic(i); }, judgments, options);
+  if (!work.shares_any) return shares_nothing(run.topics.file.path);
   RunEvaluation evaluation;
   evaluation.run = run.name;
-  evaluation.missing = judged_queries(judgments, options.rules) - shared.size();
+  evaluation.missing = work.missing;
   auto evaluated = evaluate_topics(
-      shared, set, options,
+      work.topics, set, options,
       [&](std::size_t topic, std::vector<RunLine>& lines) {
         return parse_run_topic(run, topic, options.file, lines);
       },
@@ -204,14 +212,14 @@ Result<RunEvaluation> evaluate_run(const RunIndex& run, const Judgments& judgmen
 
 Result<RunEvaluation> evaluate_run(const Run& run, const Judgments& judgments, const MeasureSet& set,
                                    const EvaluationOptions& options) {
-  const auto shared = shared_topics(
-      run.topics.size(), [&](std::size_t i) { return run.topics[i].topic; }, judgments, options.rules);
-  if (shared.empty()) return shares_nothing(run.path.empty() ? run.name : run.path);
+  const Work work = plan_work(
+      run.topics.size(), [&](std::size_t i) { return run.topics[i].topic; }, judgments, options);
+  if (!work.shares_any) return shares_nothing(run.path.empty() ? run.name : run.path);
   RunEvaluation evaluation;
   evaluation.run = run.name;
-  evaluation.missing = judged_queries(judgments, options.rules) - shared.size();
+  evaluation.missing = work.missing;
   auto evaluated = evaluate_topics(
-      shared, set, options,
+      work.topics, set, options,
       [&](std::size_t topic, std::vector<RunLine>& lines) -> Result<void> {
         lines.clear();
         for (const RunEntry& entry : run.topics[topic].entries)
