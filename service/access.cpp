@@ -113,7 +113,8 @@ Dialect dialect_of(const HttpRequest& request) {
   if (request.path == "/search" && request.method == "POST" &&
       media_type(request.header("Content-Type")) == "application/json")
     return Dialect::tavily;
-  return request.header("Accept").find("text/html") != std::string_view::npos ? Dialect::page : Dialect::plain;
+  return request.header("Accept").find("text/html") != std::string_view::npos ? Dialect::page
+                                                                              : Dialect::plain;
 }
 
 std::optional<AccessRefusal> check_access(const Route* route, Exchange& exchange) {

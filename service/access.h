@@ -32,7 +32,8 @@ void add_common_headers(const Exchange& exchange, HttpResponse& response);
 /// A host and an optional port: "[::1]:80" is {"::1"}, "a:80" is {"a"}, in lower case.
 std::string host_without_port(std::string_view host);
 
-/// A W3C trace context: the trace id of `incoming` when it is well formed, else a new one; always a new span id.
+/// A W3C trace context: the trace id of `incoming` when it is well formed, else a new one; always a new span
+/// id.
 std::string next_traceparent(std::string_view incoming);
 
 }  // namespace metafuse::service

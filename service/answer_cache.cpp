@@ -20,7 +20,8 @@ SharedAnswer AnswerCache::find(const std::string& key) {
 }
 
 void AnswerCache::keep(const std::string& key, SharedAnswer answer) {
-  if (entries_ == 0 || lifetime_ <= Duration::zero() || answer->has_failures() || index_.contains(key)) return;
+  if (entries_ == 0 || lifetime_ <= Duration::zero() || answer->has_failures() || index_.contains(key))
+    return;
   order_.push_front({key, std::move(answer), clock_.now() + lifetime_});
   index_[key] = order_.begin();
   if (order_.size() <= entries_) return;

@@ -17,13 +17,14 @@ namespace metafuse::service {
 
 using SharedAnswer = std::shared_ptr<const SearchAnswer>;
 
-/// Answers of the last while, least recently used out first. Of equal requests that come together one does the
-/// work and the others wait for it.
+/// Answers of the last while, least recently used out first. Of equal requests that come together one does
+/// the work and the others wait for it.
 class AnswerCache {
  public:
   AnswerCache(std::size_t entries, Duration lifetime, const Clock& clock);
 
-  /// The cached answer, or that of `make`. Answers with failed engines are handed to those who wait but not kept.
+  /// The cached answer, or that of `make`. Answers with failed engines are handed to those who wait but not
+  /// kept.
   ///
   /// out: was_cached - whether `make` was spared
   Result<SharedAnswer> get(const std::string& key, const std::function<Result<SearchAnswer>()>& make,

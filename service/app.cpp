@@ -36,14 +36,17 @@ std::string cache_key(const Snapshot& snapshot, const SearchRequest& request) {
 App::App(AppOptions options, std::shared_ptr<const Snapshot> snapshot)
     : options_(std::move(options)),
       snapshot_(std::move(snapshot)),
-      cache_(options_.config.cache.entries,
-             std::chrono::duration_cast<Duration>(std::chrono::duration<double>(options_.config.cache.seconds)),
-             *options_.clock),
+      cache_(
+          options_.config.cache.entries,
+          std::chrono::duration_cast<Duration>(std::chrono::duration<double>(options_.config.cache.seconds)),
+          *options_.clock),
       pool_(worker_count(options_.config), options_.config.limits.max_queue) {
   note_models(*snapshot_);
 }
 
-App::~App() = default;
+App::~App() {
+  stop();
+}
 
 Result<std::unique_ptr<App>> App::create(AppOptions options) {
   require(options.clock != nullptr, "an App needs a clock");
@@ -85,7 +88,19 @@ Result<void> App::reload() {
   return {};
 }
 
+void App::reload_soon() {
+  const std::lock_guard lock(reloader_mutex_);
+  if (reloader_.joinable()) reloader_.join();
+  reloader_ = std::thread([this] {
+    if (const auto done = reload(); !done) return;  // the log says why
+  });
+}
+
 void App::stop() {
+  {
+    const std::lock_guard lock(reloader_mutex_);
+    if (reloader_.joinable()) reloader_.join();
+  }
   pool_.stop();
 }
 
@@ -104,13 +119,14 @@ void App::handle(HttpRequest request, std::shared_ptr<Responder> responder) {
   }
   if (match.route != nullptr) return dispatch(*match.route, std::move(exchange), std::move(responder));
   const bool is_known = !match.allowed.empty();
-  HttpResponse response =
-      error_response(dialect, is_known ? 405 : 404, is_known ? "no such method on this path" : "no such path");
+  HttpResponse response = error_response(dialect, is_known ? 405 : 404,
+                                         is_known ? "no such method on this path" : "no such path");
   if (is_known) response.set("Allow", match.allowed);
   answer(*exchange, std::move(response), *responder);
 }
 
-void App::dispatch(const Route& route, std::shared_ptr<Exchange> exchange, std::shared_ptr<Responder> responder) {
+void App::dispatch(const Route& route, std::shared_ptr<Exchange> exchange,
+                   std::shared_ptr<Responder> responder) {
   if (route.where == Where::inline_thread) return run(route, *exchange, *responder);
   const bool is_taken =
       pool_.try_run([this, &route, exchange, responder] { run(route, *exchange, *responder); });

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 
 #include "core/deadline.h"
 #include "core/result.h"
@@ -42,6 +43,8 @@ class App {
 
   /// Loads configuration, templates, engines and models again; on any mistake the old ones stay.
   Result<void> reload();
+  /// The same on a thread of its own; from an I/O thread.
+  void reload_soon();
   void start_draining() { is_draining_ = true; }
   /// Finishes the work under way; requests after this get 503.
   void stop();
@@ -68,6 +71,8 @@ class App {
   mutable std::mutex snapshot_mutex_;
   std::shared_ptr<const Snapshot> snapshot_;
   std::mutex reload_mutex_;
+  std::mutex reloader_mutex_;
+  std::thread reloader_;
   std::atomic<bool> is_draining_{false};
   Metrics metrics_;
   Log log_;

@@ -41,7 +41,8 @@ HttpResponse error_response(Dialect dialect, int status, std::string_view text_i
       response = problem(status, text);
       break;
     case Dialect::tavily:
-      response = json_response(status, "application/json", JsonObject{{"detail", JsonObject{{"error", text}}}});
+      response =
+          json_response(status, "application/json", JsonObject{{"detail", JsonObject{{"error", text}}}});
       break;
     case Dialect::searxng:
       response = json_response(status, "application/json", JsonObject{{"error", text}});

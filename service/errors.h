@@ -8,8 +8,8 @@
 
 namespace metafuse::service {
 
-/// An error in the shape that a dialect's clients read: problem+json (RFC 9457) on /v1, {"detail":{"error"}} for
-/// Tavily, {"error"} for SearXNG, JSON-RPC for MCP, a page or a line of text elsewhere.
+/// An error in the shape that a dialect's clients read: problem+json (RFC 9457) on /v1, {"detail":{"error"}}
+/// for Tavily, {"error"} for SearXNG, JSON-RPC for MCP, a page or a line of text elsewhere.
 HttpResponse error_response(Dialect dialect, int status, std::string_view text);
 
 /// The HTTP status of an expected failure.

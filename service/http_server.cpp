@@ -39,7 +39,11 @@ Result<tcp::endpoint> endpoint_of(asio::io_context& io, const HttpServerOptions&
 class HttpServer::Body {
  public:
   Body(const HttpServerOptions& options, HttpHandler handler)
-      : options_(options), context_(std::make_shared<SessionContext>()), acceptor_(asio::make_strand(io_)), signals_(acceptor_.get_executor()), pause_(acceptor_.get_executor()) {
+      : options_(options),
+        context_(std::make_shared<SessionContext>()),
+        acceptor_(asio::make_strand(io_)),
+        signals_(acceptor_.get_executor()),
+        pause_(acceptor_.get_executor()) {
     context_->limits = options.limits;
     context_->handler = std::move(handler);
   }

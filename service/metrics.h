@@ -6,8 +6,8 @@
 
 namespace metafuse::service {
 
-/// Counters and latencies in Prometheus' text format. Labels hold names from our own files and tables only, never
-/// what a request says.
+/// Counters and latencies in Prometheus' text format. Labels hold names from our own files and tables only,
+/// never what a request says.
 class Metrics {
  public:
   Metrics();

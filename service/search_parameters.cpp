@@ -16,7 +16,8 @@ const std::string* find(const Fields& fields, std::string_view name) {
 }
 
 template <class Number>
-Result<Number> read_number(const Fields& fields, std::string_view name, Number low, Number high, Number fallback) {
+Result<Number> read_number(const Fields& fields, std::string_view name, Number low, Number high,
+                           Number fallback) {
   const std::string* text = find(fields, name);
   if (text == nullptr) return fallback;
   Number value{};

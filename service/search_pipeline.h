@@ -50,7 +50,7 @@ struct FusedResult {
   std::string key;  ///< canonical URL key
   Hit hit;          ///< as the best-ranked list delivered it
   std::vector<Placement> placements;
-  double score = 0;                   ///< the ranker's
+  double score = 0;           ///< the ranker's
   double relative_score = 0;  ///< within [0, 1], best 1
   std::size_t document = 0;   ///< its row of the answer's matrix
 };
@@ -68,7 +68,7 @@ struct SearchAnswer {
   std::string domain;
   std::string query;  ///< the plain query, or the slots' values joined by spaces
   BaseQuery slots;
-  std::vector<fusion::Feature> features;  ///< one for each list that was asked for
+  std::vector<fusion::Feature> features;     ///< one for each list that was asked for
   std::vector<fetchers::FetchedList> lists;  ///< a feature each, failed ones empty
   std::shared_ptr<const fusion::FeatureMatrix> matrix;
   std::vector<FusedResult> results;  ///< best first, all of them

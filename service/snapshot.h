@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -44,6 +45,7 @@ struct Snapshot {
   ServerConfig config;
   std::map<std::string, LoadedDomain> domains;
   LoadedEngines engines;
+  std::uint64_t generation = 0;  ///< of this load within the process; a cache key
   std::vector<std::string> warnings;
 
   /// The named domain, the default one for an empty name, or nullptr.
@@ -60,6 +62,6 @@ std::vector<fusion::Feature> features_of(const templates::Domain& domain);
 ///         is not defined, two files of one domain, a default domain that does not exist; bad_data: a model
 ///         that does not read or was trained on other templates (says which names differ)
 Result<std::shared_ptr<const Snapshot>> load_snapshot(const ServerConfig& config,
-                                                     const LoadEngines& load_engines);
+                                                      const LoadEngines& load_engines);
 
 }  // namespace metafuse::service

@@ -12,6 +12,7 @@ class App;
 HttpResponse handle_home(App& app, const Exchange& exchange);
 HttpResponse handle_search(App& app, const Exchange& exchange);
 HttpResponse handle_post_search(App& app, const Exchange& exchange);
+HttpResponse handle_tavily_search(App& app, const Exchange& exchange);
 HttpResponse handle_native_search(App& app, const Exchange& exchange);
 HttpResponse handle_get_templates(App& app, const Exchange& exchange);
 HttpResponse handle_healthz(App& app, const Exchange& exchange);
