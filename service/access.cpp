@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "service/digest.h"
+#include "service/keys.h"
 
 namespace metafuse::service {
 namespace {
@@ -45,13 +46,6 @@ std::string_view presented_key(const HttpRequest& request) {
   if (authorization.size() > 7 && equal_ignoring_case(authorization.substr(0, 7), "Bearer "))
     return authorization.substr(7);
   return request.header("X-API-Key");
-}
-
-const KeyConfig* find_key(const ServerConfig& config, std::string_view key) {
-  const std::string digest = sha256_hex(key);
-  for (const KeyConfig& candidate : config.keys)
-    if (equal_in_constant_time(candidate.sha256, digest)) return &candidate;
-  return nullptr;
 }
 
 std::optional<AccessRefusal> check_role(const Route& route, const Exchange& exchange) {
@@ -126,7 +120,7 @@ std::optional<AccessRefusal> check_access(const Route* route, Exchange& exchange
   if (route == nullptr) return std::nullopt;
   const std::string_view key = presented_key(exchange.request);
   if (!key.empty()) {
-    exchange.key = find_key(config, key);
+    exchange.key = find_key(config.keys, key);
     if (exchange.key == nullptr && route->access != Access::open && !config.keys.empty())
       return AccessRefusal{401, "bad_key", "the API key is not known here"};
   }

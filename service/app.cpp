@@ -42,6 +42,7 @@ App::App(AppOptions options, std::shared_ptr<const Snapshot> snapshot)
           *options_.clock),
       pool_(worker_count(options_.config), options_.config.limits.max_queue) {
   note_models(*snapshot_);
+  reloader_ = std::thread([this] { reload_when_wanted(); });
 }
 
 App::~App() {
@@ -89,18 +90,33 @@ Result<void> App::reload() {
 }
 
 void App::reload_soon() {
-  const std::lock_guard lock(reloader_mutex_);
-  if (reloader_.joinable()) reloader_.join();
-  reloader_ = std::thread([this] {
-    if (const auto done = reload(); !done) return;  // the log says why
-  });
+  {
+    const std::lock_guard lock(reloader_mutex_);
+    is_reload_wanted_ = true;
+  }
+  reloader_wakes_.notify_all();
+}
+
+void App::reload_when_wanted() {
+  std::unique_lock lock(reloader_mutex_);
+  while (true) {
+    reloader_wakes_.wait(lock, [this] { return is_reload_wanted_ || is_stopping_; });
+    if (is_stopping_) return;
+    is_reload_wanted_ = false;
+    lock.unlock();
+    const auto done = reload();
+    metrics_.set("metafuse_reload_failed", done ? 0 : 1);  // the log says why
+    lock.lock();
+  }
 }
 
 void App::stop() {
   {
     const std::lock_guard lock(reloader_mutex_);
-    if (reloader_.joinable()) reloader_.join();
+    is_stopping_ = true;
   }
+  reloader_wakes_.notify_all();
+  if (reloader_.joinable()) reloader_.join();
   pool_.stop();
 }
 

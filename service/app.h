@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -43,7 +44,7 @@ class App {
 
   /// Loads configuration, templates, engines and models again; on any mistake the old ones stay.
   Result<void> reload();
-  /// The same on a thread of its own; from an I/O thread.
+  /// The same soon, on a thread of its own; several wishes become one.
   void reload_soon();
   void start_draining() { is_draining_ = true; }
   /// Finishes the work under way; requests after this get 503.
@@ -65,6 +66,7 @@ class App {
   void dispatch(const Route& route, std::shared_ptr<Exchange> exchange, std::shared_ptr<Responder> responder);
   void run(const Route& route, const Exchange& exchange, Responder& responder);
   void answer(const Exchange& exchange, HttpResponse response, Responder& responder);
+  void reload_when_wanted();
   void note_models(const Snapshot& snapshot);
 
   AppOptions options_;
@@ -72,12 +74,15 @@ class App {
   std::shared_ptr<const Snapshot> snapshot_;
   std::mutex reload_mutex_;
   std::mutex reloader_mutex_;
-  std::thread reloader_;
+  std::condition_variable reloader_wakes_;
+  bool is_reload_wanted_ = false;
+  bool is_stopping_ = false;
   std::atomic<bool> is_draining_{false};
   Metrics metrics_;
   Log log_;
   AnswerCache cache_;
   WorkerPool pool_;
+  std::thread reloader_;
 };
 
 }  // namespace metafuse::service

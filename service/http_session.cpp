@@ -141,8 +141,8 @@ class Session : public std::enable_shared_from_this<Session> {
       return Refusal{431, "the header is larger than 16 KiB"};
     }
     if (!text.empty() && (text.front() < 'A' || text.front() > 'z')) return Refusal{400, "no request line"};
-    if (text.find("\n\n") != std::string_view::npos || text.find("\n\r\n") != text.find("\r\n\r\n") + 1)
-      return Refusal{400, "a line does not end with CR LF"};
+    for (std::size_t at = text.find('\n'); at != std::string_view::npos; at = text.find('\n', at + 1))
+      if (at == 0 || text[at - 1] != '\r') return Refusal{400, "a line does not end with CR LF"};
     return std::nullopt;
   }
 

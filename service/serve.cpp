@@ -1,8 +1,7 @@
 #include "service/serve.h"
 
-#include <csignal>
-
 #include <condition_variable>
+#include <csignal>
 #include <mutex>
 #include <thread>
 
@@ -38,7 +37,8 @@ class Stop {
 
 std::string address_text(const ServerConfig& config, std::uint16_t port) {
   const bool is_v6 = config.listen_host.find(':') != std::string::npos;
-  return "http://" + (is_v6 ? "[" + config.listen_host + "]" : config.listen_host) + ":" + std::to_string(port);
+  return "http://" + (is_v6 ? "[" + config.listen_host + "]" : config.listen_host) + ":" +
+         std::to_string(port);
 }
 
 /// Answers go on while balancers notice that /readyz fails; then the listener closes and what is open ends.
@@ -68,9 +68,10 @@ Result<void> serve(const ServeOptions& options) {
   http.port = options.config.port;
   http.limits = options.config.limits;
   App& running = **app;
-  auto server = HttpServer::start(http, [&running](HttpRequest request, std::shared_ptr<Responder> responder) {
-    running.handle(std::move(request), std::move(responder));
-  });
+  auto server =
+      HttpServer::start(http, [&running](HttpRequest request, std::shared_ptr<Responder> responder) {
+        running.handle(std::move(request), std::move(responder));
+      });
   if (!server) return server.error();
   Stop stop;
   (*server)->on_signal([&](int signal) {

@@ -14,9 +14,9 @@ namespace metafuse::service {
 struct ServeOptions {
   ServerConfig config;
   LoadEngines load_engines;
-  std::function<Result<ServerConfig>()> reread;                   ///< the configuration again, for SIGHUP
-  std::function<void(const std::string& address)> on_ready;       ///< "http://127.0.0.1:8080"
-  std::function<void(const std::string& warning)> on_warning;     ///< what no error is but should be heard
+  std::function<Result<ServerConfig>()> reread;                ///< the configuration again, for SIGHUP
+  std::function<void(const std::string& address)> on_ready;    ///< "http://127.0.0.1:8080"
+  std::function<void(const std::string& warning)> on_warning;  ///< what no error is but should be heard
 };
 
 /// Serves until SIGTERM or SIGINT, then answers what is under way and returns. SIGHUP reloads.
