@@ -7,6 +7,7 @@
 
 #include "core/contract.h"
 #include "core/parallel.h"
+#include "fusion/exact_sum.h"
 
 namespace metafuse::fusion::rankboost {
 namespace {
@@ -228,6 +229,36 @@ PairSides Distribution::sides(const CodedRanking& ranking) const {
     }
   }
   return sides;
+}
+
+PairWeights Distribution::pair_weights_of(const CodedRanking& ranking) const {
+  const double factor = inverse_ * scale_ / static_cast<double>(total_);
+  std::vector<double> right(feedback_->queries.size(), 0.0);
+  std::vector<double> wrong(feedback_->queries.size(), 0.0);
+  parallel_for(feedback_->queries.size(), 1, [&](std::size_t number) {
+    const QueryFeedback& query = feedback_->queries[number];
+    const std::size_t classes = query.classes;
+    std::vector<double> sums(4 * classes, 0.0);  // up below, up above, down below, down above the threshold
+    for (std::size_t row = query.begin; row < query.end; ++row) {
+      const std::uint16_t place = feedback_->classes[row];
+      if (place == Feedback::kNone) continue;
+      const std::size_t above = ranking(row) > 0.5 ? classes : 0;
+      sums[above + place] += up_[row];
+      sums[2 * classes + above + place] += down_[row];
+    }
+    for (std::size_t a = 0; a < classes; ++a)
+      for (std::size_t b = a + 1; b < classes; ++b) {
+        const double weight = tables_[query.table + a * classes + b] * factor;
+        right[number] += weight * sums[a] * sums[3 * classes + b];
+        wrong[number] += weight * sums[classes + a] * sums[2 * classes + b];
+      }
+    for (std::size_t i = query.pairs_begin; i < query.pairs_end; ++i) {
+      const double difference = ranking(feedback_->pairs[i].above) - ranking(feedback_->pairs[i].below);
+      if (difference > 0.0) right[number] += pair_weights_[i] * factor;
+      if (difference < 0.0) wrong[number] += pair_weights_[i] * factor;
+    }
+  });
+  return {exact_sum(right), exact_sum(wrong)};
 }
 
 }  // namespace metafuse::fusion::rankboost

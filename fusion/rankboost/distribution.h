@@ -27,6 +27,12 @@ struct PairSides {
   bool all_wrong = false;
 };
 
+/// The weights of the pairs that a {0, 1}-valued weak ranking orders rightly (W-) and wrongly (W+).
+struct PairWeights {
+  double right = 0.0;
+  double wrong = 0.0;
+};
+
 /// The distribution D_t over crucial pairs in factored form. For pairs that follow from grades
 /// D(x0, x1) = table(a, b) up(x0) down(x1) with up = e^H and down = e^-H (paper 000, eq. (7) and fig. 2,
 /// summed over queries and grades); general pairs keep a weight each. Each class of a query has its own
@@ -54,13 +60,17 @@ class Distribution {
 
   PairSides sides(const CodedRanking& ranking) const;
 
+  /// Of a {0, 1}-valued weak ranking, without cancellation. O(documents + pairs).
+  PairWeights pair_weights_of(const CodedRanking& ranking) const;
+
   const Feedback& feedback() const { return *feedback_; }
   /// D's factors, for sweeps over pairs: only valid between calls of anchor() and update().
   std::span<const double> up() const { return up_; }
   std::span<const double> down() const { return down_; }
   std::span<const double> tables() const { return tables_; }
   std::span<const double> pair_weights() const { return pair_weights_; }
-  double scale() const { return scale_; }
+  /// What up x down x table is multiplied by to be in the units of total().
+  double factor() const { return inverse_ * scale_; }
 
  private:
   struct Factors {

@@ -22,9 +22,12 @@ Trainer::Trainer(const Feedback& feedback, const CodedFeatures& features, const 
       features_(&features),
       options_(&options),
       distribution_(feedback, threads),
-      search_(features, options, threads),
       weights_(features),
       is_in_use_(features.feature_count(), 0) {
+  if (options.criterion == Options::Criterion::z)
+    side_search_.emplace(feedback, features, options, threads);
+  else
+    edge_search_.emplace(features, options, threads);
   distribution_.anchor(std::vector<double>(features.document_count(), 0.0), 0.0);
 }
 
@@ -47,8 +50,9 @@ double Trainer::alpha_of(const Candidate& candidate) const {
 
 std::optional<Round> Trainer::step() {
   if (!stop_reason_.empty()) return std::nullopt;
-  const auto chosen = search_.find(distribution_, weights_,
-                                   [this](const Candidate& candidate) { return alpha_of(candidate); });
+  const auto alpha = [this](const Candidate& candidate) { return alpha_of(candidate); };
+  const auto chosen = side_search_ ? side_search_->find(distribution_, weights_, alpha)
+                                   : edge_search_->find(distribution_, weights_, alpha);
   if (!chosen || chosen->criterion <= kNoGain) {
     stop_reason_ = chosen ? "no weak ranking gains anything" : "no weak ranking is admissible";
     return std::nullopt;

@@ -8,6 +8,7 @@
 #include "fusion/rankboost/distribution.h"
 #include "fusion/rankboost/options.h"
 #include "fusion/rankboost/search.h"
+#include "fusion/rankboost/side_search.h"
 #include "fusion/thresholds.h"
 
 namespace metafuse::fusion::rankboost {
@@ -45,7 +46,8 @@ class Trainer {
   const CodedFeatures* features_;
   const Options* options_;
   Distribution distribution_;
-  EdgeSearch search_;
+  std::optional<EdgeSearch> edge_search_;  // weak learner 3
+  std::optional<SideSearch> side_search_;  // weak learner 2
   CumulativeWeights weights_;
   std::vector<std::uint8_t> is_in_use_;  // a feature: some round chose it
   double log_bound_ = 0.0;
