@@ -1,15 +1,14 @@
-#include <algorithm>
 #include <iostream>
-#include <map>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "cli/learner_options.h"
+#include "cli/train_stream.h"
 #include "cli/training_input.h"
 #include "cli/verbs.h"
 #include "core/atomic_file.h"
-#include "core/parallel.h"
 #include "fusion/model_file.h"
-#include "fusion/registry.h"
 
 namespace metafuse::cli {
 namespace {
@@ -21,61 +20,90 @@ struct Arguments {
   std::string trace;
   unsigned threads = 1;
   std::uint64_t seed = 1;
+  std::string resume;
+  bool is_stream = false;
+  std::string bad_lines = "fail";
 };
 
-Result<void> write_trace(const std::string& path, const std::vector<JsonObject>& trace) {
+std::string lines_of(const std::vector<JsonObject>& trace) {
   std::string text;
-  for (const JsonObject& line : trace) text += to_text(line) + "\n";
-  return write_file(path, text);
+  for (const JsonObject& round : trace) text += to_text(round) + '\n';
+  return text;
+}
+
+Result<std::optional<fusion::Model>> resumed_model(const Arguments& arguments,
+                                                   const fusion::Learner& learner) {
+  if (arguments.resume.empty()) return std::optional<fusion::Model>();
+  if (!learner.can_resume)
+    return fail(Code::usage,
+                "the learner " + learner.name + " cannot go on from a model; leave out --resume");
+  auto model = fusion::read_model(arguments.resume);
+  if (!model) return model.error();
+  return std::optional<fusion::Model>(std::move(*model));
+}
+
+Result<void> run_stream(const Arguments& arguments, const fusion::Learner& learner) {
+  const fusion::TrainingInput& input = arguments.input.input;
+  if (!input.letor.empty() || !input.letor_ranks.empty() || !input.runs.empty())
+    return fail(Code::usage, "--stream reads standard input; leave out --letor, --letor-ranks and --runs");
+  return train_on_stream({learner.name, arguments.learner.options, arguments.seed, arguments.resume,
+                          arguments.model, arguments.bad_lines == "skip"});
 }
 
 Result<void> run_train(const Arguments& arguments) {
-  const auto learner = chosen_learner(arguments.learner);
+  auto learner = chosen_learner(arguments.learner);
   if (!learner) return learner.error();
-  const fusion::TrainingInput input = training_input(arguments.input, arguments.threads);
-  fusion::TrainingInputReport report;
-  const auto set = fusion::read_training_set(input, &report);
+  if (arguments.is_stream) return run_stream(arguments, **learner);
+  const auto resumed = resumed_model(arguments, **learner);
+  if (!resumed) return resumed.error();
+  auto input = training_input(arguments.input, arguments.threads);
+  if (*resumed) input.expected = (*resumed)->features;
+  auto set = fusion::read_training_set(input);
   if (!set) return set.error();
   fusion::TrainingRequest request;
   request.train = &*set;
   request.options = arguments.learner.options;
   request.seed = arguments.seed;
   request.threads = arguments.threads;
-  request.progress = terminal_progress("train");
-  request.wants_trace = !arguments.trace.empty();
-  request.first_feature_number = input.runs.empty() ? 1 : 0;
+  if (*resumed) request.resume = &**resumed;
+  request.progress = terminal_progress("training " + (*learner)->name);
   auto result = (*learner)->train(request);
   if (!result) return result.error();
-  result->model.is_absent_zero = !input.letor.empty() && !input.is_absent_unranked;
   if (!arguments.trace.empty())
-    if (auto written = write_trace(arguments.trace, result->trace); !written) return written;
+    if (auto written = write_file(arguments.trace, lines_of(result->trace)); !written) return written;
   if (auto written = fusion::write_model(arguments.model, result->model); !written) return written;
   std::cerr << result->summary;
-  if (report.unretrieved_queries > 0)
-    std::cerr << report.unretrieved_queries << " of " << report.judged_queries
-              << " judged queries are answered by no list\n";
   return {};
 }
 
 }  // namespace
 
 void add_train(CLI::App& app, Result<void>& outcome) {
-  CLI::App* verb = app.add_subcommand("train", "learn a fused ranking from judged queries");
+  CLI::App* verb = app.add_subcommand("train", "train a model on judged base queries");
   auto arguments = std::make_shared<Arguments>();
   add_training_options(*verb, arguments->input);
   add_learner_options(*verb, arguments->learner);
   verb->add_option("--model", arguments->model, "the model file to write")->required();
-  verb->add_option("--trace", arguments->trace, "one JSON object a round");
-  verb->add_option("--threads", arguments->threads, "threads to use; the model is the same for any number")
+  verb->add_option("--trace", arguments->trace, "one JSON object a round to this file");
+  verb->add_option("--threads", arguments->threads, "threads to use; the model does not depend on it")
       ->check(CLI::Range(1U, 1024U))
       ->capture_default_str();
   verb->add_option("--seed", arguments->seed, "seed of everything drawn at random")->capture_default_str();
+  verb->add_option("--resume", arguments->resume, "a model of an online learner to go on from");
+  verb->add_flag(
+      "--stream", arguments->is_stream,
+      "online learners: LETOR lines on standard input; each is predicted (grade TAB score on standard "
+      "output), then learned from; the model is written at the end");
+  verb->add_option("--bad-lines", arguments->bad_lines, "of --stream: skip (and report) or fail")
+      ->check(CLI::IsMember({"skip", "fail"}))
+      ->capture_default_str();
   verb->footer(
       "Examples:\n"
-      "  metafuse train --runs a.run b.run --qrels qrels --rounds 50 --model model.json\n"
-      "  metafuse train --letor-ranks A1.txt.xz A2.txt.xz --model model.json --trace rounds.jsonl\n"
-      "  metafuse train --letor train.txt --learner rankboost --weak-learner 3 --q-default learn --model "
-      "m.json");
+      "  metafuse train --runs a.run b.run --qrels qrels --rounds 60 --model m.json\n"
+      "  metafuse train --letor-ranks A1.txt A2.txt --rounds 25 --weak-learner 3.cum --model m.json --trace "
+      "t.jsonl\n"
+      "  metafuse train --learner oap-bpm --letor S1.txt S2.txt --passes 5 --model m.json\n"
+      "  tail -f judged.txt | metafuse train --learner oap-bpm --stream --resume m.json --model m.json");
   verb->callback([arguments, &outcome] { outcome = run_train(*arguments); });
 }
 

@@ -2,17 +2,22 @@
 
 #include <array>
 
+#include "fusion/online/learner.h"
 #include "fusion/rankboost/learner.h"
 #include "fusion/rankboost_plus/learner.h"
 
 namespace metafuse::fusion {
 
 std::span<const Learner> learners() {
-  static const std::vector<Learner> table = {
-      // One row a learner, in the order of the docs; each stands in its own folder.
-      rankboost::learner(),
-      rankboost_plus::learner(),
-  };
+  static const std::vector<Learner> table = [] {
+    // One row a learner, in the order of the docs; each stands in its own folder.
+    std::vector<Learner> rows = {
+        rankboost::learner(),
+        rankboost_plus::learner(),
+    };
+    for (Learner& row : online::learners()) rows.push_back(std::move(row));
+    return rows;
+  }();
   return table;
 }
 

@@ -32,8 +32,7 @@ struct TrainingRequest {
   std::uint64_t seed = 1;
   unsigned threads = 1;
   ProgressReport progress;
-  bool wants_trace = true;               ///< false lets a learner skip what only the trace tells
-  std::size_t first_feature_number = 0;  ///< what the trace calls the first feature: 0 for runs, 1 for LETOR
+  const Model* resume = nullptr;  ///< a model to go on learning from; only for learners that can
 };
 
 /// What a learner returns: the model, one JSON object a round for --trace, and a summary for people.
@@ -54,6 +53,7 @@ struct Learner {
   /// Reads the "body" of a model file; errors name the field.
   Result<std::shared_ptr<const Ranker>> (*read)(const JsonObject& body,
                                                 const std::vector<Feature>&) = nullptr;
+  bool can_resume = false;  ///< whether TrainingRequest::resume may be set
 };
 
 /// All learners, in the order of the docs.

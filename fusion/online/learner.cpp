@@ -1,0 +1,278 @@
+#include "fusion/online/learner.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+#include <sstream>
+
+#include "core/random.h"
+#include "fusion/option_reader.h"
+
+namespace metafuse::fusion::online {
+namespace {
+
+constexpr OnlineMethod kMethods[] = {OnlineMethod::prank,   OnlineMethod::prank_vp, OnlineMethod::widrow_hoff,
+                                     OnlineMethod::oap_bpm, OnlineMethod::oap_bagg, OnlineMethod::oap_vp};
+
+bool is_ensemble(OnlineMethod method) {
+  return method == OnlineMethod::oap_bpm || method == OnlineMethod::oap_bagg ||
+         method == OnlineMethod::oap_vp;
+}
+
+/// "0,1,2"; ascending.
+Result<std::vector<double>> parse_grades(const std::string& text) {
+  std::vector<double> grades;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at <= end) {
+    const char* const comma = std::find(at, end, ',');
+    double grade = 0.0;
+    const auto [stop, error] = std::from_chars(at, comma, grade);
+    const bool is_good = error == std::errc() && stop == comma && std::isfinite(grade);
+    if (!is_good || (!grades.empty() && grade <= grades.back()))
+      return fail(Code::usage, "--grades " + text + ": give ascending numbers with commas, such as 0,1,2");
+    grades.push_back(grade);
+    at = comma + 1;
+  }
+  if (grades.size() < 2 || grades.size() > 1000)
+    return fail(Code::usage, "--grades " + text + ": give between two grades and a thousand");
+  return grades;
+}
+
+Result<void> check_feedback(const TrainingSet& set) {
+  if (!set.pairs.empty())
+    return fail(Code::usage, "online rankers learn from grades, one document at a time; leave out --pairs");
+  if (set.feedback.query_weights != FeedbackOptions::QueryWeights::pairs ||
+      set.feedback.grade_weights != FeedbackOptions::GradeWeights::one)
+    return fail(Code::usage,
+                "online rankers count every document once; leave out --query-weights and "
+                "--grade-weights");
+  return {};
+}
+
+double grade_of(const TrainingSet& set, std::size_t document) {
+  if (!set.feedback.is_bipartite) return set.grades[document];
+  return set.grades[document] >= set.feedback.relevance_level ? 1.0 : 0.0;
+}
+
+std::vector<std::size_t> judged_documents(const TrainingSet& set) {
+  std::vector<std::size_t> documents;
+  for (std::size_t d = 0; d < set.grades.size(); ++d)
+    if (set.in_feedback.empty() || set.in_feedback[d] != 0) documents.push_back(d);
+  return documents;
+}
+
+Result<OnlineRanker> start_of(const LearnerSettings& settings, const TrainingSet& set,
+                              const std::vector<std::size_t>& documents) {
+  std::vector<double> grades = settings.grades;
+  if (grades.empty()) {
+    std::vector<double> seen;
+    for (const std::size_t d : documents) seen.push_back(grade_of(set, d));
+    auto found = grades_of(std::move(seen));
+    if (!found) return found.error();
+    grades = std::move(*found);
+  }
+  std::vector<InputScale> scales(set.matrix.feature_count());
+  if (settings.is_scaled) scales = unit_scales(set.matrix);
+  return fresh_ranker(settings, std::move(scales), std::move(grades));
+}
+
+/// Going on from a model keeps its method, scales and grades; options that would change them are refused.
+Result<OnlineRanker> resumed(const TrainingRequest& request, OnlineMethod method) {
+  const auto* ranker = dynamic_cast<const OnlineRanker*>(request.resume->ranker.get());
+  if (ranker == nullptr || ranker->model().options().method != method)
+    return fail(Code::usage, "--resume: that model is of the learner " + request.resume->learner + ", not " +
+                                 std::string(to_name(method)));
+  for (const auto& [name, value] : request.options)
+    if (name != "passes")
+      return fail(Code::usage, "--" + name + ": a resumed model keeps what it started with; leave it out");
+  if (request.resume->features != request.train->matrix.features())
+    return fail(Code::bad_data, "--resume: the model was trained on other features than these");
+  return *ranker;
+}
+
+struct Examples {
+  std::vector<double> rows;
+  std::vector<int> ranks;
+};
+
+Result<Examples> examples_of(const TrainingSet& set, const std::vector<std::size_t>& documents,
+                             const OnlineInputs& inputs) {
+  Examples examples;
+  for (const std::size_t d : documents) {
+    const auto rank = inputs.rank(grade_of(set, d));
+    if (!rank) {
+      std::ostringstream text;
+      text << "a document has grade " << grade_of(set, d)
+           << ", which is none of the model's grades; give --grades "
+           << "with all of them from the start";
+      return fail(Code::bad_data, text.str());
+    }
+    const auto row = inputs.row(set.matrix, d);
+    examples.rows.insert(examples.rows.end(), row.begin(), row.end());
+    examples.ranks.push_back(*rank);
+  }
+  return examples;
+}
+
+/// One pass in a seeded random order, which does not depend on the order of the input.
+Result<double> run_pass(OnlineModel& model, const Examples& examples, Random random, unsigned threads) {
+  std::vector<std::size_t> order(examples.ranks.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  random.shuffle(order);
+  const std::size_t inputs = model.options().inputs;
+  constexpr std::size_t kChunk = 4096;
+  double loss = 0.0;
+  for (std::size_t begin = 0; begin < order.size(); begin += kChunk) {
+    const std::size_t end = std::min(order.size(), begin + kChunk);
+    std::vector<double> rows;
+    std::vector<int> ranks;
+    for (std::size_t i = begin; i < end; ++i) {
+      const double* row = &examples.rows[order[i] * inputs];
+      rows.insert(rows.end(), row, row + inputs);
+      ranks.push_back(examples.ranks[order[i]]);
+    }
+    auto predictions = model.learn(rows, ranks, threads);
+    if (!predictions) return predictions.error();
+    for (std::size_t i = 0; i < ranks.size(); ++i) loss += std::abs((*predictions)[i].rank - ranks[i]);
+  }
+  return loss / static_cast<double>(order.size());
+}
+
+TrainingResult result_of(const TrainingRequest& request, OnlineInputs inputs, OnlineModel model,
+                         const std::vector<double>& losses) {
+  TrainingResult result;
+  for (std::size_t pass = 0; pass < losses.size(); ++pass)
+    result.trace.push_back(JsonObject{{"pass", pass + 1}, {"mean_rank_loss", losses[pass]}});
+  std::ostringstream text;
+  text << to_name(model.options().method) << ": " << model.steps()
+       << " examples seen; mean rank loss of predictions "
+       << "made before each update " << losses.back() << "\n";
+  result.summary = text.str();
+  result.model.learner = std::string(to_name(model.options().method));
+  result.model.features = request.train->matrix.features();
+  result.model.training = JsonObject{{"examples", model.steps()}, {"mean_rank_loss", losses.back()}};
+  result.model.ranker = std::make_shared<OnlineRanker>(std::move(inputs), std::move(model));
+  return result;
+}
+
+template <OnlineMethod method>
+Result<TrainingResult> train(const TrainingRequest& request) {
+  const TrainingSet& set = *request.train;
+  auto settings = read_settings(method, request.options, request.seed);
+  if (!settings) return settings.error();
+  if (auto checked = check_feedback(set); !checked) return checked.error();
+  const auto documents = judged_documents(set);
+  auto start = request.resume != nullptr ? resumed(request, method) : start_of(*settings, set, documents);
+  if (!start) return start.error();
+  const OnlineInputs inputs = start->inputs();
+  OnlineModel model = start->model();
+  const auto examples = examples_of(set, documents, inputs);
+  if (!examples) return examples.error();
+  if (examples->ranks.empty())
+    return fail(Code::bad_data, "no judged documents to learn from; check the judgments");
+  std::vector<double> losses;
+  for (std::size_t pass = 0; pass < settings->passes; ++pass) {
+    // Seeded by the examples seen, so that two passes equal one pass resumed by another.
+    auto loss = run_pass(model, *examples, Random(request.seed).split(model.steps()), request.threads);
+    if (!loss) return loss.error();
+    losses.push_back(*loss);
+    if (request.progress) request.progress(pass + 1, settings->passes);
+  }
+  return result_of(request, inputs, std::move(model), losses);
+}
+
+std::vector<LearnerOption> options_of(OnlineMethod method) {
+  std::vector<LearnerOption> options = {
+      {"passes", "N", "1", "times through the documents, in a new seeded order each"},
+      {"scale", "unit|none", "unit", "features scaled to [0, 1] by their training range"},
+      {"grades", "LIST", "", "all grades there may be, as 0,1,2; default: those of the documents"},
+      {"kernel", "linear|polynomial", "linear", "(x . x' + 1)^degree when polynomial"},
+      {"degree", "N", "2", "of the polynomial kernel"},
+      {"max-map", "N", "1000", "largest exact feature map of the kernel; beyond, examples are stored"},
+      {"budget", "N", "500", "examples that a kernel without exact map stores, the oldest making room"}};
+  if (is_ensemble(method)) {
+    options.push_back({"rankers", "N", "100", "PRanks side by side"});
+    options.push_back({"tau", "P", "0.3", "probability that a PRank is shown a document"});
+  }
+  if (method == OnlineMethod::widrow_hoff)
+    options.push_back({"step", "ETA", "0.05", "step size of the gradient"});
+  if (method == OnlineMethod::prank_vp)
+    options.push_back({"max-votes", "N", "10000", "rules kept; beyond, the one with the fewest votes goes"});
+  return options;
+}
+
+template <OnlineMethod method>
+Learner row(std::string meaning) {
+  Learner learner;
+  learner.name = std::string(to_name(method));
+  learner.meaning = std::move(meaning);
+  learner.source = "Harrington 2003";
+  learner.options = options_of(method);
+  learner.train = train<method>;
+  learner.read = read_online_ranker;
+  learner.can_resume = true;
+  return learner;
+}
+
+}  // namespace
+
+std::optional<OnlineMethod> method_of(std::string_view learner) {
+  for (const OnlineMethod method : kMethods)
+    if (to_name(method) == learner) return method;
+  return std::nullopt;
+}
+
+Result<LearnerSettings> read_settings(OnlineMethod method, const std::map<std::string, std::string>& options,
+                                      std::uint64_t seed) {
+  OptionReader reader(options);
+  LearnerSettings settings;
+  OnlineOptions& model = settings.model;
+  model.method = method;
+  model.seed = seed;
+  model.rankers = reader.count("rankers", 100, 1, 100'000);
+  model.tau = reader.number("tau", 0.3, 1e-6, 1.0);
+  model.step = reader.number("step", 0.05, 1e-12, 1e6);
+  model.max_votes = reader.count("max-votes", 10'000, 1, 10'000'000);
+  model.kernel.is_polynomial = reader.choice("kernel", {"linear", "polynomial"}) == 1;
+  model.kernel.degree = static_cast<int>(reader.count("degree", 2, 1, 20));
+  model.kernel.max_map = reader.count("max-map", 1000, 0, 1'000'000);
+  model.kernel.budget = reader.count("budget", 500, 1, 100'000);
+  settings.passes = reader.count("passes", 1, 1, 1'000'000);
+  settings.is_scaled = reader.choice("scale", {"unit", "none"}) == 0;
+  if (auto outcome = reader.outcome(); !outcome) return outcome.error();
+  if (reader.has("grades")) {
+    auto grades = parse_grades(reader.text("grades"));
+    if (!grades) return grades.error();
+    settings.grades = std::move(*grades);
+  }
+  return settings;
+}
+
+Result<OnlineRanker> fresh_ranker(const LearnerSettings& settings, std::vector<InputScale> scales,
+                                  std::vector<double> grades) {
+  OnlineInputs inputs;
+  inputs.scales = std::move(scales);
+  inputs.grades = std::move(grades);
+  // PRank's thresholds are its constant; Widrow-Hoff has none of its own.
+  inputs.has_bias =
+      settings.model.method == OnlineMethod::widrow_hoff && !settings.model.kernel.is_polynomial;
+  OnlineOptions options = settings.model;
+  options.inputs = inputs.size();
+  options.ranks = static_cast<int>(inputs.grades.size());
+  auto model = OnlineModel::make(options);
+  if (!model) return model.error();
+  return OnlineRanker(std::move(inputs), std::move(*model));
+}
+
+std::vector<Learner> learners() {
+  return {row<OnlineMethod::prank>("perceptron with ordered thresholds"),
+          row<OnlineMethod::prank_vp>("PRank whose past rules vote by the examples they survived"),
+          row<OnlineMethod::widrow_hoff>("least squares by one gradient step a document"),
+          row<OnlineMethod::oap_bpm>("mean of N PRanks that each see a random part of the stream"),
+          row<OnlineMethod::oap_bagg>("mean rank of the same N PRanks"),
+          row<OnlineMethod::oap_vp>("the same, weighted by how often each was right")};
+}
+
+}  // namespace metafuse::fusion::online
