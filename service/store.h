@@ -19,6 +19,8 @@ namespace metafuse::service {
 struct Click {
   std::string search;          ///< its id
   std::uint32_t position = 0;  ///< in StoredSearch::shown
+  std::string domain;          ///< the search's
+  Team team = Team::none;      ///< who placed the result
   UnixTime at = 0;
   std::string prefix;  ///< the client's address prefix under the day's salt; never an address
   std::string key;     ///< name of the API key, empty without one

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "core/result.h"
+
+namespace metafuse::service {
+
+/// A value bound to $1, $2 ... of a statement. Text must be UTF-8 without NUL.
+using SqlValue = std::variant<std::int64_t, double, std::string_view>;
+
+/// One cell of a row.
+using SqlCell = std::variant<std::int64_t, double, std::string>;
+using SqlRow = std::span<const SqlCell>;
+using TakeRow = std::function<Result<void>(SqlRow row)>;
+
+inline std::int64_t integer_of(const SqlCell& cell) {
+  if (const auto* value = std::get_if<std::int64_t>(&cell)) return *value;
+  const auto* number = std::get_if<double>(&cell);
+  return number != nullptr ? static_cast<std::int64_t>(*number) : 0;
+}
+inline double number_of(const SqlCell& cell) {
+  if (const auto* value = std::get_if<double>(&cell)) return *value;
+  return static_cast<double>(integer_of(cell));
+}
+inline std::string text_of(const SqlCell& cell) {
+  const auto* value = std::get_if<std::string>(&cell);
+  return value != nullptr ? *value : std::string();
+}
+
+/// One connection inside a transaction.
+class SqlSession {
+ public:
+  virtual ~SqlSession() = default;
+
+  /// Runs one statement of the SQL that SQLite and PostgreSQL share; parameters are $1, $2 ... in the order
+  /// in which they first appear. Statements are prepared once a connection.
+  virtual Result<void> run(std::string_view sql, std::span<const SqlValue> values, const TakeRow& take) = 0;
+
+  /// Until the transaction ends, no other one passes a lock of that name.
+  virtual Result<void> lock(std::string_view name) = 0;
+
+  Result<void> run(std::string_view sql, std::initializer_list<SqlValue> values = {},
+                   const TakeRow& take = {}) {
+    return run(sql, std::span<const SqlValue>(values.begin(), values.size()), take);
+  }
+};
+
+using Transaction = std::function<Result<void>(SqlSession& session)>;
+
+/// A database; from any thread.
+class SqlDatabase {
+ public:
+  virtual ~SqlDatabase() = default;
+
+  /// Runs `work` in a transaction that is committed when it succeeds and leaves nothing when it does not. May
+  /// run `work` a second time when the connection broke before the commit.
+  virtual Result<void> write(const Transaction& work) = 0;
+  virtual Result<void> read(const Transaction& work) = 0;
+  virtual Result<void> check() = 0;
+};
+
+}  // namespace metafuse::service

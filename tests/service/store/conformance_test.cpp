@@ -1,0 +1,363 @@
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <thread>
+
+#include <catch2/catch.hpp>
+
+#include "core/json.h"
+#include "service/store.h"
+#include "tests/service/store/sample_search.h"
+#include "tests/support/postgres_server.h"
+#include "tests/support/temporary_folder.h"
+
+using namespace metafuse;
+using namespace metafuse::service;
+using metafuse::test::document_key;
+using metafuse::test::kNewYear;
+using metafuse::test::sample_search;
+
+namespace {
+
+constexpr std::int64_t kDay = 86400;
+
+Click click_on(const StoredSearch& search, std::uint32_t position, UnixTime at = kNewYear + 60) {
+  Click click;
+  click.search = search.id;
+  click.position = position;
+  click.domain = search.domain;
+  click.team = search.shown[position].team;
+  click.at = at;
+  click.prefix = "p";
+  return click;
+}
+
+void add(Store& store, const StoredSearch& search) {
+  REQUIRE(store.add_searches({&search, 1}).has_value());
+}
+
+ClickOutcome add_click(Store& store, const Click& click, const ClickCaps& caps = {}) {
+  auto outcome = store.add_click(click, caps);
+  REQUIRE(outcome.has_value());
+  return *outcome;
+}
+
+void check_searches(Store& store) {
+  SECTION("a search comes back as it was, and unknown ids find nothing") {
+    const StoredSearch search = sample_search();
+    add(store, search);
+    const auto found = store.find_search(search.id);
+    REQUIRE(found.has_value());
+    REQUIRE(found->has_value());
+    CHECK(**found == search);
+    CHECK_FALSE(store.find_search(new_search_id())->has_value());
+    CHECK_FALSE(store.find_search("' OR 1=1 --")->has_value());
+  }
+  SECTION("a search that is there already is left as it is") {
+    const StoredSearch search = sample_search();
+    StoredSearch other = sample_search();
+    other.id = search.id;
+    other.domain = "other";
+    add(store, search);
+    const StoredSearch fresh = sample_search();
+    const StoredSearch both[] = {other, fresh};
+    REQUIRE(store.add_searches(both).has_value());
+    CHECK(**store.find_search(search.id) == search);
+    CHECK(**store.find_search(fresh.id) == fresh);
+  }
+  SECTION("an empty search, and one with teams, come back too") {
+    StoredSearch empty;
+    empty.id = new_search_id();
+    add(store, empty);
+    CHECK(**store.find_search(empty.id) == empty);
+    StoredSearch mixed = sample_search();
+    mixed.shown = {{3, Team::champion}, {0, Team::challenger}, {1, Team::none}};
+    add(store, mixed);
+    CHECK(**store.find_search(mixed.id) == mixed);
+  }
+}
+
+void check_clicks(Store& store) {
+  const StoredSearch search = sample_search();
+  add(store, search);
+  SECTION("a result is clicked once a search") {
+    CHECK(add_click(store, click_on(search, 1)) == ClickOutcome::recorded);
+    CHECK(add_click(store, click_on(search, 1)) == ClickOutcome::duplicate);
+    CHECK(add_click(store, click_on(search, 0)) == ClickOutcome::recorded);
+    const auto clicks = store.clicks_of(search.id);
+    REQUIRE(clicks->size() == 2);
+    CHECK((*clicks)[0] == click_on(search, 0));
+    CHECK((*clicks)[1] == click_on(search, 1));
+  }
+  SECTION("the caps of a day cut the weights, by prefix and by key") {
+    const ClickCaps caps{1.5, 100};
+    CHECK(add_click(store, click_on(search, 0), caps) == ClickOutcome::recorded);
+    CHECK(add_click(store, click_on(search, 1), caps) == ClickOutcome::recorded);
+    CHECK(add_click(store, click_on(search, 2), caps) == ClickOutcome::capped);
+    CHECK((*store.clicks_of(search.id))[1].weight == 0.5);
+    CHECK(add_click(store, click_on(search, 2, kNewYear + kDay), caps) == ClickOutcome::recorded);
+    Click keyed = click_on(search, 3);
+    keyed.prefix = "q";
+    keyed.key = "robot";
+    CHECK(add_click(store, keyed, {10, 0.25}) == ClickOutcome::recorded);
+    CHECK((*store.clicks_of(search.id)).back().weight == 0.25);
+    const StoredSearch second = sample_search();
+    add(store, second);
+    keyed.search = second.id;
+    keyed.prefix = "r";
+    CHECK(add_click(store, keyed, {10, 0.25}) == ClickOutcome::capped);
+  }
+  SECTION("clicked searches come latest first, within the limit and the domain") {
+    const StoredSearch later = sample_search();
+    const StoredSearch foreign = sample_search("hats");
+    add(store, later);
+    add(store, foreign);
+    add_click(store, click_on(search, 0, kNewYear + 10));
+    add_click(store, click_on(later, 0, kNewYear + 20));
+    add_click(store, click_on(foreign, 0, kNewYear + 30));
+    CHECK(*store.clicked_searches("shoes", 10) == std::vector<std::string>{later.id, search.id});
+    CHECK(*store.clicked_searches("shoes", 1) == std::vector<std::string>{later.id});
+    CHECK(store.clicked_searches("none", 10)->empty());
+  }
+  SECTION("interleaved searches are won by the team with more clicked weight") {
+    const auto interleaved = [&](std::vector<std::uint32_t> clicked) {
+      StoredSearch mixed = sample_search();
+      mixed.challenger = "m2";
+      mixed.shown = {{0, Team::champion}, {1, Team::challenger}, {2, Team::champion}, {3, Team::challenger}};
+      add(store, mixed);
+      for (const std::uint32_t position : clicked) add_click(store, click_on(mixed, position));
+    };
+    interleaved({0, 2});
+    interleaved({0, 2, 1});
+    interleaved({1});
+    interleaved({0, 1});
+    interleaved({});
+    CHECK(*store.interleaving_counts("shoes", "m1", "m2") == InterleavingCounts{2, 1, 1});
+    CHECK(*store.interleaving_counts("shoes", "m1", "m3") == InterleavingCounts{});
+  }
+}
+
+void check_judgments(Store& store) {
+  StoredJudgment judgment{"shoes", "q1", document_key(1), "ann", 3, "s1", kNewYear};
+  const auto set = [&] { REQUIRE(store.set_judgment(judgment).has_value()); };
+  SECTION("judgments come by query, document and judge; a later one of the same judge replaces") {
+    set();
+    judgment.judge = "bob";
+    judgment.grade = 0;
+    set();
+    judgment.document = document_key(0);
+    judgment.search = "s2";
+    judgment.at = kNewYear + 5;
+    set();
+    judgment.grade = 2;
+    set();
+    judgment.query = "q0";
+    set();
+    judgment.domain = "hats";
+    set();
+    const auto queries = store.judged_queries("shoes");
+    REQUIRE(queries->size() == 2);
+    CHECK((*queries)[0].query == "q0");
+    CHECK((*queries)[1].search == "s2");
+    REQUIRE((*queries)[1].judgments.size() == 3);
+    CHECK((*queries)[1].judgments[0].grade == 2);
+    CHECK((*queries)[1].judgments[1].judge == "ann");
+    CHECK((*queries)[1].judgments[2].judge == "bob");
+  }
+  SECTION("a reset forgets what it names and nothing else") {
+    set();
+    const StoredSearch search = sample_search();
+    const StoredSearch foreign = sample_search("hats");
+    add(store, search);
+    add(store, foreign);
+    add_click(store, click_on(search, 0));
+    add_click(store, click_on(foreign, 0));
+    CHECK(*store.reset_feedback("shoes", true, false) == RemovedCounts{0, 1, 0});
+    CHECK(store.clicks_of(search.id)->empty());
+    CHECK(store.judged_queries("shoes")->size() == 1);
+    CHECK(store.clicks_of(foreign.id)->size() == 1);
+    CHECK(*store.reset_feedback("shoes", false, true) == RemovedCounts{0, 0, 1});
+    CHECK(store.judged_queries("shoes")->empty());
+    CHECK(store.find_search(search.id)->has_value());
+  }
+}
+
+void check_retention(Store& store) {
+  const StoredSearch old = sample_search("shoes", kNewYear);
+  const StoredSearch judged = sample_search("shoes", kNewYear);
+  const StoredSearch clicked_late = sample_search("shoes", kNewYear + kDay - 10);
+  const StoredSearch young = sample_search("shoes", kNewYear + kDay);
+  for (const StoredSearch* search : {&old, &judged, &clicked_late, &young}) add(store, *search);
+  add_click(store, click_on(old, 0));
+  add_click(store, click_on(judged, 0));
+  add_click(store, click_on(clicked_late, 0, kNewYear + kDay + 10));
+  REQUIRE(store.set_judgment({"shoes", judged.query, document_key(0), "ann", 1, judged.id, kNewYear})
+              .has_value());
+  CHECK(*store.remove_before(kNewYear + kDay) == RemovedCounts{1, 2, 0});
+  CHECK_FALSE(store.find_search(old.id)->has_value());
+  CHECK(store.clicks_of(old.id)->empty());
+  CHECK((**store.find_search(young.id)).slots == young.slots);
+  CHECK(store.clicks_of(clicked_late.id)->size() == 1);
+  StoredSearch without_slots = judged;
+  without_slots.slots.slots.clear();
+  CHECK(**store.find_search(judged.id) == without_slots);
+  CHECK(*store.remove_before(kNewYear + kDay) == RemovedCounts{});
+}
+
+void check_template_versions(Store& store) {
+  const auto save = [&](const std::string& domain, const std::string& text) {
+    auto number = store.add_template_version({domain, 0, text, "ann", kNewYear});
+    REQUIRE(number.has_value());
+    return *number;
+  };
+  CHECK(save("shoes", "one: 1\n") == 1);
+  CHECK(save("shoes", "two: 2\n") == 2);
+  CHECK(save("shoes", "two: 2\n") == 2);
+  CHECK(save("hats", "") == 1);
+  CHECK(save("shoes", "one: 1\n") == 3);
+  const auto versions = store.template_versions("shoes");
+  REQUIRE(versions->size() == 3);
+  CHECK((*versions)[0] == TemplateVersion{"shoes", 3, "", "ann", kNewYear});
+  CHECK((**store.find_template_version("shoes", 1)).text == "one: 1\n");
+  CHECK_FALSE(store.find_template_version("shoes", 4)->has_value());
+}
+
+void check_secrets_and_usage(Store& store) {
+  const auto secret = store.secret();
+  REQUIRE(secret.has_value());
+  CHECK(secret->size() == 64);
+  CHECK(*store.secret() == *secret);
+  const auto first = store.daily_salt(20000);
+  CHECK(*store.daily_salt(20000) == *first);
+  CHECK(*first != *secret);
+  const StoredSearch search = sample_search();
+  add(store, search);
+  add_click(store, click_on(search, 0, 20000 * kDay + 5));
+  CHECK((*store.clicks_of(search.id))[0].prefix == "p");
+  CHECK(*store.daily_salt(20001) != *first);
+  CHECK((*store.clicks_of(search.id))[0].prefix.empty());
+  CHECK(*store.daily_salt(20000) != *first);
+
+  CHECK(*store.add_usage("ann", 1, 5) == 5);
+  CHECK(*store.add_usage("ann", 1, 7) == 12);
+  CHECK(*store.add_usage("bob", 1, 1) == 1);
+  CHECK(*store.add_usage("ann", 2, 1) == 1);
+}
+
+void check_export(Store& store) {
+  std::set<std::string> searches;
+  for (int i = 0; i < 1203; ++i) {
+    StoredSearch search = sample_search();
+    searches.insert(search.id);
+    add(store, search);
+    add_click(store, click_on(search, 1), {1e9, 1e9});
+  }
+  REQUIRE(store.set_judgment({"shoes", "q", document_key(0), "ann", 1, "s", kNewYear}).has_value());
+  REQUIRE(store.add_template_version({"shoes", 0, "a: \"\xc3\xbc\"\n", "ann", kNewYear}).has_value());
+  std::map<std::string, int> kinds;
+  const auto done = store.export_lines([&](std::string_view line) -> Result<void> {
+    auto json = parse_json(line, "line");
+    REQUIRE(json.has_value());
+    REQUIRE(line.find('\n') == std::string_view::npos);
+    const JsonObject& object = json->as_object();
+    ++kinds[std::string(object.at("kind").as_string())];
+    if (object.contains("id")) searches.erase(std::string(object.at("id").as_string()));
+    return {};
+  });
+  REQUIRE(done.has_value());
+  CHECK(kinds ==
+        std::map<std::string, int>{{"search", 1203}, {"click", 1203}, {"judgment", 1}, {"template", 1}});
+  CHECK(searches.empty());
+  const auto stopped =
+      store.export_lines([](std::string_view) -> Result<void> { return fail(Code::try_again, "full"); });
+  CHECK(stopped.error().text == "full");
+}
+
+void check_threads(Store& store) {
+  const StoredSearch search = sample_search();
+  add(store, search);
+  std::vector<std::thread> threads;
+  std::atomic<int> recorded{0};
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 8; ++i) {
+        StoredSearch own = sample_search();
+        if (store.add_searches({&own, 1}).has_error()) continue;
+        const auto outcome = store.add_click(click_on(own, static_cast<std::uint32_t>(t % 4)), {10, 100});
+        if (outcome.has_value() && *outcome == ClickOutcome::recorded) ++recorded;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  // Of 32 clicks of one prefix at once, exactly the cap's ten count.
+  CHECK(recorded == 10);
+}
+
+/// Each section on a store of its own.
+void check_conformance(const std::function<std::unique_ptr<Store>()>& open_new) {
+  const std::unique_ptr<Store> store = open_new();
+  SECTION("searches") {
+    check_searches(*store);
+  }
+  SECTION("clicks") {
+    check_clicks(*store);
+  }
+  SECTION("judgments") {
+    check_judgments(*store);
+  }
+  SECTION("retention") {
+    check_retention(*store);
+  }
+  SECTION("template versions") {
+    check_template_versions(*store);
+  }
+  SECTION("secrets and usage") {
+    check_secrets_and_usage(*store);
+  }
+  SECTION("export") {
+    check_export(*store);
+  }
+  SECTION("threads") {
+    check_threads(*store);
+  }
+  CHECK(store->check().has_value());
+}
+
+std::unique_ptr<Store> opened(const std::string& location, StoreMode mode = StoreMode::serve) {
+  auto store = open_store(location, mode);
+  if (store.has_error()) FAIL(store.error().text);
+  return std::move(*store);
+}
+
+}  // namespace
+
+TEST_CASE("the SQLite store does what every store does", "[service][store]") {
+  const test::TemporaryFolder folder;
+  check_conformance([&] { return opened(folder.path("store.db")); });
+}
+
+TEST_CASE("the PostgreSQL store does what every store does", "[service][store]") {
+  static const std::shared_ptr<test::PostgresServer> server = test::PostgresServer::start();
+  if (server == nullptr) return;
+  check_conformance([&] { return opened(server->new_database()); });
+}
+
+TEST_CASE("a PostgreSQL store comes back after its server was away", "[service][store]") {
+  const auto server = test::PostgresServer::start();
+  if (server == nullptr) return;
+  const std::string url = server->new_database();
+  const auto store = opened(url);
+  const StoredSearch search = sample_search();
+  add(*store, search);
+  server->stop();
+  const auto gone = store->find_search(search.id);
+  REQUIRE(gone.has_error());
+  CHECK(gone.error().code == Code::unavailable);
+  CHECK(store->add_searches({&search, 1}).error().code == Code::unavailable);
+  server->restart();
+  REQUIRE(store->find_search(search.id).has_value());
+  CHECK(**store->find_search(search.id) == search);
+  CHECK(**opened(url)->find_search(search.id) == search);
+}

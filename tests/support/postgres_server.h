@@ -1,0 +1,84 @@
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/support/child_process.h"
+#include "tests/support/temporary_folder.h"
+
+namespace metafuse::test {
+
+/// A real PostgreSQL server in a folder of its own, reached by a socket there.
+class PostgresServer {
+ public:
+  /// Nothing, after it said so, when PostgreSQL is not installed.
+  static std::unique_ptr<PostgresServer> start() {
+    std::vector<std::string> folders;
+    for (int version = 18; version > 10; --version)
+      folders.push_back("/usr/lib/postgresql/" + std::to_string(version) + "/bin");
+    const std::string initdb = find_program("initdb", folders);
+    const std::string postgres = find_program("postgres", folders);
+    const bool has_account = ::geteuid() != 0 || ::getpwnam("postgres") != nullptr;
+    if (initdb.empty() || postgres.empty() || !has_account) {
+      std::cout << "SKIPPED: install the Debian package postgresql\n";
+      return nullptr;
+    }
+    auto server = std::unique_ptr<PostgresServer>(new PostgresServer);
+    server->make(initdb, postgres);
+    return server;
+  }
+
+  /// The URL of a new, empty database.
+  std::string new_database() {
+    const std::string name = "test" + std::to_string(++databases_);
+    const std::string sql = "CREATE DATABASE " + name;
+    ChildProcess create(
+        {find_program("psql"), "-q", "-h", folder_.path(), "-U", "tester", "-d", "postgres", "-c", sql},
+        folder_.path("psql.log"));
+    if (create.wait() != 0) throw std::runtime_error("no new database");
+    return "postgresql:///" + name + "?host=" + folder_.path() + "&user=tester";
+  }
+
+  void stop() { process_->end(SIGINT); }
+  void restart() { run(); }
+
+ private:
+  PostgresServer() = default;
+
+  void make(const std::string& initdb, const std::string& postgres) {
+    postgres_ = postgres;
+    std::filesystem::permissions(folder_.path(), std::filesystem::perms::all);
+    const std::string data = folder_.path("data");
+    ChildProcess made({initdb, "-D", data, "-U", "tester", "-A", "trust", "-N", "-E", "UTF8", "--locale=C"},
+                      folder_.path("initdb.log"), "postgres");
+    if (made.wait() != 0) throw std::runtime_error("initdb failed");
+    run();
+  }
+
+  void run() {
+    process_ = std::make_unique<ChildProcess>(
+        std::vector<std::string>{postgres_, "-D", folder_.path("data"), "-k", folder_.path(), "-c",
+                                 "listen_addresses=", "-c", "fsync=off"},
+        folder_.path("server.log"), "postgres");
+    for (int i = 0; i < 600; ++i) {
+      ChildProcess ready({find_program("psql"), "-q", "-h", folder_.path(), "-U", "tester", "-d", "postgres",
+                          "-c", "SELECT 1"},
+                         folder_.path("ready.log"));
+      if (ready.wait() == 0) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    throw std::runtime_error("PostgreSQL does not start");
+  }
+
+  TemporaryFolder folder_;
+  std::string postgres_;
+  std::unique_ptr<ChildProcess> process_;
+  int databases_ = 0;
+};
+
+}  // namespace metafuse::test
