@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/result.h"
+#include "fusion/mpboost/distance.h"
+#include "fusion/mpboost/stump_sums.h"
+#include "fusion/training_set.h"
+
+namespace metafuse::fusion::mpboost {
+
+/// The weights of MPBoost pair by pair: for real-valued grades, where every pair has its own distance, and
+/// for explicit pairs, whose weights are initial weights and whose distance is that of their grades (of one
+/// grade where the pair does not agree with them).
+class PairWeights {
+ public:
+  /// errors: bad_data when the pairs need more than `memory_mb`
+  static Result<PairWeights> make(const TrainingSet& set, const CodedFeatures& features, Distance distance,
+                                  double parameter, std::size_t memory_mb);
+
+  double total() const { return total_; }
+  double mean_distance() const { return mean_distance_; }
+  std::size_t pair_count() const { return pairs_.size(); }
+  StumpSums stump_sums() const;
+  bool set_scores(const std::vector<double>& scores);
+
+ private:
+  struct Pair {
+    std::uint32_t below = 0;
+    std::uint32_t above = 0;
+    double distance = 0.0;
+    double initial = 0.0;
+    double weight = 0.0;
+  };
+
+  explicit PairWeights(const CodedFeatures& features) : features_(&features) {}
+
+  const CodedFeatures* features_;
+  std::vector<Pair> pairs_;
+  double total_ = 1.0;
+  double mean_distance_ = 0.0;
+};
+
+}  // namespace metafuse::fusion::mpboost

@@ -1,0 +1,251 @@
+#include "fusion/mpboost/boost.h"
+
+#include <cmath>
+#include <limits>
+
+#include <catch2/catch.hpp>
+
+#include "core/random.h"
+#include "fusion/model_file.h"
+#include "fusion/mpboost/selection.h"
+#include "fusion/registry.h"
+
+using namespace metafuse;
+using namespace metafuse::fusion;
+using namespace metafuse::fusion::mpboost;
+
+namespace {
+
+TrainingSet random_set(std::uint64_t seed, std::size_t grades, bool has_real_grades) {
+  Random random(seed);
+  TrainingSet set;
+  const std::size_t queries = 3;
+  const std::size_t documents = queries * (5 + random.below(6));
+  std::vector<Feature> features;
+  for (int f = 0; f < 4; ++f) features.push_back({"f" + std::to_string(f), FeatureKind::value, 0});
+  set.matrix = FeatureMatrix(features, documents);
+  for (std::size_t q = 0; q < queries; ++q)
+    set.queries.push_back(
+        {"q" + std::to_string(q), q * documents / queries, (q + 1) * documents / queries, 1.0});
+  for (std::size_t x = 0; x < documents; ++x) {
+    set.documents.emplace_back();
+    set.in_feedback.push_back(random.below(8) == 0 ? 0 : 1);
+    set.grades.push_back(has_real_grades ? 4.0 * random.uniform()
+                                         : static_cast<double>(random.below(grades)));
+    for (std::size_t f = 0; f < 4; ++f)
+      if (random.below(6) != 0) set.matrix.set(x, f, static_cast<double>(random.below(5)));
+  }
+  return set;
+}
+
+struct Pair {
+  std::size_t i, j;
+  double distance, weight;
+};
+
+/// Every ordered pair (i, j) of unequal grades with its directed distance, as in Algorithm 1, lines 1-3.
+std::vector<Pair> all_pairs(const TrainingSet& set, const BoostOptions& options) {
+  std::vector<Pair> pairs;
+  for (const QueryRange& query : set.queries)
+    for (std::size_t i = query.begin; i < query.end; ++i)
+      for (std::size_t j = query.begin; j < query.end; ++j) {
+        const double difference = set.grades[i] - set.grades[j];
+        if (difference == 0.0 || set.in_feedback[i] == 0 || set.in_feedback[j] == 0) continue;
+        const double size = directed_distance(options.distance, options.parameter, std::abs(difference));
+        pairs.push_back({i, j, difference > 0.0 ? size : -size, 0.0});
+      }
+  for (Pair& pair : pairs) pair.weight = 1.0 / static_cast<double>(pairs.size());
+  return pairs;
+}
+
+/// The definition, line by line: for every feature and threshold the sets A1 and B2 of eq. (18), a of the
+/// appendix, and the squared error of eq. (12).
+struct ReferenceStump {
+  std::size_t feature = 0;
+  double threshold = 0.0;
+  double value = 0.0;
+  double error = std::numeric_limits<double>::infinity();
+};
+
+ReferenceStump best_by_definition(const TrainingSet& set, const std::vector<Pair>& pairs) {
+  ReferenceStump best;
+  for (std::size_t f = 0; f < set.matrix.feature_count(); ++f)
+    for (const double threshold : {4.0, 3.0, 2.0, 1.0, 0.0, -std::numeric_limits<double>::infinity()}) {
+      const auto fires = [&](std::size_t x) {
+        return !set.matrix.is_unranked(x, f) && set.matrix.value(x, f) > threshold;
+      };
+      bool is_value = !std::isfinite(threshold);  // candidates are the values that occur
+      for (std::size_t x = 0; x < set.grades.size(); ++x)
+        if (!set.matrix.is_unranked(x, f) && set.matrix.value(x, f) == threshold) is_value = true;
+      if (!is_value) continue;
+      double numerator = 0.0;
+      double denominator = 0.0;
+      for (const Pair& pair : pairs) {
+        if (fires(pair.i) == fires(pair.j)) continue;
+        numerator += pair.weight * (fires(pair.i) ? pair.distance : -pair.distance);
+        denominator += pair.weight;
+      }
+      if (denominator == 0.0) continue;
+      const double a = numerator / denominator;
+      double error = 0.0;
+      for (const Pair& pair : pairs) {
+        const double step = a * ((fires(pair.i) ? 1.0 : 0.0) - (fires(pair.j) ? 1.0 : 0.0));
+        error += pair.weight * (pair.distance - step) * (pair.distance - step);
+      }
+      if (error < best.error - 1e-10) best = {f, threshold, a, error};
+    }
+  return best;
+}
+
+void compare_with_definition(const TrainingSet& set, const BoostOptions& options) {
+  const auto run = boost_stumps(set, options);
+  std::vector<Pair> pairs = all_pairs(set, options);
+  if (pairs.empty()) {
+    CHECK(!run.has_value());
+    return;
+  }
+  REQUIRE(run.has_value());
+  CHECK(run->pair_count * 2 == pairs.size());
+  double product = 1.0;
+  std::vector<double> scores(set.grades.size(), 0.0);
+  for (const BoostRound& round : run->rounds) {
+    const ReferenceStump best = best_by_definition(set, pairs);
+    REQUIRE(round.weak_ranking.feature == best.feature);
+    REQUIRE(round.weak_ranking.threshold == best.threshold);
+    CHECK(round.weak_ranking.alpha == Approx(best.value).margin(1e-9));
+    add_to_scores(set, round.weak_ranking, scores);
+    double z = 0.0;
+    double misordered = 0.0;
+    for (Pair& pair : pairs) {
+      const auto fires = [&](std::size_t x) {
+        return !set.matrix.is_unranked(x, best.feature) && set.matrix.value(x, best.feature) > best.threshold
+                   ? 1.0
+                   : 0.0;
+      };
+      pair.weight *= std::exp(-pair.distance * best.value * (fires(pair.i) - fires(pair.j)));
+      z += pair.weight;
+      const double margin = scores[pair.i] - scores[pair.j];
+      if (std::abs(margin) < 1e-12 || (margin < 0.0) == (pair.distance > 0.0))
+        misordered += 1.0 / static_cast<double>(pairs.size());
+    }
+    for (Pair& pair : pairs) pair.weight /= z;
+    product *= z;
+    CHECK(round.z == Approx(z));
+    CHECK(round.loss == Approx(product));
+    CHECK(round.misordered == Approx(misordered).margin(1e-12));
+    CHECK(round.misordered <= round.loss + 1e-12);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("MPBoost without pairs equals its definition over pairs", "[fusion][mpboost]") {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed)
+    for (const Distance kind : {Distance::binary, Distance::ldd, Distance::logdd, Distance::logitdd}) {
+      INFO("seed " << seed << " " << distance_name(kind));
+      BoostOptions options;
+      options.distance = kind;
+      options.parameter = default_parameter(kind);
+      options.rounds = 8;
+      compare_with_definition(random_set(seed, 2 + seed % 4, false), options);
+    }
+}
+
+TEST_CASE("MPBoost takes real-valued grades pair by pair", "[fusion][mpboost]") {
+  for (std::uint64_t seed = 101; seed <= 120; ++seed) {
+    const TrainingSet set = random_set(seed, 0, true);
+    BoostOptions options;
+    options.distance = Distance::logdd;
+    options.parameter = 3.0;
+    options.rounds = 8;
+    compare_with_definition(set, options);
+  }
+  // Enough documents that a query has more than 16 grades.
+  Random random(7);
+  TrainingSet set;
+  set.matrix = FeatureMatrix(
+      {{"a", FeatureKind::value, 0}, {"b", FeatureKind::value, 0}, {"c", FeatureKind::value, 0}}, 40);
+  set.queries = {{"q", 0, 40, 1.0}};
+  for (std::size_t x = 0; x < 40; ++x) {
+    set.grades.push_back(4.0 * random.uniform());
+    set.in_feedback.push_back(1);
+    set.documents.emplace_back();
+    for (std::size_t f = 0; f < 3; ++f) set.matrix.set(x, f, static_cast<double>(random.below(5)));
+  }
+  BoostOptions options;
+  options.distance = Distance::ldd;
+  options.parameter = 0.5;
+  options.rounds = 10;
+  CHECK(boost_stumps(set, options)->is_by_pairs);
+  compare_with_definition(set, options);
+  options.memory_mb = 0;
+  CHECK(!boost_stumps(set, options).has_value());
+}
+
+// One query, grades 1 0 1 0, feature 2 1 1 0. The threshold 0 leaves 2 pairs of 4 separated rightly ((1,4),
+// (3,4)) and none reversed, two tied; the threshold 1 the pairs (1,2), (1,4). Both have N = 2/4 d, Den = 2/4,
+// so a = d; the higher threshold comes first. Z = 1/2 + 1/2 exp(-d d).
+TEST_CASE("MPBoost's first round is the one worked out by hand", "[fusion][mpboost]") {
+  TrainingSet set;
+  set.matrix = FeatureMatrix({{"f", FeatureKind::value, 0}}, 4);
+  set.queries = {{"q", 0, 4, 1.0}};
+  set.grades = {1, 0, 1, 0};
+  set.in_feedback = {1, 1, 1, 1};
+  set.documents.assign(4, "");
+  for (const std::size_t x : {0U, 1U, 2U, 3U}) set.matrix.set(x, 0, x == 0 ? 2.0 : x == 3 ? 0.0 : 1.0);
+  BoostOptions options;
+  options.distance = Distance::logitdd;
+  options.parameter = 1.0;
+  options.rounds = 1;
+  const auto run = boost_stumps(set, options);
+  REQUIRE(run.has_value());
+  const double d = 1.0 / (1.0 + std::exp(-1.0));
+  CHECK(run->rounds[0].weak_ranking.threshold == 1.0);
+  CHECK(run->rounds[0].weak_ranking.alpha == Approx(d));
+  CHECK(run->rounds[0].z == Approx(0.5 + 0.5 * std::exp(-d * d)));
+  CHECK(run->mean_distance == Approx(d));
+}
+
+TEST_CASE("MPBoost's outcomes on empty feedback, equal features and absurd distances are stated",
+          "[fusion][mpboost]") {
+  TrainingSet set = random_set(3, 3, false);
+  BoostOptions options;
+  for (double& grade : set.grades) grade = 3.0;
+  CHECK(!boost_stumps(set, options).has_value());
+  set = random_set(3, 3, false);
+  options.distance = Distance::ldd;
+  options.parameter = 1e6;
+  options.rounds = 50;
+  const auto run = boost_stumps(set, options);
+  REQUIRE(run.has_value());
+  for (const BoostRound& round : run->rounds) CHECK(std::isfinite(round.loss));
+  TrainingSet constant = random_set(4, 3, false);
+  constant.matrix = FeatureMatrix({{"f", FeatureKind::value, 0}}, constant.grades.size());
+  for (std::size_t x = 0; x < constant.grades.size(); ++x) constant.matrix.set(x, 0, 1.0);
+  CHECK(boost_stumps(constant, BoostOptions{})->rounds.empty());
+}
+
+TEST_CASE("an mpboost model survives its file, and validation chooses its parameter", "[fusion][mpboost]") {
+  const TrainingSet train = random_set(11, 3, false);
+  const TrainingSet validate = random_set(12, 3, false);
+  TrainingRequest request;
+  request.train = &train;
+  request.validate = &validate;
+  request.options = {{"distance", "logdd"}, {"rounds", "10"}};
+  const auto result = find_learner("mpboost")->train(request);
+  REQUIRE(result.has_value());
+  const std::string text = model_text(result->model);
+  const auto again = parse_model(text, "m.json");
+  REQUIRE(again.has_value());
+  CHECK(model_text(*again) == text);
+  CHECK(again->ranker->score(validate.matrix) == result->model.ranker->score(validate.matrix));
+  const double chosen = result->model.training.at("validation_ndcg_5").as_double();
+  for (const double parameter : parameter_grid(Distance::logdd)) {
+    BoostOptions options;
+    options.distance = Distance::logdd;
+    options.rounds = 10;
+    CHECK(select_on_validation(train, validate, options, {parameter})->validation_ndcg <= chosen);
+  }
+  request.options["parameter"] = "-1";
+  CHECK(find_learner("mpboost")->train(request).error().code == Code::usage);
+}
