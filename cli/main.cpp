@@ -15,7 +15,15 @@ namespace {
 
 /// Every verb, in the order of --help.
 constexpr AddVerb kVerbs[] = {
-    add_expand, add_templates, add_index, add_train, add_score, add_crossvalidate, add_experiment, add_model,
+    add_expand,         //
+    add_templates,      //
+    add_index,          //
+    add_train,          //
+    add_score,          //
+    add_evaluate,       //
+    add_crossvalidate,  //
+    add_experiment,     //
+    add_model,          //
 };
 
 /// An error of several lines is several mistakes; each line is complete in itself.

@@ -1,14 +1,17 @@
+#include <algorithm>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <optional>
-#include <string>
 
 #include "cli/learner_options.h"
 #include "cli/train_stream.h"
 #include "cli/training_input.h"
 #include "cli/verbs.h"
 #include "core/atomic_file.h"
+#include "core/parallel.h"
 #include "fusion/model_file.h"
+#include "fusion/registry.h"
 
 namespace metafuse::cli {
 namespace {
@@ -25,10 +28,10 @@ struct Arguments {
   std::string bad_lines = "fail";
 };
 
-std::string lines_of(const std::vector<JsonObject>& trace) {
+Result<void> write_trace(const std::string& path, const std::vector<JsonObject>& trace) {
   std::string text;
-  for (const JsonObject& round : trace) text += to_text(round) + '\n';
-  return text;
+  for (const JsonObject& line : trace) text += to_text(line) + "\n";
+  return write_file(path, text);
 }
 
 Result<std::optional<fusion::Model>> resumed_model(const Arguments& arguments,
@@ -51,14 +54,15 @@ Result<void> run_stream(const Arguments& arguments, const fusion::Learner& learn
 }
 
 Result<void> run_train(const Arguments& arguments) {
-  auto learner = chosen_learner(arguments.learner);
+  const auto learner = chosen_learner(arguments.learner);
   if (!learner) return learner.error();
   if (arguments.is_stream) return run_stream(arguments, **learner);
   const auto resumed = resumed_model(arguments, **learner);
   if (!resumed) return resumed.error();
-  auto input = training_input(arguments.input, arguments.threads);
+  fusion::TrainingInput input = training_input(arguments.input, arguments.threads);
   if (*resumed) input.expected = (*resumed)->features;
-  auto set = fusion::read_training_set(input);
+  fusion::TrainingInputReport report;
+  const auto set = fusion::read_training_set(input, &report);
   if (!set) return set.error();
   fusion::TrainingRequest request;
   request.train = &*set;
@@ -66,26 +70,32 @@ Result<void> run_train(const Arguments& arguments) {
   request.seed = arguments.seed;
   request.threads = arguments.threads;
   if (*resumed) request.resume = &**resumed;
-  request.progress = terminal_progress("training " + (*learner)->name);
+  request.progress = terminal_progress("train");
+  request.wants_trace = !arguments.trace.empty();
+  request.first_feature_number = input.runs.empty() ? 1 : 0;
   auto result = (*learner)->train(request);
   if (!result) return result.error();
+  result->model.is_absent_zero = !input.letor.empty() && !input.is_absent_unranked;
   if (!arguments.trace.empty())
-    if (auto written = write_file(arguments.trace, lines_of(result->trace)); !written) return written;
+    if (auto written = write_trace(arguments.trace, result->trace); !written) return written;
   if (auto written = fusion::write_model(arguments.model, result->model); !written) return written;
   std::cerr << result->summary;
+  if (report.unretrieved_queries > 0)
+    std::cerr << report.unretrieved_queries << " of " << report.judged_queries
+              << " judged queries are answered by no list\n";
   return {};
 }
 
 }  // namespace
 
 void add_train(CLI::App& app, Result<void>& outcome) {
-  CLI::App* verb = app.add_subcommand("train", "train a model on judged base queries");
+  CLI::App* verb = app.add_subcommand("train", "learn a fused ranking from judged queries");
   auto arguments = std::make_shared<Arguments>();
   add_training_options(*verb, arguments->input);
   add_learner_options(*verb, arguments->learner);
   verb->add_option("--model", arguments->model, "the model file to write")->required();
-  verb->add_option("--trace", arguments->trace, "one JSON object a round to this file");
-  verb->add_option("--threads", arguments->threads, "threads to use; the model does not depend on it")
+  verb->add_option("--trace", arguments->trace, "one JSON object a round");
+  verb->add_option("--threads", arguments->threads, "threads to use; the model is the same for any number")
       ->check(CLI::Range(1U, 1024U))
       ->capture_default_str();
   verb->add_option("--seed", arguments->seed, "seed of everything drawn at random")->capture_default_str();
@@ -99,9 +109,10 @@ void add_train(CLI::App& app, Result<void>& outcome) {
       ->capture_default_str();
   verb->footer(
       "Examples:\n"
-      "  metafuse train --runs a.run b.run --qrels qrels --rounds 60 --model m.json\n"
-      "  metafuse train --letor-ranks A1.txt A2.txt --rounds 25 --weak-learner 3.cum --model m.json --trace "
-      "t.jsonl\n"
+      "  metafuse train --runs a.run b.run --qrels qrels --rounds 50 --model model.json\n"
+      "  metafuse train --letor-ranks A1.txt.xz A2.txt.xz --model model.json --trace rounds.jsonl\n"
+      "  metafuse train --letor train.txt --learner rankboost --weak-learner 3 --q-default learn --model "
+      "m.json\n"
       "  metafuse train --learner oap-bpm --letor S1.txt S2.txt --passes 5 --model m.json\n"
       "  tail -f judged.txt | metafuse train --learner oap-bpm --stream --resume m.json --model m.json");
   verb->callback([arguments, &outcome] { outcome = run_train(*arguments); });

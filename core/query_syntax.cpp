@@ -19,6 +19,7 @@ constexpr std::array kSyntaxes = {
                 .operators = "AND OR NOT XOR NEAR ADJ AROUND"},
     QuerySyntax{.name = "plain",
                 .meaning = "engines that read words and nothing else",
+                .stripped = "\"",
                 .all_open = "",
                 .any_between = " ",
                 .phrase_quote = ""},

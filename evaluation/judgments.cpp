@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 
 #include "evaluation/line_parser.h"
 #include "evaluation/topic_index.h"
@@ -11,10 +12,11 @@ namespace {
 
 constexpr const char* kColumns = "a qrels line is: topic iteration document grade";
 
-Result<void> parse_line(const FileText& file, LineParser& parser, Judgment& judgment) {
+Result<void> parse_line(const FileText& file, LineParser& parser, Judgment& judgment,
+                        std::string_view& iteration) {
   const char* const begin = parser.at();
   parser.field();
-  parser.field();
+  iteration = parser.field();
   judgment.document = parser.field();
   const std::string_view grade = parser.field();
   if (grade.empty())
@@ -58,29 +60,74 @@ const QueryJudgments* Judgments::find(std::string_view query) const {
   return at != queries.end() && at->query == query ? &*at : nullptr;
 }
 
+namespace {
+
+/// Calls take(topic number, group, judgment) for every line, topics ascending.
+template <class Take>
+Result<void> for_each_judgment(const TopicIndex& index, Take take) {
+  for (std::size_t topic = 0; topic < index.topic_count(); ++topic) {
+    for (const TopicPiece& piece : index.pieces_of(topic)) {
+      const char* const end = piece.lines.data() + piece.lines.size();
+      LineParser parser(piece.lines.data(), end);
+      while (parser.at() < end) {
+        Judgment judgment;
+        std::string_view iteration;
+        if (auto parsed = parse_line(index.file, parser, judgment, iteration); !parsed) return parsed;
+        take(topic, iteration, judgment);
+        parser.move_to(parser.next_line());
+      }
+    }
+  }
+  return {};
+}
+
+/// Puts a judgment into its topic; topics come ascending.
+void add_judgment(Judgments& judgments, std::string_view topic, const Judgment& judgment) {
+  if (judgments.queries.empty() || judgments.queries.back().query != topic)
+    judgments.queries.push_back({topic, {}});
+  judgments.queries.back().documents.push_back(judgment);
+}
+
+Result<void> sort_all(const FileText& file, Judgments& judgments) {
+  for (QueryJudgments& query : judgments.queries) {
+    if (auto sorted = sort_documents(file, query); !sorted) return sorted;
+    query.documents.shrink_to_fit();
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<Judgments> read_qrels(const std::string& path) {
   auto index = index_topics(path);
   if (!index) return index.error();
   Judgments judgments;
   judgments.storage = index->file.storage;
   judgments.queries.reserve(index->topic_count());
-  std::vector<Judgment> documents;
-  for (std::size_t topic = 0; topic < index->topic_count(); ++topic) {
-    documents.clear();
-    for (const TopicPiece& piece : index->pieces_of(topic)) {
-      const char* const end = piece.lines.data() + piece.lines.size();
-      LineParser parser(piece.lines.data(), end);
-      while (parser.at() < end) {
-        Judgment judgment;
-        if (auto parsed = parse_line(index->file, parser, judgment); !parsed) return parsed.error();
-        documents.push_back(judgment);
-        parser.move_to(parser.next_line());
-      }
-    }
-    judgments.queries.push_back({index->topic(topic), documents});
-    if (auto sorted = sort_documents(index->file, judgments.queries.back()); !sorted) return sorted.error();
-  }
+  auto read = for_each_judgment(*index, [&](std::size_t topic, std::string_view, const Judgment& judgment) {
+    add_judgment(judgments, index->topic(topic), judgment);
+  });
+  if (!read) return read.error();
+  if (auto sorted = sort_all(index->file, judgments); !sorted) return sorted.error();
   return judgments;
+}
+
+Result<std::vector<Judgments>> read_qrels_groups(const std::string& path) {
+  auto index = index_topics(path);
+  if (!index) return index.error();
+  std::map<std::string_view, Judgments> by_group;
+  auto read =
+      for_each_judgment(*index, [&](std::size_t topic, std::string_view group, const Judgment& judgment) {
+        add_judgment(by_group[group], index->topic(topic), judgment);
+      });
+  if (!read) return read.error();
+  std::vector<Judgments> groups;
+  for (auto& [group, judgments] : by_group) {
+    judgments.storage = index->file.storage;
+    if (auto sorted = sort_all(index->file, judgments); !sorted) return sorted.error();
+    groups.push_back(std::move(judgments));
+  }
+  return groups;
 }
 
 }  // namespace metafuse::evaluation

@@ -39,4 +39,8 @@ struct Judgments {
 /// cost:   O(lines log documents of a topic), less when a topic's documents stand in order
 Result<Judgments> read_qrels(const std::string& path);
 
+/// Reads qrels whose second column names a judgment group (a judge): one Judgments a group, ascending by
+/// name. A document may stand once in each group. errors: as read_qrels
+Result<std::vector<Judgments>> read_qrels_groups(const std::string& path);
+
 }  // namespace metafuse::evaluation

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "experiments/home_pages/experiment.h"
 #include "experiments/online.h"
 
 namespace metafuse::experiments {
@@ -9,6 +10,9 @@ namespace metafuse::experiments {
 std::span<const Experiment> experiments() {
   static const std::vector<Experiment> table = {
       // One row an experiment; its function stands in the file of its name.
+      {"home-pages", "the demonstration: RankBoost, unsupervised fusion and single templates on five samples",
+       "Freund et al. 2003, sec. 6.1, on a Debian package index", "packages.txt (apt-cache dumpavail)",
+       home_pages::run_home_pages},
       {"online", "online rankers: synthetic ranks, four judges, movies; test and running losses",
        "Harrington 2003, tables 1 and 2, figures 2 and 3", "cystic-fibrosis, movielens-100k", run_online},
   };

@@ -2,8 +2,8 @@
 
 #include <array>
 
-#include "fusion/online/learner.h"
 #include "fusion/mpboost/learner.h"
+#include "fusion/online/learner.h"
 #include "fusion/rankboost/learner.h"
 #include "fusion/rankboost_plus/learner.h"
 
@@ -15,7 +15,7 @@ std::span<const Learner> learners() {
     std::vector<Learner> rows = {
         rankboost::learner(),
         rankboost_plus::learner(),
-      mpboost::learner(),
+        mpboost::learner(),
     };
     for (Learner& row : online::learners()) rows.push_back(std::move(row));
     return rows;

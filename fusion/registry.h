@@ -32,7 +32,9 @@ struct TrainingRequest {
   std::uint64_t seed = 1;
   unsigned threads = 1;
   ProgressReport progress;
-  const Model* resume = nullptr;  ///< a model to go on learning from; only for learners that can
+  bool wants_trace = true;               ///< false lets a learner skip what only the trace tells
+  std::size_t first_feature_number = 0;  ///< what the trace calls the first feature: 0 for runs, 1 for LETOR
+  const Model* resume = nullptr;         ///< a model to go on learning from; only for learners that can
 };
 
 /// What a learner returns: the model, one JSON object a round for --trace, and a summary for people.

@@ -17,9 +17,11 @@ struct Census {
   std::vector<std::size_t> counts;
 };
 
-Census census_of_codes(const CodedColumn& column, std::size_t documents) {
+Census census_of_codes(const CodedColumn& column, std::size_t documents,
+                       std::span<const std::uint8_t> is_counted) {
   std::vector<std::size_t> counts(column.values.size() + 1, 0);
-  for (std::size_t i = 0; i < documents; ++i) ++counts[column.code(i)];
+  for (std::size_t i = 0; i < documents; ++i)
+    if (is_counted.empty() || is_counted[i] != 0) ++counts[column.code(i)];
   Census census;
   for (std::size_t i = 0; i < column.values.size(); ++i) {
     if (counts[i + 1] == 0) continue;
@@ -29,10 +31,12 @@ Census census_of_codes(const CodedColumn& column, std::size_t documents) {
   return census;
 }
 
-Census census_of_cells(const FeatureMatrix& matrix, std::size_t feature) {
+Census census_of_cells(const FeatureMatrix& matrix, std::size_t feature,
+                       std::span<const std::uint8_t> is_counted) {
   std::vector<double> cells;
   for (std::size_t i = 0; i < matrix.document_count(); ++i)
-    if (!matrix.is_unranked(i, feature)) cells.push_back(matrix.value(i, feature));
+    if ((is_counted.empty() || is_counted[i] != 0) && !matrix.is_unranked(i, feature))
+      cells.push_back(matrix.value(i, feature));
   std::sort(cells.begin(), cells.end());
   Census census;
   for (const double cell : cells) {
@@ -83,14 +87,15 @@ Thresholds choose_thresholds(std::span<const double> values, std::span<const std
   return result;
 }
 
-CodedFeatures::CodedFeatures(const FeatureMatrix& matrix, const ThresholdOptions& options)
+CodedFeatures::CodedFeatures(const FeatureMatrix& matrix, const ThresholdOptions& options,
+                             std::span<const std::uint8_t> is_counted)
     : documents_(matrix.document_count()) {
   thresholds_.reserve(matrix.feature_count());
   columns_.resize(matrix.feature_count());
   for (std::size_t feature = 0; feature < matrix.feature_count(); ++feature) {
     const CodedColumn* coded = matrix.column(feature);
-    const Census census =
-        coded != nullptr ? census_of_codes(*coded, documents_) : census_of_cells(matrix, feature);
+    const Census census = coded != nullptr ? census_of_codes(*coded, documents_, is_counted)
+                                           : census_of_cells(matrix, feature, is_counted);
     thresholds_.push_back(choose_thresholds(census.values, census.counts, options));
     const Thresholds& thresholds = thresholds_.back();
     Column& column = columns_[feature];

@@ -47,7 +47,10 @@ Thresholds choose_thresholds(std::span<const double> values, std::span<const std
 /// already holds as such codes are borrowed, so it must outlive this.
 class CodedFeatures {
  public:
-  CodedFeatures(const FeatureMatrix& matrix, const ThresholdOptions& options);
+  /// in: is_counted - a document: 0 where its values are no candidates (of a query without feedback); empty
+  ///     counts all
+  CodedFeatures(const FeatureMatrix& matrix, const ThresholdOptions& options,
+                std::span<const std::uint8_t> is_counted = {});
   CodedFeatures(const CodedFeatures&) = delete;
   CodedFeatures& operator=(const CodedFeatures&) = delete;
   CodedFeatures(CodedFeatures&&) noexcept = default;

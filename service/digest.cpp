@@ -1,11 +1,11 @@
 #include "service/digest.h"
 
+#include <vector>
+
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <openssl/rand.h>
-
-#include <vector>
 
 #include "core/contract.h"
 

@@ -4,7 +4,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,9 +50,9 @@ struct FusedResult {
   std::string key;  ///< canonical URL key
   Hit hit;          ///< as the best-ranked list delivered it
   std::vector<Placement> placements;
-  double score = 0;                   ///< the ranker's
-  double relative_score = 0;          ///< within [0, 1], best 1
-  std::vector<double> contributions;  ///< a feature each; empty when the ranker is not a sum
+  double score = 0;           ///< the ranker's
+  double relative_score = 0;  ///< within [0, 1], best 1
+  std::size_t document = 0;   ///< its row of the answer's matrix
 };
 
 /// How the results were ordered.
@@ -69,8 +68,9 @@ struct SearchAnswer {
   std::string domain;
   std::string query;  ///< the plain query, or the slots' values joined by spaces
   BaseQuery slots;
-  std::vector<fusion::Feature> features;  ///< one for each list that was asked for
-  std::vector<fetchers::FetchedList> lists;
+  std::vector<fusion::Feature> features;     ///< one for each list that was asked for
+  std::vector<fetchers::FetchedList> lists;  ///< a feature each, failed ones empty
+  std::shared_ptr<const fusion::FeatureMatrix> matrix;
   std::vector<FusedResult> results;  ///< best first, all of them
   std::vector<std::string> suggestions;
   FusionNote fusion;
@@ -80,7 +80,7 @@ struct SearchAnswer {
   bool has_failures() const;
 };
 
-/// Called with every list as it arrives, and all lists so far.
+/// Called with the fused answer to the lists so far.
 using PartialAnswer =
     std::function<void(const SearchAnswer& so_far, std::size_t arrived, std::size_t wanted)>;
 
@@ -96,6 +96,10 @@ Result<std::vector<ExpandedQuery>> expand_request(const Snapshot& snapshot, cons
 /// out:    results ordered by score, then by the best rank, then by key
 /// cost:   O(hits x features)
 void fuse_lists(const LoadedDomain& domain, std::vector<fetchers::FetchedList> lists, SearchAnswer& answer);
+
+/// How much each feature contributes to one result's score; empty when the ranker is not a sum over features.
+std::vector<double> contributions_of(const LoadedDomain& domain, const SearchAnswer& answer,
+                                     const FusedResult& result);
 
 /// Expands, fetches and fuses: what `metafuse search` and every dialect of the server run.
 ///

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -28,13 +29,23 @@ struct LoadedDomain {
   std::string model_digest;
 };
 
+/// The engines that a configuration defines.
+struct LoadedEngines {
+  std::vector<std::string> names;  ///< in the order of their files
+  std::shared_ptr<fetchers::Fetcher> fetcher;
+  templates::SyntaxLookup syntax_of;
+  std::vector<std::string> warnings;
+};
+
+/// Reads the engine files of a configuration; a value, so that tests can put engines of their own in.
+using LoadEngines = std::function<Result<LoadedEngines>(const ServerConfig& config)>;
+
 /// Everything that a search reads, loaded once and never changed: a reload makes a new one.
 struct Snapshot {
   ServerConfig config;
   std::map<std::string, LoadedDomain> domains;
-  std::vector<std::string> engines;  ///< names, in the order of their files
-  std::shared_ptr<fetchers::Fetcher> fetcher;
-  templates::SyntaxLookup syntax_of;
+  LoadedEngines engines;
+  std::uint64_t generation = 0;  ///< of this load within the process; a cache key
   std::vector<std::string> warnings;
 
   /// The named domain, the default one for an empty name, or nullptr.
@@ -50,6 +61,7 @@ std::vector<fusion::Feature> features_of(const templates::Domain& domain);
 /// that
 ///         is not defined, two files of one domain, a default domain that does not exist; bad_data: a model
 ///         that does not read or was trained on other templates (says which names differ)
-Result<std::shared_ptr<const Snapshot>> load_snapshot(const ServerConfig& config);
+Result<std::shared_ptr<const Snapshot>> load_snapshot(const ServerConfig& config,
+                                                      const LoadEngines& load_engines);
 
 }  // namespace metafuse::service

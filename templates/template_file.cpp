@@ -63,6 +63,7 @@ class FileReader {
 
   void read_slots(const YamlNode& slots) {
     if (!slots.is_map()) return diagnostics_.error(slots.place, "slots must be a map of slot names");
+    knows_slots_ = true;
     if (slots.entries.empty()) diagnostics_.error(slots.place, "no slot; a domain needs at least one");
     for (const auto& [key, value] : slots.entries) {
       if (!is_slot_name(key.text))
@@ -116,9 +117,12 @@ class FileReader {
   }
 
   std::vector<std::string> read_engines(YamlMap& map, const YamlNode& node) {
+    if (node.is_null()) {
+      diagnostics_.error(node.place, "engine is empty; name an engine of the engines file");
+      return {};
+    }
     const auto names = map.take_strings("engine").value_or(std::vector<std::string>{});
     if (node.is_list() && node.items.empty()) diagnostics_.error(node.place, "no engine; name at least one");
-    if (node.is_null()) diagnostics_.error(node.place, "engine is empty; name an engine of the engines file");
     std::set<std::string> seen;
     for (std::size_t i = 0; i < names.size(); ++i) {
       const bool has_place = node.is_list() && i < node.items.size();
@@ -153,7 +157,7 @@ class FileReader {
       ++uses;
       const Place place = places[piece.offset];
       const Slot* slot = domain_.find_slot(piece.slot.slot);
-      if (slot == nullptr && is_slot_name(piece.slot.slot))
+      if (slot == nullptr && knows_slots_ && is_slot_name(piece.slot.slot))
         diagnostics_.error({place.line, place.column + (place.column > 0 ? 1 : 0)},
                            unknown_slot(piece.slot.slot));
       if (slot == nullptr) continue;
@@ -188,6 +192,7 @@ class FileReader {
   std::string_view source_;
   Diagnostics& diagnostics_;
   Domain domain_;
+  bool knows_slots_ = false;  // else every use of a slot would be a mistake of its own
   std::vector<Place> slot_places_;
   std::set<std::string> used_;
 };

@@ -1,0 +1,229 @@
+#include <filesystem>
+#include <iostream>
+#include <limits>
+#include <memory>
+
+#include "cli/verbs.h"
+#include "core/atomic_file.h"
+#include "core/parallel.h"
+#include "evaluation/comparison.h"
+#include "evaluation/z_scores.h"
+
+namespace metafuse::cli {
+namespace {
+
+using namespace evaluation;
+
+struct Arguments {
+  std::string qrels;
+  std::vector<std::string> runs;
+  std::string letor;
+  std::string letor_ranks;
+  std::vector<std::string> scores;
+  std::vector<std::string> measures;
+  std::string mode = "trec10";
+  int relevance_level = std::numeric_limits<int>::min();
+  bool is_complete = false;
+  bool judged_only = false;
+  bool has_groups = false;
+  bool lists_measures = false;
+  std::size_t depth = 0;
+  double collection_size = 0.0;
+  std::string z_scores;
+  bool is_per_query = false;
+  std::string format = "table";
+  std::string output = "-";
+  ComparisonOptions comparison;
+  unsigned threads = hardware_threads();
+};
+
+std::string joined(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : ",") + part;
+  return text;
+}
+
+void print_measures() {
+  for (const Measure& measure : all_measures()) {
+    std::cout << measure.name << '\t' << measure.meaning << "\t(" << measure.source << ")\n";
+  }
+}
+
+Result<EvaluationOptions> options_of(const Arguments& arguments) {
+  const auto mode = mode_of(arguments.mode);
+  if (!mode)
+    return fail(Code::usage, "--mode: no mode \"" + arguments.mode +
+                                 "\"; there are trec10, trec9, letor3, letor4, mslr and gdeval");
+  EvaluationOptions options;
+  options.rules.mode = *mode;
+  options.rules.relevance_level = *mode == Mode::mslr ? 2 : 1;
+  if (arguments.relevance_level != std::numeric_limits<int>::min())
+    options.rules.relevance_level = arguments.relevance_level;
+  options.rules.collection_size = arguments.collection_size;
+  options.is_complete = arguments.is_complete;
+  options.judged_only = arguments.judged_only;
+  options.depth = arguments.depth;
+  options.threads = arguments.threads;
+  options.file.is_lenient = true;
+  return options;
+}
+
+int highest_grade(const Judgments& judgments) {
+  int highest = 1;
+  for (const QueryJudgments& query : judgments.queries)
+    for (const Judgment& judgment : query.documents) highest = std::max(highest, judgment.grade);
+  return highest;
+}
+
+Result<void> evaluate_runs(const Arguments& arguments, EvaluationOptions options, Report& report) {
+  std::vector<Judgments> groups;
+  Judgments judgments;
+  if (arguments.has_groups) {
+    auto read = read_qrels_groups(arguments.qrels);
+    if (!read) return read.error();
+    groups = std::move(*read);
+    for (const Judgments& group : groups)
+      options.rules.top_grade = std::max(options.rules.top_grade, highest_grade(group));
+  } else {
+    auto read = read_qrels(arguments.qrels);
+    if (!read) return read.error();
+    judgments = std::move(*read);
+    options.rules.top_grade = highest_grade(judgments);
+  }
+  for (const std::string& path : arguments.runs) {
+    auto run = index_run(path);
+    if (!run) return run.error();
+    for (const RunEvaluation& other : report.runs)
+      if (other.run == run->name)
+        return fail(Code::usage, path + ": a run named \"" + run->name +
+                                     "\" was given before; say NAME=FILE to name it otherwise");
+    auto evaluated = arguments.has_groups ? evaluate_run_by_groups(*run, groups, report.set, options)
+                                          : evaluate_run(*run, judgments, report.set, options);
+    if (!evaluated) return evaluated.error();
+    report.runs.push_back(std::move(*evaluated));
+  }
+  return {};
+}
+
+Result<void> evaluate_scores(const Arguments& arguments, const EvaluationOptions& options, Report& report) {
+  const bool are_ranks = arguments.letor.empty();
+  for (const std::string& path : arguments.scores) {
+    auto evaluated = evaluate_letor(are_ranks ? arguments.letor_ranks : arguments.letor, are_ranks, path,
+                                    report.set, options);
+    if (!evaluated) return evaluated.error();
+    report.runs.push_back(std::move(*evaluated));
+  }
+  return {};
+}
+
+/// With --judgment-groups the columns are called NAME_avgjg, as trec_eval calls them.
+void rename_for_groups(MeasureSet& set) {
+  set.names.clear();
+  for (MeasureRequest& request : set.requests)
+    for (std::string& name : request.names) {
+      name = request.measure->name + "_avgjg" + name.substr(request.measure->name.size());
+      set.names.push_back(name);
+    }
+}
+
+Result<void> check(const Arguments& arguments) {
+  const bool has_letor = !arguments.letor.empty() || !arguments.letor_ranks.empty();
+  if (has_letor ? arguments.scores.empty() : arguments.qrels.empty() || arguments.runs.empty())
+    return fail(Code::usage, "give --qrels and --runs, or --letor (or --letor-ranks) and --scores");
+  if (has_letor && (!arguments.qrels.empty() || !arguments.runs.empty()))
+    return fail(Code::usage, "--letor goes with --scores, --qrels with --runs; not both");
+  if (!arguments.letor.empty() && !arguments.letor_ranks.empty())
+    return fail(Code::usage, "give one of --letor and --letor-ranks");
+  if (arguments.has_groups && has_letor) return fail(Code::usage, "--judgment-groups goes with --qrels");
+  return {};
+}
+
+Result<void> run_evaluate(const Arguments& arguments) {
+  if (arguments.lists_measures) {
+    print_measures();
+    return {};
+  }
+  if (auto checked = check(arguments); !checked) return checked;
+  const auto format = format_of(arguments.format);
+  if (!format)
+    return fail(Code::usage, "--format: no format \"" + arguments.format +
+                                 "\"; there are table, trec_eval, json, csv, markdown, latex and html");
+  auto options = options_of(arguments);
+  if (!options) return options.error();
+  const std::string fallback = arguments.has_groups                  ? "qrels_jg"
+                               : *format == Format::trec_eval        ? "official"
+                               : options->rules.mode == Mode::gdeval ? "graded"
+                                                                     : "map,recip_rank,P_10,ndcg_cut_10";
+  auto set = parse_measures(arguments.measures.empty() ? fallback : joined(arguments.measures),
+                            *format == Format::trec_eval);
+  if (!set) return set.error();
+  Report report;
+  report.set = std::move(*set);
+  report.is_per_query = arguments.is_per_query;
+  const bool has_letor = !arguments.scores.empty();
+  auto evaluated =
+      has_letor ? evaluate_scores(arguments, *options, report) : evaluate_runs(arguments, *options, report);
+  if (!evaluated) return evaluated;
+  if (arguments.has_groups) rename_for_groups(report.set);
+  if (!arguments.z_scores.empty()) {
+    report.is_z_score = true;
+    for (RunEvaluation& run : report.runs)
+      if (auto converted = convert_to_z_scores(arguments.z_scores, report.set, run); !converted)
+        return converted;
+  }
+  if (!arguments.comparison.baseline.empty())
+    if (auto compared = compare_with_baseline(report, arguments.comparison); !compared) return compared;
+  return write_file(arguments.output, format_report(report, *format));
+}
+
+void add_options(CLI::App& verb, Arguments& a) {
+  verb.add_option("--qrels", a.qrels, "judgments: topic iteration document grade");
+  verb.add_option("--runs", a.runs, "TREC runs, FILE or NAME=FILE");
+  verb.add_option("--letor", a.letor, "LETOR file with grades, beside --scores");
+  verb.add_option("--letor-ranks", a.letor_ranks, "LETOR aggregation file, beside --scores");
+  verb.add_option("--scores", a.scores, "files with one score a LETOR row");
+  verb.add_option(
+      "-m,--measures", a.measures,
+      "measures such as map,P_10,ndcg_cut.5,10 or a set: official, all_trec, set, paper, letor, graded");
+  verb.add_flag("--list-measures", a.lists_measures, "print every measure with its meaning and source");
+  verb.add_option("--mode", a.mode, "whose rules: trec10, trec9, letor3, letor4, mslr, gdeval")
+      ->capture_default_str();
+  verb.add_option("-l,--relevance-level", a.relevance_level,
+                  "lowest grade that is relevant (default 1; mslr: 2)");
+  verb.add_flag("-c,--complete", a.is_complete, "means over all judged queries, also those without a list");
+  verb.add_flag("-J,--judged-only", a.judged_only, "take documents without judgment out of the lists first");
+  verb.add_option("-M,--depth", a.depth, "count only so many documents of a list");
+  verb.add_option("-N,--collection-size", a.collection_size,
+                  "documents in the collection, for utility's fourth weight");
+  verb.add_flag("--judgment-groups", a.has_groups,
+                "the second column of the qrels names a judge: average over judges");
+  verb.add_option("-Z,--z-scores", a.z_scores, "lines `query measure mean deviation`: print z-scores");
+  verb.add_flag("-q,--per-query", a.is_per_query, "every query, then the summary");
+  verb.add_option("--format", a.format, "table, trec_eval, json, csv, markdown, latex or html")
+      ->capture_default_str();
+  verb.add_option("--output", a.output, "file for the report")->capture_default_str();
+  verb.add_option("--compare", a.comparison.baseline, "name of the run that the others are compared with");
+  verb.add_option("--test", a.comparison.test, "t, wilcoxon or randomisation")->capture_default_str();
+  verb.add_option("--seed", a.comparison.seed, "seed of randomised tests and intervals")
+      ->capture_default_str();
+  verb.add_option("--threads", a.threads, "threads to use")->capture_default_str();
+}
+
+}  // namespace
+
+void add_evaluate(CLI::App& app, Result<void>& outcome) {
+  CLI::App* verb = app.add_subcommand("evaluate", "measures of runs or scores against judgments");
+  auto arguments = std::make_shared<Arguments>();
+  add_options(*verb, *arguments);
+  verb->footer(
+      "Examples:\n"
+      "  metafuse evaluate --qrels qrels.txt --runs a.run b.run\n"
+      "  metafuse evaluate --qrels qrels.txt --runs a.run --measures all_trec --per-query --format "
+      "trec_eval\n"
+      "  metafuse evaluate --qrels qrels.txt --runs a.run b.run --compare a --test randomisation --format "
+      "html --output report.html\n"
+      "  metafuse evaluate --letor test.txt --scores scores.txt --mode letor4 --measures letor");
+  verb->callback([arguments, &outcome] { outcome = run_evaluate(*arguments); });
+}
+
+}  // namespace metafuse::cli

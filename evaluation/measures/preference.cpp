@@ -1,0 +1,131 @@
+#include <algorithm>
+#include <cmath>
+
+#include "core/contract.h"
+#include "evaluation/measures/all.h"
+
+// Measures of Freund, Iyer, Schapire, Singer 2003: average rank of the best relevant document (sec. 6.1),
+// ranking loss with ties at one half (eq. 21), and the expectations over ties of sec. 6.2.4 by eq. (22), in
+// closed form.
+namespace metafuse::evaluation::measures {
+namespace {
+
+bool is_tie(double a, double b) {
+  return std::abs(a - b) <= 1e-12 * std::max({1.0, std::abs(a), std::abs(b)});
+}
+
+/// Runs of documents that the ranking does not tell apart: positions [begin, end) and the good ones among
+/// them.
+struct TieGroup {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  std::size_t good = 0;
+};
+
+/// A "good" document has the query's highest grade among those ranked, and that grade is above 0.
+std::vector<TieGroup> tie_groups(const JudgedRanking& ranking) {
+  int top = 1;
+  for (const int grade : ranking.grades) top = std::max(top, grade);
+  std::vector<TieGroup> groups;
+  for (std::size_t i = 0; i < ranking.grades.size(); ++i) {
+    const bool is_tied = i > 0 && !ranking.scores.empty() && is_tie(ranking.scores[i - 1], ranking.scores[i]);
+    if (!is_tied) groups.push_back({i, i, 0});
+    ++groups.back().end;
+    groups.back().good += ranking.grades[i] >= top ? 1 : 0;
+  }
+  return groups;
+}
+
+/// Sums k Pr[rank(t_k) = i] / i over the i that a tie group of Q documents, q of them good, allows, for the
+/// j-th good one within the group; r good documents and R documents stand before the group (eq. 22).
+double expected_precision(const TieGroup& group, std::size_t good_before, std::size_t j) {
+  const auto size = static_cast<double>(group.end - group.begin);
+  const auto good = static_cast<double>(group.good);
+  const auto before = static_cast<double>(group.begin);
+  const auto k = static_cast<double>(good_before + j);
+  // Pr[Y_j = l], l = j ..., by the ratio of neighbouring terms of eq. (24); in logarithms, since binomials
+  // overflow.
+  const auto log_binomial = [](double n, double m) {
+    return std::lgamma(n + 1.0) - std::lgamma(m + 1.0) - std::lgamma(n - m + 1.0);
+  };
+  const auto place = static_cast<double>(j);
+  double sum = 0.0;
+  for (double l = place; l <= size - good + place; l += 1.0) {
+    const double log_probability =
+        log_binomial(l - 1.0, place - 1.0) + log_binomial(size - l, good - place) - log_binomial(size, good);
+    sum += std::exp(log_probability) * k / (before + l);
+  }
+  return sum;
+}
+
+}  // namespace
+
+void average_rank(const JudgedRanking& ranking, const MeasureParameters& parameters, const Rules& rules,
+                  Values values) {
+  const auto first = std::find_if(ranking.grades.begin(), ranking.grades.end(),
+                                  [&](int grade) { return grade >= rules.relevance_level; });
+  const auto rank = static_cast<double>(first - ranking.grades.begin() + 1);
+  for (std::size_t column = 0; column < parameters.values.size(); ++column)
+    values[column] =
+        first == ranking.grades.end() ? parameters.values[column] : std::min(rank, parameters.values[column]);
+}
+
+void ranking_loss(const JudgedRanking& ranking, const MeasureParameters&, const Rules&, Values values) {
+  // Documents by grade below the current tie group; O(documents x grades).
+  std::vector<int> levels;
+  for (const int grade : ranking.grades) levels.push_back(std::max(0, grade));
+  std::vector<int> distinct = levels;
+  std::sort(distinct.begin(), distinct.end());
+  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+  std::vector<double> above(distinct.size(), 0.0);
+  std::vector<double> tied(distinct.size(), 0.0);
+  double wrong = 0.0;
+  double pairs = 0.0;
+  const auto flush = [&] {
+    for (std::size_t high = 0; high < distinct.size(); ++high)
+      for (std::size_t low = 0; low < high; ++low) {
+        wrong += tied[high] * above[low] + 0.5 * tied[high] * tied[low];
+        pairs += tied[high] * (above[low] + tied[low]) + above[high] * tied[low];
+      }
+    for (std::size_t i = 0; i < distinct.size(); ++i) above[i] += std::exchange(tied[i], 0.0);
+  };
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    if (i > 0 && (ranking.scores.empty() || !is_tie(ranking.scores[i - 1], ranking.scores[i]))) flush();
+    const auto at = std::lower_bound(distinct.begin(), distinct.end(), levels[i]) - distinct.begin();
+    tied[static_cast<std::size_t>(at)] += 1.0;
+  }
+  flush();
+  values[0] = pairs > 0.0 ? wrong / pairs : 0.0;
+}
+
+void expected_average_precision(const JudgedRanking& ranking, const MeasureParameters&, const Rules&,
+                                Values values) {
+  double sum = 0.0;
+  std::size_t good = 0;
+  for (const TieGroup& group : tie_groups(ranking)) {
+    for (std::size_t j = 1; j <= group.good; ++j) sum += expected_precision(group, good, j);
+    good += group.good;
+  }
+  values[0] = good > 0 ? sum / static_cast<double>(good) : 0.0;
+}
+
+void expected_rank_of_top(const JudgedRanking& ranking, const MeasureParameters&, const Rules&,
+                          Values values) {
+  values[0] = 0.0;
+  for (const TieGroup& group : tie_groups(ranking)) {
+    if (group.good == 0) continue;
+    values[0] = expected_precision(group, 0, 1);
+    return;
+  }
+}
+
+void expected_coverage(const JudgedRanking& ranking, const MeasureParameters&, const Rules&, Values values) {
+  values[0] = 0.0;
+  std::size_t good = 0;
+  for (const TieGroup& group : tie_groups(ranking)) {
+    if (group.good > 0) values[0] = expected_precision(group, good, group.good);
+    good += group.good;
+  }
+}
+
+}  // namespace metafuse::evaluation::measures

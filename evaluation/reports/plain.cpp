@@ -1,0 +1,168 @@
+#include <algorithm>
+#include <cstdio>
+
+#include "core/number.h"
+#include "evaluation/report.h"
+
+// Tables for people and spreadsheets: aligned text, CSV, Markdown, LaTeX. Runs are rows, measures columns.
+namespace metafuse::evaluation {
+namespace {
+
+using Row = std::vector<std::string>;
+
+std::string fixed(double value, int decimals) {
+  char text[352];
+  std::snprintf(text, sizeof text, "%.*f", decimals, value);
+  return text;
+}
+
+Row header_of(const Report& report) {
+  Row row = {"run", "queries"};
+  for (std::size_t column = 0; column < report.set.size(); ++column)
+    if (report.set.measure_of(column).name != "relstring") row.push_back(report.set.names[column]);
+  return row;
+}
+
+Row row_of(const Report& report, const std::string& label, const std::string& queries,
+           std::span<const double> values) {
+  Row row = {label, queries};
+  for (std::size_t column = 0; column < report.set.size(); ++column)
+    if (report.set.measure_of(column).name != "relstring")
+      row.push_back(table_number(report.set.measure_of(column), values[column]));
+  return row;
+}
+
+/// The header, then a row a run, or a row a run and query.
+std::vector<Row> rows_of(const Report& report) {
+  std::vector<Row> rows = {header_of(report)};
+  for (const RunEvaluation& run : report.runs) {
+    for (std::size_t query = 0; report.is_per_query && query < run.queries.size(); ++query)
+      rows.push_back(row_of(report, run.run, run.queries[query],
+                            std::span(run.values).subspan(query * run.columns(), run.columns())));
+    rows.push_back(row_of(report, run.run, report.is_per_query ? "all" : std::to_string(run.queries.size()),
+                          run.summary));
+  }
+  return rows;
+}
+
+std::vector<Row> comparison_rows(const Report& report) {
+  std::vector<Row> rows = {{"against " + report.baseline, "measure", "difference", "95% low", "95% high",
+                            "p (" + report.test + ")", "p Holm", "p Bonferroni", "p Tukey", "win/tie/loss"}};
+  for (const Comparison& c : report.comparisons)
+    rows.push_back({c.run, c.measure, fixed(c.difference, 4), fixed(c.low, 4), fixed(c.high, 4),
+                    fixed(c.p, 4), fixed(c.p_holm, 4), fixed(c.p_bonferroni, 4),
+                    c.p_tukey ? fixed(*c.p_tukey, 4) : "-",
+                    std::to_string(c.wins) + "/" + std::to_string(c.ties) + "/" + std::to_string(c.losses)});
+  return rows;
+}
+
+void add_aligned(std::string& text, const std::vector<Row>& rows) {
+  std::vector<std::size_t> widths(rows.front().size(), 0);
+  for (const Row& row : rows)
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string padding(widths[i] - row[i].size(), ' ');
+      text += i == 0 ? row[i] + padding : "  " + padding + row[i];
+    }
+    while (text.ends_with(' ')) text.pop_back();
+    text += '\n';
+  }
+}
+
+std::string csv_field(const std::string& field) {
+  if (field.find_first_of(",\"\n\r") == std::string::npos) return field;
+  std::string out = "\"";
+  for (const char c : field) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + "\"";
+}
+
+void add_markdown(std::string& text, const std::vector<Row>& rows) {
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    text += '|';
+    for (const std::string& field : rows[r]) {
+      text += ' ';
+      for (const char c : field) text += c == '|' ? std::string("\\|") : std::string(1, c);
+      text += " |";
+    }
+    text += '\n';
+    if (r > 0) continue;
+    text += "|---|";
+    for (std::size_t i = 1; i < rows[r].size(); ++i) text += "---:|";
+    text += '\n';
+  }
+}
+
+std::string latex_text(const std::string& field) {
+  std::string out;
+  for (const char c : field) {
+    if (std::string_view("&%$#_{}").find(c) != std::string_view::npos)
+      out += std::string("\\") + c;
+    else if (c == '~' || c == '^' || c == '\\')
+      out += "\\char`\\" + std::string(1, c) + "{}";
+    else
+      out += c;
+  }
+  return out;
+}
+
+void add_latex(std::string& text, const std::vector<Row>& rows, const std::string& caption) {
+  text += "\\begin{table}\n\\caption{" + latex_text(caption) + "}\n\\begin{tabular}{l" +
+          std::string(rows.front().size() - 1, 'r') + "}\n\\toprule\n";
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    for (std::size_t i = 0; i < rows[r].size(); ++i) text += (i > 0 ? " & " : "") + latex_text(rows[r][i]);
+    text += " \\\\\n";
+    if (r == 0) text += "\\midrule\n";
+  }
+  text += "\\bottomrule\n\\end{tabular}\n\\end{table}\n";
+}
+
+}  // namespace
+
+std::string table_number(const Measure& measure, double value) {
+  return measure.is_count ? fixed(value, 0) : fixed(value, 4);
+}
+
+std::string format_table(const Report& report) {
+  std::string text;
+  add_aligned(text, rows_of(report));
+  if (!report.comparisons.empty()) {
+    text += '\n';
+    add_aligned(text, comparison_rows(report));
+  }
+  return text;
+}
+
+std::string format_csv(const Report& report) {
+  std::string text;
+  const auto add = [&](const std::vector<Row>& rows) {
+    for (const Row& row : rows) {
+      for (std::size_t i = 0; i < row.size(); ++i) text += (i > 0 ? "," : "") + csv_field(row[i]);
+      text += '\n';
+    }
+  };
+  add(rows_of(report));
+  if (report.comparisons.empty()) return text;
+  text += '\n';
+  add(comparison_rows(report));
+  return text;
+}
+
+std::string format_markdown(const Report& report) {
+  std::string text;
+  add_markdown(text, rows_of(report));
+  if (report.comparisons.empty()) return text;
+  text += '\n';
+  add_markdown(text, comparison_rows(report));
+  return text;
+}
+
+std::string format_latex(const Report& report) {
+  std::string text;
+  add_latex(text, rows_of(report), report.title);
+  if (!report.comparisons.empty())
+    add_latex(text, comparison_rows(report), "Comparison with " + report.baseline);
+  return text;
+}
+
+}  // namespace metafuse::evaluation

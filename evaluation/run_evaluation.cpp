@@ -1,0 +1,285 @@
+#include "evaluation/run_evaluation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "core/diagnostics.h"
+#include "core/parallel.h"
+#include "core/text_file.h"
+#include "evaluation/letor_file.h"
+#include "evaluation/line_parser.h"
+#include "evaluation/topic_judge.h"
+
+namespace metafuse::evaluation {
+namespace {
+
+constexpr auto kNoList = static_cast<std::size_t>(-1);
+
+/// A judged topic and its place in the run.
+struct Shared {
+  std::size_t topic = kNoList;
+  const QueryJudgments* judgments = nullptr;
+};
+
+/// trec_eval's relstring of the first `length` documents.
+std::string relstring_of(const JudgedRanking& ranking, double length) {
+  std::string text = "'";
+  const auto end = std::min(static_cast<std::size_t>(std::max(0.0, length)), ranking.grades.size());
+  for (std::size_t i = 0; i < end; ++i) {
+    const int grade = ranking.grades[i];
+    if (grade > 9)
+      text += '>';
+    else if (grade >= 0)
+      text += static_cast<char>('0' + grade);
+    else
+      text += grade == kNotPooled ? '-' : '.';
+  }
+  return text + "'";
+}
+
+std::optional<double> relstring_length(const MeasureSet& set) {
+  for (const MeasureRequest& request : set.requests)
+    if (request.measure->name == "relstring") return request.parameters.values[0];
+  return std::nullopt;
+}
+
+bool has_relevant(const QueryJudgments& query) {
+  return std::any_of(query.documents.begin(), query.documents.end(),
+                     [](const Judgment& judgment) { return judgment.grade > 0; });
+}
+
+/// What is evaluated, by a merge of both sorted lists, and how many judged topics are missing in the run.
+/// Under is_complete those are evaluated as empty lists. `topic_at(i)` is the id of the run's i-th topic.
+struct Work {
+  std::vector<Shared> topics;
+  std::size_t missing = 0;
+  bool shares_any = false;
+};
+
+template <class TopicAt>
+Work plan_work(std::size_t count, TopicAt topic_at, const Judgments& judgments,
+               const EvaluationOptions& options) {
+  Work work;
+  std::size_t topic = 0;
+  for (const QueryJudgments& query : judgments.queries) {
+    while (topic < count && topic_at(topic) < query.query) ++topic;
+    if (options.rules.mode == Mode::gdeval && !has_relevant(query)) continue;
+    const bool has_list = topic < count && topic_at(topic) == query.query;
+    if (has_list || options.is_complete)
+      work.topics.push_back({has_list ? topic : kNoList, &query});
+    else
+      ++work.missing;
+    work.shares_any = work.shares_any || has_list;
+  }
+  return work;
+}
+
+/// Evaluates every shared topic; `lines_of(topic, lines)` fills a topic's lines, `twice(topic, line)` makes
+/// the error for a document that stands twice.
+template <class LinesOf, class Twice>
+Result<void> evaluate_topics(const std::vector<Shared>& shared, const MeasureSet& set,
+                             const EvaluationOptions& options, LinesOf lines_of, Twice twice,
+                             RunEvaluation& evaluation) {
+  constexpr std::size_t kBlock = 128;
+  const auto relstring = relstring_length(set);
+  evaluation.values.assign(shared.size() * set.size(), 0.0);
+  evaluation.queries.resize(shared.size());
+  if (relstring) evaluation.relstrings.resize(shared.size());
+  const std::size_t blocks = (shared.size() + kBlock - 1) / kBlock;
+  std::vector<std::optional<Error>> errors(blocks);
+  parallel_for(blocks, options.threads, [&](std::size_t block) {
+    TopicJudge judge(options);
+    std::vector<RunLine> lines;
+    for (std::size_t i = block * kBlock; i < std::min(shared.size(), (block + 1) * kBlock); ++i) {
+      evaluation.queries[i] = shared[i].judgments->query;
+      lines.clear();
+      if (shared[i].topic == kNoList) {
+        // A judged query without a list counts as an empty one.
+      } else if (auto read = lines_of(shared[i].topic, lines); !read) {
+        errors[block] = read.error();
+        return;
+      }
+      const JudgedRanking* ranking = judge.judge(lines, *shared[i].judgments);
+      if (ranking == nullptr) {
+        errors[block] = twice(shared[i].topic, lines);
+        return;
+      }
+      evaluate(set, *ranking, options.rules,
+               std::span(evaluation.values).subspan(i * set.size(), set.size()));
+      if (relstring) evaluation.relstrings[i] = relstring_of(*ranking, *relstring);
+    }
+  });
+  for (const auto& error : errors)
+    if (error) return *error;
+  return {};
+}
+
+Error shares_nothing(const std::string& path) {
+  return fail(Code::bad_data, path + ": shares no query with the judgments; are they of one collection?");
+}
+
+Result<double> parse_score(const std::string& path, std::string_view line, std::size_t number) {
+  while (!line.empty() && (line.back() == ' ' || line.back() == '\t')) line.remove_suffix(1);
+  while (!line.empty() && (line.front() == ' ' || line.front() == '\t')) line.remove_prefix(1);
+  double score = 0.0;
+  if (!to_double(line, score) || !std::isfinite(score))
+    return fail(Code::bad_data,
+                located(path, {number, 0}, "the score " + shown(line) + " is no finite number"));
+  return score;
+}
+
+struct LetorQuery {
+  std::vector<double> grades;
+  std::vector<double> scores;
+};
+
+Result<std::map<std::string, LetorQuery, std::less<>>> read_letor_queries(const std::string& letor_path,
+                                                                          bool values_are_ranks,
+                                                                          const std::string& scores_path) {
+  std::vector<double> scores;
+  auto read = for_each_line(scores_path, [&](std::string_view line, std::size_t number) -> Result<void> {
+    auto score = parse_score(scores_path, line, number);
+    if (!score) return score.error();
+    scores.push_back(*score);
+    return {};
+  });
+  if (!read) return read.error();
+  std::map<std::string, LetorQuery, std::less<>> queries;
+  std::size_t row_count = 0;
+  LetorQuery* query = nullptr;
+  std::string current;
+  LetorOptions letor_options;
+  letor_options.values_are_ranks = values_are_ranks;
+  read = for_each_letor_row(letor_path, letor_options, [&](const LetorRow& row) -> Result<void> {
+    if (query == nullptr || row.query != current) {
+      current = row.query;
+      query = &queries[current];
+    }
+    if (row_count < scores.size()) {
+      query->grades.push_back(row.grade);
+      query->scores.push_back(scores[row_count]);
+    }
+    ++row_count;
+    return {};
+  });
+  if (!read) return read.error();
+  if (row_count != scores.size())
+    return fail(Code::bad_data, scores_path + ": " + std::to_string(scores.size()) + " scores for the " +
+                                    std::to_string(row_count) + " rows of " + letor_path);
+  return queries;
+}
+
+}  // namespace
+
+std::vector<double> RunEvaluation::column(std::size_t column) const {
+  std::vector<double> out(queries.size());
+  for (std::size_t query = 0; query < queries.size(); ++query) out[query] = value(query, column);
+  return out;
+}
+
+void summarise(RunEvaluation& evaluation, const MeasureSet& set, const EvaluationOptions& options) {
+  evaluation.summary.assign(set.size(), 0.0);
+  for (std::size_t column = 0; column < set.size(); ++column)
+    evaluation.summary[column] =
+        average(set.measure_of(column), evaluation.column(column), evaluation.missing, options.is_complete);
+}
+
+Result<RunEvaluation> evaluate_run(const RunIndex& run, const Judgments& judgments, const MeasureSet& set,
+                                   const EvaluationOptions& options) {
+  const Work work = plan_work(
+      run.topics.topic_count(), [&](std::size_t i) { return run.topics.topic(i); }, judgments, options);
+  if (!work.shares_any) return shares_nothing(run.topics.file.path);
+  RunEvaluation evaluation;
+  evaluation.run = run.name;
+  evaluation.missing = work.missing;
+  auto evaluated = evaluate_topics(
+      work.topics, set, options,
+      [&](std::size_t topic, std::vector<RunLine>& lines) {
+        return parse_run_topic(run, topic, options.file, lines);
+      },
+      [&](std::size_t topic, std::vector<RunLine>& lines) {
+        // File order again, for the number of the first line.
+        if (auto parsed = parse_run_topic(run, topic, options.file, lines); !parsed) return parsed.error();
+        return check_documents_differ(run, topic, lines).error();
+      },
+      evaluation);
+  if (!evaluated) return evaluated.error();
+  summarise(evaluation, set, options);
+  return evaluation;
+}
+
+Result<RunEvaluation> evaluate_run(const Run& run, const Judgments& judgments, const MeasureSet& set,
+                                   const EvaluationOptions& options) {
+  const Work work = plan_work(
+      run.topics.size(), [&](std::size_t i) { return run.topics[i].topic; }, judgments, options);
+  if (!work.shares_any) return shares_nothing(run.path.empty() ? run.name : run.path);
+  RunEvaluation evaluation;
+  evaluation.run = run.name;
+  evaluation.missing = work.missing;
+  auto evaluated = evaluate_topics(
+      work.topics, set, options,
+      [&](std::size_t topic, std::vector<RunLine>& lines) -> Result<void> {
+        lines.clear();
+        for (const RunEntry& entry : run.topics[topic].entries)
+          lines.push_back({entry.document, entry.score, 0});
+        return {};
+      },
+      [&](std::size_t topic, std::vector<RunLine>&) {
+        return fail(Code::bad_data,
+                    run.name + ": a document stands twice in topic " + shown(run.topics[topic].topic));
+      },
+      evaluation);
+  if (!evaluated) return evaluated.error();
+  summarise(evaluation, set, options);
+  return evaluation;
+}
+
+Result<RunEvaluation> evaluate_run_by_groups(const RunIndex& run, std::span<const Judgments> groups,
+                                             const MeasureSet& set, const EvaluationOptions& options) {
+  std::map<std::string, std::pair<std::vector<double>, double>> sums;
+  for (const Judgments& group : groups) {
+    auto evaluation = evaluate_run(run, group, set, options);
+    if (!evaluation) return evaluation.error();
+    for (std::size_t query = 0; query < evaluation->queries.size(); ++query) {
+      auto& [values, judges] = sums[evaluation->queries[query]];
+      values.resize(set.size());
+      for (std::size_t column = 0; column < set.size(); ++column)
+        values[column] += evaluation->value(query, column);
+      judges += 1.0;
+    }
+  }
+  RunEvaluation mean;
+  mean.run = run.name;
+  for (const auto& [query, sum] : sums) {
+    mean.queries.push_back(query);
+    for (const double value : sum.first) mean.values.push_back(value / sum.second);
+  }
+  summarise(mean, set, options);
+  return mean;
+}
+
+Result<RunEvaluation> evaluate_letor(const std::string& letor_path, bool values_are_ranks,
+                                     const std::string& scores_path, const MeasureSet& set,
+                                     const EvaluationOptions& options) {
+  auto queries = read_letor_queries(letor_path, values_are_ranks, scores_path);
+  if (!queries) return queries.error();
+  RunEvaluation evaluation;
+  evaluation.run = scores_path;
+  for (const auto& [id, query] : *queries) {
+    auto order = order_by_score(query.scores);
+    if (options.depth > 0 && order.size() > options.depth) order.resize(options.depth);
+    const JudgedRanking ranking = judged_ranking(query.grades, order, query.scores);
+    if (options.rules.mode == Mode::gdeval && ranking.relevant(1) == 0) continue;
+    evaluation.queries.push_back(id);
+    const std::vector<double> values = evaluate(set, ranking, options.rules);
+    evaluation.values.insert(evaluation.values.end(), values.begin(), values.end());
+    if (const auto length = relstring_length(set))
+      evaluation.relstrings.push_back(relstring_of(ranking, *length));
+  }
+  summarise(evaluation, set, options);
+  return evaluation;
+}
+
+}  // namespace metafuse::evaluation

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/random.h"
+
+namespace metafuse::evaluation {
+
+/// Two-sided p values for the difference of two paired samples; 1 when every difference is 0 or there are
+/// fewer than two pairs. All require equal sizes.
+
+/// Paired t test. source: Student 1908; the tail is the regularised incomplete beta function
+double paired_t_test(std::span<const double> a, std::span<const double> b);
+
+/// Wilcoxon signed ranks: zero differences dropped, ties share mean ranks; exact up to 25 pairs without ties,
+/// else the normal approximation with tie and continuity correction. source: Wilcoxon 1945
+double wilcoxon_test(std::span<const double> a, std::span<const double> b);
+
+/// Paired randomisation (Fisher's permutation of signs): exact up to 20 pairs, else `trials` seeded draws
+/// with the observed one counted. source: Fisher 1935; Smucker, Allan, Carterette 2007
+double randomisation_test(std::span<const double> a, std::span<const double> b, std::uint64_t seed,
+                          std::size_t trials = 100000);
+
+struct Interval {
+  double low = 0.0;
+  double high = 0.0;
+};
+
+/// Percentile bootstrap interval of the mean. source: Efron 1979
+Interval bootstrap_interval(std::span<const double> sample, double level, std::uint64_t seed,
+                            std::size_t trials = 10000);
+
+/// Randomised Tukey HSD: p value of every pair i < j of samples, row by row, from the distribution of the
+/// largest minus the smallest mean when each query's values are permuted among the systems. source:
+/// Carterette 2012, sec. 3 (randomisation form of Tukey 1949)
+std::vector<double> tukey_hsd(const std::vector<std::vector<double>>& samples, std::uint64_t seed,
+                              std::size_t trials = 10000);
+
+/// Holm's step-down and Bonferroni's correction. out: in the order of the input, at most 1
+std::vector<double> holm(std::span<const double> p);
+std::vector<double> bonferroni(std::span<const double> p);
+
+/// Two-sided tail of Student's t distribution; of the standard normal.
+double student_tail(double t, double degrees);
+double normal_tail(double z);
+
+}  // namespace metafuse::evaluation

@@ -1,0 +1,139 @@
+#include "fusion/fuse.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "core/contract.h"
+
+namespace metafuse::fusion {
+namespace {
+
+/// The value of one feature for an instance, or nothing when unranked.
+struct FeatureValue {
+  bool is_ranked = false;
+  std::uint32_t rank = 0;
+  double value = 0.0;
+};
+
+FeatureValue value_of(const Feature& feature, std::size_t place, std::span<const std::uint32_t> ranks) {
+  if (place >= ranks.size()) return {true, 0, derived_value(feature, ranks)};
+  return {ranks[place] > 0, ranks[place], -static_cast<double>(ranks[place])};
+}
+
+double step_value(const StepTable& table, const FeatureValue& value) {
+  if (!value.is_ranked) return table.unranked;
+  return value.rank > 0 && !table.by_rank.empty() ? table.at_rank(value.rank) : table.at(value.value);
+}
+
+std::vector<double> step_scores(const StepRanker& ranker, const std::vector<Feature>& features,
+                                const QueryInstances& instances) {
+  std::vector<double> scores(instances.documents.size(), 0.0);
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    const auto ranks = instances.ranks_of(i);
+    for (std::size_t f = 0; f < features.size(); ++f)
+      if (const StepTable& table = ranker.tables()[f]; !table.thresholds.empty())
+        scores[i] += step_value(table, value_of(features[f], f, ranks));
+  }
+  return scores;
+}
+
+/// Equal weak rankings of one feature that fire for a value, their alphas added up.
+std::vector<WeakRanking> fired_rankings(const StepRanker& ranker, std::size_t feature,
+                                        const FeatureValue& value) {
+  std::vector<WeakRanking> fired;
+  for (const WeakRanking& ranking : ranker.rankings()) {
+    if (ranking.feature != feature) continue;
+    if (value.is_ranked ? !(value.value > ranking.threshold) : ranking.q_default == 0.0) continue;
+    const auto at = std::find_if(fired.begin(), fired.end(), [&](const WeakRanking& item) {
+      return item.threshold == ranking.threshold && item.q_default == ranking.q_default;
+    });
+    if (at == fired.end())
+      fired.push_back(ranking);
+    else
+      at->alpha += ranking.alpha;
+  }
+  std::sort(fired.begin(), fired.end(),
+            [](const WeakRanking& a, const WeakRanking& b) { return a.threshold > b.threshold; });
+  return fired;
+}
+
+}  // namespace
+
+std::size_t list_count(const Model& model) {
+  return static_cast<std::size_t>(std::count_if(model.features.begin(), model.features.end(),
+                                                [](const Feature& f) { return !is_derived(f); }));
+}
+
+std::vector<std::uint32_t> order_instances(const QueryInstances& instances, std::span<const double> scores) {
+  require(scores.size() == instances.documents.size(), "a score an instance");
+  struct Standing {
+    double score;
+    std::uint32_t lists;
+    std::uint32_t best;
+    std::uint32_t instance;
+  };
+  std::vector<Standing> standings;
+  standings.reserve(scores.size());
+  for (std::uint32_t i = 0; i < scores.size(); ++i) {
+    Standing standing{scores[i], 0, std::numeric_limits<std::uint32_t>::max(), i};
+    for (const std::uint32_t rank : instances.ranks_of(i)) {
+      if (rank == 0) continue;
+      ++standing.lists;
+      standing.best = std::min(standing.best, rank);
+    }
+    standings.push_back(standing);
+  }
+  std::sort(standings.begin(), standings.end(), [](const Standing& a, const Standing& b) {
+    if (a.score != b.score) return a.score > b.score;
+    if (a.lists != b.lists) return a.lists > b.lists;
+    if (a.best != b.best) return a.best < b.best;
+    return a.instance < b.instance;  // instances ascend by document id
+  });
+  std::vector<std::uint32_t> order;
+  order.reserve(standings.size());
+  for (const Standing& standing : standings) order.push_back(standing.instance);
+  return order;
+}
+
+FusedRanking fuse(const Model& model, QueryInstances instances) {
+  require(instances.lists == list_count(model), "a list for each rank feature of the model");
+  FusedRanking ranking;
+  ranking.instances = std::move(instances);
+  if (const auto* steps = dynamic_cast<const StepRanker*>(model.ranker.get()))
+    ranking.scores = step_scores(*steps, model.features, ranking.instances);
+  else
+    ranking.scores = model.ranker->score(feature_matrix(model.features, ranking.instances));
+  ranking.order = order_instances(ranking.instances, ranking.scores);
+  return ranking;
+}
+
+FusedRanking fuse(const Model& model, std::span<const RankedIds> lists) {
+  require(lists.size() == list_count(model), "a list for each rank feature of the model");
+  std::vector<int> depths;
+  for (std::size_t i = 0; i < lists.size(); ++i) depths.push_back(model.features[i].depth);
+  return fuse(model, collect_instances(lists, depths));
+}
+
+Explanation explain(const Model& model, const FusedRanking& ranking, std::size_t instance) {
+  Explanation explanation;
+  explanation.score = ranking.scores[instance];
+  const auto ranks = ranking.instances.ranks_of(instance);
+  const auto* steps = dynamic_cast<const StepRanker*>(model.ranker.get());
+  std::vector<double> weights;
+  if (steps == nullptr) {
+    weights = model.ranker->contributions(feature_matrix(model.features, ranking.instances), instance);
+    if (weights.empty()) return explanation;
+  }
+  for (std::size_t f = 0; f < model.features.size(); ++f) {
+    const FeatureValue value = value_of(model.features[f], f, ranks);
+    FeatureShare share{f, value.rank, 0.0, {}};
+    share.weight = steps != nullptr ? step_value(steps->tables()[f], value) : weights[f];
+    if (steps != nullptr) share.fired = fired_rankings(*steps, f, value);
+    explanation.features.push_back(std::move(share));
+  }
+  return explanation;
+}
+
+}  // namespace metafuse::fusion

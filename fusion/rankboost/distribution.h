@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "fusion/rankboost/feedback.h"
+#include "fusion/thresholds.h"
+
+namespace metafuse::fusion::rankboost {
+
+/// A weak ranking on the training documents: its value by the code of one feature.
+struct CodedRanking {
+  const CodedFeatures* features = nullptr;
+  std::size_t feature = 0;
+  std::vector<double> values;  ///< within [0, 1], one a code
+
+  double operator()(std::size_t row) const { return values[features->code(row, feature)]; }
+};
+
+/// How a weak ranking orders the crucial pairs.
+struct PairSides {
+  bool has_right = false;  ///< some pair is ordered as the feedback wants
+  bool has_wrong = false;  ///< some pair is ordered the other way
+  bool all_right = false;
+  bool all_wrong = false;
+};
+
+/// The weights of the pairs that a {0, 1}-valued weak ranking orders rightly (W-) and wrongly (W+).
+struct PairWeights {
+  double right = 0.0;
+  double wrong = 0.0;
+};
+
+/// The distribution D_t over crucial pairs in factored form. For pairs that follow from grades
+/// D(x0, x1) = table(a, b) up(x0) down(x1) with up = e^H and down = e^-H (paper 000, eq. (7) and fig. 2,
+/// summed over queries and grades); general pairs keep a weight each. Each class of a query has its own
+/// offset in the exponent, chosen by anchor(), so that nothing overflows however many rounds there are.
+///
+/// Sums that cross queries are 64-bit fixed point with scale(), and sums inside a query run in the order of
+/// the rows: the same numbers come out for any number of threads.
+class Distribution {
+ public:
+  Distribution(const Feedback& feedback, unsigned threads);
+
+  /// D for the scores H, from scratch. `log_normaliser` is the log of the product of all Z so far.
+  void anchor(std::span<const double> scores, double log_normaliser);
+
+  /// D(x0, x1) *= exp(alpha (h(x0) - h(x1))), normalised by the total before.
+  /// out: Z, the new total
+  double update(const CodedRanking& ranking, double alpha);
+
+  /// The potential of every row (eq. (10)) times scale(), where D is not yet divided by total().
+  std::span<const std::int64_t> potentials() const { return potentials_; }
+  std::int64_t total() const { return total_; }
+
+  /// The derivative of Z at alpha for this weak ranking, D normalised. O(documents + pairs).
+  double slope(const CodedRanking& ranking, double alpha) const;
+
+  PairSides sides(const CodedRanking& ranking) const;
+
+  /// Of a {0, 1}-valued weak ranking, without cancellation. O(documents + pairs).
+  PairWeights pair_weights_of(const CodedRanking& ranking) const;
+
+  const Feedback& feedback() const { return *feedback_; }
+  /// D's factors, for sweeps over pairs: only valid between calls of anchor() and update().
+  std::span<const double> up() const { return up_; }
+  std::span<const double> down() const { return down_; }
+  std::span<const double> tables() const { return tables_; }
+  std::span<const double> pair_weights() const { return pair_weights_; }
+  /// What up x down x table is multiplied by to be in the units of total().
+  double factor() const { return inverse_ * scale_; }
+
+ private:
+  struct Factors {
+    std::vector<double> up;
+    std::vector<double> down;
+  };
+
+  void set_scale(double alpha);
+  void anchor_query(const QueryFeedback& query, std::span<const double> scores, double log_normaliser);
+  void refresh(const QueryFeedback& query, std::vector<double>& scratch, std::int64_t& total);
+  void refresh_all();
+  template <class Work>
+  void for_each_chunk(const Work& work) const;
+
+  const Feedback* feedback_;
+  unsigned threads_;
+  std::vector<std::size_t> chunks_;  // first query of each, and the end
+  std::vector<double> up_;
+  std::vector<double> down_;
+  std::vector<double> tables_;
+  std::vector<double> pair_weights_;
+  std::vector<std::int64_t> potentials_;
+  double inverse_ = 1.0;  // product of 1 / total since the last anchor
+  double scale_ = 0.0;
+  std::int64_t total_ = 0;
+};
+
+}  // namespace metafuse::fusion::rankboost

@@ -1,0 +1,102 @@
+#include "fusion/rankboost/search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace metafuse::fusion::rankboost {
+namespace {
+
+constexpr double kTieTolerance = 1e-9;
+
+}  // namespace
+
+CumulativeWeights::CumulativeWeights(const CodedFeatures& features) {
+  starts_.push_back(0);
+  for (std::size_t i = 0; i < features.feature_count(); ++i)
+    starts_.push_back(starts_.back() + 2 * (features.thresholds(i).size() + 1));
+  weights_.assign(starts_.back(), 0.0);
+}
+
+CodedRanking coded_ranking(const CodedFeatures& features, const Options& options, std::size_t feature,
+                           std::size_t threshold, double q_default) {
+  const Thresholds& thresholds = features.thresholds(feature);
+  CodedRanking ranking{&features, feature, {q_default}};
+  const double span = thresholds.highest - thresholds.lowest;
+  for (std::size_t code = 1; code <= thresholds.size(); ++code) {
+    if (!options.is_value)
+      ranking.values.push_back(code > threshold ? 1.0 : 0.0);
+    else
+      ranking.values.push_back(span > 0.0 ? (thresholds.fires_from[code - 1] - thresholds.lowest) / span
+                                          : 0.0);
+  }
+  return ranking;
+}
+
+EdgeSearch::EdgeSearch(const CodedFeatures& features, const Options& options, unsigned threads)
+    : features_(&features), options_(&options), threads_(threads), histograms_(features) {
+  order_.resize(features.feature_count());
+  std::iota(order_.begin(), order_.end(), std::size_t{0});
+}
+
+template <class Take>
+void EdgeSearch::for_each_candidate(std::size_t feature, std::int64_t total, const Take& take) const {
+  const auto sums = histograms_.of(feature);
+  if (sums.size() <= 1) return;  // unranked everywhere
+  const auto highest = static_cast<std::uint32_t>(sums.size() - 1);
+  std::int64_t ranked = 0;
+  for (const std::int64_t sum : sums) ranked += sum;
+  const auto offer = [&](std::uint32_t threshold, std::uint8_t q_default, double edge) {
+    Candidate candidate{static_cast<std::uint32_t>(feature), threshold, q_default};
+    candidate.r = edge / static_cast<double>(total);
+    candidate.criterion = std::abs(candidate.r);
+    take(candidate);
+  };
+  if (options_->is_value) {
+    const CodedRanking h = coded_ranking(*features_, *options_, feature, 0, 0.0);
+    double edge = 0.0;
+    for (std::size_t code = 1; code < sums.size(); ++code)
+      edge += static_cast<double>(sums[code]) * h.values[code];
+    if (options_->may_be_zero()) offer(0, 0, edge);
+    if (options_->may_be_one()) offer(0, 1, edge - static_cast<double>(ranked));
+    return;
+  }
+  std::int64_t above = 0;
+  for (std::uint32_t threshold = highest;; --threshold) {
+    if (threshold < highest) above += sums[threshold + 1];
+    if (options_->may_be_zero() && threshold < highest) offer(threshold, 0, static_cast<double>(above));
+    if (options_->may_be_one() && threshold > 0) offer(threshold, 1, static_cast<double>(above - ranked));
+    if (threshold == 0) break;
+  }
+}
+
+bool EdgeSearch::is_admissible(const Candidate& candidate, const CumulativeWeights& weights,
+                               const AlphaOf& alpha_of) const {
+  if (!options_->is_cumulative || candidate.r > 0.0) return true;
+  const double so_far = weights.at(candidate.feature, candidate.threshold, candidate.q_default);
+  return so_far > 0.0 && so_far + alpha_of(candidate) > 0.0;
+}
+
+std::optional<Candidate> EdgeSearch::find(const Distribution& distribution, const CumulativeWeights& weights,
+                                          const AlphaOf& alpha_of) {
+  histograms_.fill(order_, distribution.potentials(), threads_);
+  double best = -1.0;
+  for (const std::size_t feature : order_)
+    for_each_candidate(feature, distribution.total(), [&](const Candidate& candidate) {
+      if (candidate.criterion > best && is_admissible(candidate, weights, alpha_of))
+        best = candidate.criterion;
+    });
+  std::optional<Candidate> chosen;
+  if (best < 0.0) return chosen;
+  for (const std::size_t feature : order_) {
+    for_each_candidate(feature, distribution.total(), [&](const Candidate& candidate) {
+      if (!chosen && best - candidate.criterion <= kTieTolerance * best &&
+          is_admissible(candidate, weights, alpha_of))
+        chosen = candidate;
+    });
+    if (chosen) break;
+  }
+  return chosen;
+}
+
+}  // namespace metafuse::fusion::rankboost

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "fusion/rankboost/distribution.h"
+#include "fusion/rankboost/histogram.h"
+#include "fusion/rankboost/options.h"
+#include "fusion/thresholds.h"
+
+namespace metafuse::fusion::rankboost {
+
+/// A candidate weak ranking. Threshold j counts as in Thresholds; the highest value of the feature, which
+/// only unranked documents can exceed, is threshold size(). Of a value ranking the threshold is 0.
+struct Candidate {
+  std::uint32_t feature = 0;
+  std::uint32_t threshold = 0;
+  std::uint8_t q_default = 0;
+  double r = 0.0;          ///< eq. (5)
+  double criterion = 0.0;  ///< |r|, or 1 - Z
+  double right = 0.0;      ///< W- (weak learner 2 only): the weight of rightly ordered pairs
+  double wrong = 0.0;      ///< W+ (weak learner 2 only)
+};
+
+/// The cumulative weight of every candidate so far.
+class CumulativeWeights {
+ public:
+  explicit CumulativeWeights(const CodedFeatures& features);
+  double& at(std::size_t feature, std::size_t threshold, std::size_t q_default) {
+    return weights_[starts_[feature] + 2 * threshold + q_default];
+  }
+  double at(std::size_t feature, std::size_t threshold, std::size_t q_default) const {
+    return weights_[starts_[feature] + 2 * threshold + q_default];
+  }
+
+ private:
+  std::vector<std::size_t> starts_;
+  std::vector<double> weights_;
+};
+
+/// alpha of a candidate: needed where a negative one might make its cumulative weight negative.
+using AlphaOf = std::function<double(const Candidate&)>;
+
+/// The values a weak ranking takes by the codes of its feature.
+CodedRanking coded_ranking(const CodedFeatures& features, const Options& options, std::size_t feature,
+                           std::size_t threshold, double q_default);
+
+/// Weak learner 3: the admissible candidate of largest |r| (fig. 3), by the order of the candidates within a
+/// relative 1e-9 of it.
+class EdgeSearch {
+ public:
+  EdgeSearch(const CodedFeatures& features, const Options& options, unsigned threads);
+
+  /// out: nothing when no candidate is admissible
+  std::optional<Candidate> find(const Distribution& distribution, const CumulativeWeights& weights,
+                                const AlphaOf& alpha_of);
+
+ private:
+  template <class Take>
+  void for_each_candidate(std::size_t feature, std::int64_t total, const Take& take) const;
+  bool is_admissible(const Candidate& candidate, const CumulativeWeights& weights,
+                     const AlphaOf& alpha_of) const;
+
+  const CodedFeatures* features_;
+  const Options* options_;
+  unsigned threads_;
+  Histograms histograms_;
+  std::vector<std::size_t> order_;
+};
+
+}  // namespace metafuse::fusion::rankboost

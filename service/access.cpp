@@ -1,0 +1,144 @@
+#include "service/access.h"
+
+#include <algorithm>
+
+#include "service/digest.h"
+#include "service/keys.h"
+
+namespace metafuse::service {
+namespace {
+
+constexpr std::string_view kContentSecurityPolicy =
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+bool contains(const std::vector<std::string>& items, std::string_view item) {
+  return std::find(items.begin(), items.end(), item) != items.end();
+}
+
+bool is_own_host(const ServerConfig& config, std::string_view host_header) {
+  const std::string host = host_without_port(host_header);
+  if (host.empty() || host == "localhost" || host == config.listen_host) return true;
+  if (host == "127.0.0.1" || host == "::1") return true;
+  return std::any_of(config.server_names.begin(), config.server_names.end(), [&](const std::string& name) {
+    return name == "*" || equal_ignoring_case(name, host) || equal_ignoring_case(name, host_header);
+  });
+}
+
+/// The last address of X-Forwarded-For that is not a trusted proxy's, when the peer is one.
+std::string client_address(const ServerConfig& config, const HttpRequest& request) {
+  std::string client = request.peer;
+  std::string_view chain = request.header("X-Forwarded-For");
+  while (contains(config.trusted_proxies, client) && !chain.empty()) {
+    const std::size_t comma = chain.rfind(',');
+    std::string_view last = comma == std::string_view::npos ? chain : chain.substr(comma + 1);
+    chain = comma == std::string_view::npos ? std::string_view() : chain.substr(0, comma);
+    while (!last.empty() && last.front() == ' ') last.remove_prefix(1);
+    while (!last.empty() && last.back() == ' ') last.remove_suffix(1);
+    if (last.empty()) break;
+    client = std::string(last);
+  }
+  return client;
+}
+
+std::string_view presented_key(const HttpRequest& request) {
+  const std::string_view authorization = request.header("Authorization");
+  if (authorization.size() > 7 && equal_ignoring_case(authorization.substr(0, 7), "Bearer "))
+    return authorization.substr(7);
+  return request.header("X-API-Key");
+}
+
+std::optional<AccessRefusal> check_role(const Route& route, const Exchange& exchange) {
+  const ServerConfig& config = exchange.snapshot->config;
+  Role role = Role::search;
+  if (route.access == Access::open) return std::nullopt;
+  if (route.access == Access::search && !config.needs_key) return std::nullopt;
+  if (route.access == Access::judge) role = Role::judge;
+  if (route.access == Access::admin) role = Role::admin;
+  if (exchange.key == nullptr)
+    return AccessRefusal{401, "no_key", "this needs an API key; send Authorization: Bearer KEY"};
+  if (!exchange.may(role) && !exchange.may(Role::admin))
+    return AccessRefusal{403, "role", "the key may not do this; ask for one with the role that it needs"};
+  return std::nullopt;
+}
+
+void add_cors(const Exchange& exchange, HttpResponse& response) {
+  const std::vector<std::string>& allowed = exchange.snapshot->config.cors_origins;
+  const std::string_view origin = exchange.request.header("Origin");
+  if (allowed.empty() || origin.empty()) return;
+  response.set("Vary", "Origin");
+  if (contains(allowed, "*"))
+    response.set("Access-Control-Allow-Origin", "*");
+  else if (contains(allowed, origin))
+    response.set("Access-Control-Allow-Origin", origin);
+}
+
+bool is_lower_hex(std::string_view text) {
+  return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+}  // namespace
+
+std::string host_without_port(std::string_view host) {
+  std::string out;
+  if (!host.empty() && host.front() == '[')
+    out = std::string(host.substr(1, std::min(host.find(']'), host.size()) - 1));
+  else
+    out = std::string(host.substr(0, host.rfind(':')));
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  return out;
+}
+
+std::string next_traceparent(std::string_view incoming) {
+  // version 00: 00-<32 hex>-<16 hex>-<2 hex>, neither id all zero
+  const bool is_valid = incoming.size() == 55 && incoming.starts_with("00-") && incoming[35] == '-' &&
+                        incoming[52] == '-' && is_lower_hex(incoming.substr(3, 32)) &&
+                        is_lower_hex(incoming.substr(36, 16)) && is_lower_hex(incoming.substr(53)) &&
+                        incoming.substr(3, 32).find_first_not_of('0') != std::string_view::npos &&
+                        incoming.substr(36, 16).find_first_not_of('0') != std::string_view::npos;
+  if (!is_valid) return "00-" + random_hex(16) + '-' + random_hex(8) + "-01";
+  return std::string(incoming.substr(0, 36)) + random_hex(8) + std::string(incoming.substr(52));
+}
+
+Dialect dialect_of(const HttpRequest& request) {
+  if (request.path.starts_with("/v1/")) return Dialect::native;
+  if (request.path == "/mcp") return Dialect::mcp;
+  if (request.path == "/search" && request.method == "POST" &&
+      media_type(request.header("Content-Type")) == "application/json")
+    return Dialect::tavily;
+  return request.header("Accept").find("text/html") != std::string_view::npos ? Dialect::page
+                                                                              : Dialect::plain;
+}
+
+std::optional<AccessRefusal> check_access(const Route* route, Exchange& exchange) {
+  const ServerConfig& config = exchange.snapshot->config;
+  exchange.traceparent = next_traceparent(exchange.request.header("traceparent"));
+  exchange.client = client_address(config, exchange.request);
+  if (!is_own_host(config, exchange.request.header("Host")))
+    return AccessRefusal{421, "host", "this server does not answer for that Host; add it to server_names"};
+  if (route == nullptr) return std::nullopt;
+  const std::string_view key = presented_key(exchange.request);
+  if (!key.empty()) {
+    exchange.key = find_key(config.keys, key);
+    if (exchange.key == nullptr && route->access != Access::open && !config.keys.empty())
+      return AccessRefusal{401, "bad_key", "the API key is not known here"};
+  }
+  return check_role(*route, exchange);
+}
+
+void add_common_headers(const Exchange& exchange, HttpResponse& response) {
+  response.set("X-Content-Type-Options", "nosniff");
+  response.set("Referrer-Policy", "no-referrer");
+  response.set("X-Frame-Options", "DENY");
+  response.set("Content-Security-Policy", kContentSecurityPolicy);
+  response.set("Cross-Origin-Opener-Policy", "same-origin");
+  response.set("Cross-Origin-Resource-Policy", "same-origin");
+  response.set("Permissions-Policy", "camera=(), geolocation=(), microphone=()");
+  if (response.header("Cache-Control").empty()) response.set("Cache-Control", "no-store");
+  response.set("Server", "metafuse");
+  response.set("traceparent", exchange.traceparent);
+  add_cors(exchange, response);
+}
+
+}  // namespace metafuse::service

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+
+#include "core/json.h"
+#include "service/search_parameters.h"
+#include "service/search_pipeline.h"
+
+namespace metafuse::service {
+
+/// SearXNG's JSON, field for field, with `fusion` beside its fields.
+JsonObject searxng_json(const Snapshot& snapshot, const SearchAnswer& answer,
+                        const SearchParameters& parameters);
+
+/// SearXNG's CSV; a value that a spreadsheet would take for a formula is preceded by an apostrophe.
+std::string searxng_csv(const SearchAnswer& answer, const SearchParameters& parameters);
+
+/// RSS 2.0 with OpenSearch elements; `self` is the URL of this answer.
+std::string searxng_rss(const SearchAnswer& answer, const SearchParameters& parameters,
+                        const std::string& self);
+
+/// The answer of /v1/search.
+JsonObject native_json(const Snapshot& snapshot, const SearchAnswer& answer, std::size_t first, int limit,
+                       bool is_explained);
+
+/// The text with &, <, >, and quotes as entities, without characters that XML cannot hold.
+std::string xml_escape(std::string_view text);
+
+}  // namespace metafuse::service

@@ -1,0 +1,145 @@
+#include "service/answers/page.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/utf8.h"
+#include "service/access.h"
+#include "service/answers/reasons.h"
+#include "service/http_head.h"
+#include "service/http_message.h"
+
+namespace metafuse::service {
+namespace {
+
+constexpr std::size_t kMaxSnippetBytes = 320;
+constexpr std::size_t kMaxReasons = 12;
+constexpr int kBarSteps = 20;
+
+std::string joined(const std::vector<std::string>& items) {
+  std::string out;
+  for (const std::string& item : items) out += (out.empty() ? "" : ", ") + item;
+  return out;
+}
+
+std::string cut(const std::string& text, std::size_t bytes) {
+  if (text.size() <= bytes) return text;
+  return std::string(truncate_utf8(text, bytes)) + "…";
+}
+
+void add_reasons(const LoadedDomain& domain, const SearchAnswer& answer, const FusedResult& result,
+                 View& view) {
+  const auto reasons = reasons_of(domain, answer, result);
+  double most = 0;
+  for (const Reason& reason : reasons) most = std::max(most, std::fabs(reason.weight));
+  for (std::size_t i = 0; i < std::min(reasons.size(), kMaxReasons); ++i) {
+    const Reason& reason = reasons[i];
+    const int bar =
+        most > 0 ? static_cast<int>(std::lround(kBarSteps * std::max(0.0, reason.weight) / most)) : 0;
+    view.add("WHY")
+        .set("F", reason.feature)
+        .set("R", reason.rank > 0 ? std::to_string(reason.rank) : "–")
+        .set("B", std::to_string(bar))
+        .set("W", short_number(reason.weight));
+  }
+  if (reasons.size() > kMaxReasons)
+    view.add("REST").set("TEXT", "and " + std::to_string(reasons.size() - kMaxReasons) + " lighter ones");
+}
+
+void add_result(const LoadedDomain& domain, const SearchAnswer& answer, const FusedResult& result,
+                View& page) {
+  View& view = page.add("RESULT");
+  view.set("URL", result.hit.url).set("URL_TEXT", cut(result.hit.url, 140));
+  view.set("TITLE", result.hit.title.empty() ? cut(result.hit.url, 140) : cut(result.hit.title, 200));
+  if (!result.hit.snippet.empty()) view.add("SNIPPET").set("TEXT", cut(result.hit.snippet, kMaxSnippetBytes));
+  if (!result.hit.published.empty()) view.add("DATE").set("TEXT", result.hit.published.substr(0, 10));
+  const std::size_t lists = result.placements.size();
+  view.set("BY", joined(engines_of(answer, result)) + " · in " + std::to_string(lists) +
+                     (lists == 1 ? " list" : " lists"));
+  view.set("SCORE", "Score " + short_number(result.score) + " by " + answer.fusion.method);
+  add_reasons(domain, answer, result, view);
+}
+
+void add_failures(const SearchAnswer& answer, View& page) {
+  std::size_t count = 0;
+  for (const auto& list : answer.lists) count += list.has_failed() ? 1 : 0;
+  if (count == 0) return;
+  View& view = page.add("FAILED");
+  view.set("COUNT", std::to_string(count) + " of " + std::to_string(answer.lists.size()) +
+                        " lists are missing from this answer");
+  for (const auto& list : answer.lists)
+    if (list.has_failed())
+      view.add("LIST").set("FEATURE", list.query.feature_name()).set("WHY", failure_text(list));
+}
+
+std::string summary_of(const SearchAnswer& answer) {
+  const double ms = (answer.fetch_seconds + answer.fuse_seconds) * 1e3;
+  return std::to_string(answer.results.size()) + " results from " + std::to_string(answer.lists.size()) +
+         " lists, fused by " + answer.fusion.method +
+         (answer.fusion.version.empty() ? "" : " (model " + answer.fusion.version + ")") + " in " +
+         std::to_string(std::lround(ms)) + " ms";
+}
+
+}  // namespace
+
+View page_view(const Snapshot* snapshot, std::string_view title, std::string_view query,
+               std::string_view domain) {
+  View view;
+  view.set("TITLE", title).set("QUERY", query);
+  if (snapshot == nullptr || snapshot->domains.empty()) return view;
+  const LoadedDomain* chosen = snapshot->find_domain(domain);
+  View& domains = view.add("DOMAINS");
+  for (const auto& [name, item] : snapshot->domains) {
+    View& option = domains.add("DOMAIN");
+    option.set("NAME", name);
+    if (&item == chosen) option.add("SELECTED");
+  }
+  return view;
+}
+
+std::string home_page(const Snapshot& snapshot) {
+  View view = page_view(&snapshot, "metafuse", "", "");
+  view.add("FOCUS");
+  const LoadedDomain* domain = snapshot.find_domain("");
+  if (domain == nullptr) return render_page("home", view);
+  view.set("DEFAULT_DOMAIN", domain->domain.name).set("DESCRIPTION", domain->domain.description);
+  if (domain->domain.slots.size() < 2) return render_page("home", view);
+  View& slots = view.add("SLOTS");
+  slots.set("NAME", domain->domain.name);
+  for (const templates::Slot& slot : domain->domain.slots) {
+    View& item = slots.add("SLOT");
+    item.set("SLOT_NAME", slot.name).set("MEANING", slot.description);
+    if (slot.is_required) item.add("REQUIRED");
+  }
+  return render_page("home", view);
+}
+
+std::string results_page(const Snapshot& snapshot, const SearchAnswer& answer,
+                         const SearchParameters& parameters, const std::string& target) {
+  const LoadedDomain& domain = *snapshot.find_domain(answer.domain);
+  View view = page_view(&snapshot, answer.query + " – metafuse", answer.query, answer.domain);
+  view.set("SUMMARY", summary_of(answer)).set("FIRST", std::to_string(parameters.first() + 1));
+  if (!answer.fusion.notice.empty()) view.add("NOTICE").set("TEXT", answer.fusion.notice);
+  add_failures(answer, view);
+  if (!answer.suggestions.empty()) {
+    View& suggestions = view.add("SUGGESTIONS");
+    for (std::size_t i = 0; i < std::min<std::size_t>(8, answer.suggestions.size()); ++i)
+      suggestions.add("SUGGESTION").set("TEXT", answer.suggestions[i]).set("DOMAIN_NAME", answer.domain);
+  }
+  const auto window = window_of(answer, parameters.first(), parameters.limit);
+  if (window.empty()) view.add("NOTHING");
+  for (const FusedResult& result : window) add_result(domain, answer, result, view);
+  const int page = parameters.search.page;
+  const auto link = [&](int to) { return "/search?" + target + "&pageno=" + std::to_string(to); };
+  if (page > 1) view.add("PREVIOUS").set("URL", link(page - 1));
+  if (parameters.first() + window.size() < answer.results.size()) view.add("NEXT").set("URL", link(page + 1));
+  return render_page("search", view);
+}
+
+std::string error_page(int status, std::string_view text) {
+  View view = page_view(nullptr, std::string(reason_of(status)) + " – metafuse", "", "");
+  view.set("STATUS", std::to_string(status)).set("REASON", reason_of(status)).set("TEXT", text);
+  return render_page("error", view);
+}
+
+}  // namespace metafuse::service

@@ -1,0 +1,61 @@
+#include "service/answers/reasons.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace metafuse::service {
+namespace {
+
+int best_rank(const SearchAnswer& answer, const FusedResult& result, const std::string& feature) {
+  int best = 0;
+  for (const Placement& place : result.placements)
+    if (answer.features[place.feature].name == feature && (best == 0 || place.rank < best)) best = place.rank;
+  return best;
+}
+
+}  // namespace
+
+std::vector<Reason> reasons_of(const LoadedDomain& domain, const SearchAnswer& answer,
+                               const FusedResult& result) {
+  const auto weights = contributions_of(domain, answer, result);
+  const auto& features = domain.model ? domain.model->features : answer.features;
+  std::vector<Reason> out;
+  for (std::size_t i = 0; i < features.size(); ++i) {
+    Reason reason{features[i].name, 0, i < weights.size() ? weights[i] : 0.0};
+    reason.rank = best_rank(answer, result, reason.feature);
+    if (reason.rank > 0 || reason.weight != 0) out.push_back(std::move(reason));
+  }
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Reason& a, const Reason& b) { return a.weight > b.weight; });
+  return out;
+}
+
+std::vector<std::string> engines_of(const SearchAnswer& answer, const FusedResult& result) {
+  std::vector<std::string> out;
+  for (const Placement& place : result.placements) {
+    const std::string& engine = answer.lists[place.feature].query.engine;
+    if (std::find(out.begin(), out.end(), engine) == out.end()) out.push_back(engine);
+  }
+  return out;
+}
+
+std::span<const FusedResult> window_of(const SearchAnswer& answer, std::size_t first, int limit) {
+  const std::span<const FusedResult> all(answer.results);
+  if (first >= all.size()) return {};
+  return all.subspan(first, std::min(static_cast<std::size_t>(limit), all.size() - first));
+}
+
+std::string failure_text(const fetchers::FetchedList& list) {
+  std::string out(fetchers::name_of(list.failure));
+  if (!list.message.empty()) out += ": " + list.message;
+  return out;
+}
+
+std::string short_number(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, std::fabs(value) < 0.1 ? "%.4f" : "%.3f", value);
+  return text;
+}
+
+}  // namespace metafuse::service

@@ -1,0 +1,189 @@
+#include <array>
+
+#include "service/answers/dialects.h"
+#include "service/answers/explanation.h"
+#include "service/answers/reasons.h"
+
+namespace metafuse::service {
+namespace {
+
+/// Python's urlparse: [scheme, netloc, path, params, query, fragment], cut and not decoded.
+JsonArray parsed_url(const std::string& url) {
+  std::string rest = url;
+  std::array<std::string, 6> parts;
+  if (const std::size_t at = rest.find("://"); at != std::string::npos) {
+    parts[0] = rest.substr(0, at);
+    rest.erase(0, at + 3);
+    const std::size_t end = std::min(rest.find_first_of("/?#"), rest.size());
+    parts[1] = rest.substr(0, end);
+    rest.erase(0, end);
+  }
+  const auto take_from = [&](char mark, std::string& into) {
+    const std::size_t at = rest.find(mark);
+    if (at == std::string::npos) return;
+    into = rest.substr(at + 1);
+    rest.erase(at);
+  };
+  take_from('#', parts[5]);
+  take_from('?', parts[4]);
+  if (const std::size_t at = rest.find(';', rest.rfind('/') == std::string::npos ? 0 : rest.rfind('/'));
+      at != std::string::npos) {
+    parts[3] = rest.substr(at + 1);
+    rest.erase(at);
+  }
+  parts[2] = rest;
+  JsonArray out;
+  for (const std::string& part : parts) out.emplace_back(part);
+  return out;
+}
+
+JsonObject result_json(const LoadedDomain& domain, const SearchAnswer& answer, const FusedResult& result,
+                       const SearchParameters& parameters) {
+  const auto engines = engines_of(answer, result);
+  JsonArray names;
+  for (const std::string& engine : engines) names.emplace_back(engine);
+  JsonArray positions;
+  for (const Placement& place : result.placements) positions.emplace_back(place.rank);
+  JsonObject out;
+  out["url"] = result.hit.url;
+  out["title"] = result.hit.title;
+  out["content"] = result.hit.snippet;
+  out["engine"] = engines.empty() ? "" : engines.front();
+  out["template"] = "default.html";
+  out["parsed_url"] = parsed_url(result.hit.url);
+  out["img_src"] = "";
+  out["thumbnail"] = result.hit.thumbnail;
+  out["priority"] = "";
+  out["engines"] = std::move(names);
+  out["positions"] = std::move(positions);
+  out["score"] = result.score;
+  out["category"] = answer.domain;
+  out["publishedDate"] = result.hit.published.empty() ? Json(nullptr) : Json(result.hit.published);
+  JsonObject fusion;
+  fusion["score"] = result.relative_score;
+  if (parameters.wants_explanation) fusion["explanation"] = explanation_json(domain, answer, result);
+  out["fusion"] = std::move(fusion);
+  return out;
+}
+
+/// Cells that begin like a formula are shown as text (OWASP, CSV injection).
+std::string csv_cell(std::string text) {
+  if (!text.empty() && std::string_view("=+-@\t\r\n").find(text.front()) != std::string_view::npos)
+    text.insert(text.begin(), '\'');
+  if (text.find_first_of("\",\r\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) {
+    out += c;
+    if (c == '"') out += '"';
+  }
+  return out + '"';
+}
+
+/// RFC 822's date of an ISO 8601 one, or "" when it is not a full date.
+std::string rss_date(const std::string& iso) {
+  std::tm parts{};
+  if (::strptime(iso.c_str(), "%Y-%m-%d", &parts) == nullptr) return {};
+  ::timegm(&parts);
+  static constexpr std::array<const char*, 7> kDays = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+  static constexpr std::array<const char*, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                                          "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  char text[64];
+  std::snprintf(text, sizeof text, "%s, %02d %s %04d 00:00:00 +0000",
+                kDays[static_cast<std::size_t>(parts.tm_wday)], parts.tm_mday,
+                kMonths[static_cast<std::size_t>(parts.tm_mon)], parts.tm_year + 1900);
+  return text;
+}
+
+}  // namespace
+
+JsonObject searxng_json(const Snapshot& snapshot, const SearchAnswer& answer,
+                        const SearchParameters& parameters) {
+  const LoadedDomain& domain = *snapshot.find_domain(answer.domain);
+  JsonArray results;
+  for (const FusedResult& result : window_of(answer, parameters.first(), parameters.limit))
+    results.push_back(result_json(domain, answer, result, parameters));
+  JsonArray suggestions;
+  for (const std::string& text : answer.suggestions) suggestions.emplace_back(text);
+  JsonArray unresponsive;
+  for (const auto& list : answer.lists)
+    if (list.has_failed()) unresponsive.push_back(JsonArray{list.query.engine, failure_text(list)});
+  JsonObject out;
+  out["query"] = answer.query;
+  out["number_of_results"] = answer.results.size();
+  out["results"] = std::move(results);
+  out["answers"] = JsonArray{};
+  out["corrections"] = JsonArray{};
+  out["infoboxes"] = JsonArray{};
+  out["suggestions"] = std::move(suggestions);
+  out["unresponsive_engines"] = std::move(unresponsive);
+  out["fusion"] = fusion_json(answer);
+  return out;
+}
+
+std::string searxng_csv(const SearchAnswer& answer, const SearchParameters& parameters) {
+  std::string out = "title,url,content,host,engine,score,type\r\n";
+  for (const FusedResult& result : window_of(answer, parameters.first(), parameters.limit)) {
+    const auto engines = engines_of(answer, result);
+    const std::string host(parsed_url(result.hit.url)[1].as_string());
+    out += csv_cell(result.hit.title) + ',' + csv_cell(result.hit.url) + ',' + csv_cell(result.hit.snippet) +
+           ',' + csv_cell(host) + ',' + csv_cell(engines.empty() ? "" : engines.front()) + ',' +
+           csv_cell(to_text(Json(result.score))) + ",result\r\n";
+  }
+  return out;
+}
+
+std::string xml_escape(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const bool is_noncharacter = byte == 0xef && text.substr(i + 1, 1) == "\xbf" && i + 2 < text.size() &&
+                                 static_cast<unsigned char>(text[i + 2]) >= 0xbe;
+    if (is_noncharacter) {  // U+FFFE and U+FFFF
+      i += 2;
+      continue;
+    }
+    if (byte < 0x20 && byte != '\t' && byte != '\n' && byte != '\r') continue;
+    if (byte == '&')
+      out += "&amp;";
+    else if (byte == '<')
+      out += "&lt;";
+    else if (byte == '>')
+      out += "&gt;";
+    else if (byte == '"')
+      out += "&quot;";
+    else if (byte == '\'')
+      out += "&#39;";
+    else
+      out += text[i];
+  }
+  return out;
+}
+
+std::string searxng_rss(const SearchAnswer& answer, const SearchParameters& parameters,
+                        const std::string& self) {
+  const auto element = [](const char* name, const std::string& text) {
+    return "<" + std::string(name) + ">" + xml_escape(text) + "</" + name + ">\n";
+  };
+  std::string out =
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+      "<rss version=\"2.0\" xmlns:opensearch=\"http://a9.com/-/spec/opensearch/1.1/\" "
+      "xmlns:atom=\"http://www.w3.org/2005/Atom\">\n<channel>\n";
+  out += element("title", "metafuse: " + answer.query) + element("link", self);
+  out += element("description", "Search results for \"" + answer.query + "\"");
+  out += element("opensearch:totalResults", std::to_string(answer.results.size()));
+  out += element("opensearch:startIndex", std::to_string(parameters.first() + 1));
+  out += element("opensearch:itemsPerPage", std::to_string(parameters.limit));
+  out += "<atom:link rel=\"self\" type=\"application/rss+xml\" href=\"" + xml_escape(self) + "\"/>\n";
+  out += "<opensearch:Query role=\"request\" searchTerms=\"" + xml_escape(answer.query) + "\" startPage=\"" +
+         std::to_string(parameters.search.page) + "\"/>\n";
+  for (const FusedResult& result : window_of(answer, parameters.first(), parameters.limit)) {
+    out += "<item>\n" + element("title", result.hit.title) + element("link", result.hit.url);
+    out += element("description", result.hit.snippet);
+    if (const std::string date = rss_date(result.hit.published); !date.empty())
+      out += element("pubDate", date);
+    out += "</item>\n";
+  }
+  return out + "</channel>\n</rss>\n";
+}
+
+}  // namespace metafuse::service

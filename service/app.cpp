@@ -1,0 +1,199 @@
+#include "service/app.h"
+
+#include <exception>
+#include <thread>
+#include <utility>
+
+#include "core/contract.h"
+#include "service/access.h"
+#include "service/errors.h"
+
+namespace metafuse::service {
+namespace {
+
+unsigned worker_count(const ServerConfig& config) {
+  return config.workers > 0 ? config.workers : 4 * std::max(1U, std::thread::hardware_concurrency());
+}
+
+double seconds_of(Duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+/// Everything that changes an answer.
+std::string cache_key(const Snapshot& snapshot, const SearchRequest& request) {
+  std::string key = std::to_string(snapshot.generation) + '\n' + request.domain + '\n' + request.text;
+  for (const auto& [name, value] : request.slots.slots) key += "\ns" + name + '=' + value;
+  for (const QueryVariant& variant : request.variants)
+    key += (variant.is_raw ? "\nr" : "\nv") + variant.template_id + '=' + variant.text;
+  for (const std::string& engine : request.engines) key += "\ne" + engine;
+  key += '\n' + std::to_string(request.depth) + ' ' + std::to_string(request.safe_search) + ' ' +
+         request.language + ' ' + request.time_range;
+  return key;
+}
+
+}  // namespace
+
+App::App(AppOptions options, std::shared_ptr<const Snapshot> snapshot)
+    : options_(std::move(options)),
+      snapshot_(std::move(snapshot)),
+      cache_(
+          options_.config.cache.entries,
+          std::chrono::duration_cast<Duration>(std::chrono::duration<double>(options_.config.cache.seconds)),
+          *options_.clock),
+      pool_(worker_count(options_.config), options_.config.limits.max_queue) {
+  note_models(*snapshot_);
+  reloader_ = std::thread([this] { reload_when_wanted(); });
+}
+
+App::~App() {
+  stop();
+}
+
+Result<std::unique_ptr<App>> App::create(AppOptions options) {
+  require(options.clock != nullptr, "an App needs a clock");
+  auto snapshot = load_snapshot(options.config, options.load_engines);
+  if (!snapshot) return snapshot.error();
+  return std::unique_ptr<App>(new App(std::move(options), std::move(*snapshot)));
+}
+
+std::shared_ptr<const Snapshot> App::snapshot() const {
+  const std::lock_guard lock(snapshot_mutex_);
+  return snapshot_;
+}
+
+void App::note_models(const Snapshot& snapshot) {
+  for (const auto& [name, domain] : snapshot.domains)
+    metrics_.model(name, domain.model ? domain.model_digest.substr(0, 12) : "rrf");
+}
+
+Result<void> App::reload() {
+  const std::lock_guard lock(reload_mutex_);
+  const auto load = [&]() -> Result<std::shared_ptr<const Snapshot>> {
+    auto config = options_.reread ? options_.reread() : Result<ServerConfig>(options_.config);
+    if (!config) return config.error();
+    return load_snapshot(*config, options_.load_engines);
+  };
+  auto loaded = load();
+  metrics_.reload(loaded.has_value());
+  if (!loaded) {
+    log_.write(Log::Level::error, "reload refused", {{"reason", loaded.error().text}});
+    return loaded.error();
+  }
+  note_models(**loaded);
+  {
+    const std::lock_guard swap_lock(snapshot_mutex_);
+    snapshot_ = std::move(*loaded);
+  }
+  cache_.clear();
+  log_.write(Log::Level::info, "reloaded");
+  return {};
+}
+
+void App::reload_soon() {
+  {
+    const std::lock_guard lock(reloader_mutex_);
+    is_reload_wanted_ = true;
+  }
+  reloader_wakes_.notify_all();
+}
+
+void App::reload_when_wanted() {
+  std::unique_lock lock(reloader_mutex_);
+  while (true) {
+    reloader_wakes_.wait(lock, [this] { return is_reload_wanted_ || is_stopping_; });
+    if (is_stopping_) return;
+    is_reload_wanted_ = false;
+    lock.unlock();
+    const auto done = reload();
+    metrics_.set("metafuse_reload_failed", done ? 0 : 1);  // the log says why
+    lock.lock();
+  }
+}
+
+void App::stop() {
+  {
+    const std::lock_guard lock(reloader_mutex_);
+    is_stopping_ = true;
+  }
+  reloader_wakes_.notify_all();
+  if (reloader_.joinable()) reloader_.join();
+  pool_.stop();
+}
+
+void App::handle(HttpRequest request, std::shared_ptr<Responder> responder) {
+  auto exchange = std::make_shared<Exchange>();
+  exchange->request = std::move(request);
+  exchange->snapshot = snapshot();
+  exchange->arrived = clock().now();
+  Match match = match_route(exchange->request.method, exchange->request.path);
+  exchange->path_values = std::move(match.values);
+  exchange->route = match.route != nullptr ? match.route->name : "none";
+  const Dialect dialect = match.route != nullptr ? match.route->dialect : dialect_of(exchange->request);
+  if (auto refusal = check_access(match.route, *exchange)) {
+    metrics_.refused(refusal->reason);
+    return answer(*exchange, error_response(dialect, refusal->status, refusal->text), *responder);
+  }
+  if (match.route != nullptr) return dispatch(*match.route, std::move(exchange), std::move(responder));
+  const bool is_known = !match.allowed.empty();
+  HttpResponse response = error_response(dialect, is_known ? 405 : 404,
+                                         is_known ? "no such method on this path" : "no such path");
+  if (is_known) response.set("Allow", match.allowed);
+  answer(*exchange, std::move(response), *responder);
+}
+
+void App::dispatch(const Route& route, std::shared_ptr<Exchange> exchange,
+                   std::shared_ptr<Responder> responder) {
+  if (route.where == Where::inline_thread) return run(route, *exchange, *responder);
+  const bool is_taken =
+      pool_.try_run([this, &route, exchange, responder] { run(route, *exchange, *responder); });
+  if (is_taken) return;
+  metrics_.refused("overload");
+  answer(*exchange, error_response(route.dialect, 503, "too much work waits already; try again in a second"),
+         *responder);
+}
+
+void App::run(const Route& route, const Exchange& exchange, Responder& responder) {
+  std::string failure;
+  try {
+    if (route.stream != nullptr) return route.stream(*this, exchange, responder);
+    return answer(exchange, route.handle(*this, exchange), responder);
+  } catch (const std::exception& error) {
+    failure = error.what();
+  }
+  log_.write(Log::Level::error, "a mistake of ours", {{"route", route.name}, {"what", failure}});
+  answer(exchange, error_response(route.dialect, 500, "a mistake of ours; it is in the log"), responder);
+}
+
+void App::answer(const Exchange& exchange, HttpResponse response, Responder& responder) {
+  add_common_headers(exchange, response);
+  const double seconds = seconds_of(clock().now() - exchange.arrived);
+  metrics_.request(exchange.route, response.status, seconds);
+  if (exchange.route != "healthz" && exchange.route != "readyz" && exchange.route != "metrics")
+    log_.write(response.status >= 500 ? Log::Level::error : Log::Level::info, "request",
+               {{"route", exchange.route},
+                {"method", exchange.request.method},
+                {"status", response.status},
+                {"ms", seconds * 1e3},
+                {"bytes", response.body.size()},
+                {"trace", exchange.traceparent}});
+  responder.send(std::move(response));
+}
+
+Result<SharedAnswer> App::search(const Exchange& exchange, const SearchRequest& request) {
+  bool was_cached = false;
+  auto answer = cache_.get(
+      cache_key(*exchange.snapshot, request),
+      [&] { return service::search(*exchange.snapshot, request, clock()); }, was_cached);
+  if (!answer) return answer.error();
+  metrics_.cache(was_cached ? "hit" : "miss");
+  metrics_.search((*answer)->domain, (*answer)->fusion.method);
+  if (was_cached) return answer;
+  metrics_.stage("fetch", (*answer)->fetch_seconds);
+  metrics_.stage("fuse", (*answer)->fuse_seconds);
+  for (const fetchers::FetchedList& list : (*answer)->lists)
+    metrics_.engine(list.query.engine, list.has_failed() ? fetchers::name_of(list.failure) : "ok",
+                    seconds_of(list.elapsed));
+  return answer;
+}
+
+}  // namespace metafuse::service

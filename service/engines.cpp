@@ -1,0 +1,62 @@
+#include "service/engines.h"
+
+#include <filesystem>
+#include <map>
+
+#include "fetchers/engine_file.h"
+#include "fetchers/make_fetcher.h"
+
+namespace metafuse::service {
+namespace {
+
+using fetchers::Engine;
+
+fetchers::FetcherOptions fetcher_options(const ServerConfig& config, const SecretLookup& secret_of) {
+  using Recording = fetchers::FetcherOptions::Recording;
+  fetchers::FetcherOptions options;
+  options.allow_private = config.allow_private;
+  options.own_addresses = {config.listen_host + ":" + std::to_string(config.port)};
+  if (config.recordings.mode == RecordingsConfig::Mode::record) options.recording = Recording::record;
+  if (config.recordings.mode == RecordingsConfig::Mode::replay) options.recording = Recording::replay;
+  if (options.recording != Recording::off)
+    options.recording_file = (std::filesystem::path(config.recordings.directory) / "archive.har").string();
+  options.secret_of = secret_of;
+  return options;
+}
+
+}  // namespace
+
+Result<LoadedEngines> load_engines(const ServerConfig& config, const SecretLookup& secret_of) {
+  LoadedEngines out;
+  std::vector<Engine> engines;
+  std::map<std::string, std::string> file_of;
+  std::map<std::string, const QuerySyntax*, std::less<>> syntaxes;
+  std::string mistakes;
+  for (const std::string& file : config.engines) {
+    auto read = fetchers::read_engine_file(file);
+    if (!read) {
+      mistakes += (mistakes.empty() ? "" : "\n") + read.error().text;
+      continue;
+    }
+    out.warnings.insert(out.warnings.end(), read->warnings.begin(), read->warnings.end());
+    for (Engine& engine : read->engines) {
+      if (const auto [at, is_new] = file_of.emplace(engine.name, file); !is_new)
+        mistakes += (mistakes.empty() ? "" : "\n") + file + ": engine " + engine.name + " stands in " +
+                    at->second + " too; rename one";
+      out.names.push_back(engine.name);
+      syntaxes[engine.name] = engine.query_syntax;
+      engines.push_back(std::move(engine));
+    }
+  }
+  if (!mistakes.empty()) return fail(Code::bad_config, mistakes);
+  auto fetcher = fetchers::make_fetcher(std::move(engines), fetcher_options(config, secret_of));
+  if (!fetcher) return fetcher.error();
+  out.fetcher = std::move(*fetcher);
+  out.syntax_of = [syntaxes](std::string_view name) -> const QuerySyntax& {
+    const auto at = syntaxes.find(name);
+    return at == syntaxes.end() || at->second == nullptr ? default_query_syntax() : *at->second;
+  };
+  return out;
+}
+
+}  // namespace metafuse::service

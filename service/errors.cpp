@@ -1,0 +1,83 @@
+#include "service/errors.h"
+
+#include "core/json.h"
+#include "core/utf8.h"
+#include "service/answers/page.h"
+
+namespace metafuse::service {
+namespace {
+
+HttpResponse json_response(int status, std::string_view type, const JsonObject& body) {
+  return make_response(status, type, to_text(body) + "\n");
+}
+
+HttpResponse problem(int status, const std::string& text) {
+  JsonObject body;
+  body["type"] = "about:blank";
+  body["title"] = reason_of(status);
+  body["status"] = status;
+  body["detail"] = text;
+  return json_response(status, "application/problem+json", body);
+}
+
+HttpResponse rpc_error(int status, const std::string& text) {
+  JsonObject error;
+  error["code"] = -32000;
+  error["message"] = text;
+  JsonObject body;
+  body["jsonrpc"] = "2.0";
+  body["id"] = nullptr;
+  body["error"] = std::move(error);
+  return json_response(status, "application/json", body);
+}
+
+}  // namespace
+
+HttpResponse error_response(Dialect dialect, int status, std::string_view text_in) {
+  const std::string text = to_valid_utf8(text_in);
+  HttpResponse response;
+  switch (dialect) {
+    case Dialect::native:
+      response = problem(status, text);
+      break;
+    case Dialect::tavily:
+      response =
+          json_response(status, "application/json", JsonObject{{"detail", JsonObject{{"error", text}}}});
+      break;
+    case Dialect::searxng:
+      response = json_response(status, "application/json", JsonObject{{"error", text}});
+      break;
+    case Dialect::mcp:
+      response = rpc_error(status, text);
+      break;
+    case Dialect::page:
+      response = make_response(status, "text/html; charset=utf-8", error_page(status, text));
+      break;
+    case Dialect::plain:
+      response = make_response(status, "text/plain; charset=utf-8", text + "\n");
+      break;
+  }
+  if (status == 429 || status == 503) response.set("Retry-After", "1");
+  if (status == 401) response.set("WWW-Authenticate", "Bearer realm=\"metafuse\"");
+  return response;
+}
+
+int status_of(Code code) {
+  switch (code) {
+    case Code::usage:
+    case Code::bad_data:
+      return 400;
+    case Code::bad_config:
+      return 422;
+    case Code::no_input:
+      return 404;
+    case Code::unavailable:
+    case Code::try_again:
+      return 503;
+    case Code::internal:
+      return 500;
+  }
+  return 500;
+}
+
+}  // namespace metafuse::service

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "service/exchange.h"
+#include "service/http_message.h"
+
+namespace metafuse::service {
+
+class App;
+
+// One function a route, in a file named for it (service/handlers/NAME.cpp); router.cpp holds the table.
+
+HttpResponse handle_home(App& app, const Exchange& exchange);
+HttpResponse handle_search(App& app, const Exchange& exchange);
+HttpResponse handle_post_search(App& app, const Exchange& exchange);
+HttpResponse handle_tavily_search(App& app, const Exchange& exchange);
+HttpResponse handle_native_search(App& app, const Exchange& exchange);
+HttpResponse handle_get_templates(App& app, const Exchange& exchange);
+HttpResponse handle_healthz(App& app, const Exchange& exchange);
+HttpResponse handle_readyz(App& app, const Exchange& exchange);
+HttpResponse handle_metrics(App& app, const Exchange& exchange);
+HttpResponse handle_static(App& app, const Exchange& exchange);
+
+}  // namespace metafuse::service

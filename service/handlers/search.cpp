@@ -1,0 +1,88 @@
+#include "core/json.h"
+#include "service/answers/dialects.h"
+#include "service/answers/page.h"
+#include "service/app.h"
+#include "service/errors.h"
+#include "service/handlers/handlers.h"
+#include "service/http_head.h"
+#include "service/search_parameters.h"
+
+namespace metafuse::service {
+namespace {
+
+/// The query string without pageno, for links to other pages of the same search.
+std::string link_target(const Fields& fields) {
+  std::string out;
+  for (const auto& [name, value] : fields) {
+    if (name == "pageno" || value.empty()) continue;
+    out += (out.empty() ? "" : "&") + percent_encode(name) + '=' + percent_encode(value);
+  }
+  return out;
+}
+
+/// Errors of a request for a page are pages, others are SearXNG's JSON.
+Dialect dialect_for(const Fields& fields) {
+  for (const auto& [name, value] : fields)
+    if (name == "format" && value != "html") return Dialect::searxng;
+  return Dialect::page;
+}
+
+HttpResponse render(const Exchange& exchange, const Fields& fields, const SearchParameters& parameters,
+                    const SearchAnswer& answer) {
+  const Snapshot& snapshot = *exchange.snapshot;
+  switch (parameters.format) {
+    case Format::json:
+      return make_response(200, "application/json", to_text(searxng_json(snapshot, answer, parameters)));
+    case Format::csv: {
+      auto response = make_response(200, "text/csv; charset=utf-8", searxng_csv(answer, parameters));
+      response.set("Content-Disposition", "attachment; filename=\"search.csv\"");
+      return response;
+    }
+    case Format::rss: {
+      const std::string self =
+          "http://" + std::string(exchange.request.header("Host")) + "/search?" + link_target(fields);
+      return make_response(200, "application/rss+xml; charset=utf-8", searxng_rss(answer, parameters, self));
+    }
+    case Format::html:
+      break;
+  }
+  return make_response(200, "text/html; charset=utf-8",
+                       results_page(snapshot, answer, parameters, link_target(fields)));
+}
+
+HttpResponse search_fields(App& app, const Exchange& exchange, const Fields& fields) {
+  const Dialect dialect = dialect_for(fields);
+  auto parameters = read_parameters(fields, *exchange.snapshot);
+  if (!parameters) return error_response(dialect, 400, parameters.error().text);
+  const auto answer = app.search(exchange, parameters->search);
+  if (!answer) return error_response(dialect, status_of(answer.error().code), answer.error().text);
+  const TimePoint begin = app.clock().now();
+  HttpResponse response = render(exchange, fields, *parameters, **answer);
+  app.metrics().stage("render", std::chrono::duration<double>(app.clock().now() - begin).count());
+  return response;
+}
+
+}  // namespace
+
+HttpResponse handle_search(App& app, const Exchange& exchange) {
+  if (exchange.request.query.empty()) {
+    HttpResponse response;
+    response.status = 303;
+    response.set("Location", "/");
+    return response;
+  }
+  return search_fields(app, exchange, exchange.request.query);
+}
+
+HttpResponse handle_post_search(App& app, const Exchange& exchange) {
+  const std::string type = media_type(exchange.request.header("Content-Type"));
+  if (type == "application/json") return handle_tavily_search(app, exchange);
+  if (type != "application/x-www-form-urlencoded")
+    return error_response(Dialect::searxng, 415,
+                          "send application/json (Tavily) or application/x-www-form-urlencoded (SearXNG)");
+  const auto fields = parse_form(exchange.request.body);
+  if (!fields) return error_response(Dialect::searxng, 400, "the form is damaged");
+  return search_fields(app, exchange, *fields);
+}
+
+}  // namespace metafuse::service

@@ -1,0 +1,153 @@
+#include <algorithm>
+#include <cmath>
+
+#include "core/json.h"
+#include "service/access.h"
+#include "service/answers/reasons.h"
+#include "service/app.h"
+#include "service/errors.h"
+#include "service/handlers/handlers.h"
+#include "service/json_fields.h"
+#include "service/request_body.h"
+
+namespace metafuse::service {
+namespace {
+
+/// What a Tavily client asks for; what cannot be given here is null in the answer, never made up.
+struct TavilySearch {
+  SearchRequest search;
+  int max_results = 5;
+  std::vector<std::string> include_domains;
+  std::vector<std::string> exclude_domains;
+  std::string start_date;
+  std::string end_date;
+  bool wants_favicon = false;
+  std::string exact_phrase;
+};
+
+void check_word(JsonFields& fields, std::string_view name, std::initializer_list<std::string_view> words) {
+  const auto text = fields.text(name, 100);
+  if (!text || std::find(words.begin(), words.end(), *text) != words.end()) return;
+  fields.set_mistake("Invalid " + std::string(name) + ": \"" + *text + "\"");
+}
+
+void read_time(JsonFields& fields, TavilySearch& out) {
+  static constexpr std::pair<std::string_view, std::string_view> kRanges[] = {
+      {"day", "day"}, {"week", "week"}, {"month", "month"}, {"year", "year"},
+      {"d", "day"},   {"w", "week"},    {"m", "month"},     {"y", "year"}};
+  if (const auto range = fields.text("time_range", 10)) {
+    for (const auto& [name, meaning] : kRanges)
+      if (name == *range) out.search.time_range = meaning;
+    if (out.search.time_range.empty()) fields.set_mistake("Invalid time_range: \"" + *range + "\"");
+  }
+  if (const auto days = fields.integer("days", 0, 36500); days && out.search.time_range.empty() && *days > 0)
+    out.search.time_range = *days <= 1 ? "day" : *days <= 7 ? "week" : *days <= 31 ? "month" : "year";
+  for (auto [name, into] : {std::pair{"start_date", &out.start_date}, std::pair{"end_date", &out.end_date}}) {
+    *into = fields.text(name, 10).value_or("");
+    const bool is_date = into->size() == 10 && (*into)[4] == '-' && (*into)[7] == '-' &&
+                         into->find_first_not_of("0123456789-") == std::string::npos;
+    if (!into->empty() && !is_date)
+      fields.set_mistake("Invalid " + std::string(name) + ": YYYY-MM-DD is expected");
+  }
+}
+
+/// The first phrase in quotes, which exact_match asks for.
+std::string quoted_phrase(const std::string& query) {
+  const std::size_t begin = query.find('"');
+  if (begin == std::string::npos) return query;
+  const std::size_t end = query.find('"', begin + 1);
+  return end == std::string::npos ? query : query.substr(begin + 1, end - begin - 1);
+}
+
+Result<TavilySearch> read_tavily(const JsonObject& body) {
+  JsonFields fields(body);
+  TavilySearch out;
+  out.search.text = fields.text("query").value_or("");
+  if (out.search.text.empty()) fields.set_mistake("Query is missing.");
+  check_word(fields, "search_depth", {"basic", "advanced", "fast", "ultra-fast"});
+  check_word(fields, "topic", {"general", "news", "finance"});
+  if (const auto depth = fields.text("search_depth", 100); depth && depth->ends_with("fast"))
+    out.search.deadline_seconds = 1;
+  out.max_results = fields.integer("max_results", 0, 20).value_or(5);
+  out.include_domains = fields.texts("include_domains");
+  out.exclude_domains = fields.texts("exclude_domains");
+  out.wants_favicon = fields.flag("include_favicon").value_or(false);
+  if (fields.flag("exact_match").value_or(false)) out.exact_phrase = quoted_phrase(out.search.text);
+  read_time(fields, out);
+  if (fields.has_failed()) return fields.error();
+  return out;
+}
+
+std::string lowered(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  return text;
+}
+
+std::string host_of(const std::string& url) {
+  const std::size_t begin = url.find("://");
+  if (begin == std::string::npos) return {};
+  const std::string rest = url.substr(begin + 3);
+  return host_without_port(rest.substr(0, rest.find_first_of("/?#")) +
+                           (rest.find(':') == std::string::npos ? ":" : ""));
+}
+
+bool is_under(const std::string& host, const std::string& domain_in) {
+  std::string domain = lowered(domain_in);
+  if (domain.starts_with("*.")) domain.erase(0, 2);
+  if (domain.starts_with("www.")) domain.erase(0, 4);
+  return host == domain || host.ends_with("." + domain);
+}
+
+bool is_wanted(const TavilySearch& wanted, const Hit& hit) {
+  const std::string host = host_of(hit.url);
+  const auto matches = [&](const std::string& domain) { return is_under(host, domain); };
+  const auto& in = wanted.include_domains;
+  const auto& out = wanted.exclude_domains;
+  if (!in.empty() && std::none_of(in.begin(), in.end(), matches)) return false;
+  if (std::any_of(out.begin(), out.end(), matches)) return false;
+  const std::string day = hit.published.substr(0, 10);
+  if (!wanted.start_date.empty() && (day.empty() || day < wanted.start_date)) return false;
+  if (!wanted.end_date.empty() && (day.empty() || day > wanted.end_date)) return false;
+  if (wanted.exact_phrase.empty()) return true;
+  return lowered(hit.title + "\n" + hit.snippet).find(lowered(wanted.exact_phrase)) != std::string::npos;
+}
+
+JsonObject result_json(const TavilySearch& wanted, const FusedResult& result) {
+  JsonObject out;
+  out["title"] = result.hit.title;
+  out["url"] = result.hit.url;
+  out["content"] = result.hit.snippet;
+  out["score"] = result.relative_score;
+  out["raw_content"] = nullptr;
+  if (!result.hit.published.empty()) out["published_date"] = result.hit.published;
+  if (wanted.wants_favicon) out["favicon"] = nullptr;
+  return out;
+}
+
+}  // namespace
+
+HttpResponse handle_tavily_search(App& app, const Exchange& exchange) {
+  const auto body = json_body(exchange.request);
+  if (!body) return error_response(Dialect::tavily, 400, body.error().text);
+  const auto wanted = read_tavily(*body);
+  if (!wanted) return error_response(Dialect::tavily, 400, wanted.error().text);
+  const auto answer = app.search(exchange, wanted->search);
+  if (!answer) return error_response(Dialect::tavily, status_of(answer.error().code), answer.error().text);
+  JsonArray results;
+  for (const FusedResult& result : (*answer)->results) {
+    if (results.size() >= static_cast<std::size_t>(wanted->max_results)) break;
+    if (is_wanted(*wanted, result.hit)) results.push_back(result_json(*wanted, result));
+  }
+  JsonObject out;
+  out["query"] = wanted->search.text;
+  out["follow_up_questions"] = nullptr;
+  out["answer"] = nullptr;
+  out["images"] = JsonArray{};
+  out["results"] = std::move(results);
+  out["response_time"] =
+      std::round(1e3 * std::chrono::duration<double>(app.clock().now() - exchange.arrived).count()) / 1e3;
+  return make_response(200, "application/json", to_text(out));
+}
+
+}  // namespace metafuse::service

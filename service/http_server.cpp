@@ -1,0 +1,185 @@
+#include "service/http_server.h"
+
+#include <csignal>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+
+#include "service/http_session.h"
+
+namespace metafuse::service {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using ErrorCode = boost::system::error_code;
+
+constexpr std::string_view kBusy =
+    "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+
+Result<tcp::endpoint> endpoint_of(asio::io_context& io, const HttpServerOptions& options) {
+  ErrorCode error;
+  tcp::resolver resolver(io);
+  const auto found =
+      resolver.resolve(options.host, std::to_string(options.port), tcp::resolver::passive, error);
+  if (error || found.empty())
+    return fail(Code::unavailable, "cannot listen on " + options.host + ": " + error.message() +
+                                       "; name an address of this machine");
+  return found.begin()->endpoint();
+}
+
+}  // namespace
+
+class HttpServer::Body {
+ public:
+  Body(const HttpServerOptions& options, HttpHandler handler)
+      : options_(options),
+        context_(std::make_shared<SessionContext>()),
+        acceptor_(asio::make_strand(io_)),
+        signals_(acceptor_.get_executor()),
+        pause_(acceptor_.get_executor()) {
+    context_->limits = options.limits;
+    context_->handler = std::move(handler);
+  }
+  Body(const Body&) = delete;
+  Body& operator=(const Body&) = delete;
+  ~Body() { stop(Duration::zero()); }
+
+  Result<void> open() {
+    const auto endpoint = endpoint_of(io_, options_);
+    if (!endpoint) return endpoint.error();
+    ErrorCode error;
+    acceptor_.open(endpoint->protocol(), error);
+    if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
+    if (!error) acceptor_.bind(*endpoint, error);
+    if (!error) acceptor_.listen(4096, error);
+    if (error)
+      return fail(Code::unavailable, "cannot listen on " + options_.host + ":" +
+                                         std::to_string(options_.port) + ": " + error.message() +
+                                         "; stop what holds the port, or choose another with --listen");
+    port_ = acceptor_.local_endpoint().port();
+    accept();
+    for (unsigned i = 0; i < std::max(1U, options_.threads); ++i)
+      threads_.emplace_back([this] { io_.run(); });
+    return {};
+  }
+
+  std::uint16_t port() const { return port_; }
+  SessionContext& context() { return *context_; }
+
+  void on_signal(std::function<void(int)> act) {
+    act_ = std::move(act);
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP}) signals_.add(signal);
+    wait_for_signal();
+  }
+
+  void stop(Duration patience) {
+    if (threads_.empty()) return;
+    asio::post(acceptor_.get_executor(), [this] { close_listener(); });
+    const auto until = std::chrono::steady_clock::now() + patience;
+    while (std::chrono::steady_clock::now() < until && (context_->busy > 0 || context_->open > 0))
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    io_.stop();
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+  }
+
+ private:
+  void accept() {
+    acceptor_.async_accept(asio::make_strand(io_), [this](ErrorCode error, tcp::socket socket) {
+      if (error == asio::error::operation_aborted || !acceptor_.is_open()) return;
+      if (error) return pause();
+      take(std::move(socket));
+      accept();
+    });
+  }
+
+  /// Out of descriptors or memory: trying again at once would only burn the processor.
+  void pause() {
+    pause_.expires_after(std::chrono::milliseconds(50));
+    pause_.async_wait([this](ErrorCode error) {
+      if (!error) accept();
+    });
+  }
+
+  void take(tcp::socket socket) {
+    ++context_->accepted;
+    if (context_->open >= options_.limits.max_connections) {
+      ++context_->refused;
+      ErrorCode ignored;
+      socket.non_blocking(true, ignored);
+      socket.write_some(asio::buffer(kBusy), ignored);
+      return;
+    }
+    run_session(std::move(socket), context_);
+  }
+
+  /// Connections that the kernel has already taken for us are served, not reset.
+  void close_listener() {
+    ErrorCode error;
+    acceptor_.non_blocking(true, error);
+    while (!error) {
+      tcp::socket socket(asio::make_strand(io_));
+      acceptor_.accept(socket, error);
+      if (!error) take(std::move(socket));
+    }
+    acceptor_.close(error);
+    signals_.cancel(error);
+  }
+
+  void wait_for_signal() {
+    signals_.async_wait([this](ErrorCode error, int signal) {
+      if (error) return;
+      act_(signal);
+      wait_for_signal();
+    });
+  }
+
+  HttpServerOptions options_;
+  std::shared_ptr<SessionContext> context_;
+  asio::io_context io_;
+  tcp::acceptor acceptor_;
+  asio::signal_set signals_;
+  asio::steady_timer pause_;
+  std::function<void(int)> act_;
+  std::uint16_t port_ = 0;
+  std::vector<std::thread> threads_;
+};
+
+HttpServer::HttpServer(std::unique_ptr<Body> body) : body_(std::move(body)) {}
+HttpServer::~HttpServer() = default;
+
+Result<std::unique_ptr<HttpServer>> HttpServer::start(const HttpServerOptions& options, HttpHandler handler) {
+  auto body = std::make_unique<Body>(options, std::move(handler));
+  if (auto opened = body->open(); !opened) return opened.error();
+  return std::unique_ptr<HttpServer>(new HttpServer(std::move(body)));
+}
+
+std::uint16_t HttpServer::port() const {
+  return body_->port();
+}
+
+ConnectionCounts HttpServer::counts() const {
+  const SessionContext& context = body_->context();
+  return {context.open, context.busy, context.accepted, context.refused, context.timed_out};
+}
+
+void HttpServer::start_draining() {
+  body_->context().is_draining = true;
+}
+
+void HttpServer::stop(Duration patience) {
+  body_->stop(patience);
+}
+
+void HttpServer::on_signal(std::function<void(int)> act) {
+  body_->on_signal(std::move(act));
+}
+
+}  // namespace metafuse::service

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include <boost/asio/ip/tcp.hpp>
+
+#include "service/http_server.h"
+
+namespace metafuse::service {
+
+/// What all connections of one server share.
+struct SessionContext {
+  LimitsConfig limits;
+  HttpHandler handler;
+  std::atomic<bool> is_draining{false};
+  std::atomic<std::size_t> open{0};
+  std::atomic<std::size_t> busy{0};
+  std::atomic<std::uint64_t> accepted{0};
+  std::atomic<std::uint64_t> refused{0};
+  std::atomic<std::uint64_t> timed_out{0};
+};
+
+/// Serves one connection until either side has enough. Its life is that of its pending operations.
+void run_session(boost::asio::ip::tcp::socket socket, std::shared_ptr<SessionContext> context);
+
+}  // namespace metafuse::service

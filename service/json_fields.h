@@ -1,0 +1,41 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/json.h"
+#include "core/result.h"
+
+namespace metafuse::service {
+
+/// Reads the members of one JSON object, remembering the first mistake; null reads as absent.
+class JsonFields {
+ public:
+  explicit JsonFields(const JsonObject& object) : object_(&object) {}
+
+  std::optional<std::string> text(std::string_view name, std::size_t max_bytes = 4096);
+  std::optional<bool> flag(std::string_view name);
+  std::optional<double> number(std::string_view name, double low, double high);
+  std::optional<int> integer(std::string_view name, int low, int high);
+  /// A list of strings.
+  std::vector<std::string> texts(std::string_view name, std::size_t max_items = 300);
+  const JsonObject* object(std::string_view name);
+  const JsonArray* array(std::string_view name);
+
+  bool has_failed() const { return !mistake_.empty(); }
+  /// Requires has_failed().
+  Error error() const { return fail(Code::usage, mistake_); }
+  void set_mistake(std::string text);
+  /// Members that nobody may send.
+  void refuse_others(std::initializer_list<std::string_view> known);
+
+ private:
+  const Json* find(std::string_view name) const;
+
+  const JsonObject* object_;
+  std::string mistake_;
+};
+
+}  // namespace metafuse::service

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace metafuse::service {
+
+/// Counters and latencies in Prometheus' text format. Labels hold names from our own files and tables only,
+/// never what a request says.
+class Metrics {
+ public:
+  Metrics();
+  Metrics(const Metrics&) = delete;
+  Metrics& operator=(const Metrics&) = delete;
+  ~Metrics();
+
+  void request(std::string_view route, int status, double seconds);
+  /// stage is "fetch", "fuse" or "render".
+  void stage(std::string_view stage, double seconds);
+  void engine(std::string_view engine, std::string_view outcome, double seconds);
+  void search(std::string_view domain, std::string_view method);
+  void cache(std::string_view outcome);
+  void refused(std::string_view why);
+  void reload(bool is_done);
+  void set(std::string_view gauge, double value);
+  /// The model that serves a domain: 1 for the version in use, 0 for those before.
+  void model(std::string_view domain, std::string_view version);
+
+  std::string text() const;
+
+ private:
+  class Body;
+  std::unique_ptr<Body> body_;
+};
+
+}  // namespace metafuse::service

@@ -1,0 +1,70 @@
+#include "service/native_request.h"
+
+#include "service/json_fields.h"
+#include "service/search_parameters.h"
+
+namespace metafuse::service {
+namespace {
+
+void read_slots(JsonFields& fields, NativeSearch& out) {
+  const JsonObject* slots = fields.object("slots");
+  if (slots == nullptr) return;
+  JsonFields values(*slots);
+  for (const auto& member : *slots)
+    if (auto text = values.text(member.key())) out.search.slots.slots[std::string(member.key())] = *text;
+  if (values.has_failed()) fields.set_mistake("slots: " + values.error().text);
+}
+
+void read_variants(JsonFields& fields, bool may_send_raw, NativeSearch& out) {
+  const JsonArray* variants = fields.array("variants");
+  if (variants == nullptr) return;
+  for (const Json& item : *variants) {
+    if (!item.is_object()) return fields.set_mistake("variants: each is {\"template\", \"text\"}");
+    JsonFields variant(item.as_object());
+    QueryVariant read;
+    read.template_id = variant.text("template").value_or("");
+    read.text = variant.text("text").value_or("");
+    read.is_raw = variant.flag("raw").value_or(false);
+    variant.refuse_others({"template", "text", "raw"});
+    if (read.template_id.empty() || read.text.empty())
+      variant.set_mistake("each variant has a template and a text");
+    if (read.is_raw && !may_send_raw) variant.set_mistake("raw variants need a key with the role raw");
+    if (variant.has_failed()) return fields.set_mistake("variants: " + variant.error().text);
+    out.search.variants.push_back(std::move(read));
+  }
+}
+
+void read_time_range(JsonFields& fields, NativeSearch& out) {
+  out.search.time_range = fields.text("time_range").value_or("");
+  const std::string& range = out.search.time_range;
+  if (!range.empty() && range != "day" && range != "week" && range != "month" && range != "year")
+    fields.set_mistake("\"time_range\" must be day, week, month or year");
+}
+
+}  // namespace
+
+Result<NativeSearch> read_native_search(const JsonObject& body, bool may_send_raw) {
+  JsonFields fields(body);
+  NativeSearch out;
+  out.search.text = fields.text("query").value_or("");
+  out.search.domain = fields.text("domain", 64).value_or("");
+  read_slots(fields, out);
+  read_variants(fields, may_send_raw, out);
+  out.search.engines = fields.texts("engines", 64);
+  out.limit = fields.integer("limit", 1, kMaxLimit).value_or(30);
+  out.search.page = fields.integer("page", 1, 1000).value_or(1);
+  out.search.depth = fields.integer("depth", 1, 1000).value_or(0);
+  out.is_explained = fields.flag("explain").value_or(false);
+  out.search.deadline_seconds = fields.number("deadline_ms", 1, 120000).value_or(0) / 1e3;
+  out.search.language = fields.text("language", 40).value_or("");
+  out.search.safe_search = fields.integer("safe_search", 0, 2).value_or(0);
+  read_time_range(fields, out);
+  fields.refuse_others({"query", "domain", "slots", "variants", "engines", "limit", "page", "depth",
+                        "explain", "deadline_ms", "language", "safe_search", "time_range"});
+  if (out.search.text.empty() && out.search.slots.slots.empty() && out.search.variants.empty())
+    fields.set_mistake("give \"query\", \"slots\" or \"variants\"");
+  if (fields.has_failed()) return fields.error();
+  return out;
+}
+
+}  // namespace metafuse::service

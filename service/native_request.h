@@ -1,0 +1,27 @@
+#pragma once
+
+#include "core/json.h"
+#include "core/result.h"
+#include "service/search_pipeline.h"
+
+namespace metafuse::service {
+
+/// What a body of POST /v1/search asks for.
+struct NativeSearch {
+  SearchRequest search;
+  int limit = 30;
+  bool is_explained = false;
+
+  std::size_t first() const {
+    return static_cast<std::size_t>(search.page - 1) * static_cast<std::size_t>(limit);
+  }
+};
+
+/// Reads {"query","domain","slots":{},"variants":[{"template","text"}],"engines":[],"limit","page","explain",
+/// "deadline_ms","depth","language","time_range","safe_search"}.
+///
+/// in:     may_send_raw - whether the caller's key has the role raw, so that variants skip the syntax filter
+/// errors: usage that names the member; members that do not exist are refused
+Result<NativeSearch> read_native_search(const JsonObject& body, bool may_send_raw);
+
+}  // namespace metafuse::service

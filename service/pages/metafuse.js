@@ -1,0 +1,32 @@
+"use strict";
+// Keyboard use of the result page; without this script everything still works.
+(() => {
+  const box = document.getElementById("q");
+  const items = [...document.querySelectorAll(".results > li")];
+  let at = -1;
+
+  const move = (step) => {
+    if (items.length === 0) return;
+    if (at >= 0) items[at].classList.remove("on");
+    at = Math.min(items.length - 1, Math.max(0, at + step));
+    items[at].classList.add("on");
+    items[at].querySelector("h2 a").focus();
+    items[at].scrollIntoView({ block: "nearest" });
+  };
+
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
+    if (event.key === "Escape" && isTyping) event.target.blur();
+    if (isTyping) return;
+    if (event.key === "/") {
+      event.preventDefault();
+      box.focus();
+      box.select();
+    } else if (event.key === "j") {
+      move(1);
+    } else if (event.key === "k") {
+      move(-1);
+    }
+  });
+})();

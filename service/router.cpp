@@ -1,0 +1,74 @@
+#include "service/router.h"
+
+#include "service/handlers/handlers.h"
+
+namespace metafuse::service {
+namespace {
+
+using enum Dialect;
+using enum Access;
+using enum Where;
+
+constexpr Route kRoutes[] = {
+    {"GET", "/", "home", page, open, inline_thread, handle_home, nullptr, "The page with the search box"},
+    {"GET", "/search", "search", searxng, Access::search, worker, handle_search, nullptr,
+     "Search: the page, or SearXNG's JSON, CSV or RSS"},
+    {"POST", "/search", "search", searxng, Access::search, worker, handle_post_search, nullptr,
+     "Search in Tavily's dialect (JSON) or SearXNG's (form)"},
+    {"POST", "/v1/search", "v1_search", native, Access::search, worker, handle_native_search, nullptr,
+     "Search with slots, query variants, deadline and explanation"},
+    {"GET", "/v1/templates/{domain}", "v1_templates", native, open, inline_thread, handle_get_templates,
+     nullptr, "The search templates of a domain"},
+    {"GET", "/healthz", "healthz", plain, open, inline_thread, handle_healthz, nullptr,
+     "Whether the process lives"},
+    {"GET", "/readyz", "readyz", plain, open, inline_thread, handle_readyz, nullptr,
+     "Whether it should get requests; 503 while it drains"},
+    {"GET", "/metrics", "metrics", plain, open, worker, handle_metrics, nullptr, "Prometheus metrics"},
+    {"GET", "/static/{file}", "static", plain, open, inline_thread, handle_static, nullptr,
+     "The page's style sheet and script"},
+};
+
+/// Matches one pattern, segment by segment.
+bool matches(std::string_view pattern, std::string_view path, std::vector<std::string>& values) {
+  values.clear();
+  while (true) {
+    const std::size_t pattern_end = pattern.find('/', 1);
+    const std::size_t path_end = path.find('/', 1);
+    const std::string_view want = pattern.substr(0, pattern_end);
+    const std::string_view have = path.substr(0, path_end);
+    if (want.size() > 2 && want[1] == '{') {
+      if (have.size() < 2) return false;
+      values.emplace_back(have.substr(1));
+    } else if (want != have) {
+      return false;
+    }
+    if (pattern_end == std::string_view::npos || path_end == std::string_view::npos)
+      return pattern_end == path_end;
+    pattern.remove_prefix(pattern_end);
+    path.remove_prefix(path_end);
+  }
+}
+
+}  // namespace
+
+std::span<const Route> routes() {
+  return kRoutes;
+}
+
+Match match_route(std::string_view method, std::string_view path) {
+  Match match;
+  const std::string_view wanted = method == "HEAD" ? std::string_view("GET") : method;
+  for (const Route& route : kRoutes) {
+    if (!matches(route.pattern, path, match.values)) continue;
+    if (route.method == wanted) {
+      match.route = &route;
+      return match;
+    }
+    if (!match.allowed.empty()) match.allowed += ", ";
+    match.allowed += route.method;
+    if (route.method == "GET") match.allowed += ", HEAD";
+  }
+  return match;
+}
+
+}  // namespace metafuse::service

@@ -1,0 +1,87 @@
+#include "service/serve.h"
+
+#include <condition_variable>
+#include <csignal>
+#include <mutex>
+#include <thread>
+
+#include "service/app.h"
+#include "service/http_server.h"
+
+namespace metafuse::service {
+namespace {
+
+constexpr auto kDrainBeforeClosing = std::chrono::milliseconds(1000);
+constexpr auto kDrainPatience = std::chrono::seconds(30);
+
+/// Set once by a signal, waited for by the main thread.
+class Stop {
+ public:
+  void request() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_requested_ = true;
+    }
+    changed_.notify_all();
+  }
+  void wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return is_requested_; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_requested_ = false;
+};
+
+std::string address_text(const ServerConfig& config, std::uint16_t port) {
+  const bool is_v6 = config.listen_host.find(':') != std::string::npos;
+  return "http://" + (is_v6 ? "[" + config.listen_host + "]" : config.listen_host) + ":" +
+         std::to_string(port);
+}
+
+/// Answers go on while balancers notice that /readyz fails; then the listener closes and what is open ends.
+void drain(App& app, HttpServer& server) {
+  app.log().write(Log::Level::info, "draining");
+  app.start_draining();
+  server.start_draining();
+  const auto until = std::chrono::steady_clock::now() + kDrainBeforeClosing;
+  while (std::chrono::steady_clock::now() < until && server.counts().open > 0)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  server.stop(kDrainPatience);
+  app.stop();
+  app.log().write(Log::Level::info, "stopped");
+}
+
+}  // namespace
+
+Result<void> serve(const ServeOptions& options) {
+  std::signal(SIGPIPE, SIG_IGN);
+  static const SteadyClock clock;
+  auto app = App::create({options.config, options.load_engines, options.reread, &clock});
+  if (!app) return app.error();
+  if (options.on_warning)
+    for (const std::string& warning : (*app)->snapshot()->warnings) options.on_warning(warning);
+  HttpServerOptions http;
+  http.host = options.config.listen_host;
+  http.port = options.config.port;
+  http.limits = options.config.limits;
+  App& running = **app;
+  auto server =
+      HttpServer::start(http, [&running](HttpRequest request, std::shared_ptr<Responder> responder) {
+        running.handle(std::move(request), std::move(responder));
+      });
+  if (!server) return server.error();
+  Stop stop;
+  (*server)->on_signal([&](int signal) {
+    if (signal != SIGHUP) return stop.request();
+    running.reload_soon();
+  });
+  if (options.on_ready) options.on_ready(address_text(options.config, (*server)->port()));
+  stop.wait();
+  drain(running, **server);
+  return {};
+}
+
+}  // namespace metafuse::service

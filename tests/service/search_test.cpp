@@ -1,0 +1,151 @@
+#include <catch2/catch.hpp>
+
+#include "core/json.h"
+#include "tests/support/test_server.h"
+
+using namespace metafuse;
+using namespace metafuse::test;
+
+namespace {
+
+JsonObject json_of(const std::string& response) {
+  const auto value = parse_json(body_in(response), "answer");
+  REQUIRE(value.has_value());
+  return value->as_object();
+}
+
+}  // namespace
+
+TEST_CASE("A search merges the lists of all templates, by RRF without a model, and says so",
+          "[service][search]") {
+  TestServer server;
+  const JsonObject answer = json_of(server.get("/search?q=ada&format=json"));
+  const JsonArray& results = answer.at("results").as_array();
+  // plain@one and placed@one: a b d; plain@two: b c. RRF: b = 1/62+1/62+1/61, a = 2/61, d = 2/63, c = 1/62
+  REQUIRE(results.size() == 4);
+  CHECK(results[0].at("url") == "http://b.example/");
+  CHECK(results[1].at("url") == "http://a.example/");
+  CHECK(results[2].at("url") == "http://d.example/");
+  CHECK(results[3].at("url") == "http://c.example/");
+  CHECK(results[0].at("score").as_double() == Approx(2.0 / 62 + 1.0 / 61));
+  CHECK(results[0].at("positions").as_array().size() == 3);
+  const JsonObject& fusion = answer.at("fusion").as_object();
+  CHECK(fusion.at("method") == "rrf");
+  CHECK(std::string(fusion.at("notice").as_string()).find("no trained model") != std::string::npos);
+}
+
+TEST_CASE("An engine that fails is named and does not fail the search", "[service][search]") {
+  TestServer server([](const ExpandedQuery& query) {
+    fetchers::FetchedList list = TestServer::default_answer(query);
+    if (query.engine == "two") {
+      list = {};
+      list.failure = fetchers::Failure::timeout;
+      list.message = "no answer in 3 s";
+    }
+    return list;
+  });
+  const JsonObject answer = json_of(server.get("/search?q=ada&format=json"));
+  CHECK(answer.at("results").as_array().size() == 3);
+  const JsonArray& failed = answer.at("unresponsive_engines").as_array();
+  REQUIRE(failed.size() == 1);
+  CHECK(failed[0].as_array()[0] == "two");
+  CHECK(failed[0].as_array()[1] == "timeout: no answer in 3 s");
+}
+
+TEST_CASE("Equal searches are fetched once", "[service][search]") {
+  TestServer server;
+  server.get("/search?q=ada&format=json");
+  server.get("/search?q=ada");
+  server.get("/search?q=ada&format=csv");
+  CHECK(server.fetcher().fetches() == 1);
+}
+
+TEST_CASE("The page escapes what engines send", "[service][page]") {
+  TestServer server([](const ExpandedQuery&) {
+    fetchers::FetchedList list;
+    list.list.hits.push_back({"http://x.example/?a=\"><script>alert(1)</script>",
+                              "<script>alert(2)</script>",
+                              "<img src=x onerror=alert(3)>",
+                              "",
+                              "",
+                              {}});
+    list.list.hits.push_back({"javascript:alert(4)", "js", "", "", "", {}});
+    return list;
+  });
+  const std::string page = body_in(server.get("/search?q=%3Cscript%3Ealert(5)%3C/script%3E"));
+  CHECK(page.find("<script>alert") == std::string::npos);
+  CHECK(page.find("<img") == std::string::npos);
+  CHECK(page.find("href=\"javascript") == std::string::npos);
+  CHECK(page.find("&lt;script&gt;alert(2)") != std::string::npos);
+}
+
+TEST_CASE("Native searches take slots, refuse unknown members, and explain", "[service][native]") {
+  TestServer server;
+  const auto ask = [&](const std::string& body) {
+    return server.post("/v1/search", "application/json", body);
+  };
+  const JsonObject answer =
+      json_of(ask(R"({"slots":{"NAME":"Ada","PLACE":"Rome"},"limit":2,"explain":true})"));
+  CHECK(answer.at("results").as_array().size() == 2);
+  CHECK(answer.at("total").to_number<int>() == 4);
+  CHECK(answer.at("results").as_array()[0].at("explanation").as_array().size() == 3);
+  CHECK(status_in(ask(R"({"query":"a","wat":1})")) == 400);
+  CHECK(status_in(ask(R"({"slots":{"PLACE":"Rome"}})")) == 400);
+  CHECK(status_in(ask("[]")) == 400);
+  CHECK(status_in(server.post("/v1/search", "text/plain", "{}")) == 415);
+  CHECK(json_of(ask(R"({"query":"a","domain":"none"})")).at("status").to_number<int>() == 400);
+}
+
+TEST_CASE("Query variants become lists of their template", "[service][native]") {
+  TestServer server;
+  const JsonObject answer = json_of(server.post(
+      "/v1/search", "application/json",
+      R"({"query":"ada","explain":true,"variants":[{"template":"plain","text":"ada OR grace"}]})"));
+  CHECK(answer.at("queries").as_array().size() == 5);
+  std::string many = R"({"query":"ada","variants":[)";
+  for (int i = 0; i < 17; ++i) many += std::string(i > 0 ? "," : "") + R"({"template":"plain","text":"x"})";
+  CHECK(status_in(server.post("/v1/search", "application/json", many + "]}")) == 400);
+  CHECK(status_in(server.post("/v1/search", "application/json",
+                              R"({"query":"a","variants":[{"template":"none","text":"x"}]})")) == 400);
+  CHECK(status_in(server.post("/v1/search", "application/json",
+                              R"({"query":"a","variants":[{"template":"plain","text":"x","raw":true}]})")) ==
+        400);
+}
+
+TEST_CASE("Tavily's clients get Tavily's fields", "[service][tavily]") {
+  TestServer server;
+  const JsonObject answer = json_of(server.post(
+      "/search", "application/json", R"({"query":"ada","max_results":2,"exclude_domains":["a.example"]})"));
+  CHECK(answer.at("answer").is_null());
+  const JsonArray& results = answer.at("results").as_array();
+  REQUIRE(results.size() == 2);
+  CHECK(results[0].at("url") == "http://b.example/");
+  CHECK(results[0].at("score").to_number<double>() == 1.0);
+  CHECK(results[1].at("url") == "http://d.example/");
+  const std::string bad = server.post("/search", "application/json", R"({"query":"a","topic":"cats"})");
+  CHECK(status_in(bad) == 400);
+  CHECK(json_of(bad).at("detail").at("error").is_string());
+}
+
+TEST_CASE("A broken file at reload keeps what served before", "[service][reload]") {
+  TestServer server;
+  server.folder().write("templates/pages.yaml", "version: 1\ndomain: [\n");
+  CHECK(server.app().reload().has_error());
+  CHECK(status_in(server.get("/search?q=ada")) == 200);
+  std::string changed = kTwoTemplates;
+  changed.replace(changed.find("Home pages"), 10, "Other ones");
+  server.folder().write("templates/pages.yaml", changed);
+  CHECK(server.app().reload().has_value());
+  CHECK(server.get("/").find("Other ones") != std::string::npos);
+}
+
+TEST_CASE("A model of other templates is refused with the names that differ", "[service][reload]") {
+  TestServer server;
+  server.folder().write("models/pages.json", R"({"format":"metafuse-model","version":1,"learner":"rankboost",
+"features":[{"name":"plain@one","kind":"rank","depth":10},{"name":"gone@one","kind":"rank","depth":10}],
+"unranked":"absent","body":{"weak_rankings":[{"feature":0,"rank":1,"q_default":0,"alpha":1}]},"training":{}})");
+  const auto reloaded = server.app().reload();
+  REQUIRE(reloaded.has_error());
+  CHECK(reloaded.error().text.find("only in the model: gone@one") != std::string::npos);
+  CHECK(reloaded.error().text.find("only in the templates: plain@two, placed@one") != std::string::npos);
+}

@@ -1,0 +1,159 @@
+#include "templates/expander.h"
+
+#include <catch2/catch.hpp>
+
+#include "templates/template_file.h"
+
+using namespace metafuse;
+using namespace metafuse::templates;
+
+namespace {
+
+Domain domain_of(std::string query) {
+  Domain domain;
+  domain.name = "test";
+  domain.slots = {{"NAME", true, ""}, {"PLACE", false, ""}};
+  domain.templates = {{"t", {"e"}, std::move(query)}};
+  return domain;
+}
+
+std::string expanded(std::string query, std::string name, std::string place = "",
+                     std::string_view syntax = "web") {
+  const auto syntax_of = [&](std::string_view) -> const QuerySyntax& { return *find_query_syntax(syntax); };
+  const BaseQuery base_query{{{"NAME", std::move(name)}, {"PLACE", std::move(place)}}};
+  const auto queries = expand(domain_of(std::move(query)), base_query, syntax_of);
+  REQUIRE(queries.has_value());
+  REQUIRE(queries->size() == 1);
+  return queries->front().text;
+}
+
+}  // namespace
+
+TEST_CASE("The paper's template expands as the paper says", "[templates][expander]") {
+  CHECK(expanded("+\"{NAME}\" +machine +learning", "Joe Researcher") ==
+        "+\"Joe Researcher\" +machine +learning");
+  CHECK(expanded("\"{NAME}\" {PLACE}", "Learning University", "Springfield") ==
+        "\"Learning University\" Springfield");
+}
+
+TEST_CASE("Filters write values as the contract says", "[templates][expander]") {
+  const std::string name = "Joe  Q. Researcher";
+  CHECK(expanded("{NAME}", name) == "Joe Q. Researcher");
+  CHECK(expanded("{NAME|words}", name) == "Joe Q Researcher");
+  CHECK(expanded("{NAME|all}", "a b") == "+a +b");
+  CHECK(expanded("{NAME|any}", "a b") == "a OR b");
+  CHECK(expanded("{NAME|phrase}", "a b") == "\"a b\"");
+  CHECK(expanded("{NAME|first}", name) == "Joe");
+  CHECK(expanded("{NAME|last}", name) == "Researcher");
+  CHECK(expanded("{NAME|initials}", name) == "JQR");
+  CHECK(expanded("{NAME|lower}", name) == "joe q. researcher");
+}
+
+TEST_CASE("Filters chain from left to right", "[templates][expander]") {
+  CHECK(expanded("{NAME|last|lower}", "Joe Researcher") == "researcher");
+  CHECK(expanded("{NAME|lower|initials}", "Joe Researcher") == "jr");
+  CHECK(expanded("{NAME|words|all|lower}", "Joe, Researcher") == "+joe +researcher");
+  CHECK(expanded("{NAME|phrase|all}", "Joe Researcher") == "+\"Joe Researcher\"");
+  CHECK(expanded("{NAME|phrase|lower}", "Joe Researcher") == "\"joe researcher\"");
+  CHECK(expanded("{NAME|any|last}", "Joe Researcher") == "Researcher");
+}
+
+TEST_CASE("Filters are written in the engine's own syntax", "[templates][expander]") {
+  CHECK(expanded("{NAME|all}", "a b", "", "fts5") == "(a AND b)");
+  CHECK(expanded("{NAME|any}", "a b", "", "fts5") == "(a OR b)");
+  CHECK(expanded("{NAME|any}", "a", "", "fts5") == "a");
+  CHECK(expanded("{NAME}", "web-based OR", "", "fts5") == "\"web-based\" \"OR\"");
+  CHECK(expanded("{NAME|all}", "a b", "", "google") == "\"a\" \"b\"");
+  CHECK(expanded("{NAME|all}", "a b", "", "plain") == "a b");
+  CHECK(expanded("{NAME|phrase}", "a b", "", "plain") == "a b");
+  CHECK(expanded("{NAME|any}", "a b", "", "elasticsearch") == "(a | b)");
+  CHECK(expanded("{NAME}", "c++ (a:b)", "", "lucene") == "c\\+\\+ \\(a\\:b\\)");
+  CHECK(expanded("{NAME|any}", "a or b", "", "postgresql") == "a or \"or\" or b");
+}
+
+TEST_CASE("Names of languages survive", "[templates][expander]") {
+  CHECK(expanded("{NAME}", "C++ C# .NET node.js AT&T O'Brien e-mail") ==
+        "C++ C# .NET node.js AT&T O'Brien e-mail");
+  CHECK(expanded("{NAME|words}", "C++, C#; (.NET)") == "C++ C# .NET");
+}
+
+TEST_CASE("A group is dropped when a slot inside it is empty", "[templates][expander]") {
+  CHECK(expanded("\"{NAME}\" [near {PLACE}] x", "a", "b") == "\"a\" near b x");
+  CHECK(expanded("\"{NAME}\" [near {PLACE}] x", "a", "") == "\"a\" x");
+  CHECK(expanded("\"{NAME}\" [near {PLACE}] x", "a", " \t") == "\"a\" x");
+  CHECK(expanded("\"{NAME}\" [near {PLACE}] x", "a", "\"\"") == "\"a\" x");
+  CHECK(expanded("\"{NAME}[ in {PLACE}]\"", "a", "") == "\"a\"");
+  CHECK(expanded("\"{NAME}[ in {PLACE}]\"", "a", "b c") == "\"a in b c\"");
+  CHECK(expanded("[{NAME} [{PLACE}] x]", "a", "") == "a x");
+}
+
+TEST_CASE("White space is trimmed at the ends and between", "[templates][expander]") {
+  CHECK(expanded("  {NAME}  \t\n x  {PLACE} ", "a") == "a x");
+  CHECK(expanded("{NAME}", " a\t\nb\r\n ") == "a b");
+}
+
+TEST_CASE("Capitals of many scripts become small, the same in every locale", "[templates][expander]") {
+  CHECK(expanded("{NAME|lower}", "ÀÉÎ ŁŽŸ ΑΩΆ ЖЁ Ḁ Ա İß") == "àéî łžÿ αωά жё ḁ ա İß");
+  CHECK(expanded("{NAME|initials}", "Łukasz Żółć") == "ŁŻ");
+}
+
+TEST_CASE("A template with several engines is one feature an engine", "[templates][expander]") {
+  Domain domain = domain_of("{NAME|all}");
+  domain.templates[0].engines = {"web", "local"};
+  const auto syntax_of = [](std::string_view engine) -> const QuerySyntax& {
+    return *find_query_syntax(engine == "local" ? "fts5" : "web");
+  };
+  const auto queries = expand(domain, {{{"NAME", "a b"}}}, syntax_of);
+  REQUIRE(queries.has_value());
+  REQUIRE(queries->size() == 2);
+  CHECK((*queries)[0] == ExpandedQuery{"t", "web", "+a +b"});
+  CHECK((*queries)[1] == ExpandedQuery{"t", "local", "(a AND b)"});
+  CHECK((*queries)[1].feature_name() == "t@local");
+}
+
+TEST_CASE("Bad base queries are refused with the slot's name", "[templates][expander]") {
+  const Domain domain = domain_of("{NAME}");
+  const auto error_of = [&](const BaseQuery& query) {
+    const auto queries = expand(domain, query);
+    REQUIRE(queries.has_error());
+    CHECK(queries.error().code == Code::usage);
+    return queries.error().text;
+  };
+  CHECK(error_of({}).find("requires the slot NAME") != std::string::npos);
+  CHECK(error_of({{{"NAME", "  "}}}).find("slot NAME has no letter") != std::string::npos);
+  CHECK(error_of({{{"NAME", "\"*\" -"}}}).find("slot NAME has no letter") != std::string::npos);
+  CHECK(error_of({{{"NAME", "a"}, {"NMAE", "b"}}}).find("no slot \"NMAE\"; its slots are NAME, PLACE") !=
+        std::string::npos);
+  CHECK(error_of({{{"NAME", std::string(5000, 'a')}}}).find("longer than 4096 bytes") != std::string::npos);
+}
+
+TEST_CASE("A plain query fills QUERY, or the first required slot", "[templates][expander]") {
+  Domain domain = domain_of("{NAME}");
+  CHECK(plain_base_query(domain, "a b")->slots.at("NAME") == "a b");
+  domain.slots.push_back({"QUERY", false, ""});
+  CHECK(plain_base_query(domain, "a b")->slots.at("QUERY") == "a b");
+  domain.slots = {{"PLACE", false, ""}};
+  CHECK(plain_base_query(domain, "a").error().text.find("neither a slot QUERY nor a required one") !=
+        std::string::npos);
+  CHECK(plain_base_query(domain, " - ").error().code == Code::usage);
+}
+
+TEST_CASE("The shipped domains have the paper's numbers of templates and no warning",
+          "[templates][expander]") {
+  const std::string folder = METAFUSE_SOURCE_DIR "/config/templates/";
+  const auto ml = read_domain_file(folder + "ml-homepages.yaml");
+  const auto university = read_domain_file(folder + "university-homepages.yaml");
+  const auto software = read_domain_file(folder + "free-software.yaml");
+  REQUIRE(ml.has_value());
+  REQUIRE(university.has_value());
+  REQUIRE(software.has_value());
+  CHECK(ml->domain.templates.size() == 16);
+  CHECK(university->domain.templates.size() == 22);
+  CHECK(software->domain.templates.size() >= 16);
+  CHECK(ml->warnings.empty());
+  CHECK(university->warnings.empty());
+  CHECK(software->warnings.empty());
+  const auto queries = expand(ml->domain, *plain_base_query(ml->domain, "Joe Researcher"));
+  REQUIRE(queries.has_value());
+  CHECK(queries->at(3) == ExpandedQuery{"name-must-ml", "web", "+\"Joe Researcher\" +machine +learning"});
+}

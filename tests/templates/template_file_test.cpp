@@ -1,0 +1,181 @@
+#include "templates/template_file.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include <catch2/catch.hpp>
+
+#include "tests/support/temporary_folder.h"
+
+using namespace metafuse;
+using namespace metafuse::templates;
+
+namespace {
+
+constexpr std::string_view kHead = "version: 1\ndomain: d\nslots: {NAME: {required: true}, PLACE: }\n";
+
+std::vector<std::string> errors_of(std::string_view text) {
+  const auto file = parse_domain_file(text, "f");
+  INFO(text);
+  REQUIRE(file.has_error());
+  CHECK(file.error().code == Code::bad_config);
+  std::istringstream lines(file.error().text);
+  std::vector<std::string> errors;
+  for (std::string line; std::getline(lines, line);) errors.push_back(line);
+  return errors;
+}
+
+/// The one error of a file.
+std::string error_of(const std::string& text) {
+  const auto errors = errors_of(text);
+  REQUIRE(errors.size() == 1);
+  return errors[0];
+}
+
+bool begins(const std::string& text, std::string_view with) {
+  INFO(text << "\nshould begin with\n" << with);
+  CHECK(text.rfind(with, 0) == 0);
+  return true;
+}
+
+/// One template whose query is written as given, from line 4 on.
+std::string with_query(std::string_view query) {
+  return std::string(kHead) + "templates: [{id: a, engine: e,\n query: " + std::string(query) + "}]\n";
+}
+
+}  // namespace
+
+TEST_CASE("A file of search templates is read whole", "[templates][file]") {
+  const auto file = parse_domain_file(
+      "version: 1\r\ndomain: ml-2\r\ndescription: Some pages\r\ndepth: 20\r\n"
+      "slots:\r\n  NAME: {required: true, description: \"who\"}\r\n  PLACE: {}\r\n"
+      "templates:\r\n  - id: a.1\r\n    engine: [x, y]\r\n    query: '\"{NAME}\" [{PLACE}]'\r\n",
+      "f");
+  REQUIRE(file.has_value());
+  CHECK(file->warnings.empty());
+  const Domain& domain = file->domain;
+  CHECK(domain.name == "ml-2");
+  CHECK(domain.description == "Some pages");
+  CHECK(domain.depth == 20);
+  REQUIRE(domain.slots.size() == 2);
+  CHECK(domain.slots[0].is_required);
+  CHECK(domain.slots[0].description == "who");
+  CHECK_FALSE(domain.slots[1].is_required);
+  REQUIRE(domain.templates.size() == 1);
+  CHECK(domain.templates[0].id == "a.1");
+  CHECK(domain.templates[0].engines == std::vector<std::string>{"x", "y"});
+  CHECK(domain.templates[0].query == "\"{NAME}\" [{PLACE}]");
+}
+
+TEST_CASE("Every kind of mistake in the file has its line and column", "[templates][file]") {
+  const std::string tail = "templates: [{id: a, engine: e, query: '{NAME}'}]\n";
+  const std::string head(kHead);
+  begins(error_of("domain: d\nslots: {NAME: }\n" + tail), "f:1:1: the file lacks the key \"version\"");
+  begins(error_of("version: 2\ndomain: d\nslots: {NAME: }\n" + tail), "f:1:10: version must be");
+  begins(error_of("version: 1\nslots: {NAME: }\n" + tail), "f:1:1: the file lacks the key \"domain\"");
+  begins(error_of("version: 1\ndomain: A b\nslots: {NAME: }\n" + tail), "f:2:9: the domain \"A b\" must be");
+  begins(error_of("version: 1\ndomain: [d]\nslots: {NAME: }\n" + tail), "f:2:9: domain must be a text");
+  begins(error_of("version: 1\ndomain: " + std::string(65, 'd') + "\nslots: {NAME: }\n" + tail),
+         "f:2:9: the domain");
+  begins(error_of(head + "depth: 0\n" + tail), "f:4:8: depth must be a whole number from 1 to 1000");
+  begins(error_of(head + "depth: ten\n" + tail), "f:4:8: depth must be");
+  begins(error_of(head + "deep: 3\n" + tail),
+         "f:4:1: unknown key \"deep\" in the file; known keys are version, domain");
+  begins(error_of(head + "description: [a]\n" + tail), "f:4:14: description must be a text");
+  begins(error_of("version: 1\ndomain: d\nslots: [NAME]\n" + tail), "f:3:8: slots must be a map");
+  begins(error_of("version: 1\ndomain: d\nslots: {1A: , NAME: }\n" + tail),
+         "f:3:9: \"1A\" is no slot's name");
+  begins(error_of("version: 1\ndomain: d\nslots: {NAME: 3}\n" + tail), "f:3:15: slot NAME must be a map");
+  begins(error_of("version: 1\ndomain: d\nslots: {NAME: {required: 3}}\n" + tail),
+         "f:3:26: required must be true or");
+  begins(error_of("version: 1\ndomain: d\nslots: {NAME: {need: true}}\n" + tail),
+         "f:3:16: unknown key \"need\"");
+  begins(error_of("version: 1\ndomain: d\nslots: {NAME: , NAME: }\n" + tail),
+         "f:3:17: the key \"NAME\" stands twice");
+  begins(error_of(head), "f:1:1: the file lacks the key \"templates\"");
+  begins(error_of(head + "templates: {}\n"), "f:4:12: templates must be a list");
+  begins(error_of(head + "templates: []\n"), "f:4:12: no template");
+  begins(error_of(head + "templates: [3]\n").substr(0), "f:4:13: a template must be a map");
+}
+
+TEST_CASE("Every kind of mistake in a template has its line and column", "[templates][file]") {
+  const std::string head(kHead);
+  begins(error_of(head + "templates: [{engine: e, query: '{NAME}'}]\n"),
+         "f:4:13: a template lacks the key \"id\"");
+  begins(error_of(head + "templates: [{id: a, query: '{NAME}'}]\n"),
+         "f:4:13: a template lacks the key \"engine\"");
+  begins(error_of(head + "templates: [{id: a, engine: e}]\n"), "f:4:13: a template lacks the key \"query\"");
+  begins(error_of(head + "templates: [{id: a b, engine: e, query: '{NAME}'}]\n"),
+         "f:4:18: the id \"a b\" must be");
+  begins(error_of(head + "templates: [{id: a, engine: [], query: '{NAME}'}]\n"),
+         "f:4:29: no engine; name at least one");
+  begins(error_of(head + "templates: [{id: a, engine: , query: '{NAME}'}]\n"), "f:4:");
+  begins(error_of(head + "templates: [{id: a, engine: {}, query: '{NAME}'}]\n"),
+         "f:4:29: engine must be a list");
+  begins(error_of(head + "templates: [{id: a, engine: 'x y', query: '{NAME}'}]\n"),
+         "f:4:29: \"x y\" is no engine's");
+  begins(error_of(head + "templates: [{id: a, engine: [x, x], query: '{NAME}'}]\n"),
+         "f:4:33: the engine \"x\" stands");
+  begins(error_of(head + "templates: [{id: a, engine: e, qery: x, query: '{NAME}'}]\n"),
+         "f:4:32: unknown key \"qery\"");
+  begins(
+      error_of(head +
+               "templates:\n- {id: a, engine: e, query: '{NAME}'}\n- {id: a, engine: e, query: '{NAME}'}\n"),
+      "f:6:8: the id \"a\" stands twice");
+  begins(error_of(head + "templates: [{id: a, engine: e, query: [x]}]\n"), "f:4:39: query must be a text");
+  begins(error_of(head + "templates: [{id: a, engine: e, query: 'x'}]\n"), "f:4:39: no slot in the query");
+}
+
+TEST_CASE("Mistakes inside a query are shown where they were written", "[templates][file]") {
+  begins(error_of(with_query("'{NAME} {X}'")), "f:5:18: unknown slot \"X\"; known slots are NAME, PLACE");
+  begins(error_of(with_query("'it''s {NAME} {X}'")), "f:5:24: unknown slot \"X\"");
+  begins(error_of(with_query("\"\\\"{NAME}\\\" \\u00e9 \\x41 {X}\"")), "f:5:34: unknown slot \"X\"");
+  begins(error_of(with_query("'{NAME|lowr}'")), "f:5:16: unknown filter \"lowr\"");
+  begins(error_of(with_query("'{NAME} ]'")), "f:5:17: ] without a [");
+  begins(error_of(with_query("\"{NAME}\n\n   é {X}\"")), "f:7:8: unknown slot \"X\"");
+  const std::string block = std::string(kHead) + "templates:\n  - id: a\n    engine: e\n    query: ";
+  begins(error_of(block + "a {NAME} {X}\n"), "f:7:22: unknown slot \"X\"");
+  begins(error_of(block + "x {NAME}\n      and {X}\n"), "f:8:12: unknown slot \"X\"");
+  begins(error_of(block + ">-\n      {NAME}\n      and {X}\n"), "f:9:12: unknown slot \"X\"");
+  begins(error_of(block + ">\n      {NAME}\n\n      and {X}\n"), "f:10:12: unknown slot \"X\"");
+  begins(error_of(block + "|\n      {NAME}\n      and {X}\n"), "f:9:12: unknown slot \"X\"");
+  begins(error_of(block + "&q '{NAME} {X}'\n"), "f:7:24: unknown slot \"X\"");
+}
+
+TEST_CASE("All mistakes of a file are reported in one run, in the order of the file", "[templates][file]") {
+  const auto errors = errors_of(
+      "version: 9\ndomain: D\nslots:\n  2: {}\n  NAME: {required: 1}\ntemplates:\n"
+      "  - {id: a, engine: e, query: '{NAME} {X} {Y|z}'}\n  - {id: a, engine: '', query: '\"{NAME}'}\n  - "
+      "{ids: b}\n");
+  CHECK(errors.size() == 14);
+  CHECK(std::is_sorted(errors.begin(), errors.end(), [](const std::string& a, const std::string& b) {
+    return std::stoi(a.substr(2)) < std::stoi(b.substr(2));
+  }));
+}
+
+TEST_CASE("What is odd but no mistake is a warning", "[templates][file]") {
+  const auto file = parse_domain_file(
+      "version: 1\ndomain: d\nslots: {A: , B: }\ntemplates: [{id: a, engine: e, query: 'x {A}'}]\n", "f");
+  REQUIRE(file.has_value());
+  REQUIRE(file->warnings.size() == 3);
+  begins(file->warnings[0], "f:4:42: the slot A may be empty here");
+  begins(file->warnings[1], "f:3:14: the slot B is in no template");
+  begins(file->warnings[2], "f:3:9: no slot is named QUERY or required");
+}
+
+TEST_CASE("Files that are no templates are one clear error", "[templates][file]") {
+  const test::TemporaryFolder folder;
+  CHECK(read_domain_file(folder.path("absent.yaml")).error().code == Code::no_input);
+  for (const std::string_view content : {"", "\n", "{", "[1, 2]", "text", "\xFF\xFE", "a: *b\n", "a\0b"}) {
+    const auto file = read_domain_file(folder.write("f.yaml", content));
+    REQUIRE(file.has_error());
+    CHECK(file.error().code == Code::bad_config);
+    CHECK(file.error().text.find("f.yaml") != std::string::npos);
+  }
+  CHECK(read_domain_file(folder.write("nul.yaml", std::string_view("version\0: 1\n", 12))).has_error());
+  CHECK(read_domain_file(folder.write("big.yaml", "a: \"" + std::string(2 << 20, 'x') + "\"")).has_error());
+  CHECK(read_domain_file(folder.write("bom.yaml", "\xEF\xBB\xBF" + with_query("'{NAME}'"))).has_value());
+  std::string unended = with_query("'{NAME}'");
+  unended.pop_back();
+  CHECK(read_domain_file(folder.write("unended.yaml", unended)).has_value());
+}
