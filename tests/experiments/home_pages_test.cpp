@@ -17,7 +17,7 @@ namespace {
 
 /// An index in Debian's form about programs that do not exist.
 constexpr std::string_view kIndex =
-    "Package: frobd\r\nHomepage: https://www.Frob.example/\r\nDescription: daemon that frobs blue widgets\r\n"
+    "Package: frobd\r\nHomepage: https://www.frob.example/\r\nDescription: daemon that frobs blue widgets\r\n"
     "Section: net\r\nTag: role::program, network::server,\r\n works-with::widget\r\n\r\n"
     "Package: libfrob1\nHomepage: http://frob.example\nDescription: library to frob widgets\n"
     "Description-md5: 0\nSection: contrib/libs\nTag: role::shared-lib\n\n"
@@ -63,7 +63,7 @@ TEST_CASE("A package index becomes one document a home page", "[experiments][hom
   CHECK(quux.url == "https://code.example/quux/");
   CHECK(quux.synopses == std::vector<std::string>{"\xEF\xBF\xBD quuxes of many colours"});
   const HomePage& frob = pages->at(1);
-  CHECK(frob.url == "https://www.Frob.example/");
+  CHECK(frob.url == "https://www.frob.example/");
   CHECK(frob.names == std::vector<std::string>{"frobd", "libfrob1"});
   CHECK(frob.synopses ==
         std::vector<std::string>{"daemon that frobs blue widgets", "library to frob widgets"});
