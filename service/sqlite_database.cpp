@@ -15,6 +15,8 @@ namespace metafuse::service {
 namespace {
 
 constexpr int kBusyMs = 2000;
+/// "mfus", in the header of every store's file.
+constexpr std::int64_t kApplicationId = 0x6d667573;
 
 struct CloseDatabase {
   void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
@@ -187,6 +189,7 @@ class SqliteDatabase final : public SqlDatabase {
       ::close(made);
       if (auto opened = writer_.open(path, true); opened.has_error()) return opened;
       if (auto checked = quick_check(writer_); checked.has_error()) return checked;
+      if (auto ours = claim(); ours.has_error()) return ours;
     } else if (::access(path.c_str(), R_OK) != 0) {
       return fail(Code::no_input, path + ": " + std::strerror(errno) + "; name the store of a server");
     }
@@ -211,6 +214,25 @@ class SqliteDatabase final : public SqlDatabase {
     if (done.has_value()) done = connection.execute("COMMIT");
     if (done.has_error()) static_cast<void>(connection.execute("ROLLBACK"));
     return done;
+  }
+
+  /// Marks an empty database as ours. errors: bad_data for one that something else made
+  Result<void> claim() {
+    std::int64_t application = 0;
+    std::int64_t tables = 0;
+    auto read = writer_.run("PRAGMA application_id", {}, [&](SqlRow row) -> Result<void> {
+      application = integer_of(row[0]);
+      return {};
+    });
+    if (read.has_error() || application == kApplicationId) return read;
+    read = writer_.run("SELECT count(*) FROM sqlite_master", {}, [&](SqlRow row) -> Result<void> {
+      tables = integer_of(row[0]);
+      return {};
+    });
+    if (read.has_error()) return read;
+    if (application != 0 || tables != 0)
+      return fail(Code::bad_data, path_ + ": a database of another program; name a file that does not exist");
+    return writer_.run("PRAGMA application_id = " + std::to_string(kApplicationId));
   }
 
   Result<void> quick_check(Connection& connection) {

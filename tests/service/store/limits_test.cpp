@@ -1,0 +1,148 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+
+#include <catch2/catch.hpp>
+
+#include "core/random.h"
+#include "service/client_address.h"
+#include "service/digest.h"
+#include "service/keys.h"
+#include "service/rate_limiter.h"
+#include "tests/service/store/sample_search.h"
+#include "tests/support/manual_clock.h"
+
+using namespace metafuse;
+using namespace metafuse::service;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+TEST_CASE("an address stands for its /32 or /48", "[service][limits]") {
+  CHECK(address_prefix("192.0.2.7") == "192.0.2.7/32");
+  CHECK(address_prefix("::ffff:192.0.2.7") == "192.0.2.7/32");
+  CHECK(address_prefix("::ffff:c000:0207") == "192.0.2.7/32");
+  CHECK(address_prefix("2001:db8:1:2:3:4:5:6") == "2001:db8:1::/48");
+  CHECK(address_prefix("2001:DB8:1::") == "2001:db8:1::/48");
+  CHECK(address_prefix("2001:db8:2::1") == "2001:db8:2::/48");
+  CHECK(address_prefix("fe80::1%eth0") == "fe80::/48");
+  CHECK(address_prefix("::1") == "::/48");
+  for (const char* text : {"", "localhost", "1.2.3", "1.2.3.4.5", "01.2.3.4x", "1.2.3.4/8", "[::1]"})
+    CHECK(address_prefix(text) == "unknown");
+}
+
+TEST_CASE("a token bucket lets a burst through, then its rate", "[service][limits]") {
+  test::ManualClock clock;
+  RateLimiter limiter(2, 3);
+  for (int i = 0; i < 3; ++i) CHECK(limiter.take("a", clock.now()).is_admitted);
+  const Admission refused = limiter.take("a", clock.now());
+  CHECK_FALSE(refused.is_admitted);
+  CHECK(refused.retry_after_seconds == Approx(0.5));
+  CHECK(limiter.take("b", clock.now()).is_admitted);
+  clock.advance(milliseconds(499));
+  CHECK_FALSE(limiter.take("a", clock.now()).is_admitted);
+  clock.advance(milliseconds(1));
+  CHECK(limiter.take("a", clock.now()).is_admitted);
+  clock.advance(seconds(1000));
+  for (int i = 0; i < 3; ++i) CHECK(limiter.take("a", clock.now()).is_admitted);
+  CHECK_FALSE(limiter.take("a", clock.now()).is_admitted);
+}
+
+TEST_CASE("a rate of 0 is no limit and costs no memory", "[service][limits]") {
+  test::ManualClock clock;
+  RateLimiter limiter(0, 1);
+  for (int i = 0; i < 100; ++i) CHECK(limiter.take("a", clock.now()).is_admitted);
+  CHECK(limiter.size() == 0);
+}
+
+TEST_CASE("a request that costs more than the burst waits for a full bucket", "[service][limits]") {
+  test::ManualClock clock;
+  RateLimiter limiter(1, 4);
+  CHECK(limiter.take("a", clock.now(), 100).is_admitted);
+  const Admission refused = limiter.take("a", clock.now(), 100);
+  CHECK(refused.retry_after_seconds == Approx(4));
+}
+
+TEST_CASE("buckets are bounded and the one that rested longest goes first", "[service][limits]") {
+  test::ManualClock clock;
+  RateLimiter limiter(1, 1, 100);
+  for (int i = 0; i < 10000; ++i) {
+    CHECK(limiter.take(std::to_string(i), clock.now()).is_admitted);
+    CHECK(limiter.size() <= 100);
+  }
+  CHECK_FALSE(limiter.take("9999", clock.now()).is_admitted);
+  CHECK_FALSE(limiter.take("9900", clock.now()).is_admitted);
+  CHECK(limiter.take("9899", clock.now()).is_admitted);
+}
+
+TEST_CASE("token buckets agree with a model that keeps every bucket", "[service][limits]") {
+  // The model: tokens of each client as exact eighths of a token, refilled by one eighth every 125 ms.
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    Random random(seed);
+    test::ManualClock clock;
+    const std::int64_t burst = 1 + static_cast<std::int64_t>(random.below(5));
+    RateLimiter limiter(1, static_cast<double>(burst), 50);
+    std::map<std::string, std::int64_t> eighths;
+    for (int step = 0; step < 400; ++step) {
+      const auto ticks = static_cast<std::int64_t>(random.below(12));
+      clock.advance(milliseconds(125) * ticks);
+      for (auto& [client, tokens] : eighths) tokens = std::min(burst * 8, tokens + ticks);
+      const std::string client = std::to_string(random.below(6));
+      std::int64_t& tokens = eighths.try_emplace(client, burst * 8).first->second;
+      const std::int64_t cost = std::min<std::int64_t>(burst, 1 + static_cast<std::int64_t>(random.below(2)));
+      const Admission got = limiter.take(client, clock.now(), static_cast<double>(cost));
+      REQUIRE(got.is_admitted == (tokens >= cost * 8));
+      if (got.is_admitted)
+        tokens -= cost * 8;
+      else
+        REQUIRE(got.retry_after_seconds == static_cast<double>(cost * 8 - tokens) / 8);
+    }
+  }
+}
+
+TEST_CASE("a key is found by its digest", "[service][keys]") {
+  const KeyConfig keys[] = {{"ann", sha256_hex("key of ann"), {Role::search}, 0},
+                            {"bob", sha256_hex("key of bob"), {Role::judge}, 0}};
+  REQUIRE(find_key(keys, "key of ann") != nullptr);
+  CHECK(find_key(keys, "key of ann")->name == "ann");
+  CHECK(find_key(keys, "key of bob")->name == "bob");
+  CHECK(find_key(keys, "key of eve") == nullptr);
+  CHECK(find_key(keys, "") == nullptr);
+  CHECK(find_key(keys, keys[0].sha256) == nullptr);
+  CHECK(find_key({}, "key of ann") == nullptr);
+}
+
+TEST_CASE("a quota counts a day's expanded queries", "[service][keys]") {
+  const UnixTime noon = test::kNewYear + 43200;
+  Quotas quotas;
+  const KeyConfig key{"ann", "", {}, 10};
+  CHECK(quotas.charge(key, 6, noon).left == 4);
+  const QuotaAnswer refused = quotas.charge(key, 5, noon);
+  CHECK_FALSE(refused.is_within);
+  CHECK(refused.retry_after_seconds == 43200);
+  CHECK(quotas.charge(key, 4, noon).is_within);
+  CHECK_FALSE(quotas.charge(key, 1, noon).is_within);
+  CHECK(quotas.charge({"bob", "", {}, 10}, 10, noon).is_within);
+  CHECK_FALSE(quotas.charge({"bob", "", {}, 10}, 11, noon + 86400).is_within);
+  CHECK(quotas.charge(key, 10, noon + 86400).left == 0);
+  CHECK(quotas.charge({"free", "", {}, 0}, 1000000, noon).is_within);
+}
+
+TEST_CASE("processes that share a counter share a quota, and count alone while it is away",
+          "[service][keys]") {
+  std::uint64_t sum = 0;
+  bool is_there = true;
+  const SharedUsage shared = [&](std::string_view, std::int64_t, std::uint64_t amount) {
+    return is_there ? std::optional(sum += amount) : std::nullopt;
+  };
+  Quotas first(shared);
+  Quotas second(shared);
+  const KeyConfig key{"ann", "", {}, 10};
+  CHECK(first.charge(key, 6, test::kNewYear).left == 4);
+  CHECK(second.charge(key, 4, test::kNewYear).left == 0);
+  CHECK_FALSE(second.charge(key, 1, test::kNewYear).is_within);
+  CHECK_FALSE(first.charge(key, 1, test::kNewYear).is_within);
+  is_there = false;
+  CHECK(first.charge(key, 7, test::kNewYear + 86400).left == 3);
+  CHECK_FALSE(first.charge(key, 4, test::kNewYear + 86400).is_within);
+}

@@ -1,0 +1,213 @@
+#include <array>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+#include <signal.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/random.h"
+#include "service/store.h"
+#include "tests/service/store/sample_search.h"
+#include "tests/support/temporary_folder.h"
+
+using namespace metafuse;
+using namespace metafuse::service;
+using metafuse::test::kNewYear;
+using metafuse::test::sample_search;
+
+namespace {
+
+std::unique_ptr<Store> opened(const std::string& location, StoreMode mode = StoreMode::serve) {
+  auto store = open_store(location, mode);
+  if (store.has_error()) FAIL(store.error().text);
+  return std::move(*store);
+}
+
+Error refusal(const std::string& location, StoreMode mode = StoreMode::serve) {
+  const auto store = open_store(location, mode);
+  REQUIRE(store.has_error());
+  return store.error();
+}
+
+void run_sql(const std::string& path, const char* sql) {
+  sqlite3* database = nullptr;
+  REQUIRE(sqlite3_open(path.c_str(), &database) == SQLITE_OK);
+  REQUIRE(sqlite3_exec(database, sql, nullptr, nullptr, nullptr) == SQLITE_OK);
+  sqlite3_close(database);
+}
+
+constexpr std::size_t kIdBytes = 32;
+
+/// Writes searches with a click and a judgment each and, once the store acknowledged all three, their ids
+/// into the pipe; until it is killed.
+[[noreturn]] void write_for_ever(const std::string& path, int acknowledged) {
+  auto store = open_store(path);
+  if (store.has_error()) ::_exit(1);
+  for (;;) {
+    const StoredSearch search = sample_search();
+    if ((*store)->add_searches({&search, 1}).has_error()) ::_exit(2);
+    const Click click{search.id, 0, "shoes", Team::none, kNewYear, "p", "", 1};
+    if ((*store)->add_click(click, {1e12, 1e12}).has_error()) ::_exit(3);
+    const StoredJudgment judgment{"shoes", search.id, "d", "ann", 1, search.id, kNewYear};
+    if ((*store)->set_judgment(judgment).has_error()) ::_exit(4);
+    if (::write(acknowledged, search.id.data(), kIdBytes) != static_cast<ssize_t>(kIdBytes)) ::_exit(5);
+  }
+}
+
+/// Lets a writer acknowledge some searches, kills it in the middle of its work, and returns what it
+/// acknowledged.
+std::vector<std::string> acknowledged_before_kill(const std::string& path, std::uint64_t wanted) {
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe(ends.data()) == 0);
+  const pid_t writer = ::fork();
+  REQUIRE(writer >= 0);
+  if (writer == 0) {
+    ::close(ends[0]);
+    write_for_ever(path, ends[1]);
+  }
+  ::close(ends[1]);
+  std::vector<std::string> ids;
+  std::string id(kIdBytes, ' ');
+  bool is_killed = false;
+  // What stood in the pipe when the writer died was acknowledged too.
+  while (::read(ends[0], id.data(), kIdBytes) == static_cast<ssize_t>(kIdBytes)) {
+    ids.push_back(id);
+    if (ids.size() >= wanted && !is_killed) is_killed = ::kill(writer, SIGKILL) == 0;
+  }
+  ::close(ends[0]);
+  int status = 0;
+  ::waitpid(writer, &status, 0);
+  REQUIRE(WIFSIGNALED(status));
+  return ids;
+}
+
+void check_kills(int kills) {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path("store.db");
+  Random random(7);
+  std::vector<std::string> all;
+  for (int i = 0; i < kills; ++i) {
+    for (std::string& id : acknowledged_before_kill(path, 1 + random.below(12))) all.push_back(std::move(id));
+    const auto store = opened(path);
+    REQUIRE(store->check().has_value());
+    for (std::size_t j = all.size() > 40 ? all.size() - 40 : 0; j < all.size(); ++j) {
+      REQUIRE((*store->find_search(all[j])).has_value());
+      REQUIRE(store->clicks_of(all[j])->size() == 1);
+    }
+  }
+  const auto store = opened(path);
+  for (const std::string& id : all) REQUIRE((*store->find_search(id)).has_value());
+  CHECK(store->judged_queries("shoes")->size() >= all.size());
+  CHECK(all.size() >= static_cast<std::size_t>(kills));
+}
+
+}  // namespace
+
+TEST_CASE("nothing that a SQLite store acknowledged is lost by kill -9", "[service][store]") {
+  check_kills(10);
+}
+
+TEST_CASE("nothing that a SQLite store acknowledged is lost by 500 kill -9", "[service][store][full]") {
+  check_kills(500);
+}
+
+TEST_CASE("one server at a time writes to a SQLite store", "[service][store]") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path("store.db");
+  const StoredSearch search = sample_search();
+  {
+    const auto store = opened(path);
+    CHECK(refusal(path).code == Code::unavailable);
+    REQUIRE(store->add_searches({&search, 1}).has_value());
+    const auto reader = opened(path, StoreMode::read);
+    CHECK(**reader->find_search(search.id) == search);
+    CHECK(reader->set_judgment({}).has_error());
+    const StoredSearch second = sample_search();
+    REQUIRE(store->add_searches({&second, 1}).has_value());
+    CHECK(**reader->find_search(second.id) == second);
+  }
+  CHECK(**opened(path, StoreMode::read)->find_search(search.id) == search);
+  CHECK(**opened(path)->find_search(search.id) == search);
+}
+
+TEST_CASE("only its owner can read a SQLite store", "[service][store]") {
+  const test::TemporaryFolder folder;
+  const auto store = opened(folder.path("store.db"));
+  const StoredSearch search = sample_search();
+  REQUIRE(store->add_searches({&search, 1}).has_value());
+  for (const char* name : {"store.db", "store.db-wal", "store.db-shm", "store.db.lock"}) {
+    struct stat status {};
+    REQUIRE(::stat(folder.path(name).c_str(), &status) == 0);
+    CHECK((status.st_mode & 0777) == 0600);
+  }
+}
+
+TEST_CASE("a SQLite store that is none is refused and left alone", "[service][store]") {
+  const test::TemporaryFolder folder;
+  CHECK(refusal(folder.path("no/store.db")).code == Code::no_input);
+  CHECK(refusal(folder.path("none.db"), StoreMode::read).code == Code::no_input);
+
+  const std::string text = folder.write("text.db", std::string(5000, 'x'));
+  CHECK(refusal(text).code == Code::bad_data);
+  CHECK(refusal(text, StoreMode::read).code == Code::bad_data);
+
+  const std::string foreign = folder.path("foreign.db");
+  run_sql(foreign, "CREATE TABLE t (a)");
+  CHECK(refusal(foreign).code == Code::bad_data);
+  CHECK(refusal(foreign, StoreMode::read).code == Code::bad_data);
+
+  const std::string later = folder.path("later.db");
+  opened(later);
+  run_sql(later, "UPDATE meta SET value = '2' WHERE name = 'schema'");
+  CHECK(refusal(later).text.find("version '2'") != std::string::npos);
+  CHECK(refusal(later, StoreMode::read).code == Code::bad_data);
+}
+
+TEST_CASE("a damaged SQLite store is refused at the start", "[service][store]") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path("store.db");
+  {
+    const auto store = opened(path);
+    std::vector<StoredSearch> searches(200);
+    for (StoredSearch& search : searches) search = sample_search();
+    REQUIRE(store->add_searches(searches).has_value());
+  }
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  for (int page = 12; page < 20; ++page) {
+    file.seekp(page * 4096);
+    file << std::string(64, '\x7f');
+  }
+  file.close();
+  const Error error = refusal(path);
+  CHECK(error.code == Code::bad_data);
+  CHECK(error.text.find("backup") != std::string::npos);
+}
+
+TEST_CASE("a stored search whose lists are damaged is an error, not a crash", "[service][store]") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path("store.db");
+  const StoredSearch search = sample_search();
+  REQUIRE(opened(path)->add_searches({&search, 1}).has_value());
+  const char* texts[] = {
+      "",
+      "[]",
+      "{}",
+      R"({"documents":[1],"lists":[],"shown":[]})",
+      R"({"documents":["a"],"lists":[{"feature":"f","depth":1,"failed":false,"documents":[1]}],"shown":[]})",
+      R"({"documents":["a"],"lists":[{"feature":"f"}],"shown":[]})",
+      R"({"documents":["a"],"lists":[],"shown":[-1]})",
+      R"({"documents":["a"],"lists":[],"shown":[0],"teams":"x"})",
+      R"({"documents":["a"],"lists":[],"shown":[0],"teams":"aa"})",
+  };
+  for (const char* text : texts) {
+    run_sql(path, ("UPDATE searches SET lists = '" + std::string(text) + "'").c_str());
+    const auto found = opened(path)->find_search(search.id);
+    REQUIRE(found.has_error());
+    CHECK(found.error().code == Code::bad_data);
+  }
+}
