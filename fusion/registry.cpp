@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "fusion/baselines/learners.h"
 #include "fusion/mpboost/learner.h"
 #include "fusion/online/learner.h"
 #include "fusion/rankboost/learner.h"
@@ -17,6 +18,7 @@ std::span<const Learner> learners() {
         rankboost_plus::learner(),
         mpboost::learner(),
     };
+    for (Learner& row : baselines::learners()) rows.push_back(std::move(row));
     for (Learner& row : online::learners()) rows.push_back(std::move(row));
     return rows;
   }();

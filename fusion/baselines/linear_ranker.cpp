@@ -51,7 +51,8 @@ std::vector<double> LinearRanker::score(const FeatureMatrix& documents) const {
 }
 
 std::vector<double> LinearRanker::contributions(const FeatureMatrix& documents, std::size_t document) const {
-  std::vector<double> parts(feature_count_, feature_count_ == 0 ? 0.0 : offset_ / static_cast<double>(feature_count_));
+  std::vector<double> parts(feature_count_,
+                            feature_count_ == 0 ? 0.0 : offset_ / static_cast<double>(feature_count_));
   for (const LinearTerm& term : terms_) parts[term.feature] += term_value(term, documents, document);
   return parts;
 }
@@ -59,7 +60,8 @@ std::vector<double> LinearRanker::contributions(const FeatureMatrix& documents, 
 JsonObject LinearRanker::body() const {
   JsonArray terms;
   for (const LinearTerm& term : terms_)
-    terms.push_back(JsonObject{{"feature", term.feature}, {"weight", term.weight}, {"default", term.unranked}});
+    terms.push_back(
+        JsonObject{{"feature", term.feature}, {"weight", term.weight}, {"default", term.unranked}});
   return {{"offset", offset_}, {"terms", std::move(terms)}};
 }
 
@@ -67,8 +69,8 @@ std::string LinearRanker::describe(const std::vector<Feature>& features) const {
   std::ostringstream text;
   text << "score = " << offset_ << " + sum of weight * value\n";
   for (const LinearTerm& term : terms_)
-    text << "  " << features[term.feature].name << ": weight " << term.weight << ", unranked as " << term.unranked
-         << "\n";
+    text << "  " << features[term.feature].name << ": weight " << term.weight << ", unranked as "
+         << term.unranked << "\n";
   return text.str();
 }
 
@@ -84,7 +86,8 @@ Result<std::shared_ptr<const Ranker>> read_linear_ranker(const JsonObject& body,
     if (!term) return term.error();
     terms.push_back(*term);
   }
-  return std::shared_ptr<const Ranker>(std::make_shared<LinearRanker>(*offset, std::move(terms), features.size()));
+  return std::shared_ptr<const Ranker>(
+      std::make_shared<LinearRanker>(*offset, std::move(terms), features.size()));
 }
 
 }  // namespace metafuse::fusion::baselines

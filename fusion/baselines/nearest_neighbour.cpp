@@ -72,8 +72,8 @@ Result<LinearRanker> nearest_neighbour(const TrainingSet& set, const NeighbourOp
   neighbours.resize(std::min(options.k, neighbours.size()));
   std::vector<LinearTerm> terms;
   for (const Neighbour& neighbour : neighbours)
-    terms.push_back({static_cast<std::uint32_t>(neighbour.feature), 1.0 / static_cast<double>(neighbours.size()),
-                     neighbour.unranked});
+    terms.push_back({static_cast<std::uint32_t>(neighbour.feature),
+                     1.0 / static_cast<double>(neighbours.size()), neighbour.unranked});
   return LinearRanker(0.0, std::move(terms), set.matrix.feature_count());
 }
 
@@ -92,6 +92,8 @@ Result<LinearRanker> best_feature(const TrainingSet& set) {
   return LinearRanker(0.0, std::move(terms), set.matrix.feature_count());
 }
 
-LinearRanker random_guessing(const TrainingSet& set) { return LinearRanker(0.0, {}, set.matrix.feature_count()); }
+LinearRanker random_guessing(const TrainingSet& set) {
+  return LinearRanker(0.0, {}, set.matrix.feature_count());
+}
 
 }  // namespace metafuse::fusion::baselines

@@ -26,7 +26,8 @@ Eigen::VectorXd shortest_solution(const Eigen::MatrixXd& c, const Eigen::VectorX
 }  // namespace
 
 Result<LinearRanker> regression(const TrainingSet& set, const RegressionOptions& options) {
-  if (const auto pairs = rankboost_plus::pair_rows(set, static_cast<std::size_t>(-1)); !pairs) return pairs.error();
+  if (const auto pairs = rankboost_plus::pair_rows(set, static_cast<std::size_t>(-1)); !pairs)
+    return pairs.error();
   const std::vector<Viewer> viewers = viewers_of(set.matrix);
   const std::vector<std::size_t> documents = judged_documents(set);
   const auto scale = [&](const Viewer& viewer) {

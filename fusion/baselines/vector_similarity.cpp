@@ -7,7 +7,8 @@
 namespace metafuse::fusion::baselines {
 
 Result<LinearRanker> vector_similarity(const TrainingSet& set) {
-  if (const auto pairs = rankboost_plus::pair_rows(set, static_cast<std::size_t>(-1)); !pairs) return pairs.error();
+  if (const auto pairs = rankboost_plus::pair_rows(set, static_cast<std::size_t>(-1)); !pairs)
+    return pairs.error();
   const std::vector<Viewer> viewers = viewers_of(set.matrix);
   const std::vector<std::size_t> documents = judged_documents(set);
   double mean = 0.0;

@@ -19,7 +19,8 @@ struct Viewer {
 
 std::vector<Viewer> viewers_of(const FeatureMatrix& matrix);
 
-/// The rating scale R: the distinct values of all features together when there are at most `most`, else empty.
+/// The rating scale R: the distinct values of all features together when there are at most `most`, else
+/// empty.
 std::vector<double> shared_scale(const std::vector<Viewer>& viewers, std::size_t most);
 
 /// The documents that feedback speaks of.

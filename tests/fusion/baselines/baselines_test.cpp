@@ -1,9 +1,10 @@
+#include "fusion/baselines/baselines.h"
+
 #include <cmath>
 
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
-#include "fusion/baselines/baselines.h"
 #include "fusion/model_file.h"
 #include "fusion/registry.h"
 
@@ -19,7 +20,8 @@ constexpr double kUnranked = -99.0;
 TrainingSet set_of(const std::vector<std::vector<double>>& rows) {
   TrainingSet set;
   std::vector<Feature> features;
-  for (std::size_t f = 1; f < rows[0].size(); ++f) features.push_back({"f" + std::to_string(f), FeatureKind::value, 0});
+  for (std::size_t f = 1; f < rows[0].size(); ++f)
+    features.push_back({"f" + std::to_string(f), FeatureKind::value, 0});
   set.matrix = FeatureMatrix(features, rows.size());
   set.queries = {{"q", 0, rows.size(), 1.0}};
   for (std::size_t x = 0; x < rows.size(); ++x) {
@@ -34,9 +36,10 @@ TrainingSet set_of(const std::vector<std::vector<double>>& rows) {
 
 }  // namespace
 
-// Feature 1 rates 3, 1 and leaves the middle document out. Defaults 1 or 3 tie it with another document (loss 1/6);
-// 2, which only feature 2 uses, puts it in between (loss 0). Feature 2 alone loses 1/3.
-TEST_CASE("nearest neighbour chooses the default of least loss from the shared rating scale", "[fusion][baselines]") {
+// Feature 1 rates 3, 1 and leaves the middle document out. Defaults 1 or 3 tie it with another document (loss
+// 1/6); 2, which only feature 2 uses, puts it in between (loss 0). Feature 2 alone loses 1/3.
+TEST_CASE("nearest neighbour chooses the default of least loss from the shared rating scale",
+          "[fusion][baselines]") {
   const TrainingSet set = set_of({{3, 3, 2}, {2, kUnranked, 3}, {1, 1, 1}});
   const auto ranker = nearest_neighbour(set, {});
   REQUIRE(ranker.has_value());
@@ -50,7 +53,8 @@ TEST_CASE("nearest neighbour chooses the default of least loss from the shared r
   CHECK(both->terms()[1].weight == 0.5);
 }
 
-// The feature ranks every document of the feedback, so its default is its mean over all that it ranks: (3+1+5)/3.
+// The feature ranks every document of the feedback, so its default is its mean over all that it ranks:
+// (3+1+5)/3.
 TEST_CASE("a neighbour that ranks all feedback takes its mean as default", "[fusion][baselines]") {
   const auto ranker = nearest_neighbour(set_of({{3, 3}, {1, 1}, {-1, 5}, {-1, kUnranked}}), {});
   CHECK(ranker->terms()[0].unranked == Approx(3.0));
@@ -64,8 +68,10 @@ TEST_CASE("regression finds the shortest solution when features are identical", 
   CHECK(ranker->terms()[1].weight == Approx(1.0));
 }
 
-// The unranked value is the feature's mean over all documents, those outside feedback too: (1 + 3 + 5) / 3 = 3.
-TEST_CASE("regression fills unranked documents with the feature's mean over all documents", "[fusion][baselines]") {
+// The unranked value is the feature's mean over all documents, those outside feedback too: (1 + 3 + 5) / 3
+// = 3.
+TEST_CASE("regression fills unranked documents with the feature's mean over all documents",
+          "[fusion][baselines]") {
   const TrainingSet set = set_of({{1, 1}, {3, kUnranked}, {-1, 3}, {-1, 5}});
   const auto ranker = regression(set, {});
   CHECK(ranker->terms()[0].unranked == Approx(3.0));
@@ -86,7 +92,8 @@ TEST_CASE("regression is the least squares solution and has no shorter rival", "
   const auto ranker = regression(set, {});
   REQUIRE(ranker.has_value());
   const std::vector<double> scores = ranker->score(set.matrix);
-  for (std::size_t x = 0; x < 6; ++x) CHECK(scores[x] == Approx(set.grades[x]).margin(1e-8));  // 9 unknowns, 6 rows
+  for (std::size_t x = 0; x < 6; ++x)
+    CHECK(scores[x] == Approx(set.grades[x]).margin(1e-8));  // 9 unknowns, 6 rows
   // The shortest solution is a combination of the rows: C' lambda = w has an exact solution.
   std::vector<double> w(9, 0.0);
   for (const LinearTerm& term : ranker->terms()) w[term.feature] = term.weight;
@@ -140,13 +147,16 @@ TEST_CASE("the best single feature puts unranked documents last", "[fusion][base
   CHECK(ranker->terms()[0].unranked < -2.0);
 }
 
-TEST_CASE("every baseline survives its model file and states its outcome on bad input", "[fusion][baselines]") {
+TEST_CASE("every baseline survives its model file and states its outcome on bad input",
+          "[fusion][baselines]") {
   const TrainingSet good = set_of({{3, 3, 2, 1}, {2, kUnranked, 3, 1}, {1, 1, 1, 1}, {-1, 2, 2, 1}});
   const TrainingSet equal = set_of({{3, 3, 2, 1}, {3, 1, 1, 1}});
   const TrainingSet empty = set_of({{-1, 3, 2, 1}, {-1, 1, 1, 1}});
-  const TrainingSet unranked = set_of({{1, kUnranked, kUnranked, kUnranked}, {0, kUnranked, kUnranked, kUnranked}});
+  const TrainingSet unranked =
+      set_of({{1, kUnranked, kUnranked, kUnranked}, {0, kUnranked, kUnranked, kUnranked}});
   const TrainingSet constant = set_of({{1, 0, 0, 0}, {0, 0, 0, 0}});
-  for (const char* name : {"nearest-neighbour", "regression", "vector-similarity", "best-feature", "random-guessing"}) {
+  for (const char* name :
+       {"nearest-neighbour", "regression", "vector-similarity", "best-feature", "random-guessing"}) {
     INFO(name);
     const Learner* learner = find_learner(name);
     REQUIRE(learner != nullptr);
@@ -186,8 +196,10 @@ TEST_CASE("baseline options out of range and broken models are refused by name",
   request.options = {{"normalised", "perhaps"}};
   CHECK(find_learner("regression")->train(request).error().text.find("--normalised") != std::string::npos);
   const std::vector<Feature> features = {{"f", FeatureKind::value, 0}};
-  for (const char* body : {R"({"terms":[]})", R"({"offset":0})", R"({"offset":0,"terms":[{"feature":1,"weight":1,"default":0}]})",
-                           R"({"offset":0,"terms":[{"feature":0,"default":0}]})", R"({"offset":0,"terms":[3]})"}) {
+  for (const char* body :
+       {R"({"terms":[]})", R"({"offset":0})",
+        R"({"offset":0,"terms":[{"feature":1,"weight":1,"default":0}]})",
+        R"({"offset":0,"terms":[{"feature":0,"default":0}]})", R"({"offset":0,"terms":[3]})"}) {
     const auto json = parse_json(body, "m");
     REQUIRE(json.has_value());
     CHECK(!read_linear_ranker(json->as_object(), features).has_value());
