@@ -9,11 +9,12 @@
 namespace metafuse::experiments {
 namespace {
 
-void add_round(const fusion::TrainingSet& set, const fusion::WeakRanking& round, std::vector<double>& scores) {
+void add_round(const fusion::TrainingSet& set, const fusion::WeakRanking& round,
+               std::vector<double>& scores) {
   for (std::size_t row = 0; row < scores.size(); ++row) {
     const bool is_unranked = set.matrix.is_unranked(row, round.feature);
-    const double h = is_unranked ? round.q_default
-                                 : (set.matrix.value(row, round.feature) > round.threshold ? 1.0 : 0.0);
+    const double h =
+        is_unranked ? round.q_default : (set.matrix.value(row, round.feature) > round.threshold ? 1.0 : 0.0);
     scores[row] += round.alpha * h;
   }
 }
@@ -25,7 +26,8 @@ RoundCurve::RoundCurve(const fusion::TrainingSet& set, const evaluation::Measure
   for (const fusion::QueryRange& query : set.queries) {
     const std::vector<double> equal(query.end - query.begin, 0.0);
     std::vector<std::uint32_t> order;
-    for (const std::size_t row : fusion::fused_order(set.matrix, query.begin, query.end, equal, set.documents))
+    for (const std::size_t row :
+         fusion::fused_order(set.matrix, query.begin, query.end, equal, set.documents))
       order.push_back(static_cast<std::uint32_t>(row - query.begin));
     tie_order_.push_back(std::move(order));
   }
@@ -44,7 +46,8 @@ std::vector<double> RoundCurve::measure_query(std::size_t query, const std::vect
 std::vector<std::vector<double>> RoundCurve::per_query(const std::vector<double>& scores) const {
   std::vector<std::vector<double>> out;
   out.reserve(set_->queries.size());
-  for (std::size_t query = 0; query < set_->queries.size(); ++query) out.push_back(measure_query(query, scores));
+  for (std::size_t query = 0; query < set_->queries.size(); ++query)
+    out.push_back(measure_query(query, scores));
   return out;
 }
 
@@ -55,7 +58,8 @@ std::vector<std::vector<double>> RoundCurve::means(const std::vector<fusion::Wea
     add_round(*set_, round, scores);
     std::vector<double> mean(measures_->size(), 0.0);
     for (const auto& values : per_query(scores))
-      for (std::size_t m = 0; m < mean.size(); ++m) mean[m] += values[m] / static_cast<double>(set_->queries.size());
+      for (std::size_t m = 0; m < mean.size(); ++m)
+        mean[m] += values[m] / static_cast<double>(set_->queries.size());
     out.push_back(std::move(mean));
   }
   return out;

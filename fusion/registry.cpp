@@ -5,6 +5,7 @@
 #include "fusion/baselines/learners.h"
 #include "fusion/mpboost/learner.h"
 #include "fusion/online/learner.h"
+#include "fusion/rankboost/bagged.h"
 #include "fusion/rankboost/learner.h"
 #include "fusion/rankboost_plus/learner.h"
 
@@ -15,6 +16,7 @@ std::span<const Learner> learners() {
     // One row a learner, in the order of the docs; each stands in its own folder.
     std::vector<Learner> rows = {
         rankboost::learner(),
+        rankboost::bagged_learner(),
         rankboost_plus::learner(),
         mpboost::learner(),
     };

@@ -1,0 +1,119 @@
+#include "fusion/rankboost/bagged.h"
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <map>
+#include <optional>
+#include <thread>
+#include <tuple>
+
+#include "core/random.h"
+#include "fusion/option_reader.h"
+#include "fusion/rankboost/learner.h"
+#include "fusion/rankboost/options.h"
+#include "fusion/training_subset.h"
+#include "fusion/weak_ranking.h"
+
+namespace metafuse::fusion::rankboost {
+namespace {
+
+constexpr std::size_t kMostBags = 1000;
+
+/// As many queries as the set has, drawn with replacement.
+std::vector<std::size_t> bootstrap_sample(std::size_t queries, Random random) {
+  std::vector<std::size_t> sample(queries);
+  for (std::size_t& query : sample) query = static_cast<std::size_t>(random.below(queries));
+  std::sort(sample.begin(), sample.end());
+  return sample;
+}
+
+using TrainedBag = std::optional<Result<TrainingResult>>;
+
+/// Trains every bag; threads take the next one that nobody has, and each bag is a function of its number
+/// alone.
+std::vector<TrainedBag> train_bags(const TrainingRequest& request, std::size_t bags,
+                                   const std::map<std::string, std::string>& options) {
+  std::vector<TrainedBag> trained(bags);
+  std::atomic<std::size_t> next{0};
+  std::atomic<std::size_t> done{0};
+  const Random random(request.seed);
+  const auto work = [&](bool reports) {
+    for (std::size_t bag = next++; bag < bags; bag = next++) {
+      const auto sample = bootstrap_sample(request.train->queries.size(), random.split(bag));
+      const TrainingSet set = select_queries(*request.train, sample);
+      TrainingRequest inner;
+      inner.train = &set;
+      inner.options = options;
+      inner.seed = request.seed;
+      inner.wants_trace = false;
+      trained[bag] = learner().train(inner);
+      ++done;
+      if (reports && request.progress) request.progress(done, bags);
+    }
+  };
+  std::vector<std::jthread> threads;
+  for (unsigned i = 1; i < request.threads; ++i) threads.emplace_back(work, false);
+  work(true);
+  return trained;
+}
+
+/// The bags' weak rankings with equal ones merged: features ascending, thresholds from the highest down.
+std::vector<WeakRanking> merged(const std::vector<TrainedBag>& trained) {
+  using Key = std::tuple<std::uint32_t, double, double>;
+  std::map<Key, double> weights;
+  for (const TrainedBag& bag : trained) {
+    const auto& ranker = dynamic_cast<const StepRanker&>(*(*bag)->model.ranker);
+    for (const WeakRanking& h : ranker.rankings())
+      weights[{h.feature, -h.threshold, h.q_default}] += h.alpha / static_cast<double>(trained.size());
+  }
+  std::vector<WeakRanking> out;
+  for (const auto& [key, alpha] : weights)
+    out.push_back({std::get<0>(key), -std::get<1>(key), std::get<2>(key), alpha});
+  return out;
+}
+
+Result<TrainingResult> train(const TrainingRequest& request) {
+  OptionReader reader(request.options);
+  const std::size_t bags = reader.count("bags", 20, 1, kMostBags);
+  if (!reader.outcome()) return reader.outcome().error();
+  std::map<std::string, std::string> options = request.options;
+  options.erase("bags");
+  const auto parsed = parse_options(options);
+  if (!parsed) return parsed.error();
+  if (parsed->is_value)
+    return fail(Code::usage,
+                "--weak-ranking value cannot be bagged; use threshold, or the learner rankboost");
+  if (request.train->queries.empty()) return fail(Code::bad_data, "no base query to train on");
+  const std::vector<TrainedBag> trained = train_bags(request, bags, options);
+  for (const TrainedBag& bag : trained)
+    if (!bag->has_value()) return bag->error();
+  TrainingResult result;
+  result.model.learner = "rankboost-bagged";
+  result.model.features = request.train->matrix.features();
+  std::vector<WeakRanking> rankings = merged(trained);
+  result.summary = std::to_string(bags) + " bags of " + std::to_string(request.train->queries.size()) +
+                   " queries, " + std::to_string(rankings.size()) + " different weak rankings\n";
+  result.model.ranker = std::make_shared<StepRanker>(std::move(rankings), result.model.features);
+  result.model.training["options"] = options_json(*parsed);
+  result.model.training["bags"] = bags;
+  result.model.training["seed"] = request.seed;
+  result.model.training["queries"] = request.train->queries.size();
+  return result;
+}
+
+}  // namespace
+
+Learner bagged_learner() {
+  Learner row;
+  row.name = "rankboost-bagged";
+  row.meaning = "the mean of RankBoosts trained on bootstrap samples of the base queries";
+  row.source = "Breiman 1996 over Freund, Iyer, Schapire, Singer 2003";
+  row.options = option_rows();
+  row.options.push_back({"bags", "N", "20", "bootstrap samples of the base queries"});
+  row.train = train;
+  row.read = read_step_ranker;
+  return row;
+}
+
+}  // namespace metafuse::fusion::rankboost

@@ -1,0 +1,79 @@
+#include <cmath>
+
+#include <catch2/catch.hpp>
+
+#include "core/random.h"
+#include "fusion/model_file.h"
+#include "fusion/registry.h"
+#include "fusion/training_set_builder.h"
+#include "fusion/weak_ranking.h"
+
+using namespace metafuse;
+using namespace metafuse::fusion;
+
+namespace {
+
+TrainingSet some_set() {
+  Random random(3);
+  TrainingSetBuilder builder;
+  for (int q = 0; q < 40; ++q) {
+    const std::string query = "q" + std::to_string(q);
+    for (int d = 0; d < 12; ++d) {
+      const double grade = static_cast<double>(random.below(3));
+      std::vector<Cell> cells;
+      for (std::uint32_t f = 0; f < 4; ++f)
+        if (random.below(4) > 0)
+          cells.push_back({f, -std::floor(1.0 + 10.0 * random.uniform() / (1.0 + grade * f))});
+      builder.add({query, "d" + std::to_string(d), grade, true, cells});
+    }
+  }
+  const Feature rank{"", FeatureKind::rank, 30};
+  std::vector<Feature> features(4, rank);
+  for (std::size_t f = 0; f < features.size(); ++f)
+    features[f].name = std::string(1, static_cast<char>('a' + f));
+  auto set = builder.finish(features, {});
+  REQUIRE(set.has_value());
+  return std::move(*set);
+}
+
+Model trained(const TrainingSet& set, unsigned threads, const std::string& bags) {
+  TrainingRequest request;
+  request.train = &set;
+  request.threads = threads;
+  request.options = {{"rounds", "15"}, {"bags", bags}};
+  auto result = find_learner("rankboost-bagged")->train(request);
+  REQUIRE(result.has_value());
+  return result->model;
+}
+
+}  // namespace
+
+TEST_CASE("A bagged model is the same for any number of threads and comes back from its file",
+          "[fusion][bagged]") {
+  const TrainingSet set = some_set();
+  const std::string text = model_text(trained(set, 1, "7"));
+  CHECK(model_text(trained(set, 3, "7")) == text);
+  const auto back = parse_model(text, "m.json");
+  REQUIRE(back.has_value());
+  CHECK(model_text(*back) == text);
+}
+
+TEST_CASE("A bagged model stays monotone in every feature", "[fusion][bagged]") {
+  const TrainingSet set = some_set();
+  const Model model = trained(set, 2, "9");
+  const auto& ranker = dynamic_cast<const StepRanker&>(*model.ranker);
+  CHECK(ranker.rankings().size() > 4);
+  for (const WeakRanking& h : ranker.rankings()) CHECK(h.alpha > 0.0);
+  for (const StepTable& table : ranker.tables())
+    for (std::size_t j = 1; j < table.weights.size(); ++j) CHECK(table.weights[j] >= table.weights[j - 1]);
+}
+
+TEST_CASE("Options that cannot be bagged are refused", "[fusion][bagged]") {
+  const TrainingSet set = some_set();
+  TrainingRequest request;
+  request.train = &set;
+  request.options = {{"bags", "0"}};
+  CHECK(find_learner("rankboost-bagged")->train(request).error().code == Code::usage);
+  request.options = {{"weak-ranking", "value"}};
+  CHECK(find_learner("rankboost-bagged")->train(request).error().code == Code::usage);
+}
