@@ -8,6 +8,7 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
@@ -67,7 +68,7 @@ class SessionResponder final : public Responder {
 class Session : public std::enable_shared_from_this<Session> {
  public:
   Session(asio::ip::tcp::socket socket, std::shared_ptr<SessionContext> context)
-      : stream_(std::move(socket)), context_(std::move(context)) {
+      : stream_(std::move(socket)), timer_(stream_.get_executor()), context_(std::move(context)) {
     ++context_->open;
     ErrorCode ignored;
     const auto peer = stream_.socket().remote_endpoint(ignored);
@@ -109,6 +110,19 @@ class Session : public std::enable_shared_from_this<Session> {
   }
 
  private:
+  /// Whatever is pending when the time is over ends with an error; the socket stays open for a last answer.
+  void arm(std::chrono::nanoseconds time) {
+    is_timed_out_ = false;
+    timer_.expires_after(time);
+    timer_.async_wait([self = shared_from_this()](ErrorCode error) {
+      if (error || self->timer_.expiry() > std::chrono::steady_clock::now()) return;
+      self->is_timed_out_ = true;
+      self->stream_.cancel();
+    });
+  }
+
+  void disarm() { timer_.cancel(); }
+
   void next_request(bool is_first) {
     head_ = HttpHead{};
     parser_.reset();
@@ -117,7 +131,7 @@ class Session : public std::enable_shared_from_this<Session> {
     is_waiting_idle_ = is_idle;
     const double idle =
         context_->is_draining ? std::min(1.0, context_->limits.idle_seconds) : context_->limits.idle_seconds;
-    stream_.expires_after(seconds(is_idle ? idle : context_->limits.header_seconds));
+    arm(seconds(is_idle ? idle : context_->limits.header_seconds));
     look_for_head();
   }
 
@@ -157,7 +171,7 @@ class Session : public std::enable_shared_from_this<Session> {
   }
 
   void on_read(ErrorCode error, std::size_t bytes) {
-    if (error == beast::error::timeout) {
+    if (is_timed_out_) {
       ++context_->timed_out;
       if (is_waiting_idle_ && buffer_.size() == 0) return close();
       return refuse(Refusal{408, "the header did not arrive in time"});
@@ -166,7 +180,7 @@ class Session : public std::enable_shared_from_this<Session> {
     buffer_.commit(bytes);
     if (is_waiting_idle_) {
       is_waiting_idle_ = false;
-      stream_.expires_after(seconds(context_->limits.header_seconds));
+      arm(seconds(context_->limits.header_seconds));
     }
     look_for_head();
   }
@@ -185,7 +199,7 @@ class Session : public std::enable_shared_from_this<Session> {
     parser_->body_limit(context_->limits.max_body_bytes);
     parser_->header_limit(kMaxHeadBytes);
     parser_->on_chunk_header(chunk_check_);
-    stream_.expires_after(seconds(context_->limits.body_seconds));
+    arm(seconds(context_->limits.body_seconds));
     if (!head_.wants_continue) return read_rest_of_body();
     asio::async_write(stream_, asio::buffer(std::string_view("HTTP/1.1 100 Continue\r\n\r\n")),
                       [self = shared_from_this()](ErrorCode error, std::size_t) {
@@ -201,7 +215,7 @@ class Session : public std::enable_shared_from_this<Session> {
   }
 
   void on_body(ErrorCode error) {
-    if (error == beast::error::timeout) {
+    if (is_timed_out_) {
       ++context_->timed_out;
       return refuse(Refusal{408, "the body did not arrive in time"});
     }
@@ -218,7 +232,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void dispatch() {
     ++context_->busy;
     is_busy_ = true;
-    stream_.expires_never();
+    disarm();
     head_.request.peer = peer_;
     HttpRequest request = std::move(head_.request);
     head_.request = HttpRequest{};
@@ -269,7 +283,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   void write_next() {
     is_writing_ = true;
-    stream_.expires_after(seconds(context_->limits.write_seconds));
+    arm(seconds(context_->limits.write_seconds));
     asio::async_write(stream_, asio::buffer(queue_.front()),
                       [self = shared_from_this()](ErrorCode error, std::size_t) { self->on_written(error); });
   }
@@ -278,14 +292,14 @@ class Session : public std::enable_shared_from_this<Session> {
     is_writing_ = false;
     queue_.pop_front();
     if (error) {
-      if (error == beast::error::timeout) ++context_->timed_out;
+      if (is_timed_out_) ++context_->timed_out;
       has_failed_ = true;
       queue_.clear();
       if (is_last_queued_ || !is_busy_) leave();
       return close();
     }
     if (!queue_.empty()) return write_next();
-    stream_.expires_never();
+    disarm();
     if (is_last_queued_) finish_answer();
   }
 
@@ -303,7 +317,7 @@ class Session : public std::enable_shared_from_this<Session> {
     ErrorCode ignored;
     stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
     if (!is_lingering_ && buffer_.size() == 0) return close();
-    stream_.expires_after(std::chrono::seconds(1));
+    arm(seconds(1));
     linger_more(kMaxLingerReads);
   }
 
@@ -326,11 +340,13 @@ class Session : public std::enable_shared_from_this<Session> {
   void close() {
     leave();
     ErrorCode ignored;
+    disarm();
     stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
     stream_.close();
   }
 
   beast::tcp_stream stream_;
+  asio::steady_timer timer_;
   std::shared_ptr<SessionContext> context_;
   std::string peer_;
   beast::flat_buffer buffer_{kMaxBufferBytes};
@@ -343,6 +359,7 @@ class Session : public std::enable_shared_from_this<Session> {
       };
   std::deque<std::string> queue_;
   bool is_waiting_idle_ = false;
+  bool is_timed_out_ = false;
   bool is_busy_ = false;
   bool is_writing_ = false;
   bool is_last_queued_ = false;
