@@ -15,6 +15,8 @@ constexpr Route kRoutes[] = {
      "Search: the page, or SearXNG's JSON, CSV or RSS"},
     {"POST", "/search", "search", searxng, Access::search, worker, handle_post_search, nullptr,
      "Search in Tavily's dialect (JSON) or SearXNG's (form)"},
+    {"POST", "/mcp", "mcp", Dialect::mcp, Access::search, worker, handle_mcp, nullptr,
+     "Model Context Protocol, session and stateless form"},
     {"POST", "/v1/search", "v1_search", native, Access::search, worker, handle_native_search, nullptr,
      "Search with slots, query variants, deadline and explanation"},
     {"GET", "/v1/templates/{domain}", "v1_templates", native, open, inline_thread, handle_get_templates,

@@ -1,11 +1,11 @@
 #include "service/search_pipeline.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <mutex>
 
 #include "fusion/features.h"
+#include "fusion/fuse.h"
 #include "service/list_keys.h"
 #include "templates/expander.h"
 
@@ -63,16 +63,6 @@ void keep_engines(const std::vector<std::string>& engines, std::vector<ExpandedQ
   });
 }
 
-/// The rank features that the ranker was trained on, or those of the answer's lists.
-std::vector<fusion::Feature> ranker_features(const LoadedDomain& domain,
-                                             const std::vector<FetchedList>& lists) {
-  if (domain.model) return domain.model->features;
-  std::vector<fusion::Feature> out;
-  for (const FetchedList& list : lists)
-    out.push_back({list.query.feature_name(), fusion::FeatureKind::rank, domain.domain.depth});
-  return out;
-}
-
 /// The instances as the model's features see them: of several lists of one feature (the template's own and a
 /// caller's variants) the best rank counts.
 fusion::QueryInstances model_instances(const fusion::QueryInstances& all,
@@ -106,37 +96,13 @@ std::vector<double> rrf_scores(const fusion::QueryInstances& instances) {
   return scores;
 }
 
-struct ScoredDocument {
-  std::size_t document = 0;
-  double score = 0;
-  std::uint32_t best_rank = 0;
-};
-
-std::vector<ScoredDocument> ordered(const fusion::QueryInstances& instances,
-                                    const std::vector<double>& scores) {
-  std::vector<ScoredDocument> out;
-  for (std::size_t i = 0; i < scores.size(); ++i) {
-    std::uint32_t best = std::numeric_limits<std::uint32_t>::max();
-    for (const std::uint32_t rank : instances.ranks_of(i))
-      if (rank > 0) best = std::min(best, rank);
-    out.push_back({i, scores[i], best});
-  }
-  // documents ascend by key already, so that a stable sort leaves ties in key order
-  std::stable_sort(out.begin(), out.end(), [](const ScoredDocument& a, const ScoredDocument& b) {
-    if (a.score != b.score) return a.score > b.score;
-    return a.best_rank < b.best_rank;
-  });
-  return out;
-}
-
 /// The hit that the best-ranked list delivered, with what it lacks from the others.
-FusedResult result_of(const ScoredDocument& scored, const fusion::QueryInstances& instances,
+FusedResult result_of(std::size_t document, const fusion::QueryInstances& instances,
                       const std::vector<ListKeys>& keys, const std::vector<FetchedList>& lists) {
   FusedResult out;
-  out.document = scored.document;
-  out.key = std::string(instances.documents[scored.document]);
-  out.score = scored.score;
-  const auto ranks = instances.ranks_of(scored.document);
+  out.document = document;
+  out.key = std::string(instances.documents[document]);
+  const auto ranks = instances.ranks_of(document);
   for (std::size_t j = 0; j < ranks.size(); ++j)
     if (ranks[j] > 0) out.placements.push_back({j, static_cast<int>(ranks[j])});
   std::vector<Placement> by_rank = out.placements;
@@ -266,31 +232,30 @@ Result<std::vector<ExpandedQuery>> expand_request(const Snapshot& snapshot, cons
 void fuse_lists(const LoadedDomain& domain, std::vector<FetchedList> lists, SearchAnswer& answer) {
   answer.lists = std::move(lists);
   answer.features.clear();
+  auto state = std::make_shared<FusionState>();
   KeyMemory memory;
-  std::vector<ListKeys> keys;
   std::vector<std::vector<std::string_view>> views;
-  std::vector<int> depths(answer.lists.size(), 0);
   for (const FetchedList& list : answer.lists) {
     answer.features.push_back({list.query.feature_name(), fusion::FeatureKind::rank, domain.domain.depth});
-    keys.push_back(list_keys(list.list, domain.domain.depth, memory));
+    state->keys.push_back(list_keys(list.list, domain.domain.depth, memory));
   }
-  for (const ListKeys& list : keys) views.emplace_back(list.keys.begin(), list.keys.end());
+  for (const ListKeys& list : state->keys) views.emplace_back(list.keys.begin(), list.keys.end());
   const std::vector<fusion::RankedIds> ids(views.begin(), views.end());
-  const auto instances = fusion::collect_instances(ids, depths);
-  const auto features = ranker_features(domain, answer.lists);
-  std::vector<double> scores;
+  const auto instances = fusion::collect_instances(ids, std::vector<int>(answer.lists.size(), 0));
   if (domain.model) {
-    auto matrix = std::make_shared<const fusion::FeatureMatrix>(
-        fusion::feature_matrix(features, model_instances(instances, answer.lists, features)));
-    scores = domain.model->ranker->score(*matrix);
-    answer.matrix = std::move(matrix);
+    state->ranking =
+        fusion::fuse(*domain.model, model_instances(instances, answer.lists, domain.model->features));
   } else {
-    scores = rrf_scores(instances);
-    answer.matrix = nullptr;
+    state->ranking.scores = rrf_scores(instances);
+    state->ranking.order = fusion::order_instances(instances, state->ranking.scores);
+    state->ranking.instances = instances;
   }
   answer.results.clear();
-  for (const ScoredDocument& scored : ordered(instances, scores))
-    answer.results.push_back(result_of(scored, instances, keys, answer.lists));
+  for (const std::uint32_t document : state->ranking.order) {
+    answer.results.push_back(result_of(document, instances, state->keys, answer.lists));
+    answer.results.back().score = state->ranking.scores[document];
+  }
+  answer.state = std::move(state);
   set_relative_scores(answer.results);
   collect_suggestions(answer);
   note_method(domain, answer.fusion);
@@ -303,8 +268,10 @@ std::vector<double> contributions_of(const LoadedDomain& domain, const SearchAns
     for (const Placement& place : result.placements) out[place.feature] = 1.0 / (kRrfConstant + place.rank);
     return out;
   }
-  if (answer.matrix == nullptr || answer.matrix->feature_count() != domain.model->features.size()) return {};
-  return domain.model->ranker->contributions(*answer.matrix, result.document);
+  std::vector<double> out;
+  for (const auto& share : fusion::explain(*domain.model, answer.state->ranking, result.document).features)
+    out.push_back(share.weight);
+  return out;
 }
 
 Result<SearchAnswer> search(const Snapshot& snapshot, const SearchRequest& request, const Clock& clock,

@@ -13,6 +13,8 @@
 #include "core/result.h"
 #include "fetchers/fetcher.h"
 #include "fusion/feature_matrix.h"
+#include "fusion/fuse.h"
+#include "service/list_keys.h"
 #include "service/snapshot.h"
 
 namespace metafuse::service {
@@ -52,7 +54,7 @@ struct FusedResult {
   std::vector<Placement> placements;
   double score = 0;           ///< the ranker's
   double relative_score = 0;  ///< within [0, 1], best 1
-  std::size_t document = 0;   ///< its row of the answer's matrix
+  std::size_t document = 0;   ///< its instance in the answer's fusion state
 };
 
 /// How the results were ordered.
@@ -63,6 +65,12 @@ struct FusionNote {
   std::string notice;   ///< what a user should hear: why no model was used
 };
 
+/// The fused ranking as the ranker saw it, with the keys that it refers to.
+struct FusionState {
+  std::vector<ListKeys> keys;  ///< a list each
+  fusion::FusedRanking ranking;
+};
+
 /// The answer to one search.
 struct SearchAnswer {
   std::string domain;
@@ -70,8 +78,8 @@ struct SearchAnswer {
   BaseQuery slots;
   std::vector<fusion::Feature> features;     ///< one for each list that was asked for
   std::vector<fetchers::FetchedList> lists;  ///< a feature each, failed ones empty
-  std::shared_ptr<const fusion::FeatureMatrix> matrix;
-  std::vector<FusedResult> results;  ///< best first, all of them
+  std::shared_ptr<const FusionState> state;  ///< what explains a result
+  std::vector<FusedResult> results;          ///< best first, all of them
   std::vector<std::string> suggestions;
   FusionNote fusion;
   double fetch_seconds = 0;
@@ -93,7 +101,7 @@ Result<std::vector<ExpandedQuery>> expand_request(const Snapshot& snapshot, cons
 /// Merges lists into the answer's fused ranking; the same function serves live, recorded and partial lists.
 ///
 /// in:     lists - one a feature, failed ones empty; domain - whose model fuses, by RRF when it has none
-/// out:    results ordered by score, then by the best rank, then by key
+/// out:    results in the order of fusion::order_instances
 /// cost:   O(hits x features)
 void fuse_lists(const LoadedDomain& domain, std::vector<fetchers::FetchedList> lists, SearchAnswer& answer);
 

@@ -15,6 +15,7 @@ HttpResponse handle_post_search(App& app, const Exchange& exchange);
 HttpResponse handle_tavily_search(App& app, const Exchange& exchange);
 HttpResponse handle_native_search(App& app, const Exchange& exchange);
 HttpResponse handle_get_templates(App& app, const Exchange& exchange);
+HttpResponse handle_mcp(App& app, const Exchange& exchange);
 HttpResponse handle_healthz(App& app, const Exchange& exchange);
 HttpResponse handle_readyz(App& app, const Exchange& exchange);
 HttpResponse handle_metrics(App& app, const Exchange& exchange);
