@@ -77,6 +77,18 @@ TEST_CASE("Names of languages survive", "[templates][expander]") {
   CHECK(expanded("{NAME|words}", "C++, C#; (.NET)") == "C++ C# .NET");
 }
 
+TEST_CASE("Look-alikes of operators, invisible characters and broken bytes do not reach an engine",
+          "[templates][expander]") {
+  CHECK(expanded("{NAME}", "joe \u201Csecret\u201D \u00ABx\u00BB \uFF02y\uFF02") == "joe secret x y");
+  CHECK(expanded("\"{NAME}\"", "joe\u201D \u201Csecret") == "\"joe secret\"");
+  CHECK(expanded("{NAME}", "\uFF0Djoe \uFF0Bsecret \u2212x (y\uFF09") == "joe secret x y");
+  CHECK(expanded("{NAME|all}", "a\u3000b\u00A0c\u2028d") == "+a +b +c +d");
+  CHECK(expanded("{NAME}", "j\u200Bo\u202Ee\uFEFF") == "joe");
+  CHECK(expanded("{NAME}", "joe\xFF\xFE secret\xC0") == "joe secret");
+  CHECK(expanded("{NAME}", "\u0645\u06CC\u200C\u0631") ==
+        "\u0645\u06CC\u200C\u0631");  // a joiner inside a word
+}
+
 TEST_CASE("A group is dropped when a slot inside it is empty", "[templates][expander]") {
   CHECK(expanded("\"{NAME}\" [near {PLACE}] x", "a", "b") == "\"a\" near b x");
   CHECK(expanded("\"{NAME}\" [near {PLACE}] x", "a", "") == "\"a\" x");
