@@ -15,4 +15,7 @@ namespace metafuse {
 ///         nothing half-written stays behind
 Result<void> write_file(const std::string& path, std::string_view content);
 
+/// The error of a failed write to `path`: try_again when the disk is full, else no_input.
+Error write_error(const std::string& path, int number);
+
 }  // namespace metafuse

@@ -1,0 +1,236 @@
+#include "fusion/unsupervised/fuse_runs.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "core/number.h"
+#include "core/parallel.h"
+#include "evaluation/id_table.h"
+
+namespace metafuse::fusion {
+namespace {
+
+using evaluation::IdKey;
+using evaluation::IdTable;
+using evaluation::RunIndex;
+using evaluation::RunLine;
+
+constexpr std::size_t kNoTopic = static_cast<std::size_t>(-1);
+
+/// Where each topic stands in each run: row-major topics x runs.
+struct TopicTable {
+  std::vector<std::string_view> topics;
+  std::vector<std::uint32_t> places;  // 0: not in the run, else its number + 1
+};
+
+TopicTable merge_topics(std::span<const RunIndex> runs) {
+  TopicTable table;
+  std::vector<std::size_t> next(runs.size(), 0);
+  for (;;) {
+    std::optional<IdKey> least;
+    for (std::size_t run = 0; run < runs.size(); ++run) {
+      if (next[run] == runs[run].topics.topic_count()) continue;
+      const IdKey key(runs[run].topics.topic(next[run]));
+      if (!least || key < *least) least = key;
+    }
+    if (!least) return table;
+    table.topics.push_back(least->id);
+    for (std::size_t run = 0; run < runs.size(); ++run) {
+      const bool has_topic =
+          next[run] < runs[run].topics.topic_count() && runs[run].topics.topic(next[run]) == least->id;
+      table.places.push_back(has_topic ? static_cast<std::uint32_t>(++next[run]) : 0U);
+    }
+  }
+}
+
+/// Text that grows without being cleared first.
+class TextBuffer {
+ public:
+  char* room_for(std::size_t bytes) {
+    if (capacity_ - size_ < bytes) {
+      capacity_ = std::max(capacity_ * 2, size_ + bytes);
+      std::unique_ptr<char[]> larger(new char[capacity_]);
+      if (size_ > 0) std::memcpy(larger.get(), text_.get(), size_);
+      text_ = std::move(larger);
+    }
+    return text_.get() + size_;
+  }
+  void end_at(const char* end) { size_ = static_cast<std::size_t>(end - text_.get()); }
+  std::string_view text() const { return {text_.get(), size_}; }
+  void clear() { size_ = 0; }
+
+ private:
+  std::unique_ptr<char[]> text_;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = 0;
+};
+
+char* put(char* at, std::string_view text) {
+  std::memcpy(at, text.data(), text.size());
+  return at + text.size();
+}
+
+char* put(char* at, std::size_t number) {
+  char digits[20];
+  char* from = digits + sizeof digits;
+  do *--from = static_cast<char>('0' + number % 10);
+  while ((number /= 10) > 0);
+  return put(at, std::string_view(from, static_cast<std::size_t>(digits + sizeof digits - from)));
+}
+
+/// One worker's tables and output, kept from block to block.
+struct Worker {
+  IdTable ids;
+  QueryLists query;
+  std::vector<std::uint32_t> last_list;  // of each document: the last list that held it, + 1
+  std::vector<RunLine> lines;
+  TextBuffer output;
+  std::optional<Error> error;
+};
+
+/// Reads one run's list of one topic into the query.
+Result<void> add_list(const RunIndex& run, std::size_t list, std::size_t topic, std::size_t depth,
+                      Worker& worker) {
+  if (auto parsed = parse_run_topic(run, topic, {}, worker.lines); !parsed) return parsed;
+  sort_as_listed(worker.lines);
+  auto& entries = worker.query.lists[list];
+  bool is_new = false;
+  for (const RunLine& line : worker.lines) {
+    const bool counts = depth == 0 || entries.size() < depth;
+    const std::uint32_t document = worker.ids.insert(line.document, is_new);
+    if (is_new) worker.last_list.push_back(0);
+    if (worker.last_list[document] == list + 1) {
+      if (auto parsed = parse_run_topic(run, topic, {}, worker.lines); !parsed) return parsed;
+      return check_documents_differ(run, topic, worker.lines);
+    }
+    worker.last_list[document] = static_cast<std::uint32_t>(list + 1);
+    if (counts) entries.push_back({document, line.score});
+  }
+  return {};
+}
+
+void write_topic(std::string_view topic, const std::vector<std::uint32_t>& order, const QueryLists& query,
+                 const FuseOptions& options, TextBuffer& output) {
+  const std::size_t count = options.limit > 0 ? std::min(options.limit, order.size()) : order.size();
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < count; ++i)
+    bytes += topic.size() + query.documents[order[i]].size() + options.tag.size() + 48;
+  char* at = output.room_for(bytes);
+  for (std::size_t i = 0; i < count; ++i) {
+    at = put(put(at, topic), " Q0 ");
+    at = put(put(at, query.documents[order[i]]), " ");
+    at = put(put(at, i + 1), " ");
+    at = put(put(at, count - i), " ");
+    at = put(put(at, options.tag), "\n");
+  }
+  output.end_at(at);
+}
+
+/// Documents beyond the depth were numbered too, to notice those that stand twice: take them out.
+void drop_unlisted(QueryLists& query) {
+  std::vector<std::uint32_t> number(query.size(), 0);
+  std::vector<char> is_listed(query.size(), 0);
+  for (const auto& list : query.lists)
+    for (const ListEntry& entry : list) is_listed[entry.document] = 1;
+  std::uint32_t next = 0;
+  for (std::size_t document = 0; document < query.size(); ++document) {
+    if (is_listed[document] == 0) continue;
+    query.documents[next] = query.documents[document];
+    number[document] = next++;
+  }
+  query.documents.resize(next);
+  for (auto& list : query.lists)
+    for (ListEntry& entry : list) entry.document = number[entry.document];
+}
+
+Result<void> fuse_topic(std::span<const RunIndex> runs, const TopicTable& table, std::size_t topic,
+                        const ScoreQuery& score, const FuseOptions& options, Worker& worker) {
+  worker.ids.clear();
+  worker.last_list.clear();
+  worker.query.lists.resize(runs.size());
+  for (std::size_t run = 0; run < runs.size(); ++run) {
+    worker.query.lists[run].clear();
+    const std::uint32_t place = table.places[topic * runs.size() + run];
+    if (place == 0) continue;
+    if (auto added = add_list(runs[run], run, place - 1, options.depth, worker); !added) return added;
+  }
+  worker.query.documents.assign(worker.ids.ids().begin(), worker.ids.ids().end());
+  if (options.depth > 0) drop_unlisted(worker.query);
+  const std::vector<double> scores = score(worker.query);
+  write_topic(table.topics[topic], fused_order(worker.query, scores), worker.query, options, worker.output);
+  return {};
+}
+
+}  // namespace
+
+Result<void> fuse_files(std::span<const RunIndex> runs, const ScoreQuery& score, const FuseOptions& options,
+                        FileWriter& output) {
+  constexpr std::size_t kBlock = 32;
+  const TopicTable table = merge_topics(runs);
+  const std::size_t threads = std::max(1U, options.threads);
+  std::vector<Worker> workers(threads);
+  for (std::size_t begin = 0; begin < table.topics.size(); begin += threads * kBlock) {
+    parallel_for(threads, options.threads, [&](std::size_t number) {
+      Worker& worker = workers[number];
+      worker.output.clear();
+      const std::size_t first = begin + number * kBlock;
+      for (std::size_t topic = first; topic < std::min(first + kBlock, table.topics.size()); ++topic) {
+        auto fused = fuse_topic(runs, table, topic, score, options, worker);
+        if (fused) continue;
+        worker.error = fused.error();
+        return;
+      }
+    });
+    for (const Worker& worker : workers) {
+      if (worker.error) return *worker.error;
+      if (auto written = output.write(worker.output.text()); !written) return written;
+    }
+  }
+  return {};
+}
+
+std::vector<std::string_view> topics_of(std::span<const evaluation::Run> runs) {
+  std::vector<std::string_view> topics;
+  for (const evaluation::Run& run : runs)
+    for (const evaluation::RunTopic& topic : run.topics) topics.push_back(topic.topic);
+  std::sort(topics.begin(), topics.end());
+  topics.erase(std::unique(topics.begin(), topics.end()), topics.end());
+  return topics;
+}
+
+QueryLists lists_of_topic(std::span<const evaluation::Run> runs, std::string_view topic, std::size_t depth) {
+  QueryLists query;
+  IdTable ids;
+  bool is_new = false;
+  query.lists.resize(runs.size());
+  for (std::size_t run = 0; run < runs.size(); ++run) {
+    const evaluation::RunTopic* list = runs[run].find(topic);
+    if (list == nullptr) continue;
+    const std::size_t length = depth > 0 ? std::min(depth, list->entries.size()) : list->entries.size();
+    for (std::size_t i = 0; i < length; ++i)
+      query.lists[run].push_back({ids.insert(list->entries[i].document, is_new), list->entries[i].score});
+  }
+  query.documents = ids.ids();
+  return query;
+}
+
+evaluation::Run fuse_runs(std::span<const evaluation::Run> runs, const ScoreQuery& score,
+                          const FuseOptions& options) {
+  evaluation::Run fused;
+  fused.name = options.tag;
+  const std::vector<std::string_view> topics = topics_of(runs);
+  fused.topics.resize(topics.size());
+  parallel_for(topics.size(), options.threads, [&](std::size_t i) {
+    const QueryLists query = lists_of_topic(runs, topics[i], options.depth);
+    const std::vector<double> scores = score(query);
+    const std::vector<std::uint32_t> order = fused_order(query, scores);
+    const std::size_t count = options.limit > 0 ? std::min(options.limit, order.size()) : order.size();
+    fused.topics[i].topic = topics[i];
+    for (std::size_t place = 0; place < count; ++place)
+      fused.topics[i].entries.push_back({query.documents[order[place]], static_cast<double>(count - place)});
+  });
+  return fused;
+}
+
+}  // namespace metafuse::fusion

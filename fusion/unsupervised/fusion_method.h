@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "fusion/unsupervised/normalisation.h"
+#include "fusion/unsupervised/query_lists.h"
+
+namespace metafuse::fusion {
+
+/// What a supervised method learned about each list; empty for the others.
+struct ListKnowledge {
+  std::vector<double> weights;                ///< one a list
+  std::vector<std::vector<double>> value_at;  ///< by list and position; the last value holds for deeper ones
+};
+
+struct FusionOptions {
+  std::optional<double> k;                 ///< the method's parameter; its default otherwise
+  std::vector<double> weights;             ///< one a list; empty: every list 1
+  std::optional<Normalisation> normalise;  ///< the method's default otherwise
+  ListKnowledge knowledge;
+
+  double weight(std::size_t list) const { return weights.empty() ? 1.0 : weights[list]; }
+};
+
+/// A row of the table of fusion methods.
+struct FusionMethod {
+  std::string name;
+  std::string meaning;
+  std::string source;
+  std::string parameter;  ///< what --k means, empty when the method has none
+  double default_k = 0.0;
+  bool takes_weights = false;
+  bool needs_weights = false;  ///< given by --weights, or learned from --train
+  bool is_supervised = false;  ///< needs --train
+  Normalisation default_normalise = Normalisation::none;
+  bool uses_scores = false;  ///< the others look at ranks alone and take no normalisation
+  /// Scores, one a document of the query, higher is better, all finite. The lists come normalised.
+  void (*score)(const QueryLists&, const FusionOptions&, double k, std::vector<double>& scores) = nullptr;
+};
+
+/// All methods, in the order of the docs.
+std::span<const FusionMethod> fusion_methods();
+const FusionMethod* find_fusion_method(std::string_view name);
+
+/// Checks options against a method.
+///
+/// errors: usage: weights that are not one a list, not finite or negative, a parameter out of range, a
+/// normalisation
+///         for a method that ignores scores, --k for one without parameter
+Result<void> check_fusion_options(const FusionMethod& method, const FusionOptions& options,
+                                  std::size_t lists);
+
+/// The scores of one query's documents; an empty query has none.
+/// cost: O(entries) for the rank and score methods; see each file for the others
+std::vector<double> fuse_scores(const FusionMethod& method, const QueryLists& query,
+                                const FusionOptions& options);
+
+}  // namespace metafuse::fusion

@@ -1,0 +1,95 @@
+#include "fusion/unsupervised/normalisation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+
+namespace metafuse::fusion {
+namespace {
+
+constexpr std::pair<const char*, Normalisation> kNames[] = {
+    {"none", Normalisation::none},       {"min-max", Normalisation::min_max},
+    {"max", Normalisation::max},         {"sum", Normalisation::sum},
+    {"z-score", Normalisation::z_score}, {"rank", Normalisation::rank},
+    {"borda", Normalisation::borda},     {"l2", Normalisation::l2}};
+
+struct Sums {
+  double least = std::numeric_limits<double>::infinity();
+  double most = -std::numeric_limits<double>::infinity();
+  double sum = 0.0;
+  double squares = 0.0;
+};
+
+Sums sums_of(const std::vector<ListEntry>& list) {
+  Sums sums;
+  for (const ListEntry& entry : list) {
+    sums.least = std::min(sums.least, entry.score);
+    sums.most = std::max(sums.most, entry.score);
+    sums.sum += entry.score;
+    sums.squares += entry.score * entry.score;
+  }
+  return sums;
+}
+
+/// (score - shift) / divisor, or `otherwise` when the divisor says nothing.
+void shift_and_divide(std::vector<ListEntry>& list, double shift, double divisor, double otherwise) {
+  const bool is_usable = divisor > 0.0 && std::isfinite(divisor);
+  for (ListEntry& entry : list) entry.score = is_usable ? (entry.score - shift) / divisor : otherwise;
+}
+
+double deviation_of(const std::vector<ListEntry>& list, double mean) {
+  double squares = 0.0;
+  for (const ListEntry& entry : list) squares += (entry.score - mean) * (entry.score - mean);
+  return std::sqrt(squares / static_cast<double>(list.size()));
+}
+
+void by_rank(std::vector<ListEntry>& list, double documents) {
+  for (std::size_t i = 0; i < list.size(); ++i) list[i].score = 1.0 - static_cast<double>(i) / documents;
+}
+
+}  // namespace
+
+std::optional<Normalisation> normalisation_of(std::string_view name) {
+  for (const auto& [text, normalisation] : kNames)
+    if (text == name) return normalisation;
+  return std::nullopt;
+}
+
+std::string_view name_of(Normalisation normalisation) {
+  for (const auto& [text, other] : kNames)
+    if (other == normalisation) return text;
+  return "";
+}
+
+std::string_view normalisation_names() {
+  return "none, min-max, max, sum, z-score, rank, borda and l2";
+}
+
+void normalise(std::vector<ListEntry>& list, Normalisation normalisation, std::size_t documents) {
+  if (list.empty() || normalisation == Normalisation::none) return;
+  const auto size = static_cast<double>(list.size());
+  if (normalisation == Normalisation::rank) return by_rank(list, size);
+  if (normalisation == Normalisation::borda) return by_rank(list, static_cast<double>(documents));
+  const Sums sums = sums_of(list);
+  switch (normalisation) {
+    case Normalisation::min_max:
+      return shift_and_divide(list, sums.least, sums.most - sums.least, 1.0);
+    case Normalisation::max:
+      return shift_and_divide(list, 0.0, sums.most, 1.0);
+    case Normalisation::sum:
+      return shift_and_divide(list, sums.least, sums.sum - size * sums.least, 1.0);
+    case Normalisation::l2:
+      return shift_and_divide(list, 0.0, std::sqrt(sums.squares), 1.0);
+    default:
+      return shift_and_divide(list, sums.sum / size, deviation_of(list, sums.sum / size), 0.0);
+  }
+}
+
+QueryLists normalised(const QueryLists& query, Normalisation normalisation) {
+  QueryLists out = query;
+  for (auto& list : out.lists) normalise(list, normalisation, out.size());
+  return out;
+}
+
+}  // namespace metafuse::fusion
