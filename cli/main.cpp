@@ -20,6 +20,7 @@ constexpr AddVerb kVerbs[] = {
     add_index,          //
     add_train,          //
     add_score,          //
+    add_fuse,           //
     add_evaluate,       //
     add_crossvalidate,  //
     add_experiment,     //

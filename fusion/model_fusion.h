@@ -10,8 +10,8 @@
 
 namespace metafuse::fusion {
 
-/// A model as a way of scoring the documents of one query by the lists that rank them: what `fuse --model` and tables
-/// that compare methods use. The features are made as in training (fusion/features.h).
+/// A model as a way of scoring the documents of one query by the lists that rank them: what `fuse --model`
+/// and tables that compare methods use. The features are made as in training (fusion/features.h).
 ///
 /// in:     names - of the lists, in their order
 /// errors: as match_features; bad_data for a model whose features are not ranks

@@ -1,0 +1,189 @@
+#include <filesystem>
+#include <memory>
+#include <set>
+
+#include "cli/verbs.h"
+#include "core/number.h"
+#include "core/parallel.h"
+#include "evaluation/judgments.h"
+#include "fusion/model_fusion.h"
+#include "fusion/unsupervised/fuse_runs.h"
+#include "fusion/unsupervised/supervised_fusion.h"
+
+namespace metafuse::cli {
+namespace {
+
+using namespace fusion;
+
+struct Arguments {
+  std::string model;
+  std::string method;
+  std::vector<std::string> runs;
+  double k = -1.0;
+  std::string normalise;
+  std::vector<double> weights;
+  std::string train;
+  int relevance_level = 1;
+  std::string missing = "refuse";
+  FuseOptions options;
+  std::string output = "-";
+  bool lists_methods = false;
+};
+
+void print_methods() {
+  std::string text;
+  for (const FusionMethod& method : fusion_methods()) {
+    text += method.name + '\t' + method.meaning;
+    if (!method.parameter.empty()) {
+      text += "; --k: " + method.parameter + " (";
+      append_number(text, method.default_k);
+      text += ")";
+    }
+    if (method.needs_weights) text += "; needs --weights or --train";
+    if (method.is_supervised) text += "; needs --train";
+    text += "\t(" + method.source + ")\n";
+  }
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+Result<std::vector<evaluation::RunIndex>> index_runs(const Arguments& arguments) {
+  std::vector<Result<evaluation::RunIndex>> read(arguments.runs.size(), evaluation::RunIndex{});
+  parallel_for(arguments.runs.size(), arguments.options.threads,
+               [&](std::size_t i) { read[i] = evaluation::index_run(arguments.runs[i]); });
+  std::vector<evaluation::RunIndex> runs;
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    if (!read[i]) return read[i].error();
+    if (!names.insert(read[i]->name).second)
+      return fail(Code::usage, arguments.runs[i] + ": a run named \"" + read[i]->name +
+                                   "\" was given before; say NAME=FILE to name it otherwise");
+    runs.push_back(std::move(*read[i]));
+  }
+  return runs;
+}
+
+Result<FusionOptions> method_options(const Arguments& arguments) {
+  FusionOptions options;
+  if (arguments.k >= 0.0) options.k = arguments.k;
+  options.weights = arguments.weights;
+  if (!arguments.normalise.empty()) {
+    options.normalise = normalisation_of(arguments.normalise);
+    if (!options.normalise)
+      return fail(Code::usage, "--normalise: no normalisation \"" + arguments.normalise + "\"; there are " +
+                                   std::string(normalisation_names()));
+  }
+  return options;
+}
+
+/// Learns from the judged topics of the runs.
+Result<FusionOptions> learn(const FusionMethod& method, const Arguments& arguments, FusionOptions options) {
+  auto judgments = evaluation::read_qrels(arguments.train);
+  if (!judgments) return judgments.error();
+  auto runs = evaluation::read_runs(arguments.runs, {}, arguments.options.threads);
+  if (!runs) return runs.error();
+  std::vector<JudgedLists> queries;
+  for (const evaluation::QueryJudgments& query : judgments->queries) {
+    QueryLists lists = lists_of_topic(*runs, query.query, arguments.options.depth);
+    if (lists.size() > 0) queries.push_back(judge_lists(std::move(lists), query, arguments.relevance_level));
+  }
+  if (queries.empty())
+    return fail(Code::bad_data,
+                arguments.train + ": shares no query with the runs; are they of one collection?");
+  return train_fusion(method, queries, std::move(options));
+}
+
+Result<ScoreQuery> score_by_method(const Arguments& arguments) {
+  const FusionMethod* method = find_fusion_method(arguments.method);
+  if (method == nullptr)
+    return fail(Code::usage,
+                "--method: no method \"" + arguments.method + "\"; see metafuse fuse --list-methods");
+  auto options = method_options(arguments);
+  if (!options) return options.error();
+  const bool learns = method->is_supervised || (method->needs_weights && options->weights.empty());
+  if (method->is_supervised && arguments.train.empty())
+    return fail(Code::usage, "the method " + method->name + " learns from judgments; give --train QRELS");
+  if (!arguments.train.empty() && !learns)
+    return fail(Code::usage, "--train: the method " + method->name + " learns nothing");
+  if (learns && !arguments.train.empty()) {
+    if (auto checked = check_fusion_options(
+            *method,
+            {.k = options->k, .weights = options->weights, .normalise = options->normalise, .knowledge = {}},
+            arguments.runs.size());
+        !checked && !method->needs_weights)
+      return checked.error();
+    options = learn(*method, arguments, std::move(*options));
+    if (!options) return options.error();
+  }
+  if (auto checked = check_fusion_options(*method, *options, arguments.runs.size()); !checked)
+    return checked.error();
+  return ScoreQuery(
+      [method, options = *options](const QueryLists& query) { return fuse_scores(*method, query, options); });
+}
+
+Result<ScoreQuery> score_by_model(const Arguments& arguments, const std::vector<evaluation::RunIndex>& runs) {
+  if (arguments.missing != "refuse" && arguments.missing != "unranked")
+    return fail(Code::usage, "--missing: refuse or unranked");
+  auto model = read_model(arguments.model);
+  if (!model) return model.error();
+  std::vector<std::string> names;
+  for (const evaluation::RunIndex& run : runs) names.push_back(run.name);
+  return score_with_model(*model, names, arguments.missing == "unranked");
+}
+
+Result<void> run_fuse(const Arguments& arguments) {
+  if (arguments.lists_methods) {
+    print_methods();
+    return {};
+  }
+  if (arguments.runs.empty()) return fail(Code::usage, "give the runs to fuse: --runs RUN...");
+  if (arguments.model.empty() == arguments.method.empty())
+    return fail(Code::usage, "give one of --model FILE and --method NAME; see metafuse fuse --list-methods");
+  auto runs = index_runs(arguments);
+  if (!runs) return runs.error();
+  auto score = arguments.model.empty() ? score_by_method(arguments) : score_by_model(arguments, *runs);
+  if (!score) return score.error();
+  auto output = FileWriter::open(arguments.output);
+  if (!output) return output.error();
+  if (auto fused = fuse_files(*runs, *score, arguments.options, *output); !fused) return fused;
+  return output->commit();
+}
+
+}  // namespace
+
+void add_fuse(CLI::App& app, Result<void>& outcome) {
+  CLI::App* verb =
+      app.add_subcommand("fuse", "merge runs into one, by a trained model or a method of the literature");
+  auto a = std::make_shared<Arguments>();
+  a->options.threads = hardware_threads();
+  verb->add_option("--model", a->model, "a model trained on these runs");
+  verb->add_option("--method", a->method, "a fusion method, for example rrf; see --list-methods");
+  verb->add_flag("--list-methods", a->lists_methods, "print every method with its parameter and source");
+  verb->add_option("--runs", a->runs, "TREC runs, FILE or NAME=FILE");
+  verb->add_option("--k", a->k, "the method's parameter")->check(CLI::NonNegativeNumber);
+  verb->add_option("--normalise", a->normalise, "none, min-max, max, sum, z-score, rank, borda or l2");
+  verb->add_option("--weights", a->weights, "a weight for each run, separated by commas")->delimiter(',');
+  verb->add_option("--train", a->train, "judgments that a supervised method learns from");
+  verb->add_option("-l,--relevance-level", a->relevance_level, "lowest grade that is relevant in --train")
+      ->capture_default_str();
+  verb->add_option("--missing", a->missing, "with --model: unranked accepts runs that are not given")
+      ->capture_default_str();
+  verb->add_option("--depth", a->options.depth, "how far down each list counts (0: all of it)")
+      ->capture_default_str();
+  verb->add_option("--limit", a->options.limit, "documents written for a topic (0: all)")
+      ->capture_default_str();
+  verb->add_option("--tag", a->options.tag, "the sixth column of the output")->capture_default_str();
+  verb->add_option("--output", a->output, "the fused run")->capture_default_str();
+  verb->add_option("--threads", a->options.threads, "threads to use")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1024));
+  verb->footer(
+      "Examples:\n"
+      "  metafuse fuse --method rrf --k 60 --runs a.run b.run c.run --output fused.run\n"
+      "  metafuse fuse --method combmnz --normalise min-max --runs a.run b.run\n"
+      "  metafuse fuse --method weighted_sum --weights 1,0.5 --runs a.run b.run\n"
+      "  metafuse fuse --method probfuse --train qrels.txt --runs a.run b.run\n"
+      "  metafuse fuse --model model.json --runs a.run b.run");
+  verb->callback([a, &outcome] { outcome = run_fuse(*a); });
+}
+
+}  // namespace metafuse::cli

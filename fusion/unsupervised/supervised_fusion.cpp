@@ -1,0 +1,204 @@
+#include "fusion/unsupervised/supervised_fusion.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "fusion/unsupervised/weight_search.h"
+
+// What the probabilistic methods learn from judged lists. P(x | i) is the share of training queries whose
+// list i has a relevant document at position x; a list that is shorter counts as not relevant there.
+//   posfuse    P(x | i)
+//   slidefuse  the mean of P over the k positions on each side of x
+//   probfuse   lists cut into k segments of the longest list's length; the mean over queries of the share of
+//   relevant
+//              documents in the segment, divided by the segment's number (Lillis et al. 2006, all documents
+//              judged)
+//   segfuse    the same share over segments of 10 x 2^(s-1) - 5 documents: 5, 15, 35 ...
+//   mapfuse    mean average precision of the list / rank
+//   bayesfuse  log P(rank bucket | relevant) / P(rank bucket | not relevant), buckets of doubling size,
+//   counts smoothed
+//              by 1/2; being absent is a bucket of its own, whose value is taken off all others (Aslam,
+//              Montague 2001)
+namespace metafuse::fusion {
+namespace {
+
+using Table = std::vector<std::vector<double>>;  // list x position
+
+std::size_t longest_list(std::span<const JudgedLists> queries) {
+  std::size_t longest = 1;
+  for (const JudgedLists& item : queries)
+    for (const auto& list : item.query.lists) longest = std::max(longest, list.size());
+  return longest;
+}
+
+/// For every list and position: in how many queries a relevant document stands there.
+Table relevant_counts(std::span<const JudgedLists> queries, std::size_t lists, std::size_t depth) {
+  Table counts(lists, std::vector<double>(depth, 0.0));
+  for (const JudgedLists& item : queries)
+    for (std::size_t list = 0; list < lists; ++list)
+      for (std::size_t i = 0; i < item.query.lists[list].size(); ++i)
+        counts[list][i] += item.is_relevant[item.query.lists[list][i].document] != 0 ? 1.0 : 0.0;
+  return counts;
+}
+
+Table position_probabilities(std::span<const JudgedLists> queries, std::size_t lists) {
+  Table table = relevant_counts(queries, lists, longest_list(queries));
+  for (auto& row : table)
+    for (double& value : row) value /= static_cast<double>(queries.size());
+  return table;
+}
+
+/// Replaces every value by the mean over its window.
+Table slide(const Table& table, std::size_t reach) {
+  Table out = table;
+  for (std::size_t list = 0; list < table.size(); ++list)
+    for (std::size_t i = 0; i < table[list].size(); ++i) {
+      const std::size_t begin = i >= reach ? i - reach : 0;
+      const std::size_t end = std::min(i + reach + 1, table[list].size());
+      double sum = 0.0;
+      for (std::size_t j = begin; j < end; ++j) sum += table[list][j];
+      out[list][i] = sum / static_cast<double>(end - begin);
+    }
+  return out;
+}
+
+/// Gives every position its segment's mean; `value(segment mean, segment from 0)` makes the entry.
+template <class Value>
+Table by_segments(const Table& table, const std::vector<std::size_t>& ends, Value value) {
+  Table out = table;
+  for (std::size_t list = 0; list < table.size(); ++list) {
+    std::size_t begin = 0;
+    for (std::size_t segment = 0; segment < ends.size(); ++segment) {
+      const std::size_t end = std::min(ends[segment], table[list].size());
+      double sum = 0.0;
+      for (std::size_t i = begin; i < end; ++i) sum += table[list][i];
+      for (std::size_t i = begin; i < end; ++i)
+        out[list][i] = value(sum / static_cast<double>(end - begin), segment);
+      begin = std::max(begin, end);
+    }
+  }
+  return out;
+}
+
+std::vector<std::size_t> equal_segments(std::size_t depth, std::size_t count) {
+  const std::size_t size = (depth + count - 1) / count;
+  std::vector<std::size_t> ends;
+  for (std::size_t end = size; ends.empty() || ends.back() < depth; end += size) ends.push_back(end);
+  return ends;
+}
+
+std::vector<std::size_t> growing_segments(std::size_t depth) {
+  std::vector<std::size_t> ends;
+  std::size_t end = 0;
+  for (std::size_t size = 5; end < depth; size = 2 * size + 5) ends.push_back(end += size);
+  return ends;
+}
+
+std::vector<double> mean_average_precisions(std::span<const JudgedLists> queries, std::size_t lists) {
+  std::vector<double> out(lists, 0.0);
+  for (const JudgedLists& item : queries)
+    for (std::size_t list = 0; list < lists; ++list) {
+      double found = 0.0;
+      double sum = 0.0;
+      for (std::size_t i = 0; i < item.query.lists[list].size(); ++i) {
+        if (item.is_relevant[item.query.lists[list][i].document] == 0) continue;
+        found += 1.0;
+        sum += found / static_cast<double>(i + 1);
+      }
+      if (item.relevant > 0)
+        out[list] += sum / static_cast<double>(item.relevant) / static_cast<double>(queries.size());
+    }
+  return out;
+}
+
+std::size_t bucket_of(std::size_t position) {
+  return static_cast<std::size_t>(std::bit_width(position + 1)) - 1;
+}
+
+Table bayes_values(std::span<const JudgedLists> queries, std::size_t lists) {
+  const std::size_t depth = longest_list(queries);
+  const std::size_t buckets = bucket_of(depth - 1) + 2;  // the last one: absent
+  Table out(lists, std::vector<double>(depth, 0.0));
+  for (std::size_t list = 0; list < lists; ++list) {
+    std::vector<double> relevant(buckets, 0.5);
+    std::vector<double> others(buckets, 0.5);
+    double relevant_total = 0.5 * static_cast<double>(buckets);
+    double others_total = relevant_total;
+    for (const JudgedLists& item : queries) {
+      std::vector<std::size_t> bucket(item.query.size(), buckets - 1);
+      for (std::size_t i = 0; i < item.query.lists[list].size(); ++i)
+        bucket[item.query.lists[list][i].document] = bucket_of(i);
+      for (std::size_t document = 0; document < item.query.size(); ++document) {
+        const bool is_relevant = item.is_relevant[document] != 0;
+        (is_relevant ? relevant : others)[bucket[document]] += 1.0;
+        (is_relevant ? relevant_total : others_total) += 1.0;
+      }
+    }
+    const auto log_odds = [&](std::size_t b) {
+      return std::log(relevant[b] / relevant_total) - std::log(others[b] / others_total);
+    };
+    for (std::size_t i = 0; i < depth; ++i) out[list][i] = log_odds(bucket_of(i)) - log_odds(buckets - 1);
+  }
+  return out;
+}
+
+Table values_of(const FusionMethod& method, std::span<const JudgedLists> queries, std::size_t lists,
+                double k) {
+  const std::size_t depth = longest_list(queries);
+  if (method.name == "bayesfuse") return bayes_values(queries, lists);
+  if (method.name == "mapfuse") {
+    const std::vector<double> precisions = mean_average_precisions(queries, lists);
+    Table table(lists, std::vector<double>(depth));
+    for (std::size_t list = 0; list < lists; ++list)
+      for (std::size_t i = 0; i < depth; ++i) table[list][i] = precisions[list] / static_cast<double>(i + 1);
+    return table;
+  }
+  const Table table = position_probabilities(queries, lists);
+  if (method.name == "slidefuse") return slide(table, static_cast<std::size_t>(k));
+  if (method.name == "probfuse")
+    return by_segments(
+        table, equal_segments(depth, static_cast<std::size_t>(k)),
+        [](double mean, std::size_t segment) { return mean / static_cast<double>(segment + 1); });
+  if (method.name == "segfuse")
+    return by_segments(table, growing_segments(depth), [](double mean, std::size_t) { return mean; });
+  return table;
+}
+
+}  // namespace
+
+JudgedLists judge_lists(QueryLists query, const evaluation::QueryJudgments& judgments, int relevance_level) {
+  JudgedLists out;
+  out.query = std::move(query);
+  out.is_relevant.resize(out.query.size());
+  out.is_judged.resize(out.query.size());
+  for (std::size_t document = 0; document < out.query.size(); ++document) {
+    const evaluation::Judgment* judgment = judgments.find(out.query.documents[document]);
+    out.is_judged[document] = judgment != nullptr ? 1 : 0;
+    out.is_relevant[document] = judgment != nullptr && judgment->grade >= relevance_level ? 1 : 0;
+  }
+  for (const evaluation::Judgment& judgment : judgments.documents)
+    out.relevant += judgment.grade >= relevance_level ? 1 : 0;
+  return out;
+}
+
+Result<FusionOptions> train_fusion(const FusionMethod& method, std::span<const JudgedLists> queries,
+                                   FusionOptions options) {
+  const bool has_relevant = std::any_of(queries.begin(), queries.end(), [](const JudgedLists& item) {
+    return std::find(item.is_relevant.begin(), item.is_relevant.end(), 1) != item.is_relevant.end();
+  });
+  if (!has_relevant)
+    return fail(Code::bad_data,
+                "no judged query has a relevant document in any list: nothing can be learned");
+  const std::size_t lists = queries[0].query.lists.size();
+  if (method.name == "tuned_weights")
+    options.weights = tune_weights(queries, mean_average_precisions(queries, lists),
+                                   options.normalise.value_or(method.default_normalise));
+  else if (method.needs_weights)
+    options.weights = mean_average_precisions(queries, lists);
+  else if (method.is_supervised)
+    options.knowledge.value_at = values_of(method, queries, lists, options.k.value_or(method.default_k));
+  return options;
+}
+
+}  // namespace metafuse::fusion
