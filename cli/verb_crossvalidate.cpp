@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -30,6 +31,12 @@ Result<evaluation::Folds> folds_of(const Arguments& arguments, const fusion::Tra
   return evaluation::random_folds(queries, arguments.folds, arguments.seed);
 }
 
+bool has_rank_features(const fusion::TrainingSet& set) {
+  const auto& features = set.matrix.features();
+  return std::any_of(features.begin(), features.end(),
+                     [](const fusion::Feature& f) { return f.kind == fusion::FeatureKind::rank; });
+}
+
 Result<void> run_crossvalidate(const Arguments& arguments) {
   auto learner = chosen_learner(arguments.learner);
   if (!learner) return learner.error();
@@ -40,6 +47,7 @@ Result<void> run_crossvalidate(const Arguments& arguments) {
   fusion::CrossValidationOptions options;
   options.learner = *learner;
   options.learner_options = arguments.learner.options;
+  if (has_rank_features(*set)) options.baselines = fusion::rank_baselines();
   options.depth = arguments.input.input.depth > 0 ? arguments.input.input.depth : kPaperDepth;
   options.seed = arguments.seed;
   options.threads = arguments.threads;

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -11,16 +10,11 @@
 #include "core/progress.h"
 #include "core/result.h"
 #include "evaluation/folds.h"
+#include "fusion/baseline.h"
 #include "fusion/registry.h"
 #include "fusion/training_set.h"
 
 namespace metafuse::fusion {
-
-/// A way to order documents that needs no training: one score a row of [begin, end).
-struct Baseline {
-  std::string name;
-  std::function<std::vector<double>(const FeatureMatrix& matrix, std::size_t begin, std::size_t end)> score;
-};
 
 struct CrossValidationOptions {
   const Learner* learner = nullptr;
