@@ -41,7 +41,8 @@ std::vector<Configuration> configurations() {
   std::vector<Configuration> all;
   for (const char* learner : {"rankboost", "rankboost-bagged"})
     for (const char* queries : {"pairs", "equal"})
-      for (const auto& [name, grades] : {std::pair{"one", Grades::one}, std::pair{"difference", Grades::difference}})
+      for (const auto& [name, grades] :
+           {std::pair{"one", Grades::one}, std::pair{"difference", Grades::difference}})
         all.push_back({std::string(learner) + " " + queries + "/" + name, learner, queries, grades});
   return all;
 }
@@ -63,8 +64,10 @@ Result<std::string> part_file(const std::string& data, const std::string& set, i
   const std::string stem = data + "/letor4-agg/" + set + "/A" + std::to_string(part) + ".txt";
   for (const char* ending : {"", ".xz", ".gz", ".zst"})
     if (std::filesystem::exists(stem + ending)) return stem + ending;
-  return fail(Code::no_input, stem + ": no such file, nor packed as .xz, .gz or .zst; --data names the folder that "
-                                     "holds letor4-agg");
+  return fail(Code::no_input,
+              stem +
+                  ": no such file, nor packed as .xz, .gz or .zst; --data names the folder that "
+                  "holds letor4-agg");
 }
 
 Result<std::vector<Fold>> official_folds(const std::string& data) {
@@ -110,11 +113,14 @@ Result<fusion::Model> train(const TrainingSet& set, const Configuration& configu
 std::vector<double> mean_of(const std::vector<std::vector<double>>& per_query) {
   std::vector<double> mean(kMeasureCount, 0.0);
   for (const auto& values : per_query)
-    for (std::size_t m = 0; m < kMeasureCount; ++m) mean[m] += values[m] / static_cast<double>(per_query.size());
+    for (std::size_t m = 0; m < kMeasureCount; ++m)
+      mean[m] += values[m] / static_cast<double>(per_query.size());
   return mean;
 }
 
-double criterion(const std::vector<double>& means) { return (means[0] + means[1] + means[2]) / 3.0; }
+double criterion(const std::vector<double>& means) {
+  return (means[0] + means[1] + means[2]) / 3.0;
+}
 
 /// A fold's model with the number of rounds that its validation part liked best.
 struct Chosen {
@@ -123,8 +129,8 @@ struct Chosen {
   std::optional<fusion::Model> model;
 };
 
-Result<Chosen> choose_rounds(const Fold& fold, const Configuration& configuration, const evaluation::MeasureSet& measures,
-                             const ExperimentOptions& options) {
+Result<Chosen> choose_rounds(const Fold& fold, const Configuration& configuration,
+                             const evaluation::MeasureSet& measures, const ExperimentOptions& options) {
   auto set = read(fold.train, configuration);
   if (!set) return set.error();
   auto validation = read({fold.validate}, configuration, set->matrix.features());
@@ -144,7 +150,7 @@ Result<Chosen> choose_rounds(const Fold& fold, const Configuration& configuratio
 using Values = std::vector<std::vector<double>>;
 
 struct Outcome {
-  std::vector<std::string> methods;                  // the first is ours
+  std::vector<std::string> methods;                   // the first is ours
   std::map<std::string, std::vector<Values>> by_set;  // a set: one Values a method
 };
 
@@ -184,9 +190,10 @@ std::string formatted(const char* format, Args... args) {
   return text;
 }
 
-/// The mean of the five folds' test means, as the LETOR tools report it, needs each fold; parts are of nearly equal
-/// size, so the mean over all queries is what is compared and printed.
-void report_set(const std::string& set, const Outcome& outcome, std::uint64_t seed, std::string& text, JsonArray& json) {
+/// The mean of the five folds' test means, as the LETOR tools report it, needs each fold; parts are of nearly
+/// equal size, so the mean over all queries is what is compared and printed.
+void report_set(const std::string& set, const Outcome& outcome, std::uint64_t seed, std::string& text,
+                JsonArray& json) {
   const std::vector<Values>& values = outcome.by_set.at(set);
   text += formatted("\n%s, %zu test queries\n%-34s", set.c_str(), values[0].size(), "");
   for (const char* title : kMeasureTitles) text += formatted("%10s", title);
@@ -251,7 +258,8 @@ Result<std::string> run_letor_agg(const ExperimentOptions& options) {
   outcome.methods = {winner.name};
   for (const fusion::Baseline& baseline : fusion::rank_baselines()) outcome.methods.push_back(baseline.name);
   for (std::size_t f = 0; f < folds->size(); ++f)
-    if (auto tested = test_fold((*folds)[f], winner, best[f], *measures, outcome); !tested) return tested.error();
+    if (auto tested = test_fold((*folds)[f], winner, best[f], *measures, outcome); !tested)
+      return tested.error();
   JsonArray json;
   for (const char* set : kSets) report_set(set, outcome, options.seed, text, json);
   if (!options.output.empty()) {

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "experiments/home_pages/experiment.h"
+#include "experiments/letor_agg.h"
 #include "experiments/online.h"
 
 namespace metafuse::experiments {
@@ -13,6 +14,9 @@ std::span<const Experiment> experiments() {
       {"home-pages", "the demonstration: RankBoost, unsupervised fusion and single templates on five samples",
        "Freund et al. 2003, sec. 6.1, on a Debian package index", "packages.txt (apt-cache dumpavail)",
        home_pages::run_home_pages},
+      {"letor-agg",
+       "fusion on the LETOR aggregation sets: RankBoost against RRF, CombMNZ, Borda and SearXNG's formula",
+       "Freund et al. 2003 on Qin et al. 2010's rank aggregation sets", "letor4-agg", run_letor_agg},
       {"online", "online rankers: synthetic ranks, four judges, movies; test and running losses",
        "Harrington 2003, tables 1 and 2, figures 2 and 3", "cystic-fibrosis, movielens-100k", run_online},
   };
