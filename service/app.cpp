@@ -6,6 +6,7 @@
 
 #include "core/contract.h"
 #include "service/access.h"
+#include "service/client_address.h"
 #include "service/errors.h"
 
 namespace metafuse::service {
@@ -17,6 +18,22 @@ unsigned worker_count(const ServerConfig& config) {
 
 double seconds_of(Duration duration) {
   return std::chrono::duration<double>(duration).count();
+}
+
+/// Keys' use counted in the store, so that it outlives the process and is shared between several.
+SharedUsage shared_usage(Store* store) {
+  if (store == nullptr) return {};
+  return
+      [store](std::string_view key, std::int64_t day, std::uint64_t amount) -> std::optional<std::uint64_t> {
+        const auto sum = store->add_usage(key, day, amount);
+        if (!sum) return std::nullopt;
+        return *sum;
+      };
+}
+
+UnixTime machine_time() {
+  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
 }
 
 /// Everything that changes an answer.
@@ -33,13 +50,19 @@ std::string cache_key(const Snapshot& snapshot, const SearchRequest& request) {
 
 }  // namespace
 
-App::App(AppOptions options, std::shared_ptr<const Snapshot> snapshot)
+App::App(AppOptions options, std::shared_ptr<const Snapshot> snapshot, std::unique_ptr<Store> store,
+         std::string secret)
     : options_(std::move(options)),
       snapshot_(std::move(snapshot)),
       cache_(
           options_.config.cache.entries,
           std::chrono::duration_cast<Duration>(std::chrono::duration<double>(options_.config.cache.seconds)),
           *options_.clock),
+      limiter_(options_.config.limits.requests_per_second, options_.config.limits.burst),
+      store_(std::move(store)),
+      secret_(std::move(secret)),
+      search_log_(store_ ? std::make_unique<SearchLog>(*store_) : nullptr),
+      quotas_(shared_usage(store_.get())),
       pool_(worker_count(options_.config), options_.config.limits.max_queue) {
   note_models(*snapshot_);
   reloader_ = std::thread([this] { reload_when_wanted(); });
@@ -53,7 +76,19 @@ Result<std::unique_ptr<App>> App::create(AppOptions options) {
   require(options.clock != nullptr, "an App needs a clock");
   auto snapshot = load_snapshot(options.config, options.load_engines);
   if (!snapshot) return snapshot.error();
-  return std::unique_ptr<App>(new App(std::move(options), std::move(*snapshot)));
+  if (!options.unix_time) options.unix_time = machine_time;
+  std::unique_ptr<Store> store;
+  std::string secret;
+  if (!options.config.store.empty()) {
+    auto opened = open_store(options.config.store);
+    if (!opened) return opened.error();
+    store = std::move(*opened);
+    auto stored = store->secret();
+    if (!stored) return stored.error();
+    secret = std::move(*stored);
+  }
+  return std::unique_ptr<App>(
+      new App(std::move(options), std::move(*snapshot), std::move(store), std::move(secret)));
 }
 
 std::shared_ptr<const Snapshot> App::snapshot() const {
@@ -133,6 +168,11 @@ void App::handle(HttpRequest request, std::shared_ptr<Responder> responder) {
     metrics_.refused(refusal->reason);
     return answer(*exchange, error_response(dialect, refusal->status, refusal->text), *responder);
   }
+  if (match.route != nullptr && is_too_fast(*match.route, *exchange)) {
+    metrics_.refused("rate");
+    return answer(*exchange, error_response(dialect, 429, "too many requests from this address; slow down"),
+                  *responder);
+  }
   if (match.route != nullptr) return dispatch(*match.route, std::move(exchange), std::move(responder));
   const bool is_known = !match.allowed.empty();
   HttpResponse response = error_response(dialect, is_known ? 405 : 404,
@@ -179,6 +219,33 @@ void App::answer(const Exchange& exchange, HttpResponse response, Responder& res
   responder.send(std::move(response));
 }
 
+bool App::is_too_fast(const Route& route, const Exchange& exchange) {
+  if (route.access == Access::open || exchange.key != nullptr) return false;
+  return !limiter_.take(address_prefix(exchange.client), clock().now()).is_admitted;
+}
+
+std::optional<HttpResponse> App::over_quota(Dialect dialect, const Exchange& exchange,
+                                            const SearchRequest& request) {
+  if (exchange.key == nullptr || exchange.key->quota_per_day == 0) return std::nullopt;
+  const auto queries = expand_request(*exchange.snapshot, request);
+  if (!queries) return std::nullopt;  // the search itself says what is wrong
+  const QuotaAnswer quota = quotas_.charge(*exchange.key, queries->size(), unix_time());
+  if (quota.is_within) return std::nullopt;
+  metrics_.refused("quota");
+  HttpResponse response =
+      error_response(dialect, 429, "the key's quota of expanded queries for today is used up");
+  response.set("Retry-After", std::to_string(static_cast<long>(quota.retry_after_seconds)));
+  return response;
+}
+
+void App::remember(const Exchange& exchange, const SearchAnswer& answer, ShownResults& shown) {
+  if (search_log_ == nullptr || shown.positions.empty()) return;
+  StoredSearch search = stored_search(answer, shown.positions, {}, secret_,
+                                      exchange.snapshot->config.privacy.hash_queries, unix_time());
+  const std::string id = search.id;
+  if (search_log_->add(std::move(search))) shown.search_id = id;
+}
+
 Result<SharedAnswer> App::search(const Exchange& exchange, const SearchRequest& request) {
   bool was_cached = false;
   auto answer = cache_.get(
@@ -188,6 +255,7 @@ Result<SharedAnswer> App::search(const Exchange& exchange, const SearchRequest& 
   metrics_.cache(was_cached ? "hit" : "miss");
   metrics_.search((*answer)->domain, (*answer)->fusion.method);
   if (was_cached) return answer;
+  suggester_.learn((*answer)->suggestions);
   metrics_.stage("fetch", (*answer)->fetch_seconds);
   metrics_.stage("fuse", (*answer)->fuse_seconds);
   for (const fetchers::FetchedList& list : (*answer)->lists)

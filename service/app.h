@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -13,11 +14,17 @@
 #include "service/answer_cache.h"
 #include "service/exchange.h"
 #include "service/http_message.h"
+#include "service/keys.h"
 #include "service/log.h"
 #include "service/metrics.h"
+#include "service/rate_limiter.h"
 #include "service/router.h"
+#include "service/search_log.h"
 #include "service/search_pipeline.h"
+#include "service/shown_results.h"
 #include "service/snapshot.h"
+#include "service/store.h"
+#include "service/suggester.h"
 #include "service/worker_pool.h"
 
 namespace metafuse::service {
@@ -28,6 +35,7 @@ struct AppOptions {
   LoadEngines load_engines;
   std::function<Result<ServerConfig>()> reread;  ///< the configuration again, for reload()
   const Clock* clock = nullptr;
+  std::function<UnixTime()> unix_time;  ///< for what is stored; the machine's without it
 };
 
 /// The server without its sockets: routes requests to handlers, and owns what they share.
@@ -53,8 +61,18 @@ class App {
   /// A search through the cache, counted and timed.
   Result<SharedAnswer> search(const Exchange& exchange, const SearchRequest& request);
 
+  /// 429 when the key's quota for today does not hold the request's expanded queries, which are charged.
+  std::optional<HttpResponse> over_quota(Dialect dialect, const Exchange& exchange,
+                                         const SearchRequest& request);
+  /// Keeps what is shown, so that feedback can refer to it; sets shown.search_id. Nothing without a store.
+  void remember(const Exchange& exchange, const SearchAnswer& answer, ShownResults& shown);
+  std::vector<std::string> suggest(std::string_view prefix) const { return suggester_.complete(prefix); }
+  Store* store() { return store_.get(); }
+  SearchLog* search_log() { return search_log_.get(); }
+
   std::shared_ptr<const Snapshot> snapshot() const;
   bool is_draining() const { return is_draining_; }
+  UnixTime unix_time() const { return options_.unix_time(); }
   const Clock& clock() const { return *options_.clock; }
   Metrics& metrics() { return metrics_; }
   Log& log() { return log_; }
@@ -62,7 +80,9 @@ class App {
   WorkerPool& pool() { return pool_; }
 
  private:
-  App(AppOptions options, std::shared_ptr<const Snapshot> snapshot);
+  App(AppOptions options, std::shared_ptr<const Snapshot> snapshot, std::unique_ptr<Store> store,
+      std::string secret);
+  bool is_too_fast(const Route& route, const Exchange& exchange);
   void dispatch(const Route& route, std::shared_ptr<Exchange> exchange, std::shared_ptr<Responder> responder);
   void run(const Route& route, const Exchange& exchange, Responder& responder);
   void answer(const Exchange& exchange, HttpResponse response, Responder& responder);
@@ -81,6 +101,12 @@ class App {
   Metrics metrics_;
   Log log_;
   AnswerCache cache_;
+  Suggester suggester_;
+  RateLimiter limiter_;
+  std::unique_ptr<Store> store_;
+  std::string secret_;  ///< the store's
+  std::unique_ptr<SearchLog> search_log_;
+  Quotas quotas_;
   WorkerPool pool_;
   std::thread reloader_;
 };

@@ -34,6 +34,17 @@ void read_variants(JsonFields& fields, bool may_send_raw, NativeSearch& out) {
   }
 }
 
+void read_sites(JsonFields& fields, NativeSearch& out) {
+  const JsonObject* sites = fields.object("sites");
+  if (sites == nullptr) return;
+  JsonFields lists(*sites);
+  out.sites.raised = lists.texts("raise", kMaxSites);
+  out.sites.lowered = lists.texts("lower", kMaxSites);
+  out.sites.blocked = lists.texts("block", kMaxSites);
+  lists.refuse_others({"raise", "lower", "block"});
+  if (lists.has_failed()) fields.set_mistake("sites: " + lists.error().text);
+}
+
 void read_time_range(JsonFields& fields, NativeSearch& out) {
   out.search.time_range = fields.text("time_range").value_or("");
   const std::string& range = out.search.time_range;
@@ -59,8 +70,9 @@ Result<NativeSearch> read_native_search(const JsonObject& body, bool may_send_ra
   out.search.language = fields.text("language", 40).value_or("");
   out.search.safe_search = fields.integer("safe_search", 0, 2).value_or(0);
   read_time_range(fields, out);
+  read_sites(fields, out);
   fields.refuse_others({"query", "domain", "slots", "variants", "engines", "limit", "page", "depth",
-                        "explain", "deadline_ms", "language", "safe_search", "time_range"});
+                        "explain", "deadline_ms", "language", "safe_search", "time_range", "sites"});
   if (out.search.text.empty() && out.search.slots.slots.empty() && out.search.variants.empty())
     fields.set_mistake("give \"query\", \"slots\" or \"variants\"");
   if (fields.has_failed()) return fields.error();

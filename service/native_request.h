@@ -3,6 +3,7 @@
 #include "core/json.h"
 #include "core/result.h"
 #include "service/search_pipeline.h"
+#include "service/shown_results.h"
 
 namespace metafuse::service {
 
@@ -11,6 +12,7 @@ struct NativeSearch {
   SearchRequest search;
   int limit = 30;
   bool is_explained = false;
+  SitePreferences sites;
 
   std::size_t first() const {
     return static_cast<std::size_t>(search.page - 1) * static_cast<std::size_t>(limit);
@@ -18,7 +20,7 @@ struct NativeSearch {
 };
 
 /// Reads {"query","domain","slots":{},"variants":[{"template","text"}],"engines":[],"limit","page","explain",
-/// "deadline_ms","depth","language","time_range","safe_search"}.
+/// "deadline_ms","depth","language","time_range","safe_search","sites":{"raise":[],"lower":[],"block":[]}}.
 ///
 /// in:     may_send_raw - whether the caller's key has the role raw, so that variants skip the syntax filter
 /// errors: usage that names the member; members that do not exist are refused

@@ -59,7 +59,7 @@ void drain(App& app, HttpServer& server) {
 Result<void> serve(const ServeOptions& options) {
   std::signal(SIGPIPE, SIG_IGN);
   static const SteadyClock clock;
-  auto app = App::create({options.config, options.load_engines, options.reread, &clock});
+  auto app = App::create({options.config, options.load_engines, options.reread, &clock, {}});
   if (!app) return app.error();
   if (options.on_warning)
     for (const std::string& warning : (*app)->snapshot()->warnings) options.on_warning(warning);

@@ -5,22 +5,23 @@
 #include "core/json.h"
 #include "service/search_parameters.h"
 #include "service/search_pipeline.h"
+#include "service/shown_results.h"
 
 namespace metafuse::service {
 
 /// SearXNG's JSON, field for field, with `fusion` beside its fields.
-JsonObject searxng_json(const Snapshot& snapshot, const SearchAnswer& answer,
+JsonObject searxng_json(const Snapshot& snapshot, const SearchAnswer& answer, const ShownResults& shown,
                         const SearchParameters& parameters);
 
 /// SearXNG's CSV; a value that a spreadsheet would take for a formula is preceded by an apostrophe.
-std::string searxng_csv(const SearchAnswer& answer, const SearchParameters& parameters);
+std::string searxng_csv(const SearchAnswer& answer, const ShownResults& shown);
 
 /// RSS 2.0 with OpenSearch elements; `self` is the URL of this answer.
-std::string searxng_rss(const SearchAnswer& answer, const SearchParameters& parameters,
-                        const std::string& self);
+std::string searxng_rss(const SearchAnswer& answer, const ShownResults& shown,
+                        const SearchParameters& parameters, const std::string& self);
 
 /// The answer of /v1/search.
-JsonObject native_json(const Snapshot& snapshot, const SearchAnswer& answer, std::size_t first, int limit,
+JsonObject native_json(const Snapshot& snapshot, const SearchAnswer& answer, const ShownResults& shown,
                        bool is_explained);
 
 /// The text with &, <, >, and quotes as entities, without characters that XML cannot hold.

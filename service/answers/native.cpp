@@ -28,13 +28,13 @@ JsonObject result_json(const LoadedDomain& domain, const SearchAnswer& answer, c
 
 }  // namespace
 
-JsonObject native_json(const Snapshot& snapshot, const SearchAnswer& answer, std::size_t first, int limit,
+JsonObject native_json(const Snapshot& snapshot, const SearchAnswer& answer, const ShownResults& shown,
                        bool is_explained) {
   const LoadedDomain& domain = *snapshot.find_domain(answer.domain);
   JsonArray results;
-  std::size_t rank = first;
-  for (const FusedResult& result : window_of(answer, first, limit))
-    results.push_back(result_json(domain, answer, result, ++rank, is_explained));
+  std::size_t rank = shown.first;
+  for (const std::size_t at : shown.positions)
+    results.push_back(result_json(domain, answer, answer.results[at], ++rank, is_explained));
   JsonArray failed;
   for (const auto& list : answer.lists) {
     if (!list.has_failed()) continue;
@@ -54,7 +54,8 @@ JsonObject native_json(const Snapshot& snapshot, const SearchAnswer& answer, std
   out["query"] = answer.query;
   out["slots"] = std::move(slots);
   out["results"] = std::move(results);
-  out["total"] = answer.results.size();
+  out["total"] = shown.total;
+  if (!shown.search_id.empty()) out["search_id"] = shown.search_id;
   out["suggestions"] = std::move(suggestions);
   out["failed"] = std::move(failed);
   out["fusion"] = fusion_json(answer);

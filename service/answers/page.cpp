@@ -15,6 +15,7 @@ namespace {
 constexpr std::size_t kMaxSnippetBytes = 320;
 constexpr std::size_t kMaxReasons = 12;
 constexpr int kBarSteps = 20;
+constexpr std::size_t kMaxSuggestions = 8;
 
 std::string joined(const std::vector<std::string>& items) {
   std::string out;
@@ -58,6 +59,7 @@ void add_result(const LoadedDomain& domain, const SearchAnswer& answer, const Fu
                      (lists == 1 ? " list" : " lists"));
   view.set("SCORE", "Score " + short_number(result.score) + " by " + answer.fusion.method);
   add_reasons(domain, answer, result, view);
+  if (const std::string host = host_of(result.hit.url); !host.empty()) view.add("SITE").set("HOST", host);
 }
 
 void add_failures(const SearchAnswer& answer, View& page) {
@@ -78,6 +80,24 @@ std::string summary_of(const SearchAnswer& answer) {
          " lists, fused by " + answer.fusion.method +
          (answer.fusion.version.empty() ? "" : " (model " + answer.fusion.version + ")") + " in " +
          std::to_string(std::lround(ms)) + " ms";
+}
+
+void add_suggestions(const SearchAnswer& answer, View& page) {
+  if (answer.suggestions.empty()) return;
+  View& suggestions = page.add("SUGGESTIONS");
+  for (std::size_t i = 0; i < std::min(kMaxSuggestions, answer.suggestions.size()); ++i)
+    suggestions.add("SUGGESTION").set("TEXT", answer.suggestions[i]).set("DOMAIN_NAME", answer.domain);
+}
+
+void add_preferences(const SitePreferences& preferences, View& page) {
+  if (preferences.is_empty()) return;
+  View& list = page.add("PREFERENCES");
+  const auto add = [&](const char* what, const std::vector<std::string>& sites) {
+    for (const std::string& site : sites) list.add("PREFERENCE").set("HOST", site).set("WHAT", what);
+  };
+  add("raised", preferences.raised);
+  add("lowered", preferences.lowered);
+  add("blocked", preferences.blocked);
 }
 
 }  // namespace
@@ -114,25 +134,23 @@ std::string home_page(const Snapshot& snapshot) {
   return render_page("home", view);
 }
 
-std::string results_page(const Snapshot& snapshot, const SearchAnswer& answer,
-                         const SearchParameters& parameters, const std::string& target) {
+std::string results_page(const Snapshot& snapshot, const SearchAnswer& answer, const PageRequest& request) {
   const LoadedDomain& domain = *snapshot.find_domain(answer.domain);
+  const ShownResults& shown = *request.shown;
   View view = page_view(&snapshot, answer.query + " – metafuse", answer.query, answer.domain);
-  view.set("SUMMARY", summary_of(answer)).set("FIRST", std::to_string(parameters.first() + 1));
+  view.set("SUMMARY", summary_of(answer)).set("FIRST", std::to_string(shown.first + 1));
+  view.set("SEARCH_ID", shown.search_id);
+  view.set("BACK", "/search?" + request.target);
   if (!answer.fusion.notice.empty()) view.add("NOTICE").set("TEXT", answer.fusion.notice);
   add_failures(answer, view);
-  if (!answer.suggestions.empty()) {
-    View& suggestions = view.add("SUGGESTIONS");
-    for (std::size_t i = 0; i < std::min<std::size_t>(8, answer.suggestions.size()); ++i)
-      suggestions.add("SUGGESTION").set("TEXT", answer.suggestions[i]).set("DOMAIN_NAME", answer.domain);
-  }
-  const auto window = window_of(answer, parameters.first(), parameters.limit);
-  if (window.empty()) view.add("NOTHING");
-  for (const FusedResult& result : window) add_result(domain, answer, result, view);
-  const int page = parameters.search.page;
-  const auto link = [&](int to) { return "/search?" + target + "&pageno=" + std::to_string(to); };
+  add_suggestions(answer, view);
+  if (shown.positions.empty()) view.add("NOTHING");
+  for (const std::size_t at : shown.positions) add_result(domain, answer, answer.results[at], view);
+  add_preferences(*request.preferences, view);
+  const int page = request.parameters->search.page;
+  const auto link = [&](int to) { return "/search?" + request.target + "&pageno=" + std::to_string(to); };
   if (page > 1) view.add("PREVIOUS").set("URL", link(page - 1));
-  if (parameters.first() + window.size() < answer.results.size()) view.add("NEXT").set("URL", link(page + 1));
+  if (shown.first + shown.positions.size() < shown.total) view.add("NEXT").set("URL", link(page + 1));
   return render_page("search", view);
 }
 

@@ -5,6 +5,7 @@
 
 #include "service/search_parameters.h"
 #include "service/search_pipeline.h"
+#include "service/shown_results.h"
 #include "service/view.h"
 
 namespace metafuse::service {
@@ -15,10 +16,15 @@ View page_view(const Snapshot* snapshot, std::string_view title, std::string_vie
 
 std::string home_page(const Snapshot& snapshot);
 
-/// The results of a search; `target` is the request's query string without pageno, for the links to other
-/// pages.
-std::string results_page(const Snapshot& snapshot, const SearchAnswer& answer,
-                         const SearchParameters& parameters, const std::string& target);
+/// What a page of results needs beside the answer.
+struct PageRequest {
+  const SearchParameters* parameters = nullptr;
+  const ShownResults* shown = nullptr;
+  const SitePreferences* preferences = nullptr;
+  std::string target;  ///< the request's query string without pageno, for the links to other pages
+};
+
+std::string results_page(const Snapshot& snapshot, const SearchAnswer& answer, const PageRequest& request);
 
 std::string error_page(int status, std::string_view text);
 

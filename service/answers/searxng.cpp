@@ -96,12 +96,12 @@ std::string rss_date(const std::string& iso) {
 
 }  // namespace
 
-JsonObject searxng_json(const Snapshot& snapshot, const SearchAnswer& answer,
+JsonObject searxng_json(const Snapshot& snapshot, const SearchAnswer& answer, const ShownResults& shown,
                         const SearchParameters& parameters) {
   const LoadedDomain& domain = *snapshot.find_domain(answer.domain);
   JsonArray results;
-  for (const FusedResult& result : window_of(answer, parameters.first(), parameters.limit))
-    results.push_back(result_json(domain, answer, result, parameters));
+  for (const std::size_t at : shown.positions)
+    results.push_back(result_json(domain, answer, answer.results[at], parameters));
   JsonArray suggestions;
   for (const std::string& text : answer.suggestions) suggestions.emplace_back(text);
   JsonArray unresponsive;
@@ -109,7 +109,7 @@ JsonObject searxng_json(const Snapshot& snapshot, const SearchAnswer& answer,
     if (list.has_failed()) unresponsive.push_back(JsonArray{list.query.engine, failure_text(list)});
   JsonObject out;
   out["query"] = answer.query;
-  out["number_of_results"] = answer.results.size();
+  out["number_of_results"] = shown.total;
   out["results"] = std::move(results);
   out["answers"] = JsonArray{};
   out["corrections"] = JsonArray{};
@@ -117,12 +117,14 @@ JsonObject searxng_json(const Snapshot& snapshot, const SearchAnswer& answer,
   out["suggestions"] = std::move(suggestions);
   out["unresponsive_engines"] = std::move(unresponsive);
   out["fusion"] = fusion_json(answer);
+  if (!shown.search_id.empty()) out["fusion"].as_object()["search_id"] = shown.search_id;
   return out;
 }
 
-std::string searxng_csv(const SearchAnswer& answer, const SearchParameters& parameters) {
+std::string searxng_csv(const SearchAnswer& answer, const ShownResults& shown) {
   std::string out = "title,url,content,host,engine,score,type\r\n";
-  for (const FusedResult& result : window_of(answer, parameters.first(), parameters.limit)) {
+  for (const std::size_t at : shown.positions) {
+    const FusedResult& result = answer.results[at];
     const auto engines = engines_of(answer, result);
     const std::string host(parsed_url(result.hit.url)[1].as_string());
     out += csv_cell(result.hit.title) + ',' + csv_cell(result.hit.url) + ',' + csv_cell(result.hit.snippet) +
@@ -159,8 +161,8 @@ std::string xml_escape(std::string_view text) {
   return out;
 }
 
-std::string searxng_rss(const SearchAnswer& answer, const SearchParameters& parameters,
-                        const std::string& self) {
+std::string searxng_rss(const SearchAnswer& answer, const ShownResults& shown,
+                        const SearchParameters& parameters, const std::string& self) {
   const auto element = [](const char* name, const std::string& text) {
     return "<" + std::string(name) + ">" + xml_escape(text) + "</" + name + ">\n";
   };
@@ -170,13 +172,14 @@ std::string searxng_rss(const SearchAnswer& answer, const SearchParameters& para
       "xmlns:atom=\"http://www.w3.org/2005/Atom\">\n<channel>\n";
   out += element("title", "metafuse: " + answer.query) + element("link", self);
   out += element("description", "Search results for \"" + answer.query + "\"");
-  out += element("opensearch:totalResults", std::to_string(answer.results.size()));
-  out += element("opensearch:startIndex", std::to_string(parameters.first() + 1));
+  out += element("opensearch:totalResults", std::to_string(shown.total));
+  out += element("opensearch:startIndex", std::to_string(shown.first + 1));
   out += element("opensearch:itemsPerPage", std::to_string(parameters.limit));
   out += "<atom:link rel=\"self\" type=\"application/rss+xml\" href=\"" + xml_escape(self) + "\"/>\n";
   out += "<opensearch:Query role=\"request\" searchTerms=\"" + xml_escape(answer.query) + "\" startPage=\"" +
          std::to_string(parameters.search.page) + "\"/>\n";
-  for (const FusedResult& result : window_of(answer, parameters.first(), parameters.limit)) {
+  for (const std::size_t at : shown.positions) {
+    const FusedResult& result = answer.results[at];
     out += "<item>\n" + element("title", result.hit.title) + element("link", result.hit.url);
     out += element("description", result.hit.snippet);
     if (const std::string date = rss_date(result.hit.published); !date.empty())

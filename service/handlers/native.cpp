@@ -15,10 +15,12 @@ HttpResponse handle_native_search(App& app, const Exchange& exchange) {
   if (!body) return error_response(Dialect::native, 400, body.error().text);
   const auto wanted = read_native_search(*body, exchange.may(Role::raw));
   if (!wanted) return error_response(Dialect::native, 400, wanted.error().text);
+  if (auto refused = app.over_quota(Dialect::native, exchange, wanted->search)) return std::move(*refused);
   const auto answer = app.search(exchange, wanted->search);
   if (!answer) return error_response(Dialect::native, status_of(answer.error().code), answer.error().text);
-  const JsonObject out =
-      native_json(*exchange.snapshot, **answer, wanted->first(), wanted->limit, wanted->is_explained);
+  ShownResults shown = shown_results(**answer, wanted->first(), wanted->limit, wanted->sites);
+  app.remember(exchange, **answer, shown);
+  const JsonObject out = native_json(*exchange.snapshot, **answer, shown, wanted->is_explained);
   return make_response(200, "application/json", to_text(out));
 }
 

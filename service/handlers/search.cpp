@@ -27,37 +27,43 @@ Dialect dialect_for(const Fields& fields) {
   return Dialect::page;
 }
 
-HttpResponse render(const Exchange& exchange, const Fields& fields, const SearchParameters& parameters,
-                    const SearchAnswer& answer) {
+HttpResponse render(const Exchange& exchange, const SearchAnswer& answer, const PageRequest& page) {
   const Snapshot& snapshot = *exchange.snapshot;
+  const SearchParameters& parameters = *page.parameters;
   switch (parameters.format) {
     case Format::json:
-      return make_response(200, "application/json", to_text(searxng_json(snapshot, answer, parameters)));
+      return make_response(200, "application/json",
+                           to_text(searxng_json(snapshot, answer, *page.shown, parameters)));
     case Format::csv: {
-      auto response = make_response(200, "text/csv; charset=utf-8", searxng_csv(answer, parameters));
+      auto response = make_response(200, "text/csv; charset=utf-8", searxng_csv(answer, *page.shown));
       response.set("Content-Disposition", "attachment; filename=\"search.csv\"");
       return response;
     }
     case Format::rss: {
       const std::string self =
-          "http://" + std::string(exchange.request.header("Host")) + "/search?" + link_target(fields);
-      return make_response(200, "application/rss+xml; charset=utf-8", searxng_rss(answer, parameters, self));
+          "http://" + std::string(exchange.request.header("Host")) + "/search?" + page.target;
+      return make_response(200, "application/rss+xml; charset=utf-8",
+                           searxng_rss(answer, *page.shown, parameters, self));
     }
     case Format::html:
       break;
   }
-  return make_response(200, "text/html; charset=utf-8",
-                       results_page(snapshot, answer, parameters, link_target(fields)));
+  return make_response(200, "text/html; charset=utf-8", results_page(snapshot, answer, page));
 }
 
 HttpResponse search_fields(App& app, const Exchange& exchange, const Fields& fields) {
   const Dialect dialect = dialect_for(fields);
   auto parameters = read_parameters(fields, *exchange.snapshot);
   if (!parameters) return error_response(dialect, 400, parameters.error().text);
+  if (auto refused = app.over_quota(dialect, exchange, parameters->search)) return std::move(*refused);
   const auto answer = app.search(exchange, parameters->search);
   if (!answer) return error_response(dialect, status_of(answer.error().code), answer.error().text);
   const TimePoint begin = app.clock().now();
-  HttpResponse response = render(exchange, fields, *parameters, **answer);
+  const SitePreferences preferences = read_site_cookie(exchange.request.header("Cookie"));
+  ShownResults shown = shown_results(**answer, parameters->first(), parameters->limit, preferences);
+  app.remember(exchange, **answer, shown);
+  HttpResponse response =
+      render(exchange, **answer, PageRequest{&*parameters, &shown, &preferences, link_target(fields)});
   app.metrics().stage("render", std::chrono::duration<double>(app.clock().now() - begin).count());
   return response;
 }

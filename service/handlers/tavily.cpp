@@ -2,13 +2,13 @@
 #include <cmath>
 
 #include "core/json.h"
-#include "service/access.h"
 #include "service/answers/reasons.h"
 #include "service/app.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
 #include "service/json_fields.h"
 #include "service/request_body.h"
+#include "service/shown_results.h"
 
 namespace metafuse::service {
 namespace {
@@ -84,24 +84,9 @@ std::string lowered(std::string text) {
   return text;
 }
 
-std::string host_of(const std::string& url) {
-  const std::size_t begin = url.find("://");
-  if (begin == std::string::npos) return {};
-  const std::string rest = url.substr(begin + 3);
-  return host_without_port(rest.substr(0, rest.find_first_of("/?#")) +
-                           (rest.find(':') == std::string::npos ? ":" : ""));
-}
-
-bool is_under(const std::string& host, const std::string& domain_in) {
-  std::string domain = lowered(domain_in);
-  if (domain.starts_with("*.")) domain.erase(0, 2);
-  if (domain.starts_with("www.")) domain.erase(0, 4);
-  return host == domain || host.ends_with("." + domain);
-}
-
 bool is_wanted(const TavilySearch& wanted, const Hit& hit) {
   const std::string host = host_of(hit.url);
-  const auto matches = [&](const std::string& domain) { return is_under(host, domain); };
+  const auto matches = [&](const std::string& domain) { return is_under_site(host, domain); };
   const auto& in = wanted.include_domains;
   const auto& out = wanted.exclude_domains;
   if (!in.empty() && std::none_of(in.begin(), in.end(), matches)) return false;
@@ -132,6 +117,7 @@ HttpResponse handle_tavily_search(App& app, const Exchange& exchange) {
   if (!body) return error_response(Dialect::tavily, 400, body.error().text);
   const auto wanted = read_tavily(*body);
   if (!wanted) return error_response(Dialect::tavily, 400, wanted.error().text);
+  if (auto refused = app.over_quota(Dialect::tavily, exchange, wanted->search)) return std::move(*refused);
   const auto answer = app.search(exchange, wanted->search);
   if (!answer) return error_response(Dialect::tavily, status_of(answer.error().code), answer.error().text);
   JsonArray results;

@@ -68,10 +68,11 @@ Result<SearchArguments> read_arguments(const JsonObject& arguments) {
   return out;
 }
 
-std::string readable(const SearchAnswer& answer, int limit) {
+std::string readable(const SearchAnswer& answer, const ShownResults& shown) {
   std::string out;
-  std::size_t rank = 0;
-  for (const FusedResult& result : window_of(answer, 0, limit)) {
+  std::size_t rank = shown.first;
+  for (const std::size_t at : shown.positions) {
+    const FusedResult& result = answer.results[at];
     out += std::to_string(++rank) + ". " + result.hit.title + "\n   " + result.hit.url + '\n';
     if (!result.hit.snippet.empty()) out += "   " + result.hit.snippet + '\n';
   }
@@ -84,11 +85,14 @@ std::string readable(const SearchAnswer& answer, int limit) {
 JsonObject web_search(App& app, const Exchange& exchange, const JsonObject& arguments) {
   const auto wanted = read_arguments(arguments);
   if (!wanted) return text_result(wanted.error().text, true);
+  if (app.over_quota(Dialect::mcp, exchange, wanted->search))
+    return text_result("the key's quota of expanded queries for today is used up", true);
   const auto answer = app.search(exchange, wanted->search);
   if (!answer) return text_result(answer.error().text, true);
-  JsonObject out = text_result(readable(**answer, wanted->limit), false);
-  out["structuredContent"] =
-      native_json(*exchange.snapshot, **answer, 0, wanted->limit, wanted->is_explained);
+  ShownResults shown = shown_results(**answer, 0, wanted->limit, {});
+  app.remember(exchange, **answer, shown);
+  JsonObject out = text_result(readable(**answer, shown), false);
+  out["structuredContent"] = native_json(*exchange.snapshot, **answer, shown, wanted->is_explained);
   return out;
 }
 

@@ -14,6 +14,19 @@
     items[at].scrollIntoView({ block: "nearest" });
   };
 
+  // A click on a result is feedback that trains the ranking; the server gave the search its id.
+  const list = document.querySelector(".results");
+  const search = list && list.dataset.search;
+  if (search) {
+    list.addEventListener("click", (event) => {
+      const link = event.target.closest("h2 a");
+      if (!link) return;
+      const position = items.indexOf(link.closest("li")) + 1;
+      const body = JSON.stringify({ search_id: search, kind: "click", position });
+      navigator.sendBeacon("/v1/feedback", body);
+    });
+  }
+
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);

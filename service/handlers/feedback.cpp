@@ -1,0 +1,35 @@
+#include "service/feedback.h"
+
+#include "core/json.h"
+#include "service/app.h"
+#include "service/errors.h"
+#include "service/handlers/handlers.h"
+#include "service/request_body.h"
+
+namespace metafuse::service {
+
+HttpResponse handle_feedback(App& app, const Exchange& exchange) {
+  const auto refuse = [](int status, std::string_view text) {
+    return error_response(Dialect::native, status, text);
+  };
+  if (app.store() == nullptr) return refuse(404, "this server has no store, so it takes no feedback");
+  const std::string type = media_type(exchange.request.header("Content-Type"));
+  // browsers' beacons may only send text/plain
+  if (type != "application/json" && type != "text/plain") return refuse(415, "send application/json");
+  const auto body = json_body(exchange.request);
+  if (!body) return refuse(400, body.error().text);
+  const auto request = parse_feedback(*body);
+  if (!request) return refuse(400, request.error().text);
+  FeedbackSender sender;
+  sender.address = exchange.client;
+  sender.key = exchange.key == nullptr ? "" : exchange.key->name;
+  sender.is_judge = exchange.may(Role::judge);
+  app.search_log()->flush();
+  const auto outcome = take_feedback(*app.store(), *request, sender, FeedbackRules{}, app.unix_time());
+  if (!outcome) return refuse(status_of(outcome.error().code), outcome.error().text);
+  const int status = http_status(*outcome);
+  if (status >= 400) return refuse(status, explanation_of(*outcome));
+  return make_response(status, "application/json", to_text(JsonObject{{"outcome", name_of(*outcome)}}));
+}
+
+}  // namespace metafuse::service

@@ -1,0 +1,57 @@
+#include <algorithm>
+
+#include "service/app.h"
+#include "service/errors.h"
+#include "service/handlers/handlers.h"
+#include "service/http_head.h"
+#include "service/shown_results.h"
+
+namespace metafuse::service {
+namespace {
+
+std::string field(const Fields& fields, std::string_view name) {
+  for (const auto& [key, value] : fields)
+    if (key == name) return value;
+  return {};
+}
+
+void forget(SitePreferences& preferences, const std::string& site) {
+  for (auto* list : {&preferences.raised, &preferences.lowered, &preferences.blocked})
+    std::erase(*list, site);
+}
+
+/// A form of another site must not change a user's preferences.
+bool is_same_origin(const HttpRequest& request) {
+  const std::string_view fetch_site = request.header("Sec-Fetch-Site");
+  if (!fetch_site.empty()) return fetch_site == "same-origin" || fetch_site == "none";
+  const std::string_view origin = request.header("Origin");
+  const std::size_t scheme = origin.find("://");
+  return origin.empty() ||
+         (scheme != std::string_view::npos && origin.substr(scheme + 3) == request.header("Host"));
+}
+
+}  // namespace
+
+HttpResponse handle_preferences(App&, const Exchange& exchange) {
+  if (!is_same_origin(exchange.request))
+    return error_response(Dialect::page, 403, "this form is not from here");
+  const auto fields = parse_form(exchange.request.body);
+  if (!fields) return error_response(Dialect::page, 400, "the form is damaged");
+  const std::string site = field(*fields, "site");
+  const std::string act = field(*fields, "act");
+  std::string back = field(*fields, "back");
+  if (!back.starts_with("/search?") || back.find_first_of("\r\n") != std::string::npos) back = "/";
+  SitePreferences preferences = read_site_cookie(exchange.request.header("Cookie"));
+  forget(preferences, site);
+  if (act == "raise") preferences.raised.push_back(site);
+  if (act == "lower") preferences.lowered.push_back(site);
+  if (act == "block") preferences.blocked.push_back(site);
+  HttpResponse response;
+  response.status = 303;
+  response.set("Location", back);
+  response.set("Set-Cookie",
+               "sites=" + site_cookie(preferences) + "; Path=/; Max-Age=31536000; HttpOnly; SameSite=Strict");
+  return response;
+}
+
+}  // namespace metafuse::service

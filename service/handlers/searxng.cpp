@@ -1,0 +1,86 @@
+#include "core/json.h"
+#include "service/answers/dialects.h"
+#include "service/app.h"
+#include "service/errors.h"
+#include "service/handlers/handlers.h"
+#include "service/version.h"
+
+namespace metafuse::service {
+namespace {
+
+std::string own_url(const Exchange& exchange) {
+  const std::string_view host = exchange.request.header("Host");
+  return "http://" + (host.empty() ? std::string("localhost") : std::string(host));
+}
+
+}  // namespace
+
+HttpResponse handle_searxng_config(App&, const Exchange& exchange) {
+  JsonArray categories;
+  JsonArray engines;
+  for (const auto& [name, domain] : exchange.snapshot->domains) categories.emplace_back(name);
+  for (const std::string& name : exchange.snapshot->engines.names)
+    engines.push_back(JsonObject{{"name", name},
+                                 {"categories", categories},
+                                 {"shortcut", name},
+                                 {"enabled", true},
+                                 {"paging", true},
+                                 {"language_support", false},
+                                 {"languages", JsonArray{}},
+                                 {"safesearch", false},
+                                 {"time_range_support", false},
+                                 {"timeout", exchange.snapshot->config.deadline_seconds}});
+  JsonObject out;
+  out["categories"] = std::move(categories);
+  out["engines"] = std::move(engines);
+  out["plugins"] = JsonArray{};
+  out["instance_name"] = "metafuse";
+  out["locales"] = JsonObject{{"en", "English"}};
+  out["default_locale"] = "en";
+  out["autocomplete"] = "";
+  out["safe_search"] = 0;
+  out["default_theme"] = "simple";
+  out["version"] = version();
+  out["brand"] = JsonObject{};
+  out["limiter"] = JsonObject{{"enabled", false}};
+  out["doi_resolvers"] = JsonArray{};
+  out["default_doi_resolver"] = nullptr;
+  out["public_instance"] = false;
+  return make_response(200, "application/json", to_text(out));
+}
+
+HttpResponse handle_autocompleter(App& app, const Exchange& exchange) {
+  const std::string q(exchange.request.parameter("q").value_or(""));
+  JsonArray completions;
+  if (!q.empty())
+    for (const std::string& text : app.suggest(q)) completions.emplace_back(text);
+  // browsers ask for OpenSearch's form, SearXNG's own script for the list alone
+  if (equal_ignoring_case(exchange.request.header("X-Requested-With"), "XMLHttpRequest"))
+    return make_response(200, "application/json", to_text(completions));
+  return make_response(200, "application/x-suggestions+json", to_text(JsonArray{q, completions}));
+}
+
+HttpResponse handle_opensearch(App&, const Exchange& exchange) {
+  const std::string url = xml_escape(own_url(exchange));
+  const std::string body =
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+      "<OpenSearchDescription xmlns=\"http://a9.com/-/spec/opensearch/1.1/\">\n"
+      "<ShortName>metafuse</ShortName>\n<Description>Fused search over several engines</Description>\n"
+      "<InputEncoding>UTF-8</InputEncoding>\n<Image type=\"image/svg+xml\">" +
+      url +
+      "/static/icon.svg</Image>\n"
+      "<Url type=\"text/html\" method=\"get\" template=\"" +
+      url +
+      "/search?q={searchTerms}&amp;pageno={startPage?}\"/>\n"
+      "<Url type=\"application/rss+xml\" method=\"get\" template=\"" +
+      url +
+      "/search?q={searchTerms}&amp;format=rss&amp;pageno={startPage?}\"/>\n"
+      "<Url type=\"application/x-suggestions+json\" rel=\"suggestions\" method=\"get\" template=\"" +
+      url +
+      "/suggest?q={searchTerms}\"/>\n<Url type=\"application/opensearchdescription+xml\" rel=\"self\" "
+      "template=\"" +
+      url + "/opensearch.xml\"/>\n</OpenSearchDescription>\n";
+  return make_response(200, "application/opensearchdescription+xml; charset=utf-8", body);
+}
+
+}  // namespace metafuse::service
