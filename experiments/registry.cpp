@@ -4,6 +4,7 @@
 
 #include "experiments/home_pages/experiment.h"
 #include "experiments/letor_agg.h"
+#include "experiments/movies/experiment.h"
 #include "experiments/online.h"
 
 namespace metafuse::experiments {
@@ -19,6 +20,9 @@ std::span<const Experiment> experiments() {
        "Freund et al. 2003 on Qin et al. 2010's rank aggregation sets", "letor4-agg", run_letor_agg},
       {"online", "online rankers: synthetic ranks, four judges, movies; test and running losses",
        "Harrington 2003, tables 1 and 2, figures 2 and 3", "cystic-fibrosis, movielens-100k", run_online},
+      {"movies",
+       "movie recommendations: RankBoost, VSIM, nearest neighbour, regression and what the paper proposes",
+       "Freund et al. 2003, sec. 6.2, figures 5 to 8", "movielens-100k", movies::run_movies},
   };
   return table;
 }

@@ -23,7 +23,10 @@ class Search {
         pairs_(pairs),
         viewers_(viewers_of(set.matrix)),
         scale_(shared_scale(viewers_, kLargestScale)),
-        judged_(judged_documents(set)) {}
+        judged_(judged_documents(set)),
+        paired_(judged_) {
+    for (const WeightedPair& pair : set.pairs) paired_.insert(paired_.end(), {pair.below, pair.above});
+  }
 
   /// A feature with its best default; loss 2 when it ranks nothing.
   Neighbour neighbour(std::size_t f, bool is_mean_default) const {
@@ -41,8 +44,8 @@ class Search {
   }
 
   double loss(std::size_t f, double unranked) const {
-    std::vector<double> scores(set_.matrix.document_count());
-    for (std::size_t x = 0; x < scores.size(); ++x)
+    std::vector<double> scores(set_.matrix.document_count(), 0.0);
+    for (const std::size_t x : paired_)
       scores[x] = set_.matrix.is_unranked(x, f) ? unranked : set_.matrix.value(x, f);
     return rankboost_plus::rank_losses(pairs_, scores).r2;
   }
@@ -55,6 +58,7 @@ class Search {
   std::vector<Viewer> viewers_;
   std::vector<double> scale_;
   std::vector<std::size_t> judged_;
+  std::vector<std::size_t> paired_;  // the documents whose scores a loss asks for
 };
 
 }  // namespace

@@ -1,0 +1,79 @@
+#include "experiments/paper_report.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/atomic_file.h"
+#include "experiments/curve_plot.h"
+
+namespace metafuse::experiments {
+namespace {
+
+const char* verdict_name(Claim::Verdict verdict) {
+  switch (verdict) {
+    case Claim::Verdict::confirmed:
+      return "confirmed";
+    case Claim::Verdict::not_confirmed:
+      return "not confirmed";
+    case Claim::Verdict::untestable:
+      break;
+  }
+  return "cannot be tested here";
+}
+
+}  // namespace
+
+Claim judged(std::string text, bool holds, std::string evidence) {
+  return {std::move(text), holds ? Claim::Verdict::confirmed : Claim::Verdict::not_confirmed,
+          std::move(evidence)};
+}
+
+Claim untestable(std::string text, std::string reason) {
+  return {std::move(text), Claim::Verdict::untestable, std::move(reason)};
+}
+
+Result<std::string> deliver(PaperReport report, const ExperimentOptions& options) {
+  std::string text = report.text;
+  JsonArray claims;
+  if (!report.claims.empty()) text += "The paper's claims\n";
+  for (const Claim& claim : report.claims) {
+    text +=
+        std::string("- ") + verdict_name(claim.verdict) + ": " + claim.text + " (" + claim.evidence + ")\n";
+    claims.push_back(JsonObject{
+        {"claim", claim.text}, {"verdict", verdict_name(claim.verdict)}, {"evidence", claim.evidence}});
+  }
+  if (options.output.empty()) return text;
+  report.json["claims"] = std::move(claims);
+  report.json["seed"] = options.seed;
+  const std::string base = options.output + "/" + report.name;
+  if (auto done = write_file(base + ".txt", text); !done) return done.error();
+  if (auto done = write_file(base + ".json", to_pretty_text(Json(report.json))); !done) return done.error();
+  if (auto done = write_file(base + ".html", html_page(report.title, text, report.plots)); !done)
+    return done.error();
+  return text;
+}
+
+std::string columns(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()), 0);
+    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      const std::string pad(widths[c] - row[c].size(), ' ');
+      text += c == 0 ? row[c] + pad : "  " + pad + row[c];
+    }
+    text += '\n';
+  }
+  return text + '\n';
+}
+
+std::string with_packing(const std::string& path) {
+  for (const char* packing : {"", ".xz", ".gz", ".zst"})
+    if (std::filesystem::exists(path + packing)) return path + packing;
+  return path;
+}
+
+}  // namespace metafuse::experiments

@@ -1,0 +1,111 @@
+#include <algorithm>
+#include <numeric>
+
+#include <catch2/catch.hpp>
+
+#include "core/atomic_file.h"
+#include "core/random.h"
+#include "experiments/movies/adaboost.h"
+#include "experiments/movies/measures.h"
+#include "experiments/movies/methods.h"
+#include "experiments/movies/ratings.h"
+#include "experiments/movies/task.h"
+#include "tests/support/temporary_folder.h"
+
+using namespace metafuse;
+using namespace metafuse::experiments::movies;
+
+namespace {
+
+/// The four measures of one total order, by their definitions (Freund et al. 2003, sec. 6.2.4).
+Values of_order(const std::vector<std::size_t>& order, const std::vector<double>& grades) {
+  const double best = *std::max_element(grades.begin(), grades.end());
+  Values values{};
+  double pairs = 0.0;
+  double good = 0.0;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    for (std::size_t j = i + 1; j < order.size(); ++j) {
+      if (grades[order[i]] != grades[order[j]]) pairs += 1.0;
+      if (grades[order[i]] < grades[order[j]]) values[kDisagreement] += 1.0;
+    }
+    if (grades[order[i]] != best) continue;
+    good += 1.0;
+    const double precision = good / static_cast<double>(i + 1);
+    values[kAveragePrecision] += precision;
+    if (good == 1.0) values[kRankOfTop] = precision;
+    values[kCoverage] = precision;
+  }
+  values[kDisagreement] = pairs > 0.0 ? values[kDisagreement] / pairs : 0.0;
+  values[kAveragePrecision] /= good;
+  return values;
+}
+
+/// The mean over every total order that the scores allow.
+Values by_enumeration(const std::vector<double>& scores, const std::vector<double>& grades) {
+  std::vector<std::size_t> order(scores.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  Values sum{};
+  double count = 0.0;
+  do {
+    bool is_allowed = true;
+    for (std::size_t i = 1; i < order.size(); ++i) is_allowed = is_allowed && scores[order[i - 1]] >= scores[order[i]];
+    if (!is_allowed) continue;
+    const Values values = of_order(order, grades);
+    for (std::size_t m = 0; m < kMeasures; ++m) sum[m] += values[m];
+    count += 1.0;
+  } while (std::next_permutation(order.begin(), order.end()));
+  for (double& value : sum) value /= count;
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("the movie measures are the mean over every way to break ties", "[experiments][movies]") {
+  Random random(3);
+  for (int trial = 0; trial < 60; ++trial) {
+    const std::size_t movies = 2 + random.below(5);
+    std::vector<double> scores, grades;
+    for (std::size_t i = 0; i < movies; ++i) {
+      scores.push_back(static_cast<double>(random.below(3)));
+      grades.push_back(1.0 + static_cast<double>(random.below(3)));
+    }
+    const Values expected = by_enumeration(scores, grades);
+    const Values actual = measure(scores, grades);
+    for (std::size_t m = 0; m < kMeasures; ++m) {
+      INFO("trial " << trial << " " << kMeasureNames[m]);
+      CHECK(actual[m] == Approx(expected[m]).margin(1e-12));
+    }
+  }
+}
+
+TEST_CASE("AdaBoost orders a separable set rightly and has nothing to say of one class", "[experiments][movies]") {
+  metafuse::fusion::TrainingSet set;
+  set.matrix = metafuse::fusion::FeatureMatrix({{"f", metafuse::fusion::FeatureKind::value, 0}}, 4);
+  for (std::size_t x = 0; x < 3; ++x) set.matrix.set(x, 0, static_cast<double>(x));
+  set.grades = {0, 0, 1, 1};  // the unranked document is relevant: only a q_default of 1 separates
+  const auto rankings = adaboost(set, 1.0, 5);
+  REQUIRE(!rankings.empty());
+  CHECK(rankings[0].q_default == 1.0);
+  CHECK(rankings[0].threshold == 1.0);
+  CHECK(rankings[0].alpha > 0.0);
+  CHECK(adaboost(set, 0.0, 5).empty());
+}
+
+TEST_CASE("ratings are read with their line numbers, and targets without feedback are known", "[experiments][movies]") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path() + "/u.data";
+  REQUIRE(write_file(path, "1\t1\t5\t0\n1\t2\t3\t0\n2\t1\t4\t0\n1\t3\t5\t0\n1\t4\t3\t0\n2\t2\t4\t0\n").has_value());
+  const auto ratings = read_ratings(path);
+  REQUIRE(ratings.has_value());
+  CHECK(ratings->viewer_count() == 2);
+  CHECK(ratings->rated[0].size() == 4);
+  const Task task = make_task(*ratings, {1}, 0, Random(1));
+  CHECK(task.train.size() == 2);
+  CHECK(task.test.size() == 2);
+  CHECK(!has_feedback(make_task(*ratings, {0}, 1, Random(1))));
+  CHECK(!run_methods(*ratings, make_task(*ratings, {0}, 1, Random(1)), {Method::rankboost}).has_value());
+  REQUIRE(write_file(path, "1\t1\t5\t0\n1\tx\t3\t0\n").has_value());
+  const auto broken = read_ratings(path);
+  REQUIRE(!broken.has_value());
+  CHECK(broken.error().text.find(":2:1:") != std::string::npos);
+}
