@@ -145,7 +145,20 @@ class FileReader {
     const std::size_t uses = check_slots(text.pieces, places, false);
     if (uses == 0 && text.mistakes.empty())
       diagnostics_.error(node.place, "no slot in the query; every base query would be the same");
+    if (uses > 0 && !always_says_something(text.pieces))
+      diagnostics_.warning(
+          node.place,
+          "nothing is left of the query when its optional slots are empty; its list is empty then");
     return *query;
+  }
+
+  bool always_says_something(const std::vector<Piece>& pieces) const {
+    return std::any_of(pieces.begin(), pieces.end(), [&](const Piece& piece) {
+      if (piece.kind == Piece::Kind::literal)
+        return piece.literal.find_first_not_of(" \t\r\n") != std::string::npos;
+      const Slot* slot = piece.kind == Piece::Kind::slot ? domain_.find_slot(piece.slot.slot) : nullptr;
+      return slot != nullptr && slot->is_required;
+    });
   }
 
   /// out: the number of slots in the pieces

@@ -163,6 +163,20 @@ TEST_CASE("What is odd but no mistake is a warning", "[templates][file]") {
   begins(file->warnings[2], "f:3:9: no slot is named QUERY or required");
 }
 
+TEST_CASE("A query that may become empty is a warning", "[templates][file]") {
+  const std::string head = "version: 1\ndomain: d\nslots: {A: {required: true}, B: }\ntemplates:\n";
+  const auto warnings_of = [&](const std::string& query) {
+    const auto file = parse_domain_file(
+        head + "- {id: a, engine: e, query: '{A} [{B}]'}\n- {id: b, engine: e, query: '" + query + "'}\n",
+        "f");
+    REQUIRE(file.has_value());
+    return file->warnings.size();
+  };
+  CHECK(warnings_of("[x {B}]") == 1);
+  CHECK(warnings_of("[x {B}] y") == 0);
+  CHECK(warnings_of("[{B}] {A}") == 0);
+}
+
 TEST_CASE("Files that are no templates are one clear error", "[templates][file]") {
   const test::TemporaryFolder folder;
   CHECK(read_domain_file(folder.path("absent.yaml")).error().code == Code::no_input);
