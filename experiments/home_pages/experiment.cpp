@@ -12,6 +12,7 @@
 #include "experiments/home_pages/package_index.h"
 #include "experiments/home_pages/recorded_lists.h"
 #include "experiments/interval.h"
+#include "fusion/baseline.h"
 #include "fusion/cross_validation.h"
 #include "templates/template_file.h"
 
@@ -103,6 +104,7 @@ Result<Sample> run_sample(const Task& task, std::uint64_t seed) {
   fusion::CrossValidationOptions options;
   options.learner = fusion::find_learner("rankboost");
   options.learner_options = {{"rounds", kRounds}};
+  options.baselines = fusion::rank_baselines();
   options.depth = task.domain.depth;
   options.seed = seed;
   options.threads = task.options.threads;
