@@ -54,10 +54,11 @@ void Distribution::set_scale(double alpha) {
 
 void Distribution::anchor(std::span<const double> scores, double log_normaliser) {
   inverse_ = 1.0;
+  const double old_total = static_cast<double>(std::max<std::int64_t>(total_, 1));
   set_scale(0.5);
   for_each_chunk(
       [&](std::size_t, const QueryFeedback& query) { anchor_query(query, scores, log_normaliser); });
-  refresh_all();
+  refresh_all(scale_ / old_total);
 }
 
 void Distribution::anchor_query(const QueryFeedback& query, std::span<const double> scores,
@@ -88,19 +89,19 @@ void Distribution::anchor_query(const QueryFeedback& query, std::span<const doub
   }
 }
 
-void Distribution::refresh(const QueryFeedback& query, std::vector<double>& scratch, std::int64_t& total) {
+void Distribution::refresh(const QueryFeedback& query, double old_factor, Sums& sums) {
   const std::size_t classes = query.classes;
   const std::uint16_t* const place = feedback_->classes.data();
-  scratch.assign(4 * classes, 0.0);
+  sums.scratch.assign(4 * (classes + 1), 0.0);  // one more class takes the documents in no feedback
   double* const ups =
-      scratch.data();  // sums of up a class, then of down, then the factors of a row's potential
-  double* const downs = ups + classes;
-  double* const gains = downs + classes;
-  double* const costs = gains + classes;
+      sums.scratch.data();  // sums of up a class, then of down, then the factors of a potential
+  double* const downs = ups + classes + 1;
+  double* const gains = downs + classes + 1;
+  double* const costs = gains + classes + 1;
+  const auto class_of = [&](std::size_t row) { return std::min<std::size_t>(place[row], classes); };
   for (std::size_t row = query.begin; row < query.end; ++row) {
-    if (place[row] == Feedback::kNone) continue;
-    ups[place[row]] += up_[row];
-    downs[place[row]] += down_[row];
+    ups[class_of(row)] += up_[row];
+    downs[class_of(row)] += down_[row];
   }
   double sum = 0.0;
   const double factor = inverse_ * scale_;
@@ -111,35 +112,43 @@ void Distribution::refresh(const QueryFeedback& query, std::vector<double>& scra
       costs[a] += weight * downs[b];
       sum += weight * ups[a] * downs[b];
     }
+  double change = 0.0;
+  const auto put = [&](std::size_t row, double potential) {
+    change += std::abs(potential - static_cast<double>(potentials_[row]) * old_factor);
+    potentials_[row] = std::llrint(potential);
+  };
   if (query.pairs_begin == query.pairs_end) {
     for (std::size_t row = query.begin; row < query.end; ++row)
-      if (place[row] != Feedback::kNone)
-        potentials_[row] = std::llrint(down_[row] * gains[place[row]] - up_[row] * costs[place[row]]);
+      put(row, down_[row] * gains[class_of(row)] - up_[row] * costs[class_of(row)]);
   } else {
-    std::vector<double> sums(query.end - query.begin, 0.0);
+    std::vector<double> potentials(query.end - query.begin, 0.0);
     for (std::size_t row = query.begin; row < query.end; ++row)
-      if (place[row] != Feedback::kNone)
-        sums[row - query.begin] = down_[row] * gains[place[row]] - up_[row] * costs[place[row]];
+      potentials[row - query.begin] = down_[row] * gains[class_of(row)] - up_[row] * costs[class_of(row)];
     for (std::size_t i = query.pairs_begin; i < query.pairs_end; ++i) {
       const double weight = pair_weights_[i] * factor;
-      sums[feedback_->pairs[i].above - query.begin] += weight;
-      sums[feedback_->pairs[i].below - query.begin] -= weight;
+      potentials[feedback_->pairs[i].above - query.begin] += weight;
+      potentials[feedback_->pairs[i].below - query.begin] -= weight;
       sum += weight;
     }
-    for (std::size_t row = query.begin; row < query.end; ++row)
-      potentials_[row] = std::llrint(sums[row - query.begin]);
+    for (std::size_t row = query.begin; row < query.end; ++row) put(row, potentials[row - query.begin]);
   }
-  total += std::llrint(sum);
+  sums.change += change;
+  sums.total += std::llrint(sum);
 }
 
-void Distribution::refresh_all() {
-  std::vector<std::int64_t> totals(chunks_.size(), 0);
-  std::vector<std::vector<double>> scratch(chunks_.size());
+void Distribution::refresh_all(double old_factor) {
+  std::vector<Sums> sums(chunks_.size() - 1);
   for_each_chunk(
-      [&](std::size_t chunk, const QueryFeedback& query) { refresh(query, scratch[chunk], totals[chunk]); });
+      [&](std::size_t chunk, const QueryFeedback& query) { refresh(query, old_factor, sums[chunk]); });
   total_ = 0;
-  for (const std::int64_t part : totals) total_ += part;
+  double change = 0.0;
+  for (const Sums& part : sums) {
+    total_ += part.total;
+    change += part.change;
+  }
   require(total_ > 0, "a distribution has weight");
+  // A little more than half the change, for what rounding took away.
+  largest_change_ = 0.5 * (1.0 + 1e-9) * change / scale_ + 1e-15;
 }
 
 double Distribution::update(const CodedRanking& ranking, double alpha) {
@@ -148,7 +157,8 @@ double Distribution::update(const CodedRanking& ranking, double alpha) {
     factors.up.push_back(std::exp(alpha * value));
     factors.down.push_back(std::exp(-alpha * value));
   }
-  inverse_ *= scale_ / static_cast<double>(total_);
+  const double old_total = static_cast<double>(total_);
+  inverse_ *= scale_ / old_total;
   set_scale(alpha);
   for_each_chunk([&](std::size_t, const QueryFeedback& query) {
     for (std::size_t row = query.begin; row < query.end; ++row) {
@@ -161,7 +171,7 @@ double Distribution::update(const CodedRanking& ranking, double alpha) {
       pair_weights_[i] *= std::exp(alpha * (ranking(pair.below) - ranking(pair.above)));
     }
   });
-  refresh_all();
+  refresh_all(scale_ / old_total);
   return static_cast<double>(total_) / scale_;
 }
 

@@ -54,6 +54,9 @@ class Distribution {
   /// The potential of every row (eq. (10)) times scale(), where D is not yet divided by total().
   std::span<const std::int64_t> potentials() const { return potentials_; }
   std::int64_t total() const { return total_; }
+  /// No edge of a weak ranking with values in [0, 1] moved further than this from one round to the next,
+  /// before both are divided by Z: half the L1 change of the potentials.
+  double largest_change() const { return largest_change_; }
 
   /// The derivative of Z at alpha for this weak ranking, D normalised. O(documents + pairs).
   double slope(const CodedRanking& ranking, double alpha) const;
@@ -80,8 +83,15 @@ class Distribution {
 
   void set_scale(double alpha);
   void anchor_query(const QueryFeedback& query, std::span<const double> scores, double log_normaliser);
-  void refresh(const QueryFeedback& query, std::vector<double>& scratch, std::int64_t& total);
-  void refresh_all();
+  /// What a thread adds up over its queries.
+  struct Sums {
+    std::vector<double> scratch;
+    std::int64_t total = 0;
+    double change = 0.0;
+  };
+
+  void refresh(const QueryFeedback& query, double old_factor, Sums& sums);
+  void refresh_all(double old_factor);
   template <class Work>
   void for_each_chunk(const Work& work) const;
 
@@ -96,6 +106,7 @@ class Distribution {
   double inverse_ = 1.0;  // product of 1 / total since the last anchor
   double scale_ = 0.0;
   std::int64_t total_ = 0;
+  double largest_change_ = 0.0;
 };
 
 }  // namespace metafuse::fusion::rankboost

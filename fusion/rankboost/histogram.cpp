@@ -1,28 +1,37 @@
 #include "fusion/rankboost/histogram.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/parallel.h"
 
 namespace metafuse::fusion::rankboost {
 namespace {
 
-constexpr std::size_t kLanes = 4;  // interleaved, so that equal codes in a row do not wait for each other
+constexpr std::size_t kBlockRows =
+    8192;  // potentials of so many rows stay in the cache for a batch of features
 constexpr std::size_t kSparseDivisor = 4;  // rarer than one in so many: the ranked documents are listed
 
-void add_dense(const std::uint8_t* codes, const std::int64_t* potentials, std::size_t count,
-               std::int64_t* sums, std::size_t size) {
-  std::int64_t lanes[kLanes][256] = {};
+/// Four interleaved histograms, so that equal codes in a row do not wait for each other.
+struct Lanes {
+  std::int64_t sums[4][256];
+};
+
+void add_dense(const std::uint8_t* codes, const std::int64_t* potentials, std::size_t count, Lanes& lanes) {
   std::size_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    lanes[0][codes[i]] += potentials[i];
-    lanes[1][codes[i + 1]] += potentials[i + 1];
-    lanes[2][codes[i + 2]] += potentials[i + 2];
-    lanes[3][codes[i + 3]] += potentials[i + 3];
+  for (; i + 8 <= count; i += 8) {
+    std::uint64_t eight = 0;
+    std::memcpy(&eight, codes + i, 8);
+    lanes.sums[0][eight & 0xff] += potentials[i];
+    lanes.sums[1][eight >> 8 & 0xff] += potentials[i + 1];
+    lanes.sums[2][eight >> 16 & 0xff] += potentials[i + 2];
+    lanes.sums[3][eight >> 24 & 0xff] += potentials[i + 3];
+    lanes.sums[0][eight >> 32 & 0xff] += potentials[i + 4];
+    lanes.sums[1][eight >> 40 & 0xff] += potentials[i + 5];
+    lanes.sums[2][eight >> 48 & 0xff] += potentials[i + 6];
+    lanes.sums[3][eight >> 56] += potentials[i + 7];
   }
-  for (; i < count; ++i) lanes[0][codes[i]] += potentials[i];
-  for (std::size_t code = 1; code < size; ++code)
-    sums[code] = lanes[0][code] + lanes[1][code] + lanes[2][code] + lanes[3][code];
+  for (; i < count; ++i) lanes.sums[0][codes[i]] += potentials[i];
 }
 
 }  // namespace
@@ -49,7 +58,11 @@ Histograms::Histograms(const CodedFeatures& features)
   sums_.assign(starts_.back(), 0);
 }
 
-void Histograms::fill_one(std::size_t feature, std::span<const std::int64_t> potentials) {
+bool Histograms::is_dense(std::size_t feature) const {
+  return features_->document_count() > 0 && features_->is_byte(feature) && sparse_[feature].rows.empty();
+}
+
+void Histograms::fill_others(std::size_t feature, std::span<const std::int64_t> potentials) {
   std::int64_t* const sums = sums_.data() + starts_[feature];
   const std::size_t size = starts_[feature + 1] - starts_[feature];
   std::fill(sums, sums + size, 0);
@@ -58,18 +71,40 @@ void Histograms::fill_one(std::size_t feature, std::span<const std::int64_t> pot
     for (std::size_t i = 0; i < sparse.rows.size(); ++i) sums[sparse.codes[i]] += potentials[sparse.rows[i]];
     return;
   }
-  if (features_->is_byte(feature)) {
-    add_dense(features_->bytes(feature), potentials.data(), potentials.size(), sums, size);
-    return;
-  }
   const std::uint32_t* const codes = features_->words(feature);
   for (std::size_t i = 0; i < potentials.size(); ++i) sums[codes[i]] += potentials[i];
   sums[0] = 0;
 }
 
+void Histograms::fill_dense(std::span<const std::size_t> features, std::span<const std::int64_t> potentials) {
+  std::vector<Lanes> lanes(features.size());  // zeroed
+  for (std::size_t begin = 0; begin < potentials.size(); begin += kBlockRows) {
+    const std::size_t count = std::min(kBlockRows, potentials.size() - begin);
+    for (std::size_t i = 0; i < features.size(); ++i)
+      add_dense(features_->bytes(features[i]) + begin, potentials.data() + begin, count, lanes[i]);
+  }
+  for (std::size_t i = 0; i < features.size(); ++i) {
+    std::int64_t* const sums = sums_.data() + starts_[features[i]];
+    const std::size_t size = starts_[features[i] + 1] - starts_[features[i]];
+    sums[0] = 0;
+    for (std::size_t code = 1; code < size; ++code)
+      sums[code] =
+          lanes[i].sums[0][code] + lanes[i].sums[1][code] + lanes[i].sums[2][code] + lanes[i].sums[3][code];
+  }
+}
+
 void Histograms::fill(std::span<const std::size_t> features, std::span<const std::int64_t> potentials,
                       unsigned threads) {
-  parallel_for(features.size(), threads, [&](std::size_t i) { fill_one(features[i], potentials); });
+  std::vector<std::size_t> dense;
+  std::vector<std::size_t> others;
+  for (const std::size_t feature : features) (is_dense(feature) ? dense : others).push_back(feature);
+  const std::size_t parts = std::max<std::size_t>(std::min<std::size_t>(threads, dense.size()), 1);
+  parallel_for(parts, threads, [&](std::size_t part) {
+    const std::size_t begin = dense.size() * part / parts;
+    const std::size_t end = dense.size() * (part + 1) / parts;
+    fill_dense(std::span(dense).subspan(begin, end - begin), potentials);
+  });
+  parallel_for(others.size(), threads, [&](std::size_t i) { fill_others(others[i], potentials); });
 }
 
 }  // namespace metafuse::fusion::rankboost

@@ -32,7 +32,9 @@ class Histograms {
     std::vector<std::uint8_t> codes;
   };
 
-  void fill_one(std::size_t feature, std::span<const std::int64_t> potentials);
+  bool is_dense(std::size_t feature) const;
+  void fill_dense(std::span<const std::size_t> features, std::span<const std::int64_t> potentials);
+  void fill_others(std::size_t feature, std::span<const std::int64_t> potentials);
 
   const CodedFeatures* features_;
   std::vector<std::size_t> starts_;

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
+#include <span>
 
 namespace metafuse::fusion::rankboost {
 namespace {
 
 constexpr double kTieTolerance = 1e-9;
+constexpr std::size_t kBatch = 4;  // features whose sums are made in one pass over the potentials
 
 }  // namespace
 
@@ -35,8 +38,8 @@ CodedRanking coded_ranking(const CodedFeatures& features, const Options& options
 
 EdgeSearch::EdgeSearch(const CodedFeatures& features, const Options& options, unsigned threads)
     : features_(&features), options_(&options), threads_(threads), histograms_(features) {
-  order_.resize(features.feature_count());
-  std::iota(order_.begin(), order_.end(), std::size_t{0});
+  reach_.assign(features.feature_count(), std::numeric_limits<double>::infinity());
+  best_.assign(features.feature_count(), -1.0);
 }
 
 template <class Take>
@@ -77,24 +80,62 @@ bool EdgeSearch::is_admissible(const Candidate& candidate, const CumulativeWeigh
   return so_far > 0.0 && so_far + alpha_of(candidate) > 0.0;
 }
 
+void EdgeSearch::distribution_changed(double change, double z, std::size_t feature) {
+  for (double& reach : reach_) reach = (reach + change) / z * (1.0 + 1e-12);
+  reach_[feature] = std::numeric_limits<double>::infinity();  // its cumulative weights changed
+}
+
+void EdgeSearch::forget() {
+  std::fill(reach_.begin(), reach_.end(), std::numeric_limits<double>::infinity());
+}
+
+double EdgeSearch::visit(std::size_t feature, std::int64_t total, const CumulativeWeights& weights,
+                         const AlphaOf& alpha_of) {
+  double best = -1.0;
+  double reach = 0.0;
+  for_each_candidate(feature, total, [&](const Candidate& candidate) {
+    // What may become admissible while this feature is not chosen: edges that are or turn positive, and any
+    // edge of a candidate that already has weight.
+    const bool has_weight = weights.at(candidate.feature, candidate.threshold, candidate.q_default) > 0.0;
+    reach = std::max(reach, options_->is_cumulative && !has_weight ? candidate.r : candidate.criterion);
+    if (candidate.criterion > best && is_admissible(candidate, weights, alpha_of)) best = candidate.criterion;
+  });
+  reach_[feature] = reach;
+  return best;
+}
+
 std::optional<Candidate> EdgeSearch::find(const Distribution& distribution, const CumulativeWeights& weights,
                                           const AlphaOf& alpha_of) {
-  histograms_.fill(order_, distribution.potentials(), threads_);
+  std::vector<std::size_t> order(reach_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return reach_[a] != reach_[b] ? reach_[a] > reach_[b] : a < b;
+  });
+  std::fill(best_.begin(), best_.end(), -1.0);
   double best = -1.0;
-  for (const std::size_t feature : order_)
-    for_each_candidate(feature, distribution.total(), [&](const Candidate& candidate) {
-      if (candidate.criterion > best && is_admissible(candidate, weights, alpha_of))
-        best = candidate.criterion;
-    });
+  for (std::size_t done = 0; done < order.size();) {
+    std::size_t end = done;
+    std::size_t most = done + kBatch * threads_;
+    while (most < order.size() && std::isinf(reach_[order[most]])) ++most;
+    while (end < std::min(most, order.size()) && reach_[order[end]] >= best * (1.0 - 2.0 * kTieTolerance))
+      ++end;
+    if (end == done) break;
+    const std::span<const std::size_t> batch(order.data() + done, end - done);
+    histograms_.fill(batch, distribution.potentials(), threads_);
+    for (const std::size_t feature : batch) {
+      best_[feature] = visit(feature, distribution.total(), weights, alpha_of);
+      best = std::max(best, best_[feature]);
+    }
+    done = end;
+  }
   std::optional<Candidate> chosen;
-  if (best < 0.0) return chosen;
-  for (const std::size_t feature : order_) {
+  for (std::size_t feature = 0; best >= 0.0 && !chosen && feature < best_.size(); ++feature) {
+    if (best - best_[feature] > kTieTolerance * best) continue;
     for_each_candidate(feature, distribution.total(), [&](const Candidate& candidate) {
       if (!chosen && best - candidate.criterion <= kTieTolerance * best &&
           is_admissible(candidate, weights, alpha_of))
         chosen = candidate;
     });
-    if (chosen) break;
   }
   return chosen;
 }

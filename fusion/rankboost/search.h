@@ -50,6 +50,9 @@ CodedRanking coded_ranking(const CodedFeatures& features, const Options& options
 
 /// Weak learner 3: the admissible candidate of largest |r| (fig. 3), by the order of the candidates within a
 /// relative 1e-9 of it.
+///
+/// A feature is looked at only when it may matter: no edge changes by more than half the L1 change of the
+/// potentials, so what a feature could reach at most is known from its last visit.
 class EdgeSearch {
  public:
   EdgeSearch(const CodedFeatures& features, const Options& options, unsigned threads);
@@ -58,7 +61,17 @@ class EdgeSearch {
   std::optional<Candidate> find(const Distribution& distribution, const CumulativeWeights& weights,
                                 const AlphaOf& alpha_of);
 
+  /// To be told after each update of the distribution. in: z - the total by which D was divided; feature -
+  /// the one whose weak ranking was taken
+  void distribution_changed(double change, double z, std::size_t feature);
+  /// After a change that is not known: every feature may matter.
+  void forget();
+
  private:
+  /// The best admissible criterion of a feature whose histogram is fresh.
+  double visit(std::size_t feature, std::int64_t total, const CumulativeWeights& weights,
+               const AlphaOf& alpha_of);
+
   template <class Take>
   void for_each_candidate(std::size_t feature, std::int64_t total, const Take& take) const;
   bool is_admissible(const Candidate& candidate, const CumulativeWeights& weights,
@@ -68,7 +81,8 @@ class EdgeSearch {
   const Options* options_;
   unsigned threads_;
   Histograms histograms_;
-  std::vector<std::size_t> order_;
+  std::vector<double> reach_;  // a feature: more than any of its admissible criteria can be now
+  std::vector<double> best_;   // a feature: its best admissible criterion, when it was visited in this round
 };
 
 }  // namespace metafuse::fusion::rankboost

@@ -75,11 +75,14 @@ Round Trainer::take(const Candidate& candidate, double alpha) {
   round.z = distribution_.update(ranking_of(candidate), alpha);
   log_bound_ += std::log(round.z);
   round.log_bound = log_bound_;
+  if (edge_search_)
+    edge_search_->distribution_changed(distribution_.largest_change(), round.z, candidate.feature);
   weights_.at(candidate.feature, candidate.threshold, candidate.q_default) += alpha;
   is_in_use_[candidate.feature] = 1;
   alphas_since_anchor_ += std::abs(alpha);
   if (alphas_since_anchor_ > kMostAlpha || ++rounds_since_anchor_ >= kMostRounds) {
     distribution_.anchor(scores(), log_bound_);
+    if (edge_search_) edge_search_->forget();
     alphas_since_anchor_ = 0.0;
     rounds_since_anchor_ = 0;
   }
