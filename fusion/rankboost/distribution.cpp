@@ -8,6 +8,7 @@
 #include "core/contract.h"
 #include "core/parallel.h"
 #include "fusion/exact_sum.h"
+#include "fusion/rankboost/kernels.h"
 
 namespace metafuse::fusion::rankboost {
 namespace {
@@ -33,11 +34,34 @@ Distribution::Distribution(const Feedback& feedback, unsigned threads)
     : feedback_(&feedback),
       threads_(threads),
       chunks_(chunk_bounds(feedback)),
-      up_(feedback.classes.size(), 0.0),
-      down_(feedback.classes.size(), 0.0),
       tables_(feedback.weights.size()),
       pair_weights_(feedback.pairs.size()),
-      potentials_(feedback.classes.size(), 0) {}
+      potentials_(feedback.classes.size(), 0) {
+  assign_slots();
+}
+
+void Distribution::assign_slots() {
+  run_starts_.reserve(feedback_->class_count + 1);
+  std::vector<std::size_t> next;
+  for (const QueryFeedback& query : feedback_->queries) {
+    const std::size_t begin = rows_.size();
+    next.assign(query.classes + 1, 0);
+    for (std::size_t row = query.begin; row < query.end; ++row)
+      if (feedback_->classes[row] != Feedback::kNone) ++next[feedback_->classes[row] + 1U];
+    for (std::size_t place = 0; place < query.classes; ++place) {
+      next[place + 1] += next[place];
+      run_starts_.push_back(begin + next[place]);
+    }
+    rows_.resize(begin + next[query.classes]);
+    for (std::size_t row = query.begin; row < query.end; ++row)
+      if (feedback_->classes[row] != Feedback::kNone)
+        rows_[begin + next[feedback_->classes[row]]++] = static_cast<std::uint32_t>(row);
+  }
+  run_starts_.push_back(rows_.size());
+  up_.assign(rows_.size(), 1.0);
+  down_.assign(rows_.size(), 1.0);
+  by_slot_.assign(rows_.size(), 0);
+}
 
 template <class Work>
 void Distribution::for_each_chunk(const Work& work) const {
@@ -53,12 +77,15 @@ void Distribution::set_scale(double alpha) {
 }
 
 void Distribution::anchor(std::span<const double> scores, double log_normaliser) {
+  const double old_total = static_cast<double>(total_);
   inverse_ = 1.0;
-  const double old_total = static_cast<double>(std::max<std::int64_t>(total_, 1));
   set_scale(0.5);
-  for_each_chunk(
-      [&](std::size_t, const QueryFeedback& query) { anchor_query(query, scores, log_normaliser); });
-  refresh_all(scale_ / old_total);
+  std::vector<Sums> sums(chunks_.size() - 1);
+  for_each_chunk([&](std::size_t chunk, const QueryFeedback& query) {
+    anchor_query(query, scores, log_normaliser);
+    refresh(query, scale_ / old_total, sums[chunk]);
+  });
+  finish_refresh(sums);
 }
 
 void Distribution::anchor_query(const QueryFeedback& query, std::span<const double> scores,
@@ -66,17 +93,16 @@ void Distribution::anchor_query(const QueryFeedback& query, std::span<const doub
   const std::size_t classes = query.classes;
   std::vector<double> highest(classes, -std::numeric_limits<double>::infinity());
   std::vector<double> lowest(classes, std::numeric_limits<double>::infinity());
-  for (std::size_t row = query.begin; row < query.end; ++row) {
-    const std::uint16_t place = feedback_->classes[row];
-    if (place == Feedback::kNone) continue;
-    highest[place] = std::max(highest[place], scores[row]);
-    lowest[place] = std::min(lowest[place], scores[row]);
-  }
-  for (std::size_t row = query.begin; row < query.end; ++row) {
-    const std::uint16_t place = feedback_->classes[row];
-    if (place == Feedback::kNone) continue;
-    up_[row] = std::exp(scores[row] - highest[place]);
-    down_[row] = std::exp(lowest[place] - scores[row]);
+  for (std::size_t place = 0; place < classes; ++place) {
+    const Run run = run_of(query, place);
+    for (std::size_t slot = run.begin; slot < run.end; ++slot) {
+      highest[place] = std::max(highest[place], scores[rows_[slot]]);
+      lowest[place] = std::min(lowest[place], scores[rows_[slot]]);
+    }
+    for (std::size_t slot = run.begin; slot < run.end; ++slot) {
+      up_[slot] = std::exp(scores[rows_[slot]] - highest[place]);
+      down_[slot] = std::exp(lowest[place] - scores[rows_[slot]]);
+    }
   }
   for (std::size_t a = 0; a < classes; ++a)
     for (std::size_t b = a + 1; b < classes; ++b) {
@@ -91,17 +117,16 @@ void Distribution::anchor_query(const QueryFeedback& query, std::span<const doub
 
 void Distribution::refresh(const QueryFeedback& query, double old_factor, Sums& sums) {
   const std::size_t classes = query.classes;
-  const std::uint16_t* const place = feedback_->classes.data();
-  sums.scratch.assign(4 * (classes + 1), 0.0);  // one more class takes the documents in no feedback
+  sums.scratch.assign(4 * classes, 0.0);
   double* const ups =
       sums.scratch.data();  // sums of up a class, then of down, then the factors of a potential
-  double* const downs = ups + classes + 1;
-  double* const gains = downs + classes + 1;
-  double* const costs = gains + classes + 1;
-  const auto class_of = [&](std::size_t row) { return std::min<std::size_t>(place[row], classes); };
-  for (std::size_t row = query.begin; row < query.end; ++row) {
-    ups[class_of(row)] += up_[row];
-    downs[class_of(row)] += down_[row];
+  double* const downs = ups + classes;
+  double* const gains = downs + classes;
+  double* const costs = gains + classes;
+  for (std::size_t place = 0; place < classes; ++place) {
+    const Run run = run_of(query, place);
+    if (place + 1 < classes) ups[place] = sum_in_lanes(up_.data() + run.begin, run.end - run.begin);
+    if (place > 0) downs[place] = sum_in_lanes(down_.data() + run.begin, run.end - run.begin);
   }
   double sum = 0.0;
   const double factor = inverse_ * scale_;
@@ -112,34 +137,41 @@ void Distribution::refresh(const QueryFeedback& query, double old_factor, Sums& 
       costs[a] += weight * downs[b];
       sum += weight * ups[a] * downs[b];
     }
-  double change = 0.0;
-  const auto put = [&](std::size_t row, double potential) {
-    change += std::abs(potential - static_cast<double>(potentials_[row]) * old_factor);
-    potentials_[row] = std::llrint(potential);
-  };
-  if (query.pairs_begin == query.pairs_end) {
-    for (std::size_t row = query.begin; row < query.end; ++row)
-      put(row, down_[row] * gains[class_of(row)] - up_[row] * costs[class_of(row)]);
-  } else {
-    std::vector<double> potentials(query.end - query.begin, 0.0);
-    for (std::size_t row = query.begin; row < query.end; ++row)
-      potentials[row - query.begin] = down_[row] * gains[class_of(row)] - up_[row] * costs[class_of(row)];
-    for (std::size_t i = query.pairs_begin; i < query.pairs_end; ++i) {
-      const double weight = pair_weights_[i] * factor;
-      potentials[feedback_->pairs[i].above - query.begin] += weight;
-      potentials[feedback_->pairs[i].below - query.begin] -= weight;
-      sum += weight;
-    }
-    for (std::size_t row = query.begin; row < query.end; ++row) put(row, potentials[row - query.begin]);
+  for (std::size_t place = 0; place < classes; ++place) {
+    const Run run = run_of(query, place);
+    const PotentialTerms terms{place > 0 ? down_.data() + run.begin : nullptr,
+                               place + 1 < classes || place == 0 ? up_.data() + run.begin : nullptr,
+                               gains[place], costs[place]};
+    sums.change += make_potentials(terms, old_factor, by_slot_.data() + run.begin, run.end - run.begin);
   }
-  sums.change += change;
+  const Run first = run_of(query, 0);
+  if (classes > 0) {
+    const std::size_t end = run_of(query, classes - 1).end;
+    scatter(by_slot_.data() + first.begin, rows_.data() + first.begin, potentials_.data(), end - first.begin);
+  }
   sums.total += std::llrint(sum);
+  if (query.pairs_begin < query.pairs_end) add_pairs(query, sums);
 }
 
-void Distribution::refresh_all(double old_factor) {
-  std::vector<Sums> sums(chunks_.size() - 1);
-  for_each_chunk(
-      [&](std::size_t chunk, const QueryFeedback& query) { refresh(query, old_factor, sums[chunk]); });
+void Distribution::add_pairs(const QueryFeedback& query, Sums& sums) {
+  const double factor = inverse_ * scale_;
+  std::vector<double> potentials(query.end - query.begin, 0.0);
+  double sum = 0.0;
+  for (std::size_t i = query.pairs_begin; i < query.pairs_end; ++i) {
+    const double weight = pair_weights_[i] * factor;
+    potentials[feedback_->pairs[i].above - query.begin] += weight;
+    potentials[feedback_->pairs[i].below - query.begin] -= weight;
+    sum += weight;
+  }
+  for (std::size_t row = query.begin; row < query.end; ++row) {
+    const std::int64_t fixed = std::llrint(potentials[row - query.begin]);
+    potentials_[row] = (feedback_->classes[row] == Feedback::kNone ? 0 : potentials_[row]) + fixed;
+  }
+  sums.total += std::llrint(sum);
+  sums.change = std::numeric_limits<double>::infinity();  // how far these moved is not kept
+}
+
+void Distribution::finish_refresh(std::span<const Sums> sums) {
   total_ = 0;
   double change = 0.0;
   for (const Sums& part : sums) {
@@ -151,6 +183,31 @@ void Distribution::refresh_all(double old_factor) {
   largest_change_ = 0.5 * (1.0 + 1e-9) * change / scale_ + 1e-15;
 }
 
+void Distribution::multiply(const QueryFeedback& query, const CodedRanking& ranking, double alpha,
+                            const Factors& factors) {
+  const Run all{run_starts_[query.first_class], run_starts_[query.first_class + query.classes]};
+  if (ranking.features->is_byte(ranking.feature)) {
+    const std::uint8_t* const codes = ranking.features->bytes(ranking.feature);
+    const std::size_t top = query.classes > 0 ? run_of(query, query.classes - 1).begin : all.end;
+    const std::size_t bottom = query.classes > 0 ? run_of(query, 0).end : all.begin;
+    // Nothing stands above the top class or below the bottom class.
+    multiply_by_code(up_.data() + all.begin, factors.up.data(), codes, rows_.data() + all.begin,
+                     top - all.begin);
+    multiply_by_code(down_.data() + bottom, factors.down.data(), codes, rows_.data() + bottom,
+                     all.end - bottom);
+  } else {
+    for (std::size_t slot = all.begin; slot < all.end; ++slot) {
+      const std::uint32_t code = ranking.features->code(rows_[slot], ranking.feature);
+      up_[slot] *= factors.up[code];
+      down_[slot] *= factors.down[code];
+    }
+  }
+  for (std::size_t i = query.pairs_begin; i < query.pairs_end; ++i) {
+    const WeightedPair& pair = feedback_->pairs[i];
+    pair_weights_[i] *= std::exp(alpha * (ranking(pair.below) - ranking(pair.above)));
+  }
+}
+
 double Distribution::update(const CodedRanking& ranking, double alpha) {
   Factors factors;
   for (const double value : ranking.values) {
@@ -160,19 +217,22 @@ double Distribution::update(const CodedRanking& ranking, double alpha) {
   const double old_total = static_cast<double>(total_);
   inverse_ *= scale_ / old_total;
   set_scale(alpha);
-  for_each_chunk([&](std::size_t, const QueryFeedback& query) {
-    for (std::size_t row = query.begin; row < query.end; ++row) {
-      const std::uint32_t code = ranking.features->code(row, ranking.feature);
-      up_[row] *= factors.up[code];
-      down_[row] *= factors.down[code];
-    }
-    for (std::size_t i = query.pairs_begin; i < query.pairs_end; ++i) {
-      const WeightedPair& pair = feedback_->pairs[i];
-      pair_weights_[i] *= std::exp(alpha * (ranking(pair.below) - ranking(pair.above)));
-    }
+  std::vector<Sums> sums(chunks_.size() - 1);
+  for_each_chunk([&](std::size_t chunk, const QueryFeedback& query) {
+    multiply(query, ranking, alpha, factors);
+    refresh(query, scale_ / old_total, sums[chunk]);
   });
-  refresh_all(scale_ / old_total);
+  finish_refresh(sums);
   return static_cast<double>(total_) / scale_;
+}
+
+void Distribution::factors_by_row(std::vector<double>& up, std::vector<double>& down) const {
+  up.assign(potentials_.size(), 0.0);
+  down.assign(potentials_.size(), 0.0);
+  for (std::size_t slot = 0; slot < rows_.size(); ++slot) {
+    up[rows_[slot]] = up_[slot];
+    down[rows_[slot]] = down_[slot];
+  }
 }
 
 double Distribution::slope(const CodedRanking& ranking, double alpha) const {
@@ -183,16 +243,17 @@ double Distribution::slope(const CodedRanking& ranking, double alpha) const {
   for_each_chunk([&](std::size_t chunk, const QueryFeedback& query) {
     const std::size_t classes = query.classes;
     std::vector<double> sums(4 * classes, 0.0);  // up, up h, down, down h, each multiplied by its exponential
-    for (std::size_t row = query.begin; row < query.end; ++row) {
-      const std::uint16_t place = feedback_->classes[row];
-      if (place == Feedback::kNone) continue;
-      const double h = ranking(row);
-      const double up = up_[row] * std::exp(alpha * h);
-      const double down = down_[row] * std::exp(-alpha * h);
-      sums[place] += up;
-      sums[classes + place] += up * h;
-      sums[2 * classes + place] += down;
-      sums[3 * classes + place] += down * h;
+    for (std::size_t place = 0; place < classes; ++place) {
+      const Run run = run_of(query, place);
+      for (std::size_t slot = run.begin; slot < run.end; ++slot) {
+        const double h = ranking(rows_[slot]);
+        const double up = up_[slot] * std::exp(alpha * h);
+        const double down = down_[slot] * std::exp(-alpha * h);
+        sums[place] += up;
+        sums[classes + place] += up * h;
+        sums[2 * classes + place] += down;
+        sums[3 * classes + place] += down * h;
+      }
     }
     double slope = 0.0;
     for (std::size_t a = 0; a < classes; ++a)
@@ -224,11 +285,12 @@ PairSides Distribution::sides(const CodedRanking& ranking) const {
   for (const QueryFeedback& query : feedback_->queries) {
     lowest.assign(query.classes, 2.0);
     highest.assign(query.classes, -2.0);
-    for (std::size_t row = query.begin; row < query.end; ++row) {
-      const std::uint16_t place = feedback_->classes[row];
-      if (place == Feedback::kNone) continue;
-      lowest[place] = std::min(lowest[place], ranking(row));
-      highest[place] = std::max(highest[place], ranking(row));
+    for (std::size_t place = 0; place < query.classes; ++place) {
+      const Run run = run_of(query, place);
+      for (std::size_t slot = run.begin; slot < run.end; ++slot) {
+        lowest[place] = std::min(lowest[place], ranking(rows_[slot]));
+        highest[place] = std::max(highest[place], ranking(rows_[slot]));
+      }
     }
     for (std::size_t a = 0; a < query.classes; ++a)
       for (std::size_t b = a + 1; b < query.classes; ++b)
@@ -243,31 +305,33 @@ PairSides Distribution::sides(const CodedRanking& ranking) const {
 
 PairWeights Distribution::pair_weights_of(const CodedRanking& ranking) const {
   const double factor = inverse_ * scale_ / static_cast<double>(total_);
-  std::vector<double> right(feedback_->queries.size(), 0.0);
-  std::vector<double> wrong(feedback_->queries.size(), 0.0);
-  parallel_for(feedback_->queries.size(), 1, [&](std::size_t number) {
-    const QueryFeedback& query = feedback_->queries[number];
+  std::vector<double> right;
+  std::vector<double> wrong;
+  for (const QueryFeedback& query : feedback_->queries) {
     const std::size_t classes = query.classes;
     std::vector<double> sums(4 * classes, 0.0);  // up below, up above, down below, down above the threshold
-    for (std::size_t row = query.begin; row < query.end; ++row) {
-      const std::uint16_t place = feedback_->classes[row];
-      if (place == Feedback::kNone) continue;
-      const std::size_t above = ranking(row) > 0.5 ? classes : 0;
-      sums[above + place] += up_[row];
-      sums[2 * classes + above + place] += down_[row];
+    for (std::size_t place = 0; place < classes; ++place) {
+      const Run run = run_of(query, place);
+      for (std::size_t slot = run.begin; slot < run.end; ++slot) {
+        const std::size_t above = ranking(rows_[slot]) > 0.5 ? classes : 0;
+        sums[above + place] += up_[slot];
+        sums[2 * classes + above + place] += down_[slot];
+      }
     }
+    right.push_back(0.0);
+    wrong.push_back(0.0);
     for (std::size_t a = 0; a < classes; ++a)
       for (std::size_t b = a + 1; b < classes; ++b) {
         const double weight = tables_[query.table + a * classes + b] * factor;
-        right[number] += weight * sums[a] * sums[3 * classes + b];
-        wrong[number] += weight * sums[classes + a] * sums[2 * classes + b];
+        right.back() += weight * sums[a] * sums[3 * classes + b];
+        wrong.back() += weight * sums[classes + a] * sums[2 * classes + b];
       }
     for (std::size_t i = query.pairs_begin; i < query.pairs_end; ++i) {
       const double difference = ranking(feedback_->pairs[i].above) - ranking(feedback_->pairs[i].below);
-      if (difference > 0.0) right[number] += pair_weights_[i] * factor;
-      if (difference < 0.0) wrong[number] += pair_weights_[i] * factor;
+      if (difference > 0.0) right.back() += pair_weights_[i] * factor;
+      if (difference < 0.0) wrong.back() += pair_weights_[i] * factor;
     }
-  });
+  }
   return {exact_sum(right), exact_sum(wrong)};
 }
 

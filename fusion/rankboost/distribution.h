@@ -38,8 +38,8 @@ struct PairWeights {
 /// summed over queries and grades); general pairs keep a weight each. Each class of a query has its own
 /// offset in the exponent, chosen by anchor(), so that nothing overflows however many rounds there are.
 ///
-/// Sums that cross queries are 64-bit fixed point with scale(), and sums inside a query run in the order of
-/// the rows: the same numbers come out for any number of threads.
+/// Sums that cross queries are 64-bit fixed point, and sums inside a query run in a fixed order: the same
+/// numbers come out for any number of threads.
 class Distribution {
  public:
   Distribution(const Feedback& feedback, unsigned threads);
@@ -51,11 +51,11 @@ class Distribution {
   /// out: Z, the new total
   double update(const CodedRanking& ranking, double alpha);
 
-  /// The potential of every row (eq. (10)) times scale(), where D is not yet divided by total().
+  /// The potential of every row (eq. (10)) in fixed point, where D is not yet divided by total().
   std::span<const std::int64_t> potentials() const { return potentials_; }
   std::int64_t total() const { return total_; }
   /// No edge of a weak ranking with values in [0, 1] moved further than this from one round to the next,
-  /// before both are divided by Z: half the L1 change of the potentials.
+  /// before it is divided by Z: half the L1 change of the potentials.
   double largest_change() const { return largest_change_; }
 
   /// The derivative of Z at alpha for this weak ranking, D normalised. O(documents + pairs).
@@ -67,22 +67,23 @@ class Distribution {
   PairWeights pair_weights_of(const CodedRanking& ranking) const;
 
   const Feedback& feedback() const { return *feedback_; }
-  /// D's factors, for sweeps over pairs: only valid between calls of anchor() and update().
-  std::span<const double> up() const { return up_; }
-  std::span<const double> down() const { return down_; }
+  /// D's factors, for sweeps over pairs: up and down by row; 0 for a document in no feedback.
+  void factors_by_row(std::vector<double>& up, std::vector<double>& down) const;
   std::span<const double> tables() const { return tables_; }
   std::span<const double> pair_weights() const { return pair_weights_; }
   /// What up x down x table is multiplied by to be in the units of total().
   double factor() const { return inverse_ * scale_; }
 
  private:
+  /// The documents of one grade class of one query: a run of slots.
+  struct Run {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+  };
   struct Factors {
     std::vector<double> up;
     std::vector<double> down;
   };
-
-  void set_scale(double alpha);
-  void anchor_query(const QueryFeedback& query, std::span<const double> scores, double log_normaliser);
   /// What a thread adds up over its queries.
   struct Sums {
     std::vector<double> scratch;
@@ -90,22 +91,34 @@ class Distribution {
     double change = 0.0;
   };
 
+  void set_scale(double alpha);
+  Run run_of(const QueryFeedback& query, std::size_t place) const {
+    return {run_starts_[query.first_class + place], run_starts_[query.first_class + place + 1]};
+  }
+  void assign_slots();
+  void anchor_query(const QueryFeedback& query, std::span<const double> scores, double log_normaliser);
+  void multiply(const QueryFeedback& query, const CodedRanking& ranking, double alpha,
+                const Factors& factors);
   void refresh(const QueryFeedback& query, double old_factor, Sums& sums);
-  void refresh_all(double old_factor);
+  void add_pairs(const QueryFeedback& query, Sums& sums);
+  void finish_refresh(std::span<const Sums> sums);
   template <class Work>
   void for_each_chunk(const Work& work) const;
 
   const Feedback* feedback_;
   unsigned threads_;
-  std::vector<std::size_t> chunks_;  // first query of each, and the end
-  std::vector<double> up_;
-  std::vector<double> down_;
+  std::vector<std::size_t> chunks_;      // first query of each, and the end
+  std::vector<std::size_t> run_starts_;  // first slot a class of every query, and the end
+  std::vector<std::uint32_t> rows_;      // a slot: documents in feedback by query, grade class and row
+  std::vector<double> up_;               // a slot
+  std::vector<double> down_;             // a slot
+  std::vector<std::int64_t> by_slot_;    // potentials from grades
   std::vector<double> tables_;
   std::vector<double> pair_weights_;
-  std::vector<std::int64_t> potentials_;
-  double inverse_ = 1.0;  // product of 1 / total since the last anchor
-  double scale_ = 0.0;
-  std::int64_t total_ = 0;
+  std::vector<std::int64_t> potentials_;  // a row
+  double inverse_ = 1.0;                  // product of 1 / total since the last anchor
+  double scale_ = 1.0;
+  std::int64_t total_ = 1;
   double largest_change_ = 0.0;
 };
 

@@ -194,7 +194,8 @@ void SideSearch::for_each_candidate(std::size_t feature, double total, const Tak
 
 std::optional<Candidate> SideSearch::find(const Distribution& distribution, const CumulativeWeights& weights,
                                           const AlphaOf& alpha_of) {
-  const Weights current{distribution.up().data(), distribution.down().data(), distribution.tables().data(),
+  distribution.factors_by_row(up_, down_);
+  const Weights current{up_.data(), down_.data(), distribution.tables().data(),
                         distribution.pair_weights().data(), distribution.factor()};
   parallel_for(features_->feature_count(), threads_, [&](std::size_t feature) {
     for (int q = 0; q < 2; ++q)

@@ -58,6 +58,8 @@ class SideSearch {
   const CodedFeatures* features_;
   const Options* options_;
   unsigned threads_;
+  std::vector<double> up_;  // D's factors of the round, by row
+  std::vector<double> down_;
   std::vector<std::vector<std::uint8_t>> narrow_;  // a feature: rows of each query from its first, best first
   std::vector<std::vector<std::uint32_t>> wide_;   // the same when a query has more than 256 documents
   std::vector<std::array<std::vector<std::uint8_t>, 2>>
