@@ -17,21 +17,41 @@ struct Lanes {
   std::int64_t sums[4][256];
 };
 
-void add_dense(const std::uint8_t* codes, const std::int64_t* potentials, std::size_t count, Lanes& lanes) {
+void add_one(const std::uint8_t* codes, const std::int64_t* potentials, std::size_t count, Lanes& lanes) {
   std::size_t i = 0;
-  for (; i + 8 <= count; i += 8) {
-    std::uint64_t eight = 0;
-    std::memcpy(&eight, codes + i, 8);
-    lanes.sums[0][eight & 0xff] += potentials[i];
-    lanes.sums[1][eight >> 8 & 0xff] += potentials[i + 1];
-    lanes.sums[2][eight >> 16 & 0xff] += potentials[i + 2];
-    lanes.sums[3][eight >> 24 & 0xff] += potentials[i + 3];
-    lanes.sums[0][eight >> 32 & 0xff] += potentials[i + 4];
-    lanes.sums[1][eight >> 40 & 0xff] += potentials[i + 5];
-    lanes.sums[2][eight >> 48 & 0xff] += potentials[i + 6];
-    lanes.sums[3][eight >> 56] += potentials[i + 7];
+  for (; i + 4 <= count; i += 4) {
+    std::uint32_t four = 0;
+    std::memcpy(&four, codes + i, 4);
+    lanes.sums[0][four & 0xff] += potentials[i];
+    lanes.sums[1][four >> 8 & 0xff] += potentials[i + 1];
+    lanes.sums[2][four >> 16 & 0xff] += potentials[i + 2];
+    lanes.sums[3][four >> 24] += potentials[i + 3];
   }
   for (; i < count; ++i) lanes.sums[0][codes[i]] += potentials[i];
+}
+
+/// Two features at once: each potential is loaded once for both.
+void add_two(const std::uint8_t* first, const std::uint8_t* second, const std::int64_t* potentials,
+             std::size_t count, Lanes& first_lanes, Lanes& second_lanes) {
+  std::size_t i = 0;
+  for (; i + 4 <= count; i += 4) {
+    std::uint32_t a = 0;
+    std::uint32_t b = 0;
+    std::memcpy(&a, first + i, 4);
+    std::memcpy(&b, second + i, 4);
+    const std::int64_t potential[4] = {potentials[i], potentials[i + 1], potentials[i + 2],
+                                       potentials[i + 3]};
+    first_lanes.sums[0][a & 0xff] += potential[0];
+    second_lanes.sums[0][b & 0xff] += potential[0];
+    first_lanes.sums[1][a >> 8 & 0xff] += potential[1];
+    second_lanes.sums[1][b >> 8 & 0xff] += potential[1];
+    first_lanes.sums[2][a >> 16 & 0xff] += potential[2];
+    second_lanes.sums[2][b >> 16 & 0xff] += potential[2];
+    first_lanes.sums[3][a >> 24] += potential[3];
+    second_lanes.sums[3][b >> 24] += potential[3];
+  }
+  add_one(first + i, potentials + i, count - i, first_lanes);
+  add_one(second + i, potentials + i, count - i, second_lanes);
 }
 
 }  // namespace
@@ -80,8 +100,12 @@ void Histograms::fill_dense(std::span<const std::size_t> features, std::span<con
   std::vector<Lanes> lanes(features.size());  // zeroed
   for (std::size_t begin = 0; begin < potentials.size(); begin += kBlockRows) {
     const std::size_t count = std::min(kBlockRows, potentials.size() - begin);
-    for (std::size_t i = 0; i < features.size(); ++i)
-      add_dense(features_->bytes(features[i]) + begin, potentials.data() + begin, count, lanes[i]);
+    const std::int64_t* const block = potentials.data() + begin;
+    const auto codes = [&](std::size_t i) { return features_->bytes(features[i]) + begin; };
+    std::size_t i = 0;
+    for (; i + 2 <= features.size(); i += 2)
+      add_two(codes(i), codes(i + 1), block, count, lanes[i], lanes[i + 1]);
+    if (i < features.size()) add_one(codes(i), block, count, lanes[i]);
   }
   for (std::size_t i = 0; i < features.size(); ++i) {
     std::int64_t* const sums = sums_.data() + starts_[features[i]];
