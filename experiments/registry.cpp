@@ -6,6 +6,7 @@
 #include "experiments/letor_agg.h"
 #include "experiments/movies/experiment.h"
 #include "experiments/online.h"
+#include "experiments/weak_learners.h"
 
 namespace metafuse::experiments {
 
@@ -23,6 +24,8 @@ std::span<const Experiment> experiments() {
       {"movies",
        "movie recommendations: RankBoost, VSIM, nearest neighbour, regression and what the paper proposes",
        "Freund et al. 2003, sec. 6.2, figures 5 to 8", "movielens-100k", movies::run_movies},
+      {"weak-learners", "training and test loss of WeakLearn.2, 3, 2.cum and 3.cum by round",
+       "Freund et al. 2003, sec. 6.1.2, figure 4", "letor4-agg, packages.txt if any", run_weak_learners},
   };
   return table;
 }

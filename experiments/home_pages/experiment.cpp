@@ -2,19 +2,16 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <functional>
 
 #include "core/atomic_file.h"
 #include "core/json.h"
 #include "evaluation/folds.h"
 #include "experiments/home_pages/base_queries.h"
-#include "experiments/home_pages/package_index.h"
-#include "experiments/home_pages/recorded_lists.h"
+#include "experiments/home_pages/indexed_pages.h"
 #include "experiments/interval.h"
 #include "fusion/baseline.h"
 #include "fusion/cross_validation.h"
-#include "templates/template_file.h"
 
 namespace metafuse::experiments::home_pages {
 namespace {
@@ -23,7 +20,6 @@ constexpr std::array kTops = {1, 2, 5, 10, 20, 30};
 constexpr std::size_t kFolds = 4;
 constexpr std::size_t kSamples = 5;
 constexpr const char* kRounds = "60";
-constexpr const char* kTemplates = "config/templates/free-software.yaml";
 
 /// One sample's figures of one method: the six top-k counts and the average rank.
 using Row = std::array<double, kTops.size() + 1>;
@@ -53,49 +49,15 @@ Row best_of(const std::vector<std::pair<std::string, Row>>& rows) {
   return best;
 }
 
-/// A folder that goes away with its owner.
-class WorkFolder {
- public:
-  static Result<WorkFolder> make() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "metafuse-home-pages-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) return fail(Code::try_again, pattern + ": no temporary folder");
-    return WorkFolder(pattern);
-  }
-  explicit WorkFolder(std::string path) : path_(std::move(path)) {}
-  WorkFolder(WorkFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-  WorkFolder& operator=(WorkFolder&&) = delete;
-  ~WorkFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  std::string file(const std::string& name) const { return path_ + '/' + name; }
-
- private:
-  std::string path_;
-};
-
-Result<void> build_index(const std::vector<HomePage>& pages, const WorkFolder& folder) {
-  const std::string documents = folder.file("documents.jsonl");
-  if (auto written = write_file(documents, to_documents(pages)); !written) return written.error();
-  auto built = fetchers::build_local_index(folder.file("index.db"), {documents});
-  if (!built) return built.error();
-  return {};
-}
-
 struct Task {
-  const templates::Domain& domain;
-  const std::vector<HomePage>& pages;
-  fetchers::LocalEngine& engine;
+  IndexedPages& pages;
   const ExperimentOptions& options;
 };
 
 Result<Sample> run_sample(const Task& task, std::uint64_t seed) {
   SampleOptions sampling;
   sampling.seed = seed;
-  auto recorded =
-      record_lists(task.domain, task.engine, sample_base_queries(task.pages, sampling), task.options.threads);
-  if (!recorded) return recorded.error();
-  auto set = to_training_set(task.domain, *recorded);
+  auto set = task.pages.record(sampling, task.options.threads);
   if (!set) return set.error();
   std::vector<std::string_view> ids;
   for (const fusion::QueryRange& query : set->queries) ids.emplace_back(query.id);
@@ -106,6 +68,7 @@ Result<Sample> run_sample(const Task& task, std::uint64_t seed) {
   options.learner_options = {{"rounds", kRounds}};
   options.baselines = fusion::rank_baselines();
   options.depth = task.domain.depth;
+  options.depth = task.pages.domain().depth;
   options.seed = seed;
   options.threads = task.options.threads;
   auto result = fusion::cross_validate(*set, *folds, options);
@@ -195,19 +158,12 @@ Json json_of(const std::vector<Sample>& samples) {
 }  // namespace
 
 Result<std::string> run_home_pages(const ExperimentOptions& options) {
-  auto pages = read_package_index(options.data + "/packages.txt");
-  if (!pages)
-    return fail(pages.error().code, pages.error().text + "; make it with apt-cache dumpavail > packages.txt");
-  auto file = templates::read_domain_file(kTemplates);
-  if (!file) return fail(file.error().code, file.error().text + "; run it in the folder of the sources");
-  auto folder = WorkFolder::make();
-  if (!folder) return folder.error();
-  if (auto built = build_index(*pages, *folder); !built) return built.error();
-  fetchers::LocalEngine engine({folder->file("index.db"), {}});
+  auto pages = IndexedPages::open(options.data);
+  if (!pages) return pages.error();
   const std::size_t count = options.size == ExperimentOptions::Size::quick ? 1 : kSamples;
   std::vector<Sample> samples;
   for (std::size_t i = 0; i < count; ++i) {
-    auto sample = run_sample({file->domain, *pages, engine, options}, options.seed + 1 + i);
+    auto sample = run_sample({**pages, options}, options.seed + 1 + i);
     if (!sample) return sample.error();
     samples.push_back(std::move(*sample));
     if (options.progress) options.progress(i + 1, count);
@@ -216,7 +172,7 @@ Result<std::string> run_home_pages(const ExperimentOptions& options) {
     auto written = write_file(options.output + "/home-pages.json", to_pretty_text(json_of(samples)));
     if (!written) return written.error();
   }
-  return std::to_string(pages->size()) +
+  return std::to_string((*pages)->pages().size()) +
          " home pages; 1,200 base queries a seed, four folds, RankBoost 3.cum after " + kRounds +
          " rounds\nmean ± half of the 95 % interval (Student's t) over the seeds\n\n" + table_of(samples) +
          '\n' + samples_table(samples);
