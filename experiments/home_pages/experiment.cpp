@@ -67,7 +67,6 @@ Result<Sample> run_sample(const Task& task, std::uint64_t seed) {
   options.learner = fusion::find_learner("rankboost");
   options.learner_options = {{"rounds", kRounds}};
   options.baselines = fusion::rank_baselines();
-  options.depth = task.domain.depth;
   options.depth = task.pages.domain().depth;
   options.seed = seed;
   options.threads = task.options.threads;
