@@ -41,7 +41,7 @@ struct AnswerRules {
 /// An engine behind HTTP.
 struct HttpAccess {
   std::string method = "GET";
-  std::string url;              ///< with {query} {pageno} {lang} {time_range} {safe_search} {offset} {count}
+  std::string url;  ///< with {query} {pageno} {lang} {time_range} {safe_search} {offset} {start} {count}
   std::string description_url;  ///< an OpenSearch description document that holds `url` and the format
   std::string body;             ///< the same placeholders
   std::string content_type;     ///< of the body

@@ -49,6 +49,7 @@ struct FetchOptions {
   std::string language;  ///< BCP 47, empty for the engine's default
   std::string time_range;  ///< day, week, month, year or empty
   int safe_search = 0;     ///< 0, 1, 2
+  int hops = 0;            ///< meta-search servers that the query came through (X-Metafuse-Hops)
 };
 
 /// Sends expanded queries to engines. Real implementations: HTTP by libcurl with the embedded engine, and

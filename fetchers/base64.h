@@ -1,0 +1,13 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace metafuse::fetchers {
+
+std::string base64_encoded(std::string_view bytes);
+/// Nothing for what is no base64 (RFC 4648, with padding).
+std::optional<std::string> base64_decoded(std::string_view text);
+
+}  // namespace metafuse::fetchers

@@ -1,0 +1,417 @@
+#include "fetchers/engine_fetcher.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <set>
+
+#include "core/parallel.h"
+#include "core/url.h"
+#include "fetchers/curl_transport.h"
+#include "fetchers/list_task.h"
+#include "fetchers/make_fetcher.h"
+
+namespace metafuse::fetchers {
+namespace {
+
+using Recording = FetcherOptions::Recording;
+constexpr unsigned kEmbeddedThreads = 2;
+
+/// Events for a caller that waits; once it left, events run where they arise.
+class Mailbox {
+ public:
+  void post(std::function<void()> event) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!has_left_) {
+        events_.push_back(std::move(event));
+        arrived_.notify_one();
+        return;
+      }
+    }
+    event();
+  }
+
+  /// Runs what has arrived; waits until `until` when nothing has.
+  void run(TimePoint until) {
+    std::deque<std::function<void()>> events;
+    {
+      std::unique_lock lock(mutex_);
+      if (events_.empty()) arrived_.wait_until(lock, until, [&] { return !events_.empty(); });
+      events.swap(events_);
+    }
+    for (const auto& event : events) event();
+  }
+
+  void leave() {
+    std::deque<std::function<void()>> events;
+    {
+      const std::lock_guard lock(mutex_);
+      has_left_ = true;
+      events.swap(events_);
+    }
+    for (const auto& event : events) event();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::deque<std::function<void()>> events_;
+  bool has_left_ = false;
+};
+
+std::string late_key(const ExpandedQuery& query, const FetchOptions& options) {
+  return query.engine + '\n' + query.text + '\n' + std::to_string(options.depth) + ' ' +
+         std::to_string(options.page) + ' ' + options.language + ' ' + options.time_range + ' ' +
+         std::to_string(options.safe_search);
+}
+
+/// Drops hits that no key can be made of, and all but the best rank of those that mean the same page.
+void keep_best_of_each(RankedList& list, int depth) {
+  std::set<std::string> keys;
+  std::erase_if(list.hits, [&](const Hit& hit) {
+    const auto key = canonical_url_key(hit.url);
+    return !key || !keys.insert(*key).second;
+  });
+  if (static_cast<int>(list.hits.size()) > depth) list.hits.resize(static_cast<std::size_t>(depth));
+}
+
+Failure failure_of(const Error& error) {
+  switch (error.code) {
+    case Code::try_again:
+      return Failure::timeout;
+    case Code::usage:
+      return Failure::not_allowed;
+    case Code::no_input:
+    case Code::unavailable:
+      return Failure::refused;
+    default:
+      return Failure::bad_answer;
+  }
+}
+
+}  // namespace
+
+/// One fetch: what became of each query, and until when each is waited for.
+class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::Round> {
+ public:
+  using OnList = std::function<void(const FetchedList&)>;
+
+  Round(EngineFetcher& fetcher, std::span<const ExpandedQuery> queries, const FetchOptions& options,
+        const OnList& on_list)
+      : shared_(fetcher.shared_), options_(options), on_list_(on_list), slots_(queries.size()) {
+    for (std::size_t i = 0; i < queries.size(); ++i) slots_[i].fetched.query = queries[i];
+    start_ = shared_->clock->now();
+  }
+
+  std::vector<FetchedList> run(EngineFetcher& fetcher) {
+    std::vector<std::size_t> embedded;
+    ask_breakers();
+    for (std::size_t i = 0; i < slots_.size(); ++i) start(fetcher, i, embedded);
+    run_embedded(fetcher, embedded);
+    while (!is_complete()) {
+      mailbox_.run(next_moment());
+      give_up_overdue();
+    }
+    mailbox_.leave();
+    const std::lock_guard lock(mutex_);
+    has_ended_ = true;
+    std::vector<FetchedList> out;
+    for (Slot& slot : slots_) out.push_back(std::move(slot.fetched));
+    return out;
+  }
+
+ private:
+  struct Slot {
+    FetchedList fetched;
+    EngineState* state = nullptr;
+    TimePoint wait_until{};
+    Breaker::Verdict verdict = Breaker::Verdict::go;
+    bool is_done = false;
+    bool is_overdue = false;  ///< nobody waits, and the engine's counter knows
+  };
+
+  /// Which engines are left alone. When that would be all, the one whose time is nearest is asked after all.
+  void ask_breakers() {
+    EngineState* nearest = nullptr;
+    bool is_any_open = false;
+    std::map<EngineState*, bool> alone;
+    for (Slot& slot : slots_) {
+      slot.state = shared_->find(slot.fetched.query.engine);
+      if (slot.state == nullptr) continue;
+      if (!slot.state->http || !shared_->options.uses_breaker) {
+        is_any_open = true;
+        continue;
+      }
+      const std::lock_guard lock(slot.state->mutex);
+      const auto known = alone.find(slot.state);
+      if (known != alone.end() && known->second) {
+        slot.verdict = Breaker::Verdict::stay;
+        continue;
+      }
+      slot.verdict = slot.state->breaker.ask(start_);
+      const bool is_stuck = slot.state->overdue > 0 && slot.state->last_success < slot.state->overdue_since;
+      if (slot.verdict == Breaker::Verdict::go && is_stuck) slot.verdict = Breaker::Verdict::stay;
+      alone[slot.state] = slot.verdict != Breaker::Verdict::go;
+      if (slot.verdict == Breaker::Verdict::go) is_any_open = true;
+      if (slot.verdict == Breaker::Verdict::go || slot.state->breaker.is_closed()) continue;
+      if (nearest == nullptr || slot.state->breaker.open_until() < nearest->breaker.open_until())
+        nearest = slot.state;
+    }
+    if (!is_any_open && nearest == nullptr)
+      for (Slot& slot : slots_)
+        if (slot.state != nullptr) nearest = slot.state;
+    if (!is_any_open && nearest != nullptr) force(*nearest);
+  }
+
+  void force(EngineState& state) {
+    const std::lock_guard lock(state.mutex);
+    state.breaker.force();
+    for (Slot& slot : slots_)
+      if (slot.state == &state) slot.verdict = Breaker::Verdict::go;
+    forced_ = &state;
+  }
+
+  void start(EngineFetcher& fetcher, std::size_t i, std::vector<std::size_t>& embedded) {
+    Slot& slot = slots_[i];
+    if (slot.state == nullptr)
+      return settle(i, Failure::not_allowed, "no engine \"" + slot.fetched.query.engine + "\" is defined");
+    if (slot.state->engine.is_disabled)
+      return settle(i, Failure::not_allowed, "the engine is disabled in its definition");
+    slot.wait_until = options_.deadline.at();
+    if (!slot.state->http) return embedded.push_back(i);
+    if (auto late = shared_->late.take(late_key(slot.fetched.query, options_), start_)) {
+      slot.fetched.list = std::move(*late);
+      return settle(i, Failure::none, "");
+    }
+    if (const std::string why = loop_danger(*slot.state); !why.empty())
+      return settle(i, Failure::not_allowed, why);
+    if (slot.verdict == Breaker::Verdict::stay)
+      return settle(i, Failure::breaker_open, why_open(*slot.state));
+    const bool is_probe = slot.verdict == Breaker::Verdict::probe || slot.state == forced_;
+    if (slot.verdict == Breaker::Verdict::probe) settle(i, Failure::breaker_open, why_open(*slot.state));
+    set_wait(slot);
+    auto self = shared_from_this();
+    auto task = std::make_shared<ListTask>(
+        shared_, *slot.state, *fetcher.transport_, slot.fetched.query, options_,
+        [self](std::function<void()> event) { self->mailbox_.post(std::move(event)); },
+        [self, i, is_probe](FetchedList list, std::optional<Duration> retry_after) {
+          self->deliver(i, std::move(list), is_probe, retry_after);
+        });
+    task->start();
+  }
+
+  std::string loop_danger(const EngineState& state) const {
+    if (!state.http->access.is_federation) return {};
+    if (options_.hops >= kMostHops)
+      return "the query came through " + std::to_string(options_.hops) + " meta-search servers already";
+    const auto& own = shared_->options.own_addresses;
+    if (std::find(own.begin(), own.end(), state.http->own_origin) != own.end())
+      return "the engine is this server itself";
+    return {};
+  }
+
+  static std::string why_open(EngineState& state) {
+    const std::lock_guard lock(state.mutex);
+    return state.breaker.is_closed()
+               ? "the engine has not answered an earlier query yet; it is left alone until then"
+               : "the engine failed several times; it is left alone for a while";
+  }
+
+  void set_wait(Slot& slot) {
+    if (!shared_->options.uses_learned_deadline) return;
+    const std::lock_guard lock(slot.state->mutex);
+    if (const auto limit = slot.state->learned_wait.limit())
+      slot.wait_until = std::min(slot.wait_until, start_ + *limit);
+  }
+
+  /// Several lists at once: the embedded index is ours, and two cores search two lists.
+  void run_embedded(EngineFetcher& fetcher, const std::vector<std::size_t>& embedded) {
+    const unsigned threads = embedded.size() > 1 ? std::min(kEmbeddedThreads, hardware_threads()) : 1;
+    parallel_for(embedded.size(), threads, [&](std::size_t at) {
+      Slot& slot = slots_[embedded[at]];
+      const HttpAnswer answer = embedded_search(fetcher, slot);
+      auto list = read_embedded_answer(answer);
+      slot.fetched.elapsed = answer.elapsed;
+      if (answer.failure == Failure::none && list) {
+        slot.fetched.list = std::move(*list);
+        keep_best_of_each(slot.fetched.list, options_.depth);
+      }
+      settle(embedded[at], answer.failure, answer.message);
+    });
+  }
+
+  HttpAnswer embedded_search(EngineFetcher& fetcher, const Slot& slot) {
+    const int offset = (options_.page - 1) * options_.depth;
+    const HttpRequest request =
+        embedded_request(slot.fetched.query.engine, slot.fetched.query.text, options_.depth, offset);
+    if (fetcher.archive_) {
+      if (const HttpAnswer* known = fetcher.archive_->find(exchange_key(request))) return *known;
+      HttpAnswer missing;
+      missing.failure = Failure::not_recorded;
+      missing.message = "the recording has no " + request.record_url;
+      return missing;
+    }
+    const TimePoint begin = shared_->clock->now();
+    const auto list =
+        slot.state->embedded->search(slot.fetched.query.text, options_.depth, offset, options_.deadline);
+    HttpAnswer answer = embedded_answer(list, shared_->clock->now() - begin);
+    if (!list) answer.failure = failure_of(list.error());
+    if (fetcher.writer_) fetcher.writer_->append(request, answer);
+    return answer;
+  }
+
+  void settle(std::size_t i, Failure failure, std::string message) {
+    const std::lock_guard lock(mutex_);
+    Slot& slot = slots_[i];
+    slot.fetched.failure = failure;
+    slot.fetched.message = std::move(message);
+    if (failure != Failure::none) slot.fetched.list = {};
+    slot.is_done = true;
+    if (on_list_) on_list_(slot.fetched);
+  }
+
+  void deliver(std::size_t i, FetchedList list, bool is_probe, std::optional<Duration> retry_after) {
+    note_outcome(i, list, is_probe, retry_after);
+    if (list.failure == Failure::none) keep_best_of_each(list.list, options_.depth);
+    const std::lock_guard lock(mutex_);
+    Slot& slot = slots_[i];
+    if (slot.is_done || has_ended_) {
+      if (list.failure == Failure::none && !list.list.hits.empty())
+        shared_->late.put(late_key(list.query, options_), std::move(list.list), shared_->clock->now());
+      forget_overdue(slot);
+      return;
+    }
+    slot.fetched = std::move(list);
+    slot.is_done = true;
+    if (on_list_) on_list_(slot.fetched);
+  }
+
+  void note_outcome(std::size_t i, const FetchedList& list, bool is_probe,
+                    std::optional<Duration> retry_after) {
+    EngineState& state = *slots_[i].state;
+    const std::lock_guard lock(state.mutex);
+    const TimePoint now = shared_->clock->now();
+    if (list.failure == Failure::none) {
+      state.breaker.succeeded();
+      state.last_success = now;
+      state.learned_wait.add(list.elapsed);
+      return;
+    }
+    if (list.failure == Failure::not_allowed || list.failure == Failure::not_recorded) {
+      if (is_probe) state.breaker.succeeded();
+      return;
+    }
+    state.breaker.failed(now, is_probe, retry_after);
+  }
+
+  static void forget_overdue(Slot& slot) {
+    if (!slot.is_overdue) return;
+    slot.is_overdue = false;
+    const std::lock_guard lock(slot.state->mutex);
+    --slot.state->overdue;
+  }
+
+  bool is_complete() {
+    const std::lock_guard lock(mutex_);
+    return std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.is_done; });
+  }
+
+  TimePoint next_moment() {
+    const std::lock_guard lock(mutex_);
+    TimePoint next = options_.deadline.at();
+    for (const Slot& slot : slots_)
+      if (!slot.is_done) next = std::min(next, slot.wait_until);
+    return next;
+  }
+
+  void give_up_overdue() {
+    const TimePoint now = shared_->clock->now();
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+      Slot& slot = slots_[i];
+      if (slot.is_done || now < slot.wait_until) continue;
+      {
+        const std::lock_guard lock(slot.state->mutex);
+        if (slot.state->overdue++ == 0) slot.state->overdue_since = now;
+      }
+      slot.is_overdue = true;
+      slot.fetched.elapsed = now - start_;
+      const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(now - start_).count();
+      const bool is_learned = slot.wait_until < options_.deadline.at();
+      settle(i, Failure::timeout,
+             "no answer within " + std::to_string(waited) + " ms" +
+                 (is_learned ? ", longer than it usually takes" : ", the deadline of the search"));
+    }
+  }
+
+  std::shared_ptr<SharedState> shared_;
+  const FetchOptions options_;
+  const OnList on_list_;
+  TimePoint start_;
+  EngineState* forced_ = nullptr;
+  Mailbox mailbox_;
+  std::mutex mutex_;
+  std::vector<Slot> slots_;
+  bool has_ended_ = false;
+};
+
+EngineFetcher::EngineFetcher(std::shared_ptr<SharedState> shared, std::unique_ptr<HarWriter> writer,
+                             std::unique_ptr<HarArchive> archive, std::unique_ptr<Transport> transport)
+    : shared_(std::move(shared)),
+      writer_(std::move(writer)),
+      archive_(std::move(archive)),
+      transport_(std::move(transport)) {}
+
+EngineFetcher::~EngineFetcher() = default;
+
+std::vector<FetchedList> EngineFetcher::fetch(std::span<const ExpandedQuery> queries,
+                                              const FetchOptions& options,
+                                              const std::function<void(const FetchedList&)>& on_list) {
+  return std::make_shared<Round>(*this, queries, options, on_list)->run(*this);
+}
+
+Result<std::shared_ptr<Fetcher>> make_fetcher(std::vector<Engine> engines, FetcherOptions options) {
+  static const SteadyClock steady;
+  auto shared = std::make_shared<SharedState>();
+  shared->clock = options.clock == nullptr ? &steady : options.clock;
+  const bool is_replay = options.recording == Recording::replay;
+  for (Engine& engine : engines) {
+    auto state = std::make_unique<EngineState>();
+    if (std::holds_alternative<HttpAccess>(engine.access)) {
+      const SecretLookup nothing_set = [](std::string_view) { return std::optional<std::string>(); };
+      auto ready = ready_access(engine, is_replay           ? SecretLookup()
+                                        : options.secret_of ? options.secret_of
+                                                            : nothing_set);
+      if (!ready) return ready.error();
+      state->http = std::move(*ready);
+    } else if (!is_replay) {
+      state->embedded = std::make_unique<EmbeddedEngine>(engine);
+    }
+    state->engine = std::move(engine);
+    shared->engines.push_back(std::move(state));
+  }
+  auto guard = AddressGuard::make(options.allow_private);
+  if (!guard) return guard.error();
+  std::unique_ptr<HarWriter> writer;
+  std::unique_ptr<HarArchive> archive;
+  std::unique_ptr<Transport> transport;
+  if (is_replay) {
+    auto read = HarArchive::read(options.recording_file);
+    if (!read) return read.error();
+    archive = std::make_unique<HarArchive>(std::move(*read));
+    transport = make_replay_transport(*archive);
+  } else {
+    transport = make_curl_transport(std::move(*guard));
+    if (options.recording == Recording::record) {
+      auto opened = HarWriter::open(options.recording_file);
+      if (!opened) return opened.error();
+      writer = std::move(*opened);
+      transport = make_recording_transport(std::move(transport), *writer);
+    }
+  }
+  shared->options = std::move(options);
+  return std::shared_ptr<Fetcher>(std::make_shared<EngineFetcher>(std::move(shared), std::move(writer),
+                                                                  std::move(archive), std::move(transport)));
+}
+
+}  // namespace metafuse::fetchers

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+
+#include "fetchers/engine_state.h"
+#include "fetchers/fetcher.h"
+#include "fetchers/har_archive.h"
+#include "fetchers/transport.h"
+
+namespace metafuse::fetchers {
+
+/// Sends each expanded query to the engine that it names and waits for the lists; see make_fetcher().
+class EngineFetcher final : public Fetcher {
+ public:
+  EngineFetcher(std::shared_ptr<SharedState> shared, std::unique_ptr<HarWriter> writer,
+                std::unique_ptr<HarArchive> archive, std::unique_ptr<Transport> transport);
+  ~EngineFetcher() override;
+
+  std::vector<FetchedList> fetch(std::span<const ExpandedQuery> queries, const FetchOptions& options,
+                                 const std::function<void(const FetchedList&)>& on_list) override;
+
+ private:
+  class Round;
+
+  std::shared_ptr<SharedState> shared_;
+  std::unique_ptr<HarWriter> writer_;
+  std::unique_ptr<HarArchive> archive_;
+  std::unique_ptr<Transport> transport_;  ///< goes first: nothing may arrive after the rest is gone
+};
+
+}  // namespace metafuse::fetchers

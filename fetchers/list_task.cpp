@@ -1,0 +1,206 @@
+#include "fetchers/list_task.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include <curl/curl.h>
+
+#include "core/number.h"
+#include "core/url.h"
+#include "fetchers/answer_parser.h"
+#include "fetchers/clean_text.h"
+
+namespace metafuse::fetchers {
+namespace {
+
+constexpr std::size_t kMaxSaidBytes = 160;
+
+/// Seconds, or an HTTP date.
+std::optional<Duration> retry_after(const HttpAnswer& answer) {
+  const std::string text(answer.header("retry-after"));
+  if (text.empty()) return std::nullopt;
+  double seconds = 0;
+  if (to_double(text, seconds) && seconds >= 0 && seconds < 1e7)
+    return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+  const std::time_t date = curl_getdate(text.c_str(), nullptr);
+  const std::time_t sent = curl_getdate(std::string(answer.header("date")).c_str(), nullptr);
+  if (date < 0 || sent < 0 || date < sent) return std::nullopt;
+  return std::chrono::seconds(date - sent);
+}
+
+/// A page that wants to see a human, as the large engines and their guards write it.
+bool asks_for_human(std::string_view body) {
+  constexpr std::array kMarks = {"g-recaptcha",      "h-captcha",     "hcaptcha.com",      "cf-challenge",
+                                 "challenge-form",   "/sorry/index",  "unusual traffic",   "captcha-delivery",
+                                 "smart-captcha",    "SmartCaptcha",  "are you a robot",   "not a robot",
+                                 "Just a moment...", "anomaly-modal", "wappass.baidu.com", "id=\"captcha",
+                                 "class=\"captcha",  "name=\"captcha"};
+  const std::string_view head = body.substr(0, 256 * 1024);
+  return std::any_of(kMarks.begin(), kMarks.end(),
+                     [&](std::string_view mark) { return head.find(mark) != std::string_view::npos; });
+}
+
+std::string said(const HttpAnswer& answer) {
+  const std::string text = clean_text(std::string_view(answer.body).substr(0, 4096), true, kMaxSaidBytes);
+  return text.empty() ? "" : ": " + text;
+}
+
+ReadAnswer refused(Failure failure, std::string message, std::optional<Duration> wait = std::nullopt) {
+  return {{}, failure, std::move(message), wait};
+}
+
+}  // namespace
+
+ReadAnswer read_answer(const Engine& engine, const HttpAccess& access, const HttpAnswer& answer,
+                       const std::string& language) {
+  if (answer.failure != Failure::none) return refused(answer.failure, answer.message);
+  const auto& empty = access.no_result_statuses;
+  if (std::find(empty.begin(), empty.end(), answer.status) != empty.end()) return {};
+  const std::string status = "HTTP " + std::to_string(answer.status);
+  const bool is_html = access.answer.format == AnswerRules::Format::html ||
+                       answer.header("content-type").find("html") != std::string_view::npos;
+  if (answer.status < 200 || answer.status > 299) {
+    if (answer.status == 429)
+      return refused(Failure::rate_limited, status + said(answer), retry_after(answer));
+    if (is_html && asks_for_human(answer.body))
+      return refused(Failure::captcha, status + ", a page that asks for a human", retry_after(answer));
+    return refused(Failure::http_status, status + said(answer),
+                   answer.status == 503 ? retry_after(answer) : std::nullopt);
+  }
+  auto list = parse_answer(access.answer, answer.body,
+                           {answer.url, std::string(answer.header("content-type")), language});
+  if ((!list || list->hits.empty()) && is_html && asks_for_human(answer.body))
+    return refused(Failure::captcha, "a page that asks for a human instead of results");
+  if (!list) return refused(Failure::bad_answer, engine.name + ": " + list.error().text);
+  return {std::move(*list), Failure::none, "", std::nullopt};
+}
+
+ListTask::ListTask(std::shared_ptr<SharedState> shared, EngineState& state, Transport& transport,
+                   ExpandedQuery query, FetchOptions options, Post post, Deliver deliver)
+    : shared_(std::move(shared)),
+      state_(state),
+      transport_(transport),
+      query_(std::move(query)),
+      options_(std::move(options)),
+      post_(std::move(post)),
+      deliver_(std::move(deliver)),
+      start_(shared_->clock->now()) {
+  const std::lock_guard lock(state_.mutex);
+  ready_ = state_.described ? *state_.described : *state_.http;
+}
+
+void ListTask::start() {
+  const std::lock_guard lock(mutex_);
+  if (ready_.access.url.empty()) {
+    auto self = shared_from_this();
+    return transport_.send(build_description_request(state_.engine, ready_), [self](HttpAnswer answer) {
+      self->post_(
+          [self, kept = std::make_shared<HttpAnswer>(std::move(answer))] { self->take_description(*kept); });
+    });
+  }
+  send_pages();
+}
+
+void ListTask::take_description(const HttpAnswer& answer) {
+  const std::lock_guard lock(mutex_);
+  if (answer.failure != Failure::none)
+    return finish(answer.failure, "description document: " + answer.message, std::nullopt);
+  if (answer.status != 200)
+    return finish(Failure::http_status, "description document: HTTP " + std::to_string(answer.status),
+                  std::nullopt);
+  if (const auto applied = apply_description(ready_, answer.body); !applied)
+    return finish(Failure::bad_answer, applied.error().text, std::nullopt);
+  {
+    const std::lock_guard state_lock(state_.mutex);
+    state_.described = ready_;
+  }
+  send_pages();
+}
+
+void ListTask::send_pages() {
+  plan_ = plan_pages(ready_.access, options_);
+  if (plan_.is_beyond_end) return finish(Failure::none, "the engine has one page", std::nullopt);
+  pages_.resize(static_cast<std::size_t>(plan_.count));
+  const int first_wave = plan_.is_sequential ? 1 : plan_.count;
+  for (int i = 0; i < first_wave; ++i) ++under_way_;
+  for (int i = 0; i < first_wave && !is_finished_; ++i) send_page(i, false);
+}
+
+void ListTask::send_page(int page, bool is_retry) {
+  if (!is_retry) shared_->earn_retry();
+  auto self = shared_from_this();
+  transport_.send(
+      build_request(state_.engine, ready_, query_.text, options_, plan_.first + page),
+      [self, page, is_retry](HttpAnswer answer) {
+        self->post_([self, page, is_retry, kept = std::make_shared<HttpAnswer>(std::move(answer))] {
+          self->take_page(page, *kept, is_retry);
+        });
+      });
+}
+
+bool ListTask::retries(const ReadAnswer& read, const HttpAnswer& answer, bool is_retry) {
+  if (is_retry || state_.engine.retries == 0 || ready_.access.method != "GET" ||
+      options_.deadline.has_passed())
+    return false;
+  const auto& statuses = state_.engine.retry_statuses;
+  const bool is_worth = read.failure == Failure::refused ||
+                        (read.failure == Failure::http_status &&
+                         std::find(statuses.begin(), statuses.end(), answer.status) != statuses.end());
+  return is_worth && shared_->take_retry();
+}
+
+void ListTask::take_page(int page, const HttpAnswer& answer, bool is_retry) {
+  const std::lock_guard lock(mutex_);
+  if (is_finished_) return;
+  recorded_elapsed_ = std::max(recorded_elapsed_, answer.elapsed);
+  ReadAnswer read =
+      read_answer(state_.engine, ready_.access, answer, request_language(ready_.access, options_));
+  if (read.failure != Failure::none) {
+    if (retries(read, answer, is_retry)) return send_page(page, true);
+    if (page == 0) return finish(read.failure, std::move(read.message), read.retry_after);
+  }
+  --under_way_;
+  const std::size_t arrived = read.list.hits.size();
+  pages_[static_cast<std::size_t>(page)] = std::move(read.list);
+  if (plan_.is_sequential && arrived > 0 && page + 1 < plan_.count &&
+      static_cast<int>(merged_pages().hits.size()) < options_.depth) {
+    ++under_way_;
+    return send_page(page + 1, false);
+  }
+  if (under_way_ == 0)
+    finish(Failure::none,
+           read.failure == Failure::none ? "" : "page " + std::to_string(page + 1) + ": " + read.message,
+           read.retry_after);
+}
+
+/// The pages one after the other; a page that means the same as one before it is left out.
+RankedList ListTask::merged_pages() const {
+  RankedList list;
+  std::set<std::string> keys;
+  for (const auto& page : pages_) {
+    if (!page) break;
+    for (const Hit& hit : page->hits) {
+      if (static_cast<int>(list.hits.size()) >= options_.depth) break;
+      const auto key = canonical_url_key(hit.url);
+      if (key && keys.insert(*key).second) list.hits.push_back(hit);
+    }
+    if (list.suggestions.empty()) list.suggestions = page->suggestions;
+  }
+  return list;
+}
+
+void ListTask::finish(Failure failure, std::string message, std::optional<Duration> retry) {
+  if (is_finished_) return;
+  is_finished_ = true;
+  FetchedList fetched;
+  fetched.query = query_;
+  fetched.failure = failure;
+  fetched.message = std::move(message);
+  const bool is_replay = shared_->options.recording == FetcherOptions::Recording::replay;
+  fetched.elapsed = is_replay ? recorded_elapsed_ : shared_->clock->now() - start_;
+  if (failure == Failure::none) fetched.list = merged_pages();
+  deliver_(std::move(fetched), retry);
+}
+
+}  // namespace metafuse::fetchers

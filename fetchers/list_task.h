@@ -1,0 +1,68 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fetchers/engine_state.h"
+#include "fetchers/fetcher.h"
+#include "fetchers/transport.h"
+
+namespace metafuse::fetchers {
+
+/// What an answer means: a list, or why there is none.
+struct ReadAnswer {
+  RankedList list;
+  Failure failure = Failure::none;
+  std::string message;
+  std::optional<Duration> retry_after;
+};
+
+/// Judges the status, looks for pages that ask for a human, and parses.
+ReadAnswer read_answer(const Engine& engine, const HttpAccess& access, const HttpAnswer& answer,
+                       const std::string& language);
+
+/// One expanded query on its way through an HTTP engine: description document, pages, one retry. Its events
+/// may come from any thread.
+class ListTask : public std::enable_shared_from_this<ListTask> {
+ public:
+  using Deliver = std::function<void(FetchedList list, std::optional<Duration> retry_after)>;
+  /// Brings an event to the thread that should work on it.
+  using Post = std::function<void(std::function<void()>)>;
+
+  ListTask(std::shared_ptr<SharedState> shared, EngineState& state, Transport& transport, ExpandedQuery query,
+           FetchOptions options, Post post, Deliver deliver);
+
+  void start();
+
+ private:
+  void send_pages();
+  void send_page(int page, bool is_retry);
+  void take_page(int page, const HttpAnswer& answer, bool is_retry);
+  void take_description(const HttpAnswer& answer);
+  bool retries(const ReadAnswer& read, const HttpAnswer& answer, bool is_retry);
+  void finish(Failure failure, std::string message, std::optional<Duration> retry_after);
+  RankedList merged_pages() const;
+
+  std::shared_ptr<SharedState> shared_;
+  EngineState& state_;
+  Transport& transport_;
+  ExpandedQuery query_;
+  FetchOptions options_;
+  Post post_;
+  Deliver deliver_;
+  TimePoint start_;
+
+  std::recursive_mutex mutex_;  ///< a replay answers inside send()
+  ReadyAccess ready_;
+  PagePlan plan_;
+  std::vector<std::optional<RankedList>> pages_;
+  int under_way_ = 0;
+  Duration recorded_elapsed_{};
+  bool is_finished_ = false;
+};
+
+}  // namespace metafuse::fetchers

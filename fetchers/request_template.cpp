@@ -1,0 +1,189 @@
+#include "fetchers/request_template.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/contract.h"
+#include "core/json.h"
+#include "core/utf8.h"
+#include "fetchers/url_text.h"
+
+namespace metafuse::fetchers {
+namespace {
+
+struct Placeholder {
+  std::string_view name;
+  std::string RequestValues::*value;
+  bool is_url_piece = false;
+};
+
+constexpr std::array kPlaceholders = {
+    Placeholder{"query", &RequestValues::query},
+    Placeholder{"pageno", &RequestValues::pageno},
+    Placeholder{"lang", &RequestValues::lang},
+    Placeholder{"language", &RequestValues::lang},
+    Placeholder{"time_range", &RequestValues::time_range, true},
+    Placeholder{"safe_search", &RequestValues::safe_search, true},
+    Placeholder{"offset", &RequestValues::offset},
+    Placeholder{"start", &RequestValues::start},
+    Placeholder{"count", &RequestValues::count},
+};
+
+const Placeholder* find_placeholder(std::string_view name) {
+  for (const Placeholder& placeholder : kPlaceholders)
+    if (placeholder.name == name) return &placeholder;
+  return nullptr;
+}
+
+std::string quoted_json(std::string_view text) {
+  const std::string quoted = to_text(
+      Json(first_invalid_utf8(text) == std::string_view::npos ? std::string(text) : to_valid_utf8(text)));
+  return quoted.substr(1, quoted.size() - 2);
+}
+
+std::string quoted_xml(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&apos;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+std::string quoted(std::string_view text, Quoting quoting) {
+  switch (quoting) {
+    case Quoting::url_path:
+      return percent_encoded(text, false);
+    case Quoting::url_query:
+    case Quoting::form:
+      return percent_encoded(text, true);
+    case Quoting::json:
+      return quoted_json(text);
+    case Quoting::xml:
+      return quoted_xml(text);
+    case Quoting::none:
+      break;
+  }
+  return std::string(text);
+}
+
+}  // namespace
+
+Result<std::vector<TemplatePiece>> parse_request_template(std::string_view text) {
+  std::vector<TemplatePiece> pieces(1);
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (text.substr(at, 2) == "${" && text.find('}', at) != std::string_view::npos) {  // a secret
+      const std::size_t size = text.find('}', at) + 1 - at;
+      pieces.back().text += text.substr(at, size);
+      at += size - 1;
+      continue;
+    }
+    if (c != '{' && c != '}') {
+      pieces.back().text += c;
+      continue;
+    }
+    if (at + 1 < text.size() && text[at + 1] == c) {
+      pieces.back().text += c;
+      ++at;
+      continue;
+    }
+    const std::size_t end = text.find('}', at);
+    if (c == '}' || end == std::string_view::npos)
+      return fail(Code::bad_config,
+                  std::string("a single \"") + c + "\"; write it twice for the character itself");
+    const std::string name(text.substr(at + 1, end - at - 1));
+    if (find_placeholder(name) == nullptr) {
+      std::string known;
+      for (const Placeholder& placeholder : kPlaceholders)
+        known += (known.empty() ? "{" : ", {") + std::string(placeholder.name) + "}";
+      return fail(Code::bad_config, "unknown placeholder {" + name + "}; known are " + known);
+    }
+    pieces.push_back({name, true});
+    pieces.emplace_back();
+    at = end;
+  }
+  return pieces;
+}
+
+std::string fill_request_template(std::string_view text, const RequestValues& values, Quoting quoting) {
+  const auto pieces = parse_request_template(text);
+  require(pieces.has_value(), "a checked template");
+  std::string out;
+  for (const TemplatePiece& piece : *pieces) {
+    if (!piece.is_placeholder) {
+      out += piece.text;
+      continue;
+    }
+    const Placeholder& placeholder = *find_placeholder(piece.text);
+    const std::string& value = values.*(placeholder.value);
+    out += placeholder.is_url_piece ? value : quoted(value, quoting);
+  }
+  return out;
+}
+
+std::string fill_url_template(std::string_view url, const RequestValues& values) {
+  const std::size_t mark = std::min(url.find('?'), url.size());
+  return fill_request_template(url.substr(0, mark), values, Quoting::url_path) +
+         fill_request_template(url.substr(mark), values, Quoting::url_query);
+}
+
+Quoting body_quoting(std::string_view body, std::string_view content_type) {
+  if (content_type.find("json") != std::string_view::npos) return Quoting::json;
+  if (content_type.find("xml") != std::string_view::npos) return Quoting::xml;
+  if (content_type.find("form") != std::string_view::npos) return Quoting::form;
+  if (!content_type.empty()) return Quoting::none;
+  const std::size_t first = body.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return Quoting::none;
+  if (body[first] == '{' || body[first] == '[' || body[first] == '"') return Quoting::json;
+  if (body[first] == '<') return Quoting::xml;
+  return Quoting::form;
+}
+
+std::string with_doubled_braces(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    out += c;
+    if (c == '{' || c == '}') out += c;
+  }
+  return out;
+}
+
+Result<void> check_url_template(std::string_view url, bool needs_query) {
+  const auto pieces = parse_request_template(url);
+  if (!pieces) return pieces.error();
+  std::string sample;
+  bool has_query = false;
+  for (const TemplatePiece& piece : *pieces) {
+    const bool is_in_path = sample.find('/', sample.find("://") + 3) != std::string::npos ||
+                            sample.find('?') != std::string::npos;
+    if (piece.is_placeholder && !is_in_path && piece.text != "lang" && piece.text != "language")
+      return fail(Code::bad_config,
+                  "{" + piece.text + "} in front of the path: a query could choose the host");
+    sample += piece.is_placeholder ? (is_in_path ? "1" : "en") : piece.text;
+    has_query = has_query || (piece.is_placeholder && piece.text == "query");
+  }
+  if (!parts_of_url(sample))
+    return fail(Code::bad_config, "no http or https URL (a user name belongs into username and password)");
+  if (needs_query && !has_query) return fail(Code::bad_config, "the URL lacks {query}");
+  return {};
+}
+
+}  // namespace metafuse::fetchers
