@@ -17,6 +17,7 @@ namespace {
 constexpr AddVerb kVerbs[] = {
     add_expand,         //
     add_templates,      //
+    add_engines,
     add_index,          //
     add_train,          //
     add_score,          //

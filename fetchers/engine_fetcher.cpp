@@ -229,36 +229,55 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
   void run_embedded(EngineFetcher& fetcher, const std::vector<std::size_t>& embedded) {
     const unsigned threads = embedded.size() > 1 ? std::min(kEmbeddedThreads, hardware_threads()) : 1;
     parallel_for(embedded.size(), threads, [&](std::size_t at) {
-      Slot& slot = slots_[embedded[at]];
-      const HttpAnswer answer = embedded_search(fetcher, slot);
-      auto list = read_embedded_answer(answer);
-      slot.fetched.elapsed = answer.elapsed;
-      if (answer.failure == Failure::none && list) {
-        slot.fetched.list = std::move(*list);
-        keep_best_of_each(slot.fetched.list, options_.depth);
-      }
-      settle(embedded[at], answer.failure, answer.message);
+      FetchedList& fetched = slots_[embedded[at]].fetched;
+      if (fetcher.archive_)
+        replay_embedded(*fetcher.archive_, fetched);
+      else
+        search_embedded(fetcher, *slots_[embedded[at]].state, fetched);
+      keep_best_of_each(fetched.list, options_.depth);
+      settle(embedded[at], fetched.failure, fetched.message);
     });
   }
 
-  HttpAnswer embedded_search(EngineFetcher& fetcher, const Slot& slot) {
-    const int offset = (options_.page - 1) * options_.depth;
-    const HttpRequest request =
-        embedded_request(slot.fetched.query.engine, slot.fetched.query.text, options_.depth, offset);
-    if (fetcher.archive_) {
-      if (const HttpAnswer* known = fetcher.archive_->find(exchange_key(request))) return *known;
-      HttpAnswer missing;
-      missing.failure = Failure::not_recorded;
-      missing.message = "the recording has no " + request.record_url;
-      return missing;
-    }
+  int offset() const { return (options_.page - 1) * options_.depth; }
+
+  void search_embedded(EngineFetcher& fetcher, EngineState& state, FetchedList& fetched) {
     const TimePoint begin = shared_->clock->now();
-    const auto list =
-        slot.state->embedded->search(slot.fetched.query.text, options_.depth, offset, options_.deadline);
-    HttpAnswer answer = embedded_answer(list, shared_->clock->now() - begin);
-    if (!list) answer.failure = failure_of(list.error());
-    if (fetcher.writer_) fetcher.writer_->append(request, answer);
-    return answer;
+    auto list = state.embedded->search(fetched.query.text, options_.depth, offset(), options_.deadline);
+    fetched.elapsed = shared_->clock->now() - begin;
+    if (!list) {
+      fetched.failure = failure_of(list.error());
+      fetched.message = list.error().text;
+    }
+    if (fetcher.writer_) {
+      HttpAnswer answer = embedded_answer(list, fetched.elapsed);
+      answer.failure = fetched.failure;
+      fetcher.writer_->append(
+          embedded_request(fetched.query.engine, fetched.query.text, options_.depth, offset()), answer);
+    }
+    if (list) fetched.list = std::move(*list);
+  }
+
+  void replay_embedded(const HarArchive& archive, FetchedList& fetched) const {
+    const HttpRequest request =
+        embedded_request(fetched.query.engine, fetched.query.text, options_.depth, offset());
+    const HttpAnswer* answer = archive.find(exchange_key(request));
+    if (answer == nullptr) {
+      fetched.failure = Failure::not_recorded;
+      fetched.message = "the recording has no " + request.record_url;
+      return;
+    }
+    fetched.elapsed = answer->elapsed;
+    fetched.failure = answer->failure;
+    fetched.message = answer->message;
+    if (answer->failure != Failure::none) return;
+    auto list = read_embedded_answer(*answer);
+    if (list) {
+      fetched.list = std::move(*list);
+    } else {
+      fetched.failure = Failure::bad_answer;
+      fetched.message = list.error().text;
+    }
   }
 
   void settle(std::size_t i, Failure failure, std::string message) {
@@ -409,6 +428,7 @@ Result<std::shared_ptr<Fetcher>> make_fetcher(std::vector<Engine> engines, Fetch
       transport = make_recording_transport(std::move(transport), *writer);
     }
   }
+  if (options.wrap_transport) transport = options.wrap_transport(std::move(transport));
   shared->options = std::move(options);
   return std::shared_ptr<Fetcher>(std::make_shared<EngineFetcher>(std::move(shared), std::move(writer),
                                                                   std::move(archive), std::move(transport)));

@@ -11,6 +11,7 @@
 #include "core/result.h"
 #include "fetchers/engine.h"
 #include "fetchers/fetcher.h"
+#include "fetchers/transport.h"
 
 namespace metafuse::fetchers {
 
@@ -24,8 +25,10 @@ struct FetcherOptions {
   std::string recording_file;  ///< archive.har, written by `record`, read by `replay`
   std::function<std::optional<std::string>(std::string_view name)> secret_of;  ///< the value of "${name}"
   std::vector<std::string> own_addresses;  ///< host:port of this server: federation must not reach it
-  bool uses_breaker = true;                ///< leaves engines alone that failed several times
-  bool uses_learned_deadline = true;       ///< waits no longer for an engine than its recent answers say
+  /// Put around what sends HTTP requests: to watch them, or to answer in a test.
+  std::function<std::unique_ptr<Transport>(std::unique_ptr<Transport>)> wrap_transport;
+  bool uses_breaker = true;           ///< leaves engines alone that failed several times
+  bool uses_learned_deadline = true;  ///< waits no longer for an engine than its recent answers say
 };
 
 /// The fetcher of a set of engines: each expanded query goes to the engine that it names.
