@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -12,6 +13,7 @@
 #include "core/parallel.h"
 #include "fusion/model_file.h"
 #include "fusion/registry.h"
+#include "service/store_training.h"
 
 namespace metafuse::cli {
 namespace {
@@ -26,6 +28,10 @@ struct Arguments {
   std::string resume;
   bool is_stream = false;
   std::string bad_lines = "fail";
+  std::string store;
+  std::string domain;
+  double half_life_days = 30;
+  bool are_held_out_used = false;
 };
 
 Result<void> write_trace(const std::string& path, const std::vector<JsonObject>& trace) {
@@ -53,6 +59,36 @@ Result<void> run_stream(const Arguments& arguments, const fusion::Learner& learn
                           arguments.model, arguments.bad_lines == "skip"});
 }
 
+/// What a server stored as training data.
+Result<fusion::TrainingSet> read_store(const Arguments& arguments, const fusion::TrainingInput& input) {
+  if (!input.letor.empty() || !input.letor_ranks.empty() || !input.runs.empty())
+    return fail(Code::usage, "--store is the input; leave out --letor, --letor-ranks and --runs");
+  if (!input.qrels.empty() || !input.pairs.empty() || input.depth != 0)
+    return fail(Code::usage, "--store holds its judgments and lists; leave out --qrels, --pairs and --depth");
+  if (input.query_weights != "pairs" && input.query_weights != "equal")
+    return fail(Code::usage, "--store takes --query-weights pairs or equal");
+  if (arguments.domain.empty()) return fail(Code::usage, "--store needs --domain, the domain to learn for");
+  auto store = service::open_store(arguments.store, service::StoreMode::read);
+  if (!store) return store.error();
+  service::StoreTrainingOptions options;
+  options.domain = arguments.domain;
+  options.now =
+      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
+          .count();
+  options.clicks.half_life_days = arguments.half_life_days;
+  options.are_held_out_used = arguments.are_held_out_used;
+  options.features = input.expected;
+  options.derive = input.derive;
+  options.feedback = input.feedback;
+  options.are_unjudged_ignored = input.is_unjudged_ignored;
+  if (input.query_weights == "equal")
+    options.feedback.query_weights = fusion::FeedbackOptions::QueryWeights::equal;
+  service::StoreTrainingReport report;
+  auto set = service::training_set_from_store(**store, options, &report);
+  if (set) std::cerr << report.text() << '\n';
+  return set;
+}
+
 Result<void> run_train(const Arguments& arguments) {
   const auto learner = chosen_learner(arguments.learner);
   if (!learner) return learner.error();
@@ -62,7 +98,8 @@ Result<void> run_train(const Arguments& arguments) {
   fusion::TrainingInput input = training_input(arguments.input, arguments.threads);
   if (*resumed) input.expected = (*resumed)->features;
   fusion::TrainingInputReport report;
-  const auto set = fusion::read_training_set(input, &report);
+  const auto set =
+      arguments.store.empty() ? fusion::read_training_set(input, &report) : read_store(arguments, input);
   if (!set) return set.error();
   fusion::TrainingRequest request;
   request.train = &*set;
@@ -72,7 +109,7 @@ Result<void> run_train(const Arguments& arguments) {
   if (*resumed) request.resume = &**resumed;
   request.progress = terminal_progress("train");
   request.wants_trace = !arguments.trace.empty();
-  request.first_feature_number = input.runs.empty() ? 1 : 0;
+  request.first_feature_number = input.runs.empty() && arguments.store.empty() ? 1 : 0;
   auto result = (*learner)->train(request);
   if (!result) return result.error();
   result->model.is_absent_zero = !input.letor.empty() && !input.is_absent_unranked;
@@ -107,6 +144,15 @@ void add_train(CLI::App& app, Result<void>& outcome) {
   verb->add_option("--bad-lines", arguments->bad_lines, "of --stream: skip (and report) or fail")
       ->check(CLI::IsMember({"skip", "fail"}))
       ->capture_default_str();
+  verb->add_option("--store", arguments->store,
+                   "judgments and clicks of a server: its SQLite file or postgresql://...");
+  verb->add_option("--domain", arguments->domain, "of --store: the domain to learn for");
+  verb->add_option("--half-life", arguments->half_life_days,
+                   "of --store: days after which a click counts half")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  verb->add_flag("--use-held-out", arguments->are_held_out_used,
+                 "of --store: also learn from the judged queries on which promotions are measured");
   verb->footer(
       "Examples:\n"
       "  metafuse train --runs a.run b.run --qrels qrels --rounds 50 --model model.json\n"
@@ -114,6 +160,7 @@ void add_train(CLI::App& app, Result<void>& outcome) {
       "  metafuse train --letor train.txt --learner rankboost --weak-learner 3 --q-default learn --model "
       "m.json\n"
       "  metafuse train --learner oap-bpm --letor S1.txt S2.txt --passes 5 --model m.json\n"
+      "  metafuse train --store state/metafuse.db --domain ml-homepages --model models/ml-homepages.json\n"
       "  tail -f judged.txt | metafuse train --learner oap-bpm --stream --resume m.json --model m.json");
   verb->callback([arguments, &outcome] { outcome = run_train(*arguments); });
 }

@@ -37,8 +37,10 @@ StoredSearch stored_search(const SearchAnswer& answer, std::span<const std::size
   StoredSearch search;
   search.id = new_search_id();
   search.domain = answer.domain;
-  search.query = query_digest(secret, answer.domain, answer.slots);
-  if (!are_queries_hashed) search.slots = answer.slots;
+  BaseQuery query = answer.slots;
+  if (query.slots.empty()) query.slots.emplace("QUERY", answer.query);
+  search.query = query_digest(secret, answer.domain, query);
+  if (!are_queries_hashed) search.slots = std::move(query);
   search.at = now;
   search.model = answer.fusion.version;
   for (const FusedResult& result : answer.results) search.documents.push_back(result.key);

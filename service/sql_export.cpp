@@ -9,7 +9,7 @@
 namespace metafuse::service {
 namespace {
 
-constexpr std::string_view kRowsAtOnce = "500";
+constexpr std::string_view kRowsAtOnce = "100";
 
 JsonObject list_json(const StoredSearch& search, const StoredList& list) {
   JsonArray documents;

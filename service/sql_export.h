@@ -8,7 +8,7 @@
 
 namespace metafuse::service {
 
-/// Store::export_lines: reads some hundred rows at a time, so that nothing waits for a long export.
+/// Store::export_lines: reads a hundred rows at a time, so that nothing waits for a long export.
 Result<void> export_database(SqlDatabase& database,
                              const std::function<Result<void>(std::string_view line)>& take);
 

@@ -25,7 +25,7 @@ Result<FeedbackRequest> parsed(const std::string& text) {
 }
 
 struct Fixture {
-  test::TemporaryFolder folder;
+  test::TemporaryFolder folder{test::TemporaryFolder::in_memory()};
   std::unique_ptr<Store> store;
   StoredSearch search = sample_search();
   FeedbackSender sender{"192.0.2.1", "", false};

@@ -1,0 +1,135 @@
+#include "service/interleaving.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "core/random.h"
+
+using namespace metafuse;
+using namespace metafuse::service;
+
+namespace {
+
+using Ranking = std::vector<std::size_t>;
+
+Ranking identity(std::size_t n) {
+  Ranking out(n);
+  std::iota(out.begin(), out.end(), std::size_t{0});
+  return out;
+}
+
+/// Every draft of two rankings, one a sequence of coins, by the definition: the side whose turn it is adds
+/// its best result that is not there.
+std::set<std::vector<std::pair<std::size_t, Team>>> all_drafts(const Ranking& a, const Ranking& b) {
+  std::set<std::vector<std::pair<std::size_t, Team>>> drafts;
+  const std::size_t rounds = (a.size() + 1) / 2;
+  for (std::size_t coins = 0; coins < (std::size_t{1} << rounds); ++coins) {
+    std::vector<std::pair<std::size_t, Team>> draft;
+    for (std::size_t turn = 0; draft.size() < a.size(); ++turn) {
+      const bool is_second_first = ((coins >> (turn / 2)) & 1) != 0;
+      const bool is_challenger = (turn % 2 == 0) == is_second_first;
+      for (const std::size_t item : is_challenger ? b : a) {
+        const auto is_item = [&](const auto& entry) { return entry.first == item; };
+        if (std::any_of(draft.begin(), draft.end(), is_item)) continue;
+        draft.emplace_back(item, is_challenger ? Team::challenger : Team::champion);
+        break;
+      }
+    }
+    drafts.insert(draft);
+  }
+  return drafts;
+}
+
+}  // namespace
+
+TEST_CASE("team draft makes every draft of the definition and no other", "[service][interleaving]") {
+  Random random(3);
+  for (std::size_t n = 0; n <= 6; ++n) {
+    for (int trial = 0; trial < 20; ++trial) {
+      Ranking a = identity(n);
+      Ranking b = identity(n);
+      random.shuffle(a);
+      random.shuffle(b);
+      const auto expected = all_drafts(a, b);
+      std::set<std::vector<std::pair<std::size_t, Team>>> seen;
+      for (int draw = 0; draw < 300; ++draw) {
+        const Interleaved mixed = team_draft(a, b, random);
+        REQUIRE(mixed.order.size() == n);
+        std::vector<std::pair<std::size_t, Team>> draft;
+        for (std::size_t i = 0; i < n; ++i) draft.emplace_back(mixed.order[i], mixed.teams[i]);
+        REQUIRE(expected.contains(draft));
+        seen.insert(draft);
+      }
+      CHECK(seen.size() == expected.size());
+    }
+  }
+}
+
+TEST_CASE("clicks at random places give neither side an advantage", "[service][interleaving]") {
+  Random random(5);
+  double advantage = 0;
+  constexpr int kSearches = 20000;
+  for (int i = 0; i < kSearches; ++i) {
+    Ranking a = identity(10);
+    Ranking b = a;
+    random.shuffle(b);
+    const Interleaved mixed = team_draft(a, b, random);
+    // A user who clicks by position alone, mostly at the top.
+    const auto clicked = static_cast<std::size_t>(10 * std::pow(random.uniform(), 3));
+    advantage += mixed.teams[clicked] == Team::champion ? 1 : -1;
+  }
+  // Three standard deviations of a fair coin.
+  CHECK(std::abs(advantage) < 3 * std::sqrt(double{kSearches}));
+}
+
+TEST_CASE("users who want what the challenger ranks high decide for it", "[service][interleaving]") {
+  Random random(6);
+  InterleavingCounts counts;
+  for (int i = 0; i < 200; ++i) {
+    const Ranking champion = identity(10);
+    const Ranking challenger{9, 0, 1, 2, 3, 4, 5, 6, 7, 8};
+    const Interleaved mixed = team_draft(champion, challenger, random);
+    const auto at = std::find(mixed.order.begin(), mixed.order.end(), std::size_t{9}) - mixed.order.begin();
+    ++(mixed.teams[static_cast<std::size_t>(at)] == Team::champion ? counts.champion : counts.challenger);
+  }
+  const InterleavingScore score = interleaving_score(counts);
+  CHECK(score.is_decided());
+  CHECK(score.challenger_share > 0.9);
+}
+
+TEST_CASE("the running score is a share with its interval", "[service][interleaving]") {
+  const InterleavingScore none = interleaving_score({0, 0, 12});
+  CHECK(none.challenger_share == 0.5);
+  CHECK(none.low == 0);
+  CHECK(none.high == 1);
+  CHECK(none.p == 1);
+  CHECK_FALSE(none.is_decided());
+  // Wilson's interval of 8 out of 10, and the binomial test: 2 (1 + 10 + 45) / 1024.
+  const InterleavingScore some = interleaving_score({2, 8, 0});
+  CHECK(some.low == Approx(0.4901).margin(1e-4));
+  CHECK(some.high == Approx(0.9433).margin(1e-4));
+  CHECK(some.p == Approx(112.0 / 1024));
+  CHECK_FALSE(some.is_decided());
+  CHECK(interleaving_score({20, 80, 5}).is_decided());
+  const InterleavingScore even = interleaving_score({7, 7, 0});
+  CHECK(even.p == 1);
+  // The exact and the normal form meet at 1000 searches.
+  const double exact = interleaving_score({470, 530, 0}).p;
+  const double normal = interleaving_score({470, 531, 0}).p;
+  CHECK(exact == Approx(normal).epsilon(0.1));
+  CHECK(interleaving_score({0, 1000, 0}).p < 1e-300);
+}
+
+TEST_CASE("the share of interleaved searches is what is asked for", "[service][interleaving]") {
+  Random random(8);
+  int interleaved = 0;
+  for (int i = 0; i < 10000; ++i) interleaved += is_interleaved(0.25, random) ? 1 : 0;
+  CHECK(std::abs(interleaved - 2500) < 130);
+  CHECK_FALSE(is_interleaved(0, random));
+  CHECK(is_interleaved(1, random));
+}

@@ -1,0 +1,320 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "core/random.h"
+#include "fusion/registry.h"
+#include "service/click_pairs.h"
+#include "service/promotion.h"
+#include "service/store_training.h"
+#include "tests/service/store/sample_search.h"
+#include "tests/support/temporary_folder.h"
+
+using namespace metafuse;
+using namespace metafuse::service;
+using metafuse::test::document_key;
+using metafuse::test::kNewYear;
+using metafuse::test::sample_search;
+
+namespace {
+
+constexpr std::int64_t kDay = 86400;
+
+Click click_at(std::uint32_t position, double weight = 1, UnixTime at = kNewYear) {
+  Click click;
+  click.position = position;
+  click.weight = weight;
+  click.at = at;
+  return click;
+}
+
+StoredSearch shown(std::size_t results) {
+  StoredSearch search;
+  for (std::uint32_t i = 0; i < results; ++i) {
+    search.documents.push_back(document_key(static_cast<int>(i)));
+    search.shown.push_back({i, Team::none});
+  }
+  return search;
+}
+
+/// Ten documents of which some are relevant; engine "good" ranks them before the rest, "bad" after it,
+/// "noise" in no order. Users see them as `shown` says.
+struct World {
+  test::TemporaryFolder folder{test::TemporaryFolder::in_memory()};
+  std::unique_ptr<Store> store;
+  Random random{11};
+  ClickCaps no_caps{1e9, 1e9};
+  int searches = 0;
+
+  World() {
+    auto made = open_store(folder.path("store.db"));
+    REQUIRE(made.has_value());
+    store = std::move(*made);
+  }
+
+  StoredSearch search(std::set<std::uint32_t>& relevant, const std::string& query) {
+    StoredSearch out;
+    out.id = new_search_id();
+    out.domain = "shoes";
+    out.query = query;
+    out.at = kNewYear;
+    std::vector<std::uint32_t> documents;
+    for (std::uint32_t i = 0; i < 10; ++i) {
+      out.documents.push_back(document_key(searches * 10 + static_cast<int>(i)));
+      documents.push_back(i);
+    }
+    ++searches;
+    random.shuffle(documents);
+    relevant.clear();
+    relevant.insert(documents.begin(), documents.begin() + 3);
+    const auto list = [&](std::string name, double quality) {
+      std::vector<std::pair<double, std::uint32_t>> scored;
+      for (const std::uint32_t d : documents)
+        scored.emplace_back(-(relevant.contains(d) ? quality : 0.0) - random.uniform(), d);
+      std::sort(scored.begin(), scored.end());
+      StoredList made{std::move(name), 10, false, {}};
+      for (const auto& [score, d] : scored) made.documents.push_back(d);
+      return made;
+    };
+    out.lists = {list("bad@b", -0.6), list("good@g", 0.6), list("noise@n", 0)};
+    // What serves is the bad engine's order.
+    for (const std::uint32_t d : out.lists[0].documents) out.shown.push_back({d, Team::none});
+    return out;
+  }
+
+  std::string new_query() { return query_digest("secret", "shoes", {{{"Q", std::to_string(searches)}}}); }
+
+  /// A user looks at position k with probability 1/k, and clicks what is relevant there, rarely something
+  /// else.
+  void search_and_click() {
+    std::set<std::uint32_t> relevant;
+    const StoredSearch made = search(relevant, new_query());
+    REQUIRE(store->add_searches({&made, 1}).has_value());
+    for (std::uint32_t position = 0; position < made.shown.size(); ++position) {
+      const bool is_seen = random.uniform() * (position + 1) < 1;
+      const bool is_wanted = relevant.contains(made.shown[position].document);
+      if (!is_seen || random.uniform() >= (is_wanted ? 0.8 : 0.1)) continue;
+      Click click = click_at(position);
+      click.search = made.id;
+      click.domain = "shoes";
+      REQUIRE(store->add_click(click, no_caps).has_value());
+    }
+  }
+
+  void judge(bool is_held_out_wanted) {
+    std::string query = new_query();
+    for (int salt = 0; is_held_out(query) != is_held_out_wanted; ++salt)
+      query = query_digest("salt", "shoes", {{{"Q", std::to_string(searches) + "/" + std::to_string(salt)}}});
+    std::set<std::uint32_t> relevant;
+    const StoredSearch made = search(relevant, query);
+    REQUIRE(store->add_searches({&made, 1}).has_value());
+    for (std::uint32_t d = 0; d < 10; ++d)
+      REQUIRE(store
+                  ->set_judgment({"shoes", query, made.documents[d], "ann", relevant.contains(d) ? 1 : 0,
+                                  made.id, kNewYear})
+                  .has_value());
+  }
+
+  RetrainOptions options() const {
+    RetrainOptions out;
+    out.training.domain = "shoes";
+    out.training.now = kNewYear;
+    out.options = {{"rounds", "20"}};
+    return out;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a clicked result belongs above those passed and the next", "[service][learning]") {
+  const StoredSearch search = shown(6);
+  const Click clicks[] = {click_at(1), click_at(3)};
+  const auto pairs = click_pairs(search, clicks, {}, kNewYear);
+  const std::vector<ClickPair> expected = {{0, 1, 1}, {2, 1, 1}, {0, 3, 1}, {2, 3, 1}, {4, 3, 1}};
+  CHECK(pairs == expected);
+  CHECK(click_pairs(search, {}, {}, kNewYear).empty());
+  std::vector<Click> all;
+  for (std::uint32_t i = 0; i < 6; ++i) all.push_back(click_at(i));
+  CHECK(click_pairs(search, all, {}, kNewYear).empty());
+  const Click beyond[] = {click_at(6)};
+  CHECK(click_pairs(search, beyond, {}, kNewYear).empty());
+}
+
+TEST_CASE("clicks fade by half lives and one click is bounded", "[service][learning]") {
+  const Click clicks[] = {click_at(0, 0.5, kNewYear)};
+  const ClickRules rules{30, 10};
+  CHECK(click_pairs(shown(2), clicks, rules, kNewYear)[0].weight == 0.5);
+  CHECK(click_pairs(shown(2), clicks, rules, kNewYear + 30 * kDay)[0].weight == 0.25);
+  CHECK(click_pairs(shown(2), clicks, rules, kNewYear + 60 * kDay)[0].weight == 0.125);
+  CHECK(click_pairs(shown(2), clicks, rules, kNewYear - kDay)[0].weight == 0.5);
+  const Click deep[] = {click_at(99)};
+  const auto pairs = click_pairs(shown(100), deep, rules, kNewYear);
+  REQUIRE(pairs.size() == 99);
+  double sum = 0;
+  for (const ClickPair& pair : pairs) sum += pair.weight;
+  CHECK(sum == Approx(10));
+}
+
+TEST_CASE("a store becomes a training set by the features that were served", "[service][learning]") {
+  World world;
+  StoredSearch clicked = sample_search();
+  clicked.query = "00000005";  // not held out: 5 of 10
+  // A caller's variant beside the template's own list: the better rank counts.
+  clicked.lists.push_back({"a@e1", 30, false, {3}});
+  StoredSearch judged = sample_search();
+  judged.query = "00000006";
+  StoredSearch held = sample_search();
+  held.query = "00000001";
+  const StoredSearch all[] = {clicked, judged, held};
+  REQUIRE(world.store->add_searches(all).has_value());
+  for (const StoredSearch& search : all) {
+    Click click = click_at(2);
+    click.search = search.id;
+    click.domain = "shoes";
+    if (search.id != judged.id) REQUIRE(world.store->add_click(click, {}).has_value());
+  }
+  REQUIRE(!is_held_out("00000005"));
+  REQUIRE(is_held_out(held.query));
+  for (const StoredSearch* search : {&judged, &held})
+    for (const auto& [judge, grade] : std::map<std::string, int>{{"ann", 1}, {"bob", 4}, {"eve", 3}})
+      REQUIRE(
+          world.store
+              ->set_judgment({"shoes", search->query, document_key(1), judge, grade, search->id, kNewYear})
+              .has_value());
+  StoreTrainingReport report;
+  StoreTrainingOptions options;
+  options.domain = "shoes";
+  options.now = kNewYear;
+  const auto set = training_set_from_store(*world.store, options, &report);
+  REQUIRE(set.has_value());
+  CHECK(report.judged_queries == 1);
+  CHECK(report.held_out_queries == 1);
+  CHECK(report.clicked_searches == 1);
+  CHECK(report.held_out_searches == 1);
+  CHECK(report.click_pairs == 3);
+  REQUIRE(set->queries.size() == 2);
+  REQUIRE(set->queries[0].id == "clicked " + clicked.id);
+  REQUIRE(set->matrix.feature_count() == 3);
+  CHECK(set->documents[0] == document_key(0));
+  CHECK(set->matrix.value(0, 0) == -2);
+  CHECK(set->matrix.value(3, 0) == -1);
+  CHECK(set->matrix.is_unranked(0, 1));
+  CHECK(set->matrix.value(3, 1) == -1);
+  CHECK(set->matrix.is_unranked(3, 2));
+  CHECK(set->pairs[0].below == 0);
+  CHECK(set->pairs[0].above == 2);
+  CHECK(set->pairs[2].below == 3);
+  const std::size_t row = set->queries[1].begin + 1;
+  CHECK(set->documents[row] == document_key(1));
+  CHECK(set->grades[row] == 3);
+  CHECK(set->grades[row - 1] == 0);
+  options.are_held_out_used = true;
+  CHECK(training_set_from_store(*world.store, options)->queries.size() == 4);
+}
+
+TEST_CASE("an empty store teaches nothing and says what to do", "[service][learning]") {
+  World world;
+  StoreTrainingOptions options;
+  options.domain = "shoes";
+  const auto set = training_set_from_store(*world.store, options);
+  REQUIRE(set.has_error());
+  CHECK(set.error().code == Code::bad_data);
+  CHECK(set.error().text.find("judge or click") != std::string::npos);
+}
+
+TEST_CASE("one base query clicked again and again does not become the ranking", "[service][learning]") {
+  World world;
+  for (int i = 0; i < 100; ++i) {
+    StoredSearch search = sample_search();
+    search.query = "00000005";
+    REQUIRE(world.store->add_searches({&search, 1}).has_value());
+    Click click = click_at(2);
+    click.search = search.id;
+    click.domain = "shoes";
+    REQUIRE(world.store->add_click(click, world.no_caps).has_value());
+  }
+  StoreTrainingReport report;
+  StoreTrainingOptions options;
+  options.domain = "shoes";
+  options.now = kNewYear;
+  const auto set = training_set_from_store(*world.store, options, &report);
+  REQUIRE(set.has_value());
+  double sum = 0;
+  for (const auto& pair : set->pairs) sum += pair.weight;
+  CHECK(sum <= options.most_of_query);
+  CHECK(report.clicked_searches == 16);
+  CHECK(report.capped_searches == 84);
+}
+
+TEST_CASE("clicks of users who see the worst order first still teach the best engine",
+          "[service][learning]") {
+  World world;
+  for (int i = 0; i < 300; ++i) world.search_and_click();
+  for (int i = 0; i < 40; ++i) world.judge(true);
+  ModelVersions versions(world.folder.path("models"));
+  std::filesystem::create_directories(world.folder.path("models"));
+  const auto trained = retrain(*world.store, versions, world.options());
+  if (trained.has_error()) FAIL(trained.error().text);
+  CHECK(trained->report.held_out_queries == 40);
+  CHECK(trained->report.clicked_searches > 50);
+  const auto report = promote_if_better(*world.store, versions, "shoes", {}, true);
+  REQUIRE(report.has_value());
+  INFO(report->reason << " " << report->champion << " -> " << report->challenger);
+  CHECK(report->queries == 40);
+  CHECK(report->is_better);
+  CHECK(report->challenger > report->champion + 0.1);
+  CHECK(versions.state("shoes")->champion == trained->version);
+  // The same data make the same model: nothing new to measure.
+  const auto again = retrain(*world.store, versions, world.options());
+  CHECK(again->is_champion_again);
+  CHECK(promote_if_better(*world.store, versions, "shoes", {}, true).error().code == Code::usage);
+}
+
+TEST_CASE("promotion waits for enough judgments, for significance, and for permission",
+          "[service][learning]") {
+  World world;
+  std::filesystem::create_directories(world.folder.path("models"));
+  ModelVersions versions(world.folder.path("models"));
+  for (int i = 0; i < 30; ++i) world.judge(false);
+  for (int i = 0; i < 20; ++i) world.judge(true);
+  const auto trained = retrain(*world.store, versions, world.options());
+  REQUIRE(trained.has_value());
+  CHECK(trained->report.judged_queries == 30);
+  CHECK(trained->report.held_out_queries == 20);
+  const auto few = promote_if_better(*world.store, versions, "shoes", {}, true);
+  CHECK_FALSE(few->is_better);
+  CHECK(few->reason.find("only 20") != std::string::npos);
+  CHECK(versions.state("shoes")->tests == 0);
+
+  PromotionRules rules{20, 0.05};
+  const auto measured = promote_if_better(*world.store, versions, "shoes", rules, false);
+  CHECK(measured->is_better);
+  CHECK(versions.state("shoes")->champion.empty());
+  rules.level = 1e-12;
+  const auto strict = promote_if_better(*world.store, versions, "shoes", rules, true);
+  CHECK_FALSE(strict->is_better);
+  CHECK(strict->reason.find("chance") != std::string::npos);
+  CHECK(versions.state("shoes")->tests == 1);
+  rules.level = 0.05;
+  CHECK(promote_if_better(*world.store, versions, "shoes", rules, true)->level == Approx(0.05 / 6));
+  CHECK(versions.state("shoes")->champion == trained->version);
+}
+
+TEST_CASE("the levels of all tests together stay below the level", "[service][learning]") {
+  double sum = 0;
+  for (std::uint32_t test = 1; test <= 100000; ++test) sum += level_of_test(0.05, test);
+  CHECK(sum < 0.05);
+  CHECK(level_of_test(0.05, 1) == 0.025);
+}
+
+TEST_CASE("three in ten base queries are held out", "[service][learning]") {
+  int held = 0;
+  for (int i = 0; i < 10000; ++i)
+    held += is_held_out(query_digest("s", "d", {{{"Q", std::to_string(i)}}})) ? 1 : 0;
+  CHECK(std::abs(held - 3000) < 140);
+}

@@ -1,0 +1,132 @@
+#include "service/model_versions.h"
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include <catch2/catch.hpp>
+
+#include "core/text_file.h"
+#include "fusion/weak_ranking.h"
+#include "tests/support/temporary_folder.h"
+
+using namespace metafuse;
+using namespace metafuse::service;
+
+namespace {
+
+fusion::Model model_of(double alpha) {
+  fusion::Model model;
+  model.learner = "rankboost";
+  model.features = {{"a@e1", fusion::FeatureKind::rank, 30}};
+  model.ranker = std::make_shared<fusion::StepRanker>(std::vector<fusion::WeakRanking>{{0, -3.0, 0.0, alpha}},
+                                                      model.features);
+  return model;
+}
+
+std::string add(ModelVersions& versions, double alpha, UnixTime at = 1) {
+  auto version = versions.add_challenger("shoes", model_of(alpha), "retrain", at);
+  REQUIRE(version.has_value());
+  return *version;
+}
+
+ModelState state_of(ModelVersions& versions) {
+  auto state = versions.state("shoes");
+  REQUIRE(state.has_value());
+  return *state;
+}
+
+}  // namespace
+
+TEST_CASE("a challenger becomes champion, and one step leads back", "[service][models]") {
+  const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
+  ModelVersions versions(folder.path());
+  CHECK(state_of(versions).champion.empty());
+  const std::string first = add(versions, 1);
+  CHECK(state_of(versions).challenger == first);
+  CHECK_FALSE(std::filesystem::exists(folder.path("shoes.json")));
+
+  REQUIRE(versions.activate("shoes", first).has_value());
+  CHECK(*read_text(folder.path("shoes.json"), 1 << 20) == fusion::model_text(model_of(1)));
+  CHECK(state_of(versions).champion == first);
+  CHECK(state_of(versions).challenger.empty());
+
+  const std::string second = add(versions, 2);
+  CHECK(state_of(versions).challenger == second);
+  CHECK(*versions.count_test("shoes") == 1);
+  CHECK(*versions.count_test("shoes") == 2);
+  REQUIRE(versions.activate("shoes", second).has_value());
+  CHECK(state_of(versions).tests == 0);
+  CHECK(state_of(versions).champion == second);
+  REQUIRE(versions.revert("shoes").has_value());
+  CHECK(state_of(versions).champion == first);
+  CHECK(*read_text(folder.path("shoes.json"), 1 << 20) == fusion::model_text(model_of(1)));
+  // Before the first champion there was no model.
+  REQUIRE(versions.revert("shoes").has_value());
+  CHECK(state_of(versions).champion.empty());
+  CHECK_FALSE(std::filesystem::exists(folder.path("shoes.json")));
+  CHECK(versions.revert("shoes").error().code == Code::usage);
+  CHECK(state_of(versions).versions.size() == 2);
+  // What is known outlives the process.
+  ModelVersions again(folder.path());
+  CHECK(state_of(again).versions == state_of(versions).versions);
+  CHECK(again.read("shoes", second).has_value());
+}
+
+TEST_CASE("a model that was put there by hand is a version and can be come back to", "[service][models]") {
+  const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
+  ModelVersions versions(folder.path());
+  folder.write("shoes.json", fusion::model_text(model_of(5)));
+  const std::string by_hand = state_of(versions).champion;
+  CHECK(by_hand.size() == 12);
+  const std::string next = add(versions, 6);
+  REQUIRE(versions.activate("shoes", next).has_value());
+  REQUIRE(versions.revert("shoes").has_value());
+  CHECK(state_of(versions).champion == by_hand);
+  CHECK(add(versions, 5) == by_hand);
+  CHECK(state_of(versions).challenger.empty());
+}
+
+TEST_CASE("old versions go, but not those in use", "[service][models]") {
+  const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
+  ModelVersions versions(folder.path());
+  const std::string first = add(versions, 0.5);
+  REQUIRE(versions.activate("shoes", first).has_value());
+  REQUIRE(versions.activate("shoes", add(versions, 0.75)).has_value());
+  std::string last;
+  for (int i = 1; i <= 70; ++i) last = add(versions, i);
+  const ModelState state = state_of(versions);
+  CHECK(state.versions.size() == ModelVersions::kMaxVersions);
+  CHECK(state.challenger == last);
+  std::size_t files = 0;
+  for ([[maybe_unused]] const auto& entry :
+       std::filesystem::directory_iterator(folder.path("versions/shoes")))
+    ++files;
+  CHECK(files == ModelVersions::kMaxVersions + 1);
+  REQUIRE(versions.revert("shoes").has_value());
+  CHECK(state_of(versions).champion == first);
+}
+
+TEST_CASE("bad names, unknown versions and damaged files are refused", "[service][models]") {
+  const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
+  ModelVersions versions(folder.path());
+  for (const char* name : {"", "../etc", "a/b", "A", ".", "a.b"}) {
+    CHECK(versions.state(name).error().code == Code::usage);
+    CHECK(versions.read(name, "0123456789ab").error().code == Code::usage);
+  }
+  for (const char* version : {"", "../../../x", "0123456789ab", "0123456789AB", "state"}) {
+    CHECK(versions.activate("shoes", version).error().code == Code::usage);
+    CHECK(versions.read("shoes", version).has_error());
+  }
+  const std::string version = add(versions, 1);
+  const std::string file = "versions/shoes/" + version + ".json";
+  folder.write(file, fusion::model_text(model_of(9)));
+  CHECK(versions.activate("shoes", version).error().code == Code::bad_data);
+  for (const char* text :
+       {"", "{}", "[]", R"({"versions":[1],"challenger":"","history":[],"tests":0})",
+        R"({"versions":[{"version":"../x","learner":"","origin":"","at":1}],"challenger":"",
+                               "history":[],"tests":0})"}) {
+    folder.write("versions/shoes/state.json", text);
+    CHECK(versions.state("shoes").error().code == Code::bad_data);
+  }
+}
