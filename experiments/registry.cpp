@@ -5,6 +5,7 @@
 #include "experiments/home_pages/experiment.h"
 #include "experiments/letor_agg.h"
 #include "experiments/movies/experiment.h"
+#include "experiments/mpboost.h"
 #include "experiments/online.h"
 #include "experiments/weak_learners.h"
 
@@ -26,6 +27,9 @@ std::span<const Experiment> experiments() {
        "Freund et al. 2003, sec. 6.2, figures 5 to 8", "movielens-100k", movies::run_movies},
       {"weak-learners", "training and test loss of WeakLearn.2, 3, 2.cum and 3.cum by round",
        "Freund et al. 2003, sec. 6.1.2, figure 4", "letor4-agg, packages.txt if any", run_weak_learners},
+      {"mpboost", "MPBoost's four forms against RankBoost and published results; overfitting",
+       "Zhu et al. 2009, figures 2, 3, 5 and 6", "letor3-OHSUMED, letor3-baselines, mslr-web10k-sample",
+       run_mpboost},
   };
   return table;
 }
