@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "fusion/adaboost_mh/learner.h"
 #include "fusion/baselines/learners.h"
 #include "fusion/mpboost/learner.h"
 #include "fusion/online/learner.h"
@@ -21,6 +22,8 @@ std::span<const Learner> learners() {
         mpboost::learner(),
     };
     for (Learner& row : baselines::learners()) rows.push_back(std::move(row));
+    rows.push_back(adaboost_mh::learner());
+    rows.push_back(adaboost_mh::ensemble_learner());
     for (Learner& row : online::learners()) rows.push_back(std::move(row));
     return rows;
   }();
