@@ -26,6 +26,12 @@ struct Arguments {
   unsigned threads = 1;
   std::uint64_t seed = 1;
   std::string resume;
+  std::vector<std::string> validate;
+  std::string metric = "map";
+  std::size_t patience = 50;
+  double time_limit = 0.0;
+  std::string checkpoint;
+  std::size_t checkpoint_every = 100;
   bool is_stream = false;
   std::string bad_lines = "fail";
   std::string store;
@@ -42,13 +48,64 @@ Result<void> write_trace(const std::string& path, const std::vector<JsonObject>&
 
 Result<std::optional<fusion::Model>> resumed_model(const Arguments& arguments,
                                                    const fusion::Learner& learner) {
-  if (arguments.resume.empty()) return std::optional<fusion::Model>();
+  if (arguments.resume.empty() || learner.can_checkpoint) return std::optional<fusion::Model>();
   if (!learner.can_resume)
     return fail(Code::usage,
                 "the learner " + learner.name + " cannot go on from a model; leave out --resume");
   auto model = fusion::read_model(arguments.resume);
   if (!model) return model.error();
   return std::optional<fusion::Model>(std::move(*model));
+}
+
+/// The validation input: judgments of the same runs, or files of the training input's kind.
+Result<fusion::TrainingSet> read_validation(const Arguments& arguments, fusion::TrainingInput input,
+                                            const std::vector<fusion::Feature>& features) {
+  input.expected = features;
+  input.pairs.clear();
+  if (input.query_weights != "equal") input.query_weights = "pairs";
+  if (!input.runs.empty()) {
+    if (arguments.validate.size() != 1)
+      return fail(Code::usage, "--validate takes one qrels file beside --runs: judgments of other queries");
+    input.qrels = arguments.validate.front();
+  } else if (!input.letor.empty()) {
+    input.letor = arguments.validate;
+  } else {
+    input.letor_ranks = arguments.validate;
+  }
+  return fusion::read_training_set(input);
+}
+
+Result<void> check_abilities(const Arguments& arguments, const fusion::Learner& learner) {
+  if (!arguments.validate.empty() && !learner.can_validate)
+    return fail(Code::usage,
+                "the learner " + learner.name + " does not use validation data; leave out --validate");
+  if ((!arguments.checkpoint.empty() || arguments.time_limit > 0.0) && !learner.can_checkpoint)
+    return fail(Code::usage, "the learner " + learner.name + " knows neither --checkpoint nor --time-limit");
+  return {};
+}
+
+/// Everything of a request that says when to stop and what to save.
+Result<void> set_stopping(const Arguments& arguments, const fusion::Learner& learner,
+                          const std::optional<fusion::TrainingSet>& validation, const Clock& clock,
+                          fusion::TrainingRequest& request) {
+  if (validation) {
+    request.validate = &*validation;
+    if (learner.can_stop_early) {
+      auto measure = fusion::score_measure(*validation, arguments.metric);
+      if (!measure) return measure.error();
+      request.measure = std::move(*measure);
+      request.measure_name = arguments.metric;
+      request.patience = arguments.patience;
+    }
+  }
+  if (learner.can_checkpoint) {
+    request.clock = &clock;
+    request.time_limit_seconds = arguments.time_limit;
+    request.checkpoint = arguments.checkpoint;
+    request.checkpoint_every = arguments.checkpoint_every;
+    request.resume_checkpoint = arguments.resume;
+  }
+  return {};
 }
 
 Result<void> run_stream(const Arguments& arguments, const fusion::Learner& learner) {
@@ -93,6 +150,7 @@ Result<void> run_train(const Arguments& arguments) {
   const auto learner = chosen_learner(arguments.learner);
   if (!learner) return learner.error();
   if (arguments.is_stream) return run_stream(arguments, **learner);
+  if (auto able = check_abilities(arguments, **learner); !able) return able;
   const auto resumed = resumed_model(arguments, **learner);
   if (!resumed) return resumed.error();
   fusion::TrainingInput input = training_input(arguments.input, arguments.threads);
@@ -101,8 +159,17 @@ Result<void> run_train(const Arguments& arguments) {
   const auto set =
       arguments.store.empty() ? fusion::read_training_set(input, &report) : read_store(arguments, input);
   if (!set) return set.error();
+  std::optional<fusion::TrainingSet> validation;
+  if (!arguments.validate.empty()) {
+    auto read = read_validation(arguments, input, set->matrix.features());
+    if (!read) return read.error();
+    validation = std::move(*read);
+  }
+  const SteadyClock clock;
   fusion::TrainingRequest request;
   request.train = &*set;
+  if (auto stopping = set_stopping(arguments, **learner, validation, clock, request); !stopping)
+    return stopping;
   request.options = arguments.learner.options;
   request.seed = arguments.seed;
   request.threads = arguments.threads;
@@ -136,7 +203,27 @@ void add_train(CLI::App& app, Result<void>& outcome) {
       ->check(CLI::Range(1U, 1024U))
       ->capture_default_str();
   verb->add_option("--seed", arguments->seed, "seed of everything drawn at random")->capture_default_str();
-  verb->add_option("--resume", arguments->resume, "a model of an online learner to go on from");
+  verb->add_option(
+      "--validate", arguments->validate,
+      "stop early: files of the training input's kind, or beside --runs the qrels of other queries; "
+      "the best number of rounds is kept");
+  verb->add_option("--metric", arguments->metric, "with --validate: the measure, as evaluate names it")
+      ->capture_default_str();
+  verb->add_option("--patience", arguments->patience,
+                   "with --validate: rounds without a better value after which to stop, 0 for never")
+      ->capture_default_str();
+  verb->add_option("--time-limit", arguments->time_limit, "stop after so many seconds, 0 for never")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  verb->add_option("--checkpoint", arguments->checkpoint,
+                   "a file to go on from when training is interrupted");
+  verb->add_option("--checkpoint-every", arguments->checkpoint_every, "rounds between two checkpoints")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  verb->add_option(
+      "--resume", arguments->resume,
+      "a checkpoint to go on from; of an online learner: a model. The result is the same as without "
+      "the interruption");
   verb->add_flag(
       "--stream", arguments->is_stream,
       "online learners: LETOR lines on standard input; each is predicted (grade TAB score on standard "
@@ -159,6 +246,10 @@ void add_train(CLI::App& app, Result<void>& outcome) {
       "  metafuse train --letor-ranks A1.txt.xz A2.txt.xz --model model.json --trace rounds.jsonl\n"
       "  metafuse train --letor train.txt --learner rankboost --weak-learner 3 --q-default learn --model "
       "m.json\n"
+      "  metafuse train --letor-ranks A1.txt A2.txt A3.txt --validate A4.txt --metric map --rounds 1000 "
+      "--model "
+      "m.json\n"
+      "  metafuse train --letor large.txt --rounds 5000 --checkpoint c.json --model m.json\n"
       "  metafuse train --learner oap-bpm --letor S1.txt S2.txt --passes 5 --model m.json\n"
       "  metafuse train --store state/metafuse.db --domain ml-homepages --model models/ml-homepages.json\n"
       "  tail -f judged.txt | metafuse train --learner oap-bpm --stream --resume m.json --model m.json");

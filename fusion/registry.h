@@ -8,11 +8,13 @@
 #include <string_view>
 #include <vector>
 
+#include "core/deadline.h"
 #include "core/json.h"
 #include "core/progress.h"
 #include "core/result.h"
 #include "fusion/model_file.h"
 #include "fusion/training_set.h"
+#include "fusion/validation.h"
 
 namespace metafuse::fusion {
 
@@ -35,6 +37,16 @@ struct TrainingRequest {
   bool wants_trace = true;               ///< false lets a learner skip what only the trace tells
   std::size_t first_feature_number = 0;  ///< what the trace calls the first feature: 0 for runs, 1 for LETOR
   const Model* resume = nullptr;         ///< a model to go on learning from; only for learners that can
+
+  // Early stopping, time limit and checkpoints; only for learners that can.
+  ScoreMeasure measure;             ///< of scores of `validate`
+  std::string measure_name;         ///< its name
+  std::size_t patience = 0;         ///< rounds without a better value after which training ends; 0: never
+  const Clock* clock = nullptr;     ///< with time_limit_seconds
+  double time_limit_seconds = 0.0;  ///< 0: none
+  std::string checkpoint;           ///< file to write every checkpoint_every rounds; empty: none
+  std::size_t checkpoint_every = 0;
+  std::string resume_checkpoint;  ///< file to go on from; empty: none
 };
 
 /// What a learner returns: the model, one JSON object a round for --trace, and a summary for people.
@@ -55,7 +67,10 @@ struct Learner {
   /// Reads the "body" of a model file; errors name the field.
   Result<std::shared_ptr<const Ranker>> (*read)(const JsonObject& body,
                                                 const std::vector<Feature>&) = nullptr;
-  bool can_resume = false;  ///< whether TrainingRequest::resume may be set
+  bool can_resume = false;      ///< whether TrainingRequest::resume may be set
+  bool can_validate = false;    ///< whether it does something with TrainingRequest::validate
+  bool can_stop_early = false;  ///< whether it knows measure and patience
+  bool can_checkpoint = false;  ///< whether it knows time limit, checkpoints and resume_checkpoint
 };
 
 /// All learners, in the order of the docs.

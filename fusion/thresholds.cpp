@@ -71,18 +71,19 @@ Thresholds choose_thresholds(std::span<const double> values, std::span<const std
     return result;
   }
   result.is_reduced = true;
-  const std::size_t wanted = options.max_thresholds;  // bins, which is thresholds with minus infinity
-  const auto total = static_cast<double>(std::accumulate(counts.begin(), counts.end(), std::size_t{0}));
-  std::size_t passed = 0;
-  std::size_t next = 1;
-  for (std::size_t i = 0; i + 1 < values.size() && next < wanted; ++i) {
-    passed += counts[i];
-    const auto reached =
-        static_cast<std::size_t>(static_cast<double>(passed) / total * static_cast<double>(wanted));
-    if (reached < next) continue;
+  std::size_t bins = options.max_thresholds;  // still to be made
+  std::size_t left =
+      std::accumulate(counts.begin(), counts.end(), std::size_t{0});  // documents from this bin on
+  std::size_t bin = 0;                                                // documents in this bin
+  for (std::size_t i = 0; i + 1 < values.size() && bins > 1; ++i) {
+    bin += counts[i];
+    // The bin holds its even share of what is left, or every value that is left can have a bin of its own.
+    if (bin * bins < left && values.size() - (i + 1) >= bins) continue;
     result.values.push_back(values[i]);
     result.fires_from.push_back(values[i + 1]);
-    next = reached + 1;
+    left -= bin;
+    bin = 0;
+    --bins;
   }
   return result;
 }

@@ -34,10 +34,10 @@ struct Thresholds {
   std::size_t size() const { return values.size(); }
 };
 
-/// Which thresholds a feature is reduced to: of V distinct values, ascending, the boundaries that split the
-/// ranked documents most evenly: boundary j of J lies behind the first value by which at least j/J of the
-/// documents are passed (never twice the same). All of them when they fit. Deterministic, and unchanged by
-/// any monotone map of the feature.
+/// Which thresholds a feature is reduced to: from the lowest value on, a bin is closed behind the value by
+/// which it holds its even share of the documents that are left over the bins that are left, or when every
+/// value that is left can have a bin of its own. All thresholds when they fit. Deterministic, and unchanged
+/// by any monotone map of the feature.
 ///
 /// in:     values - distinct, ascending; counts - documents that have each
 Thresholds choose_thresholds(std::span<const double> values, std::span<const std::size_t> counts,

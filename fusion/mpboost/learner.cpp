@@ -139,6 +139,7 @@ Learner learner() {
       {"memory", "MB", "1024", "refuses real-valued grades whose pairs need more"},
   };
   row.train = train;
+  row.can_validate = true;
   row.read = read_step_ranker;
   return row;
 }

@@ -3,9 +3,13 @@
 #include <cmath>
 #include <limits>
 
+#include "core/atomic_file.h"
 #include "core/number.h"
+#include "fusion/fingerprint.h"
+#include "fusion/rankboost/checkpoint.h"
 #include "fusion/rankboost/ranking_loss.h"
 #include "fusion/rankboost/trainer.h"
+#include "fusion/rankboost/validation_scores.h"
 #include "fusion/rankboost/value_ranker.h"
 #include "fusion/weak_ranking.h"
 
@@ -20,23 +24,97 @@ class Run {
         options_(options),
         feedback_(feedback),
         features_(request.train->matrix, threshold_options(options), feedback.is_used),
-        trainer_(feedback, features_, options, request.threads) {}
+        trainer_(feedback, features_, options, request.threads) {
+    if (request.measure) validation_.emplace(request.validate->matrix);
+  }
 
-  TrainingResult train() {
-    std::size_t done = 0;
-    while (done < options_.rounds) {
+  Result<TrainingResult> train() {
+    if (!request_.resume_checkpoint.empty())
+      if (auto resumed = resume(); !resumed) return resumed.error();
+    const TimePoint begin = request_.clock != nullptr ? request_.clock->now() : TimePoint();
+    while (rounds_.size() < options_.rounds && stop_reason_.empty()) {
       const auto round = trainer_.step();
       if (!round) break;
-      rounds_.push_back(*round);
-      ++done;
-      if (request_.wants_trace) trace_.push_back(trace_line(*round));
-      if (request_.progress) request_.progress(done, options_.rounds);
+      take(*round);
+      if (auto saved = save_if_due(); !saved) return saved.error();
+      if (request_.clock != nullptr && request_.time_limit_seconds > 0.0 &&
+          std::chrono::duration<double>(request_.clock->now() - begin).count() >= request_.time_limit_seconds)
+        stop_reason_ = "the time limit was reached";
     }
-    stop_reason_ = trainer_.stop_reason().empty() ? "all rounds done" : trainer_.stop_reason();
+    if (stop_reason_.empty())
+      stop_reason_ = trainer_.stop_reason().empty() ? "all rounds done" : trainer_.stop_reason();
+    keep_best_prefix();
     return result();
   }
 
  private:
+  void take(const Round& round) {
+    rounds_.push_back(round);
+    if (request_.wants_trace) trace_.push_back(trace_line(round));
+    if (request_.measure) validate(round);
+    if (request_.progress) request_.progress(rounds_.size(), options_.rounds);
+  }
+
+  void validate(const Round& round) {
+    const double value = request_.measure(validation_->add(weak_ranking(round)));
+    if (value > best_value_ || rounds_.size() == 1) {
+      best_value_ = value;
+      best_rounds_ = rounds_.size();
+    } else if (request_.patience > 0 && rounds_.size() >= best_rounds_ + request_.patience) {
+      stop_reason_ =
+          request_.measure_name + " did not improve for " + std::to_string(request_.patience) + " rounds";
+    }
+  }
+
+  void keep_best_prefix() {
+    if (!request_.measure || rounds_.empty()) return;
+    rounds_.resize(best_rounds_);
+    if (request_.wants_trace) trace_.resize(best_rounds_);
+  }
+
+  Checkpoint checkpoint() const {
+    Checkpoint checkpoint;
+    checkpoint.options = options_json(options_);
+    checkpoint.options.erase("rounds");
+    if (request_.measure) checkpoint.options["metric"] = request_.measure_name;
+    checkpoint.data = fingerprint(*request_.train);
+    if (request_.measure)
+      for (auto& [part, digest] : fingerprint(*request_.validate))
+        checkpoint.data.emplace_back("validation " + part, digest);
+    return checkpoint;
+  }
+
+  Result<void> save_if_due() {
+    if (request_.checkpoint.empty() || request_.checkpoint_every == 0 ||
+        rounds_.size() % request_.checkpoint_every != 0)
+      return {};
+    if (!saved_) saved_ = checkpoint();
+    for (std::size_t i = saved_->rounds.size(); i < rounds_.size(); ++i)
+      saved_->rounds.emplace_back(rounds_[i].candidate, rounds_[i].alpha);
+    return write_file(request_.checkpoint, checkpoint_text(*saved_));
+  }
+
+  Result<void> resume() {
+    const auto found = read_checkpoint(request_.resume_checkpoint);
+    if (!found) return found.error();
+    if (auto same = check_same_run(request_.resume_checkpoint, *found, checkpoint()); !same) return same;
+    for (const auto& [candidate, alpha] : found->rounds) {
+      if (rounds_.size() >= options_.rounds || !stop_reason_.empty()) break;
+      if (candidate.feature >= features_.feature_count() ||
+          candidate.threshold > features_.thresholds(candidate.feature).size())
+        return fail(Code::bad_data,
+                    request_.resume_checkpoint + ": round " + std::to_string(rounds_.size() + 1) +
+                        " names a weak ranking that the input does not have; start the training anew");
+      take(trainer_.replay(candidate, alpha));
+    }
+    return {};
+  }
+
+  WeakRanking weak_ranking(const Round& round) const {
+    return {round.candidate.feature, threshold_of(round.candidate),
+            static_cast<double>(round.candidate.q_default), round.alpha};
+  }
+
   static ThresholdOptions threshold_options(const Options& options) {
     // A value ranking uses every value; thresholds only serve to code them.
     return options.is_value ? ThresholdOptions{ThresholdOptions::kAll} : options.thresholds;
@@ -93,9 +171,7 @@ class Run {
       return std::make_shared<ValueRanker>(std::move(rankings), described.size());
     }
     std::vector<WeakRanking> rankings;
-    for (const Round& round : rounds_)
-      rankings.push_back({round.candidate.feature, threshold_of(round.candidate),
-                          static_cast<double>(round.candidate.q_default), round.alpha});
+    for (const Round& round : rounds_) rankings.push_back(weak_ranking(round));
     return std::make_shared<StepRanker>(std::move(rankings), described);
   }
 
@@ -104,6 +180,8 @@ class Run {
     training["options"] = options_json(options_);
     training["rounds"] = rounds_.size();
     training["stopped"] = stop_reason_;
+    if (request_.measure)
+      training["validation"] = JsonObject{{"measure", request_.measure_name}, {"value", best_value_}};
     training["queries"] = feedback_.queries.size();
     training["queries_left_out"] = feedback_.left_out;
     training["documents"] = feedback_.used_documents;
@@ -134,6 +212,11 @@ class Run {
     text += ", bounded by ";
     append_number(text, rounds_.empty() ? 1.0 : std::exp(rounds_.back().log_bound));
     text += " (theorem 1)\n";
+    if (request_.measure) {
+      text += "validation " + request_.measure_name + " ";
+      append_number(text, best_value_);
+      text += " after these rounds\n";
+    }
     for (std::size_t i = 0; i < features_.feature_count(); ++i) {
       const Thresholds& thresholds = features_.thresholds(i);
       if (!thresholds.is_reduced) continue;
@@ -145,11 +228,11 @@ class Run {
   }
 
   TrainingResult result() {
-    const double loss = ranking_loss(feedback_, trainer_.scores());
     TrainingResult result;
     result.model.learner = "rankboost";
     result.model.features = request_.train->matrix.features();
     result.model.ranker = ranker();
+    const double loss = ranking_loss(feedback_, result.model.ranker->score(request_.train->matrix));
     result.model.training = training(loss);
     result.trace = std::move(trace_);
     result.summary = summary(loss);
@@ -161,6 +244,10 @@ class Run {
   const Feedback& feedback_;
   CodedFeatures features_;
   Trainer trainer_;
+  std::optional<ValidationScores> validation_;
+  double best_value_ = 0.0;
+  std::size_t best_rounds_ = 0;
+  std::optional<Checkpoint> saved_;
   std::vector<Round> rounds_;
   std::vector<JsonObject> trace_;
   std::string stop_reason_;
@@ -169,6 +256,8 @@ class Run {
 Result<TrainingResult> train(const TrainingRequest& request) {
   const auto options = parse_options(request.options);
   if (!options) return options.error();
+  if (request.measure && options->is_value)
+    return fail(Code::usage, "--validate needs --weak-ranking threshold");
   const auto feedback = make_feedback(*request.train);
   if (!feedback) return feedback.error();
   return Run(request, *options, *feedback).train();
@@ -189,6 +278,9 @@ Learner learner() {
   row.options = option_rows();
   row.train = train;
   row.read = read;
+  row.can_validate = true;
+  row.can_stop_early = true;
+  row.can_checkpoint = true;
   return row;
 }
 
