@@ -7,6 +7,7 @@
 #include "experiments/movies/experiment.h"
 #include "experiments/mpboost.h"
 #include "experiments/online.h"
+#include "experiments/rankboost_plus/experiment.h"
 #include "experiments/weak_learners.h"
 
 namespace metafuse::experiments {
@@ -30,6 +31,9 @@ std::span<const Experiment> experiments() {
       {"mpboost", "MPBoost's four forms against RankBoost and published results; overfitting",
        "Zhu et al. 2009, figures 2, 3, 5 and 6", "letor3-OHSUMED, letor3-baselines, mslr-web10k-sample",
        run_mpboost},
+      {"rankboost-plus", "Rb-d, Rb-c and RankBoost+: average ranks, convergence, halting, speed",
+       "Connamacher et al. 2020, tables 1 to 4, figures 1 to 4",
+       "movielens-100k, mslr-web10k-sample, letor4-MQ2008", rankboost_plus::run_rankboost_plus},
   };
   return table;
 }
