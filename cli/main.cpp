@@ -14,19 +14,22 @@ namespace metafuse::cli {
 namespace {
 
 /// Every verb, in the order of --help.
+// clang-format off
 constexpr AddVerb kVerbs[] = {
-    add_expand,         //
-    add_templates,      //
+    add_expand,
+    add_templates,
     add_engines,
-    add_index,          //
-    add_train,          //
-    add_score,          //
-    add_fuse,           //
-    add_evaluate,       //
-    add_crossvalidate,  //
-    add_experiment,     //
-    add_model,          //
+    add_index,
+    add_train,
+    add_score,
+    add_fuse,
+    add_evaluate,
+    add_compare_methods,
+    add_crossvalidate,
+    add_experiment,
+    add_model,
 };
+// clang-format on
 
 /// An error of several lines is several mistakes; each line is complete in itself.
 int report(Code code, std::string_view text) {

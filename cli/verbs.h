@@ -6,6 +6,7 @@ namespace metafuse::cli {
 
 // One file a verb, each named for it (cli/verb_NAME.cpp); main.cpp holds the table in the order of --help.
 
+void add_compare_methods(CLI::App& app, Result<void>& outcome);
 void add_crossvalidate(CLI::App& app, Result<void>& outcome);
 void add_expand(CLI::App& app, Result<void>& outcome);
 void add_fuse(CLI::App& app, Result<void>& outcome);
