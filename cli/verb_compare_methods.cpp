@@ -90,6 +90,8 @@ void add_compare_methods(CLI::App& app, Result<void>& outcome) {
   verb->add_option("--query-weights", a->query_weights, "equal or pairs, for learners")
       ->capture_default_str();
   verb->add_option("--depth", o.depth, "how far down each list counts (0: all of it)")->capture_default_str();
+  verb->add_option("-M,--limit", o.evaluation.depth, "how far down fused lists are judged (0: all of it)")
+      ->capture_default_str();
   verb->add_option("--compare", o.baseline, "row that the others are compared with")->capture_default_str();
   verb->add_option("--test", o.test, "t, wilcoxon or randomisation")->capture_default_str();
   verb->add_option("--mode", a->mode, "whose rules, as metafuse evaluate")->capture_default_str();

@@ -37,8 +37,9 @@ std::vector<Item> judged_items(const std::vector<evaluation::Run>& runs,
 }
 
 /// What evaluating a list of document numbers sees.
-JudgedRanking ranking_of(const Item& item, const std::vector<std::uint32_t>& order) {
+JudgedRanking ranking_of(const Item& item, std::vector<std::uint32_t> order, std::size_t limit) {
   JudgedRanking ranking;
+  if (limit > 0 && order.size() > limit) order.resize(limit);
   for (const std::uint32_t document : order) {
     const evaluation::Judgment* judgment = item.judgments->find(item.lists.query.documents[document]);
     ranking.grades.push_back(judgment == nullptr   ? evaluation::kNotPooled
@@ -72,7 +73,7 @@ class Table {
     row.values.resize(items_.size() * options_.set.size());
     for (const Item& item : items_) row.queries.emplace_back(item.judgments->query);
     parallel_for(items_.size(), options_.evaluation.threads, [&](std::size_t i) {
-      const JudgedRanking ranking = ranking_of(items_[i], order_of(i));
+      const JudgedRanking ranking = ranking_of(items_[i], order_of(i), options_.evaluation.depth);
       evaluation::evaluate(options_.set, ranking, options_.evaluation.rules,
                            std::span(row.values).subspan(i * options_.set.size(), options_.set.size()));
     });

@@ -16,7 +16,7 @@ namespace metafuse::fusion {
 
 struct MethodComparisonOptions {
   evaluation::MeasureSet set;
-  evaluation::EvaluationOptions evaluation;
+  evaluation::EvaluationOptions evaluation;            ///< its depth cuts what is judged of every fused list
   std::vector<std::string> methods;                    ///< names; empty for all of the table
   std::vector<std::string> learners;                   ///< names of learners that are trained too
   std::map<std::string, std::string> learner_options;  ///< given to the learners that know them
