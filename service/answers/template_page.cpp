@@ -1,0 +1,108 @@
+#include "service/answers/template_page.h"
+
+#include <algorithm>
+#include <ctime>
+
+#include "service/answers/page.h"
+#include "service/answers/reasons.h"
+
+namespace metafuse::service {
+namespace {
+
+constexpr std::size_t kMostVersions = 50;
+constexpr std::size_t kMostResults = 10;
+
+std::string utc_text(UnixTime at) {
+  const auto seconds = static_cast<std::time_t>(at);
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M UTC", &parts);
+  return text;
+}
+
+std::string fused_by(const LoadedDomain& domain) {
+  return domain.model ? domain.model->learner + " (model " + domain.model_digest.substr(0, 12) + ")"
+                      : "rrf, since it has no model";
+}
+
+void add_messages(const TemplateEditorState& state, View& page) {
+  if (!state.notice.empty()) page.add("SAVE_NOTICE").set("TEXT", state.notice);
+  if (state.messages.empty()) return;
+  View& messages = page.add("MESSAGES");
+  for (const LineMessage& message : state.messages)
+    messages.add("MESSAGE").set("LINE", std::to_string(message.line)).set("TEXT", message.text);
+}
+
+void add_live(const TemplatePreview& preview, View& view) {
+  if (!preview.answer) return;
+  View& live = view.add("LIVE");
+  live.set("METHOD", preview.answer->fusion.method);
+  const auto& results = preview.answer->results;
+  for (std::size_t i = 0; i < std::min(results.size(), kMostResults); ++i)
+    live.add("FUSED")
+        .set("URL", results[i].hit.url)
+        .set("TITLE", results[i].hit.title.empty() ? results[i].hit.url : results[i].hit.title)
+        .set("LISTS", std::to_string(results[i].placements.size()));
+}
+
+void add_preview(const TemplateEditorState& state, View& page) {
+  if (!state.preview) return;
+  View& view = page.add("PREVIEW");
+  for (std::size_t i = 0; i < state.preview->expansions.size(); ++i) {
+    const ExpandedQuery& query = state.preview->expansions[i];
+    std::string found = "–";
+    if (state.preview->answer && i < state.preview->answer->lists.size()) {
+      const fetchers::FetchedList& list = state.preview->answer->lists[i];
+      found = list.has_failed() ? failure_text(list) : std::to_string(list.list.hits.size());
+    }
+    view.add("EXPANSION").set("FEATURE", query.feature_name()).set("QUERY_TEXT", query.text).set("FOUND", found);
+  }
+  add_live(*state.preview, view);
+}
+
+void add_versions(const TemplateEditorState& state, View& page) {
+  if (state.versions.empty()) return;
+  View& versions = page.add("VERSIONS");
+  for (std::size_t i = 0; i < std::min(state.versions.size(), kMostVersions); ++i) {
+    const TemplateVersion& version = state.versions[i];
+    versions.add("VERSION")
+        .set("NUMBER", std::to_string(version.number))
+        .set("AUTHOR", version.author.empty() ? "before the first change" : version.author)
+        .set("TIME", utc_text(version.at));
+  }
+}
+
+}  // namespace
+
+std::string template_list_page(const Snapshot& snapshot) {
+  View view = page_view(&snapshot, "Templates – metafuse", "", "");
+  for (const auto& [name, domain] : snapshot.domains)
+    view.add("ITEM")
+        .set("NAME", name)
+        .set("DESCRIPTION", domain.domain.description)
+        .set("COUNT", std::to_string(domain.domain.templates.size()))
+        .set("FEATURES", std::to_string(features_of(domain.domain).size()))
+        .set("METHOD", fused_by(domain));
+  return render_page("templates", view);
+}
+
+std::string template_editor_page(const Snapshot& snapshot, const LoadedDomain& domain,
+                                 const TemplateEditorState& state) {
+  View view = page_view(&snapshot, domain.domain.name + " templates – metafuse", "", domain.domain.name);
+  view.set("NAME", domain.domain.name)
+      .set("DESCRIPTION", domain.domain.description)
+      .set("METHOD", fused_by(domain))
+      .set("YAML", state.text)
+      .set("ETAG", state.etag)
+      .set("BASE_QUERY", state.query)
+      .set("ROWS", std::to_string(std::clamp<std::ptrdiff_t>(
+                       std::count(state.text.begin(), state.text.end(), '\n') + 2, 12, 40)));
+  add_messages(state, view);
+  add_preview(state, view);
+  add_versions(state, view);
+  view.add(state.can_save ? "SAVE" : "NO_SAVE");
+  return render_page("template_editor", view);
+}
+
+}  // namespace metafuse::service

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "service/snapshot.h"
+#include "service/store.h"
+#include "service/template_editing.h"
+
+namespace metafuse::service {
+
+/// What the editor's page shows beside the text.
+struct TemplateEditorState {
+  std::string text;                      ///< as edited
+  std::string etag;                      ///< of the file that the edit began with
+  std::string query;                     ///< base query of the preview
+  std::vector<LineMessage> messages;     ///< mistakes at their lines
+  std::string notice;                    ///< "saved", or why not
+  std::optional<TemplatePreview> preview;
+  std::vector<TemplateVersion> versions;  ///< the latest first
+  bool can_save = false;                  ///< some key may write and there is a store
+};
+
+std::string template_list_page(const Snapshot& snapshot);
+std::string template_editor_page(const Snapshot& snapshot, const LoadedDomain& domain,
+                                 const TemplateEditorState& state);
+
+}  // namespace metafuse::service

@@ -1,0 +1,201 @@
+#include "core/json.h"
+#include "service/answers/template_page.h"
+#include "service/app.h"
+#include "service/errors.h"
+#include "service/handlers/handlers.h"
+#include "service/http_head.h"
+#include "service/keys.h"
+#include "service/native_request.h"
+#include "service/request_body.h"
+#include "service/template_editing.h"
+#include "service/template_saving.h"
+
+namespace metafuse::service {
+namespace {
+
+constexpr std::string_view kHtml = "text/html; charset=utf-8";
+constexpr std::string_view kVersionAction = "version-";
+
+std::string field(const Fields& fields, std::string_view wanted) {
+  for (const auto& [name, value] : fields)
+    if (name == wanted) return value;
+  return {};
+}
+
+/// Browsers send text areas with CRLF line ends.
+std::string with_unix_line_ends(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i)
+    if (text[i] != '\r' || i + 1 >= text.size() || text[i + 1] != '\n') out += text[i];
+  return out;
+}
+
+bool some_key_may_write(const ServerConfig& config) {
+  for (const KeyConfig& key : config.keys)
+    if (key.has(Role::admin)) return true;
+  return false;
+}
+
+TemplateEditorState state_of(App& app, const Exchange& exchange, const LoadedDomain& domain) {
+  TemplateEditorState state;
+  state.text = domain.text;
+  state.etag = domain.etag;
+  state.can_save = app.store() != nullptr && some_key_may_write(exchange.snapshot->config);
+  if (app.store() != nullptr)
+    if (auto versions = app.store()->template_versions(domain.domain.name)) state.versions = std::move(*versions);
+  return state;
+}
+
+void show_preview(App& app, const Exchange& exchange, const LoadedDomain& domain, bool is_live,
+                  TemplateEditorState& state) {
+  const auto edited = edited_domain(*exchange.snapshot, domain, state.text);
+  if (!edited) {
+    state.messages = line_messages(edited.error());
+    return;
+  }
+  SearchRequest request;
+  request.text = state.query;
+  auto preview = preview_templates(*exchange.snapshot, *edited, request, is_live, app.clock());
+  if (preview) state.preview = std::move(*preview);
+  else state.notice = preview.error().text;
+}
+
+void open_version(App& app, const LoadedDomain& domain, std::string_view number_text, TemplateEditorState& state) {
+  std::uint32_t number = 0;
+  for (const char digit : number_text) {
+    if (digit < '0' || digit > '9' || number > kMaxTemplateVersions) return;
+    number = number * 10 + static_cast<std::uint32_t>(digit - '0');
+  }
+  if (app.store() == nullptr) return;
+  auto version = app.store()->find_template_version(domain.domain.name, number);
+  if (!version || !*version) {
+    state.notice = "there is no version " + std::to_string(number);
+    return;
+  }
+  state.text = (*version)->text;
+  state.notice = "version " + std::to_string(number) + " is open below; it is not saved yet";
+}
+
+int save(App& app, const Exchange& exchange, const std::string& domain, std::string_view presented,
+         TemplateEditorState& state) {
+  const KeyConfig* key = find_key(exchange.snapshot->config.keys, presented);
+  if (key == nullptr || !key->has(Role::admin)) {
+    state.notice = "not saved: the key is not known or lacks the role admin";
+    return 403;
+  }
+  const SaveOutcome outcome = save_templates(app, domain, state.text, state.etag, key->name);
+  if (outcome.status == 422) state.messages = line_messages(Error{Code::bad_config, outcome.text});
+  else state.notice = outcome.status == 200 ? "Saved and in use." : "not saved: " + outcome.text;
+  if (outcome.status == 200) state.etag = outcome.etag;
+  return outcome.status;
+}
+
+JsonObject preview_json(const TemplatePreview& preview) {
+  JsonArray expansions;
+  for (const ExpandedQuery& query : preview.expansions)
+    expansions.push_back(JsonObject{{"template", query.template_id}, {"engine", query.engine}, {"query", query.text}});
+  JsonObject out{{"expansions", std::move(expansions)}};
+  if (!preview.answer) return out;
+  JsonArray lists;
+  for (const auto& list : preview.answer->lists) {
+    JsonArray urls;
+    for (const Hit& hit : list.list.hits) urls.emplace_back(hit.url);
+    lists.push_back(JsonObject{{"feature", list.query.feature_name()},
+                               {"failure", list.has_failed() ? Json(fetchers::name_of(list.failure)) : Json(nullptr)},
+                               {"urls", std::move(urls)}});
+  }
+  JsonArray fused;
+  for (const FusedResult& result : preview.answer->results)
+    fused.push_back(JsonObject{{"url", result.hit.url}, {"title", result.hit.title}, {"score", result.score}});
+  out["lists"] = std::move(lists);
+  out["fusion"] = preview.answer->fusion.method;
+  out["results"] = std::move(fused);
+  return out;
+}
+
+}  // namespace
+
+HttpResponse handle_template_list(App&, const Exchange& exchange) {
+  return make_response(200, kHtml, template_list_page(*exchange.snapshot));
+}
+
+HttpResponse handle_template_editor(App& app, const Exchange& exchange) {
+  const LoadedDomain* domain = exchange.snapshot->find_domain(exchange.path_values.front());
+  if (domain == nullptr) return error_response(Dialect::page, 404, "no domain \"" + exchange.path_values.front() + "\"");
+  return make_response(200, kHtml, template_editor_page(*exchange.snapshot, *domain, state_of(app, exchange, *domain)));
+}
+
+HttpResponse handle_template_form(App& app, const Exchange& exchange) {
+  const LoadedDomain* domain = exchange.snapshot->find_domain(exchange.path_values.front());
+  if (domain == nullptr) return error_response(Dialect::page, 404, "no domain \"" + exchange.path_values.front() + "\"");
+  if (media_type(exchange.request.header("Content-Type")) != "application/x-www-form-urlencoded")
+    return error_response(Dialect::page, 415, "send the page's form");
+  const auto fields = parse_form(exchange.request.body);
+  if (!fields) return error_response(Dialect::page, 400, "the form is damaged");
+  TemplateEditorState state = state_of(app, exchange, *domain);
+  state.text = with_unix_line_ends(field(*fields, "text"));
+  state.etag = field(*fields, "etag");
+  state.query = field(*fields, "query");
+  const std::string action = field(*fields, "action");
+  int status = 200;
+  if (action == "save") {
+    status = save(app, exchange, domain->domain.name, field(*fields, "key"), state);
+  } else if (action.starts_with(kVersionAction)) {
+    open_version(app, *domain, std::string_view(action).substr(kVersionAction.size()), state);
+  } else {
+    show_preview(app, exchange, *domain, action == "live", state);
+  }
+  if (!state.messages.empty()) status = 422;
+  if (status == 200 && action == "save") {
+    const auto snapshot = app.snapshot();
+    const LoadedDomain* saved = snapshot->find_domain(domain->domain.name);
+    const TemplateEditorState fresh = state_of(app, exchange, *saved);
+    state.versions = fresh.versions;
+    return make_response(200, kHtml, template_editor_page(*snapshot, *saved, state));
+  }
+  return make_response(status, kHtml, template_editor_page(*exchange.snapshot, *domain, state));
+}
+
+HttpResponse handle_put_templates(App& app, const Exchange& exchange) {
+  const std::string_view condition = exchange.request.header("If-Match");
+  if (condition.empty())
+    return error_response(Dialect::native, 428, "send If-Match with the ETag of the file that was edited");
+  std::string etag(condition);
+  if (etag.size() >= 2 && etag.front() == '"' && etag.back() == '"') etag = etag.substr(1, etag.size() - 2);
+  const SaveOutcome outcome = save_templates(app, exchange.path_values.front(), exchange.request.body, etag,
+                                             exchange.key == nullptr ? "" : exchange.key->name);
+  if (outcome.status != 200) return error_response(Dialect::native, outcome.status, outcome.text);
+  HttpResponse response = make_response(200, "application/json", to_text(JsonObject{{"etag", outcome.etag}}));
+  response.set("ETag", '"' + outcome.etag + '"');
+  return response;
+}
+
+HttpResponse handle_preview_templates(App& app, const Exchange& exchange) {
+  const LoadedDomain* domain = exchange.snapshot->find_domain(exchange.path_values.front());
+  if (domain == nullptr)
+    return error_response(Dialect::native, 404, "no domain \"" + exchange.path_values.front() + "\"");
+  auto body = json_body(exchange.request);
+  if (!body) return error_response(Dialect::native, 400, body.error().text);
+  std::string text = domain->text;
+  bool is_live = false;
+  if (const auto at = body->find("text"); at != body->end()) {
+    if (!at->value().is_string()) return error_response(Dialect::native, 400, "text is the template file, as a string");
+    text = std::string(at->value().get_string());
+    body->erase(at);
+  }
+  if (const auto at = body->find("live"); at != body->end()) {
+    if (!at->value().is_bool()) return error_response(Dialect::native, 400, "live is true or false");
+    is_live = at->value().get_bool();
+    body->erase(at);
+  }
+  const auto wanted = read_native_search(*body, false);
+  if (!wanted) return error_response(Dialect::native, 400, wanted.error().text);
+  const auto edited = edited_domain(*exchange.snapshot, *domain, text);
+  if (!edited) return error_response(Dialect::native, 422, edited.error().text);
+  const auto preview = preview_templates(*exchange.snapshot, *edited, wanted->search, is_live, app.clock());
+  if (!preview) return error_response(Dialect::native, status_of(preview.error().code), preview.error().text);
+  return make_response(200, "application/json", to_text(preview_json(*preview)));
+}
+
+}  // namespace metafuse::service
