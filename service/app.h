@@ -78,6 +78,8 @@ class App {
   Log& log() { return log_; }
   AnswerCache& cache() { return cache_; }
   WorkerPool& pool() { return pool_; }
+  /// Held while a template file is saved.
+  std::mutex& template_mutex() { return template_mutex_; }
 
  private:
   App(AppOptions options, std::shared_ptr<const Snapshot> snapshot, std::unique_ptr<Store> store,
@@ -93,6 +95,7 @@ class App {
   mutable std::mutex snapshot_mutex_;
   std::shared_ptr<const Snapshot> snapshot_;
   std::mutex reload_mutex_;
+  std::mutex template_mutex_;
   std::mutex reloader_mutex_;
   std::condition_variable reloader_wakes_;
   bool is_reload_wanted_ = false;

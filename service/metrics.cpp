@@ -1,5 +1,6 @@
 #include "service/metrics.h"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 
@@ -121,6 +122,27 @@ void Metrics::model(std::string_view domain, std::string_view version) {
 
 std::string Metrics::text() const {
   return prometheus::TextSerializer().Serialize(body_->registry.Collect());
+}
+
+std::vector<Metrics::EngineLatency> Metrics::engine_latencies() const {
+  std::vector<EngineLatency> out;
+  for (const auto& family : body_->engine_seconds.Collect())
+    for (const auto& metric : family.metric) {
+      const auto& measured = metric.histogram;
+      EngineLatency latency{metric.label.empty() ? "" : metric.label.front().value, measured.sample_count,
+                            0.0, 0.0};
+      if (latency.lists == 0) continue;
+      latency.mean_seconds = measured.sample_sum / static_cast<double>(latency.lists);
+      latency.p95_seconds = latency_buckets().back();
+      for (const auto& bucket : measured.bucket) {
+        if (static_cast<double>(bucket.cumulative_count) < 0.95 * static_cast<double>(latency.lists))
+          continue;
+        latency.p95_seconds = std::min(bucket.upper_bound, latency_buckets().back());
+        break;
+      }
+      out.push_back(std::move(latency));
+    }
+  return out;
 }
 
 }  // namespace metafuse::service

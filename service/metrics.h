@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace metafuse::service {
 
@@ -28,6 +30,16 @@ class Metrics {
   void model(std::string_view domain, std::string_view version);
 
   std::string text() const;
+
+  /// How long an engine's lists took since the process began.
+  struct EngineLatency {
+    std::string engine;
+    std::uint64_t lists = 0;
+    double mean_seconds = 0;
+    double p95_seconds =
+        0;  ///< upper end of the histogram's bucket that holds it; the largest bound above all
+  };
+  std::vector<EngineLatency> engine_latencies() const;
 
  private:
   class Body;

@@ -87,7 +87,7 @@ void load_domain(const std::string& file, Snapshot& snapshot, Mistakes& mistakes
   LoadedDomain out;
   out.domain = std::move(parsed->domain);
   out.file = file;
-  out.etag = sha256_hex(*text).substr(0, 32);
+  out.etag = text_etag(*text);
   out.text = std::move(*text);
   snapshot.warnings.insert(snapshot.warnings.end(), parsed->warnings.begin(), parsed->warnings.end());
   load_model(snapshot.config, out, mistakes);
@@ -115,6 +115,10 @@ const LoadedDomain* Snapshot::find_domain(std::string_view name) const {
   if (at != domains.end()) return &at->second;
   if (name.empty() && config.default_domain.empty() && !domains.empty()) return &domains.begin()->second;
   return nullptr;
+}
+
+std::string text_etag(std::string_view text) {
+  return sha256_hex(text).substr(0, 32);
 }
 
 std::vector<fusion::Feature> features_of(const templates::Domain& domain) {

@@ -52,6 +52,9 @@ struct Snapshot {
   const LoadedDomain* find_domain(std::string_view name) const;
 };
 
+/// The entity tag of a template file's text, without quotes.
+std::string text_etag(std::string_view text);
+
 /// The ranking features of a domain: one a template and engine, in the order of the file.
 std::vector<fusion::Feature> features_of(const templates::Domain& domain);
 

@@ -23,7 +23,8 @@ std::string undefined_engines(const Snapshot& snapshot, const templates::Domain&
 
 }  // namespace
 
-Result<LoadedDomain> edited_domain(const Snapshot& snapshot, const LoadedDomain& current, std::string_view text) {
+Result<LoadedDomain> edited_domain(const Snapshot& snapshot, const LoadedDomain& current,
+                                   std::string_view text) {
   const std::string name = std::filesystem::path(current.file).filename().string();
   auto parsed = templates::parse_domain_file(text, name);
   if (!parsed) return parsed.error();
@@ -44,8 +45,8 @@ Result<LoadedDomain> edited_domain(const Snapshot& snapshot, const LoadedDomain&
   return edited;
 }
 
-Result<TemplatePreview> preview_templates(const Snapshot& snapshot, const LoadedDomain& edited, SearchRequest request,
-                                          bool is_live, const Clock& clock) {
+Result<TemplatePreview> preview_templates(const Snapshot& snapshot, const LoadedDomain& edited,
+                                          SearchRequest request, bool is_live, const Clock& clock) {
   Snapshot changed = snapshot;
   changed.domains[edited.domain.name] = edited;
   request.domain = edited.domain.name;

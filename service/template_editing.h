@@ -17,9 +17,11 @@ namespace metafuse::service {
 ///
 /// in:     current - the domain that is edited; text - the whole file
 /// out:    the domain with that text; without a model when the model was trained on other templates
-/// errors: bad_config, every mistake at once, each "FILE:LINE:COLUMN: ..." with the file's name: those of the template
+/// errors: bad_config, every mistake at once, each "FILE:LINE:COLUMN: ..." with the file's name: those of the
+/// template
 ///         language, another domain's name, an engine that is not defined
-Result<LoadedDomain> edited_domain(const Snapshot& snapshot, const LoadedDomain& current, std::string_view text);
+Result<LoadedDomain> edited_domain(const Snapshot& snapshot, const LoadedDomain& current,
+                                   std::string_view text);
 
 /// What a base query would become under an edited file, before it is saved.
 struct TemplatePreview {
@@ -28,8 +30,8 @@ struct TemplatePreview {
 };
 
 /// errors: those of expand_request
-Result<TemplatePreview> preview_templates(const Snapshot& snapshot, const LoadedDomain& edited, SearchRequest request,
-                                          bool is_live, const Clock& clock);
+Result<TemplatePreview> preview_templates(const Snapshot& snapshot, const LoadedDomain& edited,
+                                          SearchRequest request, bool is_live, const Clock& clock);
 
 /// One line of an error in several lines: where it points and what it says.
 struct LineMessage {

@@ -21,15 +21,16 @@ std::string model_conflict(const LoadedDomain& current, const LoadedDomain& edit
 }
 
 /// The first save also keeps what was there before.
-Result<void> keep_version(Store& store, const LoadedDomain& current, std::string_view text, std::string_view author,
-                          UnixTime now) {
+Result<void> keep_version(Store& store, const LoadedDomain& current, std::string_view text,
+                          std::string_view author, UnixTime now) {
   const auto versions = store.template_versions(current.domain.name);
   if (!versions) return versions.error();
   if (versions->empty()) {
     const auto first = store.add_template_version({current.domain.name, 0, current.text, "", now});
     if (!first) return first.error();
   }
-  const auto added = store.add_template_version({current.domain.name, 0, std::string(text), std::string(author), now});
+  const auto added =
+      store.add_template_version({current.domain.name, 0, std::string(text), std::string(author), now});
   if (!added) return added.error();
   return {};
 }
@@ -48,17 +49,22 @@ SaveOutcome save_templates(App& app, const std::string& domain, std::string_view
   const auto edited = edited_domain(*snapshot, current, text);
   if (!edited) return {422, edited.error().text, current.etag};
   if (const std::string conflict = model_conflict(current, *edited); !conflict.empty())
-    return {409, conflict + "; train a model for the new templates first, or take " + current.model_file + " away",
+    return {409,
+            conflict + "; train a model for the new templates first, or take " + current.model_file + " away",
             current.etag};
   if (app.store() == nullptr)
-    return {409, "saving keeps every version in the store, and there is none; set store: in the server configuration",
-            current.etag};
+    return {
+        409,
+        "saving keeps every version in the store, and there is none; set store: in the server configuration",
+        current.etag};
   if (const auto kept = keep_version(*app.store(), current, text, author, app.unix_time()); !kept)
     return {503, kept.error().text, current.etag};
-  if (const auto written = write_file(current.file, text); !written) return {503, written.error().text, current.etag};
+  if (const auto written = write_file(current.file, text); !written)
+    return {503, written.error().text, current.etag};
   if (const auto reloaded = app.reload(); !reloaded) {
     std::string why = reloaded.error().text;
-    if (const auto restored = write_file(current.file, current.text); !restored) why += "; " + restored.error().text;
+    if (const auto restored = write_file(current.file, current.text); !restored)
+      why += "; " + restored.error().text;
     return {409, why, current.etag};
   }
   const LoadedDomain* saved = app.snapshot()->find_domain(domain);

@@ -56,7 +56,10 @@ void add_preview(const TemplateEditorState& state, View& page) {
       const fetchers::FetchedList& list = state.preview->answer->lists[i];
       found = list.has_failed() ? failure_text(list) : std::to_string(list.list.hits.size());
     }
-    view.add("EXPANSION").set("FEATURE", query.feature_name()).set("QUERY_TEXT", query.text).set("FOUND", found);
+    view.add("EXPANSION")
+        .set("FEATURE", query.feature_name())
+        .set("QUERY_TEXT", query.text)
+        .set("FOUND", found);
   }
   add_live(*state.preview, view);
 }

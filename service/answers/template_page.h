@@ -11,11 +11,11 @@ namespace metafuse::service {
 
 /// What the editor's page shows beside the text.
 struct TemplateEditorState {
-  std::string text;                      ///< as edited
-  std::string etag;                      ///< of the file that the edit began with
-  std::string query;                     ///< base query of the preview
-  std::vector<LineMessage> messages;     ///< mistakes at their lines
-  std::string notice;                    ///< "saved", or why not
+  std::string text;                   ///< as edited
+  std::string etag;                   ///< of the file that the edit began with
+  std::string query;                  ///< base query of the preview
+  std::vector<LineMessage> messages;  ///< mistakes at their lines
+  std::string notice;                 ///< "saved", or why not
   std::optional<TemplatePreview> preview;
   std::vector<TemplateVersion> versions;  ///< the latest first
   bool can_save = false;                  ///< some key may write and there is a store

@@ -43,7 +43,8 @@ TemplateEditorState state_of(App& app, const Exchange& exchange, const LoadedDom
   state.etag = domain.etag;
   state.can_save = app.store() != nullptr && some_key_may_write(exchange.snapshot->config);
   if (app.store() != nullptr)
-    if (auto versions = app.store()->template_versions(domain.domain.name)) state.versions = std::move(*versions);
+    if (auto versions = app.store()->template_versions(domain.domain.name))
+      state.versions = std::move(*versions);
   return state;
 }
 
@@ -57,11 +58,14 @@ void show_preview(App& app, const Exchange& exchange, const LoadedDomain& domain
   SearchRequest request;
   request.text = state.query;
   auto preview = preview_templates(*exchange.snapshot, *edited, request, is_live, app.clock());
-  if (preview) state.preview = std::move(*preview);
-  else state.notice = preview.error().text;
+  if (preview)
+    state.preview = std::move(*preview);
+  else
+    state.notice = preview.error().text;
 }
 
-void open_version(App& app, const LoadedDomain& domain, std::string_view number_text, TemplateEditorState& state) {
+void open_version(App& app, const LoadedDomain& domain, std::string_view number_text,
+                  TemplateEditorState& state) {
   std::uint32_t number = 0;
   for (const char digit : number_text) {
     if (digit < '0' || digit > '9' || number > kMaxTemplateVersions) return;
@@ -85,8 +89,10 @@ int save(App& app, const Exchange& exchange, const std::string& domain, std::str
     return 403;
   }
   const SaveOutcome outcome = save_templates(app, domain, state.text, state.etag, key->name);
-  if (outcome.status == 422) state.messages = line_messages(Error{Code::bad_config, outcome.text});
-  else state.notice = outcome.status == 200 ? "Saved and in use." : "not saved: " + outcome.text;
+  if (outcome.status == 422)
+    state.messages = line_messages(Error{Code::bad_config, outcome.text});
+  else
+    state.notice = outcome.status == 200 ? "Saved and in use." : "not saved: " + outcome.text;
   if (outcome.status == 200) state.etag = outcome.etag;
   return outcome.status;
 }
@@ -94,20 +100,23 @@ int save(App& app, const Exchange& exchange, const std::string& domain, std::str
 JsonObject preview_json(const TemplatePreview& preview) {
   JsonArray expansions;
   for (const ExpandedQuery& query : preview.expansions)
-    expansions.push_back(JsonObject{{"template", query.template_id}, {"engine", query.engine}, {"query", query.text}});
+    expansions.push_back(
+        JsonObject{{"template", query.template_id}, {"engine", query.engine}, {"query", query.text}});
   JsonObject out{{"expansions", std::move(expansions)}};
   if (!preview.answer) return out;
   JsonArray lists;
   for (const auto& list : preview.answer->lists) {
     JsonArray urls;
     for (const Hit& hit : list.list.hits) urls.emplace_back(hit.url);
-    lists.push_back(JsonObject{{"feature", list.query.feature_name()},
-                               {"failure", list.has_failed() ? Json(fetchers::name_of(list.failure)) : Json(nullptr)},
-                               {"urls", std::move(urls)}});
+    lists.push_back(
+        JsonObject{{"feature", list.query.feature_name()},
+                   {"failure", list.has_failed() ? Json(fetchers::name_of(list.failure)) : Json(nullptr)},
+                   {"urls", std::move(urls)}});
   }
   JsonArray fused;
   for (const FusedResult& result : preview.answer->results)
-    fused.push_back(JsonObject{{"url", result.hit.url}, {"title", result.hit.title}, {"score", result.score}});
+    fused.push_back(
+        JsonObject{{"url", result.hit.url}, {"title", result.hit.title}, {"score", result.score}});
   out["lists"] = std::move(lists);
   out["fusion"] = preview.answer->fusion.method;
   out["results"] = std::move(fused);
@@ -122,13 +131,16 @@ HttpResponse handle_template_list(App&, const Exchange& exchange) {
 
 HttpResponse handle_template_editor(App& app, const Exchange& exchange) {
   const LoadedDomain* domain = exchange.snapshot->find_domain(exchange.path_values.front());
-  if (domain == nullptr) return error_response(Dialect::page, 404, "no domain \"" + exchange.path_values.front() + "\"");
-  return make_response(200, kHtml, template_editor_page(*exchange.snapshot, *domain, state_of(app, exchange, *domain)));
+  if (domain == nullptr)
+    return error_response(Dialect::page, 404, "no domain \"" + exchange.path_values.front() + "\"");
+  return make_response(200, kHtml,
+                       template_editor_page(*exchange.snapshot, *domain, state_of(app, exchange, *domain)));
 }
 
 HttpResponse handle_template_form(App& app, const Exchange& exchange) {
   const LoadedDomain* domain = exchange.snapshot->find_domain(exchange.path_values.front());
-  if (domain == nullptr) return error_response(Dialect::page, 404, "no domain \"" + exchange.path_values.front() + "\"");
+  if (domain == nullptr)
+    return error_response(Dialect::page, 404, "no domain \"" + exchange.path_values.front() + "\"");
   if (media_type(exchange.request.header("Content-Type")) != "application/x-www-form-urlencoded")
     return error_response(Dialect::page, 415, "send the page's form");
   const auto fields = parse_form(exchange.request.body);
@@ -180,7 +192,8 @@ HttpResponse handle_preview_templates(App& app, const Exchange& exchange) {
   std::string text = domain->text;
   bool is_live = false;
   if (const auto at = body->find("text"); at != body->end()) {
-    if (!at->value().is_string()) return error_response(Dialect::native, 400, "text is the template file, as a string");
+    if (!at->value().is_string())
+      return error_response(Dialect::native, 400, "text is the template file, as a string");
     text = std::string(at->value().get_string());
     body->erase(at);
   }
