@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "experiments/calibrated/experiment.h"
 #include "experiments/home_pages/experiment.h"
 #include "experiments/letor_agg.h"
 #include "experiments/metasearch.h"
@@ -26,6 +27,9 @@ std::span<const Experiment> experiments() {
        "ours, on the setting of Aslam, Montague 2001", "trec-runs-top100, fedweb2013-qrels", run_metasearch},
       {"online", "online rankers: synthetic ranks, four judges, movies; test and running losses",
        "Harrington 2003, tables 1 and 2, figures 2 and 3", "cystic-fibrosis, movielens-100k", run_online},
+      {"calibrated", "calibrated AdaBoost.MH ensembles against plain ones, RankBoost and published results",
+       "Busa-Fekete et al. 2011, table 2, figures 2 and 3",
+       "letor3-OHSUMED, letor4-MQ2008, letor4-MQ2007 if any", calibrated::run_calibrated},
       {"movies",
        "movie recommendations: RankBoost, VSIM, nearest neighbour, regression and what the paper proposes",
        "Freund et al. 2003, sec. 6.2, figures 5 to 8", "movielens-100k", movies::run_movies},
