@@ -39,17 +39,29 @@ struct Configuration {
 std::vector<Configuration> configurations() {
   using Grades = FeedbackOptions::GradeWeights;
   std::vector<Configuration> all;
-  for (const char* learner : {"rankboost", "rankboost-bagged"})
-    for (const char* queries : {"pairs", "equal"})
-      for (const auto& [name, grades] :
-           {std::pair{"one", Grades::one}, std::pair{"difference", Grades::difference}})
-        all.push_back({std::string(learner) + " " + queries + "/" + name, learner, queries, grades});
+  const auto add = [&](const std::string& learner, const std::string& queries, const std::string& name,
+                       Grades grades) {
+    all.push_back({learner + " " + queries + "/" + name, learner, queries, grades});
+  };
+  add("rankboost", "pairs", "one", Grades::one);
+  add("rankboost", "pairs", "difference", Grades::difference);
+  add("rankboost", "equal", "one", Grades::one);
+  add("rankboost", "equal", "difference", Grades::difference);
+  add("rankboost-bagged", "equal", "one", Grades::one);
+  add("rankboost-bagged", "equal", "difference", Grades::difference);
   return all;
 }
 
 /// Numbers of rounds among which a fold's validation part chooses.
 std::vector<int> round_choices(ExperimentOptions::Size size) {
-  if (size == ExperimentOptions::Size::quick) return {25, 50, 100};
+  switch (size) {
+    case ExperimentOptions::Size::quick:
+      return {50};
+    case ExperimentOptions::Size::normal:
+      return {50, 100, 200};
+    case ExperimentOptions::Size::full:
+      break;
+  }
   return {25, 50, 75, 100, 150, 200, 300};
 }
 
