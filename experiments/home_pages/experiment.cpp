@@ -119,6 +119,21 @@ std::string table_of(const std::vector<Sample>& samples) {
   return out;
 }
 
+/// In how many of the seven columns RankBoost at least equals every other method and every template.
+std::size_t columns_led(const Sample& sample) {
+  const Row& own = sample.methods.front().second;
+  std::size_t led = 0;
+  for (std::size_t column = 0; column < own.size(); ++column) {
+    const auto is_behind = [&](const std::pair<std::string, Row>& other) {
+      return column == kTops.size() ? other.second[column] >= own[column]
+                                    : other.second[column] <= own[column];
+    };
+    led += std::all_of(sample.methods.begin() + 1, sample.methods.end(), is_behind) &&
+           std::all_of(sample.templates.begin(), sample.templates.end(), is_behind);
+  }
+  return led;
+}
+
 /// Each sample's average ranks, and who was best.
 std::string samples_table(const std::vector<Sample>& samples) {
   std::string out = padded_right("average rank, by seed", 26);
@@ -135,6 +150,8 @@ std::string samples_table(const std::vector<Sample>& samples) {
   }
   out += padded_right("best template", 26);
   for (const Sample& sample : samples) out += padded(fixed(best_of(sample.templates).back(), 2), 9);
+  out += '\n' + padded_right("columns led by RankBoost", 26);
+  for (const Sample& sample : samples) out += padded(std::to_string(columns_led(sample)) + " of 7", 9);
   return out + '\n';
 }
 
