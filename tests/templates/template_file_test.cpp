@@ -5,6 +5,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/random.h"
+#include "core/text_file.h"
+#include "templates/expander.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;
@@ -175,6 +178,39 @@ TEST_CASE("A query that may become empty is a warning", "[templates][file]") {
   CHECK(warnings_of("[x {B}]") == 1);
   CHECK(warnings_of("[x {B}] y") == 0);
   CHECK(warnings_of("[{B}] {A}") == 0);
+}
+
+TEST_CASE("A damaged file is refused with places inside it, or read", "[templates][file]") {
+  const auto whole = read_text(METAFUSE_SOURCE_DIR "/config/templates/free-software.yaml", 1 << 20);
+  REQUIRE(whole.has_value());
+  const auto lines = static_cast<std::size_t>(std::count(whole->begin(), whole->end(), '\n'));
+  constexpr std::string_view kBytes = "{}[]|\"'\\:,-#&*!>? \n\t\xC3" "a1";
+  Random random(5);
+  std::size_t refused = 0;
+  for (int round = 0; round < 400; ++round) {
+    std::string text = *whole;
+    for (std::uint64_t i = 1 + random.below(4); i > 0; --i) {
+      const std::size_t at = random.below(text.size());
+      if (random.below(3) == 0) text.erase(at, 1 + random.below(40));
+      if (random.below(2) == 0) text.insert(at, 1, kBytes[random.below(kBytes.size())]);
+      if (at < text.size()) text[at] = kBytes[random.below(kBytes.size())];
+    }
+    const auto file = parse_domain_file(text, "f");
+    if (file.has_value()) {
+      const auto queries = expand(file->domain, {{{"TOPIC", "a b"}}});
+      CHECK((queries.has_value() || queries.error().code == Code::usage));
+      continue;
+    }
+    ++refused;
+    std::istringstream errors(file.error().text);
+    for (std::string error; std::getline(errors, error);) {
+      INFO(error);
+      CHECK(error.rfind("f:", 0) == 0);
+      const std::size_t line = error[2] == ' ' ? 0 : std::stoul(error.substr(2));
+      CHECK(line <= lines + 5);
+    }
+  }
+  CHECK(refused > 100);
 }
 
 TEST_CASE("Files that are no templates are one clear error", "[templates][file]") {
