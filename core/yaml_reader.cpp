@@ -4,9 +4,11 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 #include <sstream>
 
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include "core/text_file.h"
@@ -93,6 +95,34 @@ class Copier {
   bool exhausted_ = false;
 };
 
+/// Where documents begin.
+class DocumentStarts final : public YAML::EventHandler {
+ public:
+  std::vector<Place> places;
+
+  void OnDocumentStart(const YAML::Mark& mark) override { places.push_back(place_of(mark)); }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
+  }
+  void OnMapEnd() override {}
+};
+
+/// Never YAML::LoadAll: it takes a document that begins with a comma for endlessly many, until memory is
+/// gone.
+std::optional<Place> second_document(std::string_view text) {
+  std::istringstream stream{std::string(text)};
+  YAML::Parser parser(stream);
+  DocumentStarts starts;
+  if (!parser.HandleNextDocument(starts) || !parser.HandleNextDocument(starts)) return std::nullopt;
+  return starts.places.size() > 1 ? starts.places[1] : Place{};
+}
+
 bool is_plain_number(std::string_view text, double& number) {
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
   return status == std::errc{} && end == text.data() + text.size() && std::isfinite(number);
@@ -124,10 +154,10 @@ Result<YamlNode> parse_yaml(std::string_view text, std::string_view name, const 
   }
   YamlNode root;
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
-    if (documents.size() > 1)
-      diagnostics.error(place_of(documents[1].Mark()), "a second YAML document; keep one document a file");
-    if (!documents.empty()) root = Copier(limits, diagnostics).copy(documents.front(), 0);
+    if (const auto second = second_document(text))
+      diagnostics.error(*second,
+                        "a second YAML document, or a sign where none can stand; keep one document a file");
+    root = Copier(limits, diagnostics).copy(YAML::Load(std::string(text)), 0);
   } catch (const YAML::Exception& error) {
     diagnostics.error(place_of(error.mark), "not valid YAML: " + error.msg);
   }

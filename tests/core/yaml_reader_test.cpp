@@ -66,3 +66,9 @@ TEST_CASE("A map's fields are read with every mistake reported at once", "[core]
   CHECK(text.find("lacks the key \"absent\"") != std::string::npos);
   CHECK(text.find("f.yaml:4:1: unknown key \"extra\"") != std::string::npos);
 }
+
+TEST_CASE("A sign where none can stand ends the reading", "[core][yaml]") {
+  for (const char* text :
+       {", a: 1\n", "a: 1\n---\n, b\n", "# c\n,\n", "]", "}", "a: [1]]\n", "? \n,\n", "- ,\n"})
+    CHECK(error_of(text).rfind("f.yaml:", 0) == 0);
+}
