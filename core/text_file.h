@@ -34,7 +34,7 @@ Result<void> for_each_line(const std::string& path,
 ///
 /// out:    a BOM is removed, blocks hold no empty tail; CR and NUL bytes are left to the parser
 /// errors: as for_each_line, but for NUL bytes
-/// cost:   one buffer; plain files are mapped and given as one block for every 4 MB
+/// cost:   one buffer
 Result<void> for_each_block(
     const std::string& path,
     const std::function<Result<void>(std::string_view lines, std::size_t first_line)>& take,

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
+#include <cstring>
 #include <limits>
+#include <new>
 #include <numeric>
 #include <unordered_map>
 
@@ -19,22 +22,66 @@ void reserve_gently(Vector& vector, std::size_t size) {
   if (size > vector.capacity()) vector.reserve(size + size / 8 + 1024);
 }
 
+/// Numbers that grow in place where the system can do so: large blocks move by page tables, not by copies.
+template <class Number>
+class GrowingArray {
+ public:
+  GrowingArray() = default;
+  GrowingArray(GrowingArray&& other) noexcept { swap(other); }
+  GrowingArray& operator=(GrowingArray&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~GrowingArray() { std::free(numbers_); }
+
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  Number operator[](std::size_t i) const { return numbers_[i]; }
+
+  /// Puts a number at a place at or behind the end; the places skipped become 0.
+  void put(std::size_t at, Number number) {
+    if (at >= size_) grow(at + 1);
+    numbers_[at] = number;
+  }
+
+  void clear() { GrowingArray().swap(*this); }
+
+ private:
+  void swap(GrowingArray& other) noexcept {
+    std::swap(numbers_, other.numbers_);
+    std::swap(size_, other.size_);
+    std::swap(capacity_, other.capacity_);
+  }
+
+  void grow(std::size_t size) {
+    if (size > capacity_) {
+      const std::size_t capacity = size + size / 4 + 64;
+      void* const moved = std::realloc(numbers_, capacity * sizeof(Number));
+      if (moved == nullptr) throw std::bad_alloc();
+      numbers_ = static_cast<Number*>(moved);
+      capacity_ = capacity;
+    }
+    if (size > size_ + 1) std::memset(numbers_ + size_, 0, (size - 1 - size_) * sizeof(Number));
+    size_ = size;
+  }
+
+  Number* numbers_ = nullptr;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = 0;
+};
+
 /// A column while it grows: values in the order in which they were first seen, found by open addressing.
 /// Code 0 is "no cell"; NaN is a value like any other here and becomes "unranked" at the end.
 class GrowingColumn {
  public:
   void set(std::size_t row, double value) {
     const std::uint32_t code = code_of(value);
-    if (words_.empty() && code <= kMostByteValues) {
-      reserve_gently(bytes_, row + 1);
-      bytes_.resize(row + 1, 0);
-      bytes_[row] = static_cast<std::uint8_t>(code);
+    if (!is_wide_ && code <= kMostByteValues) {
+      bytes_.put(row, static_cast<std::uint8_t>(code));
       return;
     }
-    if (words_.empty()) widen();
-    reserve_gently(words_, row + 1);
-    words_.resize(row + 1, 0);
-    words_[row] = code;
+    if (!is_wide_) widen();
+    words_.put(row, code);
   }
 
   /// The column in its final form: rows in the order of `order`, values ascending.
@@ -50,8 +97,8 @@ class GrowingColumn {
       column.words.reserve(order.size());
       for (const std::uint32_t row : order) column.words.push_back(code(row));
     }
-    bytes_ = {};
-    words_ = {};
+    bytes_.clear();
+    words_.clear();
     return column;
   }
 
@@ -65,13 +112,14 @@ class GrowingColumn {
 
  private:
   std::uint32_t raw(std::uint32_t row) const {
-    if (words_.empty()) return row < bytes_.size() ? bytes_[row] : 0;
+    if (!is_wide_) return row < bytes_.size() ? bytes_[row] : 0;
     return row < words_.size() ? words_[row] : 0;
   }
 
   void widen() {
-    words_.assign(bytes_.begin(), bytes_.end());
-    bytes_ = {};
+    is_wide_ = true;
+    for (std::size_t row = 0; row < bytes_.size(); ++row) words_.put(row, bytes_[row]);
+    bytes_.clear();
   }
 
   std::uint32_t code_of(double value) {
@@ -80,12 +128,13 @@ class GrowingColumn {
     const auto bits = std::bit_cast<std::uint64_t>(value);
     if (values_.size() * 2 >= slots_.size()) grow();
     for (std::size_t at = hash(bits);; at = (at + 1) & (slots_.size() - 1)) {
-      if (slots_[at] == 0) {
+      Slot& slot = slots_[at];
+      if (slot.code == 0) {
         values_.push_back(value);
-        slots_[at] = static_cast<std::uint32_t>(values_.size());
-        return slots_[at];
+        slot = {bits, static_cast<std::uint32_t>(values_.size())};
+        return slot.code;
       }
-      if (std::bit_cast<std::uint64_t>(values_[slots_[at] - 1]) == bits) return slots_[at];
+      if (slot.bits == bits) return slot.code;
     }
   }
 
@@ -94,11 +143,13 @@ class GrowingColumn {
   }
 
   void grow() {
-    slots_.assign(std::max<std::size_t>(16, slots_.size() * 2), 0);
-    for (std::uint32_t code = 1; code <= values_.size(); ++code) {
-      std::size_t at = hash(std::bit_cast<std::uint64_t>(values_[code - 1]));
-      while (slots_[at] != 0) at = (at + 1) & (slots_.size() - 1);
-      slots_[at] = code;
+    std::vector<Slot> old = std::move(slots_);
+    slots_.assign(std::max<std::size_t>(16, old.size() * 2), Slot{});
+    for (const Slot& slot : old) {
+      if (slot.code == 0) continue;
+      std::size_t at = hash(slot.bits);
+      while (slots_[at].code != 0) at = (at + 1) & (slots_.size() - 1);
+      slots_[at] = slot;
     }
   }
 
@@ -121,10 +172,16 @@ class GrowingColumn {
     return translated;
   }
 
+  struct Slot {
+    std::uint64_t bits = 0;
+    std::uint32_t code = 0;
+  };
+
   std::vector<double> values_;
-  std::vector<std::uint32_t> slots_;
-  std::vector<std::uint8_t> bytes_;
-  std::vector<std::uint32_t> words_;
+  std::vector<Slot> slots_;
+  GrowingArray<std::uint8_t> bytes_;
+  GrowingArray<std::uint32_t> words_;
+  bool is_wide_ = false;
 };
 
 }  // namespace
@@ -207,7 +264,8 @@ void TrainingSetBuilder::add(const InstanceRow& row) {
   state.in_feedback.push_back(row.is_in_feedback ? 1 : 0);
   for (const Cell& cell : row.cells) {
     require(!std::isinf(cell.value), "a feature value must be finite");
-    if (cell.feature >= state.columns.size()) state.columns.resize(cell.feature + 1);
+    if (cell.feature >= state.columns.size()) [[unlikely]]
+      state.columns.resize(cell.feature + 1);
     state.columns[cell.feature].set(number, cell.value);
   }
 }
