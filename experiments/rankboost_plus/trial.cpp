@@ -107,7 +107,8 @@ Result<Trial> run_trial(const Split& split, Form form, const TrialOptions& optio
   const BoostRun run =
       fusion::rankboost_plus::boost_stumps(stumps, *train, boosting, [&](const BoostRound& round) {
         const auto& stump = stumps.stumps()[round.stump];
-        const fusion::WeakRanking weak_ranking{stump.feature, stump.threshold, 0.0, round.alpha};
+        const double threshold = coded.thresholds(stump.feature).values[stump.place];
+        const fusion::WeakRanking weak_ranking{stump.feature, threshold, 0.0, round.alpha};
         validate.add(weak_ranking);
         test.add(weak_ranking);
         trial.e1.push_back(round.losses.e1);

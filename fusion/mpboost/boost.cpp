@@ -5,7 +5,7 @@
 
 #include "fusion/mpboost/factored_weights.h"
 #include "fusion/mpboost/pair_weights.h"
-#include "fusion/thresholds.h"
+#include "fusion/step_threshold.h"
 
 namespace metafuse::fusion::mpboost {
 namespace {
@@ -46,8 +46,9 @@ Choice best_stump(const StumpSums& sums, double total) {
 }
 
 template <class Weights>
-BoostRun run_rounds(Weights& weights, const CodedFeatures& features, const rankboost_plus::PairRows& pairs,
-                    const BoostOptions& options, const RoundWatch& watch) {
+BoostRun run_rounds(Weights& weights, const CodedFeatures& features, const std::vector<Feature>& kinds,
+                    const rankboost_plus::PairRows& pairs, const BoostOptions& options,
+                    const RoundWatch& watch) {
   BoostRun run;
   run.mean_distance = weights.mean_distance();
   run.pair_count = weights.pair_count();
@@ -67,7 +68,8 @@ BoostRun run_rounds(Weights& weights, const CodedFeatures& features, const rankb
       break;
     }
     BoostRound round;
-    const double threshold = features.thresholds(choice.feature).values[choice.level];
+    const double threshold =
+        step_threshold(features.thresholds(choice.feature), choice.level, kinds[choice.feature].kind);
     round.weak_ranking = {static_cast<std::uint32_t>(choice.feature), threshold, 0.0, choice.value};
     round.z = weights.total() / before;
     round.loss = weights.total();
@@ -91,11 +93,11 @@ Result<BoostRun> boost_stumps(const TrainingSet& set, const BoostOptions& option
   const CodedFeatures features(set.matrix, ThresholdOptions{options.max_thresholds});
   if (FactoredWeights::can_hold(set)) {
     FactoredWeights weights(set, features, options.distance, options.parameter);
-    return run_rounds(weights, features, *pairs, options, watch);
+    return run_rounds(weights, features, set.matrix.features(), *pairs, options, watch);
   }
   auto weights = PairWeights::make(set, features, options.distance, options.parameter, options.memory_mb);
   if (!weights) return weights.error();
-  BoostRun run = run_rounds(*weights, features, *pairs, options, watch);
+  BoostRun run = run_rounds(*weights, features, set.matrix.features(), *pairs, options, watch);
   run.is_by_pairs = true;
   return run;
 }

@@ -32,12 +32,13 @@ Result<Options> read_options(const TrainingRequest& request) {
   return options;
 }
 
-JsonObject trace_line(std::size_t number, const BoostRound& round, const std::vector<Feature>& features) {
+JsonObject trace_line(std::size_t number, const BoostRound& round, const std::vector<Feature>& features,
+                      std::size_t first_feature_number) {
   const WeakRanking& chosen = round.weak_ranking;
   const bool is_rank = features[chosen.feature].kind == FeatureKind::rank;
   JsonObject line;
   line["round"] = number;
-  line["feature"] = is_rank ? chosen.feature : chosen.feature + 1;
+  line["feature"] = chosen.feature + first_feature_number;
   if (!std::isfinite(chosen.threshold))
     line[is_rank ? "rank" : "threshold"] = nullptr;
   else
@@ -111,7 +112,8 @@ Result<TrainingResult> train(const TrainingRequest& request) {
   std::vector<WeakRanking> rankings;
   for (std::size_t t = 0; t < run->rounds.size(); ++t) {
     rankings.push_back(run->rounds[t].weak_ranking);
-    result.trace.push_back(trace_line(t + 1, run->rounds[t], features));
+    if (request.wants_trace)
+      result.trace.push_back(trace_line(t + 1, run->rounds[t], features, request.first_feature_number));
   }
   result.model.learner = "mpboost";
   result.model.features = features;
@@ -139,6 +141,7 @@ Learner learner() {
       {"memory", "MB", "1024", "refuses real-valued grades whose pairs need more"},
   };
   row.train = train;
+  row.can_validate = true;
   row.can_validate = true;
   row.read = read_step_ranker;
   return row;

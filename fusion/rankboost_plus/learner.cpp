@@ -5,7 +5,9 @@
 #include <sstream>
 
 #include "fusion/option_reader.h"
+#include "fusion/rankboost/validation_scores.h"
 #include "fusion/rankboost_plus/boost.h"
+#include "fusion/step_threshold.h"
 #include "fusion/weak_ranking.h"
 
 namespace metafuse::fusion::rankboost_plus {
@@ -68,24 +70,27 @@ std::size_t affordable_thresholds(const Options& options, const CodedFeatures& f
   return 0;
 }
 
-/// An infinite threshold is null, as in a model file.
-void put_threshold(JsonObject& line, const Stump& stump, const Feature& feature, double deepest) {
-  if (feature.kind == FeatureKind::rank)
-    line["rank"] = std::isfinite(stump.threshold) ? -stump.threshold - 1.0 : deepest;
-  else if (std::isfinite(stump.threshold))
-    line["threshold"] = stump.threshold;
-  else
-    line["threshold"] = nullptr;
-}
+/// What the trace calls thresholds and features.
+struct TraceNames {
+  const std::vector<Feature>& features;
+  std::vector<double> deepest;  ///< the deepest rank of each rank feature in training
+  std::size_t first_feature_number = 0;
+};
 
-JsonObject trace_line(std::size_t number, const BoostRound& round, const Stump& stump, const Feature& feature,
-                      double deepest) {
+JsonObject trace_line(std::size_t number, const BoostRound& round, const WeakRanking& ranking,
+                      const TraceNames& names) {
+  const bool is_finite = std::isfinite(ranking.threshold);
   JsonObject line;
   line["round"] = number;
-  line["feature"] = feature.kind == FeatureKind::rank ? stump.feature : stump.feature + 1;
-  put_threshold(line, stump, feature, deepest);
+  line["feature"] = ranking.feature + names.first_feature_number;
+  if (names.features[ranking.feature].kind == FeatureKind::rank)
+    line["rank"] = is_finite ? -ranking.threshold - 1.0 : names.deepest[ranking.feature];
+  else if (is_finite)
+    line["threshold"] = ranking.threshold;
+  else
+    line["threshold"] = nullptr;
   line["q_default"] = 0;
-  line["alpha"] = round.alpha;
+  line["alpha"] = ranking.alpha;
   line["r"] = round.edges.right - round.edges.reversed;
   line["delta"] = round.delta;
   line["z"] = round.z;
@@ -149,6 +154,42 @@ std::vector<double> deepest_ranks(const CodedFeatures& features) {
   return deepest;
 }
 
+/// Keeps the rounds up to the best value on validation data, and ends training when it has not improved for
+/// long.
+class EarlyStop {
+ public:
+  explicit EarlyStop(const TrainingRequest& request) : request_(request) {
+    if (request.measure) scores_.emplace_back(request.validate->matrix);
+  }
+
+  /// False when training should end.
+  bool add(const WeakRanking& ranking) {
+    ++rounds_;
+    if (scores_.empty()) return true;
+    const double value = request_.measure(scores_.front().add(ranking));
+    if (rounds_ == 1 || value > best_value_) {
+      best_value_ = value;
+      best_rounds_ = rounds_;
+    }
+    return request_.patience == 0 || rounds_ < best_rounds_ + request_.patience;
+  }
+
+  void finish(BoostRun& run, JsonObject& record, std::string& summary) const {
+    if (scores_.empty() || run.rounds.empty()) return;
+    run.rounds.resize(best_rounds_);
+    record["validation"] = JsonObject{{"measure", request_.measure_name}, {"value", best_value_}};
+    summary += "validation " + request_.measure_name + " " + std::to_string(best_value_) + " after " +
+               std::to_string(best_rounds_) + " rounds, which are kept\n";
+  }
+
+ private:
+  const TrainingRequest& request_;
+  std::vector<rankboost::ValidationScores> scores_;  // none or one
+  std::size_t rounds_ = 0;
+  std::size_t best_rounds_ = 0;
+  double best_value_ = 0.0;
+};
+
 Result<TrainingResult> train(const TrainingRequest& request) {
   const auto options = read_options(request);
   if (!options) return options.error();
@@ -161,28 +202,37 @@ Result<TrainingResult> train(const TrainingRequest& request) {
     return fail(Code::bad_data, "training needs more than the " + std::to_string(options->memory_mb) +
                                     " MB allowed; raise --memory or train on fewer queries");
   const StumpTable stumps(coded, thresholds, Random(request.seed).split(1));
+  const std::vector<Feature>& features = set.matrix.features();
+  const auto weak_ranking = [&](const BoostRound& round) -> WeakRanking {
+    const Stump& stump = stumps.stumps()[round.stump];
+    const double threshold =
+        step_threshold(coded.thresholds(stump.feature), stump.place, features[stump.feature].kind);
+    return {stump.feature, threshold, 0.0, round.alpha};
+  };
+  EarlyStop early(request);
   std::size_t done = 0;
-  const BoostRun run = boost_stumps(stumps, *pairs, options->boost, [&](const BoostRound&) {
+  BoostRun run = boost_stumps(stumps, *pairs, options->boost, [&](const BoostRound& round) {
     if (request.progress) request.progress(++done, options->boost.rounds);
-    return true;
+    return early.add(weak_ranking(round));
   });
   if (request.progress) request.progress(options->boost.rounds, options->boost.rounds);
 
-  const std::vector<Feature>& features = set.matrix.features();
-  const std::vector<double> deepest = deepest_ranks(coded);
   TrainingResult result;
+  JsonObject validation;
+  std::string validation_summary;
+  early.finish(run, validation, validation_summary);
+  const TraceNames names{features, deepest_ranks(coded), request.first_feature_number};
   std::vector<WeakRanking> rankings;
   for (std::size_t t = 0; t < run.rounds.size(); ++t) {
-    const Stump& stump = stumps.stumps()[run.rounds[t].stump];
-    rankings.push_back({stump.feature, stump.threshold, 0.0, run.rounds[t].alpha});
-    result.trace.push_back(
-        trace_line(t + 1, run.rounds[t], stump, features[stump.feature], deepest[stump.feature]));
+    rankings.push_back(weak_ranking(run.rounds[t]));
+    if (request.wants_trace) result.trace.push_back(trace_line(t + 1, run.rounds[t], rankings.back(), names));
   }
   result.model.learner = "rankboost-plus";
   result.model.features = features;
   result.model.ranker = std::make_shared<StepRanker>(std::move(rankings), features);
   result.model.training = training_record(*options, run, *pairs, thresholds);
-  result.summary = summarise(*options, run, *pairs, stumps, thresholds, features);
+  for (const auto& field : validation) result.model.training[field.key()] = field.value();
+  result.summary = summarise(*options, run, *pairs, stumps, thresholds, features) + validation_summary;
   return result;
 }
 
@@ -207,6 +257,8 @@ Learner learner() {
       {"memory", "MB", "1024", "caps the thresholds a feature so that training fits, or refuses"},
   };
   row.train = train;
+  row.can_validate = true;
+  row.can_stop_early = true;
   row.read = read_step_ranker;
   return row;
 }

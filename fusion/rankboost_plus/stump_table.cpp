@@ -36,8 +36,7 @@ StumpTable::StumpTable(const CodedFeatures& features, std::size_t max_thresholds
     : documents_(features.document_count()),
       features_(features.feature_count()),
       codes_(documents_ * features_, 0),
-      bucket_{0},
-      kept_(features_) {
+      bucket_{0} {
   constexpr std::size_t kMost = std::numeric_limits<std::uint16_t>::max() - 1;
   for (std::uint32_t f = 0; f < features_; ++f) {
     const Thresholds& thresholds = features.thresholds(f);
@@ -55,12 +54,11 @@ StumpTable::StumpTable(const CodedFeatures& features, std::size_t max_thresholds
       codes_[f * documents_ + x] = code;
       ++count[code];
     }
-    for (const std::uint32_t level : levels) kept_[f].push_back(thresholds.values[level]);
     std::size_t firing = 0;
     for (std::size_t level = levels.size(); level-- > 0;) {
       firing += count[level + 1];
       if (firing > 0 && firing < documents_)
-        stumps_.push_back({f, static_cast<std::uint32_t>(level), kept_[f][level]});
+        stumps_.push_back({f, static_cast<std::uint32_t>(level), levels[level]});
     }
     bucket_.push_back(bucket_.back() + levels.size() + 1);
   }

@@ -14,7 +14,7 @@ namespace metafuse::fusion::rankboost_plus {
 struct Stump {
   std::uint32_t feature = 0;
   std::uint32_t level = 0;
-  double threshold = 0.0;  ///< theta: fires where f > theta; minus infinity fires for any ranked document
+  std::uint32_t place = 0;  ///< of the threshold among the feature's own, before any were left out
 };
 
 /// All candidates and the documents' codes: feature by feature, to tell where one candidate fires, and the
@@ -50,11 +50,10 @@ class StumpTable {
 
   std::size_t documents_ = 0;
   std::size_t features_ = 0;
-  std::vector<std::uint16_t> codes_;       // feature-major
-  std::vector<std::uint32_t> holders_;     // documents bucket by bucket, ascending in each; none of code 0
-  std::vector<std::size_t> first_;         // of each bucket: where its documents start; one more than buckets
-  std::vector<std::size_t> bucket_;        // where a feature's buckets start; one more than features
-  std::vector<std::vector<double>> kept_;  // thresholds of each feature, ascending
+  std::vector<std::uint16_t> codes_;    // feature-major
+  std::vector<std::uint32_t> holders_;  // documents bucket by bucket, ascending in each; none of code 0
+  std::vector<std::size_t> first_;      // of each bucket: where its documents start; one more than buckets
+  std::vector<std::size_t> bucket_;     // where a feature's buckets start; one more than features
   std::vector<Stump> stumps_;
   std::vector<std::uint32_t> reduced_;
 };
