@@ -3,16 +3,46 @@
 #include <utility>
 
 namespace metafuse::service {
+namespace {
 
-AnswerCache::AnswerCache(std::size_t entries, Duration lifetime, const Clock& clock)
-    : entries_(entries), lifetime_(lifetime), clock_(clock) {}
+/// Of a string or a small struct in a vector, beyond its characters.
+constexpr std::size_t kObjectBytes = 64;
+
+std::size_t memory_of(const Hit& hit) {
+  return sizeof(Hit) + hit.url.size() + hit.title.size() + hit.snippet.size() + hit.published.size() +
+         hit.thumbnail.size();
+}
+
+}  // namespace
+
+std::size_t memory_of(const SearchAnswer& answer) {
+  std::size_t bytes = sizeof(SearchAnswer);
+  for (const fetchers::FetchedList& list : answer.lists) {
+    bytes += sizeof(fetchers::FetchedList) + list.query.text.size() + list.message.size();
+    // every hit has a canonical key beside it, about as long as its URL
+    for (const Hit& hit : list.list.hits) bytes += memory_of(hit) + hit.url.size() + kObjectBytes;
+    for (const std::string& text : list.list.suggestions) bytes += kObjectBytes + text.size();
+  }
+  for (const FusedResult& result : answer.results)
+    bytes += sizeof(FusedResult) + memory_of(result.hit) + result.key.size() +
+             result.placements.size() * sizeof(Placement) + answer.lists.size() * sizeof(std::uint32_t);
+  return bytes;
+}
+
+AnswerCache::AnswerCache(std::size_t entries, Duration lifetime, const Clock& clock, std::size_t max_bytes)
+    : entries_(entries), max_bytes_(max_bytes), lifetime_(lifetime), clock_(clock) {}
+
+void AnswerCache::remove(std::list<Entry>::iterator entry) {
+  bytes_ -= entry->bytes;
+  index_.erase(entry->key);
+  order_.erase(entry);
+}
 
 SharedAnswer AnswerCache::find(const std::string& key) {
   const auto at = index_.find(key);
   if (at == index_.end()) return nullptr;
   if (at->second->until <= clock_.now()) {
-    order_.erase(at->second);
-    index_.erase(at);
+    remove(at->second);
     return nullptr;
   }
   order_.splice(order_.begin(), order_, at->second);
@@ -22,38 +52,54 @@ SharedAnswer AnswerCache::find(const std::string& key) {
 void AnswerCache::keep(const std::string& key, SharedAnswer answer) {
   if (entries_ == 0 || lifetime_ <= Duration::zero() || answer->has_failures() || index_.contains(key))
     return;
-  order_.push_front({key, std::move(answer), clock_.now() + lifetime_});
+  const std::size_t bytes = memory_of(*answer) + 2 * key.size();
+  if (bytes > max_bytes_) return;
+  order_.push_front({key, std::move(answer), clock_.now() + lifetime_, bytes});
   index_[key] = order_.begin();
-  if (order_.size() <= entries_) return;
-  index_.erase(order_.back().key);
-  order_.pop_back();
+  bytes_ += bytes;
+  while (order_.size() > entries_ || bytes_ > max_bytes_) remove(std::prev(order_.end()));
 }
 
-Result<SharedAnswer> AnswerCache::get(const std::string& key,
-                                      const std::function<Result<SearchAnswer>()>& make, bool& was_cached) {
-  std::unique_lock lock(mutex_);
-  was_cached = true;
-  if (SharedAnswer answer = find(key)) return answer;
-  if (const auto at = flights_.find(key); at != flights_.end()) {
-    const std::shared_ptr<Flight> flight = at->second;
-    flight->done.wait(lock, [&] { return flight->is_done; });
-    return flight->outcome;
-  }
-  was_cached = false;
-  const auto flight = std::make_shared<Flight>();
-  flights_[key] = flight;
-  lock.unlock();
-  auto made = make();
-  lock.lock();
-  if (made.has_value())
-    flight->outcome = std::make_shared<const SearchAnswer>(std::move(*made));
-  else
-    flight->outcome = made.error();
+void AnswerCache::land(const std::string& key, const std::shared_ptr<Flight>& flight,
+                       Result<SharedAnswer> outcome) {
+  const std::lock_guard lock(mutex_);
+  flight->outcome = std::move(outcome);
   if (flight->outcome.has_value()) keep(key, *flight->outcome);
   flight->is_done = true;
   flights_.erase(key);
   flight->done.notify_all();
-  return flight->outcome;
+}
+
+Result<SharedAnswer> AnswerCache::get(const std::string& key,
+                                      const std::function<Result<SearchAnswer>()>& make, bool& was_cached) {
+  const auto flight = std::make_shared<Flight>();
+  {
+    std::unique_lock lock(mutex_);
+    was_cached = true;
+    if (SharedAnswer answer = find(key)) return answer;
+    if (const auto at = flights_.find(key); at != flights_.end()) {
+      const std::shared_ptr<Flight> other = at->second;
+      ++waiting_;
+      other->done.wait(lock, [&] { return other->is_done; });
+      --waiting_;
+      return other->outcome;
+    }
+    was_cached = false;
+    flights_[key] = flight;
+  }
+  try {
+    auto made = make();
+    Result<SharedAnswer> outcome = SharedAnswer();
+    if (made.has_value())
+      outcome = std::make_shared<const SearchAnswer>(std::move(*made));
+    else
+      outcome = made.error();
+    land(key, flight, outcome);
+    return outcome;
+  } catch (...) {
+    land(key, flight, fail(Code::internal, "the search that this one waited for broke off"));
+    throw;
+  }
 }
 
 SharedAnswer AnswerCache::peek(const std::string& key) {
@@ -65,11 +111,22 @@ void AnswerCache::clear() {
   const std::lock_guard lock(mutex_);
   order_.clear();
   index_.clear();
+  bytes_ = 0;
 }
 
 std::size_t AnswerCache::size() const {
   const std::lock_guard lock(mutex_);
   return order_.size();
+}
+
+std::size_t AnswerCache::bytes() const {
+  const std::lock_guard lock(mutex_);
+  return bytes_;
+}
+
+std::size_t AnswerCache::waiting() const {
+  const std::lock_guard lock(mutex_);
+  return waiting_;
 }
 
 }  // namespace metafuse::service

@@ -36,16 +36,23 @@ UnixTime machine_time() {
       .count();
 }
 
-/// Everything that changes an answer.
+/// Everything that changes an answer in this process.
 std::string cache_key(const Snapshot& snapshot, const SearchRequest& request) {
-  std::string key = std::to_string(snapshot.generation) + '\n' + request.domain + '\n' + request.text;
-  for (const auto& [name, value] : request.slots.slots) key += "\ns" + name + '=' + value;
-  for (const QueryVariant& variant : request.variants)
-    key += (variant.is_raw ? "\nr" : "\nv") + variant.template_id + '=' + variant.text;
-  for (const std::string& engine : request.engines) key += "\ne" + engine;
-  key += '\n' + std::to_string(request.depth) + ' ' + std::to_string(request.safe_search) + ' ' +
-         request.language + ' ' + request.time_range;
-  return key;
+  const LoadedDomain* domain = snapshot.find_domain(request.domain);
+  if (domain == nullptr) return {};
+  return std::to_string(snapshot.generation) + ' ' + shared_key(*domain, request);
+}
+
+Duration duration_of(double seconds) {
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+}
+
+/// The cache that processes share, when the configuration names one.
+std::unique_ptr<SharedAnswers> shared_answers(const AppOptions& options) {
+  const CacheConfig& cache = options.config.cache;
+  auto address = parse_redis_url(cache.redis);
+  if (cache.redis.empty() || !address) return nullptr;
+  return std::make_unique<SharedAnswers>(std::move(*address), duration_of(cache.seconds), *options.clock);
 }
 
 }  // namespace
@@ -54,10 +61,9 @@ App::App(AppOptions options, std::shared_ptr<const Snapshot> snapshot, std::uniq
          std::string secret)
     : options_(std::move(options)),
       snapshot_(std::move(snapshot)),
-      cache_(
-          options_.config.cache.entries,
-          std::chrono::duration_cast<Duration>(std::chrono::duration<double>(options_.config.cache.seconds)),
-          *options_.clock),
+      cache_(options_.config.cache.entries, duration_of(options_.config.cache.seconds), *options_.clock,
+             options_.config.cache.megabytes << 20),
+      shared_answers_(shared_answers(options_)),
       limiter_(options_.config.limits.requests_per_second, options_.config.limits.burst),
       store_(std::move(store)),
       secret_(std::move(secret)),
@@ -246,11 +252,24 @@ void App::remember(const Exchange& exchange, const SearchAnswer& answer, ShownRe
   if (search_log_->add(std::move(search))) shown.search_id = id;
 }
 
+Result<SearchAnswer> App::search_uncached(const Snapshot& snapshot, const SearchRequest& request) {
+  const LoadedDomain* domain = snapshot.find_domain(request.domain);
+  if (shared_answers_ == nullptr || domain == nullptr) return service::search(snapshot, request, clock());
+  const std::string key = shared_key(*domain, request);
+  if (auto answer = shared_answers_->find(key, *domain, request)) {
+    metrics_.cache("shared");
+    return std::move(*answer);
+  }
+  auto made = service::search(snapshot, request, clock());
+  if (made) shared_answers_->keep(key, *made);
+  return made;
+}
+
 Result<SharedAnswer> App::search(const Exchange& exchange, const SearchRequest& request) {
   bool was_cached = false;
   auto answer = cache_.get(
-      cache_key(*exchange.snapshot, request),
-      [&] { return service::search(*exchange.snapshot, request, clock()); }, was_cached);
+      cache_key(*exchange.snapshot, request), [&] { return search_uncached(*exchange.snapshot, request); },
+      was_cached);
   if (!answer) return answer.error();
   metrics_.cache(was_cached ? "hit" : "miss");
   metrics_.search((*answer)->domain, (*answer)->fusion.method);

@@ -21,6 +21,7 @@
 #include "service/router.h"
 #include "service/search_log.h"
 #include "service/search_pipeline.h"
+#include "service/shared_answers.h"
 #include "service/shown_results.h"
 #include "service/snapshot.h"
 #include "service/store.h"
@@ -89,6 +90,7 @@ class App {
   void run(const Route& route, const Exchange& exchange, Responder& responder);
   void answer(const Exchange& exchange, HttpResponse response, Responder& responder);
   void reload_when_wanted();
+  Result<SearchAnswer> search_uncached(const Snapshot& snapshot, const SearchRequest& request);
   void note_models(const Snapshot& snapshot);
 
   AppOptions options_;
@@ -104,6 +106,7 @@ class App {
   Metrics metrics_;
   Log log_;
   AnswerCache cache_;
+  std::unique_ptr<SharedAnswers> shared_answers_;
   Suggester suggester_;
   RateLimiter limiter_;
   std::unique_ptr<Store> store_;

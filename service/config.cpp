@@ -9,6 +9,7 @@
 
 #include "core/text_file.h"
 #include "core/yaml_reader.h"
+#include "service/redis_client.h"
 
 namespace metafuse::service {
 namespace {
@@ -112,10 +113,11 @@ void read_cache(const YamlNode& node, Reading& reading) {
   CacheConfig& out = reading.config.cache;
   out.entries = take_count(map, "entries", 0, 10'000'000, out.entries);
   out.seconds = take_double(map, "seconds", 0, 86400.0 * 30, out.seconds);
+  out.megabytes = take_count(map, "megabytes", 1, 1 << 20, out.megabytes);
   if (const YamlNode* redis = map.take("redis")) {
     out.redis = redis->text;
-    if (!redis->is_scalar() || !out.redis.starts_with("redis://"))
-      reading.diagnostics.error(redis->place, "redis is a URL such as redis://127.0.0.1:6379/0");
+    if (const auto address = parse_redis_url(redis->is_scalar() ? out.redis : ""); !address)
+      reading.diagnostics.error(redis->place, address.error().text);
   }
   map.finish();
 }

@@ -52,6 +52,7 @@ struct LimitsConfig {
 struct CacheConfig {
   std::size_t entries = 4096;  ///< 0 for no cache
   double seconds = 60;
+  std::size_t megabytes = 16;  ///< of all entries together
   std::string redis;  ///< "redis://HOST:PORT/NUMBER" when several processes share the cache, else empty
 
   friend bool operator==(const CacheConfig&, const CacheConfig&) = default;

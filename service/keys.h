@@ -30,7 +30,8 @@ struct QuotaAnswer {
 using SharedUsage =
     std::function<std::optional<std::uint64_t>(std::string_view key, std::int64_t day, std::uint64_t amount)>;
 
-/// Counts the expanded queries that each key used today (UTC).
+/// Counts the expanded queries that each key used today (UTC). Of a shared counter, blocks of 1/64 of the
+/// quota are taken at once, so that it is asked seldom; what is left of a block when a process ends is lost.
 class Quotas {
  public:
   /// in: shared - Redis or the store; may be empty. While it does not answer, this process counts alone.
@@ -44,11 +45,12 @@ class Quotas {
  private:
   struct Use {
     std::int64_t day = 0;
-    std::uint64_t amount = 0;
+    std::uint64_t used = 0;   ///< of all processes, as far as we know
+    std::uint64_t block = 0;  ///< taken and not yet used
   };
   SharedUsage shared_;
   std::mutex mutex_;
-  std::map<std::string, Use, std::less<>> used_;  ///< as many as the configuration has keys
+  std::map<std::string, Use, std::less<>> use_;  ///< as many as the configuration has keys
 };
 
 }  // namespace metafuse::service

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/deadline.h"
+#include "core/result.h"
+
+struct redisContext;
+
+namespace metafuse::service {
+
+/// Where a Redis server is: "redis://[:PASSWORD@]HOST[:PORT][/NUMBER]".
+struct RedisAddress {
+  std::string host;
+  int port = 6379;
+  int database = 0;
+  std::string password;
+
+  friend bool operator==(const RedisAddress&, const RedisAddress&) = default;
+};
+
+/// errors: bad_config saying what is wrong, without the password
+Result<RedisAddress> parse_redis_url(std::string_view url);
+
+/// A Redis server that may be away: every call ends within some tens of milliseconds and answers nothing when
+/// it failed. After a failure the server is left alone for a second, so that a dead one costs nothing.
+class RedisClient {
+ public:
+  RedisClient(RedisAddress address, const Clock& clock);
+  RedisClient(const RedisClient&) = delete;
+  RedisClient& operator=(const RedisClient&) = delete;
+  ~RedisClient();
+
+  std::optional<std::string> get(std::string_view key);
+  /// out: whether it is kept
+  bool set(std::string_view key, std::string_view value, Duration lifetime);
+  /// Adds to a number and returns the sum; it is forgotten after the lifetime.
+  std::optional<std::int64_t> add(std::string_view key, std::int64_t amount, Duration lifetime);
+
+  std::uint64_t failures() const { return failures_; }
+
+ private:
+  struct Close {
+    void operator()(redisContext* context) const;
+  };
+  using Connection = std::unique_ptr<redisContext, Close>;
+  struct Reply;
+
+  Connection connect();
+  /// A free connection or a new one; nothing while the server is left alone.
+  Connection borrow();
+  void give_back(Connection connection);
+  void note_failure();
+  /// Runs commands on one connection. out: their replies, or nothing
+  std::vector<Reply> run(const std::vector<std::vector<std::string_view>>& commands);
+
+  RedisAddress address_;
+  const Clock& clock_;
+  std::mutex mutex_;
+  std::vector<Connection> free_;
+  std::optional<TimePoint> left_alone_until_;
+  std::atomic<std::uint64_t> failures_{0};
+};
+
+}  // namespace metafuse::service
