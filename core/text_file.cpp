@@ -1,116 +1,78 @@
 #include "core/text_file.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <iostream>
 #include <vector>
 
-#include <boost/iostreams/filter/gzip.hpp>
-#include <boost/iostreams/filter/lzma.hpp>
-#include <boost/iostreams/filter/zstd.hpp>
-#include <boost/iostreams/filtering_stream.hpp>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/decompression.h"
 #include "core/diagnostics.h"
 
 namespace metafuse {
 namespace {
 
-namespace io = boost::iostreams;
-
 constexpr std::size_t kBlockBytes = std::size_t{1} << 20;
 
-enum class Packing { none, gzip, xz, zstd };
-
-Packing packing_of(std::string_view head) {
-  if (head.starts_with("\x1f\x8b")) return Packing::gzip;
-  if (head.starts_with(std::string_view("\xfd"
-                                        "7zXZ\0",
-                                        6)))
-    return Packing::xz;
-  if (head.starts_with("\x28\xb5\x2f\xfd")) return Packing::zstd;
-  return Packing::none;
-}
-
-const char* name_of(Packing packing) {
-  switch (packing) {
-    case Packing::gzip:
-      return "gzip";
-    case Packing::xz:
-      return "xz";
-    case Packing::zstd:
-      return "zstd";
-    case Packing::none:
-      break;
+/// An opened file, closed with it; standard input is left open.
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (number_ > STDERR_FILENO) ::close(number_);
   }
-  return "plain";
-}
+  int number() const { return number_; }
 
-/// An opened input: the file, the decompressor in front of it, and what it is called in errors.
-struct Input {
-  std::ifstream file;
-  io::filtering_istream stream;
-  Packing packing = Packing::none;
+ private:
+  int number_;
 };
 
-Result<void> open_input(const std::string& path, Input& input) {
-  if (path == "-") {
-    input.stream.push(std::cin);
-    return {};
-  }
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0)
-    return fail(Code::no_input, path + ": " + std::strerror(errno) + "; check the path");
-  if (S_ISDIR(status.st_mode)) return fail(Code::no_input, path + ": is a folder; name a file");
-  input.file.open(path, std::ios::binary);
-  if (!input.file)
-    return fail(Code::no_input, path + ": " + std::strerror(errno) + "; check its permissions");
-  std::array<char, 6> head{};
-  input.file.read(head.data(), head.size());
-  input.packing = packing_of(std::string_view(head.data(), static_cast<std::size_t>(input.file.gcount())));
-  input.file.clear();
-  input.file.seekg(0);
-  switch (input.packing) {
-    case Packing::gzip:
-      input.stream.push(io::gzip_decompressor(), kBlockBytes);
-      break;
-    case Packing::xz:
-      input.stream.push(io::lzma_decompressor(), kBlockBytes);
-      break;
-    case Packing::zstd:
-      input.stream.push(io::zstd_decompressor(), kBlockBytes);
-      break;
-    case Packing::none:
-      break;
-  }
-  input.stream.push(input.file, kBlockBytes);
-  return {};
+Error cannot_read(const std::string& path, const char* remedy) {
+  return fail(Code::no_input, path + ": " + std::strerror(errno) + "; " + remedy);
 }
 
-/// Reads blocks until the end; `take` gets each block.
+/// Reads blocks until the end, decompressed; `take` gets each block.
 Result<void> for_each_read(const std::string& path,
                            const std::function<Result<void>(std::string_view)>& take) {
-  Input input;
-  if (auto opened = open_input(path, input); !opened) return opened.error();
-  std::vector<char> block(kBlockBytes);
-  try {
+  const Descriptor file(path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.number() < 0) return cannot_read(path, "check the path and its permissions");
+  struct stat status {};
+  if (::fstat(file.number(), &status) == 0 && S_ISDIR(status.st_mode))
+    return fail(Code::no_input, path + ": is a folder; name a file");
+  const auto read_some = [&](char* buffer, std::size_t size) -> Result<std::size_t> {
     for (;;) {
-      const std::streamsize got =
-          io::read(input.stream, block.data(), static_cast<std::streamsize>(block.size()));
-      if (got <= 0) return {};
-      if (auto taken = take(std::string_view(block.data(), static_cast<std::size_t>(got))); !taken)
-        return taken;
+      const ssize_t got = ::read(file.number(), buffer, size);
+      if (got >= 0) return static_cast<std::size_t>(got);
+      if (errno != EINTR) return cannot_read(path, "check the disk");
     }
-  } catch (const std::exception&) {
-    return fail(Code::bad_data, path + ": the " + name_of(input.packing) +
-                                    " data is damaged or ends early; fetch or compress the file again");
+  };
+  // The head says how the file is packed; it is read first and given again in front of the rest.
+  std::string head(6, '\0');
+  std::size_t head_size = 0;
+  while (head_size < head.size()) {
+    auto got = read_some(head.data() + head_size, head.size() - head_size);
+    if (!got) return got.error();
+    if (*got == 0) break;
+    head_size += *got;
   }
+  head.resize(head_size);
+  std::size_t given = 0;
+  const auto read_all = [&](char* buffer, std::size_t size) -> Result<std::size_t> {
+    if (given == head.size()) return read_some(buffer, size);
+    const std::size_t part = head.copy(buffer, size, given);
+    given += part;
+    return part;
+  };
+  auto read = decompress(packing_of(head), read_all, take);
+  if (!read && read.error().code == Code::bad_data && read.error().text.starts_with("the "))
+    return fail(Code::bad_data, path + ": " + read.error().text);
+  return read;
 }
 
 std::string_view without_bom(std::string_view text) {

@@ -1,0 +1,129 @@
+#include "fusion/unsupervised/fuse_runs.h"
+
+#include <catch2/catch.hpp>
+
+#include "core/random.h"
+#include "core/text_file.h"
+#include "tests/support/temporary_folder.h"
+
+using namespace metafuse;
+using namespace metafuse::fusion;
+
+namespace {
+
+std::vector<std::string> run_lines(Random& random, const std::string& tag) {
+  std::vector<std::string> lines;
+  for (int topic = 0; topic < 70; ++topic) {
+    if (random.below(8) == 0) continue;
+    std::vector<int> documents;
+    for (int i = 0; i < 25; ++i) documents.push_back(i);
+    random.shuffle(documents);
+    documents.resize(1 + random.below(20));
+    int rank = 0;
+    for (const int document : documents) {
+      ++rank;
+      lines.push_back(std::to_string(topic) + " Q0 D" + std::to_string(document) + " " +
+                      std::to_string(rank) + " " + std::to_string(9 - rank / 3) + ".5 " + tag + "\n");
+    }
+  }
+  return lines;
+}
+
+std::string joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line;
+  return text;
+}
+
+ScoreQuery by_method(const char* name) {
+  return [method = find_fusion_method(name)](const QueryLists& query) {
+    return fuse_scores(*method, query, {});
+  };
+}
+
+Result<std::string> fused_text(const std::vector<std::string>& paths, const char* method,
+                               const FuseOptions& options, const test::TemporaryFolder& folder) {
+  std::vector<evaluation::RunIndex> runs;
+  for (const std::string& path : paths) {
+    auto run = evaluation::index_run(path);
+    if (!run) return run.error();
+    runs.push_back(std::move(*run));
+  }
+  auto writer = FileWriter::open(folder.path("fused"));
+  if (!writer) return writer.error();
+  if (auto fused = fuse_files(runs, by_method(method), options, *writer); !fused) return fused.error();
+  if (auto committed = writer->commit(); !committed) return committed.error();
+  return read_text(folder.path("fused"), std::size_t{1} << 26);
+}
+
+}  // namespace
+
+TEST_CASE("Fusing text gives the run worked out by hand", "[fusion][fuse]") {
+  const test::TemporaryFolder folder;
+  const std::string a = folder.write("a", "1 Q0 x 1 3 a\n1 Q0 y 2 2 a\n2 Q0 z 1 1 a\n");
+  const std::string b = folder.write("b", "1 Q0 y 0 8 b\n1 Q0 w 1 7 b");
+  FuseOptions options;
+  options.tag = "rrf";
+  const auto text = fused_text({a, b}, "rrf", options, folder);
+  REQUIRE(text.has_value());
+  CHECK(*text == "1 Q0 y 1 3 rrf\n1 Q0 x 2 2 rrf\n1 Q0 w 3 1 rrf\n2 Q0 z 1 1 rrf\n");
+  options.depth = 1;
+  CHECK(*fused_text({a, b}, "rrf", options, folder) == "1 Q0 x 1 2 rrf\n1 Q0 y 2 1 rrf\n2 Q0 z 1 1 rrf\n");
+  options.depth = 0;
+  options.limit = 1;
+  CHECK(*fused_text({a, b}, "rrf", options, folder) == "1 Q0 y 1 1 rrf\n2 Q0 z 1 1 rrf\n");
+}
+
+TEST_CASE("The fused bytes are the same for any order of lines and any number of threads", "[fusion][fuse]") {
+  const test::TemporaryFolder folder;
+  Random random(9);
+  std::vector<std::vector<std::string>> files;
+  for (int run = 0; run < 3; ++run) files.push_back(run_lines(random, "t" + std::to_string(run)));
+  for (const char* method : {"rrf", "combmnz", "borda", "condorcet", "mc2", "combmed"}) {
+    std::string first;
+    for (unsigned threads = 1; threads <= 3; ++threads) {
+      std::vector<std::string> paths;
+      for (std::size_t run = 0; run < files.size(); ++run)
+        paths.push_back(folder.write("run" + std::to_string(run), joined(files[run])));
+      FuseOptions options;
+      options.threads = threads;
+      const auto text = fused_text(paths, method, options, folder);
+      REQUIRE(text.has_value());
+      if (first.empty()) first = *text;
+      CHECK(*text == first);
+      for (auto& lines : files) random.shuffle(lines);
+    }
+  }
+}
+
+TEST_CASE("Runs in memory fuse as their files do", "[fusion][fuse]") {
+  const test::TemporaryFolder folder;
+  Random random(4);
+  std::vector<std::string> paths;
+  for (int run = 0; run < 3; ++run)
+    paths.push_back(
+        folder.write("run" + std::to_string(run), joined(run_lines(random, "t" + std::to_string(run)))));
+  const auto runs = evaluation::read_runs(paths);
+  REQUIRE(runs.has_value());
+  FuseOptions options;
+  options.depth = 7;
+  options.tag = "f";
+  const evaluation::Run fused = fuse_runs(*runs, by_method("borda"), options);
+  std::string text;
+  for (const auto& topic : fused.topics)
+    for (std::size_t i = 0; i < topic.entries.size(); ++i)
+      text += std::string(topic.topic) + " Q0 " + std::string(topic.entries[i].document) + " " +
+              std::to_string(i + 1) + " " + std::to_string(static_cast<int>(topic.entries[i].score)) + " f\n";
+  CHECK(*fused_text(paths, "borda", options, folder) == text);
+}
+
+TEST_CASE("A bad line anywhere ends the fusion with one error and no file", "[fusion][fuse]") {
+  const test::TemporaryFolder folder;
+  const std::string a = folder.write("a", "1 Q0 x 1 3 a\n9 Q0 y 2 2 a\n9 Q0 y 3 1 a\n");
+  const auto text = fused_text({a}, "rrf", {}, folder);
+  REQUIRE(text.has_error());
+  CHECK(text.error().code == Code::bad_data);
+  CHECK(text.error().text.find("a:3: the document \"y\" stands twice in topic \"9\", first in line 2") !=
+        std::string::npos);
+  CHECK(read_text(folder.path("fused"), 100).error().code == Code::no_input);
+}

@@ -1,0 +1,208 @@
+#include "fusion/unsupervised/fusion_method.h"
+
+#include <cmath>
+
+#include <catch2/catch.hpp>
+
+#include "core/random.h"
+
+using namespace metafuse;
+using namespace metafuse::fusion;
+
+namespace {
+
+// Two lists over four documents: L1 = a (3), b (2), c (1); L2 = b (10), d (5).
+QueryLists example() {
+  return {{"a", "b", "c", "d"}, {{{0, 3.0}, {1, 2.0}, {2, 1.0}}, {{1, 10.0}, {3, 5.0}}}};
+}
+
+std::vector<double> scores_of(const char* name, const FusionOptions& options = {}) {
+  const FusionMethod* method = find_fusion_method(name);
+  REQUIRE(method != nullptr);
+  return fuse_scores(*method, example(), options);
+}
+
+void check_scores(const char* name, const std::vector<double>& want, const FusionOptions& options = {}) {
+  const std::vector<double> got = scores_of(name, options);
+  INFO(name);
+  REQUIRE(got.size() == want.size());
+  for (std::size_t i = 0; i < want.size(); ++i) CHECK(got[i] == Approx(want[i]).margin(1e-12));
+}
+
+QueryLists random_query(Random& random) {
+  QueryLists query;
+  static const std::vector<std::string> ids = [] {
+    std::vector<std::string> names;
+    for (int i = 0; i < 12; ++i) names.push_back("D" + std::to_string(i));
+    return names;
+  }();
+  std::vector<char> is_listed(12, 0);
+  std::vector<std::vector<std::uint32_t>> lists(1 + random.below(4));
+  for (auto& list : lists) {
+    std::vector<std::uint32_t> order;
+    for (std::uint32_t i = 0; i < 12; ++i) order.push_back(i);
+    random.shuffle(order);
+    order.resize(random.below(9));
+    list = order;
+  }
+  std::vector<std::uint32_t> number(12, 99);
+  for (const auto& list : lists) {
+    query.lists.emplace_back();
+    double score = 5.0;
+    for (const std::uint32_t document : list) {
+      if (number[document] == 99) {
+        number[document] = static_cast<std::uint32_t>(query.documents.size());
+        query.documents.emplace_back(ids[document]);
+      }
+      query.lists.back().push_back({number[document], score});
+      score -= static_cast<double>(random.below(3));
+    }
+  }
+  return query;
+}
+
+}  // namespace
+
+FusionOptions with_k(double k) {
+  FusionOptions options;
+  options.k = k;
+  return options;
+}
+
+FusionOptions with_weights(std::vector<double> weights) {
+  FusionOptions options;
+  options.weights = std::move(weights);
+  return options;
+}
+
+TEST_CASE("Every fusion method gives the figures worked out by hand", "[fusion][methods]") {
+  check_scores("rrf", {1.0 / 61, 1.0 / 62 + 1.0 / 61, 1.0 / 63, 1.0 / 62});
+  check_scores("rrf", {0.5, 1.0 / 3 + 0.5, 0.25, 1.0 / 3}, with_k(1.0));
+  check_scores("rrf", {1.0 / 61, 1.0 / 62 + 2.0 / 61, 1.0 / 63, 2.0 / 62}, with_weights({1.0, 2.0}));
+  // Min-max makes L1 1, 1/2, 0 and L2 1, 0.
+  check_scores("combmin", {1.0, 0.5, 0.0, 0.0});
+  check_scores("combmax", {1.0, 1.0, 0.0, 0.0});
+  check_scores("combmed", {1.0, 0.75, 0.0, 0.0});
+  check_scores("combsum", {1.0, 1.5, 0.0, 0.0});
+  check_scores("combanz", {1.0, 0.75, 0.0, 0.0});
+  check_scores("combmnz", {1.0, 3.0, 0.0, 0.0});
+  check_scores("combgmnz", {1.0, 6.0, 0.0, 0.0});
+  check_scores("weighted_sum", {1.0, 2.5, 0.0, 0.0}, with_weights({1.0, 2.0}));
+  check_scores("isr", {1.0, 2 * 1.25, 1.0 / 9, 0.25});
+  check_scores("log_isr", {std::log(1.01), std::log(2.01) * 1.25, std::log(1.01) / 9, std::log(1.01) / 4});
+  check_scores("rbc", {0.1, 0.09 + 0.1, 0.081, 0.09});
+  // Four documents: L1 gives 4, 3, 2 and leaves d 1; L2 gives 4, 3 and leaves a and c (2 + 1) / 2 each.
+  check_scores("borda", {5.5, 7.0, 3.5, 4.0});
+  check_scores("weighted_borda", {4 + 3.0, 3 + 8.0, 2 + 3.0, 1 + 6.0}, with_weights({1.0, 2.0}));
+  check_scores("searxng", {1.0, 2 * 1.5, 1.0 / 3, 0.5});
+  check_scores("searxng", {0.5, 2 * 1.5 * 0.5 * 3, 0.5 / 3, 1.5}, with_weights({0.5, 3.0}));
+  check_scores("round_robin", {0.0, -1.0, -4.0, -3.0});
+  // An absent document is ranked 5th of four.
+  check_scores("median_rank", {-3.0, -1.5, -4.0, -3.5});
+  // Majorities: b over c and d, a over c; a-b, a-d, c-d are ties. From the Borda order b a d c nothing moves.
+  check_scores("condorcet", {-1.0, 0.0, -3.0, -2.0});
+  check_scores("copeland", {1.0, 2.0, -2.0, -1.0});
+  // L1 decides alone: a b c, then d.
+  check_scores("weighted_condorcet", {0.0, -1.0, -2.0, -3.0}, with_weights({2.0, 1.0}));
+  // a has normalised ranks 1/4 and 1: P(one of two <= 1/4) = 7/16. b has 1/4 and 1/2: P(both <= 1/2) = 1/4 is
+  // less.
+  check_scores("rra", {-std::log(7.0 / 16), -std::log(0.25), -std::log(1 - 1.0 / 16), -std::log(0.75)});
+}
+
+TEST_CASE("Normalisations give the figures worked out by hand", "[fusion][normalisation]") {
+  const auto normal = [](Normalisation normalisation, std::vector<double> values) {
+    std::vector<ListEntry> list;
+    for (const double value : values) list.push_back({0, value});
+    normalise(list, normalisation, 10);
+    std::vector<double> out;
+    for (const ListEntry& entry : list) out.push_back(entry.score);
+    return out;
+  };
+  const std::vector<double> values = {4.0, 3.0, -1.0};
+  CHECK(normal(Normalisation::none, values) == values);
+  CHECK(normal(Normalisation::min_max, values) == std::vector<double>{1.0, 0.8, 0.0});
+  CHECK(normal(Normalisation::max, values) == std::vector<double>{1.0, 0.75, -0.25});
+  CHECK(normal(Normalisation::sum, values) == std::vector<double>{5.0 / 9, 4.0 / 9, 0.0});
+  CHECK(normal(Normalisation::rank, values) == std::vector<double>{1.0, 1.0 - 1.0 / 3, 1.0 - 2.0 / 3});
+  CHECK(normal(Normalisation::borda, values) == std::vector<double>{1.0, 0.9, 0.8});
+  CHECK(normal(Normalisation::l2, {3.0, 4.0}) == std::vector<double>{0.6, 0.8});
+  const auto z = normal(Normalisation::z_score, {3.0, 1.0});
+  CHECK(z == std::vector<double>{1.0, -1.0});
+  // All scores equal, or all zero.
+  for (const auto& name : {"min-max", "sum"})
+    CHECK(normal(*normalisation_of(name), {2.0, 2.0}) == std::vector<double>{1.0, 1.0});
+  for (const auto& name : {"max", "l2"})
+    CHECK(normal(*normalisation_of(name), {0.0, 0.0}) == std::vector<double>{1.0, 1.0});
+  CHECK(normal(Normalisation::z_score, {2.0, 2.0}) == std::vector<double>{0.0, 0.0});
+}
+
+TEST_CASE("Fusion scores are finite and follow the documents under renumbering", "[fusion][methods]") {
+  Random random(11);
+  for (int trial = 0; trial < 200; ++trial) {
+    const QueryLists query = random_query(random);
+    QueryLists renumbered = query;
+    std::vector<std::uint32_t> to(query.size());
+    for (std::uint32_t i = 0; i < to.size(); ++i) to[i] = i;
+    random.shuffle(to);
+    for (std::size_t i = 0; i < to.size(); ++i) renumbered.documents[to[i]] = query.documents[i];
+    for (auto& list : renumbered.lists)
+      for (ListEntry& entry : list) entry.document = to[entry.document];
+    for (const FusionMethod& method : fusion_methods()) {
+      if (method.is_supervised) continue;
+      const FusionOptions options =
+          method.needs_weights ? with_weights(std::vector<double>(query.lists.size(), 0.5)) : FusionOptions{};
+      const auto scores = fuse_scores(method, query, options);
+      const auto moved = fuse_scores(method, renumbered, options);
+      INFO(method.name);
+      for (std::size_t i = 0; i < scores.size(); ++i) {
+        CHECK(std::isfinite(scores[i]));
+        CHECK(moved[to[i]] == Approx(scores[i]).margin(1e-9));
+      }
+    }
+  }
+}
+
+TEST_CASE("One list fuses to itself by every method that trusts ranks", "[fusion][methods]") {
+  const QueryLists query{{"a", "b", "c"}, {{{2, 9.0}, {0, 4.0}, {1, 1.0}}}};
+  for (const FusionMethod& method : fusion_methods()) {
+    if (method.is_supervised || method.name == "rra") continue;
+    const FusionOptions options = method.needs_weights ? with_weights({1.0}) : FusionOptions{};
+    INFO(method.name);
+    CHECK(fused_order(query, fuse_scores(method, query, options)) == std::vector<std::uint32_t>{2, 0, 1});
+  }
+}
+
+TEST_CASE("A query without lists or documents has no scores", "[fusion][methods]") {
+  for (const FusionMethod& method : fusion_methods()) {
+    CHECK(fuse_scores(method, {}, {}).empty());
+    CHECK(fuse_scores(method, {{}, {{}, {}}}, {}).empty());
+  }
+}
+
+TEST_CASE("Equal scores are ordered by lists, best rank, id", "[fusion][methods]") {
+  const QueryLists query{{"z", "y", "x", "w"}, {{{0, 1.0}, {1, 1.0}}, {{3, 1.0}, {1, 1.0}, {2, 1.0}}}};
+  // y stands in two lists; w and z are first of one, w before z; x is third.
+  CHECK(fused_order(query, std::vector<double>(4, 0.0)) == std::vector<std::uint32_t>{1, 3, 0, 2});
+}
+
+TEST_CASE("Options that a method cannot use are refused by name", "[fusion][methods]") {
+  const auto refuses = [](const char* name, const FusionOptions& options) {
+    const auto checked = check_fusion_options(*find_fusion_method(name), options, 2);
+    REQUIRE(checked.has_error());
+    CHECK(checked.error().code == Code::usage);
+  };
+  refuses("borda", with_k(3.0));
+  refuses("rbc", with_k(1.0));
+  refuses("mc1", with_k(1.5));
+  refuses("rrf", with_k(-1.0));
+  refuses("rrf", with_weights({1.0}));
+  refuses("rrf", with_weights({1.0, -1.0}));
+  refuses("rrf", with_weights({1.0, std::nan("")}));
+  refuses("borda", with_weights({1.0, 1.0}));
+  refuses("weighted_borda", {});
+  FusionOptions normalised_ranks;
+  normalised_ranks.normalise = Normalisation::sum;
+  refuses("rrf", normalised_ranks);
+  CHECK(check_fusion_options(*find_fusion_method("combsum"), normalised_ranks, 2).has_value());
+  CHECK(find_fusion_method("nonsense") == nullptr);
+}

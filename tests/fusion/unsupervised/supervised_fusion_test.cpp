@@ -1,0 +1,84 @@
+#include "fusion/unsupervised/supervised_fusion.h"
+
+#include <cmath>
+
+#include <catch2/catch.hpp>
+
+using namespace metafuse;
+using namespace metafuse::fusion;
+
+namespace {
+
+/// Lists of fresh documents whose relevance is given position by position.
+JudgedLists judged(const std::vector<std::string>& lists) {
+  JudgedLists out;
+  for (const std::string& list : lists) {
+    out.query.lists.emplace_back();
+    double score = 1.0;
+    for (const char c : list) {
+      out.query.lists.back().push_back({static_cast<std::uint32_t>(out.query.documents.size()), score});
+      out.query.documents.emplace_back("d");
+      out.is_relevant.push_back(c == 'r' ? 1 : 0);
+      out.is_judged.push_back(1);
+      out.relevant += c == 'r' ? 1 : 0;
+      score /= 2.0;
+    }
+  }
+  return out;
+}
+
+// Query 1: L1 = r n, L2 = n r. Query 2: L1 = r, L2 = n n.
+std::vector<JudgedLists> example() {
+  return {judged({"rn", "nr"}), judged({"r", "nn"})};
+}
+
+std::vector<std::vector<double>> learned(const char* name, double k = -1.0) {
+  FusionOptions options;
+  if (k >= 0.0) options.k = k;
+  const auto queries = example();
+  const auto trained = train_fusion(*find_fusion_method(name), queries, options);
+  REQUIRE(trained.has_value());
+  return trained->knowledge.value_at;
+}
+
+}  // namespace
+
+TEST_CASE("Supervised methods learn the figures worked out by hand", "[fusion][supervised]") {
+  using Table = std::vector<std::vector<double>>;
+  CHECK(learned("posfuse") == Table{{1.0, 0.0}, {0.0, 0.5}});
+  CHECK(learned("slidefuse", 1) == Table{{0.5, 0.5}, {0.25, 0.25}});
+  CHECK(learned("probfuse", 2) == Table{{1.0, 0.0}, {0.0, 0.25}});
+  CHECK(learned("segfuse") == Table{{0.5, 0.5}, {0.25, 0.25}});
+  // Average precisions: L1 (1/2 + 1) / 2, L2 (1/4 + 0) / 2.
+  CHECK(learned("mapfuse") == Table{{0.75, 0.375}, {0.125, 0.0625}});
+  // BayesFuse on L1: buckets rank 1, rank 2-3, absent. Of the 3 relevant documents 2 stand first and 1 is
+  // absent; of the 4 others 1 stands second and 3 are absent. Each count is smoothed by 1/2.
+  const auto bayes = learned("bayesfuse");
+  const double absent = std::log(1.5 / 4.5) - std::log(3.5 / 5.5);
+  CHECK(bayes[0][0] == Approx(std::log(2.5 / 4.5) - std::log(0.5 / 5.5) - absent));
+  CHECK(bayes[0][1] == Approx(std::log(0.5 / 4.5) - std::log(1.5 / 5.5) - absent));
+}
+
+TEST_CASE("Learned knowledge scores lists deeper than any seen by its last value", "[fusion][supervised]") {
+  const auto queries = example();
+  const auto trained = train_fusion(*find_fusion_method("posfuse"), queries, {});
+  const auto scores = fuse_scores(*find_fusion_method("posfuse"), judged({"nnn", "nnnn"}).query, *trained);
+  CHECK(scores == std::vector<double>{1.0, 0.0, 0.0, 0.0, 0.5, 0.5, 0.5});
+}
+
+TEST_CASE("Tuned weights trust the list that finds relevant documents", "[fusion][supervised]") {
+  const std::vector<JudgedLists> queries = {judged({"rrrn", "nnnn"}), judged({"rrn", "nnr"})};
+  const auto trained = train_fusion(*find_fusion_method("tuned_weights"), queries, {});
+  REQUIRE(trained.has_value());
+  REQUIRE(trained->weights.size() == 2);
+  CHECK(trained->weights[0] > trained->weights[1]);
+  const auto borda = train_fusion(*find_fusion_method("weighted_borda"), queries, {});
+  CHECK(borda->weights[0] > borda->weights[1]);
+}
+
+TEST_CASE("Judgments without a relevant document in any list teach nothing", "[fusion][supervised]") {
+  const std::vector<JudgedLists> queries = {judged({"nn", "n"})};
+  const auto trained = train_fusion(*find_fusion_method("posfuse"), queries, {});
+  REQUIRE(trained.has_error());
+  CHECK(trained.error().code == Code::bad_data);
+}
