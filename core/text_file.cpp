@@ -21,7 +21,8 @@ constexpr std::size_t kBlockBytes = std::size_t{1} << 20;
 /// An opened file, closed with it; standard input is left open.
 class Descriptor {
  public:
-  explicit Descriptor(int number) : number_(number) {}
+  explicit Descriptor(const std::string& path)
+      : number_(path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   ~Descriptor() {
@@ -40,7 +41,7 @@ Error cannot_read(const std::string& path, const char* remedy) {
 /// Reads blocks until the end, decompressed; `take` gets each block.
 Result<void> for_each_read(const std::string& path,
                            const std::function<Result<void>(std::string_view)>& take) {
-  const Descriptor file(path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor file(path);
   if (file.number() < 0) return cannot_read(path, "check the path and its permissions");
   struct stat status {};
   if (::fstat(file.number(), &status) == 0 && S_ISDIR(status.st_mode))
@@ -119,21 +120,6 @@ std::size_t count_lines(std::string_view text) {
 }
 
 using TakeBlock = std::function<Result<void>(std::string_view, std::size_t)>;
-
-/// A descriptor that closes itself.
-class Descriptor {
- public:
-  explicit Descriptor(const std::string& path) : number_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
 
 bool is_plain_file(const Descriptor& file) {
   struct stat status {};
