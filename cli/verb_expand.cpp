@@ -1,12 +1,11 @@
 #include <iostream>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "cli/verbs.h"
 #include "core/json.h"
-#include "core/yaml_reader.h"
+#include "fetchers/engine_file.h"
 #include "templates/expander.h"
 #include "templates/template_file.h"
 
@@ -21,28 +20,12 @@ struct Arguments {
   bool is_json = false;
 };
 
-using Syntaxes = std::map<std::string, const QuerySyntax*, std::less<>>;
-
-/// The query syntax of each engine of an engines file; the other keys are the business of `engines check`.
-Result<Syntaxes> read_syntaxes(const std::string& path) {
-  Syntaxes syntaxes;
-  if (path.empty()) return syntaxes;
-  auto root = read_yaml(path);
-  if (!root) return root.error();
-  const YamlNode* engines = root->find("engines");
-  if (engines == nullptr || !engines->is_list())
-    return fail(Code::bad_config, path + ": no list of engines; name an engines file");
-  for (const YamlNode& engine : engines->items) {
-    const YamlNode* name = engine.find("name");
-    const YamlNode* syntax = engine.find("query_syntax");
-    if (name == nullptr || syntax == nullptr) continue;
-    const QuerySyntax* found = find_query_syntax(syntax->text);
-    if (found == nullptr)
-      return fail(Code::bad_config,
-                  located(path, syntax->place, "unknown query_syntax \"" + syntax->text + "\""));
-    syntaxes[name->text] = found;
-  }
-  return syntaxes;
+/// The definitions of an engines file, or none. Its warnings are the business of `engines check`.
+Result<std::vector<fetchers::Engine>> read_engines(const std::string& path) {
+  if (path.empty()) return std::vector<fetchers::Engine>{};
+  auto file = fetchers::read_engine_file(path);
+  if (!file) return file.error();
+  return std::move(file->engines);
 }
 
 Result<BaseQuery> read_base_query(const templates::Domain& domain, const Arguments& arguments) {
@@ -89,11 +72,11 @@ Result<void> run(const Arguments& arguments) {
   if (!file) return file.error();
   auto base_query = read_base_query(file->domain, arguments);
   if (!base_query) return base_query.error();
-  auto syntaxes = read_syntaxes(arguments.engines);
-  if (!syntaxes) return syntaxes.error();
-  const auto syntax_of = [&](std::string_view engine) -> const QuerySyntax& {
-    const auto found = syntaxes->find(engine);
-    return found == syntaxes->end() ? default_query_syntax() : *found->second;
+  auto engines = read_engines(arguments.engines);
+  if (!engines) return engines.error();
+  const auto syntax_of = [&](std::string_view name) -> const QuerySyntax& {
+    const fetchers::Engine* engine = fetchers::find_engine(*engines, name);
+    return engine == nullptr ? default_query_syntax() : *engine->query_syntax;
   };
   auto queries = templates::expand(file->domain, *base_query, syntax_of);
   if (!queries) return queries.error();

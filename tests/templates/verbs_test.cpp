@@ -37,7 +37,7 @@ TEST_CASE("expand writes each engine's own syntax", "[templates][cli]") {
                                              "templates: [{id: a, engine: [x, y], query: '{Q|all}'}]\n");
   const std::string engines =
       folder.write("e.yaml",
-                   "engines:\n  - {name: x, engine: local, database: x.db, query_syntax: fts5}\n"
+                   "engines:\n  - {name: x, engine: local, database: x.db}\n"
                    "  - {name: y, engine: local, database: x.db, query_syntax: lucene}\n");
   CHECK(run_metafuse({"expand", "--templates", templates, "a b"}).out == "a\t+a +b\n");
   const auto result = run_metafuse({"expand", "--templates", templates, "a b", "--engines", engines});
