@@ -10,7 +10,12 @@
 namespace metafuse::fusion {
 namespace {
 
-constexpr std::size_t kBlock = 256;  // examples a thread takes at a time: a PRank's row stays in cache
+/// Examples a thread takes at a time: few enough that their rows stay in cache beside a PRank's.
+std::size_t block_size(std::size_t stride) {
+  constexpr std::size_t kCached = 16'384;
+  constexpr std::size_t kMost = 256;
+  return std::clamp<std::size_t>(kCached / stride, 1, kMost);
+}
 
 }  // namespace
 
@@ -107,7 +112,8 @@ void PrankBank::learn_rankers(const BankBlock& block, std::span<const std::uint8
         continue;
       }
       const int move = move_cuts(j, score, block.ranks[t], &tally.cut_moves[t * cuts()]);
-      for (std::size_t i = 0; i < stride_; ++i) weights[i] += move * row[i];
+      const double step = move;
+      for (std::size_t i = 0; i < stride_; ++i) weights[i] += step * row[i];
       tally.moves[t] += move;
     }
   }
@@ -160,8 +166,9 @@ void PrankBank::learn_block(const BankBlock& block, bool wants_votes, unsigned t
 void PrankBank::learn(const BankBlock& block, bool wants_votes, unsigned threads,
                       std::span<BankPrediction> predictions) {
   require(predictions.size() == block.ranks.size(), "one prediction an example");
-  for (std::size_t begin = 0; begin < block.ranks.size(); begin += kBlock) {
-    const std::size_t count = std::min(kBlock, block.ranks.size() - begin);
+  const std::size_t most = block_size(stride_);
+  for (std::size_t begin = 0; begin < block.ranks.size(); begin += most) {
+    const std::size_t count = std::min(most, block.ranks.size() - begin);
     const BankBlock part{block.rows + begin * stride_, block.ranks.subspan(begin, count),
                          block.first_step + begin};
     learn_block(part, wants_votes, threads, predictions.subspan(begin, count));

@@ -1,0 +1,93 @@
+#include <algorithm>
+#include <fstream>
+#include <string>
+
+#include <catch2/catch.hpp>
+
+#include "core/text_file.h"
+#include "tests/support/command.h"
+
+using metafuse::test::CommandResult;
+using metafuse::test::run_command;
+using metafuse::test::TemporaryFolder;
+
+namespace {
+
+/// metafuse train --stream with a file as standard input.
+CommandResult stream(const std::string& input, const std::string& options) {
+  return run_command(
+      {"/bin/sh", "-c", std::string(METAFUSE_EXECUTABLE) + " train --stream " + options + " < " + input});
+}
+
+void write(const std::string& path, const std::string& text) {
+  std::ofstream(path) << text;
+}
+
+std::string content(const std::string& path) {
+  return *metafuse::read_text(path, std::size_t{1} << 24);
+}
+
+std::string lines(int begin, int end) {
+  std::string text;
+  for (int i = begin; i < end; ++i)
+    text += std::to_string(i % 3) + " qid:" + std::to_string(i / 5) +
+            " 1:" + std::to_string(i % 3 + 0.1 * (i % 7)) + " 2:" + std::to_string(i % 5) + " 3:0.5\n";
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("train --stream predicts each line, and a resumed stream leaves the bytes of the whole",
+          "[cli][online]") {
+  const TemporaryFolder folder;
+  write(folder.path("whole"), lines(0, 90));
+  write(folder.path("first"), lines(0, 40));
+  write(folder.path("second"), lines(40, 90));
+  const std::string model = folder.path("m.json");
+  const std::string parts = folder.path("p.json");
+  const auto whole = stream(folder.path("whole"), "--learner oap-bpm --grades 0,1,2 --model " + model);
+  const auto first = stream(folder.path("first"), "--learner oap-bpm --grades 0,1,2 --model " + parts);
+  const auto second =
+      stream(folder.path("second"), "--learner oap-bpm --resume " + parts + " --model " + parts);
+  REQUIRE(whole.status == 0);
+  REQUIRE(first.status == 0);
+  REQUIRE(second.status == 0);
+  CHECK(whole.out == first.out + second.out);
+  CHECK(content(model) == content(parts));
+  CHECK(std::count(whole.out.begin(), whole.out.end(), '\n') == 90);
+}
+
+TEST_CASE("A stream line that does not parse is fatal or skipped, by option, and is named", "[cli][online]") {
+  const TemporaryFolder folder;
+  write(folder.path("in"), lines(0, 5) + "garbage\n9 qid:1 1:1\n1 qid:1 44:1\n" + lines(5, 9));
+  const std::string model = folder.path("m.json");
+  const auto fatal = stream(folder.path("in"), "--learner prank --grades 0,1,2 --model " + model);
+  CHECK(fatal.status == 65);
+  CHECK(fatal.err.find("standard input:6") != std::string::npos);
+  CHECK_FALSE(std::ifstream(model).good());
+  const auto skipped =
+      stream(folder.path("in"), "--learner prank --bad-lines skip --grades 0,1,2 --model " + model);
+  CHECK(skipped.status == 0);
+  CHECK(skipped.err.find("standard input:7:1: grade 9") != std::string::npos);
+  CHECK(skipped.err.find("feature 44") != std::string::npos);
+  CHECK(skipped.err.find("3 bad lines skipped") != std::string::npos);
+  write(folder.path("clean"), lines(0, 9));
+  const std::string other = folder.path("o.json");
+  const auto clean = stream(folder.path("clean"), "--learner prank --grades 0,1,2 --model " + other);
+  CHECK(skipped.out == clean.out);
+  CHECK(content(model) == content(other));
+}
+
+TEST_CASE("A stream refuses what it cannot do with a usage error", "[cli][online]") {
+  const TemporaryFolder folder;
+  write(folder.path("in"), lines(0, 9));
+  const std::string model = " --model " + folder.path("m.json");
+  CHECK(stream(folder.path("in"), "--learner rankboost" + model).status == 64);
+  CHECK(stream(folder.path("in"), "--learner prank" + model).status == 64);
+  CHECK(stream(folder.path("in"), "--learner prank --grades 0,1,2 --passes 2" + model).status == 64);
+  CHECK(stream(folder.path("in"), "--learner prank --grades 0,1,2 --letor x" + model).status == 64);
+  REQUIRE(stream(folder.path("in"), "--learner prank --grades 0,1,2" + model).status == 0);
+  const std::string resume = " --resume " + folder.path("m.json");
+  CHECK(stream(folder.path("in"), "--learner oap-bpm" + resume + model).status == 64);
+  CHECK(stream(folder.path("in"), "--learner prank --grades 0,1,2" + resume + model).status == 64);
+}
