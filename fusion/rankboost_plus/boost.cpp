@@ -353,6 +353,7 @@ class Plus {
 BoostRun boost_stumps(const StumpTable& stumps, const PairRows& pairs, const BoostOptions& options,
                       const RoundWatch& watch) {
   require(stumps.document_count() == pairs.document_count, "the table and the pairs are of one training set");
+  require(options.form != Form::pair_free, "the pair-free form has a function of its own");
   if (stumps.stumps().empty()) {
     BoostRun nothing;
     nothing.stop_reason = "no weak ranking gains";
@@ -372,9 +373,11 @@ std::string_view form_name(Form form) {
     case Form::plus_efficient:
       return "RankBoost+";
     case Form::plus_optimal:
+      return "RankBoost+ (optimal)";
+    case Form::pair_free:
       break;
   }
-  return "RankBoost+ (optimal)";
+  return "RankBoost+ (pair-free)";
 }
 
 }  // namespace metafuse::fusion::rankboost_plus

@@ -13,12 +13,13 @@
 
 namespace metafuse::fusion::rankboost_plus {
 
-/// The four algorithms of Connamacher et al. 2020.
+/// The four algorithms of Connamacher et al. 2020, and one of ours.
 enum class Form {
   discrete,        ///< Rb-d: alpha by eq. (14), distribution by eq. (10)
   continuous,      ///< Rb-c: alpha by eq. (19), distribution by eq. (10)
   plus_efficient,  ///< RankBoost+, Algorithm 2: descent along members of an independent set only
   plus_optimal,    ///< RankBoost+ that also descends along weak rankings that depend on the set
+  pair_free,       ///< descent on an upper bound of F2 without pairs; boost_pair_free() of pair_free.h
 };
 
 struct BoostOptions {
@@ -53,7 +54,7 @@ struct BoostRun {
 /// Called after each round; false stops the run.
 using RoundWatch = std::function<bool(const BoostRound&)>;
 
-/// Boosts over the candidates of a table.
+/// Boosts over the candidates of a table. Requires a form other than pair_free.
 ///
 /// out:  at least the rounds until options.rounds, a perfect weak ranking, no gain, or an undefined alpha
 /// cost: a round is a few passes over the pairs, one over documents * features, and one over the pairs for

@@ -7,6 +7,7 @@
 #include "fusion/option_reader.h"
 #include "fusion/rankboost/validation_scores.h"
 #include "fusion/rankboost_plus/boost.h"
+#include "fusion/rankboost_plus/pair_free.h"
 #include "fusion/step_threshold.h"
 #include "fusion/weak_ranking.h"
 
@@ -14,6 +15,7 @@ namespace metafuse::fusion::rankboost_plus {
 namespace {
 
 constexpr std::size_t kMegabyte = std::size_t{1} << 20;
+constexpr auto kUnlimited = static_cast<std::size_t>(-1);
 
 struct Options {
   BoostOptions boost;
@@ -22,10 +24,11 @@ struct Options {
 };
 
 Result<Options> read_options(const TrainingRequest& request) {
-  constexpr Form kForms[] = {Form::plus_efficient, Form::plus_optimal, Form::discrete, Form::continuous};
+  constexpr Form kForms[] = {Form::plus_efficient, Form::plus_optimal, Form::discrete, Form::continuous,
+                             Form::pair_free};
   OptionReader reader(request.options);
   Options options;
-  options.boost.form = kForms[reader.choice("form", {"plus", "plus-optimal", "rb-d", "rb-c"})];
+  options.boost.form = kForms[reader.choice("form", {"plus", "plus-optimal", "rb-d", "rb-c", "pair-free"})];
   options.boost.rounds = reader.count("rounds", 100, 1, 1000000);
   options.boost.is_halting = reader.choice("undefined-alpha", {"halt", "finite"}) == 0;
   options.boost.is_pruning = reader.choice("prune", {"yes", "no"}) == 0;
@@ -38,11 +41,13 @@ Result<Options> read_options(const TrainingRequest& request) {
 }
 
 bool has_independent_set(const BoostOptions& options) {
+  if (options.form == Form::pair_free) return false;
   return options.has_all_losses || options.form == Form::plus_efficient || options.form == Form::plus_optimal;
 }
 
 /// Bytes of the weights of the pairs, and of the Gram matrix and Cholesky factor of `stumps` candidates.
 double bytes_needed(const BoostOptions& options, std::size_t pairs, std::size_t stumps) {
+  if (options.form == Form::pair_free) return 0.0;
   const bool has_shadow = options.form == Form::discrete || options.form == Form::continuous;
   const double copies = has_shadow && options.has_all_losses ? 2.0 : 1.0;
   double bytes = copies * 8.0 * static_cast<double>(pairs);
@@ -96,7 +101,7 @@ JsonObject trace_line(std::size_t number, const BoostRound& round, const WeakRan
   line["z"] = round.z;
   line["bound"] = round.bound;
   line["ranking_loss"] = round.losses.r2;
-  line["r1"] = round.losses.r1;
+  if (round.losses.r1 >= 0.0) line["r1"] = round.losses.r1;
   line["r2"] = round.losses.r2;
   line["e1"] = round.losses.e1;
   if (round.e2 >= 0.0) line["e2"] = round.e2;
@@ -111,7 +116,8 @@ std::string summarise(const Options& options, const BoostRun& run, const PairRow
        << " crucial pairs and " << stumps.stumps().size() << " weak rankings; " << run.stop_reason << "\n";
   if (!run.rounds.empty()) {
     const BoostRound& last = run.rounds.back();
-    text << "R1 " << last.losses.r1 << ", R2 " << last.losses.r2 << ", E1 " << last.losses.e1;
+    if (last.losses.r1 >= 0.0) text << "R1 " << last.losses.r1 << ", ";
+    text << "R2 " << last.losses.r2 << ", E1 " << last.losses.e1;
     if (last.e2 >= 0.0)
       text << ", E2 " << last.e2 << " over " << run.independent << " independent weak rankings";
     text << "; bound " << last.bound << "\n";
@@ -138,7 +144,7 @@ JsonObject training_record(const Options& options, const BoostRun& run, const Pa
   record["stopped"] = run.stop_reason;
   if (!run.rounds.empty()) {
     const RankLosses& losses = run.rounds.back().losses;
-    record["r1"] = losses.r1;
+    if (losses.r1 >= 0.0) record["r1"] = losses.r1;
     record["r2"] = losses.r2;
     record["e1"] = losses.e1;
     if (run.rounds.back().e2 >= 0.0) record["e2"] = run.rounds.back().e2;
@@ -190,11 +196,20 @@ class EarlyStop {
   double best_value_ = 0.0;
 };
 
+Result<BoostRun> run_form(const TrainingSet& set, const PairRows& pairs, const CodedFeatures& coded,
+                          const StumpTable& stumps, const BoostOptions& options, const RoundWatch& watch) {
+  if (options.form != Form::pair_free) return boost_stumps(stumps, pairs, options, watch);
+  const auto feedback = rankboost::make_feedback(set);
+  if (!feedback) return feedback.error();
+  return boost_pair_free(stumps, coded, *feedback, options, watch);
+}
+
 Result<TrainingResult> train(const TrainingRequest& request) {
   const auto options = read_options(request);
   if (!options) return options.error();
   const TrainingSet& set = *request.train;
-  auto pairs = pair_rows(set, options->memory_mb * kMegabyte / 8);
+  const bool is_pair_free = options->boost.form == Form::pair_free;
+  const auto pairs = pair_rows(set, is_pair_free ? kUnlimited : options->memory_mb * kMegabyte / 8);
   if (!pairs) return pairs.error();
   const CodedFeatures coded(set.matrix, ThresholdOptions{ThresholdOptions::kAll});
   const std::size_t thresholds = affordable_thresholds(*options, coded, pairs->pair_count);
@@ -211,10 +226,12 @@ Result<TrainingResult> train(const TrainingRequest& request) {
   };
   EarlyStop early(request);
   std::size_t done = 0;
-  BoostRun run = boost_stumps(stumps, *pairs, options->boost, [&](const BoostRound& round) {
+  auto boosted = run_form(set, *pairs, coded, stumps, options->boost, [&](const BoostRound& round) {
     if (request.progress) request.progress(++done, options->boost.rounds);
     return early.add(weak_ranking(round));
   });
+  if (!boosted) return boosted.error();
+  BoostRun run = std::move(*boosted);
   if (request.progress) request.progress(options->boost.rounds, options->boost.rounds);
 
   TrainingResult result;
@@ -244,7 +261,7 @@ Learner learner() {
   row.meaning = "RankBoost+ and the RankBoost forms Rb-d and Rb-c that it improves on";
   row.source = "Connamacher, Pancha, Liu, Ray 2020";
   row.options = {
-      {"form", "plus|plus-optimal|rb-d|rb-c", "plus",
+      {"form", "plus|plus-optimal|rb-d|rb-c|pair-free", "plus",
        "Algorithm 2; the form that also descends along dependent weak rankings; alpha by eq. (14); by eq. "
        "(19)"},
       {"rounds", "N", "100", "rounds of boosting"},

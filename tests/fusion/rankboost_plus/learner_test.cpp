@@ -34,7 +34,7 @@ Result<TrainingResult> train_with(const TrainingSet& set, std::map<std::string, 
 TEST_CASE("a rankboost-plus model survives its file bit for bit and scores as it was trained",
           "[fusion][rankboost_plus]") {
   const TrainingSet set = noisy_set();
-  for (const char* form : {"plus", "plus-optimal", "rb-d", "rb-c"}) {
+  for (const char* form : {"plus", "plus-optimal", "rb-d", "rb-c", "pair-free"}) {
     const auto result = train_with(set, {{"form", form}, {"rounds", "12"}});
     REQUIRE(result.has_value());
     const std::string text = model_text(result->model);
