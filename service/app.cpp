@@ -212,17 +212,21 @@ void App::run(const Route& route, const Exchange& exchange, Responder& responder
 
 void App::answer(const Exchange& exchange, HttpResponse response, Responder& responder) {
   add_common_headers(exchange, response);
-  const double seconds = seconds_of(clock().now() - exchange.arrived);
-  metrics_.request(exchange.route, response.status, seconds);
-  if (exchange.route != "healthz" && exchange.route != "readyz" && exchange.route != "metrics")
-    log_.write(response.status >= 500 ? Log::Level::error : Log::Level::info, "request",
-               {{"route", exchange.route},
-                {"method", exchange.request.method},
-                {"status", response.status},
-                {"ms", seconds * 1e3},
-                {"bytes", response.body.size()},
-                {"trace", exchange.traceparent}});
+  count(exchange, response.status, response.body.size());
   responder.send(std::move(response));
+}
+
+void App::count(const Exchange& exchange, int status, std::size_t bytes) {
+  const double seconds = seconds_of(clock().now() - exchange.arrived);
+  metrics_.request(exchange.route, status, seconds);
+  if (exchange.route == "healthz" || exchange.route == "readyz" || exchange.route == "metrics") return;
+  log_.write(status >= 500 ? Log::Level::error : Log::Level::info, "request",
+             {{"route", exchange.route},
+              {"method", exchange.request.method},
+              {"status", status},
+              {"ms", seconds * 1e3},
+              {"bytes", bytes},
+              {"trace", exchange.traceparent}});
 }
 
 bool App::is_too_fast(const Route& route, const Exchange& exchange) {
@@ -252,24 +256,27 @@ void App::remember(const Exchange& exchange, const SearchAnswer& answer, ShownRe
   if (search_log_->add(std::move(search))) shown.search_id = id;
 }
 
-Result<SearchAnswer> App::search_uncached(const Snapshot& snapshot, const SearchRequest& request) {
+Result<SearchAnswer> App::search_uncached(const Snapshot& snapshot, const SearchRequest& request,
+                                          const PartialAnswer& on_partial) {
   const LoadedDomain* domain = snapshot.find_domain(request.domain);
-  if (shared_answers_ == nullptr || domain == nullptr) return service::search(snapshot, request, clock());
+  if (shared_answers_ == nullptr || domain == nullptr)
+    return service::search(snapshot, request, clock(), on_partial);
   const std::string key = shared_key(*domain, request);
   if (auto answer = shared_answers_->find(key, *domain, request)) {
     metrics_.cache("shared");
     return std::move(*answer);
   }
-  auto made = service::search(snapshot, request, clock());
+  auto made = service::search(snapshot, request, clock(), on_partial);
   if (made) shared_answers_->keep(key, *made);
   return made;
 }
 
-Result<SharedAnswer> App::search(const Exchange& exchange, const SearchRequest& request) {
+Result<SharedAnswer> App::search(const Exchange& exchange, const SearchRequest& request,
+                                 const PartialAnswer& on_partial) {
   bool was_cached = false;
   auto answer = cache_.get(
-      cache_key(*exchange.snapshot, request), [&] { return search_uncached(*exchange.snapshot, request); },
-      was_cached);
+      cache_key(*exchange.snapshot, request),
+      [&] { return search_uncached(*exchange.snapshot, request, on_partial); }, was_cached);
   if (!answer) return answer.error();
   metrics_.cache(was_cached ? "hit" : "miss");
   metrics_.search((*answer)->domain, (*answer)->fusion.method);

@@ -60,7 +60,8 @@ class App {
   void stop();
 
   /// A search through the cache, counted and timed.
-  Result<SharedAnswer> search(const Exchange& exchange, const SearchRequest& request);
+  Result<SharedAnswer> search(const Exchange& exchange, const SearchRequest& request,
+                              const PartialAnswer& on_partial = {});
 
   /// 429 when the key's quota for today does not hold the request's expanded queries, which are charged.
   std::optional<HttpResponse> over_quota(Dialect dialect, const Exchange& exchange,
@@ -70,6 +71,11 @@ class App {
   std::vector<std::string> suggest(std::string_view prefix) const { return suggester_.complete(prefix); }
   Store* store() { return store_.get(); }
   SearchLog* search_log() { return search_log_.get(); }
+
+  /// Sends an answer with the headers that all have, counted and logged.
+  void answer(const Exchange& exchange, HttpResponse response, Responder& responder);
+  /// Counts and logs an answer that a handler sent piece by piece.
+  void count(const Exchange& exchange, int status, std::size_t bytes = 0);
 
   std::shared_ptr<const Snapshot> snapshot() const;
   bool is_draining() const { return is_draining_; }
@@ -88,9 +94,9 @@ class App {
   bool is_too_fast(const Route& route, const Exchange& exchange);
   void dispatch(const Route& route, std::shared_ptr<Exchange> exchange, std::shared_ptr<Responder> responder);
   void run(const Route& route, const Exchange& exchange, Responder& responder);
-  void answer(const Exchange& exchange, HttpResponse response, Responder& responder);
   void reload_when_wanted();
-  Result<SearchAnswer> search_uncached(const Snapshot& snapshot, const SearchRequest& request);
+  Result<SearchAnswer> search_uncached(const Snapshot& snapshot, const SearchRequest& request,
+                                       const PartialAnswer& on_partial);
   void note_models(const Snapshot& snapshot);
 
   AppOptions options_;

@@ -36,6 +36,8 @@ constexpr Route kRoutes[] = {
      "The last offline reports"},
     {"GET", "/evaluation", "evaluation", page, open, worker, handle_evaluation_page, nullptr,
      "The last offline reports as tables and plots"},
+    {"GET", "/v1/search/stream", "v1_stream", native, Access::search, worker, nullptr, stream_search,
+     "The same search as server-sent events, re-fused as lists arrive"},
     {"POST", "/v1/feedback", "v1_feedback", native, Access::search, worker, handle_feedback, nullptr,
      "A click or a judgment on a result that was shown"},
     {"POST", "/preferences", "preferences", page, open, inline_thread, handle_preferences, nullptr,

@@ -23,6 +23,7 @@ HttpResponse handle_template_form(App& app, const Exchange& exchange);
 HttpResponse handle_get_evaluation(App& app, const Exchange& exchange);
 HttpResponse handle_evaluation_page(App& app, const Exchange& exchange);
 HttpResponse handle_mcp(App& app, const Exchange& exchange);
+void stream_search(App& app, const Exchange& exchange, Responder& responder);
 HttpResponse handle_feedback(App& app, const Exchange& exchange);
 HttpResponse handle_preferences(App& app, const Exchange& exchange);
 HttpResponse handle_searxng_config(App& app, const Exchange& exchange);

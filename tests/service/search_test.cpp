@@ -127,6 +127,19 @@ TEST_CASE("Tavily's clients get Tavily's fields", "[service][tavily]") {
   CHECK(json_of(bad).at("detail").at("error").is_string());
 }
 
+TEST_CASE("A stream re-fuses as lists arrive, and ends with the answer of the plain request",
+          "[service][stream]") {
+  TestServer server;
+  const std::string stream = server.get("/v1/search/stream?q=ada");
+  CHECK(stream.find("Content-Type: text/event-stream") != std::string::npos);
+  CHECK(stream.find("event: partial\n") < stream.find("event: final\n"));
+  CHECK(stream.find("\"arrived\":2,\"wanted\":3") != std::string::npos);
+  const std::string plain = body_in(server.post("/v1/search", "application/json", R"({"query":"ada"})"));
+  CHECK(stream.find("event: final\ndata: " + plain + "\n\n") != std::string::npos);
+  CHECK(stream.ends_with("0\r\n\r\n"));
+  CHECK(status_in(server.get("/v1/search/stream")) == 400);
+}
+
 TEST_CASE("A broken file at reload keeps what served before", "[service][reload]") {
   TestServer server;
   server.folder().write("templates/pages.yaml", "version: 1\ndomain: [\n");
