@@ -19,7 +19,9 @@ constexpr AddVerb kVerbs[] = {
     add_expand,
     add_templates,
     add_engines,
+    add_config,
     add_index,
+    add_search,
     add_train,
     add_score,
     add_fuse,
@@ -28,6 +30,7 @@ constexpr AddVerb kVerbs[] = {
     add_crossvalidate,
     add_experiment,
     add_model,
+    add_serve,
 };
 // clang-format on
 

@@ -1,0 +1,40 @@
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "cli/server_configuration.h"
+#include "cli/verbs.h"
+#include "service/snapshot.h"
+
+namespace metafuse::cli {
+namespace {
+
+Result<void> check(const std::string& file) {
+  const auto config = read_server_configuration(file, "");
+  if (!config) return config.error();
+  const auto snapshot = service::load_snapshot(*config, engine_loader());
+  if (!snapshot) return snapshot.error();
+  for (const std::string& warning : (*snapshot)->warnings)
+    std::cerr << "metafuse: warning: " << warning << '\n';
+  for (const auto& [name, domain] : (*snapshot)->domains)
+    std::cout << name << '\t' << domain.domain.templates.size() << " templates\t"
+              << (domain.model ? domain.model->learner + " " + domain.model_digest.substr(0, 12)
+                               : std::string("no model: fused by RRF"))
+              << '\n';
+  return {};
+}
+
+}  // namespace
+
+void add_config(CLI::App& app, Result<void>& outcome) {
+  CLI::App* verb = app.add_subcommand("config", "look at a server configuration");
+  verb->require_subcommand(1);
+  CLI::App* check_verb =
+      verb->add_subcommand("check", "load everything that a configuration names, and say every mistake");
+  auto file = std::make_shared<std::string>();
+  check_verb->add_option("FILE", *file, "server configuration (YAML)")->required();
+  check_verb->footer("Examples:\n  metafuse config check config/metafuse.yaml");
+  check_verb->callback([file, &outcome] { outcome = check(*file); });
+}
+
+}  // namespace metafuse::cli
