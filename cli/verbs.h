@@ -6,11 +6,8 @@ namespace metafuse::cli {
 
 // One file a verb, each named for it (cli/verb_NAME.cpp); main.cpp holds the table in the order of --help.
 
-<<<<<<< HEAD
 void add_compare_methods(CLI::App& app, Result<void>& outcome);
-=======
 void add_config(CLI::App& app, Result<void>& outcome);
->>>>>>> aa3a573 (cli: serve, search and config check)
 void add_crossvalidate(CLI::App& app, Result<void>& outcome);
 void add_expand(CLI::App& app, Result<void>& outcome);
 void add_fuse(CLI::App& app, Result<void>& outcome);
