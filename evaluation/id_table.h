@@ -7,6 +7,24 @@
 
 namespace metafuse::evaluation {
 
+/// Whether `size` bytes are equal; made for ids, which are short.
+inline bool same_bytes(const char* a, const char* b, std::size_t size) {
+  std::uint64_t x = 0;
+  std::uint64_t y = 0;
+  for (; size >= 8; a += 8, b += 8, size -= 8) {
+    std::memcpy(&x, a, 8);
+    std::memcpy(&y, b, 8);
+    if (x != y) return false;
+  }
+  for (; size > 0; ++a, ++b, --size)
+    if (*a != *b) return false;
+  return true;
+}
+
+inline bool same_id(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && same_bytes(a.data(), b.data(), a.size());
+}
+
 /// Numbers ids 0, 1, 2 ... in the order in which they are first seen. Made for millions of short lists:
 /// clear() costs nothing and no id allocates.
 class IdTable {
@@ -23,7 +41,7 @@ class IdTable {
         is_new = true;
         return slot.number;
       }
-      if (slot.check == static_cast<std::uint32_t>(hash >> 32) && ids_[slot.number] == id) {
+      if (slot.check == static_cast<std::uint32_t>(hash >> 32) && same_id(ids_[slot.number], id)) {
         is_new = false;
         return slot.number;
       }
@@ -39,7 +57,8 @@ class IdTable {
     for (std::size_t at = hash & mask_;; at = (at + 1) & mask_) {
       const Slot& slot = slots_[at];
       if (slot.generation != generation_) return kAbsent;
-      if (slot.check == static_cast<std::uint32_t>(hash >> 32) && ids_[slot.number] == id) return slot.number;
+      if (slot.check == static_cast<std::uint32_t>(hash >> 32) && same_id(ids_[slot.number], id))
+        return slot.number;
     }
   }
 

@@ -53,6 +53,10 @@ std::string format_latex(const Report& report);
 std::string format_html(const Report& report);
 JsonObject report_as_json(const Report& report);
 
+/// The cells of the tables: a header, then a row a run (or a row a run and query); a row a comparison.
+std::vector<std::vector<std::string>> report_rows(const Report& report);
+std::vector<std::vector<std::string>> report_comparison_rows(const Report& report);
+
 /// A number as tables print it: counts whole, else four decimals.
 std::string table_number(const Measure& measure, double value);
 

@@ -26,6 +26,18 @@ Argument split_argument(const std::string& argument) {
 
 constexpr const char* kColumns = "a run line is: topic Q0 document rank score tag";
 
+/// Up to nine digits and nothing else: what ranks are.
+bool to_small_integer(std::string_view text, std::int64_t& value) {
+  if (text.empty() || text.size() > 9) return false;
+  std::int64_t number = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9') return false;
+    number = number * 10 + (c - '0');
+  }
+  value = number;
+  return true;
+}
+
 /// The fields of one line behind the topic. `tag` is what the file's tag must be.
 Result<void> parse_line(const FileText& file, LineParser& parser, std::string_view tag, bool is_lenient,
                         RunLine& line) {
@@ -37,7 +49,7 @@ Result<void> parse_line(const FileText& file, LineParser& parser, std::string_vi
   const std::string_view line_tag = parser.field();
   if (line_tag.empty())
     return bad_line(file, begin, std::string("too few columns or a control byte; ") + kColumns);
-  if (!to_integer(rank, line.rank))
+  if (!to_small_integer(rank, line.rank) && !to_integer(rank, line.rank))
     return bad_line(file, begin, "the rank " + shown(rank) + " is no whole number; " + kColumns);
   if (line.rank < 0)
     return bad_line(file, begin, "the rank " + shown(rank) + " is negative; ranks count from 0 or 1");
@@ -52,7 +64,7 @@ Result<void> parse_line(const FileText& file, LineParser& parser, std::string_vi
   }
   if (!parser.at_line_end())
     return bad_line(file, begin, std::string("too many columns (ids and tags hold no blanks); ") + kColumns);
-  if (line_tag != tag)
+  if (!same_id(line_tag, tag))
     return bad_line(file, begin,
                     "the tag " + shown(line_tag) + " differs from the file's first, " + shown(tag) +
                         "; put each run into a file of its own");

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "evaluation/id_table.h"
 #include "evaluation/line_parser.h"
 
 namespace metafuse::evaluation {
@@ -13,7 +14,7 @@ constexpr std::size_t kLongestLine = std::size_t{64} << 20;
 
 bool continues(const char* line, const char* end, std::string_view topic) {
   return !topic.empty() && static_cast<std::size_t>(end - line) > topic.size() &&
-         std::memcmp(line, topic.data(), topic.size()) == 0 &&
+         same_bytes(line, topic.data(), topic.size()) &&
          (line[topic.size()] == ' ' || line[topic.size()] == '\t');
 }
 

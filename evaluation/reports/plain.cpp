@@ -119,6 +119,14 @@ void add_latex(std::string& text, const std::vector<Row>& rows, const std::strin
 
 }  // namespace
 
+std::vector<Row> report_rows(const Report& report) {
+  return rows_of(report);
+}
+
+std::vector<Row> report_comparison_rows(const Report& report) {
+  return comparison_rows(report);
+}
+
 std::string table_number(const Measure& measure, double value) {
   return measure.is_count ? fixed(value, 0) : fixed(value, 4);
 }

@@ -7,7 +7,11 @@ namespace metafuse::fusion {
 namespace {
 
 constexpr double kSteps[] = {0.0, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5};
-constexpr int kSweeps = 3;
+constexpr std::size_t kManyLists = 50;
+
+int sweeps_for(std::size_t lists) {
+  return lists > kManyLists ? 1 : 3;
+}
 
 /// One training query with its scores normalised once and the current sums of the weighted scores.
 struct Prepared {
@@ -81,7 +85,7 @@ std::vector<double> tune_weights(std::span<const JudgedLists> queries, const std
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return precisions[a] > precisions[b]; });
   bool has_changed = true;
-  for (int sweep = 0; sweep < kSweeps && has_changed; ++sweep) {
+  for (int sweep = 0; sweep < sweeps_for(weights.size()) && has_changed; ++sweep) {
     has_changed = false;
     for (const std::size_t list : order) {
       double best = precision_after(items, list, 0.0);

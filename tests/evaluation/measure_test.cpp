@@ -1,0 +1,186 @@
+#include "evaluation/measure.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <catch2/catch.hpp>
+
+#include "core/random.h"
+
+using namespace metafuse;
+using namespace metafuse::evaluation;
+
+namespace {
+
+double value_of(const std::string& name, const JudgedRanking& ranking, const Rules& rules = {}) {
+  const auto set = parse_measures(name);
+  REQUIRE(set.has_value());
+  REQUIRE(set->size() == 1);
+  return evaluate(*set, ranking, rules)[0];
+}
+
+// Retrieved: grades 2, 0, 1 and a document without judgment; one more of grade 1 was not retrieved.
+JudgedRanking example() {
+  return {{2, 0, 1, kNotPooled}, {}, {{0, 1}, {1, 2}, {2, 1}}};
+}
+
+Rules rules_of(Mode mode) {
+  Rules rules;
+  rules.mode = mode;
+  return rules;
+}
+
+struct TiedExample {
+  std::vector<int> grades;
+  std::vector<double> scores;
+};
+
+/// Means over every order that the scores allow, straight from the definitions of sec. 6.2.4.
+std::vector<double> by_enumeration(const TiedExample& item) {
+  const std::size_t n = item.grades.size();
+  const int top = std::max(1, *std::max_element(item.grades.begin(), item.grades.end()));
+  std::vector<std::size_t> order(n);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::vector<double> sums(3, 0.0);
+  double orders = 0.0;
+  do {
+    bool is_allowed = true;
+    for (std::size_t i = 1; i < n; ++i)
+      is_allowed = is_allowed && item.scores[order[i - 1]] >= item.scores[order[i]];
+    if (!is_allowed) continue;
+    orders += 1.0;
+    double found = 0.0;
+    double precision = 0.0;
+    double last = 0.0;
+    double first = 0.0;
+    for (std::size_t i = 0; i < n; ++i) {
+      if (item.grades[order[i]] < top) continue;
+      found += 1.0;
+      last = found / static_cast<double>(i + 1);
+      if (found == 1.0) first = last;
+      precision += last;
+    }
+    if (found == 0.0) continue;
+    sums[0] += precision / found;
+    sums[1] += first;
+    sums[2] += last;
+  } while (std::next_permutation(order.begin(), order.end()));
+  for (double& sum : sums) sum /= orders;
+  return sums;
+}
+
+double loss_by_pairs(const TiedExample& item) {
+  double wrong = 0.0;
+  double pairs = 0.0;
+  for (std::size_t i = 0; i < item.grades.size(); ++i)
+    for (std::size_t j = 0; j < item.grades.size(); ++j) {
+      if (item.grades[i] <= item.grades[j]) continue;
+      pairs += 1.0;
+      wrong += item.scores[i] < item.scores[j] ? 1.0 : item.scores[i] == item.scores[j] ? 0.5 : 0.0;
+    }
+  return pairs > 0.0 ? wrong / pairs : 0.0;
+}
+
+}  // namespace
+
+TEST_CASE("Measures give the figures worked out by hand", "[evaluation][measure]") {
+  const JudgedRanking r = example();
+  CHECK(value_of("map", r) == Approx((1.0 + 2.0 / 3) / 3));
+  CHECK(value_of("recip_rank", r) == 1.0);
+  CHECK(value_of("P_10", r) == Approx(0.2));
+  CHECK(value_of("recall_2", r) == Approx(1.0 / 3));
+  CHECK(value_of("Rprec", r) == Approx(2.0 / 3));
+  CHECK(value_of("bpref", r) == Approx(1.0 / 3));
+  CHECK(value_of("ndcg", r) == Approx((2 + 0.5) / (2 + 1 / std::log2(3) + 0.5)));
+  CHECK(value_of("ndcg_cut_2", r) == Approx(2 / (2 + 1 / std::log2(3))));
+  CHECK(value_of("ndcg.2=4", r) == Approx((4 + 0.5) / (4 + 1 / std::log2(3) + 0.5)));
+  CHECK(value_of("ndcg_burges_10", r) == Approx((3 + 1 / std::log2(3)) / (4 + 1 / std::log2(3))));
+  CHECK(value_of("top_1", r) == 1.0);
+  CHECK(value_of("avg_rank_31", {{0, 0}, {}, {{0, 2}, {1, 1}}}) == 31.0);
+  CHECK(value_of("judged_10", r) == Approx(0.75));
+  CHECK(value_of("unj_10", r) == Approx(0.1));
+  Rules rules;
+  rules.top_grade = 2;
+  CHECK(value_of("err_20", r, rules) == Approx(0.75 + 0.25 * 0.25 / 3));
+  CHECK(value_of("err_20", r, rules_of(Mode::gdeval)) == Approx(3.0 / 16 + (13.0 / 16) * (1.0 / 16) / 3));
+  CHECK(value_of("ndcg_cut_20", r, rules_of(Mode::gdeval)) == Approx(3.5 / (3 + 1 / std::log2(3) + 0.5)));
+}
+
+TEST_CASE("LETOR modes treat lists that are shorter than the cutoff by their own rules",
+          "[evaluation][measure]") {
+  const JudgedRanking r = example();
+  const double burges = (3 + 1 / std::log2(3)) / (4 + 1 / std::log2(3));
+  CHECK(value_of("ndcg_cut_4", r, rules_of(Mode::letor4)) == Approx(burges));
+  CHECK(value_of("ndcg_cut_10", r, rules_of(Mode::letor4)) == 0.0);
+  CHECK(value_of("ndcg_cut_10", r, rules_of(Mode::letor3)) == 0.0);
+  CHECK(value_of("ndcg_cut_10", r, rules_of(Mode::mslr)) == Approx(burges));
+  CHECK(value_of("P_10", r, rules_of(Mode::letor4)) == Approx(0.2));
+  CHECK(value_of("P_10", r, rules_of(Mode::letor3)) == 0.0);
+  // Positions 1 and 2: 3/3 and 3/4; from position 3 on the ideal is 4 + 1/log2(3).
+  CHECK(value_of("mean_ndcg", r, rules_of(Mode::letor4)) == Approx((1 + 0.75 + 2 * burges) / 4));
+}
+
+TEST_CASE("Expectations over ties agree with the enumeration of all orders", "[evaluation][measure]") {
+  Random random(21);
+  for (int trial = 0; trial < 150; ++trial) {
+    TiedExample item;
+    const std::size_t n = 1 + random.below(6);
+    for (std::size_t i = 0; i < n; ++i) {
+      item.grades.push_back(static_cast<int>(random.below(3)));
+      item.scores.push_back(static_cast<double>(random.below(3)));
+    }
+    const std::vector<double> grades(item.grades.begin(), item.grades.end());
+    const JudgedRanking ranking = judged_ranking(grades, order_by_score(item.scores), item.scores);
+    const auto want = by_enumeration(item);
+    CHECK(value_of("expected_ap", ranking) == Approx(want[0]).margin(1e-10));
+    CHECK(value_of("prot", ranking) == Approx(want[1]).margin(1e-10));
+    CHECK(value_of("coverage", ranking) == Approx(want[2]).margin(1e-10));
+    CHECK(value_of("ranking_loss", ranking) == Approx(loss_by_pairs(item)).margin(1e-12));
+  }
+}
+
+TEST_CASE("Every measure is finite on every small ranking", "[evaluation][measure]") {
+  Random random(2);
+  std::string names;
+  for (const Measure& measure : all_measures()) names += measure.name + ",";
+  const auto set = parse_measures(names);
+  REQUIRE(set.has_value());
+  for (int trial = 0; trial < 300; ++trial) {
+    JudgedRanking ranking;
+    const std::size_t n = random.below(6);
+    std::vector<std::size_t> counts(4, 0);
+    for (std::size_t i = 0; i < n; ++i) {
+      ranking.grades.push_back(static_cast<int>(random.below(6)) - 2);
+      if (ranking.grades.back() >= 0) ++counts[static_cast<std::size_t>(ranking.grades.back())];
+    }
+    for (int grade = 0; grade < 4; ++grade) {
+      const std::size_t count = counts[static_cast<std::size_t>(grade)] + random.below(2);
+      if (count > 0) ranking.judged.push_back({grade, count});
+    }
+    for (const Mode mode : {Mode::trec10, Mode::trec9, Mode::letor3, Mode::letor4, Mode::mslr, Mode::gdeval})
+      for (const int level : {1, 2, 5}) {
+        Rules rules = rules_of(mode);
+        rules.relevance_level = level;
+        for (const double value : evaluate(*set, ranking, rules)) CHECK(std::isfinite(value));
+      }
+  }
+}
+
+TEST_CASE("Names of measures parse as trec_eval's, and mistakes are named", "[evaluation][measure]") {
+  const auto names = [](std::string_view text, bool ordered = false) {
+    return parse_measures(text, ordered)->names;
+  };
+  CHECK(names("P_10,map") == std::vector<std::string>{"P_10", "map"});
+  CHECK(names("P.10,5,map", true) == std::vector<std::string>{"map", "P_5", "P_10"});
+  CHECK(names("ndcg_cut.10,20") == std::vector<std::string>{"ndcg_cut_10", "ndcg_cut_20"});
+  CHECK(names("utility.2,-1,0,0") == std::vector<std::string>{"utility_2,-1,0,0"});
+  CHECK(names("iprec_at_recall..1,.25") ==
+        std::vector<std::string>{"iprec_at_recall_0.10", "iprec_at_recall_0.25"});
+  for (const char* bad : {"nonsense", "map_10", "P_0", "P_1.5", "P_x", "utility.1,2", "ndcg.1", ""}) {
+    INFO(bad);
+    const auto parsed = parse_measures(bad);
+    REQUIRE(parsed.has_error());
+    CHECK(parsed.error().code == Code::usage);
+  }
+}

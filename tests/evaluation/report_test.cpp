@@ -1,0 +1,99 @@
+#include "evaluation/report.h"
+
+#include <catch2/catch.hpp>
+
+#include "core/json.h"
+#include "evaluation/comparison.h"
+#include "tests/support/temporary_folder.h"
+
+using namespace metafuse;
+using namespace metafuse::evaluation;
+
+namespace {
+
+Report example(const test::TemporaryFolder& folder) {
+  const auto judgments = read_qrels(folder.write("q", "1 0 a 1\n1 0 b 0\n2 0 a 1\n3 0 c 2\n"));
+  Report report;
+  report.set = *parse_measures("map,P.1,2,5,num_rel_ret");
+  report.is_per_query = true;
+  for (const auto& [name, text] :
+       {std::pair{"x<&>", "1 Q0 b 1 2 x\n1 Q0 a 2 1 x\n2 Q0 a 1 1 x\n4 Q0 a 1 1 x\n"},
+        std::pair{"y_z", "1 Q0 a 1 2 y\n2 Q0 d 1 1 y\n"}}) {
+    const auto run = index_run(std::string(name) + "=" + folder.write("run", text));
+    report.runs.push_back(*evaluate_run(*run, *judgments, report.set, {}));
+  }
+  return report;
+}
+
+}  // namespace
+
+TEST_CASE("Every format holds every run, with its special characters escaped", "[evaluation][report]") {
+  const test::TemporaryFolder folder;
+  Report report = example(folder);
+  REQUIRE(compare_with_baseline(report, {"y_z", "randomisation", 1}).has_value());
+  CHECK(report.comparisons.size() == 4);
+  CHECK(report.comparisons[0].difference == Approx(0.25));
+  CHECK(report.comparisons[0].wins == 1);
+  CHECK(report.comparisons[0].losses == 1);
+  CHECK(format_report(report, Format::table).find("x<&>      all  0.7500") != std::string::npos);
+  CHECK(format_report(report, Format::csv).find("x<&>,1,0.5000,0.0000,0.5000,0.2000,1\n") !=
+        std::string::npos);
+  CHECK(format_report(report, Format::markdown).find("| x<&> | 2 | 1.0000 |") != std::string::npos);
+  CHECK(format_report(report, Format::latex).find("y\\_z & all") != std::string::npos);
+  const std::string page = format_report(report, Format::html);
+  CHECK(page.find("x&lt;&amp;&gt;") != std::string::npos);
+  CHECK(page.find("<figure><svg") != std::string::npos);
+  CHECK(page.find("<rect") != std::string::npos);
+  CHECK(page.find("src=") == std::string::npos);
+  CHECK(page.find("href=") == std::string::npos);
+  const auto json = parse_json(format_report(report, Format::json), "report");
+  REQUIRE(json.has_value());
+  const auto& run = json->as_object().at("runs").as_array()[0].as_object();
+  CHECK(run.at("queries").to_number<int>() == 2);
+  CHECK(run.at("per_query").as_object().at("2").as_object().at("map").to_number<double>() == 1.0);
+}
+
+TEST_CASE("A comparison with a run or test that does not exist is refused", "[evaluation][report]") {
+  const test::TemporaryFolder folder;
+  Report report = example(folder);
+  CHECK(compare_with_baseline(report, {"nobody", "t", 1}).error().code == Code::usage);
+  CHECK(compare_with_baseline(report, {"y_z", "u", 1}).error().code == Code::usage);
+}
+
+TEST_CASE("Runs and judgments that share no query are one error; complete means count missing lists",
+          "[evaluation][report]") {
+  const test::TemporaryFolder folder;
+  const auto judgments = read_qrels(folder.write("q", "1 0 a 1\n2 0 a -1\n"));
+  const auto set = *parse_measures("map");
+  const auto other = index_run(folder.write("r", "9 Q0 a 1 1 t\n"));
+  CHECK(evaluate_run(*other, *judgments, set, {}).error().code == Code::bad_data);
+  const auto run = index_run(folder.write("s", "1 Q0 a 1 1 t\n"));
+  CHECK(evaluate_run(*run, *judgments, set, {})->summary[0] == 1.0);
+  EvaluationOptions complete;
+  complete.is_complete = true;
+  CHECK(evaluate_run(*run, *judgments, set, complete)->summary[0] == 0.5);
+  // A topic judged only negative has nothing to find: 0, no crash.
+  const auto negative = index_run(folder.write("n", "2 Q0 a 1 1 t\n"));
+  CHECK(evaluate_run(*negative, *judgments, set, {})->summary[0] == 0.0);
+  const auto twice = index_run(folder.write("d", "1 Q0 b 1 1 t\n1 Q0 a 2 1 t\n1 Q0 b 3 1 t\n"));
+  const auto refused = evaluate_run(*twice, *judgments, set, {});
+  REQUIRE(refused.has_error());
+  CHECK(refused.error().text.find("d:3: the document \"b\" stands twice") != std::string::npos);
+}
+
+TEST_CASE("LETOR files evaluate by a file of scores in file order", "[evaluation][report]") {
+  const test::TemporaryFolder folder;
+  const std::string letor = folder.write("l", "0 qid:2 1:1 # a\n1 qid:2 1:2 # b\n1 qid:1 1:1 # c\n");
+  const auto set = *parse_measures("map_all,P_1");
+  EvaluationOptions options;
+  options.rules.mode = Mode::letor4;
+  const auto evaluated = evaluate_letor(letor, false, folder.write("s", "1\n1\n0.5\n"), set, options);
+  REQUIRE(evaluated.has_value());
+  CHECK(evaluated->queries == std::vector<std::string>{"1", "2"});
+  CHECK(evaluated->summary == std::vector<double>{0.75, 0.5});
+  CHECK(evaluate_letor(letor, false, folder.write("s", "1\n1\n"), set, options).error().code ==
+        Code::bad_data);
+  CHECK(
+      evaluate_letor(letor, false, folder.write("s", "1\nnan\n1\n"), set, options).error().text.find(":2:") !=
+      std::string::npos);
+}
