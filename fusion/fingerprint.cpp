@@ -1,5 +1,6 @@
 #include "fusion/fingerprint.h"
 
+#include <array>
 #include <bit>
 #include <cstdio>
 #include <string_view>
@@ -20,65 +21,74 @@ class Digest {
     add(text.size());
     for (const char c : text) add(static_cast<std::uint64_t>(static_cast<unsigned char>(c)));
   }
-  std::string text() const {
-    char digits[20];
-    std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(state_));
-    return digits;
-  }
+  std::uint64_t state() const { return state_; }
 
  private:
   std::uint64_t state_ = 0x243f6a8885a308d3U;
 };
 
-std::string digest_of_values(const FeatureMatrix& matrix) {
-  Digest digest;
-  for (std::size_t feature = 0; feature < matrix.feature_count(); ++feature) {
-    const CodedColumn* column = matrix.column(feature);
-    for (std::size_t row = 0; row < matrix.document_count(); ++row) {
-      if (matrix.is_unranked(row, feature))
-        digest.add(~std::uint64_t{0});
+std::string text_of(std::uint64_t state) {
+  char digits[20];
+  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(state));
+  return digits;
+}
+
+enum Part { kQueries, kDocuments, kGrades, kValues, kPairs, kPartCount };
+
+/// Adds one query's digests: sums, so that ranks can add theirs up.
+void add_query(const TrainingSet& set, const QueryRange& query, std::size_t& next_pair,
+               std::vector<std::int64_t>& sums) {
+  std::array<Digest, kPartCount> parts;
+  for (Digest& part : parts) part.add(std::string_view(query.id));
+  parts[kQueries].add(static_cast<std::uint64_t>(query.end - query.begin));
+  parts[kQueries].add(query.weight);
+  for (std::size_t row = query.begin; row < query.end; ++row) {
+    parts[kDocuments].add(std::string_view(set.documents[row]));
+    parts[kGrades].add(set.grades[row]);
+    parts[kGrades].add(static_cast<std::uint64_t>(set.in_feedback[row]));
+    for (std::size_t feature = 0; feature < set.matrix.feature_count(); ++feature) {
+      if (set.matrix.is_unranked(row, feature))
+        parts[kValues].add(~std::uint64_t{0});
       else
-        digest.add(column != nullptr ? column->values[column->code(row) - 1] : matrix.value(row, feature));
+        parts[kValues].add(set.matrix.value(row, feature));
     }
   }
-  return digest.text();
+  for (; next_pair < set.pairs.size() && set.pairs[next_pair].below < query.end; ++next_pair) {
+    const WeightedPair& pair = set.pairs[next_pair];
+    parts[kPairs].add(static_cast<std::uint64_t>(pair.below - query.begin) << 32 |
+                      (pair.above - query.begin));
+    parts[kPairs].add(pair.weight);
+  }
+  for (std::size_t part = 0; part < kPartCount; ++part)
+    sums[part] = static_cast<std::int64_t>(static_cast<std::uint64_t>(sums[part]) + parts[part].state());
 }
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> fingerprint(const TrainingSet& set) {
+std::vector<std::pair<std::string, std::string>> fingerprint(const TrainingSet& set,
+                                                             Communicator* communicator) {
   Digest features;
   for (const Feature& feature : set.matrix.features()) {
     features.add(std::string_view(feature.name));
     features.add(static_cast<std::uint64_t>(feature.kind == FeatureKind::rank ? 1 : 2));
     features.add(static_cast<std::uint64_t>(feature.depth));
   }
-  Digest queries;
-  for (const QueryRange& query : set.queries) {
-    queries.add(std::string_view(query.id));
-    queries.add(static_cast<std::uint64_t>(query.end));
-    queries.add(query.weight);
-  }
-  Digest documents;
-  for (const std::string& id : set.documents) documents.add(std::string_view(id));
-  Digest grades;
-  for (const double grade : set.grades) grades.add(grade);
-  for (const std::uint8_t flag : set.in_feedback) grades.add(static_cast<std::uint64_t>(flag));
+  std::vector<std::int64_t> sums(kPartCount, 0);
+  std::size_t next_pair = 0;
+  for (const QueryRange& query : set.queries) add_query(set, query, next_pair, sums);
+  sum_over_ranks(communicator, sums);
   Digest feedback;
   feedback.add(static_cast<std::uint64_t>(set.feedback.is_bipartite ? 1 : 0));
   feedback.add(set.feedback.relevance_level);
   feedback.add(static_cast<std::uint64_t>(set.feedback.query_weights));
   feedback.add(static_cast<std::uint64_t>(set.feedback.grade_weights));
-  for (const WeightedPair& pair : set.pairs) {
-    feedback.add(static_cast<std::uint64_t>(pair.below) << 32 | pair.above);
-    feedback.add(pair.weight);
-  }
-  return {{"features", features.text()},
-          {"queries", queries.text()},
-          {"documents", documents.text()},
-          {"grades", grades.text()},
-          {"values", digest_of_values(set.matrix)},
-          {"feedback", feedback.text()}};
+  feedback.add(static_cast<std::uint64_t>(sums[kPairs]));
+  return {{"features", text_of(features.state())},
+          {"queries", text_of(static_cast<std::uint64_t>(sums[kQueries]))},
+          {"documents", text_of(static_cast<std::uint64_t>(sums[kDocuments]))},
+          {"grades", text_of(static_cast<std::uint64_t>(sums[kGrades]))},
+          {"values", text_of(static_cast<std::uint64_t>(sums[kValues]))},
+          {"feedback", text_of(feedback.state())}};
 }
 
 }  // namespace metafuse::fusion

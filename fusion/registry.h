@@ -12,6 +12,7 @@
 #include "core/json.h"
 #include "core/progress.h"
 #include "core/result.h"
+#include "fusion/communicator.h"
 #include "fusion/model_file.h"
 #include "fusion/training_set.h"
 #include "fusion/validation.h"
@@ -37,6 +38,9 @@ struct TrainingRequest {
   bool wants_trace = true;               ///< false lets a learner skip what only the trace tells
   std::size_t first_feature_number = 0;  ///< what the trace calls the first feature: 0 for runs, 1 for LETOR
   const Model* resume = nullptr;         ///< a model to go on learning from; only for learners that can
+
+  /// The ranks that hold the other queries; only for learners that can. Null: this process holds all.
+  Communicator* communicator = nullptr;
 
   // Early stopping, time limit and checkpoints; only for learners that can.
   ScoreMeasure measure;             ///< of scores of `validate`
@@ -70,6 +74,7 @@ struct Learner {
   bool can_resume = false;      ///< whether TrainingRequest::resume may be set
   bool can_validate = false;    ///< whether it does something with TrainingRequest::validate
   bool can_stop_early = false;  ///< whether it knows measure and patience
+  bool can_distribute = false;  ///< whether TrainingRequest::communicator may be set
   bool can_checkpoint = false;  ///< whether it knows time limit, checkpoints and resume_checkpoint
 };
 

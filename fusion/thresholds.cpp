@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <numeric>
 
 #include "core/contract.h"
@@ -49,6 +50,24 @@ Census census_of_cells(const FeatureMatrix& matrix, std::size_t feature,
   return census;
 }
 
+/// The census of all ranks' documents together.
+Census census_of_ranks(Communicator& communicator, const Census& own) {
+  std::vector<double> flat;
+  for (std::size_t i = 0; i < own.values.size(); ++i) {
+    flat.push_back(own.values[i]);
+    flat.push_back(static_cast<double>(own.counts[i]));
+  }
+  std::map<double, std::size_t> merged;
+  const std::vector<double> all = numbers_of_ranks(&communicator, std::move(flat));
+  for (std::size_t i = 0; i + 1 < all.size(); i += 2) merged[all[i]] += static_cast<std::size_t>(all[i + 1]);
+  Census census;
+  for (const auto& [value, count] : merged) {
+    census.values.push_back(value);
+    census.counts.push_back(count);
+  }
+  return census;
+}
+
 }  // namespace
 
 std::uint32_t Thresholds::code(double value) const {
@@ -89,20 +108,20 @@ Thresholds choose_thresholds(std::span<const double> values, std::span<const std
 }
 
 CodedFeatures::CodedFeatures(const FeatureMatrix& matrix, const ThresholdOptions& options,
-                             std::span<const std::uint8_t> is_counted)
+                             std::span<const std::uint8_t> is_counted, Communicator* communicator)
     : documents_(matrix.document_count()) {
   thresholds_.reserve(matrix.feature_count());
   columns_.resize(matrix.feature_count());
   for (std::size_t feature = 0; feature < matrix.feature_count(); ++feature) {
     const CodedColumn* coded = matrix.column(feature);
-    const Census census = coded != nullptr ? census_of_codes(*coded, documents_, is_counted)
-                                           : census_of_cells(matrix, feature, is_counted);
+    Census census = coded != nullptr ? census_of_codes(*coded, documents_, is_counted)
+                                     : census_of_cells(matrix, feature, is_counted);
+    if (communicator != nullptr) census = census_of_ranks(*communicator, census);
     thresholds_.push_back(choose_thresholds(census.values, census.counts, options));
     const Thresholds& thresholds = thresholds_.back();
     Column& column = columns_[feature];
     const bool is_byte = thresholds.size() <= kMostByteThresholds;
-    const bool is_same =
-        coded != nullptr && !thresholds.is_reduced && census.values.size() == coded->values.size();
+    const bool is_same = coded != nullptr && !thresholds.is_reduced && census.values == coded->values;
     if (is_same && is_byte == !coded->bytes.empty() && documents_ > 0) {
       if (is_byte)
         column.bytes = coded->bytes.data();

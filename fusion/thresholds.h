@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "fusion/communicator.h"
 #include "fusion/feature_matrix.h"
 
 namespace metafuse::fusion {
@@ -48,9 +49,9 @@ Thresholds choose_thresholds(std::span<const double> values, std::span<const std
 class CodedFeatures {
  public:
   /// in: is_counted - a document: 0 where its values are no candidates (of a query without feedback); empty
-  ///     counts all
+  ///     counts all; communicator - of the ranks that hold the other documents, or null
   CodedFeatures(const FeatureMatrix& matrix, const ThresholdOptions& options,
-                std::span<const std::uint8_t> is_counted = {});
+                std::span<const std::uint8_t> is_counted = {}, Communicator* communicator = nullptr);
   CodedFeatures(const CodedFeatures&) = delete;
   CodedFeatures& operator=(const CodedFeatures&) = delete;
   CodedFeatures(CodedFeatures&&) noexcept = default;

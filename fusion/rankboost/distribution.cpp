@@ -14,6 +14,7 @@ namespace metafuse::fusion::rankboost {
 namespace {
 
 constexpr std::size_t kChunkRows = 4096;
+constexpr double kChangeUnits = 0x1p44;
 
 /// Whole queries of about kChunkRows rows: what one thread takes at a time.
 std::vector<std::size_t> chunk_bounds(const Feedback& feedback) {
@@ -30,9 +31,10 @@ std::vector<std::size_t> chunk_bounds(const Feedback& feedback) {
 
 }  // namespace
 
-Distribution::Distribution(const Feedback& feedback, unsigned threads)
+Distribution::Distribution(const Feedback& feedback, unsigned threads, Communicator* communicator)
     : feedback_(&feedback),
       threads_(threads),
+      communicator_(communicator),
       chunks_(chunk_bounds(feedback)),
       tables_(feedback.weights.size()),
       pair_weights_(feedback.pairs.size()),
@@ -172,15 +174,21 @@ void Distribution::add_pairs(const QueryFeedback& query, Sums& sums) {
 }
 
 void Distribution::finish_refresh(std::span<const Sums> sums) {
-  total_ = 0;
+  std::int64_t total = 0;
   double change = 0.0;
   for (const Sums& part : sums) {
-    total_ += part.total;
+    total += part.total;
     change += part.change;
   }
+  // The change is a bound, so that it may be rounded up to whole units; no change is larger than a few
+  // totals.
+  const double units = std::min(std::ceil(change / scale_ * kChangeUnits), 16.0 * kChangeUnits);
+  std::int64_t both[] = {total, static_cast<std::int64_t>(units)};
+  sum_over_ranks(communicator_, both);
+  total_ = both[0];
   require(total_ > 0, "a distribution has weight");
   // A little more than half the change, for what rounding took away.
-  largest_change_ = 0.5 * (1.0 + 1e-9) * change / scale_ + 1e-15;
+  largest_change_ = 0.5 * (1.0 + 1e-9) * (static_cast<double>(both[1]) / kChangeUnits) + 1e-15;
 }
 
 void Distribution::multiply(const QueryFeedback& query, const CodedRanking& ranking, double alpha,
@@ -269,7 +277,7 @@ double Distribution::slope(const CodedRanking& ranking, double alpha) const {
   });
   std::int64_t total = 0;
   for (const std::int64_t part : totals) total += part;
-  return static_cast<double>(total) / scale;
+  return static_cast<double>(sum_over_ranks(communicator_, total)) / scale;
 }
 
 PairSides Distribution::sides(const CodedRanking& ranking) const {
@@ -300,7 +308,9 @@ PairSides Distribution::sides(const CodedRanking& ranking) const {
       take(difference, difference);
     }
   }
-  return sides;
+  std::int64_t votes[] = {sides.has_right, sides.has_wrong, !sides.all_right, !sides.all_wrong};
+  sum_over_ranks(communicator_, votes);
+  return {votes[0] > 0, votes[1] > 0, votes[2] == 0, votes[3] == 0};
 }
 
 PairWeights Distribution::pair_weights_of(const CodedRanking& ranking) const {
@@ -332,7 +342,8 @@ PairWeights Distribution::pair_weights_of(const CodedRanking& ranking) const {
       if (difference < 0.0) wrong.back() += pair_weights_[i] * factor;
     }
   }
-  return {exact_sum(right), exact_sum(wrong)};
+  return {exact_sum(numbers_of_ranks(communicator_, std::move(right))),
+          exact_sum(numbers_of_ranks(communicator_, std::move(wrong)))};
 }
 
 }  // namespace metafuse::fusion::rankboost

@@ -42,7 +42,7 @@ struct PairWeights {
 /// numbers come out for any number of threads.
 class Distribution {
  public:
-  Distribution(const Feedback& feedback, unsigned threads);
+  Distribution(const Feedback& feedback, unsigned threads, Communicator* communicator = nullptr);
 
   /// D for the scores H, from scratch. `log_normaliser` is the log of the product of all Z so far.
   void anchor(std::span<const double> scores, double log_normaliser);
@@ -107,6 +107,7 @@ class Distribution {
 
   const Feedback* feedback_;
   unsigned threads_;
+  Communicator* communicator_;
   std::vector<std::size_t> chunks_;      // first query of each, and the end
   std::vector<std::size_t> run_starts_;  // first slot a class of every query, and the end
   std::vector<std::uint32_t> rows_;      // a slot: documents in feedback by query, grade class and row

@@ -59,7 +59,8 @@ QueryTotals totals_of(const TrainingSet& set, const QueryRange& range) {
 
 class Maker {
  public:
-  explicit Maker(const TrainingSet& set) : set_(set), pairs_(set.pairs) {
+  Maker(const TrainingSet& set, Communicator* communicator)
+      : set_(set), communicator_(communicator), pairs_(set.pairs) {
     std::sort(pairs_.begin(), pairs_.end(), [](const WeightedPair& a, const WeightedPair& b) {
       if (a.below != b.below) return a.below < b.below;
       if (a.above != b.above) return a.above < b.above;
@@ -72,12 +73,13 @@ class Maker {
     feedback_.is_used.assign(set_.grades.size(), 0);
     for (const QueryRange& range : set_.queries)
       if (auto added = add(range); !added) return added.error();
-    if (feedback_.queries.empty())
+    note_single_bipartite();
+    add_up();
+    if (feedback_.query_count == 0)
       return fail(Code::bad_data,
                   "no query has a crucial pair: in none does a judged list hold documents of two "
                   "different grades; check that the judgments belong to these lists");
     normalise();
-    note_single_bipartite();
     return std::move(feedback_);
   }
 
@@ -144,9 +146,30 @@ class Maker {
   }
 
   void normalise() {
-    const double total = exact_sum(query_weights_);
+    const double total = exact_sum(numbers_of_ranks(communicator_, query_weights_));
     for (double& weight : feedback_.weights) weight /= total;
     for (WeightedPair& pair : feedback_.pairs) pair.weight /= total;
+  }
+
+  /// Counts over all ranks.
+  void add_up() {
+    std::int64_t counts[] = {static_cast<std::int64_t>(feedback_.queries.size()),
+                             static_cast<std::int64_t>(feedback_.crucial_pairs),
+                             static_cast<std::int64_t>(feedback_.used_documents),
+                             static_cast<std::int64_t>(feedback_.left_out),
+                             static_cast<std::int64_t>(feedback_.contradictory_pairs),
+                             static_cast<std::int64_t>(feedback_.below),
+                             static_cast<std::int64_t>(feedback_.above),
+                             feedback_.is_single_bipartite ? 1 : 0};
+    sum_over_ranks(communicator_, counts);
+    feedback_.query_count = static_cast<std::uint64_t>(counts[0]);
+    feedback_.crucial_pairs = static_cast<std::uint64_t>(counts[1]);
+    feedback_.used_documents = static_cast<std::uint64_t>(counts[2]);
+    feedback_.left_out = static_cast<std::uint64_t>(counts[3]);
+    feedback_.contradictory_pairs = static_cast<std::uint64_t>(counts[4]);
+    feedback_.is_single_bipartite = counts[0] == 1 && counts[7] == 1;
+    feedback_.below = static_cast<std::uint64_t>(counts[5]);
+    feedback_.above = static_cast<std::uint64_t>(counts[6]);
   }
 
   void note_single_bipartite() {
@@ -160,6 +183,7 @@ class Maker {
   }
 
   const TrainingSet& set_;
+  Communicator* communicator_;
   std::vector<WeightedPair> pairs_;
   std::size_t next_pair_ = 0;
   std::vector<double> query_weights_;
@@ -168,8 +192,8 @@ class Maker {
 
 }  // namespace
 
-Result<Feedback> make_feedback(const TrainingSet& set) {
-  return Maker(set).run();
+Result<Feedback> make_feedback(const TrainingSet& set, Communicator* communicator) {
+  return Maker(set, communicator).run();
 }
 
 }  // namespace metafuse::fusion::rankboost

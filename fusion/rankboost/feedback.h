@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/result.h"
+#include "fusion/communicator.h"
 #include "fusion/training_set.h"
 
 namespace metafuse::fusion::rankboost {
@@ -31,17 +32,21 @@ struct Feedback {
   std::vector<WeightedPair> pairs;
   std::vector<std::uint8_t> is_used;  ///< a row: 1 for the documents of `queries`
   std::size_t class_count = 0;        ///< of all queries together
-  std::uint64_t crucial_pairs = 0;    ///< m
-  std::size_t used_documents = 0;
-  std::size_t left_out = 0;             ///< queries without a crucial pair
-  std::size_t contradictory_pairs = 0;  ///< general pairs that other feedback turns around
-  bool is_single_bipartite = false;     ///< one query, two classes, nothing else: theorem 3 applies
-  std::uint64_t below = 0;              ///< documents of the lower class then
-  std::uint64_t above = 0;              ///< documents of the upper class then
+
+  // Of all ranks together where several train.
+  std::uint64_t query_count = 0;
+  std::uint64_t crucial_pairs = 0;  ///< m
+  std::uint64_t used_documents = 0;
+  std::uint64_t left_out = 0;             ///< queries without a crucial pair
+  std::uint64_t contradictory_pairs = 0;  ///< general pairs that other feedback turns around
+  bool is_single_bipartite = false;       ///< one query, two classes, nothing else: theorem 3 applies
+  std::uint64_t below = 0;                ///< documents of the lower class then
+  std::uint64_t above = 0;                ///< documents of the upper class then
 };
 
+/// in:     communicator - of the ranks that hold the other queries, or null
 /// errors: bad_data when no query has a crucial pair, or a query has more than 65,534 distinct grades
 /// cost:   O(documents log documents of a query + pairs)
-Result<Feedback> make_feedback(const TrainingSet& set);
+Result<Feedback> make_feedback(const TrainingSet& set, Communicator* communicator = nullptr);
 
 }  // namespace metafuse::fusion::rankboost

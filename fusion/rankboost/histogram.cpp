@@ -56,8 +56,8 @@ void add_two(const std::uint8_t* first, const std::uint8_t* second, const std::i
 
 }  // namespace
 
-Histograms::Histograms(const CodedFeatures& features)
-    : features_(&features), sparse_(features.feature_count()) {
+Histograms::Histograms(const CodedFeatures& features, Communicator* communicator)
+    : features_(&features), communicator_(communicator), sparse_(features.feature_count()) {
   starts_.push_back(0);
   const std::size_t documents = features.document_count();
   for (std::size_t feature = 0; feature < features.feature_count(); ++feature) {
@@ -129,6 +129,19 @@ void Histograms::fill(std::span<const std::size_t> features, std::span<const std
     fill_dense(std::span(dense).subspan(begin, end - begin), potentials);
   });
   parallel_for(others.size(), threads, [&](std::size_t i) { fill_others(others[i], potentials); });
+  if (communicator_ != nullptr) add_up_ranks(features);
+}
+
+void Histograms::add_up_ranks(std::span<const std::size_t> features) {
+  std::vector<std::int64_t> packed;
+  for (const std::size_t feature : features) {
+    const auto own = of(feature);
+    packed.insert(packed.end(), own.begin(), own.end());
+  }
+  communicator_->sum(packed);
+  auto from = packed.begin();
+  for (const std::size_t feature : features)
+    for (std::size_t at = starts_[feature]; at < starts_[feature + 1]; ++at) sums_[at] = *from++;
 }
 
 }  // namespace metafuse::fusion::rankboost

@@ -12,7 +12,7 @@ namespace metafuse::fusion::rankboost {
 /// Sums of potentials by code: for each feature the buckets that every threshold's edge is a suffix sum of.
 class Histograms {
  public:
-  explicit Histograms(const CodedFeatures& features);
+  explicit Histograms(const CodedFeatures& features, Communicator* communicator = nullptr);
 
   /// Recomputes the histogram of some features.
   /// cost: one addition a document and feature; a feature that ranks few documents costs only those
@@ -23,7 +23,6 @@ class Histograms {
   std::span<const std::int64_t> of(std::size_t feature) const {
     return {sums_.data() + starts_[feature], starts_[feature + 1] - starts_[feature]};
   }
-  std::span<std::int64_t> all() { return sums_; }
 
  private:
   /// The ranked documents of a feature that ranks few.
@@ -36,7 +35,10 @@ class Histograms {
   void fill_dense(std::span<const std::size_t> features, std::span<const std::int64_t> potentials);
   void fill_others(std::size_t feature, std::span<const std::int64_t> potentials);
 
+  void add_up_ranks(std::span<const std::size_t> features);
+
   const CodedFeatures* features_;
+  Communicator* communicator_;
   std::vector<std::size_t> starts_;
   std::vector<std::int64_t> sums_;
   std::vector<Sparse> sparse_;

@@ -23,8 +23,8 @@ class Run {
       : request_(request),
         options_(options),
         feedback_(feedback),
-        features_(request.train->matrix, threshold_options(options), feedback.is_used),
-        trainer_(feedback, features_, options, request.threads) {
+        features_(request.train->matrix, threshold_options(options), feedback.is_used, request.communicator),
+        trainer_(feedback, features_, options, request.threads, request.communicator) {
     if (request.measure) validation_.emplace(request.validate->matrix);
   }
 
@@ -37,9 +37,7 @@ class Run {
       if (!round) break;
       take(*round);
       if (auto saved = save_if_due(); !saved) return saved.error();
-      if (request_.clock != nullptr && request_.time_limit_seconds > 0.0 &&
-          std::chrono::duration<double>(request_.clock->now() - begin).count() >= request_.time_limit_seconds)
-        stop_reason_ = "the time limit was reached";
+      if (is_over_time(begin)) stop_reason_ = "the time limit was reached";
     }
     if (stop_reason_.empty())
       stop_reason_ = trainer_.stop_reason().empty() ? "all rounds done" : trainer_.stop_reason();
@@ -48,6 +46,13 @@ class Run {
   }
 
  private:
+  /// Decided by all ranks together, since their clocks differ.
+  bool is_over_time(TimePoint begin) const {
+    if (request_.clock == nullptr || request_.time_limit_seconds <= 0.0) return false;
+    const double spent = std::chrono::duration<double>(request_.clock->now() - begin).count();
+    return sum_over_ranks(request_.communicator, std::int64_t{spent >= request_.time_limit_seconds}) > 0;
+  }
+
   void take(const Round& round) {
     rounds_.push_back(round);
     if (request_.wants_trace) trace_.push_back(trace_line(round));
@@ -77,7 +82,7 @@ class Run {
     checkpoint.options = options_json(options_);
     checkpoint.options.erase("rounds");
     if (request_.measure) checkpoint.options["metric"] = request_.measure_name;
-    checkpoint.data = fingerprint(*request_.train);
+    checkpoint.data = fingerprint(*request_.train, request_.communicator);
     if (request_.measure)
       for (auto& [part, digest] : fingerprint(*request_.validate))
         checkpoint.data.emplace_back("validation " + part, digest);
@@ -91,6 +96,7 @@ class Run {
     if (!saved_) saved_ = checkpoint();
     for (std::size_t i = saved_->rounds.size(); i < rounds_.size(); ++i)
       saved_->rounds.emplace_back(rounds_[i].candidate, rounds_[i].alpha);
+    if (request_.communicator != nullptr && request_.communicator->rank() > 0) return {};
     return write_file(request_.checkpoint, checkpoint_text(*saved_));
   }
 
@@ -155,7 +161,7 @@ class Run {
     line["r"] = round.candidate.r;
     line["z"] = round.z;
     line["bound"] = std::exp(round.log_bound);
-    line["ranking_loss"] = ranking_loss(feedback_, trainer_.scores());
+    line["ranking_loss"] = ranking_loss(feedback_, trainer_.scores(), request_.communicator);
     return line;
   }
 
@@ -182,7 +188,7 @@ class Run {
     training["stopped"] = stop_reason_;
     if (request_.measure)
       training["validation"] = JsonObject{{"measure", request_.measure_name}, {"value", best_value_}};
-    training["queries"] = feedback_.queries.size();
+    training["queries"] = feedback_.query_count;
     training["queries_left_out"] = feedback_.left_out;
     training["documents"] = feedback_.used_documents;
     training["crucial_pairs"] = feedback_.crucial_pairs;
@@ -200,7 +206,7 @@ class Run {
 
   std::string summary(double loss) const {
     std::string text = std::to_string(rounds_.size()) + " rounds (" + stop_reason_ + "), " +
-                       std::to_string(feedback_.queries.size()) + " queries, " +
+                       std::to_string(feedback_.query_count) + " queries, " +
                        std::to_string(feedback_.used_documents) + " documents, " +
                        std::to_string(feedback_.crucial_pairs) + " crucial pairs";
     if (feedback_.left_out > 0)
@@ -232,7 +238,8 @@ class Run {
     result.model.learner = "rankboost";
     result.model.features = request_.train->matrix.features();
     result.model.ranker = ranker();
-    const double loss = ranking_loss(feedback_, result.model.ranker->score(request_.train->matrix));
+    const double loss =
+        ranking_loss(feedback_, result.model.ranker->score(request_.train->matrix), request_.communicator);
     result.model.training = training(loss);
     result.trace = std::move(trace_);
     result.summary = summary(loss);
@@ -258,7 +265,7 @@ Result<TrainingResult> train(const TrainingRequest& request) {
   if (!options) return options.error();
   if (request.measure && options->is_value)
     return fail(Code::usage, "--validate needs --weak-ranking threshold");
-  const auto feedback = make_feedback(*request.train);
+  const auto feedback = make_feedback(*request.train, request.communicator);
   if (!feedback) return feedback.error();
   return Run(request, *options, *feedback).train();
 }
@@ -281,6 +288,7 @@ Learner learner() {
   row.can_validate = true;
   row.can_stop_early = true;
   row.can_checkpoint = true;
+  row.can_distribute = true;
   return row;
 }
 

@@ -78,11 +78,11 @@ bool is_tie(double a, double b) {
   return std::abs(a - b) <= 1e-12 * std::max({1.0, std::abs(a), std::abs(b)});
 }
 
-double ranking_loss(const Feedback& feedback, std::span<const double> scores) {
+double ranking_loss(const Feedback& feedback, std::span<const double> scores, Communicator* communicator) {
   QueryLoss loss(feedback, scores);
   std::int64_t total = 0;
   for (const QueryFeedback& query : feedback.queries) total += std::llrint(loss.of(query) * kScale);
-  return static_cast<double>(total) / kScale;
+  return static_cast<double>(sum_over_ranks(communicator, total)) / kScale;
 }
 
 }  // namespace metafuse::fusion::rankboost

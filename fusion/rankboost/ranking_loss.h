@@ -13,6 +13,7 @@ bool is_tie(double a, double b);
 ///
 /// in:     scores - a row
 /// cost:   O(documents log documents of a query x grades + pairs); pairs are not enumerated
-double ranking_loss(const Feedback& feedback, std::span<const double> scores);
+double ranking_loss(const Feedback& feedback, std::span<const double> scores,
+                    Communicator* communicator = nullptr);
 
 }  // namespace metafuse::fusion::rankboost

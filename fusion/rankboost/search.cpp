@@ -10,6 +10,7 @@ namespace metafuse::fusion::rankboost {
 namespace {
 
 constexpr double kTieTolerance = 1e-9;
+constexpr double kLikely = 0.9;    // of the best edge of the round before
 constexpr std::size_t kBatch = 4;  // features whose sums are made in one pass over the potentials
 
 }  // namespace
@@ -36,8 +37,13 @@ CodedRanking coded_ranking(const CodedFeatures& features, const Options& options
   return ranking;
 }
 
-EdgeSearch::EdgeSearch(const CodedFeatures& features, const Options& options, unsigned threads)
-    : features_(&features), options_(&options), threads_(threads), histograms_(features) {
+EdgeSearch::EdgeSearch(const CodedFeatures& features, const Options& options, unsigned threads,
+                       Communicator* communicator)
+    : features_(&features),
+      options_(&options),
+      threads_(threads),
+      is_alone_(communicator == nullptr),
+      histograms_(features, communicator) {
   reach_.assign(features.feature_count(), std::numeric_limits<double>::infinity());
   best_.assign(features.feature_count(), -1.0);
 }
@@ -117,6 +123,9 @@ std::optional<Candidate> EdgeSearch::find(const Distribution& distribution, cons
     std::size_t end = done;
     std::size_t most = done + kBatch * threads_;
     while (most < order.size() && std::isinf(reach_[order[most]])) ++most;
+    // Ranks that talk to each other do so once or twice a round.
+    if (!is_alone_)
+      while (most < order.size() && reach_[order[most]] >= kLikely * last_best_) ++most;
     while (end < std::min(most, order.size()) && reach_[order[end]] >= best * (1.0 - 2.0 * kTieTolerance))
       ++end;
     if (end == done) break;
@@ -128,6 +137,7 @@ std::optional<Candidate> EdgeSearch::find(const Distribution& distribution, cons
     }
     done = end;
   }
+  last_best_ = best;
   std::optional<Candidate> chosen;
   for (std::size_t feature = 0; best >= 0.0 && !chosen && feature < best_.size(); ++feature) {
     if (best - best_[feature] > kTieTolerance * best) continue;

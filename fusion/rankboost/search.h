@@ -55,7 +55,8 @@ CodedRanking coded_ranking(const CodedFeatures& features, const Options& options
 /// potentials, so what a feature could reach at most is known from its last visit.
 class EdgeSearch {
  public:
-  EdgeSearch(const CodedFeatures& features, const Options& options, unsigned threads);
+  EdgeSearch(const CodedFeatures& features, const Options& options, unsigned threads,
+             Communicator* communicator = nullptr);
 
   /// out: nothing when no candidate is admissible
   std::optional<Candidate> find(const Distribution& distribution, const CumulativeWeights& weights,
@@ -80,6 +81,8 @@ class EdgeSearch {
   const CodedFeatures* features_;
   const Options* options_;
   unsigned threads_;
+  bool is_alone_;
+  double last_best_ = 0.0;
   Histograms histograms_;
   std::vector<double> reach_;  // a feature: more than any of its admissible criteria can be now
   std::vector<double> best_;   // a feature: its best admissible criterion, when it was visited in this round

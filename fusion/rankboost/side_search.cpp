@@ -24,8 +24,12 @@ struct ClassSums {
 }  // namespace
 
 SideSearch::SideSearch(const Feedback& feedback, const CodedFeatures& features, const Options& options,
-                       unsigned threads)
-    : feedback_(&feedback), features_(&features), options_(&options), threads_(threads) {
+                       unsigned threads, Communicator* communicator)
+    : feedback_(&feedback),
+      features_(&features),
+      options_(&options),
+      threads_(threads),
+      communicator_(communicator) {
   possible_.resize(features.feature_count());
   sides_.resize(features.feature_count());
   order_documents();
@@ -143,13 +147,13 @@ void SideSearch::find_possible_sides() {
   // With ones for weights the sweep counts pairs, exactly.
   const std::vector<double> ones(
       std::max({features_->document_count(), feedback_->weights.size(), feedback_->pairs.size()}), 1.0);
-  const Weights counting{ones.data(), ones.data(), ones.data(), ones.data(), 1.0};
-  parallel_for(features_->feature_count(), threads_, [&](std::size_t feature) {
-    for (int q = 0; q < 2; ++q) {
+  sweep_all({ones.data(), ones.data(), ones.data(), ones.data(), 1.0});
+  for (std::size_t feature = 0; feature < features_->feature_count(); ++feature) {
+    for (std::size_t q = 0; q < 2; ++q) {
       if (q == 0 ? !options_->may_be_zero() : !options_->may_be_one()) continue;
-      const Sides counts = sweep(feature, q, counting);
+      const Sides& counts = sides_[feature][q];
       const std::size_t highest = features_->thresholds(feature).size();
-      std::vector<std::uint8_t>& bits = possible_[feature][static_cast<std::size_t>(q)];
+      std::vector<std::uint8_t>& bits = possible_[feature][q];
       bits.assign(highest + 1, 0);
       std::int64_t right = 0;
       std::int64_t wrong = 0;
@@ -160,7 +164,29 @@ void SideSearch::find_possible_sides() {
             static_cast<std::uint8_t>((right > 0 ? kHasRight : 0) | (wrong > 0 ? kHasWrong : 0));
       }
     }
+  }
+}
+
+void SideSearch::sweep_all(const Weights& weights) {
+  parallel_for(features_->feature_count(), threads_, [&](std::size_t feature) {
+    for (int q = 0; q < 2; ++q)
+      if (q == 0 ? options_->may_be_zero() : options_->may_be_one())
+        sides_[feature][static_cast<std::size_t>(q)] = sweep(feature, q, weights);
   });
+  if (communicator_ == nullptr) return;
+  std::vector<std::int64_t> packed;
+  for (const auto& of_feature : sides_)
+    for (const Sides& sides : of_feature) {
+      packed.insert(packed.end(), sides.right.begin(), sides.right.end());
+      packed.insert(packed.end(), sides.wrong.begin(), sides.wrong.end());
+    }
+  communicator_->sum(packed);
+  auto from = packed.begin();
+  for (auto& of_feature : sides_)
+    for (Sides& sides : of_feature) {
+      for (std::int64_t& number : sides.right) number = *from++;
+      for (std::int64_t& number : sides.wrong) number = *from++;
+    }
 }
 
 template <class Take>
@@ -195,13 +221,8 @@ void SideSearch::for_each_candidate(std::size_t feature, double total, const Tak
 std::optional<Candidate> SideSearch::find(const Distribution& distribution, const CumulativeWeights& weights,
                                           const AlphaOf& alpha_of) {
   distribution.factors_by_row(up_, down_);
-  const Weights current{up_.data(), down_.data(), distribution.tables().data(),
-                        distribution.pair_weights().data(), distribution.factor()};
-  parallel_for(features_->feature_count(), threads_, [&](std::size_t feature) {
-    for (int q = 0; q < 2; ++q)
-      if (q == 0 ? options_->may_be_zero() : options_->may_be_one())
-        sides_[feature][static_cast<std::size_t>(q)] = sweep(feature, q, current);
-  });
+  sweep_all({up_.data(), down_.data(), distribution.tables().data(), distribution.pair_weights().data(),
+             distribution.factor()});
   const auto total = static_cast<double>(distribution.total());
   const auto is_admissible = [&](const Candidate& candidate) {
     if (!options_->is_cumulative || candidate.right > candidate.wrong) return true;

@@ -19,7 +19,7 @@ namespace metafuse::fusion::rankboost {
 class SideSearch {
  public:
   SideSearch(const Feedback& feedback, const CodedFeatures& features, const Options& options,
-             unsigned threads);
+             unsigned threads, Communicator* communicator = nullptr);
 
   /// out: nothing when no candidate is admissible
   std::optional<Candidate> find(const Distribution& distribution, const CumulativeWeights& weights,
@@ -42,6 +42,7 @@ class SideSearch {
   };
 
   void order_documents();
+  void sweep_all(const Weights& weights);
   Sides sweep(std::size_t feature, int q_default, const Weights& weights) const;
   void sweep_query(const QueryFeedback& query, std::size_t feature, int q_default, const Weights& weights,
                    std::vector<double>& scratch, Sides& sides) const;
@@ -58,6 +59,7 @@ class SideSearch {
   const CodedFeatures* features_;
   const Options* options_;
   unsigned threads_;
+  Communicator* communicator_;
   std::vector<double> up_;  // D's factors of the round, by row
   std::vector<double> down_;
   std::vector<std::vector<std::uint8_t>> narrow_;  // a feature: rows of each query from its first, best first

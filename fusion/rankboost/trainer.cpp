@@ -17,17 +17,17 @@ constexpr std::size_t kMostRounds = 512;
 }  // namespace
 
 Trainer::Trainer(const Feedback& feedback, const CodedFeatures& features, const Options& options,
-                 unsigned threads)
+                 unsigned threads, Communicator* communicator)
     : feedback_(&feedback),
       features_(&features),
       options_(&options),
-      distribution_(feedback, threads),
+      distribution_(feedback, threads, communicator),
       weights_(features),
       is_in_use_(features.feature_count(), 0) {
   if (options.criterion == Options::Criterion::z)
-    side_search_.emplace(feedback, features, options, threads);
+    side_search_.emplace(feedback, features, options, threads, communicator);
   else
-    edge_search_.emplace(features, options, threads);
+    edge_search_.emplace(features, options, threads, communicator);
   distribution_.anchor(std::vector<double>(features.document_count(), 0.0), 0.0);
 }
 

@@ -25,7 +25,8 @@ struct Round {
 class Trainer {
  public:
   /// The feedback and the features must outlive the trainer.
-  Trainer(const Feedback& feedback, const CodedFeatures& features, const Options& options, unsigned threads);
+  Trainer(const Feedback& feedback, const CodedFeatures& features, const Options& options, unsigned threads,
+          Communicator* communicator = nullptr);
 
   /// The next round, or nothing when training has ended; then stop_reason() says why.
   std::optional<Round> step();
