@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "cli/learner_options.h"
 #include "cli/train_stream.h"
@@ -13,6 +15,9 @@
 #include "core/parallel.h"
 #include "fusion/model_file.h"
 #include "fusion/registry.h"
+#ifdef METAFUSE_HAS_MPI
+#include "fusion/mpi/mpi_communicator.h"
+#endif
 #include "service/store_training.h"
 
 namespace metafuse::cli {
@@ -61,6 +66,7 @@ Result<std::optional<fusion::Model>> resumed_model(const Arguments& arguments,
 Result<fusion::TrainingSet> read_validation(const Arguments& arguments, fusion::TrainingInput input,
                                             const std::vector<fusion::Feature>& features) {
   input.expected = features;
+  input.communicator = nullptr;  // every rank measures all of it
   input.pairs.clear();
   if (input.query_weights != "equal") input.query_weights = "pairs";
   if (!input.runs.empty()) {
@@ -146,15 +152,20 @@ Result<fusion::TrainingSet> read_store(const Arguments& arguments, const fusion:
   return set;
 }
 
-Result<void> run_train(const Arguments& arguments) {
+Result<void> train_in_ranks(const Arguments& arguments, fusion::Communicator* communicator) {
   const auto learner = chosen_learner(arguments.learner);
   if (!learner) return learner.error();
   if (arguments.is_stream) return run_stream(arguments, **learner);
   if (auto able = check_abilities(arguments, **learner); !able) return able;
+  if (communicator != nullptr && !(*learner)->can_distribute)
+    return fail(Code::usage,
+                "the learner " + (*learner)->name + " cannot be trained by several ranks; leave out mpirun");
   const auto resumed = resumed_model(arguments, **learner);
   if (!resumed) return resumed.error();
   fusion::TrainingInput input = training_input(arguments.input, arguments.threads);
   if (*resumed) input.expected = (*resumed)->features;
+  const bool is_first = communicator == nullptr || communicator->rank() == 0;
+  input.communicator = communicator;
   fusion::TrainingInputReport report;
   const auto set =
       arguments.store.empty() ? fusion::read_training_set(input, &report) : read_store(arguments, input);
@@ -174,12 +185,14 @@ Result<void> run_train(const Arguments& arguments) {
   request.seed = arguments.seed;
   request.threads = arguments.threads;
   if (*resumed) request.resume = &**resumed;
-  request.progress = terminal_progress("train");
+  if (is_first) request.progress = terminal_progress("train");
+  request.communicator = communicator;
   request.wants_trace = !arguments.trace.empty();
   request.first_feature_number = input.runs.empty() && arguments.store.empty() ? 1 : 0;
   auto result = (*learner)->train(request);
   if (!result) return result.error();
   result->model.is_absent_zero = !input.letor.empty() && !input.is_absent_unranked;
+  if (!is_first) return {};
   if (!arguments.trace.empty())
     if (auto written = write_trace(arguments.trace, result->trace); !written) return written;
   if (auto written = fusion::write_model(arguments.model, result->model); !written) return written;
@@ -188,6 +201,21 @@ Result<void> run_train(const Arguments& arguments) {
     std::cerr << report.unretrieved_queries << " of " << report.judged_queries
               << " judged queries are answered by no list\n";
   return {};
+}
+
+/// Under mpirun every rank reads and trains on its own queries; the first writes.
+Result<void> run_train(const Arguments& arguments) {
+#ifdef METAFUSE_HAS_MPI
+  const char* ranks = std::getenv("OMPI_COMM_WORLD_SIZE");
+  if (ranks != nullptr && std::string_view(ranks) != "1") {
+    const auto communicator = fusion::start_mpi();
+    auto outcome = train_in_ranks(arguments, communicator.get());
+    if (outcome) return outcome;
+    std::cerr << "metafuse: " << outcome.error().text << '\n';
+    fusion::abort_mpi(static_cast<int>(outcome.error().code));
+  }
+#endif
+  return train_in_ranks(arguments, nullptr);
 }
 
 }  // namespace
@@ -250,6 +278,7 @@ void add_train(CLI::App& app, Result<void>& outcome) {
       "--model "
       "m.json\n"
       "  metafuse train --letor large.txt --rounds 5000 --checkpoint c.json --model m.json\n"
+      "  mpirun -np 4 metafuse train --letor large.txt --rounds 500 --model m.json\n"
       "  metafuse train --learner oap-bpm --letor S1.txt S2.txt --passes 5 --model m.json\n"
       "  metafuse train --store state/metafuse.db --domain ml-homepages --model models/ml-homepages.json\n"
       "  tail -f judged.txt | metafuse train --learner oap-bpm --stream --resume m.json --model m.json");

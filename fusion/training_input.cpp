@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <unordered_map>
 
 #include "core/diagnostics.h"
@@ -30,6 +31,90 @@ std::vector<std::string_view> fields_of(std::string_view line) {
     at = end;
   }
   return fields;
+}
+
+/// Which part of the queries this process reads.
+struct Share {
+  std::size_t part = 0;
+  std::size_t parts = 1;
+
+  explicit Share(const Communicator* communicator) {
+    if (communicator == nullptr) return;
+    part = static_cast<std::size_t>(communicator->rank());
+    parts = static_cast<std::size_t>(communicator->size());
+  }
+};
+
+/// The second field of a LETOR line.
+std::string_view query_of_line(std::string_view line) {
+  const auto fields = line.substr(0, std::min(line.find('#'), line.size()));
+  const std::size_t at = fields.find("qid:");
+  if (at == std::string_view::npos) return {};
+  return fields.substr(at, std::min(fields.find_first_of(" \t\r", at), fields.size()) - at);
+}
+
+/// The first place at or behind `offset` where a line of another query begins.
+std::size_t query_start(std::string_view text, std::size_t offset) {
+  if (offset == 0 || offset >= text.size()) return std::min(offset, text.size());
+  const std::size_t previous = text.rfind('\n', offset - 1);
+  std::size_t at = previous == std::string_view::npos ? 0 : previous + 1;
+  if (at == offset && at >= 2) {  // a line begins here: look at the one before
+    const std::size_t before = text.rfind('\n', at - 2);
+    at = before == std::string_view::npos ? 0 : before + 1;
+  }
+  const std::string_view query = query_of_line(text.substr(at, text.find('\n', at) - at));
+  for (;;) {
+    const std::size_t end = text.find('\n', at);
+    if (end == std::string_view::npos || end + 1 >= text.size()) return text.size();
+    at = end + 1;
+    const std::string_view line = text.substr(at, text.find('\n', at) - at);
+    if (at >= offset && query_of_line(line) != query) return at;
+  }
+}
+
+/// Every row of the file, or of this rank's part of it.
+Result<void> for_each_own_row(const std::string& path, const evaluation::LetorOptions& options,
+                              const Share& share, const evaluation::TakeLetorRow& take) {
+  if (share.parts == 1) return evaluation::for_each_letor_row(path, options, take);
+  const auto file = open_text(path);
+  if (!file) return file.error();
+  const std::string_view text = file->text;
+  const std::size_t begin = query_start(text, text.size() / share.parts * share.part);
+  const std::size_t end = share.part + 1 == share.parts
+                              ? text.size()
+                              : query_start(text, text.size() / share.parts * (share.part + 1));
+  const std::string_view own = text.substr(begin, end - begin);
+  const auto first_line = 1 + static_cast<std::size_t>(std::count(
+                                  text.begin(), text.begin() + static_cast<std::ptrdiff_t>(begin), '\n'));
+  return evaluation::parse_letor_lines(path, own, first_line, options, take);
+}
+
+/// The largest of all ranks' numbers.
+std::size_t largest_of_ranks(Communicator* communicator, std::size_t own) {
+  double largest = 0.0;
+  for (const double number : numbers_of_ranks(communicator, {static_cast<double>(own)}))
+    largest = std::max(largest, number);
+  return static_cast<std::size_t>(largest);
+}
+
+/// errors: bad_data when two ranks hold lines of one query
+Result<void> check_parts_differ(const TrainingSet& set, Communicator* communicator) {
+  if (communicator == nullptr) return {};
+  std::string ids;
+  for (const QueryRange& query : set.queries) ids += query.id + '\n';
+  std::set<std::string> seen;
+  for (const std::string& part : communicator->gather(ids))
+    for (std::size_t at = 0; at < part.size();) {
+      const std::size_t end = part.find('\n', at);
+      const std::string id = part.substr(at, end - at);
+      if (!seen.insert(id).second)
+        return fail(Code::bad_data,
+                    "the lines of query \"" + id +
+                        "\" do not stand together, so that ranks cannot share the files; sort them "
+                        "by query");
+      at = end + 1;
+    }
+  return {};
 }
 
 /// Where each expected feature stands among the names; npos for derived ones.
@@ -146,7 +231,10 @@ Result<TrainingSet> read_from_runs(const TrainingInput& input, TrainingInputRepo
     queries.erase(std::unique(queries.begin(), queries.end()), queries.end());
   }
   TrainingSetBuilder builder;
-  for (const std::string& query : queries) {
+  const Share share(input.communicator);
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    if (i % share.parts != share.part) continue;
+    const std::string& query = queries[i];
     std::size_t instances = 0;
     add_query(*lists, query, judgments.find(query), input, builder, instances);
     ++report.judged_queries;
@@ -225,8 +313,8 @@ Result<TrainingSet> read_from_letor(const TrainingInput& input, TrainingInputRep
   std::vector<std::uint32_t> ranks;
   std::size_t count = 0;
   for (const std::string& file : files) {
-    auto read =
-        evaluation::for_each_letor_row(file, options, [&](const evaluation::LetorRow& row) -> Result<void> {
+    auto read = for_each_own_row(
+        file, options, Share(input.communicator), [&](const evaluation::LetorRow& row) -> Result<void> {
           if (!row.cells.empty()) count = std::max<std::size_t>(count, row.cells.back().index);
           if (are_ranks) {
             take_ranks(row, input, input.expected.empty() ? input.depth : input.expected.front().depth,
@@ -249,12 +337,15 @@ Result<TrainingSet> read_from_letor(const TrainingInput& input, TrainingInputRep
     if (!read) return read.error();
   }
   if (!derives) {
+    count = largest_of_ranks(input.communicator, count);
     auto known = letor_features(input, count);
     if (!known) return known.error();
     features = std::move(*known);
   }
   auto set = builder.finish(features, input.feedback, !are_ranks && !input.is_absent_unranked);
-  if (set) report.judged_queries = set->queries.size();
+  if (!set) return set;
+  if (auto apart = check_parts_differ(*set, input.communicator); !apart) return apart.error();
+  report.judged_queries = set->queries.size();
   return set;
 }
 
@@ -274,7 +365,7 @@ Result<std::uint32_t> find_document(const TrainingSet& set, const QueryRange& qu
   return static_cast<std::uint32_t>(at - set.documents.begin());
 }
 
-Result<void> read_pairs(const std::string& path, TrainingSet& set) {
+Result<void> read_pairs(const std::string& path, bool is_shared, TrainingSet& set) {
   auto read = for_each_line(path, [&](std::string_view line, std::size_t number) -> Result<void> {
     const auto fields = fields_of(line);
     if (fields.empty() || fields[0].starts_with('#')) return {};
@@ -283,6 +374,7 @@ Result<void> read_pairs(const std::string& path, TrainingSet& set) {
     };
     if (fields.size() != 4) return bad("a pair is: qid document_below document_above weight");
     const QueryRange* query = find_query(set, fields[0]);
+    if (query == nullptr && is_shared) return {};  // of another rank
     if (query == nullptr)
       return bad("no list and no judgment knows the query \"" + std::string(fields[0]) + "\"");
     const auto below = find_document(set, *query, fields[1]);
@@ -347,7 +439,7 @@ Result<TrainingSet> read_training_set(const TrainingInput& input, TrainingInputR
   if (!set) return set;
   if (auto weighted = apply_query_weights(input, *set); !weighted) return weighted.error();
   if (!input.pairs.empty())
-    if (auto read = read_pairs(input.pairs, *set); !read) return read.error();
+    if (auto read = read_pairs(input.pairs, input.communicator != nullptr, *set); !read) return read.error();
   return set;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/result.h"
+#include "fusion/communicator.h"
 #include "fusion/training_set.h"
 
 namespace metafuse::fusion {
@@ -25,6 +26,7 @@ struct TrainingInput {
   std::string query_weights = "pairs";    ///< pairs, equal, or a file of `qid weight` lines
   FeedbackOptions feedback;               ///< its query_weights are set from the field above
   unsigned threads = 1;
+  Communicator* communicator = nullptr;  ///< each rank reads the part of the queries that is its own
   /// When not empty: features that the input must have, in this order (what a model was trained on).
   std::vector<Feature> expected;
 };
@@ -39,7 +41,7 @@ struct TrainingInputReport {
 ///
 /// errors: usage: none or several inputs, unknown derived features; those of the readers; bad_data: a pair
 ///         that names an unknown query or document, or a weight that is not positive; features that differ
-///         from the expected ones, by name
+///         from the expected ones, by name; with a communicator: a query whose lines stand in several parts
 Result<TrainingSet> read_training_set(const TrainingInput& input, TrainingInputReport* report = nullptr);
 
 }  // namespace metafuse::fusion
