@@ -1,6 +1,7 @@
 #include "service/http_server.h"
 
 #include <csignal>
+#include <future>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -20,6 +21,8 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using ErrorCode = boost::system::error_code;
 
+/// Connections that stay open without a request this long are closed when the server stops.
+constexpr auto kQuietBeforeClosing = std::chrono::milliseconds(500);
 constexpr std::string_view kBusy =
     "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 
@@ -81,10 +84,20 @@ class HttpServer::Body {
 
   void stop(Duration patience) {
     if (threads_.empty()) return;
-    asio::post(acceptor_.get_executor(), [this] { close_listener(); });
+    std::promise<void> closed;
+    asio::post(acceptor_.get_executor(), [&] {
+      close_listener();
+      closed.set_value();
+    });
+    closed.get_future().wait();
     const auto until = std::chrono::steady_clock::now() + patience;
-    while (std::chrono::steady_clock::now() < until && (context_->busy > 0 || context_->open > 0))
+    auto quiet_since = std::chrono::steady_clock::now();
+    while (context_->open > 0) {
+      const auto now = std::chrono::steady_clock::now();
+      if (context_->busy > 0) quiet_since = now;
+      if (now >= until || now - quiet_since >= std::min<Duration>(kQuietBeforeClosing, patience)) break;
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
     io_.stop();
     for (std::thread& thread : threads_) thread.join();
     threads_.clear();
@@ -123,6 +136,7 @@ class HttpServer::Body {
   /// Connections that the kernel has already taken for us are served, not reset.
   void close_listener() {
     ErrorCode error;
+    acceptor_.listen(0, error);  // the kernel takes no more while the rest is served
     acceptor_.non_blocking(true, error);
     while (!error) {
       tcp::socket socket(asio::make_strand(io_));

@@ -50,6 +50,8 @@ constexpr Route kRoutes[] = {
      nullptr, "Completions of a query, as OpenSearch names them"},
     {"GET", "/opensearch.xml", "opensearch", plain, open, inline_thread, handle_opensearch, nullptr,
      "OpenSearch description, with which a browser can add this search"},
+    {"GET", "/openapi.json", "openapi", plain, open, inline_thread, handle_openapi, nullptr,
+     "This description, made from the table of routes"},
     {"GET", "/healthz", "healthz", plain, open, inline_thread, handle_healthz, nullptr,
      "Whether the process lives"},
     {"GET", "/readyz", "readyz", plain, open, inline_thread, handle_readyz, nullptr,

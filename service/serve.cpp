@@ -11,7 +11,7 @@
 namespace metafuse::service {
 namespace {
 
-constexpr auto kDrainBeforeClosing = std::chrono::milliseconds(1000);
+constexpr auto kDrainBeforeClosing = std::chrono::milliseconds(500);
 constexpr auto kDrainPatience = std::chrono::seconds(30);
 
 /// Set once by a signal, waited for by the main thread.
@@ -46,9 +46,7 @@ void drain(App& app, HttpServer& server) {
   app.log().write(Log::Level::info, "draining");
   app.start_draining();
   server.start_draining();
-  const auto until = std::chrono::steady_clock::now() + kDrainBeforeClosing;
-  while (std::chrono::steady_clock::now() < until && server.counts().open > 0)
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  std::this_thread::sleep_for(kDrainBeforeClosing);
   server.stop(kDrainPatience);
   app.stop();
   app.log().write(Log::Level::info, "stopped");

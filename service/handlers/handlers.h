@@ -29,6 +29,7 @@ HttpResponse handle_preferences(App& app, const Exchange& exchange);
 HttpResponse handle_searxng_config(App& app, const Exchange& exchange);
 HttpResponse handle_autocompleter(App& app, const Exchange& exchange);
 HttpResponse handle_opensearch(App& app, const Exchange& exchange);
+HttpResponse handle_openapi(App& app, const Exchange& exchange);
 HttpResponse handle_healthz(App& app, const Exchange& exchange);
 HttpResponse handle_readyz(App& app, const Exchange& exchange);
 HttpResponse handle_metrics(App& app, const Exchange& exchange);

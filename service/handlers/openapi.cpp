@@ -1,0 +1,99 @@
+#include "core/json.h"
+#include "service/app.h"
+#include "service/handlers/handlers.h"
+#include "service/version.h"
+
+namespace metafuse::service {
+namespace {
+
+std::string lowered(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
+  return out;
+}
+
+/// {name} segments of a pattern.
+JsonArray path_parameters(std::string_view pattern) {
+  JsonArray out;
+  for (std::size_t at = pattern.find('{'); at != std::string_view::npos; at = pattern.find('{', at + 1)) {
+    const std::string_view name = pattern.substr(at + 1, pattern.find('}', at) - at - 1);
+    out.push_back(JsonObject{
+        {"name", name}, {"in", "path"}, {"required", true}, {"schema", JsonObject{{"type", "string"}}}});
+  }
+  return out;
+}
+
+JsonObject query_parameter(std::string_view name, std::string_view type, std::string_view text) {
+  return JsonObject{
+      {"name", name}, {"in", "query"}, {"description", text}, {"schema", JsonObject{{"type", type}}}};
+}
+
+void add_search_parameters(JsonArray& out) {
+  out.push_back(query_parameter("q", "string", "a plain query"));
+  out.push_back(query_parameter("slot.NAME", "string", "value of a slot, instead of q"));
+  out.push_back(query_parameter("domain", "string", "the default domain without it"));
+  out.push_back(query_parameter("format", "string", "html, json, csv or rss"));
+  out.push_back(query_parameter("pageno", "integer", "1 to 1000"));
+  out.push_back(query_parameter("limit", "integer", "results, 1 to 200"));
+  out.push_back(query_parameter("explain", "integer", "1 for each list's weight"));
+  out.push_back(query_parameter("language", "string", "BCP 47"));
+  out.push_back(query_parameter("time_range", "string", "day, week, month or year"));
+  out.push_back(query_parameter("safesearch", "integer", "0, 1 or 2"));
+  out.push_back(query_parameter("engines", "string", "names, comma-separated"));
+  out.push_back(query_parameter("categories", "string", "domains, comma-separated"));
+  out.push_back(query_parameter("timeout_limit", "number", "seconds for all lists"));
+}
+
+std::string_view error_type(Dialect dialect) {
+  if (dialect == Dialect::native) return "application/problem+json";
+  if (dialect == Dialect::page) return "text/html";
+  return dialect == Dialect::plain ? "text/plain" : "application/json";
+}
+
+JsonObject operation_of(const Route& route) {
+  JsonObject operation;
+  operation["summary"] = route.summary;
+  operation["operationId"] =
+      lowered(route.method) + '_' + std::string(route.name) + '_' + std::to_string(&route - routes().data());
+  JsonArray parameters = path_parameters(route.pattern);
+  const bool is_get_search =
+      route.method == "GET" && (route.pattern == "/search" || route.pattern == "/v1/search/stream");
+  if (is_get_search) add_search_parameters(parameters);
+  if (!parameters.empty()) operation["parameters"] = std::move(parameters);
+  if (route.method == "POST" || route.method == "PUT") {
+    JsonObject content{{"application/json", JsonObject{{"schema", JsonObject{{"type", "object"}}}}}};
+    if (route.method == "PUT")
+      content = JsonObject{{"application/yaml", JsonObject{{"schema", JsonObject{{"type", "string"}}}}}};
+    operation["requestBody"] = JsonObject{{"required", true}, {"content", std::move(content)}};
+  }
+  JsonObject failure{{"description", "what is wrong, in the dialect's own shape"}};
+  failure["content"] = JsonObject{{error_type(route.dialect), JsonObject{}}};
+  operation["responses"] =
+      JsonObject{{"200", JsonObject{{"description", "done"}}}, {"default", std::move(failure)}};
+  if (route.access != Access::open) operation["security"] = JsonArray{JsonObject{{"key", JsonArray{}}}};
+  if (route.access == Access::search) operation["security"].as_array().push_back(JsonObject{});
+  return operation;
+}
+
+}  // namespace
+
+HttpResponse handle_openapi(App&, const Exchange&) {
+  JsonObject paths;
+  for (const Route& route : routes()) {
+    Json& path = paths[route.pattern];
+    if (!path.is_object()) path = JsonObject();
+    path.as_object()[lowered(route.method)] = operation_of(route);
+  }
+  JsonObject out;
+  out["openapi"] = "3.1.0";
+  out["info"] = JsonObject{{"title", "metafuse"},
+                           {"version", version()},
+                           {"license", JsonObject{{"name", "Apache-2.0"}, {"identifier", "Apache-2.0"}}}};
+  out["paths"] = std::move(paths);
+  out["components"] = JsonObject{
+      {"securitySchemes", JsonObject{{"key", JsonObject{{"type", "http"}, {"scheme", "bearer"}}}}}};
+  return make_response(200, "application/json", to_text(out));
+}
+
+}  // namespace metafuse::service

@@ -1,0 +1,116 @@
+// The pages in Chromium: search, explanation, keyboard, editor, feedback, without JavaScript, and axe-core.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import axe from "@axe-core/playwright";
+import { chromium } from "playwright-core";
+import { startServer } from "./server.mjs";
+
+const { AxeBuilder } = axe;
+const pages = ["/", "/search?q=text+editor", "/search?q=nothing+of+this", "/templates", "/templates/software",
+  "/evaluation", "/no-such-page"];
+const server = await startServer();
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--no-sandbox"],
+});
+const open = async (options = {}) => (await browser.newContext({ baseURL: server.address, ...options })).newPage();
+
+async function searchAndExplain() {
+  const page = await open();
+  const foreign = [];
+  page.on("request", (request) => {
+    if (!request.url().startsWith(server.address)) foreign.push(request.url());
+  });
+  await page.goto("/");
+  await page.getByRole("searchbox").fill("text editor");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/search\?/);
+  assert.equal(await page.locator(".results > li").count(), 3);
+  await page.locator("summary", { hasText: "Why here" }).first().click();
+  assert.ok(await page.getByText("phrase@local").first().isVisible());
+  assert.deepEqual(foreign, []);
+}
+
+async function keyboard() {
+  const page = await open();
+  await page.goto("/search?q=text+editor");
+  await page.keyboard.press("j");
+  await page.keyboard.press("j");
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), "GNU Emacs");
+  await page.keyboard.press("k");
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), "Vim the editor");
+  await page.keyboard.press("/");
+  assert.equal(await page.evaluate(() => document.activeElement.id), "q");
+}
+
+async function feedback() {
+  const page = await open();
+  await page.route(/vim\.org/, (route) => route.fulfill({ body: "" }));
+  await page.goto("/search?q=text+editor");
+  const sent = page.waitForResponse((response) => response.url().endsWith("/v1/feedback"));
+  await page.locator(".results h2 a").first().click({ modifiers: ["Control"] }); // the page stays
+  assert.equal((await sent).status(), 200);
+}
+
+async function sitePreferences(options) {
+  const page = await open(options);
+  await page.goto("/search?q=text+editor");
+  await page.getByRole("button", { name: "Block www.vim.org" }).click();
+  assert.equal(await page.locator(".results > li").count(), 2);
+  await page.getByRole("button", { name: "Forget www.vim.org" }).click();
+  assert.equal(await page.locator(".results > li").count(), 3);
+}
+
+async function editor(options) {
+  const page = await open(options);
+  await page.goto("/templates/software");
+  const text = page.locator("textarea");
+  const original = await text.inputValue();
+  await page.getByLabel("Base query").fill("text editor");
+  await page.getByRole("button", { name: "Ask the engines" }).click();
+  assert.ok(await page.getByText("phrase@local").first().isVisible());
+  assert.ok(await page.getByRole("link", { name: "GNU Emacs" }).isVisible());
+  await text.fill(original.replace("id: phrase", "wat: phrase"));
+  await page.getByRole("button", { name: "Show the queries" }).click();
+  assert.ok((await page.getByRole("alert").textContent()).includes("wat"));
+  await page.locator("textarea").fill(original.replace("Home pages of software", "Home pages of programs"));
+  await page.getByLabel("Key with the role admin").fill("admin-key");
+  await page.getByRole("button", { name: "Save" }).click();
+  assert.ok(await page.getByText("Saved and in use.").isVisible());
+  await page.locator("textarea").fill(original);
+  await page.getByLabel("Key with the role admin").fill("admin-key");
+  await page.getByRole("button", { name: "Save" }).click();
+  assert.ok(await page.getByText("Saved and in use.").isVisible());
+}
+
+async function accessibility(colorScheme) {
+  for (const path of pages) {
+    const page = await open({ colorScheme });
+    await page.goto(path);
+    for (const summary of await page.locator("summary").all()) await summary.click();
+    const { violations } = await new AxeBuilder({ page }).analyze();
+    const found = violations.map((item) => `${path} ${colorScheme}: ${item.id}: ${item.nodes[0].html}`);
+    assert.deepEqual(found, []);
+    if (process.env.SCREENSHOTS) {
+      const name = `${path.replace(/\W+/g, "_")}-${colorScheme}.png`;
+      await page.screenshot({ path: join(process.env.SCREENSHOTS, name), fullPage: true });
+    }
+    await page.context().close();
+  }
+}
+
+try {
+  await searchAndExplain();
+  await keyboard();
+  await feedback();
+  for (const javaScriptEnabled of [true, false]) {
+    await sitePreferences({ javaScriptEnabled });
+    await editor({ javaScriptEnabled });
+  }
+  await accessibility("light");
+  await accessibility("dark");
+  console.log("browser_test: passed");
+} finally {
+  await browser.close();
+  await server.stop();
+}

@@ -1,0 +1,16 @@
+#!/bin/sh
+# Runs the tests beside this file against $METAFUSE; their packages are kept in $1.
+set -eu
+folder=$1
+here=$(cd "$(dirname "$0")" && pwd)
+for program in node npm chromium; do
+  command -v "$program" > /dev/null || { echo "SKIPPED: $program is not installed (scripts/packages-full.txt)"; exit 0; }
+done
+mkdir -p "$folder"
+cp "$here"/package.json "$here"/*.mjs "$folder"/
+cd "$folder"
+if ! [ -d node_modules/playwright-core ]; then
+  PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm install --no-audit --no-fund --silent ||
+    { echo "SKIPPED: npm cannot install the packages of tests/integration/package.json"; exit 0; }
+fi
+node "$2"
