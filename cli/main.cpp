@@ -22,6 +22,7 @@ constexpr AddVerb kVerbs[] = {
     add_config,
     add_index,
     add_search,
+    add_record,
     add_train,
     add_score,
     add_fuse,

@@ -12,6 +12,7 @@ void add_crossvalidate(CLI::App& app, Result<void>& outcome);
 void add_expand(CLI::App& app, Result<void>& outcome);
 void add_fuse(CLI::App& app, Result<void>& outcome);
 void add_engines(CLI::App& app, Result<void>& outcome);
+void add_record(CLI::App& app, Result<void>& outcome);
 void add_index(CLI::App& app, Result<void>& outcome);
 void add_evaluate(CLI::App& app, Result<void>& outcome);
 void add_experiment(CLI::App& app, Result<void>& outcome);

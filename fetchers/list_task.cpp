@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 
 #include <curl/curl.h>
 
 #include "core/number.h"
-#include "core/url.h"
 #include "fetchers/answer_parser.h"
 #include "fetchers/clean_text.h"
 
@@ -174,17 +172,13 @@ void ListTask::take_page(int page, const HttpAnswer& answer, bool is_retry) {
            read.retry_after);
 }
 
-/// The pages one after the other; a page that means the same as one before it is left out.
+/// The pages one after the other; who delivers the list leaves out what means the same page.
 RankedList ListTask::merged_pages() const {
+  if (pages_.size() == 1 && pages_.front()) return *pages_.front();
   RankedList list;
-  std::set<std::string> keys;
   for (const auto& page : pages_) {
     if (!page) break;
-    for (const Hit& hit : page->hits) {
-      if (static_cast<int>(list.hits.size()) >= options_.depth) break;
-      const auto key = canonical_url_key(hit.url);
-      if (key && keys.insert(*key).second) list.hits.push_back(hit);
-    }
+    list.hits.insert(list.hits.end(), page->hits.begin(), page->hits.end());
     if (list.suggestions.empty()) list.suggestions = page->suggestions;
   }
   return list;

@@ -19,21 +19,21 @@ namespace metafuse::fetchers {
 struct FetcherOptions {
   enum class Recording { off, record, replay };
 
-  const Clock* clock = nullptr;            ///< nullptr: the machine's clock; must outlive the fetcher
-  std::vector<std::string> allow_private;  ///< host:port that every engine may reach
+  const Clock* clock = nullptr;              ///< nullptr: the machine's clock; must outlive the fetcher
+  std::vector<std::string> allow_private{};  ///< host:port that every engine may reach
   Recording recording = Recording::off;
-  std::string recording_file;  ///< archive.har, written by `record`, read by `replay`
-  std::function<std::optional<std::string>(std::string_view name)> secret_of;  ///< the value of "${name}"
-  std::vector<std::string> own_addresses;  ///< host:port of this server: federation must not reach it
+  std::string recording_file{};  ///< archive.har, written by `record`, read by `replay`
+  std::function<std::optional<std::string>(std::string_view name)> secret_of{};  ///< the value of "${name}"
+  std::vector<std::string> own_addresses{};  ///< host:port of this server: federation must not reach it
   /// Put around what sends HTTP requests: to watch them, or to answer in a test.
-  std::function<std::unique_ptr<Transport>(std::unique_ptr<Transport>)> wrap_transport;
+  std::function<std::unique_ptr<Transport>(std::unique_ptr<Transport>)> wrap_transport{};
   bool uses_breaker = true;           ///< leaves engines alone that failed several times
   bool uses_learned_deadline = true;  ///< waits no longer for an engine than its recent answers say
 };
 
 /// The fetcher of a set of engines: each expanded query goes to the engine that it names.
 ///
-/// errors: bad_config: a secret that is not set (says which), a bad allow_private; no_input or bad_data: a
+/// errors: bad_config: a secret that is not set (says which), a bad allow_private{}; no_input or bad_data: a
 ///         recording that cannot be read
 /// cost:   one thread for all HTTP engines; nothing is sent before the first fetch
 Result<std::shared_ptr<Fetcher>> make_fetcher(std::vector<Engine> engines, FetcherOptions options = {});

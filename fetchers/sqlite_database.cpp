@@ -43,8 +43,10 @@ void SqliteStatement::Finalize::operator()(sqlite3_stmt* statement) const {
 }
 
 void SqliteStatement::bind(int position, std::string_view text) {
-  const int status = sqlite3_bind_text(statement_.get(), position, text.data(), static_cast<int>(text.size()),
-                                       SQLITE_TRANSIENT);
+  // An empty view may have no address, which SQLite would take for NULL.
+  const char* bytes = text.data() == nullptr ? "" : text.data();
+  const int status =
+      sqlite3_bind_text(statement_.get(), position, bytes, static_cast<int>(text.size()), SQLITE_TRANSIENT);
   require(status == SQLITE_OK || status == SQLITE_TOOBIG, "a parameter that the statement has");
 }
 

@@ -29,6 +29,19 @@ bool is_web_url(std::string_view url) {
   return starts("http://") || starts("https://");
 }
 
+/// "http://name.example:80/path" of plain ASCII: what nearly every result is, recognised without a parser.
+bool is_plain_web_url(std::string_view url) {
+  if (!is_web_url(url)) return false;
+  url.remove_prefix(url.find("://") + 3);
+  const std::size_t host_end = std::min(url.find_first_of("/?#"), url.size());
+  const std::string_view host = url.substr(0, host_end);
+  const auto is_name_char = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
+  };
+  return !host.empty() && host.front() != '.' && std::all_of(host.begin(), host.end(), is_name_char) &&
+         std::all_of(url.begin(), url.end(), [](char c) { return c > 0x20 && c < 0x7F; });
+}
+
 }  // namespace
 
 std::string percent_encoded(std::string_view text, bool has_plus_for_blank) {
@@ -56,6 +69,7 @@ std::optional<std::string> resolved_url(std::string_view text, const std::string
   if (text.empty() || text.size() > 8192 ||
       std::any_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }))
     return std::nullopt;
+  if (is_plain_web_url(text)) return std::string(text);
   const Url url(curl_url());
   if (is_web_url(text)) {
     if (curl_url_set(url.get(), CURLUPART_URL, std::string(text).c_str(), CURLU_URLENCODE) != CURLUE_OK)
@@ -73,7 +87,7 @@ std::optional<std::string> resolved_url(std::string_view text, const std::string
 
 std::optional<UrlParts> parts_of_url(const std::string& text) {
   const Url url(curl_url());
-  if (!is_web_url(text) ||
+  if (!is_web_url(text) || text.find("///") == text.find("://") + 1 ||
       curl_url_set(url.get(), CURLUPART_URL, text.c_str(), CURLU_DISALLOW_USER) != CURLUE_OK)
     return std::nullopt;
   UrlParts parts;

@@ -1,0 +1,38 @@
+#include "fetchers/clean_text.h"
+
+#include <catch2/catch.hpp>
+
+using namespace metafuse::fetchers;
+
+TEST_CASE("text of engines loses markup, controls and direction marks and keeps its words",
+          "[fetchers][text]") {
+  const auto plain = [](std::string_view text) { return clean_text(text, false, 500); };
+  const auto html = [](std::string_view text) { return clean_text(text, true, 500); };
+  CHECK(plain("A <b>fast</b> browser") == "A fast browser");
+  CHECK(plain("std::vector<int> and a < b > c") == "std::vector<int> and a < b > c");
+  CHECK(plain("Tom &amp; Jerry") == "Tom &amp; Jerry");
+  CHECK(plain("<em>Tom</em> &amp; Jerry") == "Tom & Jerry");
+  CHECK(html("Tom &amp; Jerry &lt;3 &#233;&#xe9;&nbsp;!") == "Tom & Jerry <3 éé !");
+  CHECK(html("a<script>alert('<b>')</script>b") == "ab");
+  CHECK(html("one<br>two<p>three") == "one two three");
+  CHECK(html("be<b>fore</b>") == "before");
+  CHECK(html("<!-- hidden -->seen") == "seen");
+  CHECK(html("cut <b") == "cut <b");
+  CHECK(html("&#0;&#xD800;&#1114112;&bogus;") == "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD&bogus;");
+  CHECK(plain("a\x01\x02\tb\r\n  c\x7F") == "a b c");
+  CHECK(plain("evil\xE2\x80\xAEtxt.exe \xE2\x81\xA6x") == "eviltxt.exe x");
+  CHECK(plain("bad \xFF\xC3( byte") == "bad \xEF\xBF\xBD\xEF\xBF\xBD( byte");
+  CHECK(clean_text("äöü", false, 3) == "ä");
+  CHECK(plain(" \n ") == "");
+}
+
+TEST_CASE("dates become ISO 8601 or nothing", "[fetchers][text]") {
+  CHECK(clean_date("2022-02-24T15:05:19Z") == "2022-02-24T15:05:19Z");
+  CHECK(clean_date("2014-12-01") == "2014-12-01");
+  CHECK(clean_date("Tue, 10 Jun 2003 04:00:00 GMT") == "2003-06-10T04:00:00Z");
+  CHECK(clean_date("1340805096") == "2012-06-27T13:51:36Z");
+  CHECK(clean_date("1340805096000") == "2012-06-27T13:51:36Z");
+  CHECK(clean_date("yesterday") == "");
+  CHECK(clean_date("") == "");
+  CHECK(clean_date("99999999999999999999") == "");
+}

@@ -1,0 +1,177 @@
+#include "fetchers/embedded_search.h"
+
+#include <catch2/catch.hpp>
+
+#include "core/text_file.h"
+#include "fetchers/sqlite_database.h"
+#include "tests/support/manual_clock.h"
+#include "tests/support/temporary_folder.h"
+
+using namespace metafuse;
+using namespace metafuse::fetchers;
+
+namespace {
+
+const SteadyClock kClock;
+
+Deadline soon() {
+  return {kClock, std::chrono::seconds(5)};
+}
+
+std::vector<std::string> urls_of(const Result<RankedList>& list) {
+  if (!list) FAIL(list.error().text);
+  std::vector<std::string> urls;
+  for (const Hit& hit : list->hits) urls.push_back(hit.url);
+  return urls;
+}
+
+using Urls = std::vector<std::string>;
+
+struct Index {
+  test::TemporaryFolder folder;
+  std::string database = folder.path("pages.db");
+
+  explicit Index(const std::string& documents) {
+    const auto built = build_local_index(database, {folder.write("d.jsonl", documents)});
+    if (!built) FAIL(built.error().text);
+  }
+};
+
+const std::string kDocuments =
+    "{\"url\":\"http://a/\",\"title\":\"Web browser\",\"text\":\"a fast browser for "
+    "reading\",\"section\":\"net\"}\n"
+    "{\"url\":\"http://b/\",\"title\":\"Text editor\",\"text\":\"web pages and a hundred other words stand "
+    "between them here and then browser\"}\n"
+    "{\"url\":\"http://c/\",\"title\":\"Mail reader\",\"text\":\"reads mail, no browsing of the "
+    "web\",\"section\":\"mail\"}\n";
+
+}  // namespace
+
+TEST_CASE("the embedded engine knows phrases, AND, OR, NOT, NEAR, prefixes and columns",
+          "[fetchers][local]") {
+  const Index index(kDocuments);
+  LocalEngine engine({index.database, {{"title", 10}}});
+  const auto search = [&](const std::string& query) { return urls_of(engine.search(query, 30, 0, soon())); };
+  CHECK(search("browser") == Urls{"http://a/", "http://b/"});
+  CHECK(search("\"web browser\"") == Urls{"http://a/"});
+  CHECK(search("web AND mail") == Urls{"http://c/"});
+  CHECK(search("editor OR mail").size() == 2);
+  CHECK(search("web NOT mail").size() == 2);
+  CHECK(search("NEAR(web browser, 3)") == Urls{"http://a/"});
+  CHECK(search("brows*").size() == 3);
+  CHECK(search("title : mail") == Urls{"http://c/"});
+  CHECK(search("section : net") == Urls{"http://a/"});
+  CHECK(search("nothing").empty());
+  CHECK(search("   ").empty());
+  CHECK(urls_of(engine.search("web", 1, 1, soon())).size() == 1);
+}
+
+TEST_CASE("column weights decide the order", "[fetchers][local]") {
+  const Index index(
+      "{\"url\":\"http://t/\",\"title\":\"word\",\"text\":\"other\"}\n"
+      "{\"url\":\"http://x/\",\"title\":\"other\",\"text\":\"word\"}\n");
+  LocalEngine by_title({index.database, {{"title", 10}, {"text", 1}}});
+  LocalEngine by_text({index.database, {{"title", 1}, {"text", 10}}});
+  CHECK(urls_of(by_title.search("word", 30, 0, soon())) == Urls{"http://t/", "http://x/"});
+  CHECK(urls_of(by_text.search("word", 30, 0, soon())) == Urls{"http://x/", "http://t/"});
+}
+
+TEST_CASE("what the embedded engine cannot do is said", "[fetchers][local]") {
+  const Index index(kDocuments);
+  LocalEngine engine({index.database, {}});
+  CHECK(engine.search("\"unclosed", 30, 0, soon()).error().code == Code::bad_data);
+  CHECK(engine.search("nosuch : word", 30, 0, soon()).error().code == Code::bad_data);
+  CHECK(urls_of(engine.search("browser", 30, 0, soon())).size() == 2);
+  CHECK(LocalEngine({index.folder.path("none.db"), {}}).search("x", 30, 0, soon()).error().code ==
+        Code::no_input);
+  CHECK(LocalEngine({index.folder.write("text.db", "no database"), {}})
+            .search("x", 30, 0, soon())
+            .error()
+            .code == Code::bad_data);
+  const auto weighted = LocalEngine({index.database, {{"colour", 2}}}).search("x", 30, 0, soon());
+  CHECK(weighted.error().code == Code::bad_config);
+  CHECK(weighted.error().text.find("title, text, section") != std::string::npos);
+}
+
+TEST_CASE("bad documents are refused with file and line, and the old index stays", "[fetchers][local]") {
+  const Index index(kDocuments);
+  for (const std::string bad :
+       {"{\"title\":\"x\"}", "[]", "{", "{\"url\":1}", "{\"url\":\"\"}",
+        "{\"url\":\"http://a/\",\"bad name\":\"x\"}", "{\"url\":\"http://a/\",\"n\":[\"x\"]}"}) {
+    INFO(bad);
+    const auto built =
+        build_local_index(index.database, {index.folder.write("bad.jsonl", kDocuments + bad + "\n")});
+    REQUIRE_FALSE(built.has_value());
+    CHECK(built.error().text.find("bad.jsonl:4:") != std::string::npos);
+  }
+  LocalEngine engine({index.database, {}});
+  CHECK(urls_of(engine.search("browser", 30, 0, soon())).size() == 2);
+  const auto built = build_local_index(
+      index.database, {index.folder.write("crlf.jsonl",
+                                          "\xEF\xBB\xBF{\"url\":\"http://a/\",\"title\":\"old\"}\r\n\r\n"
+                                          "{\"url\":\"http://a/\",\"title\":\"new\",\"text\":null}")});
+  if (!built) FAIL(built.error().text);
+  CHECK(built->documents == 1);
+  CHECK(built->replaced == 1);
+}
+
+TEST_CASE("a SQLite engine binds the query, reads only, and keeps to its deadline", "[fetchers][sqlite]") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path("notes.db");
+  {
+    auto database = SqliteDatabase::create(path);
+    REQUIRE(
+        database
+            ->run(
+                "CREATE TABLE note(id INTEGER, title TEXT, body TEXT);"
+                "INSERT INTO note VALUES(1,'One <b>x</b>','apple'),(2,'Two','apple pie'),(3,'Three','pear');")
+            .has_value());
+  }
+  SqliteAccess access{
+      path,
+      "SELECT id, title, body AS content FROM note WHERE body LIKE :wildcard LIMIT :limit OFFSET :offset",
+      "https://notes.example/{id}"};
+  const auto list = search_sqlite(access, "apple", 10, 0, soon());
+  CHECK(urls_of(list) == Urls{"https://notes.example/1", "https://notes.example/2"});
+  CHECK(list->hits[0].title == "One x");
+  CHECK(urls_of(search_sqlite(access, "apple", 10, 1, soon())) == Urls{"https://notes.example/2"});
+  CHECK(urls_of(search_sqlite(access, "'; DROP TABLE note; --", 10, 0, soon())).empty());
+  access.statement = "SELECT 1 AS id FROM note WHERE :query = load_extension('x')";
+  CHECK_FALSE(search_sqlite(access, "x", 10, 0, soon()).has_value());
+  access.statement =
+      "WITH RECURSIVE c(id) AS (SELECT 1 UNION ALL SELECT id+1 FROM c) "
+      "SELECT id FROM c WHERE id < 0 AND :query != ''";
+  const Deadline short_time(kClock, std::chrono::milliseconds(30));
+  CHECK(search_sqlite(access, "x", 10, 0, short_time).error().code == Code::try_again);
+}
+
+TEST_CASE("a command gets the query as one argument and nothing else", "[fetchers][command]") {
+  CommandAccess access;
+  access.url_prefix = "http://x.example/";
+  access.arguments = {"/usr/bin/env", "--", "/bin/echo", "--", "{{QUERY}}"};
+  access.delimiter = " ";
+  access.fields = {"title", "url"};
+  // echo prints its first argument, "--", as the title and the rest of the line as the URL.
+  CHECK(urls_of(search_command(access, "a;b$(id)`id`", 10, soon())) == Urls{"http://x.example/a;b$(id)`id`"});
+  CHECK(urls_of(search_command(access, "-n", 10, soon())) == Urls{"http://x.example/-n"});
+  access.arguments = {"/bin/echo", "{{QUERY}}"};
+  CHECK(search_command(access, "-n", 10, soon()).error().code == Code::usage);
+  CHECK(search_command(access, "a\nb", 10, soon()).error().code == Code::usage);
+  CHECK(search_command(access, std::string_view("a\0b", 3), 10, soon()).error().code == Code::usage);
+  access.arguments = {"/no/such/program", "{{QUERY}}"};
+  CHECK(search_command(access, "x", 10, soon()).error().code == Code::unavailable);
+}
+
+TEST_CASE("a command is stopped in time, and its output is limited", "[fetchers][command]") {
+  CommandAccess access;
+  access.arguments = {"/bin/sleep", "{{QUERY}}"};
+  CHECK(search_command(access, "60", 10, Deadline(kClock, std::chrono::milliseconds(80))).error().code ==
+        Code::try_again);
+  access.arguments = {"/usr/bin/yes", "--", "{{QUERY}}"};
+  access.max_bytes = 1000;
+  access.fields = {"url"};
+  CHECK(urls_of(search_command(access, "http://y.example/", 10, soon())).size() == 10);
+  access.arguments = {"/usr/bin/env", "{{QUERY}}"};
+  access.delimiter = "\t";
+  CHECK(urls_of(search_command(access, "/usr/bin/env", 10, soon())).empty());  // an empty environment
+}

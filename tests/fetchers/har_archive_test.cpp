@@ -1,0 +1,107 @@
+#include "fetchers/har_archive.h"
+
+#include <fstream>
+
+#include <catch2/catch.hpp>
+
+#include "core/text_file.h"
+#include "fetchers/base64.h"
+#include "tests/support/temporary_folder.h"
+
+using namespace metafuse;
+using namespace metafuse::fetchers;
+
+namespace {
+
+HttpRequest request_for(const std::string& url) {
+  HttpRequest request;
+  request.url = url + "&key=secret";
+  request.record_url = url;
+  request.headers = {{"X-Api-Key", "secret"}, {"Accept", "text/html"}};
+  return request;
+}
+
+HttpAnswer answer_with(std::string body) {
+  HttpAnswer answer;
+  answer.status = 200;
+  answer.headers = {{"content-type", "text/html"}, {"set-cookie", "session=secret"}};
+  answer.body = std::move(body);
+  answer.elapsed = std::chrono::milliseconds(12);
+  return answer;
+}
+
+}  // namespace
+
+TEST_CASE("what was recorded is replayed byte for byte, without secrets", "[fetchers][har]") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path("archive.har");
+  std::string bytes;
+  for (int i = 0; i < 256; ++i) bytes += static_cast<char>(i);
+  {
+    auto writer = HarWriter::open(path);
+    REQUIRE(writer.has_value());
+    (*writer)->append(request_for("http://e.example/?q=1"), answer_with("<p>ä \"x\"</p>\r\n"));
+    (*writer)->append(request_for("http://e.example/?q=2"), answer_with(bytes));
+    HttpAnswer fault;
+    fault.failure = Failure::timeout;
+    fault.message = "no answer";
+    (*writer)->append(request_for("http://e.example/?q=3"), fault);
+    REQUIRE((*writer)->close().has_value());
+  }
+  const auto text = read_text(path, 1 << 20);
+  REQUIRE(text.has_value());
+  CHECK(text->find("secret") == std::string::npos);
+  const auto archive = HarArchive::read(path);
+  REQUIRE(archive.has_value());
+  REQUIRE(archive->size() == 3);
+  const auto found = [&](const std::string& url) { return archive->find(exchange_key(request_for(url))); };
+  CHECK(found("http://e.example/?q=1")->body == "<p>ä \"x\"</p>\r\n");
+  CHECK(found("http://e.example/?q=1")->header("content-type") == "text/html");
+  CHECK(found("http://e.example/?q=2")->body == bytes);
+  CHECK(found("http://e.example/?q=3")->failure == Failure::timeout);
+  CHECK(found("http://e.example/?q=4") == nullptr);
+}
+
+TEST_CASE("a recording goes on where a killed one ended", "[fetchers][har]") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path("archive.har");
+  {
+    auto writer = HarWriter::open(path);
+    (*writer)->append(request_for("http://e.example/?q=1"), answer_with("old"));
+    REQUIRE((*writer)->close().has_value());
+  }
+  std::ofstream(path + ".part", std::ios::app) << "{\"startedDateTime\":\"cut";
+  {
+    auto writer = HarWriter::open(path);
+    std::ofstream(path + ".part", std::ios::app) << "\n";
+    (*writer)->append(request_for("http://e.example/?q=2"), answer_with("two"));
+    (*writer)->append(request_for("http://e.example/?q=1"), answer_with("new"));
+  }
+  const auto archive = HarArchive::read(path);
+  REQUIRE(archive.has_value());
+  CHECK(archive->size() == 2);
+  CHECK(archive->find("GET http://e.example/?q=1\n")->body == "new");
+}
+
+TEST_CASE("a bad HAR file is refused with its place", "[fetchers][har]") {
+  const test::TemporaryFolder folder;
+  for (const std::string text : {"", "{", "[]", "{\"log\":{}}", "{\"log\":{\"entries\":[{}]}}",
+                                 "{\"log\":{\"entries\":[{\"request\":{},\"response\":{}}]}}"}) {
+    INFO(text);
+    const auto read = HarArchive::read(folder.write("bad.har", text));
+    REQUIRE_FALSE(read.has_value());
+    CHECK(read.error().text.find("bad.har") != std::string::npos);
+  }
+  CHECK(HarArchive::read(folder.path("none.har")).error().code == Code::no_input);
+}
+
+TEST_CASE("base64 is RFC 4648's", "[fetchers][har]") {
+  CHECK(base64_encoded("") == "");
+  CHECK(base64_encoded("f") == "Zg==");
+  CHECK(base64_encoded("fo") == "Zm8=");
+  CHECK(base64_encoded("foo") == "Zm9v");
+  CHECK(base64_encoded("foobar") == "Zm9vYmFy");
+  CHECK(base64_decoded("Zm8=") == "fo");
+  for (const std::string bad : {"Zg", "Zg=a", "====", "Z===", "Zm9v=", "Zm 9"})
+    CHECK_FALSE(base64_decoded(bad));
+}
