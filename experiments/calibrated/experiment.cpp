@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <memory>
 #include <numeric>
 
 #include <boost/math/distributions/chi_squared.hpp>
@@ -37,77 +39,108 @@ Plan plan_of(const ExperimentOptions& options) {
   if (options.size == ExperimentOptions::Size::quick) {
     plan.settings = {{BaseKind::tree, 5},    {BaseKind::tree, 15},   {BaseKind::tree, 30},
                      {BaseKind::product, 2}, {BaseKind::product, 5}, {BaseKind::product, 10}};
-    plan.round_counts = {10, 50};
-    plan.rankboost_rounds = {50};
+    plan.round_counts = {10, 20, 50, 100};
+    plan.rankboost_rounds = {25, 50, 100};
     plan.process_points = 200;
   }
   return plan;
 }
 
-/// What the LETOR tools print, one value a query: NDCG@1 ... @10, MeanNDCG.
-struct QueryValues {
-  std::vector<std::vector<double>> values;  ///< queries x 11
-};
-
-QueryValues measured(const FoldData& data, const std::vector<double>& scores, evaluation::Mode mode) {
-  static const auto set = evaluation::parse_measures("ndcg_cut_1,2,3,4,5,6,7,8,9,10,mean_ndcg");
-  evaluation::Rules rules;
-  rules.mode = mode;
-  QueryValues out;
-  for (const auto& query : data.test.queries) {
-    const std::span<const double> part(&scores[query.begin], query.end - query.begin);
-    std::vector<double> grades;
-    for (std::size_t d = query.begin; d < query.end; ++d)
-      grades.push_back(data.grades[static_cast<std::size_t>(data.test.classes[d])]);
-    out.values.push_back(evaluation::evaluate(
-        *set, evaluation::judged_ranking(grades, evaluation::order_by_score(part), part), rules));
-  }
-  return out;
-}
-
 struct SetResult {
-  std::map<std::string, std::vector<double>> fold_means;    ///< of the paper's measure, a fold each
-  std::map<std::string, std::vector<double>> ndcg;          ///< mean over folds of NDCG@1 ... @10
-  std::map<std::string, std::vector<std::string>> choices;  ///< a fold each
-  std::vector<std::vector<std::vector<double>>> p;          ///< target x target x fold
+  std::map<std::string, std::vector<double>> fold_means;  ///< of the paper's measure, a fold each
+  std::map<std::string, std::vector<double>> ndcg;        ///< mean over folds of NDCG@1 ... @10
+  std::map<std::string, std::string> choices;
+  std::vector<std::vector<std::vector<double>>> p;  ///< target x target x fold
   std::size_t fallbacks = 0;
   std::size_t folds = 0;
 };
 
-void add_diversity(const FoldRun& run, SetResult& result) {
+/// The candidates of all folds: one T, c and setting is chosen for a set, by the mean of the folds'
+/// validation parts.
+class Choice {
+ public:
+  /// Whether a method got better on validation.
+  bool add(const std::vector<std::vector<Candidate>>& folds) {
+    bool is_better = false;
+    for (std::size_t i = 0; i < folds[0].size(); ++i) {
+      double validation = 0.0;
+      for (const auto& fold : folds) validation += fold[i].validation / static_cast<double>(folds.size());
+      Best& best = best_[folds[0][i].method];
+      if (validation <= best.validation + 1e-12) continue;
+      is_better = true;
+      best = {validation, {}};
+      for (const auto& fold : folds) best.folds.push_back(fold[i]);
+    }
+    return is_better;
+  }
+
+  SetResult result(std::size_t column) const {
+    SetResult result;
+    for (const auto& [name, best] : best_) {
+      result.choices[name] = best.folds[0].choice;
+      auto& ndcg = result.ndcg[name];
+      ndcg.resize(kDepth, 0.0);
+      const auto folds = static_cast<double>(best.folds.size());
+      for (const Candidate& fold : best.folds) {
+        const auto queries = static_cast<double>(fold.values.size());
+        double sum = 0.0;
+        for (const auto& query : fold.values) {
+          sum += query[column] / queries;
+          for (std::size_t k = 0; k < kDepth; ++k) ndcg[k] += query[k] / queries / folds;
+        }
+        result.fold_means[name].push_back(sum);
+      }
+    }
+    return result;
+  }
+
+ private:
+  struct Best {
+    double validation = -1.0;
+    std::vector<Candidate> folds;
+  };
+  std::map<std::string, Best> best_;
+};
+
+void add_diversity(const FoldRunner& runner, SetResult& result) {
   result.p.resize(5, std::vector<std::vector<double>>(5));
+  const auto& scores = runner.sigmoid_scores();
   for (std::size_t a = 0; a < 5; ++a)
     for (std::size_t b = a + 1; b < 5; ++b)
-      result.p[a][b].push_back(evaluation::paired_t_test(run.sigmoid_scores[a], run.sigmoid_scores[b]));
+      result.p[a][b].push_back(evaluation::paired_t_test(scores[a], scores[b]));
 }
 
 Result<SetResult> run_set(const DataSet& set, const Plan& plan, const ExperimentOptions& options, int folds,
-                          const std::function<void()>& fold_done) {
-  SetResult result;
-  const std::size_t column = set.measure == "mean_ndcg" ? kDepth : kDepth - 1;
+                          const std::function<void()>& step_done) {
+  std::vector<FoldData> data;
+  std::vector<std::vector<Candidate>> rankboost;
   for (int fold = 1; fold <= folds; ++fold) {
-    const auto data = read_fold(set, options.data, fold, options.seed);
-    if (!data) return data.error();
-    const auto run = run_fold(*data, plan);
-    if (!run) return run.error();
-    for (const auto& [name, method] : run->methods) {
-      const QueryValues values = measured(*data, method.scores, set.mode);
-      auto& ndcg = result.ndcg[name];
-      ndcg.resize(kDepth, 0.0);
-      double sum = 0.0;
-      for (const auto& query : values.values) {
-        sum += query[column];
-        for (std::size_t k = 0; k < kDepth; ++k)
-          ndcg[k] += query[k] / static_cast<double>(values.values.size()) / folds;
-      }
-      result.fold_means[name].push_back(sum / static_cast<double>(values.values.size()));
-      result.choices[name].push_back(method.choice);
-    }
-    add_diversity(*run, result);
-    result.fallbacks += run->fallbacks;
-    ++result.folds;
-    fold_done();
+    auto read = read_fold(set, options.data, fold, options.seed);
+    if (!read) return read.error();
+    data.push_back(std::move(*read));
+    auto candidates = rankboost_candidates(data.back(), plan, set.mode);
+    if (!candidates) return candidates.error();
+    rankboost.push_back(std::move(*candidates));
   }
+  Choice choice;
+  choice.add(rankboost);
+  std::vector<std::unique_ptr<FoldRunner>> runners;
+  for (const FoldData& fold : data) runners.push_back(std::make_unique<FoldRunner>(fold, plan, set.mode));
+  std::size_t without_gain = 0;
+  for (const std::size_t rounds : plan.round_counts) {
+    std::vector<std::vector<Candidate>> candidates;
+    if (without_gain < 2 || !plan.stops_early) {
+      for (const auto& runner : runners) candidates.push_back(runner->run_to(rounds));
+      without_gain = choice.add(candidates) ? 0 : without_gain + 1;
+    }
+    step_done();
+  }
+  SetResult result = choice.result(set.measure == "mean_ndcg" ? kDepth : kDepth - 1);
+  for (const auto& runner : runners) {
+    add_diversity(*runner, result);
+    result.fallbacks += runner->fallbacks();
+  }
+  result.folds = runners.size();
   return result;
 }
 
@@ -138,12 +171,8 @@ std::string table_of(const DataSet& set, const SetResult& result) {
     row.resize(rows[0].size(), "");
     rows.push_back(std::move(row));
   }
-  std::string text = columns(rows) + "\nchosen on validation, a fold each:\n";
-  for (const char* name : kRows) {
-    text += std::string("  ") + name + ":";
-    for (const std::string& choice : result.choices.at(name)) text += " [" + choice + "]";
-    text += "\n";
-  }
+  std::string text = columns(rows) + "\nchosen by the mean of the folds' validation parts:\n";
+  for (const char* name : kRows) text += std::string("  ") + name + ": " + result.choices.at(name) + "\n";
   if (result.fallbacks > 0)
     text += std::to_string(result.fallbacks) +
             " calibrations had constant votes and fell back to the mean gain\n";
@@ -199,7 +228,7 @@ void add_claims(const DataSet& set, const SetResult& result, PaperReport& report
 
 Result<std::string> run_calibrated(const ExperimentOptions& options) {
   const Plan plan = plan_of(options);
-  const int folds = options.size == ExperimentOptions::Size::quick ? 1 : 5;
+  constexpr int kFolds = 5;
   const auto sets = data_sets(options.data);
   PaperReport report;
   report.name = "calibrated";
@@ -207,16 +236,15 @@ Result<std::string> run_calibrated(const ExperimentOptions& options) {
   JsonArray json;
   std::size_t done = 0;
   for (const DataSet& set : sets) {
-    const auto result = run_set(set, plan, options, folds, [&] {
-      if (options.progress) options.progress(++done, sets.size() * static_cast<std::size_t>(folds));
+    const auto result = run_set(set, plan, options, kFolds, [&] {
+      if (options.progress) options.progress(++done, sets.size() * plan.round_counts.size());
     });
     if (!result) return result.error();
     report.text += table_of(set, *result) + "\n" + diversity_of(*result) + "\n";
     report.plots.push_back(plot_of(set, *result));
     json.push_back(json_of(set, *result));
-    if (folds == 5) add_claims(set, *result, report);
+    add_claims(set, *result, report);
   }
-  if (folds == 1) report.text += "one fold only: not comparable with the published means of five\n";
   if (sets.size() == 2)
     report.text += "MQ2007 is left out: put its parts S1.txt to S5.txt into letor4-MQ2007 below --data\n";
   report.json["sets"] = std::move(json);

@@ -2,170 +2,155 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <optional>
 
 #include "core/parallel.h"
 #include "fusion/adaboost_mh/ranker.h"
 #include "fusion/registry.h"
 
 namespace metafuse::experiments::calibrated {
-namespace {
 
 using namespace fusion;
 using namespace fusion::adaboost_mh;
 
-/// What is shared by all numbers of rounds of a fold.
-class FoldRunner {
- public:
-  FoldRunner(const FoldData& data, const Plan& plan)
-      : data_(data),
-        plan_(plan),
-        coded_(data.training.matrix, ThresholdOptions{}),
-        table_(cut_table(coded_)),
-        gains_(gains_of(data.grades)),
-        training_rows_(data.training.matrix, table_),
-        calibration_rows_(data.calibration.matrix, table_),
-        validation_rows_(data.validation.matrix, table_),
-        test_rows_(data.test.matrix, table_) {
-    for (const BaseSetting& setting : plan.settings) {
-      Source source;
-      source.name = setting.name();
-      source.classifier.classes = data.grades.size();
-      sources_.push_back(std::move(source));
-    }
+std::vector<std::vector<double>> tool_values(const FoldData& data, const std::vector<double>& scores,
+                                             evaluation::Mode mode) {
+  static const auto set = evaluation::parse_measures("ndcg_cut_1,2,3,4,5,6,7,8,9,10,mean_ndcg");
+  evaluation::Rules rules;
+  rules.mode = mode;
+  std::vector<std::vector<double>> values;
+  for (const RowRange& query : data.test.queries) {
+    const std::span<const double> part(&scores[query.begin], query.end - query.begin);
+    std::vector<double> grades;
+    for (std::size_t d = query.begin; d < query.end; ++d)
+      grades.push_back(data.grades[static_cast<std::size_t>(data.test.classes[d])]);
+    values.push_back(evaluation::evaluate(
+        *set, evaluation::judged_ranking(grades, evaluation::order_by_score(part), part), rules));
   }
+  return values;
+}
 
-  FoldRun run() {
-    std::size_t without_gain = 0;
-    for (const std::size_t rounds : plan_.round_counts) {
-      boost_to(rounds);
-      out_.largest_rounds = rounds;
-      without_gain = measure(rounds) ? 0 : without_gain + 1;
-      if (plan_.stops_early && without_gain == 2) break;
-    }
-    return std::move(out_);
+FoldRunner::FoldRunner(const FoldData& data, const Plan& plan, evaluation::Mode mode)
+    : data_(data),
+      plan_(plan),
+      mode_(mode),
+      coded_(data.training.matrix, ThresholdOptions{}),
+      table_(cut_table(coded_)),
+      gains_(gains_of(data.grades)),
+      training_rows_(data.training.matrix, table_),
+      calibration_rows_(data.calibration.matrix, table_),
+      validation_rows_(data.validation.matrix, table_),
+      test_rows_(data.test.matrix, table_) {
+  for (const BaseSetting& setting : plan.settings) {
+    Source source;
+    source.name = setting.name();
+    source.classifier.classes = data.grades.size();
+    sources_.push_back(std::move(source));
   }
+}
 
- private:
-  Judged judged(const GradedDocuments& documents) const {
-    return {documents.classes, gains_, documents.queries};
+Judged FoldRunner::judged(const GradedDocuments& documents) const {
+  return {documents.classes, gains_, documents.queries};
+}
+
+void FoldRunner::boost_to(std::size_t rounds) {
+  const Problem problem{&coded_, data_.training.classes, data_.grades.size()};
+  parallel_for(sources_.size(), plan_.threads, [&](std::size_t i) {
+    const std::size_t place = sources_.size() - 1 - i;
+    StrongClassifier& classifier = sources_[place].classifier;
+    BoostRun run =
+        adaboost_mh::boost(problem, plan_.settings[place], rounds, {}, {&classifier, &training_rows_});
+    classifier = std::move(run.classifier);
+  });
+}
+
+void FoldRunner::vote(std::size_t rounds) {
+  const std::vector<std::size_t> counts = {rounds};
+  for (auto* votes : {&calibration_votes_, &validation_votes_, &test_votes_})
+    votes->assign(sources_.size(), {});
+  parallel_for(sources_.size(), plan_.threads, [&](std::size_t s) {
+    const StrongClassifier& classifier = sources_[s].classifier;
+    calibration_votes_[s] = classifier.votes(calibration_rows_, counts)[0];
+    validation_votes_[s] = classifier.votes(validation_rows_, counts)[0];
+    test_votes_[s] = classifier.votes(test_rows_, counts)[0];
+  });
+}
+
+std::vector<Candidate> FoldRunner::run_to(std::size_t rounds) {
+  boost_to(rounds);
+  vote(rounds);
+  std::vector<Candidate> candidates;
+  add_plain(rounds, candidates);
+  PoolData pool_data;
+  pool_data.sources = &sources_;
+  for (std::size_t s = 0; s < sources_.size(); ++s) {
+    pool_data.calibration_votes.push_back(&calibration_votes_[s]);
+    pool_data.validation_votes.push_back(&validation_votes_[s]);
   }
+  pool_data.calibration = judged(data_.calibration);
+  pool_data.validation = judged(data_.validation);
+  CalibrationOptions options;
+  options.regression.process_points = plan_.process_points;
+  options.regression.seed = plan_.seed;
+  const Pool pool = fit_pool(pool_data, rounds, options, plan_.threads);
+  fallbacks_ += pool.constant;
+  add_ensembles(pool, PoolPart::sigmoids, "ensemble, CPC", candidates);
+  add_ensembles(pool, PoolPart::regressions, "ensemble, RBC", candidates);
+  add_ensembles(pool, PoolPart::all, "ensemble, CPC+RBC", candidates);
+  keep_sigmoids(pool);
+  return candidates;
+}
 
-  void boost_to(std::size_t rounds) {
-    const Problem problem{&coded_, data_.training.classes, data_.grades.size()};
-    parallel_for(sources_.size(), plan_.threads, [&](std::size_t i) {
-      const std::size_t place = sources_.size() - 1 - i;
-      StrongClassifier& classifier = sources_[place].classifier;
-      BoostRun run = boost(problem, plan_.settings[place], rounds, {}, {&classifier, &training_rows_});
-      classifier = std::move(run.classifier);
-    });
+void FoldRunner::add_plain(std::size_t rounds, std::vector<Candidate>& candidates) const {
+  for (std::size_t s = 0; s < sources_.size(); ++s) {
+    const double quality = ndcg_10(posterior_scores(validation_votes_[s], gains_), judged(data_.validation));
+    candidates.push_back(
+        {plan_.settings[s].kind == BaseKind::tree ? "AdaBoost.MH, trees" : "AdaBoost.MH, products",
+         sources_[s].name + ", T " + std::to_string(rounds), quality,
+         tool_values(data_, posterior_scores(test_votes_[s], gains_), mode_)});
   }
+}
 
-  bool offer(const std::string& name, double quality, const std::string& choice, std::vector<double> scores) {
-    MethodRun& method = out_.methods[name];
-    if (quality <= method.validation + 1e-12) return false;
-    method = {choice, quality, std::move(scores)};
-    return true;
+void FoldRunner::add_ensembles(const Pool& pool, PoolPart part, const std::string& name,
+                               std::vector<Candidate>& candidates) const {
+  const std::vector<std::size_t> places = members_of(pool, part);
+  std::vector<std::vector<double>> test;
+  std::vector<const std::vector<double>*> test_scores;
+  std::vector<const std::vector<double>*> validation_scores;
+  std::vector<double> qualities;
+  for (const std::size_t place : places) {
+    const Member& member = pool.members[place];
+    test.push_back(
+        calibrated_scores(member.calibration, test_votes_[member.source], data_.grades.size(), gains_));
+    validation_scores.push_back(&pool.validation[place]);
+    qualities.push_back(member.quality);
   }
-
-  /// Fits and chooses at one number of rounds; whether anything got better on validation.
-  bool measure(std::size_t rounds) {
-    const std::vector<std::size_t> counts = {rounds};
-    calibration_votes_.assign(sources_.size(), {});
-    validation_votes_.assign(sources_.size(), {});
-    test_votes_.assign(sources_.size(), {});
-    parallel_for(sources_.size(), plan_.threads, [&](std::size_t s) {
-      calibration_votes_[s] = sources_[s].classifier.votes(calibration_rows_, counts)[0];
-      validation_votes_[s] = sources_[s].classifier.votes(validation_rows_, counts)[0];
-      test_votes_[s] = sources_[s].classifier.votes(test_rows_, counts)[0];
-    });
-    bool is_better = measure_plain(rounds);
-    PoolData pool_data;
-    pool_data.sources = &sources_;
-    for (std::size_t s = 0; s < sources_.size(); ++s) {
-      pool_data.calibration_votes.push_back(&calibration_votes_[s]);
-      pool_data.validation_votes.push_back(&validation_votes_[s]);
-    }
-    pool_data.calibration = judged(data_.calibration);
-    pool_data.validation = judged(data_.validation);
-    CalibrationOptions options;
-    options.regression.process_points = plan_.process_points;
-    options.regression.seed = plan_.seed;
-    const Pool pool = fit_pool(pool_data, rounds, options, plan_.threads);
-    out_.fallbacks += pool.constant;
-    for (const auto& [name, part] :
-         {std::pair{"ensemble, CPC", PoolPart::sigmoids}, std::pair{"ensemble, RBC", PoolPart::regressions},
-          std::pair{"ensemble, CPC+RBC", PoolPart::all}})
-      is_better |= measure_ensemble(name, part, pool);
-    return is_better;
+  for (const auto& scores : test) test_scores.push_back(&scores);
+  for (int step = 0; step <= 20; ++step) {
+    const auto weights = exponential_weights(qualities, 10.0 * step);
+    candidates.push_back({name, "T " + std::to_string(pool.rounds) + ", c " + std::to_string(10 * step),
+                          ndcg_10(weighted_scores(validation_scores, weights), judged(data_.validation)),
+                          tool_values(data_, weighted_scores(test_scores, weights), mode_)});
   }
+}
 
-  bool measure_ensemble(const std::string& name, PoolPart part, const Pool& pool) {
-    const Ensemble chosen = choose_ensemble(pool, part, judged(data_.validation));
-    const bool is_better =
-        offer(name, chosen.quality,
-              "T " + std::to_string(pool.rounds) + ", c " + std::to_string(static_cast<int>(chosen.c)), {});
-    if (!is_better) return false;
-    std::vector<double> scores(data_.test.classes.size(), 0.0);
-    for (std::size_t i = 0; i < chosen.members.size(); ++i) {
-      const Member& member = pool.members[chosen.members[i]];
-      const auto parts =
-          calibrated_scores(member.calibration, test_votes_[member.source], data_.grades.size(), gains_);
-      for (std::size_t d = 0; d < scores.size(); ++d) scores[d] += chosen.weights[i] * parts[d];
-    }
-    out_.methods[name].scores = std::move(scores);
-    if (part == PoolPart::sigmoids) keep_sigmoids(pool);
-    return true;
-  }
+void FoldRunner::keep_sigmoids(const Pool& pool) {
+  const auto distance = [&](std::size_t s) {
+    const BaseSetting& setting = plan_.settings[s];
+    return setting.kind == BaseKind::tree ? std::labs(static_cast<long>(setting.size) - 30) : 1000L;
+  };
+  std::size_t source = 0;
+  for (std::size_t s = 1; s < sources_.size(); ++s)
+    if (distance(s) < distance(source)) source = s;
+  for (const Member& member : pool.members)
+    for (std::size_t t = 0; t < std::size(kSigmoidTargets); ++t)
+      if (member.source == source && member.calibration.name == name_of(kSigmoidTargets[t]))
+        sigmoid_scores_[t] =
+            calibrated_scores(member.calibration, test_votes_[source], data_.grades.size(), gains_);
+}
 
-  /// The scores whose diversity sec. 7.2 looks at.
-  void keep_sigmoids(const Pool& pool) {
-    std::size_t source = 0;
-    for (std::size_t s = 0; s < plan_.settings.size(); ++s)
-      if (plan_.settings[s].kind == BaseKind::tree && distance_to_30(s) < distance_to_30(source)) source = s;
-    for (const Member& member : pool.members)
-      for (std::size_t t = 0; t < std::size(kSigmoidTargets); ++t)
-        if (member.source == source && member.calibration.name == name_of(kSigmoidTargets[t]))
-          out_.sigmoid_scores[t] =
-              calibrated_scores(member.calibration, test_votes_[source], data_.grades.size(), gains_);
-  }
-  long distance_to_30(std::size_t setting) const {
-    if (plan_.settings[setting].kind != BaseKind::tree) return 1000;
-    return std::labs(static_cast<long>(plan_.settings[setting].size) - 30);
-  }
-
-  bool measure_plain(std::size_t rounds) {
-    bool is_better = false;
-    for (std::size_t s = 0; s < sources_.size(); ++s) {
-      const double quality =
-          ndcg_10(posterior_scores(validation_votes_[s], gains_), judged(data_.validation));
-      const std::string name =
-          plan_.settings[s].kind == BaseKind::tree ? "AdaBoost.MH, trees" : "AdaBoost.MH, products";
-      is_better |= offer(name, quality, sources_[s].name + ", T " + std::to_string(rounds),
-                         posterior_scores(test_votes_[s], gains_));
-    }
-    return is_better;
-  }
-
-  const FoldData& data_;
-  const Plan& plan_;
-  CodedFeatures coded_;
-  CutTable table_;
-  std::vector<double> gains_;
-  CodedRows training_rows_;
-  CodedRows calibration_rows_;
-  CodedRows validation_rows_;
-  CodedRows test_rows_;
-  std::vector<Source> sources_;
-  std::vector<std::vector<double>> calibration_votes_;
-  std::vector<std::vector<double>> validation_votes_;
-  std::vector<std::vector<double>> test_votes_;
-  FoldRun out_;
-};
-
-/// RankBoost on the same 80 %, its rounds chosen on the same validation part.
-Result<MethodRun> run_rankboost(const FoldData& data, const Plan& plan) {
-  MethodRun best;
+Result<std::vector<Candidate>> rankboost_candidates(const FoldData& data, const Plan& plan,
+                                                    evaluation::Mode mode) {
+  std::vector<Candidate> candidates;
   const auto gains = gains_of(data.grades);
   for (const std::size_t rounds : plan.rankboost_rounds) {
     TrainingRequest request;
@@ -175,22 +160,13 @@ Result<MethodRun> run_rankboost(const FoldData& data, const Plan& plan) {
     request.wants_trace = false;
     auto result = find_learner("rankboost")->train(request);
     if (!result) return result.error();
-    const double quality = ndcg_10(result->model.ranker->score(data.validation_set.matrix),
-                                   {data.validation.classes, gains, data.validation.queries});
-    if (quality <= best.validation + 1e-12) continue;
-    best = {"T " + std::to_string(rounds), quality, result->model.ranker->score(data.test_set.matrix)};
+    const Ranker& ranker = *result->model.ranker;
+    candidates.push_back({"RankBoost", "T " + std::to_string(rounds),
+                          ndcg_10(ranker.score(data.validation_set.matrix),
+                                  {data.validation.classes, gains, data.validation.queries}),
+                          tool_values(data, ranker.score(data.test_set.matrix), mode)});
   }
-  return best;
-}
-
-}  // namespace
-
-Result<FoldRun> run_fold(const FoldData& data, const Plan& plan) {
-  auto rankboost = run_rankboost(data, plan);
-  if (!rankboost) return rankboost.error();
-  FoldRun run = FoldRunner(data, plan).run();
-  run.methods["RankBoost"] = std::move(*rankboost);
-  return run;
+  return candidates;
 }
 
 }  // namespace metafuse::experiments::calibrated

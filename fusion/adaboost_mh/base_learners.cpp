@@ -76,7 +76,7 @@ double edge_of(const std::vector<double>& totals) {
 }
 
 void find_cut(Region& region) {
-  region.best = best_cut(*region.histogram, region.totals, CutWorth::free_votes);
+  region.best = best_cut(*region.histogram, region.totals);
   region.gain = region.best.is_found ? region.best.worth - edge_of(region.totals) : 0.0;
 }
 
@@ -96,7 +96,7 @@ class TreeGrower {
   FittedBase grow(std::size_t leaves) {
     while (regions_.size() < leaves) {
       const std::size_t best = greatest_gain();
-      // Free votes never lose; below this a gain is rounding.
+      // Below this a gain is rounding.
       if (regions_[best].gain <= 1e-12) break;
       split(best);
     }
@@ -106,10 +106,10 @@ class TreeGrower {
  private:
   /// The first region whose gain is within 1e-9 of the greatest.
   std::size_t greatest_gain() const {
-    double most = 0.0;
+    double most = regions_[0].gain;
     for (const Region& region : regions_) most = std::max(most, region.gain);
     std::size_t place = 0;
-    while (regions_[place].gain < most - 1e-9 * most) ++place;
+    while (regions_[place].gain < most - 1e-9 * std::abs(most)) ++place;
     return place;
   }
 
@@ -181,7 +181,7 @@ FittedBase fit_product(const CodedFeatures& features, const SignedWeights& weigh
     const std::size_t term = step % terms;
     const auto signs = signs_without(features, cuts, term, documents.size());
     histogram.fill(weights, documents, signs);
-    const BestCut best = best_cut(histogram, totals_of(weights, documents, signs), CutWorth::opposite_votes);
+    const BestCut best = best_cut(histogram, totals_of(weights, documents, signs));
     if (!best.is_found || best.worth <= edge + 1e-12) break;
     edge = best.worth;
     if (term < cuts.size())

@@ -12,17 +12,14 @@ void for_documents(std::span<const std::uint32_t> documents, const std::uint8_t*
   for (const std::uint32_t document : documents) add(document, codes[document]);
 }
 
-double worth_of(const double* below, const double* totals, std::size_t stride, CutWorth worth) {
+double worth_of(const double* below, const double* totals, std::size_t stride) {
   double sum = 0.0;
-  if (worth == CutWorth::opposite_votes)
-    for (std::size_t l = 0; l < stride; ++l) sum += std::abs(totals[l] - 2.0 * below[l]);
-  else
-    for (std::size_t l = 0; l < stride; ++l) sum += std::abs(below[l]) + std::abs(totals[l] - below[l]);
+  for (std::size_t l = 0; l < stride; ++l) sum += std::abs(totals[l] - 2.0 * below[l]);
   return sum;
 }
 
 /// Worth of every cut of a feature, by its index.
-void scan(const Histogram& histogram, std::size_t feature, std::span<const double> totals, CutWorth worth,
+void scan(const Histogram& histogram, std::size_t feature, std::span<const double> totals,
           std::vector<double>& worths) {
   const std::size_t stride = histogram.stride();
   const std::size_t cuts = histogram.codes(feature) - 1;
@@ -31,7 +28,7 @@ void scan(const Histogram& histogram, std::size_t feature, std::span<const doubl
   for (std::size_t index = 0; index < cuts; ++index) {
     const double* cell = histogram.cell(feature, index);
     for (std::size_t l = 0; l < stride; ++l) below[l] += cell[l];
-    worths[index] = worth_of(below, totals.data(), stride, worth);
+    worths[index] = worth_of(below, totals.data(), stride);
   }
 }
 
@@ -80,12 +77,12 @@ void Histogram::subtract(const Histogram& part) {
   for (std::size_t i = 0; i < sums_.size(); ++i) sums_[i] -= part.sums_[i];
 }
 
-BestCut best_cut(const Histogram& histogram, std::span<const double> totals, CutWorth worth) {
+BestCut best_cut(const Histogram& histogram, std::span<const double> totals) {
   std::vector<double> worths;
   std::vector<double> best(histogram.feature_count(), -1.0);
   double most = -1.0;
   for (std::size_t f = 0; f < histogram.feature_count(); ++f) {
-    scan(histogram, f, totals, worth, worths);
+    scan(histogram, f, totals, worths);
     for (const double value : worths) best[f] = std::max(best[f], value);
     most = std::max(most, best[f]);
   }
@@ -93,7 +90,7 @@ BestCut best_cut(const Histogram& histogram, std::span<const double> totals, Cut
   const double enough = most - 1e-9 * most;
   for (std::size_t f = 0; f < histogram.feature_count(); ++f) {
     if (best[f] < enough) continue;
-    scan(histogram, f, totals, worth, worths);
+    scan(histogram, f, totals, worths);
     for (std::size_t index = worths.size(); index-- > 0;)
       if (worths[index] >= enough)
         return {true, {static_cast<std::uint32_t>(f), static_cast<std::uint8_t>(index)}, worths[index]};

@@ -44,17 +44,14 @@ class Histogram {
   std::vector<double> sums_;
 };
 
-/// What a cut is worth: with opposite votes on its two sides (a stump's edge), or with free votes on both.
-enum class CutWorth { opposite_votes, free_votes };
-
 struct BestCut {
   bool is_found = false;
   Cut cut;
-  double worth = 0.0;
+  double worth = 0.0;  ///< the edge of its stump: opposite votes on its two sides
 };
 
 /// The cut of greatest worth; of those within 1e-9 of it the first in the order features ascending,
 /// thresholds from the highest down. The sums over all documents are `totals` (stride long).
-BestCut best_cut(const Histogram& histogram, std::span<const double> totals, CutWorth worth);
+BestCut best_cut(const Histogram& histogram, std::span<const double> totals);
 
 }  // namespace metafuse::fusion::adaboost_mh

@@ -42,21 +42,26 @@ Pool fit_pool(const PoolData& data, std::size_t rounds, const CalibrationOptions
   return pool;
 }
 
+std::vector<std::size_t> members_of(const Pool& pool, PoolPart part) {
+  std::vector<std::size_t> places;
+  for (std::size_t m = 0; m < pool.members.size(); ++m) {
+    const bool is_sigmoid = std::any_of(
+        std::begin(kSigmoidTargets), std::end(kSigmoidTargets),
+        [&](SigmoidTarget target) { return name_of(target) == pool.members[m].calibration.name; });
+    if (part == PoolPart::all || is_sigmoid == (part == PoolPart::sigmoids)) places.push_back(m);
+  }
+  return places;
+}
+
 Ensemble choose_ensemble(const Pool& pool, PoolPart part, const Judged& validation) {
   Ensemble ensemble;
   ensemble.rounds = pool.rounds;
+  ensemble.members = members_of(pool, part);
   std::vector<const std::vector<double>*> scores;
   std::vector<double> qualities;
-  for (std::size_t m = 0; m < pool.members.size(); ++m) {
-    const Calibration& calibration = pool.members[m].calibration;
-    const bool is_sigmoid =
-        std::any_of(std::begin(kSigmoidTargets), std::end(kSigmoidTargets),
-                    [&](SigmoidTarget target) { return name_of(target) == calibration.name; });
-    if ((part == PoolPart::sigmoids && !is_sigmoid) || (part == PoolPart::regressions && is_sigmoid))
-      continue;
-    ensemble.members.push_back(m);
-    scores.push_back(&pool.validation[m]);
-    qualities.push_back(pool.members[m].quality);
+  for (const std::size_t place : ensemble.members) {
+    scores.push_back(&pool.validation[place]);
+    qualities.push_back(pool.members[place].quality);
   }
   ChosenWeights chosen = choose_weights(scores, qualities, validation);
   ensemble.c = chosen.c;

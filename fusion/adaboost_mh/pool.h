@@ -50,6 +50,9 @@ Pool fit_pool(const PoolData& data, std::size_t rounds, const CalibrationOptions
 /// Which members take part.
 enum class PoolPart { sigmoids, regressions, all };
 
+/// Their places in the pool.
+std::vector<std::size_t> members_of(const Pool& pool, PoolPart part);
+
 /// The members of the part with the best weights for them. Requires a member in the part.
 struct Ensemble {
   std::size_t rounds = 0;

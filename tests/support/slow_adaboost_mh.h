@@ -96,8 +96,13 @@ class SlowAdaBoostMh {
       std::vector<double> gains;
       for (const auto& region : regions) {
         const auto worth = [&](const Cut& each) {
-          const auto [below, above] = divided(region, each);
-          return votes(below) + votes(above);
+          double sum = 0.0;
+          for (std::size_t l = 0; l < k_; ++l) {
+            double label = 0.0;
+            for (const std::size_t d : region) label += signed_weight(d, l) * phi(each, d);
+            sum += std::abs(label);
+          }
+          return sum;
         };
         cuts.push_back(best_of(worth));
         gains.push_back(worth(cuts.back()) - votes(region));
