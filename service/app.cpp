@@ -5,9 +5,12 @@
 #include <utility>
 
 #include "core/contract.h"
+#include "core/random.h"
 #include "service/access.h"
 #include "service/client_address.h"
 #include "service/errors.h"
+#include "service/interleaved_answer.h"
+#include "service/interleaving.h"
 
 namespace metafuse::service {
 namespace {
@@ -68,10 +71,24 @@ App::App(AppOptions options, std::shared_ptr<const Snapshot> snapshot, std::uniq
       store_(std::move(store)),
       secret_(std::move(secret)),
       search_log_(store_ ? std::make_unique<SearchLog>(*store_) : nullptr),
+      model_versions_(
+          options_.config.models.empty() ? nullptr : std::make_unique<ModelVersions>(options_.config.models)),
       quotas_(shared_usage(store_.get())),
       pool_(worker_count(options_.config), options_.config.limits.max_queue) {
   note_models(*snapshot_);
   reloader_ = std::thread([this] { reload_when_wanted(); });
+  if (store_ == nullptr) return;
+  CaretakerOptions care;
+  care.store = store_.get();
+  care.versions = model_versions_.get();
+  care.snapshot = [this] { return this->snapshot(); };
+  care.unix_time = options_.unix_time;
+  care.on_models_changed = [this] { reload_soon(); };
+  care.on_event = [this](std::string_view event, JsonObject fields) {
+    log_.write(Log::Level::info, event, std::move(fields));
+  };
+  caretaker_ = std::make_unique<Caretaker>(std::move(care));
+  caretaker_->start();
 }
 
 App::~App() {
@@ -152,6 +169,7 @@ void App::reload_when_wanted() {
 }
 
 void App::stop() {
+  if (caretaker_ != nullptr) caretaker_->stop();
   {
     const std::lock_guard lock(reloader_mutex_);
     is_stopping_ = true;
@@ -250,7 +268,7 @@ std::optional<HttpResponse> App::over_quota(Dialect dialect, const Exchange& exc
 
 void App::remember(const Exchange& exchange, const SearchAnswer& answer, ShownResults& shown) {
   if (search_log_ == nullptr || shown.positions.empty()) return;
-  StoredSearch search = stored_search(answer, shown.positions, {}, secret_,
+  StoredSearch search = stored_search(answer, shown.positions, secret_,
                                       exchange.snapshot->config.privacy.hash_queries, unix_time());
   const std::string id = search.id;
   if (search_log_->add(std::move(search))) shown.search_id = id;
@@ -271,6 +289,17 @@ Result<SearchAnswer> App::search_uncached(const Snapshot& snapshot, const Search
   return made;
 }
 
+SharedAnswer App::interleaved(const Snapshot& snapshot, const SearchRequest& request,
+                              const SharedAnswer& answer) const {
+  const LoadedDomain* domain = snapshot.find_domain(request.domain);
+  const double share = snapshot.config.learning.interleave_share;
+  if (share <= 0 || store_ == nullptr || domain == nullptr || !domain->challenger) return answer;
+  const std::uint64_t seed = interleaving_seed(shared_key(*domain, request), unix_time());
+  Random random(seed);
+  if (!is_interleaved(share, random)) return answer;
+  return std::make_shared<const SearchAnswer>(interleaved_answer(*domain, *answer, random.next()));
+}
+
 Result<SharedAnswer> App::search(const Exchange& exchange, const SearchRequest& request,
                                  const PartialAnswer& on_partial) {
   bool was_cached = false;
@@ -280,14 +309,14 @@ Result<SharedAnswer> App::search(const Exchange& exchange, const SearchRequest& 
   if (!answer) return answer.error();
   metrics_.cache(was_cached ? "hit" : "miss");
   metrics_.search((*answer)->domain, (*answer)->fusion.method);
-  if (was_cached) return answer;
+  if (was_cached) return interleaved(*exchange.snapshot, request, *answer);
   suggester_.learn((*answer)->suggestions);
   metrics_.stage("fetch", (*answer)->fetch_seconds);
   metrics_.stage("fuse", (*answer)->fuse_seconds);
   for (const fetchers::FetchedList& list : (*answer)->lists)
     metrics_.engine(list.query.engine, list.has_failed() ? fetchers::name_of(list.failure) : "ok",
                     seconds_of(list.elapsed));
-  return answer;
+  return interleaved(*exchange.snapshot, request, *answer);
 }
 
 }  // namespace metafuse::service

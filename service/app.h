@@ -12,11 +12,13 @@
 #include "core/deadline.h"
 #include "core/result.h"
 #include "service/answer_cache.h"
+#include "service/caretaker.h"
 #include "service/exchange.h"
 #include "service/http_message.h"
 #include "service/keys.h"
 #include "service/log.h"
 #include "service/metrics.h"
+#include "service/model_versions.h"
 #include "service/rate_limiter.h"
 #include "service/router.h"
 #include "service/search_log.h"
@@ -71,6 +73,8 @@ class App {
   std::vector<std::string> suggest(std::string_view prefix) const { return suggester_.complete(prefix); }
   Store* store() { return store_.get(); }
   SearchLog* search_log() { return search_log_.get(); }
+  /// nullptr without a folder of models.
+  ModelVersions* model_versions() { return model_versions_.get(); }
 
   /// Sends an answer with the headers that all have, counted and logged.
   void answer(const Exchange& exchange, HttpResponse response, Responder& responder);
@@ -95,6 +99,8 @@ class App {
   void dispatch(const Route& route, std::shared_ptr<Exchange> exchange, std::shared_ptr<Responder> responder);
   void run(const Route& route, const Exchange& exchange, Responder& responder);
   void reload_when_wanted();
+  SharedAnswer interleaved(const Snapshot& snapshot, const SearchRequest& request,
+                           const SharedAnswer& answer) const;
   Result<SearchAnswer> search_uncached(const Snapshot& snapshot, const SearchRequest& request,
                                        const PartialAnswer& on_partial);
   void note_models(const Snapshot& snapshot);
@@ -118,9 +124,11 @@ class App {
   std::unique_ptr<Store> store_;
   std::string secret_;  ///< the store's
   std::unique_ptr<SearchLog> search_log_;
+  std::unique_ptr<ModelVersions> model_versions_;
   Quotas quotas_;
   WorkerPool pool_;
   std::thread reloader_;
+  std::unique_ptr<Caretaker> caretaker_;
 };
 
 }  // namespace metafuse::service

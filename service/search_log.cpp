@@ -31,9 +31,7 @@ std::vector<StoredList> lists_of(const SearchAnswer& answer) {
 }  // namespace
 
 StoredSearch stored_search(const SearchAnswer& answer, std::span<const std::size_t> shown,
-                           std::span<const Team> teams, std::string_view secret, bool are_queries_hashed,
-                           UnixTime now) {
-  require(teams.empty() || teams.size() == shown.size(), "a team for each result shown");
+                           std::string_view secret, bool are_queries_hashed, UnixTime now) {
   StoredSearch search;
   search.id = new_search_id();
   search.domain = answer.domain;
@@ -43,11 +41,13 @@ StoredSearch stored_search(const SearchAnswer& answer, std::span<const std::size
   if (!are_queries_hashed) search.slots = std::move(query);
   search.at = now;
   search.model = answer.fusion.version;
+  search.challenger = answer.fusion.challenger;
   for (const FusedResult& result : answer.results) search.documents.push_back(result.key);
   search.lists = lists_of(answer);
   for (std::size_t i = 0; i < shown.size(); ++i) {
     require(shown[i] < answer.results.size(), "only results of the answer were shown");
-    search.shown.push_back({static_cast<std::uint32_t>(shown[i]), teams.empty() ? Team::none : teams[i]});
+    search.shown.push_back(
+        {static_cast<std::uint32_t>(shown[i]), answer.teams.empty() ? Team::none : answer.teams[shown[i]]});
   }
   fit_to_limits(search);
   return search;

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -20,12 +20,11 @@ namespace metafuse::service {
 
 /// What of an answer is stored.
 ///
-/// in:  shown - positions in answer.results, in the order in which they were shown; teams - one each, or
-///      empty without interleaving; secret - the store's; are_queries_hashed - leave the slots' text out
+/// in:  shown - positions in answer.results, in the order in which they were shown; secret - the store's;
+///      are_queries_hashed - leave the slots' text out
 /// out: a search within its limits
 StoredSearch stored_search(const SearchAnswer& answer, std::span<const std::size_t> shown,
-                           std::span<const Team> teams, std::string_view secret, bool are_queries_hashed,
-                           UnixTime now);
+                           std::string_view secret, bool are_queries_hashed, UnixTime now);
 
 /// Writes searches behind the answers, many to a transaction, so that no answer waits for the disk; flush()
 /// before feedback makes the latest ones known. When the store cannot keep up or fails, new

@@ -16,6 +16,7 @@
 #include "fusion/fuse.h"
 #include "service/list_keys.h"
 #include "service/snapshot.h"
+#include "service/stored_search.h"
 
 namespace metafuse::service {
 
@@ -59,10 +60,11 @@ struct FusedResult {
 
 /// How the results were ordered.
 struct FusionNote {
-  std::string method;   ///< "rankboost", "rrf", ...
-  std::string model;    ///< name of the model file, empty without a model
-  std::string version;  ///< digest of the model file, empty without a model
-  std::string notice;   ///< what a user should hear: why no model was used
+  std::string method;      ///< "rankboost", "rrf", ...
+  std::string model;       ///< name of the model file, empty without a model
+  std::string version;     ///< digest of the model file, empty without a model
+  std::string challenger;  ///< version that the results are interleaved with, empty for none
+  std::string notice;      ///< what a user should hear: why no model was used
 };
 
 /// The fused ranking as the ranker saw it, with the keys that it refers to.
@@ -80,6 +82,7 @@ struct SearchAnswer {
   std::vector<fetchers::FetchedList> lists;  ///< a feature each, failed ones empty
   std::shared_ptr<const FusionState> state;  ///< what explains a result
   std::vector<FusedResult> results;          ///< best first, all of them
+  std::vector<Team> teams;                   ///< who placed each result; empty without interleaving
   std::vector<std::string> suggestions;
   FusionNote fusion;
   double fetch_seconds = 0;

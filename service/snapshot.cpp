@@ -7,6 +7,7 @@
 #include "core/text_file.h"
 #include "fusion/features.h"
 #include "service/digest.h"
+#include "service/model_versions.h"
 #include "templates/template_file.h"
 
 namespace metafuse::service {
@@ -79,6 +80,22 @@ void load_model(const ServerConfig& config, LoadedDomain& out, Mistakes& mistake
   out.model = std::move(*model);
 }
 
+/// The challenger, while searches are interleaved. One that does not fit is left out with a warning: it
+/// serves nobody yet.
+void load_challenger(const ServerConfig& config, LoadedDomain& out, std::vector<std::string>& warnings) {
+  if (config.models.empty() || config.learning.interleave_share <= 0) return;
+  ModelVersions versions(config.models);
+  const auto state = versions.state(out.domain.name);
+  if (!state) return warnings.push_back(state.error().text);
+  if (state->challenger.empty()) return;
+  auto model = versions.read(out.domain.name, state->challenger);
+  if (!model) return warnings.push_back(model.error().text);
+  if (const auto same = check_features(*model, out.domain, "challenger " + state->challenger); !same)
+    return warnings.push_back(same.error().text);
+  out.challenger = std::move(*model);
+  out.challenger_version = state->challenger;
+}
+
 void load_domain(const std::string& file, Snapshot& snapshot, Mistakes& mistakes) {
   auto text = read_text(file, kMaxTemplateBytes);
   if (!text) return mistakes.add(text.error());
@@ -91,6 +108,7 @@ void load_domain(const std::string& file, Snapshot& snapshot, Mistakes& mistakes
   out.text = std::move(*text);
   snapshot.warnings.insert(snapshot.warnings.end(), parsed->warnings.begin(), parsed->warnings.end());
   load_model(snapshot.config, out, mistakes);
+  load_challenger(snapshot.config, out, snapshot.warnings);
   const std::string name = out.domain.name;
   if (const auto at = snapshot.domains.find(name); at != snapshot.domains.end())
     return mistakes.add(Code::bad_config,

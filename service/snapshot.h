@@ -27,6 +27,8 @@ struct LoadedDomain {
   std::optional<fusion::Model> model;
   std::string model_file;
   std::string model_digest;
+  std::optional<fusion::Model> challenger;  ///< loaded only while searches are interleaved
+  std::string challenger_version;
 };
 
 /// The engines that a configuration defines.

@@ -1,0 +1,182 @@
+#include <algorithm>
+#include <optional>
+
+#include "core/json.h"
+#include "service/app.h"
+#include "service/caretaker.h"
+#include "service/errors.h"
+#include "service/handlers/handlers.h"
+#include "service/interleaving.h"
+#include "service/promotion.h"
+#include "service/request_body.h"
+
+namespace metafuse::service {
+namespace {
+
+HttpResponse refuse(int status, std::string_view text) {
+  return error_response(Dialect::native, status, text);
+}
+HttpResponse refuse(const Error& error) {
+  return refuse(status_of(error.code), error.text);
+}
+HttpResponse accept(const JsonObject& body) {
+  return make_response(200, "application/json", to_text(body));
+}
+
+/// Why models cannot be managed here, or nothing.
+std::optional<HttpResponse> refusal(App& app, const Exchange& exchange) {
+  if (app.store() == nullptr || app.model_versions() == nullptr)
+    return refuse(404, "this server has no store or no folder of models; name them in its configuration");
+  if (!exchange.path_values.empty() && !exchange.snapshot->domains.contains(exchange.path_values.front()))
+    return refuse(404, "no domain \"" + exchange.path_values.front() + "\"");
+  return std::nullopt;
+}
+
+JsonObject interleaving_json(const InterleavingScore& score) {
+  return {{"champion", score.counts.champion},
+          {"challenger", score.counts.challenger},
+          {"ties", score.counts.ties},
+          {"challenger_share", score.challenger_share},
+          {"interval_95", JsonArray{score.low, score.high}},
+          {"p", score.p}};
+}
+
+JsonObject state_json(const std::string& domain, const ModelState& state) {
+  JsonArray versions;
+  for (const ModelVersion& version : state.versions)
+    versions.emplace_back(JsonObject{{"version", version.version},
+                                     {"learner", version.learner},
+                                     {"origin", version.origin},
+                                     {"at", version.at},
+                                     {"is_champion", version.is_champion},
+                                     {"is_challenger", version.is_challenger}});
+  const auto or_null = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
+  return {{"name", domain},
+          {"champion", or_null(state.champion)},
+          {"challenger", or_null(state.challenger)},
+          {"previous", state.history.empty() ? Json() : or_null(state.history.back())},
+          {"can_revert", !state.history.empty()},
+          {"promotion_tests", state.tests},
+          {"versions", std::move(versions)}};
+}
+
+/// The body's fields; an empty body has none. Only the named ones may be there.
+Result<JsonObject> fields_of(const HttpRequest& request, std::initializer_list<std::string_view> known) {
+  if (request.body.empty()) return JsonObject();
+  auto body = json_body(request);
+  if (!body) return body;
+  for (const auto& [name, value] : *body)
+    if (std::find(known.begin(), known.end(), std::string_view(name)) == known.end())
+      return fail(Code::usage, std::string(name) + ": unknown");
+  return body;
+}
+
+Result<bool> flag_of(const JsonObject& body, std::string_view name) {
+  const Json* value = body.if_contains(name);
+  if (value == nullptr) return false;
+  if (!value->is_bool()) return fail(Code::usage, std::string(name) + ": send true or false");
+  return value->get_bool();
+}
+
+JsonObject report_json(const PromotionReport& report) {
+  return {{"queries", report.queries},
+          {"measure", "ndcg_cut_10"},
+          {"champion", report.champion},
+          {"challenger", report.challenger},
+          {"p", report.p},
+          {"level", report.level},
+          {"is_better", report.is_better},
+          {"reason", report.reason}};
+}
+
+}  // namespace
+
+HttpResponse handle_get_models(App& app, const Exchange& exchange) {
+  if (auto refused = refusal(app, exchange)) return std::move(*refused);
+  JsonArray models;
+  for (const auto& [name, domain] : exchange.snapshot->domains) {
+    const auto state = app.model_versions()->state(name);
+    if (!state) return refuse(state.error());
+    JsonObject entry = state_json(name, *state);
+    if (!state->challenger.empty()) {
+      const auto counts = app.store()->interleaving_counts(name, state->champion, state->challenger);
+      if (!counts) return refuse(counts.error());
+      entry["interleaving"] = interleaving_json(interleaving_score(*counts));
+    }
+    models.emplace_back(std::move(entry));
+  }
+  return accept({{"models", std::move(models)}});
+}
+
+HttpResponse handle_activate_model(App& app, const Exchange& exchange) {
+  if (auto refused = refusal(app, exchange)) return std::move(*refused);
+  const auto body = fields_of(exchange.request, {"version", "previous"});
+  if (!body) return refuse(body.error());
+  const auto is_back = flag_of(*body, "previous");
+  if (!is_back) return refuse(is_back.error());
+  const Json* version = body->if_contains("version");
+  if ((version != nullptr && version->is_string()) == *is_back)
+    return refuse(400, "send {\"version\":\"...\"} or {\"previous\":true}");
+  const std::string& domain = exchange.path_values.front();
+  ModelVersions& versions = *app.model_versions();
+  const auto before = versions.state(domain);
+  if (!before) return refuse(before.error());
+  const auto done =
+      *is_back ? versions.revert(domain) : versions.activate(domain, std::string(version->get_string()));
+  if (!done) return refuse(done.error());
+  if (const auto loaded = app.reload(); !loaded) {
+    // The model does not fit the templates as they are now: the one before goes on.
+    const auto restored = *is_back ? versions.activate(domain, before->champion) : versions.revert(domain);
+    return refuse(409, loaded.error().text + (restored ? "" : "; and: " + restored.error().text));
+  }
+  const auto state = versions.state(domain);
+  if (!state) return refuse(state.error());
+  return accept(state_json(domain, *state));
+}
+
+HttpResponse handle_retrain_model(App& app, const Exchange& exchange) {
+  if (auto refused = refusal(app, exchange)) return std::move(*refused);
+  const auto body = fields_of(exchange.request, {"learner"});
+  if (!body) return refuse(body.error());
+  const LoadedDomain& domain = exchange.snapshot->domains.at(exchange.path_values.front());
+  RetrainOptions options = retrain_options(domain, exchange.snapshot->config.learning, app.unix_time());
+  if (const Json* learner = body->if_contains("learner")) {
+    if (!learner->is_string()) return refuse(400, "learner: send its name");
+    options.learner = std::string(learner->get_string());
+  }
+  app.search_log()->flush();
+  const auto trained = retrain(*app.store(), *app.model_versions(), options);
+  if (!trained)
+    return trained.error().code == Code::bad_data ? refuse(409, trained.error().text)
+                                                  : refuse(trained.error());
+  app.reload_soon();
+  return accept({{"version", trained->version},
+                 {"is_champion_again", trained->is_champion_again},
+                 {"data", trained->report.text()},
+                 {"summary", trained->summary}});
+}
+
+HttpResponse handle_measure_model(App& app, const Exchange& exchange) {
+  if (auto refused = refusal(app, exchange)) return std::move(*refused);
+  const auto report =
+      promote_if_better(*app.store(), *app.model_versions(), exchange.path_values.front(), {}, false);
+  if (!report)
+    return report.error().code == Code::usage ? refuse(409, report.error().text) : refuse(report.error());
+  return accept(report_json(*report));
+}
+
+HttpResponse handle_reset_feedback(App& app, const Exchange& exchange) {
+  if (auto refused = refusal(app, exchange)) return std::move(*refused);
+  const auto body = fields_of(exchange.request, {"clicks", "judgments"});
+  if (!body) return refuse(body.error());
+  const auto clicks = flag_of(*body, "clicks");
+  if (!clicks) return refuse(clicks.error());
+  const auto judgments = flag_of(*body, "judgments");
+  if (!judgments) return refuse(judgments.error());
+  if (!*clicks && !*judgments) return refuse(400, "send {\"clicks\":true}, {\"judgments\":true} or both");
+  const auto removed = app.store()->reset_feedback(exchange.path_values.front(), *clicks, *judgments);
+  if (!removed) return refuse(removed.error());
+  return accept({{"clicks", removed->clicks}, {"judgments", removed->judgments}});
+}
+
+}  // namespace metafuse::service

@@ -1,0 +1,172 @@
+#include <map>
+#include <string>
+
+#include <catch2/catch.hpp>
+
+#include "core/json.h"
+#include "service/caretaker.h"
+#include "service/digest.h"
+#include "service/store_training.h"
+#include "tests/service/store/sample_search.h"
+#include "tests/support/test_server.h"
+
+using namespace metafuse;
+using namespace metafuse::test;
+
+namespace {
+
+const std::string kAdmin = "Authorization: Bearer admin-key\r\n";
+const std::string kJudge = "Authorization: Bearer judge-key\r\n";
+
+std::string learning_config(const std::string& more = "") {
+  return "store: metafuse.db\nkeys:\n  - {name: judge, sha256: " + service::sha256_hex("judge-key") +
+         ", roles: [judge]}\n  - {name: admin, sha256: " + service::sha256_hex("admin-key") +
+         ", roles: [admin]}\n" + more;
+}
+
+JsonObject body_of(const std::string& response) {
+  auto value = parse_json(body_in(response), "answer");
+  REQUIRE(value.has_value());
+  return value->as_object();
+}
+
+std::string send(TestServer& server, const std::string& target, const std::string& body,
+                 const std::string& headers = kAdmin) {
+  return server.post(target, "application/json", body, headers);
+}
+
+/// Searches a new name and judges what only engine two ranks first as right.
+void judge_names(TestServer& server, int first, int count) {
+  for (int i = first; i < first + count; ++i) {
+    const JsonObject answer = body_of(server.get("/search?format=json&q=name" + std::to_string(i)));
+    const std::string id(answer.at("fusion").at("search_id").as_string());
+    for (const auto& [host, grade] : {std::pair{"c.example", 1}, std::pair{"a.example", 0}}) {
+      const std::string judgment = R"({"search_id":")" + id + R"(","kind":"judgment","url":"http://)" + host +
+                                   R"(/","grade":)" + std::to_string(grade) + "}";
+      REQUIRE(status_in(send(server, "/v1/feedback", judgment, kJudge)) == 200);
+    }
+  }
+}
+
+std::string first_host(TestServer& server, const std::string& query) {
+  const JsonObject answer = body_of(server.get("/search?format=json&q=" + query));
+  return std::string(answer.at("results").at(0).at("url").as_string());
+}
+
+JsonObject model_of(TestServer& server) {
+  return body_of(server.get("/v1/models", kAdmin)).at("models").at(0).as_object();
+}
+
+}  // namespace
+
+TEST_CASE("a challenger is trained from judgments, activated, and taken back", "[service][models]") {
+  TestServer server(TestServer::default_answer, learning_config());
+  CHECK(status_in(server.get("/v1/models")) == 401);
+  CHECK(status_in(server.get("/v1/models", kJudge)) == 403);
+  CHECK(model_of(server).at("champion").is_null());
+  CHECK(status_in(send(server, "/v1/models/pages/retrain", "")) == 409);
+  CHECK(status_in(send(server, "/v1/models/none/retrain", "")) == 404);
+  CHECK(status_in(send(server, "/v1/models/pages/measure", "")) == 409);
+  judge_names(server, 0, 12);
+  CHECK(status_in(send(server, "/v1/models/pages/retrain", R"({"learner":"none"})")) == 400);
+  const JsonObject trained = body_of(send(server, "/v1/models/pages/retrain", ""));
+  const std::string version(trained.at("version").as_string());
+  CHECK(model_of(server).at("challenger") == Json(version));
+  const JsonObject measured = body_of(send(server, "/v1/models/pages/measure", ""));
+  CHECK_FALSE(measured.at("is_better").as_bool());
+
+  CHECK(first_host(server, "new") == "http://b.example/");
+  CHECK(status_in(send(server, "/v1/models/pages/activate", R"({"version":")" + version + "\"}", kJudge)) ==
+        403);
+  CHECK(status_in(send(server, "/v1/models/pages/activate", "{}")) == 400);
+  CHECK(status_in(send(server, "/v1/models/pages/activate", R"({"version":"000000000000"})")) == 400);
+  CHECK(status_in(send(server, "/v1/models/pages/activate", R"({"version":")" + version + "\"}")) == 200);
+  CHECK(model_of(server).at("champion") == Json(version));
+  CHECK(first_host(server, "new") == "http://c.example/");
+  CHECK(status_in(send(server, "/v1/models/pages/activate", R"({"previous":true})")) == 200);
+  CHECK(first_host(server, "new") == "http://b.example/");
+  CHECK(status_in(send(server, "/v1/models/pages/activate", R"({"previous":true})")) == 400);
+  CHECK(status_in(send(server, "/v1/models/pages/reset", "{}")) == 400);
+  CHECK(body_of(send(server, "/v1/models/pages/reset", R"({"judgments":true})")).at("judgments") == Json(24));
+  CHECK(status_in(send(server, "/v1/models/pages/retrain", "")) == 409);
+}
+
+TEST_CASE("a model that no longer fits its templates is not activated", "[service][models]") {
+  TestServer server(TestServer::default_answer, learning_config());
+  judge_names(server, 0, 12);
+  const JsonObject trained = body_of(send(server, "/v1/models/pages/retrain", ""));
+  const std::string version(trained.at("version").as_string());
+  server.folder().write("templates/pages.yaml",
+                        "version: 1\ndomain: pages\nslots:\n  NAME: {required: true}\ntemplates:\n"
+                        "  - {id: other, engine: one, query: '{NAME}'}\n");
+  REQUIRE(server.app().reload().has_value());
+  CHECK(status_in(send(server, "/v1/models/pages/activate", R"({"version":")" + version + "\"}")) == 409);
+  CHECK(model_of(server).at("champion").is_null());
+  CHECK(server.app().reload().has_value());
+}
+
+TEST_CASE("interleaved searches are credited to who placed what was clicked", "[service][models]") {
+  TestServer server(TestServer::default_answer, learning_config("learning: {interleave_share: 1}\n"));
+  judge_names(server, 0, 12);
+  REQUIRE(status_in(send(server, "/v1/models/pages/retrain", "")) == 200);
+  REQUIRE(server.app().reload().has_value());
+  int mixed = 0;
+  for (int i = 0; i < 20; ++i) {
+    const JsonObject answer = body_of(server.get("/search?format=json&q=live" + std::to_string(i)));
+    const std::string id(answer.at("fusion").at("search_id").as_string());
+    CHECK(answer.at("results").as_array().size() == 4);
+    server.app().search_log()->flush();
+    const auto stored = server.app().store()->find_search(id);
+    REQUIRE(stored.has_value());
+    const service::StoredSearch& search = **stored;
+    REQUIRE(search.shown.size() == 4);
+    REQUIRE_FALSE(search.challenger.empty());
+    // Users want c, which the challenger ranks first and the champion (RRF) does not.
+    for (std::size_t position = 0; position < 4; ++position) {
+      mixed += search.shown[position].team == service::Team::challenger ? 1 : 0;
+      if (search.documents[search.shown[position].document].find("c.example") == std::string::npos) continue;
+      const std::string click =
+          R"({"search_id":")" + id + R"(","position":)" + std::to_string(position + 1) + "}";
+      CHECK(status_in(send(server, "/v1/feedback", click)) == 200);
+    }
+  }
+  CHECK(mixed == 40);
+  const JsonObject score = model_of(server).at("interleaving").as_object();
+  CHECK(score.at("champion").as_int64() + score.at("challenger").as_int64() == 20);
+  CHECK(score.at("challenger_share").to_number<double>() == 1.0);
+  CHECK(score.at("p").to_number<double>() < 0.001);
+}
+
+TEST_CASE("what is due is done by the clock: retention, retraining, promotion", "[service][models]") {
+  TestServer server(TestServer::default_answer,
+                    learning_config("privacy: {retention_days: 10}\nlearning: {retrain_hours: 24, "
+                                    "is_promotion_automatic: true}\n"));
+  judge_names(server, 0, 12);
+  server.app().search_log()->flush();
+  service::Store& store = *server.app().store();
+  const service::UnixTime now = server.app().unix_time();
+  const service::StoredSearch old = sample_search("pages", now - 11 * 86400);
+  const service::StoredSearch young = sample_search("pages", now - 9 * 86400);
+  const service::StoredSearch both[] = {old, young};
+  REQUIRE(store.add_searches(both).has_value());
+
+  std::map<std::string, int> events;
+  int changes = 0;
+  service::CaretakerOptions options;
+  options.store = &store;
+  options.versions = server.app().model_versions();
+  options.snapshot = [&] { return server.app().snapshot(); };
+  options.unix_time = [&] { return now; };
+  options.on_models_changed = [&] { ++changes; };
+  options.on_event = [&](std::string_view event, JsonObject) { ++events[std::string(event)]; };
+  service::Caretaker caretaker(options);
+  caretaker.tick(now);
+  CHECK_FALSE(store.find_search(old.id)->has_value());
+  CHECK(store.find_search(young.id)->has_value());
+  CHECK(events == std::map<std::string, int>{{"retention", 1}, {"retrained", 1}, {"not promoted", 1}});
+  caretaker.tick(now + 23 * 3600);
+  CHECK(events["retrained"] == 1);
+  caretaker.tick(now + 24 * 3600);
+  CHECK(events["retrained"] == 2);
+  CHECK(changes == 2);
+}
