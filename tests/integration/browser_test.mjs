@@ -27,7 +27,7 @@ async function searchAndExplain() {
   await page.waitForURL(/\/search\?/);
   assert.equal(await page.locator(".results > li").count(), 3);
   await page.locator("summary", { hasText: "Why here" }).first().click();
-  assert.ok(await page.getByText("phrase@local").first().isVisible());
+  await page.getByText("phrase@local").first().waitFor();
   assert.deepEqual(foreign, []);
 }
 
@@ -56,8 +56,10 @@ async function sitePreferences(options) {
   const page = await open(options);
   await page.goto("/search?q=text+editor");
   await page.getByRole("button", { name: "Block www.vim.org" }).click();
+  await page.getByText("is blocked").waitFor();
   assert.equal(await page.locator(".results > li").count(), 2);
   await page.getByRole("button", { name: "Forget www.vim.org" }).click();
+  await page.getByText("is blocked").waitFor({ state: "detached" });
   assert.equal(await page.locator(".results > li").count(), 3);
 }
 
@@ -68,19 +70,20 @@ async function editor(options) {
   const original = await text.inputValue();
   await page.getByLabel("Base query").fill("text editor");
   await page.getByRole("button", { name: "Ask the engines" }).click();
-  assert.ok(await page.getByText("phrase@local").first().isVisible());
-  assert.ok(await page.getByRole("link", { name: "GNU Emacs" }).isVisible());
+  await page.getByText("phrase@local").first().waitFor();
+  await page.getByRole("link", { name: "GNU Emacs" }).waitFor();
   await text.fill(original.replace("id: phrase", "wat: phrase"));
   await page.getByRole("button", { name: "Show the queries" }).click();
-  assert.ok((await page.getByRole("alert").textContent()).includes("wat"));
+  await page.getByRole("alert").filter({ hasText: "wat" }).waitFor();
   await page.locator("textarea").fill(original.replace("Home pages of software", "Home pages of programs"));
   await page.getByLabel("Key with the role admin").fill("admin-key");
   await page.getByRole("button", { name: "Save" }).click();
-  assert.ok(await page.getByText("Saved and in use.").isVisible());
+  await page.getByText("Saved and in use.").waitFor();
+  await page.goto("/templates/software");
   await page.locator("textarea").fill(original);
   await page.getByLabel("Key with the role admin").fill("admin-key");
   await page.getByRole("button", { name: "Save" }).click();
-  assert.ok(await page.getByText("Saved and in use.").isVisible());
+  await page.getByText("Saved and in use.").waitFor();
 }
 
 async function accessibility(colorScheme) {

@@ -162,3 +162,11 @@ TEST_CASE("A model of other templates is refused with the names that differ", "[
   CHECK(reloaded.error().text.find("only in the model: gone@one") != std::string::npos);
   CHECK(reloaded.error().text.find("only in the templates: plain@two, placed@one") != std::string::npos);
 }
+
+TEST_CASE("The editor shows a file line by line, escaped", "[service][page]") {
+  std::string text = kTwoTemplates;
+  text.replace(text.find("Home pages"), 10, "</textarea>");
+  TestServer server(TestServer::default_answer, "", text);
+  const std::string page = body_in(server.get("/templates/pages"));
+  CHECK(page.find("version: 1\ndomain: pages\ndescription: &lt;/textarea&gt;\ndepth: 10\n") != std::string::npos);
+}
