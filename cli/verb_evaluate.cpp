@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <limits>
@@ -34,6 +35,7 @@ struct Arguments {
   std::string format = "table";
   std::string output = "-";
   ComparisonOptions comparison;
+  std::string agreement;
   unsigned threads = hardware_threads();
 };
 
@@ -105,6 +107,21 @@ Result<void> evaluate_runs(const Arguments& arguments, EvaluationOptions options
   return {};
 }
 
+/// Kendall's tau and rank-biased overlap of every other run with the one named.
+Result<void> add_agreements(const Arguments& arguments, const EvaluationOptions& options, Report& report) {
+  auto runs = read_runs(arguments.runs, options.file, arguments.threads);
+  if (!runs) return runs.error();
+  const auto reference = std::find_if(runs->begin(), runs->end(),
+                                      [&](const Run& run) { return run.name == arguments.agreement; });
+  if (reference == runs->end())
+    return fail(Code::usage, "--agreement: no run is named \"" + arguments.agreement +
+                                 "\"; give its tag, or the NAME of NAME=FILE");
+  report.reference = arguments.agreement;
+  for (const Run& run : *runs)
+    if (&run != &*reference) report.agreements.push_back(agreement_of(run, *reference));
+  return {};
+}
+
 Result<void> evaluate_scores(const Arguments& arguments, const EvaluationOptions& options, Report& report) {
   const bool are_ranks = arguments.letor.empty();
   for (const std::string& path : arguments.scores) {
@@ -173,6 +190,8 @@ Result<void> run_evaluate(const Arguments& arguments) {
   }
   if (!arguments.comparison.baseline.empty())
     if (auto compared = compare_with_baseline(report, arguments.comparison); !compared) return compared;
+  if (!arguments.agreement.empty())
+    if (auto added = add_agreements(arguments, *options, report); !added) return added;
   return write_file(arguments.output, format_report(report, *format));
 }
 
@@ -206,6 +225,8 @@ void add_options(CLI::App& verb, Arguments& a) {
   verb.add_option("--test", a.comparison.test, "t, wilcoxon or randomisation")->capture_default_str();
   verb.add_option("--seed", a.comparison.seed, "seed of randomised tests and intervals")
       ->capture_default_str();
+  verb.add_option("--agreement", a.agreement,
+                  "name of the run that the others' lists are compared with (Kendall's tau, RBO)");
   verb.add_option("--threads", a.threads, "threads to use")->capture_default_str();
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/json.h"
+#include "evaluation/rank_correlation.h"
 #include "evaluation/run_evaluation.h"
 
 namespace metafuse::evaluation {
@@ -39,6 +40,8 @@ struct Report {
   std::string baseline;  ///< of the comparisons; empty without any
   std::string test;      ///< their name: "t", "wilcoxon", "randomisation"
   std::vector<Comparison> comparisons;
+  std::string reference;              ///< the run of the agreements; empty without any
+  std::vector<Agreement> agreements;  ///< of every other run with it
   std::string title = "Evaluation";
 };
 
@@ -56,6 +59,7 @@ JsonObject report_as_json(const Report& report);
 /// The cells of the tables: a header, then a row a run (or a row a run and query); a row a comparison.
 std::vector<std::vector<std::string>> report_rows(const Report& report);
 std::vector<std::vector<std::string>> report_comparison_rows(const Report& report);
+std::vector<std::vector<std::string>> report_agreement_rows(const Report& report);
 
 /// A number as tables print it: counts whole, else four decimals.
 std::string table_number(const Measure& measure, double value);

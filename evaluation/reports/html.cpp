@@ -115,6 +115,9 @@ std::string format_html(const Report& report) {
         "<h2>Against " + escaped_html(report.baseline) + "</h2>\n" + table_of(report_comparison_rows(report));
     out += differences_of(report);
   }
+  if (!report.agreements.empty())
+    out += "<h2>Agreement with " + escaped_html(report.reference) + "</h2>\n" +
+           table_of(report_agreement_rows(report));
   if (const std::string curves = curves_of(report); !curves.empty()) out += "<h2>Curves</h2>\n" + curves;
   if (report.is_per_query) out += "<h2>By query</h2>\n" + table_of(report_rows(report));
   return out + "</body></html>\n";

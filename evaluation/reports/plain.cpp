@@ -56,6 +56,13 @@ std::vector<Row> comparison_rows(const Report& report) {
   return rows;
 }
 
+std::vector<Row> agreement_rows(const Report& report) {
+  std::vector<Row> rows = {{"agreement with " + report.reference, "topics", "Kendall tau", "RBO p=0.9"}};
+  for (const Agreement& a : report.agreements)
+    rows.push_back({a.run, std::to_string(a.topics), fixed(a.tau, 4), fixed(a.overlap, 4)});
+  return rows;
+}
+
 void add_aligned(std::string& text, const std::vector<Row>& rows) {
   std::vector<std::size_t> widths(rows.front().size(), 0);
   for (const Row& row : rows)
@@ -127,6 +134,10 @@ std::vector<Row> report_comparison_rows(const Report& report) {
   return comparison_rows(report);
 }
 
+std::vector<Row> report_agreement_rows(const Report& report) {
+  return agreement_rows(report);
+}
+
 std::string table_number(const Measure& measure, double value) {
   return measure.is_count ? fixed(value, 0) : fixed(value, 4);
 }
@@ -137,6 +148,10 @@ std::string format_table(const Report& report) {
   if (!report.comparisons.empty()) {
     text += '\n';
     add_aligned(text, comparison_rows(report));
+  }
+  if (!report.agreements.empty()) {
+    text += '\n';
+    add_aligned(text, agreement_rows(report));
   }
   return text;
 }
@@ -150,18 +165,28 @@ std::string format_csv(const Report& report) {
     }
   };
   add(rows_of(report));
-  if (report.comparisons.empty()) return text;
-  text += '\n';
-  add(comparison_rows(report));
+  if (!report.comparisons.empty()) {
+    text += '\n';
+    add(comparison_rows(report));
+  }
+  if (!report.agreements.empty()) {
+    text += '\n';
+    add(agreement_rows(report));
+  }
   return text;
 }
 
 std::string format_markdown(const Report& report) {
   std::string text;
   add_markdown(text, rows_of(report));
-  if (report.comparisons.empty()) return text;
-  text += '\n';
-  add_markdown(text, comparison_rows(report));
+  if (!report.comparisons.empty()) {
+    text += '\n';
+    add_markdown(text, comparison_rows(report));
+  }
+  if (!report.agreements.empty()) {
+    text += '\n';
+    add_markdown(text, agreement_rows(report));
+  }
   return text;
 }
 
@@ -170,6 +195,8 @@ std::string format_latex(const Report& report) {
   add_latex(text, rows_of(report), report.title);
   if (!report.comparisons.empty())
     add_latex(text, comparison_rows(report), "Comparison with " + report.baseline);
+  if (!report.agreements.empty())
+    add_latex(text, agreement_rows(report), "Agreement with " + report.reference);
   return text;
 }
 

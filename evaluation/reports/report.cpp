@@ -52,6 +52,14 @@ JsonObject report_as_json(const Report& report) {
   }
   JsonObject out;
   out["runs"] = std::move(runs);
+  if (!report.agreements.empty()) {
+    JsonArray agreements;
+    for (const Agreement& a : report.agreements)
+      agreements.push_back(
+          JsonObject{{"run", a.run}, {"topics", a.topics}, {"kendall_tau", a.tau}, {"rbo", a.overlap}});
+    out["reference"] = report.reference;
+    out["agreements"] = std::move(agreements);
+  }
   if (report.comparisons.empty()) return out;
   JsonArray comparisons;
   for (const Comparison& c : report.comparisons) {
