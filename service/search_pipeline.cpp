@@ -23,10 +23,10 @@ double seconds_of(Duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
-/// The base query of a request: its slots, or what its plain text means in the domain.
+/// The base query of a request: its slots, its plain text, or both together.
 Result<BaseQuery> base_query_of(const LoadedDomain& domain, const SearchRequest& request) {
-  if (!request.slots.slots.empty()) return request.slots;
-  return templates::plain_base_query(domain.domain, request.text);
+  if (!request.slots.slots.empty() && request.text.empty()) return request.slots;
+  return templates::plain_base_query(domain.domain, request.text, request.slots);
 }
 
 const templates::SearchTemplate* find_template(const templates::Domain& domain, std::string_view id) {

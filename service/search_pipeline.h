@@ -30,7 +30,7 @@ struct QueryVariant {
 /// What one search asks for, whatever dialect it came in.
 struct SearchRequest {
   std::string domain;  ///< empty for the default domain
-  std::string text;    ///< a plain query; used when `slots` is empty
+  std::string text;    ///< a plain query: fills the slot QUERY or the first required one
   BaseQuery slots;
   std::vector<QueryVariant> variants;
   std::vector<std::string> engines;  ///< only these engines' features; empty for all

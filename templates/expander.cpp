@@ -103,9 +103,7 @@ Result<std::vector<ExpandedQuery>> expand(const Domain& domain, const BaseQuery&
   return out;
 }
 
-Result<BaseQuery> plain_base_query(const Domain& domain, std::string_view text) {
-  if (!has_letter(normalise_value(text)))
-    return fail(Code::usage, "the query has no letter or digit; give it words to search for");
+Result<BaseQuery> plain_base_query(const Domain& domain, std::string_view text, BaseQuery beside) {
   const Slot* target = domain.find_slot("QUERY");
   for (const Slot& slot : domain.slots)
     if (target == nullptr && slot.is_required) target = &slot;
@@ -113,7 +111,11 @@ Result<BaseQuery> plain_base_query(const Domain& domain, std::string_view text) 
     return fail(Code::usage, "the domain " + domain.name +
                                  " has neither a slot QUERY nor a required one; give its slots by name: " +
                                  slot_names(domain));
-  return BaseQuery{{{target->name, std::string(text)}}};
+  if (beside.slots.count(target->name) > 0) return beside;
+  if (!has_letter(normalise_value(text)))
+    return fail(Code::usage, "the query has no letter or digit; give it words to search for");
+  beside.slots.emplace(target->name, text);
+  return beside;
 }
 
 }  // namespace metafuse::templates

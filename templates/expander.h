@@ -28,7 +28,9 @@ Result<std::vector<ExpandedQuery>> expand(const Domain& domain, const BaseQuery&
 
 /// A plain query as a base query: it fills the slot QUERY, or the first required slot.
 ///
-/// errors: usage: the domain has neither, or the text is empty
-Result<BaseQuery> plain_base_query(const Domain& domain, std::string_view text);
+/// in:     slots - values given beside the text; one for the slot that the text fills stands, and the text is
+///         left out then
+/// errors: usage: the domain has no such slot, or the text has no letter or digit
+Result<BaseQuery> plain_base_query(const Domain& domain, std::string_view text, BaseQuery slots = {});
 
 }  // namespace metafuse::templates

@@ -147,7 +147,15 @@ TEST_CASE("A plain query fills QUERY, or the first required slot", "[templates][
   domain.slots = {{"PLACE", false, ""}};
   CHECK(plain_base_query(domain, "a").error().text.find("neither a slot QUERY nor a required one") !=
         std::string::npos);
-  CHECK(plain_base_query(domain, " - ").error().code == Code::usage);
+  CHECK(plain_base_query(domain_of("{NAME}"), " - ").error().code == Code::usage);
+}
+
+TEST_CASE("A plain query stands beside named slots", "[templates][expander]") {
+  const Domain domain = domain_of("{NAME}");
+  const auto both = plain_base_query(domain, "a b", {{{"PLACE", "c"}}});
+  REQUIRE(both.has_value());
+  CHECK(both->slots == std::map<std::string, std::string>{{"NAME", "a b"}, {"PLACE", "c"}});
+  CHECK(plain_base_query(domain, "a b", {{{"NAME", "c"}}})->slots.at("NAME") == "c");
 }
 
 TEST_CASE("The shipped domains have the paper's numbers of templates and no warning",
