@@ -4,6 +4,7 @@
 
 #include "cli/verbs.h"
 #include "fusion/model_file.h"
+#include "fusion/rankboost/generalisation.h"
 
 namespace metafuse::cli {
 namespace {
@@ -13,6 +14,7 @@ Result<void> run_show(const std::string& path) {
   if (!model) return model.error();
   std::cout << "learner   " << model->learner << "\nfeatures  " << model->features.size() << '\n';
   for (const auto& [key, value] : model->training) std::cout << key << "  " << to_text(value) << '\n';
+  std::cout << fusion::rankboost::generalisation_text(model->training, model->features.size());
   std::cout << '\n' << model->ranker->describe(model->features);
   return {};
 }

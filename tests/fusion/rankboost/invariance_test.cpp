@@ -1,0 +1,308 @@
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+
+#include <catch2/catch.hpp>
+
+#include "fusion/fuse.h"
+#include "fusion/model_file.h"
+#include "fusion/rankboost/generalisation.h"
+#include "fusion/registry.h"
+#include "fusion/training_set_builder.h"
+#include "tests/support/random_training_set.h"
+#include "tests/support/temporary_folder.h"
+
+namespace {
+
+using namespace metafuse;
+using namespace metafuse::fusion;
+
+using Options = std::map<std::string, std::string>;
+
+Result<TrainingResult> train(const TrainingSet& set, const Options& options, unsigned threads = 1) {
+  TrainingRequest request;
+  request.train = &set;
+  request.options = options;
+  request.threads = threads;
+  return find_learner("rankboost")->train(request);
+}
+
+std::string text_of(const TrainingSet& set, const Options& options, unsigned threads = 1) {
+  const auto result = train(set, options, threads);
+  return result ? model_text(result->model) : result.error().text;
+}
+
+/// Rows as they would come from a reader, so that tests can change and reorder them.
+struct Row {
+  std::string query;
+  std::string document;
+  double grade;
+  bool is_in_feedback;
+  std::vector<Cell> cells;
+};
+
+std::vector<Row> rows_of(const TrainingSet& set) {
+  std::vector<Row> rows;
+  for (const QueryRange& query : set.queries)
+    for (std::size_t row = query.begin; row < query.end; ++row) {
+      Row out{query.id, set.documents[row], set.grades[row], set.in_feedback[row] != 0, {}};
+      for (std::uint32_t f = 0; f < set.matrix.feature_count(); ++f)
+        if (!set.matrix.is_unranked(row, f)) out.cells.push_back({f, set.matrix.value(row, f)});
+      rows.push_back(std::move(out));
+    }
+  return rows;
+}
+
+TrainingSet set_of(const std::vector<Row>& rows, std::vector<Feature> features,
+                   const FeedbackOptions& feedback) {
+  TrainingSetBuilder builder;
+  for (const Row& row : rows)
+    builder.add({row.query, row.document, row.grade, row.is_in_feedback, row.cells});
+  return *builder.finish(std::move(features), feedback);
+}
+
+/// A set whose queries all weigh as the options say, without weights of their own.
+TrainingSet plain_set(Random& random, std::size_t queries = 6, std::size_t documents = 20) {
+  auto set = test::random_training_set(random, {queries, documents, 5, false, true});
+  if (set.feedback.query_weights == FeedbackOptions::QueryWeights::given)
+    set.feedback.query_weights = FeedbackOptions::QueryWeights::equal;
+  for (QueryRange& query : set.queries) query.weight = 1.0;
+  return set;
+}
+
+const Options kForms[] = {{{"rounds", "20"}},
+                          {{"rounds", "20"}, {"weak-learner", "3"}, {"q-default", "learn"}},
+                          {{"rounds", "20"}, {"weak-learner", "2.cum"}, {"q-default", "learn"}},
+                          {{"rounds", "20"}, {"alpha", "numeric"}}};
+
+std::string read_file(const std::string& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+}  // namespace
+
+TEST_CASE("a model has the same bytes for any number of threads", "[fusion][rankboost]") {
+  Random random(11);
+  for (int i = 0; i < 5; ++i) {
+    const TrainingSet set = plain_set(random, 40, 200);
+    for (const Options& form : kForms) REQUIRE(text_of(set, form, 1) == text_of(set, form, 3));
+  }
+}
+
+TEST_CASE("a model has the same bytes for any order of queries and documents in the input",
+          "[fusion][rankboost]") {
+  Random random(12);
+  for (int i = 0; i < 20; ++i) {
+    const TrainingSet set = plain_set(random);
+    std::vector<Row> rows = rows_of(set);
+    random.shuffle(rows);
+    const TrainingSet shuffled = set_of(rows, set.matrix.features(), set.feedback);
+    for (const Options& form : kForms) REQUIRE(text_of(set, form) == text_of(shuffled, form));
+  }
+}
+
+TEST_CASE("a monotone map of a feature changes thresholds and nothing else", "[fusion][rankboost]") {
+  Random random(13);
+  for (int i = 0; i < 20; ++i) {
+    TrainingSet set = plain_set(random);
+    std::vector<Feature> features = set.matrix.features();
+    for (Feature& feature : features) feature.kind = FeatureKind::value;
+    std::vector<Row> rows = rows_of(set);
+    set = set_of(rows, features, set.feedback);
+    for (Row& row : rows)
+      for (Cell& cell : row.cells) cell.value = std::exp(cell.value) + 3.0;
+    const TrainingSet mapped = set_of(rows, features, set.feedback);
+    const auto before = train(set, kForms[0]);
+    const auto after = train(mapped, kForms[0]);
+    REQUIRE(before.has_value() == after.has_value());
+    if (!before) continue;
+    REQUIRE(before->model.ranker->score(set.matrix) == after->model.ranker->score(mapped.matrix));
+  }
+}
+
+TEST_CASE("a feature given twice or one without any document changes no score", "[fusion][rankboost]") {
+  Random random(14);
+  for (int i = 0; i < 20; ++i) {
+    const TrainingSet set = plain_set(random);
+    std::vector<Feature> features = set.matrix.features();
+    const auto twin = static_cast<std::uint32_t>(features.size());
+    features.push_back({"twin", features[0].kind, features[0].depth});
+    features.push_back({"empty", FeatureKind::rank, 0});
+    std::vector<Row> rows = rows_of(set);
+    for (Row& row : rows)
+      if (!row.cells.empty() && row.cells[0].feature == 0) row.cells.push_back({twin, row.cells[0].value});
+    const TrainingSet wider = set_of(rows, features, set.feedback);
+    const auto before = train(set, kForms[0]);
+    const auto after = train(wider, kForms[0]);
+    REQUIRE(before.has_value() == after.has_value());
+    if (before) REQUIRE(before->model.ranker->score(set.matrix) == after->model.ranker->score(wider.matrix));
+  }
+}
+
+TEST_CASE("queries given twice change no alpha", "[fusion][rankboost]") {
+  Random random(15);
+  for (int i = 0; i < 20; ++i) {
+    const TrainingSet set = plain_set(random);
+    std::vector<Row> rows = rows_of(set);
+    const std::size_t count = rows.size();
+    for (std::size_t k = 0; k < count; ++k) {
+      rows.push_back(rows[k]);
+      rows.back().query += "-again";
+    }
+    // The smoothing of certain weak rankings knows the number of pairs: leave those inputs out.
+    const auto before = train(set, kForms[0]);
+    const auto after = train(set_of(rows, set.matrix.features(), set.feedback), kForms[0]);
+    REQUIRE(before.has_value() == after.has_value());
+    if (!before || before->trace.empty()) continue;
+    const std::size_t rounds = std::min(before->trace.size(), after->trace.size());
+    for (std::size_t t = 0; t < rounds; ++t) {
+      const double r = before->trace[t].at("r").to_number<double>();
+      if (std::abs(r) > 1.0 - 1e-9 || std::abs(r) < 1e-6) break;
+      REQUIRE(after->trace[t].at("alpha").to_number<double>() ==
+              Approx(before->trace[t].at("alpha").to_number<double>()).epsilon(1e-9));
+    }
+  }
+}
+
+TEST_CASE("ten thousand rounds stay finite, within the bound, and true to the pairs", "[fusion][rankboost]") {
+  Random random(16);
+  const TrainingSet set = plain_set(random, 6, 15);
+  const auto result = train(set, {{"rounds", "10000"}, {"weak-learner", "3"}, {"q-default", "learn"}});
+  REQUIRE(result.has_value());
+  double bound = 1.0;
+  for (const JsonObject& line : result->trace) {
+    REQUIRE(std::isfinite(line.at("alpha").to_number<double>()));
+    bound *= line.at("z").to_number<double>();
+    REQUIRE(line.at("bound").to_number<double>() == Approx(bound).epsilon(1e-9));
+    REQUIRE(line.at("ranking_loss").to_number<double>() <= bound + 1e-9);
+  }
+}
+
+TEST_CASE("cumulative weights stay positive with .cum", "[fusion][rankboost]") {
+  Random random(17);
+  for (int i = 0; i < 20; ++i) {
+    const TrainingSet set = plain_set(random);
+    for (const char* learner : {"2.cum", "3.cum"}) {
+      const auto result = train(set, {{"rounds", "50"}, {"weak-learner", learner}, {"q-default", "learn"}});
+      if (!result) continue;
+      const auto& ranker = dynamic_cast<const StepRanker&>(*result->model.ranker);
+      std::map<std::tuple<std::uint32_t, double, double>, double> weights;
+      for (const WeakRanking& h : ranker.rankings()) {
+        double& weight = weights[{h.feature, h.threshold, h.q_default}];
+        weight += h.alpha;
+        REQUIRE(weight > 0.0);
+      }
+    }
+  }
+}
+
+TEST_CASE("a run that resumes from a checkpoint ends in the same bytes", "[fusion][rankboost]") {
+  const test::TemporaryFolder folder;
+  Random random(18);
+  const TrainingSet set = plain_set(random, 20, 40);
+  for (const Options& form : kForms) {
+    TrainingRequest request;
+    request.train = &set;
+    request.options = form;
+    request.options["rounds"] = "7";
+    request.checkpoint = folder.path("c.json");
+    request.checkpoint_every = 1;
+    REQUIRE(find_learner("rankboost")->train(request).has_value());
+    request.options["rounds"] = "20";
+    request.checkpoint.clear();
+    request.resume_checkpoint = folder.path("c.json");
+    const auto resumed = find_learner("rankboost")->train(request);
+    INFO((resumed ? std::string() : resumed.error().text));
+    REQUIRE(resumed.has_value());
+    REQUIRE(model_text(resumed->model) == text_of(set, form));
+  }
+}
+
+TEST_CASE("a checkpoint of other data or options is refused, saying what differs", "[fusion][rankboost]") {
+  const test::TemporaryFolder folder;
+  Random random(19);
+  const TrainingSet set = plain_set(random, 20, 40);
+  TrainingRequest request;
+  request.train = &set;
+  request.options = {{"rounds", "4"}};
+  request.checkpoint = folder.path("c.json");
+  request.checkpoint_every = 2;
+  REQUIRE(find_learner("rankboost")->train(request).has_value());
+  request.resume_checkpoint = request.checkpoint;
+  request.checkpoint.clear();
+  request.options["weak-learner"] = "3";
+  const auto other_options = find_learner("rankboost")->train(request);
+  REQUIRE_FALSE(other_options.has_value());
+  REQUIRE(other_options.error().text.find("weak_learner") != std::string::npos);
+  request.options.erase("weak-learner");
+  TrainingSet changed = set;
+  changed.grades.front() += 1.0;
+  request.train = &changed;
+  const auto other_data = find_learner("rankboost")->train(request);
+  REQUIRE_FALSE(other_data.has_value());
+  REQUIRE(other_data.error().text.find("grades") != std::string::npos);
+  const std::string text = read_file(folder.path("c.json"));
+  request.train = &set;
+  request.resume_checkpoint = folder.write("cut.json", text.substr(0, text.size() / 2));
+  REQUIRE_FALSE(find_learner("rankboost")->train(request).has_value());
+}
+
+TEST_CASE("a model file gives back the same scores bit for bit", "[fusion][rankboost]") {
+  Random random(20);
+  for (int i = 0; i < 20; ++i) {
+    const TrainingSet set = plain_set(random);
+    for (const Options& form : {kForms[1], Options{{"weak-ranking", "value"}, {"rounds", "10"}}}) {
+      const auto result = train(set, form);
+      if (!result) continue;
+      const std::string text = model_text(result->model);
+      const auto again = parse_model(text, "model");
+      REQUIRE(again.has_value());
+      REQUIRE(model_text(*again) == text);
+      REQUIRE(again->ranker->score(set.matrix) == result->model.ranker->score(set.matrix));
+    }
+  }
+}
+
+TEST_CASE("fusing lists gives the score of the matrix, and explanations that sum to it",
+          "[fusion][rankboost]") {
+  Random random(21);
+  std::vector<Feature> features{{"a", FeatureKind::rank, 0}, {"b", FeatureKind::rank, 3}};
+  const auto derived = derived_features("lists,rrf,best-rank,median-rank");
+  features.insert(features.end(), derived->begin(), derived->end());
+  std::vector<WeakRanking> rankings;
+  for (int i = 0; i < 40; ++i) {
+    const auto feature = static_cast<std::uint32_t>(random.below(features.size()));
+    rankings.push_back({feature, -static_cast<double>(1 + random.below(5)),
+                        static_cast<double>(random.below(2)), random.normal()});
+  }
+  const Model model{"rankboost", features, std::make_shared<StepRanker>(rankings, features), {}, false};
+  const std::vector<std::string_view> first{"u1", "u2", "u3", "u4"};
+  const std::vector<std::string_view> second{"u5", "u4", "u1", "u2"};
+  const std::vector<RankedIds> lists{first, second};
+  const FusedRanking fused = fuse(model, lists);
+  const auto scores = model.ranker->score(feature_matrix(features, fused.instances));
+  REQUIRE(fused.order.size() == 5);
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    REQUIRE(fused.scores[i] == scores[i]);
+    const Explanation why = explain(model, fused, i);
+    double sum = 0.0;
+    for (const FeatureShare& share : why.features) {
+      sum += share.weight;
+      double fired = 0.0;
+      for (const WeakRanking& h : share.fired) fired += h.alpha;
+      REQUIRE(fired == Approx(share.weight).margin(1e-12));
+    }
+    REQUIRE(sum == Approx(why.score).margin(1e-12));
+  }
+}
+
+TEST_CASE("the bound of theorem 3 by hand", "[fusion][rankboost]") {
+  // d = 2, T = 1: d' = 2 * 3 * 2 * log2(2e) = 29.3123...; m = n = 10^6
+  const double dimension = 12.0 * std::log2(2.0 * std::exp(1.0));
+  const double part =
+      2.0 * std::sqrt((dimension * (std::log(2e6 / dimension) + 1.0) + std::log(18.0 / 0.05)) / 1e6);
+  REQUIRE(rankboost::generalisation_bound(2.0, 1, 1'000'000, 1'000'000, 0.05) == Approx(2.0 * part));
+}
