@@ -202,7 +202,9 @@ Result<Json> parse_json(std::string_view text, std::string_view name, Code code,
     const std::string shown = text.find_first_not_of(" \t\r\n") == std::string_view::npos
                                   ? "empty; a JSON document is expected"
                                   : "not valid JSON: " + why;
-    return fail(code, located(name, place_of(text, used), shown));
+    Place place = place_of(text, used);
+    place.line += limits.first_line - 1;
+    return fail(code, located(name, place, shown));
   }
   return parser.handler().release();
 }

@@ -17,6 +17,7 @@ using JsonArray = boost::json::array;
 struct JsonLimits {
   std::size_t max_bytes = std::size_t{64} << 20;
   std::size_t max_depth = 64;
+  std::size_t first_line = 1;  ///< the line of its file that the text begins with, for errors
 };
 
 /// Parses one JSON document (RFC 8259).

@@ -37,9 +37,12 @@ bool is_column_name(std::string_view name) {
 /// Every document once, the last of each URL, at the place of the first.
 class Collector {
  public:
-  Result<void> take(std::string_view line, const std::string& place) {
+  Result<void> take(std::string_view line, const std::string& file, std::size_t number) {
     if (line.find_first_not_of(" \t") == std::string_view::npos) return {};
-    auto json = parse_json(line, place);
+    JsonLimits limits;
+    limits.first_line = number;
+    auto json = parse_json(line, file, Code::bad_data, limits);
+    const std::string place = file + ":" + std::to_string(number);
     if (!json) return json.error();
     const JsonObject* object = json->if_object();
     if (object == nullptr)
@@ -158,7 +161,7 @@ Result<IndexReport> build_local_index(const std::string& database, const std::ve
   Collector collected;
   for (const std::string& file : documents) {
     auto read = for_each_line(file, [&](std::string_view line, std::size_t number) {
-      return collected.take(line, file + ":" + std::to_string(number));
+      return collected.take(line, file, number);
     });
     if (!read) return read.error();
   }

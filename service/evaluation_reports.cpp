@@ -81,7 +81,9 @@ Result<void> read_table(const std::string& file, EvaluationReport& report) {
 Result<void> read_trace(const std::string& file, EvaluationReport& report) {
   return for_each_line(file, [&](std::string_view line, std::size_t number) -> Result<void> {
     if (line.empty() || report.rounds.size() >= kMaxRounds) return {};
-    auto value = parse_json(line, file + ":" + std::to_string(number));
+    JsonLimits limits;
+    limits.first_line = number;
+    auto value = parse_json(line, file, Code::bad_data, limits);
     if (!value) return value.error();
     const JsonObject* object = value->if_object();
     const auto number_at = [&](const char* key) -> const Json* {
