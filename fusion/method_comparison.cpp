@@ -162,13 +162,15 @@ std::map<std::string, std::string> options_for(const Learner& learner,
 Result<std::vector<ScoreQuery>> train_learner(const Learner& learner, const TrainingSet& set,
                                               const std::vector<std::string>& names,
                                               const std::vector<std::size_t>& fold_of,
-                                              const MethodComparisonOptions& options) {
+                                              const MethodComparisonOptions& options,
+                                              FeedbackOptions::QueryWeights query_weights) {
   std::vector<ScoreQuery> out;
   for (std::size_t fold = 0; fold < options.folds; ++fold) {
     std::vector<std::size_t> kept;
     for (std::size_t query = 0; query < set.queries.size(); ++query)
       if (fold_of[query] != fold) kept.push_back(query);
-    const TrainingSet train = select_queries(set, kept);
+    TrainingSet train = select_queries(set, kept);
+    train.feedback.query_weights = query_weights;
     TrainingRequest request;
     request.train = &train;
     request.options = options_for(learner, options.learner_options);
@@ -266,8 +268,14 @@ Result<MethodComparison> compare_methods(const std::vector<evaluation::Run>& run
     for (const evaluation::Run& run : runs) names.push_back(run.name);
     auto set = training_set_of(table.items(), names, options);
     if (!set) return set.error();
-    for (const Learner* learner : *learners)
-      add(learner->name, train_learner(*learner, *set, names, *fold_of, options), true);
+    for (const Learner* learner : *learners) {
+      auto trained = train_learner(*learner, *set, names, *fold_of, options, options.feedback.query_weights);
+      // Learners that know no weights of queries say so; they learn without.
+      if (!trained && trained.error().code == Code::usage)
+        trained =
+            train_learner(*learner, *set, names, *fold_of, options, FeedbackOptions::QueryWeights::pairs);
+      add(learner->name, std::move(trained), true);
+    }
   }
   evaluation::ComparisonOptions comparison{options.baseline, options.test, options.seed};
   if (!options.baseline.empty())
