@@ -127,6 +127,21 @@ std::optional<AccessRefusal> check_access(const Route* route, Exchange& exchange
   return check_role(*route, exchange);
 }
 
+std::optional<HttpResponse> preflight_answer(const Exchange& exchange) {
+  const HttpRequest& request = exchange.request;
+  const bool is_question = request.method == "OPTIONS" && !request.header("Origin").empty() &&
+                           !request.header("Access-Control-Request-Method").empty();
+  if (!is_question || exchange.snapshot->config.cors_origins.empty()) return std::nullopt;
+  HttpResponse response;
+  response.status = 204;
+  response.set("Access-Control-Allow-Methods", "GET, POST, PUT");
+  response.set(
+      "Access-Control-Allow-Headers",
+      "Authorization, Content-Type, If-Match, MCP-Protocol-Version, Mcp-Method, Mcp-Name, X-API-Key");
+  response.set("Access-Control-Max-Age", "600");
+  return response;  // Allow-Origin is set with the common headers, for allowed origins only
+}
+
 void add_common_headers(const Exchange& exchange, HttpResponse& response) {
   response.set("X-Content-Type-Options", "nosniff");
   response.set("Referrer-Policy", "no-referrer");

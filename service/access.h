@@ -29,6 +29,10 @@ Dialect dialect_of(const HttpRequest& request);
 /// Security headers, CORS and traceparent; the same for every answer.
 void add_common_headers(const Exchange& exchange, HttpResponse& response);
 
+/// The answer to a browser's question whether another origin's page may send a request (CORS preflight);
+/// nothing when the request is none.
+std::optional<HttpResponse> preflight_answer(const Exchange& exchange);
+
 /// A host and an optional port: "[::1]:80" is {"::1"}, "a:80" is {"a"}, in lower case.
 std::string host_without_port(std::string_view host);
 

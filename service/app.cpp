@@ -199,6 +199,9 @@ void App::handle(HttpRequest request, std::shared_ptr<Responder> responder) {
   }
   if (match.route != nullptr) return dispatch(*match.route, std::move(exchange), std::move(responder));
   const bool is_known = !match.allowed.empty();
+  if (is_known)
+    if (auto preflight = preflight_answer(*exchange))
+      return answer(*exchange, std::move(*preflight), *responder);
   HttpResponse response = error_response(dialect, is_known ? 405 : 404,
                                          is_known ? "no such method on this path" : "no such path");
   if (is_known) response.set("Allow", match.allowed);

@@ -11,6 +11,8 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
+#include <linux/filter.h>
+#include <sys/socket.h>
 
 #include "service/http_session.h"
 
@@ -35,6 +37,15 @@ Result<tcp::endpoint> endpoint_of(asio::io_context& io, const HttpServerOptions&
     return fail(Code::unavailable, "cannot listen on " + options.host + ": " + error.message() +
                                        "; name an address of this machine");
   return found.begin()->endpoint();
+}
+
+/// Lets the kernel drop what arrives for a listener: clients ask again, and are refused once it is closed.
+/// Without this, a connection that is made between the last accept and the close is reset.
+void ignore_newcomers(int listener) {
+  sock_filter drop_all = BPF_STMT(BPF_RET | BPF_K, 0);
+  const sock_fprog program{1, &drop_all};
+  // a kernel without filters only brings the short race back
+  (void)::setsockopt(listener, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
 }
 
 }  // namespace
@@ -84,12 +95,8 @@ class HttpServer::Body {
 
   void stop(Duration patience) {
     if (threads_.empty()) return;
-    std::promise<void> closed;
-    asio::post(acceptor_.get_executor(), [&] {
-      close_listener();
-      closed.set_value();
-    });
-    closed.get_future().wait();
+    asio::post(acceptor_.get_executor(), [this] { close_listener(); });
+    listener_gone_.get_future().wait();
     const auto until = std::chrono::steady_clock::now() + patience;
     auto quiet_since = std::chrono::steady_clock::now();
     while (context_->open > 0) {
@@ -106,9 +113,10 @@ class HttpServer::Body {
  private:
   void accept() {
     acceptor_.async_accept(asio::make_strand(io_), [this](ErrorCode error, tcp::socket socket) {
-      if (error == asio::error::operation_aborted || !acceptor_.is_open()) return;
+      // a connection that was accepted just before the listener closed is served all the same
+      if (!error) take(std::move(socket));
+      if (!acceptor_.is_open()) return listener_gone_.set_value();
       if (error) return pause();
-      take(std::move(socket));
       accept();
     });
   }
@@ -116,8 +124,9 @@ class HttpServer::Body {
   /// Out of descriptors or memory: trying again at once would only burn the processor.
   void pause() {
     pause_.expires_after(std::chrono::milliseconds(50));
-    pause_.async_wait([this](ErrorCode error) {
-      if (!error) accept();
+    pause_.async_wait([this](ErrorCode) {
+      if (!acceptor_.is_open()) return listener_gone_.set_value();
+      accept();
     });
   }
 
@@ -136,7 +145,7 @@ class HttpServer::Body {
   /// Connections that the kernel has already taken for us are served, not reset.
   void close_listener() {
     ErrorCode error;
-    acceptor_.listen(0, error);  // the kernel takes no more while the rest is served
+    ignore_newcomers(acceptor_.native_handle());
     acceptor_.non_blocking(true, error);
     while (!error) {
       tcp::socket socket(asio::make_strand(io_));
@@ -144,6 +153,7 @@ class HttpServer::Body {
       if (!error) take(std::move(socket));
     }
     acceptor_.close(error);
+    pause_.cancel();
     signals_.cancel(error);
   }
 
@@ -163,6 +173,7 @@ class HttpServer::Body {
   asio::steady_timer pause_;
   std::function<void(int)> act_;
   std::uint16_t port_ = 0;
+  std::promise<void> listener_gone_;
   std::vector<std::thread> threads_;
 };
 

@@ -1,11 +1,10 @@
 // The pages in Chromium: search, explanation, keyboard, editor, feedback, without JavaScript, and axe-core.
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import axe from "@axe-core/playwright";
+import { AxeBuilder } from "@axe-core/playwright";
 import { chromium } from "playwright-core";
 import { startServer } from "./server.mjs";
 
-const { AxeBuilder } = axe;
 const pages = ["/", "/search?q=text+editor", "/search?q=nothing+of+this", "/templates", "/templates/software",
   "/evaluation", "/no-such-page"];
 const server = await startServer();

@@ -168,5 +168,18 @@ TEST_CASE("The editor shows a file line by line, escaped", "[service][page]") {
   text.replace(text.find("Home pages"), 10, "</textarea>");
   TestServer server(TestServer::default_answer, "", text);
   const std::string page = body_in(server.get("/templates/pages"));
-  CHECK(page.find("version: 1\ndomain: pages\ndescription: &lt;/textarea&gt;\ndepth: 10\n") != std::string::npos);
+  CHECK(page.find("version: 1\ndomain: pages\ndescription: &lt;/textarea&gt;\ndepth: 10\n") !=
+        std::string::npos);
+}
+
+TEST_CASE("Pages of allowed origins may ask, and no others", "[service][cors]") {
+  TestServer server(TestServer::default_answer, "cors_origins: ['https://app.example']\n");
+  const auto ask = [&](const std::string& origin) {
+    return server.post("/v1/search", "text/plain", "",
+                       "Origin: " + origin + "\r\nAccess-Control-Request-Method: POST\r\n", "OPTIONS");
+  };
+  const std::string allowed = ask("https://app.example");
+  CHECK(status_in(allowed) == 204);
+  CHECK(allowed.find("Access-Control-Allow-Origin: https://app.example\r\n") != std::string::npos);
+  CHECK(ask("https://evil.example").find("Access-Control-Allow-Origin") == std::string::npos);
 }
