@@ -104,6 +104,7 @@ Result<Trial> run_trial(const Split& split, Form form, const TrialOptions& optio
   boosting.rounds = options.rounds;
   boosting.has_all_losses = options.has_all_losses;
   boosting.seed = options.seed;
+  boosting.is_pruning = stumps.stumps().size() <= fusion::rankboost_plus::kMostToPrune;
   const BoostRun run =
       fusion::rankboost_plus::boost_stumps(stumps, *train, boosting, [&](const BoostRound& round) {
         const auto& stump = stumps.stumps()[round.stump];

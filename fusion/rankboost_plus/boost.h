@@ -22,6 +22,10 @@ enum class Form {
   pair_free,       ///< descent on an upper bound of F2 without pairs; boost_pair_free() of pair_free.h
 };
 
+/// Beyond so many candidates their reduction to an independent set (cubic in them) is left out by default:
+/// chosen candidates are then judged one by one, which the Gram matrix makes cheap.
+constexpr std::size_t kMostToPrune = 2000;
+
 struct BoostOptions {
   Form form = Form::plus_efficient;
   std::size_t rounds = 100;

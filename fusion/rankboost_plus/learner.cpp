@@ -18,7 +18,14 @@ constexpr std::size_t kMegabyte = std::size_t{1} << 20;
 constexpr auto kUnlimited = static_cast<std::size_t>(-1);
 
 struct Options {
+  enum class Pruning { automatic, yes, no };
+
+  bool is_pruning(std::size_t stumps) const {
+    return pruning == Pruning::yes || (pruning == Pruning::automatic && stumps <= kMostToPrune);
+  }
+
   BoostOptions boost;
+  Pruning pruning = Pruning::automatic;
   std::size_t max_thresholds = 255;
   std::size_t memory_mb = 1024;
 };
@@ -31,7 +38,7 @@ Result<Options> read_options(const TrainingRequest& request) {
   options.boost.form = kForms[reader.choice("form", {"plus", "plus-optimal", "rb-d", "rb-c", "pair-free"})];
   options.boost.rounds = reader.count("rounds", 100, 1, 1000000);
   options.boost.is_halting = reader.choice("undefined-alpha", {"halt", "finite"}) == 0;
-  options.boost.is_pruning = reader.choice("prune", {"yes", "no"}) == 0;
+  options.pruning = static_cast<Options::Pruning>(reader.choice("prune", {"auto", "yes", "no"}));
   options.boost.has_all_losses = reader.choice("losses", {"all", "own"}) == 0;
   options.boost.seed = request.seed;
   options.max_thresholds = reader.count("max-thresholds", 255, 1, 60000);
@@ -46,14 +53,14 @@ bool has_independent_set(const BoostOptions& options) {
 }
 
 /// Bytes of the weights of the pairs, and of the Gram matrix and Cholesky factor of `stumps` candidates.
-double bytes_needed(const BoostOptions& options, std::size_t pairs, std::size_t stumps) {
+double bytes_needed(const BoostOptions& options, bool is_pruning, std::size_t pairs, std::size_t stumps) {
   if (options.form == Form::pair_free) return 0.0;
   const bool has_shadow = options.form == Form::discrete || options.form == Form::continuous;
   const double copies = has_shadow && options.has_all_losses ? 2.0 : 1.0;
   double bytes = copies * 8.0 * static_cast<double>(pairs);
   if (options.form == Form::plus_optimal) bytes *= 2.0;  // a trial copy for the line search
   if (!has_independent_set(options)) return bytes;
-  const bool is_whole = options.form == Form::plus_efficient && options.is_pruning;
+  const bool is_whole = options.form == Form::plus_efficient && is_pruning;
   const std::size_t members = is_whole ? stumps : std::min(stumps, options.rounds);
   return bytes + 8.0 * 1.5 * static_cast<double>(stumps) * static_cast<double>(members);
 }
@@ -69,7 +76,7 @@ std::size_t affordable_thresholds(const Options& options, const CodedFeatures& f
       stumps += std::min(most, features.thresholds(f).size());
       largest = std::max(largest, features.thresholds(f).size());
     }
-    if (bytes_needed(options.boost, pairs, stumps) <= allowed) return most;
+    if (bytes_needed(options.boost, options.is_pruning(stumps), pairs, stumps) <= allowed) return most;
     most = std::min(most, largest) - 1;
   }
   return 0;
@@ -205,7 +212,7 @@ Result<BoostRun> run_form(const TrainingSet& set, const PairRows& pairs, const C
 }
 
 Result<TrainingResult> train(const TrainingRequest& request) {
-  const auto options = read_options(request);
+  auto options = read_options(request);
   if (!options) return options.error();
   const TrainingSet& set = *request.train;
   const bool is_pair_free = options->boost.form == Form::pair_free;
@@ -217,6 +224,7 @@ Result<TrainingResult> train(const TrainingRequest& request) {
     return fail(Code::bad_data, "training needs more than the " + std::to_string(options->memory_mb) +
                                     " MB allowed; raise --memory or train on fewer queries");
   const StumpTable stumps(coded, thresholds, Random(request.seed).split(1));
+  options->boost.is_pruning = options->is_pruning(stumps.stumps().size());
   const std::vector<Feature>& features = set.matrix.features();
   const auto weak_ranking = [&](const BoostRound& round) -> WeakRanking {
     const Stump& stump = stumps.stumps()[round.stump];
@@ -267,8 +275,9 @@ Learner learner() {
       {"rounds", "N", "100", "rounds of boosting"},
       {"max-thresholds", "N", "255", "thresholds a feature; more are sub-sampled at random by --seed"},
       {"undefined-alpha", "halt|finite", "halt", "what Rb-d does when its weak ranking reverses no pair"},
-      {"prune", "yes|no", "yes",
-       "reduce the candidates of `plus` to an independent set, as Algorithm 2 does"},
+      {"prune", "auto|yes|no", "auto",
+       "reduce the candidates of `plus` to an independent set, as Algorithm 2 does; auto: up to 2,000 of "
+       "them"},
       {"losses", "all|own", "all",
        "measure E2 of Rb-d and Rb-c as well, which keeps a second set of pair weights"},
       {"memory", "MB", "1024", "caps the thresholds a feature so that training fits, or refuses"},
