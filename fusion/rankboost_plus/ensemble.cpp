@@ -49,6 +49,11 @@ void IndependentEnsemble::add(std::size_t stump, double alpha) {
 }
 
 void IndependentEnsemble::move(std::size_t member, double alpha, double z) {
+  if (e2_ >= kLargestE2) return;
+  if (!(e2_ * z < kLargestE2)) {
+    e2_ = kLargestE2;
+    return;
+  }
   distribution_.multiply(stumps_.firing(stumps_of_[member]), plus_factors(alpha, eta_[member], z));
   eta_[member] += alpha;
   e2_ *= z;

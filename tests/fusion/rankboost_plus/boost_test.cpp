@@ -289,3 +289,20 @@ TEST_CASE("identical features and their copies leave RankBoost+ with one member 
     CHECK(run.rounds.back().e2 == Approx(2.0 * std::sqrt(2.0 / 9.0)));  // r2 = 1/9 + 4/18 = 1/3
   }
 }
+
+TEST_CASE("an E2 that Rb-d drives beyond bounds stays finite", "[fusion][rankboost_plus]") {
+  std::size_t capped = 0;
+  for (std::uint64_t seed = 800; seed < 840; ++seed) {
+    const Case c = make_case(seed);
+    BoostOptions options;
+    options.form = Form::discrete;
+    options.is_halting = false;
+    options.rounds = 500;
+    for (const BoostRound& round : boost_stumps(c.stumps, c.pairs, options).rounds) {
+      REQUIRE(std::isfinite(round.e2));
+      REQUIRE(round.e2 <= IndependentEnsemble::kLargestE2);
+      capped += round.e2 == IndependentEnsemble::kLargestE2 ? 1U : 0U;
+    }
+  }
+  CHECK(capped > 0);
+}
