@@ -77,7 +77,7 @@ TEST_CASE("rankboost-plus caps the thresholds a feature where memory would not d
     for (std::size_t f = 0; f < features.size(); ++f)
       set.matrix.set(x, f, static_cast<double>(random.below(500)));
   }
-  const auto result = train_with(set, {{"rounds", "3"}, {"memory", "16"}});
+  const auto result = train_with(set, {{"rounds", "3"}, {"memory", "16"}, {"prune", "yes"}});
   REQUIRE(result.has_value());
   CHECK(result->summary.find("thresholds a feature, so that training stays within 16 MB") !=
         std::string::npos);
