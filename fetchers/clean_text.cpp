@@ -160,8 +160,17 @@ std::size_t blank_or_mark(std::string_view text, bool& is_blank) {
 
 std::string in_one_line(std::string_view text) {
   std::string out;
+  out.reserve(text.size());
   bool has_gap = false;
   for (std::size_t at = 0; at < text.size();) {
+    const auto byte = static_cast<unsigned char>(text[at]);
+    if ((byte > 0x20 && byte < 0x7F) ||
+        (byte > 0x7F && byte != 0xC2 && byte != 0xE2 && byte != 0xE3 && byte != 0xEF)) {
+      if (has_gap && !out.empty()) out += ' ';
+      has_gap = false;
+      out += text[at++];
+      continue;
+    }
     bool is_blank = false;
     const std::size_t skipped = blank_or_mark(text.substr(at), is_blank);
     if (skipped > 0) {

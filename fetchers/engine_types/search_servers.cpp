@@ -164,15 +164,15 @@ void read_groonga(EngineBlock& block) {
   block.engine.access = std::move(access);
 }
 
-/// Omega's own OpenSearch-like XML template ("xml"): <omega><hit><url/>...; a site's template may be named.
+/// Omega's own template "xml": <hit url="" title="" sample="">; another one may be named, with XPath for its parts.
 void read_omega(EngineBlock& block) {
   HttpAccess access;
   access.answer.format = AnswerRules::Format::xml;
   access.answer.results = "//hit";
-  access.answer.url = "./url";
-  access.answer.title = "./title";
-  access.answer.content = "./sample";
-  access.answer.score = "./percent";
+  access.answer.url = "./@url";
+  access.answer.title = "./@title";
+  access.answer.content = "./@sample";
+  access.answer.score = "./@score";
   access.has_paging = true;
   const std::string base = take_base_url(block);
   access.url = base + "?P={query}&TOPDOC={offset}&HITSPERPAGE={count}" +
