@@ -1,0 +1,17 @@
+#include "core/json.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/contract.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto value = metafuse::parse_json(text, "input");
+  if (!value) return 0;
+  // What was read can be written, and reads back as the same value.
+  const auto back = metafuse::parse_json(metafuse::to_text(*value), "written");
+  metafuse::require(back.has_value() && *back == *value, "a JSON value survives writing and reading");
+  return 0;
+}

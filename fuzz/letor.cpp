@@ -1,0 +1,14 @@
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "evaluation/letor_file.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  for (const bool are_ranks : {false, true})
+    (void)metafuse::evaluation::parse_letor_lines(
+        "input", text, 1, {are_ranks},
+        [](const metafuse::evaluation::LetorRow&) -> metafuse::Result<void> { return {}; });
+  return 0;
+}
