@@ -6,6 +6,7 @@
 #include "cli/learner_options.h"
 #include "cli/training_input.h"
 #include "cli/verbs.h"
+#include "core/atomic_file.h"
 #include "evaluation/folds.h"
 #include "fusion/cross_validation.h"
 
@@ -22,6 +23,7 @@ struct Arguments {
   unsigned threads = 1;
   std::uint64_t seed = 1;
   bool is_json = false;
+  std::string report;
 };
 
 Result<evaluation::Folds> folds_of(const Arguments& arguments, const fusion::TrainingSet& set) {
@@ -54,6 +56,9 @@ Result<void> run_crossvalidate(const Arguments& arguments) {
   options.progress = terminal_progress("cross-validating");
   auto result = fusion::cross_validate(*set, *folds, options);
   if (!result) return result.error();
+  if (!arguments.report.empty())
+    if (auto written = write_file(arguments.report, to_pretty_text(fusion::to_json(*result))); !written)
+      return written;
   std::cout << (arguments.is_json ? to_pretty_text(fusion::to_json(*result)) : fusion::to_table(*result));
   return {};
 }
@@ -75,6 +80,7 @@ void add_crossvalidate(CLI::App& app, Result<void>& outcome) {
       ->check(CLI::Range(1U, 1024U))
       ->capture_default_str();
   verb->add_option("--seed", arguments->seed, "seed of the folds and of the learner")->capture_default_str();
+  verb->add_option("--report", arguments->report, "the JSON to this file, beside what is printed");
   verb->add_flag("--json", arguments->is_json, "JSON with the rank of every query instead of the table");
   verb->footer(
       "Examples:\n"

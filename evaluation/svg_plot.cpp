@@ -137,7 +137,7 @@ std::string svg_plot(const std::vector<Curve>& curves, const PlotText& text) {
   for (std::size_t c = 0; c < curves.size(); ++c) {
     const std::string stroke = std::string("fill=\"none\" stroke-width=\"2\" stroke=\"") +
                                kColours[c % kColours.size()] + "\" stroke-dasharray=\"" +
-                               kDashes[(c / kColours.size() + c) % kDashes.size()] + "\"";
+                               kDashes[c % kDashes.size()] + "\"";
     out += "<polyline " + stroke + " points=\"" + points_of(curves[c], frame) + "\"/>\n";
     const double y = kTop + 14.0 + 18.0 * static_cast<double>(c);
     out += "<path " + stroke + " d=\"M" + fixed(kLeft + kWidth + 14, 1) + " " + fixed(y - 4, 1) +
