@@ -43,13 +43,13 @@ struct FetchedList {
 };
 
 struct FetchOptions {
-  int depth = 30;        ///< results wanted of each list; engines with smaller pages are asked for more pages
-  Deadline deadline;     ///< for the whole base query
-  int page = 1;          ///< SearXNG's pageno: which window of `depth` results
-  std::string language{};  ///< BCP 47, empty for the engine's default
+  int depth = 30;     ///< results wanted of each list; engines with smaller pages are asked for more pages
+  Deadline deadline;  ///< for the whole base query
+  int page = 1;       ///< SearXNG's pageno: which window of `depth` results
+  std::string language{};    ///< BCP 47, empty for the engine's default
   std::string time_range{};  ///< day, week, month, year or empty
-  int safe_search = 0;     ///< 0, 1, 2
-  int hops = 0;            ///< meta-search servers that the query came through (X-Metafuse-Hops)
+  int safe_search = 0;       ///< 0, 1, 2
+  int hops = 0;              ///< meta-search servers that the query came through (X-Metafuse-Hops)
 };
 
 /// Sends expanded queries to engines. Real implementations: HTTP by libcurl with the embedded engine, and

@@ -160,9 +160,8 @@ Result<IndexReport> build_local_index(const std::string& database, const std::ve
                                       const IndexOptions& options) {
   Collector collected;
   for (const std::string& file : documents) {
-    auto read = for_each_line(file, [&](std::string_view line, std::size_t number) {
-      return collected.take(line, file, number);
-    });
+    auto read = for_each_line(
+        file, [&](std::string_view line, std::size_t number) { return collected.take(line, file, number); });
     if (!read) return read.error();
   }
   if (collected.documents.empty()) return fail(Code::bad_data, documents.front() + ": no document to index");

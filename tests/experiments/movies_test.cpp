@@ -48,7 +48,8 @@ Values by_enumeration(const std::vector<double>& scores, const std::vector<doubl
   double count = 0.0;
   do {
     bool is_allowed = true;
-    for (std::size_t i = 1; i < order.size(); ++i) is_allowed = is_allowed && scores[order[i - 1]] >= scores[order[i]];
+    for (std::size_t i = 1; i < order.size(); ++i)
+      is_allowed = is_allowed && scores[order[i - 1]] >= scores[order[i]];
     if (!is_allowed) continue;
     const Values values = of_order(order, grades);
     for (std::size_t m = 0; m < kMeasures; ++m) sum[m] += values[m];
@@ -78,7 +79,8 @@ TEST_CASE("the movie measures are the mean over every way to break ties", "[expe
   }
 }
 
-TEST_CASE("AdaBoost orders a separable set rightly and has nothing to say of one class", "[experiments][movies]") {
+TEST_CASE("AdaBoost orders a separable set rightly and has nothing to say of one class",
+          "[experiments][movies]") {
   metafuse::fusion::TrainingSet set;
   set.matrix = metafuse::fusion::FeatureMatrix({{"f", metafuse::fusion::FeatureKind::value, 0}}, 4);
   for (std::size_t x = 0; x < 3; ++x) set.matrix.set(x, 0, static_cast<double>(x));
@@ -91,10 +93,12 @@ TEST_CASE("AdaBoost orders a separable set rightly and has nothing to say of one
   CHECK(adaboost(set, 0.0, 5).empty());
 }
 
-TEST_CASE("ratings are read with their line numbers, and targets without feedback are known", "[experiments][movies]") {
+TEST_CASE("ratings are read with their line numbers, and targets without feedback are known",
+          "[experiments][movies]") {
   const test::TemporaryFolder folder;
   const std::string path = folder.path() + "/u.data";
-  REQUIRE(write_file(path, "1\t1\t5\t0\n1\t2\t3\t0\n2\t1\t4\t0\n1\t3\t5\t0\n1\t4\t3\t0\n2\t2\t4\t0\n").has_value());
+  REQUIRE(write_file(path, "1\t1\t5\t0\n1\t2\t3\t0\n2\t1\t4\t0\n1\t3\t5\t0\n1\t4\t3\t0\n2\t2\t4\t0\n")
+              .has_value());
   const auto ratings = read_ratings(path);
   REQUIRE(ratings.has_value());
   CHECK(ratings->viewer_count() == 2);

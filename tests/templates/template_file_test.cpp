@@ -184,7 +184,9 @@ TEST_CASE("A damaged file is refused with places inside it, or read", "[template
   const auto whole = read_text(METAFUSE_SOURCE_DIR "/config/templates/free-software.yaml", 1 << 20);
   REQUIRE(whole.has_value());
   const auto lines = static_cast<std::size_t>(std::count(whole->begin(), whole->end(), '\n'));
-  constexpr std::string_view kBytes = "{}[]|\"'\\:,-#&*!>? \n\t\xC3" "a1";
+  constexpr std::string_view kBytes =
+      "{}[]|\"'\\:,-#&*!>? \n\t\xC3"
+      "a1";
   Random random(5);
   std::size_t refused = 0;
   for (int round = 0; round < 400; ++round) {
