@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/contract.h"
+#include "core/number.h"
 #include "core/random.h"
 #include "service/access.h"
 #include "service/client_address.h"
@@ -18,6 +19,8 @@ namespace {
 unsigned worker_count(const ServerConfig& config) {
   return config.workers > 0 ? config.workers : 4 * std::max(1U, std::thread::hardware_concurrency());
 }
+
+constexpr int kMostHops = 99;
 
 double seconds_of(Duration duration) {
   return std::chrono::duration<double>(duration).count();
@@ -56,6 +59,16 @@ std::unique_ptr<SharedAnswers> shared_answers(const AppOptions& options) {
   auto address = parse_redis_url(cache.redis);
   if (cache.redis.empty() || !address) return nullptr;
   return std::make_unique<SharedAnswers>(std::move(*address), duration_of(cache.seconds), *options.clock);
+}
+
+/// How many meta-search servers a request came through, as the last one counted; too many for a damaged
+/// count, so that no loop hides behind one.
+int hops_of(const HttpRequest& request) {
+  const std::string_view header = request.header("X-Metafuse-Hops");
+  std::int64_t hops = 0;
+  if (header.empty()) return 0;
+  if (!to_integer(header, hops) || hops < 0 || hops > kMostHops) return kMostHops;
+  return static_cast<int>(hops);
 }
 
 }  // namespace
@@ -306,9 +319,11 @@ SharedAnswer App::interleaved(const Snapshot& snapshot, const SearchRequest& req
 Result<SharedAnswer> App::search(const Exchange& exchange, const SearchRequest& request,
                                  const PartialAnswer& on_partial) {
   bool was_cached = false;
+  SearchRequest counted = request;
+  counted.hops = hops_of(exchange.request);
   auto answer = cache_.get(
       cache_key(*exchange.snapshot, request),
-      [&] { return search_uncached(*exchange.snapshot, request, on_partial); }, was_cached);
+      [&] { return search_uncached(*exchange.snapshot, counted, on_partial); }, was_cached);
   if (!answer) return answer.error();
   metrics_.cache(was_cached ? "hit" : "miss");
   metrics_.search((*answer)->domain, (*answer)->fusion.method);

@@ -195,7 +195,8 @@ fetchers::FetchOptions fetch_options(const LoadedDomain& domain, const ServerCon
       .page = 1,
       .language = request.language,
       .time_range = request.time_range,
-      .safe_search = request.safe_search};
+      .safe_search = request.safe_search,
+      .hops = request.hops};
   return options;
 }
 

@@ -40,6 +40,7 @@ struct SearchRequest {
   std::string time_range;
   int safe_search = 0;
   double deadline_seconds = 0;  ///< 0 for the configuration's
+  int hops = 0;                 ///< meta-search servers that the query came through
 };
 
 /// Where one list ranked a result.
