@@ -1,0 +1,49 @@
+#include <catch2/catch.hpp>
+
+#include "core/json.h"
+#include "service/evaluation_reports.h"
+#include "tests/support/test_server.h"
+
+using namespace metafuse;
+using namespace metafuse::test;
+
+namespace {
+
+const std::string kTable = R"({"depth":30,"unanswerable":1,"queries":["1","2","3"],"fold":[1,2,1],
+"learner":{"name":"rankboost","average_rank":2.0,"best_rank":[1,2,3]},
+"baselines":[{"name":"rrf","average_rank":3.0,"best_rank":[2,2,5]}],
+"features":[{"name":"plain@one","average_rank":12.0,"best_rank":[1,4,31]}]})";
+const std::string kTrace =
+    "{\"round\":1,\"ranking_loss\":0.4,\"bound\":0.9}\n{\"round\":2,\"ranking_loss\":0.2,\"bound\":0.8}\n";
+
+}  // namespace
+
+TEST_CASE("Reports become tables, plots and JSON", "[service][evaluation]") {
+  TestServer server(TestServer::default_answer, "reports: models\n");
+  CHECK(body_in(server.get("/evaluation")).find("There is no report yet") != std::string::npos);
+  server.folder().write("models/pages.crossvalidation.json", kTable);
+  server.folder().write("models/pages.trace.jsonl", kTrace);
+  server.get("/search?q=ada&format=json");
+  const std::string page = body_in(server.get("/evaluation"));
+  CHECK(page.find("3 held-out queries") != std::string::npos);
+  CHECK(page.find("2 won, 1 tied, 0 lost") != std::string::npos);
+  CHECK(page.find("ranking loss and its bound") != std::string::npos);
+  CHECK(page.find("<th scope=\"row\">one") != std::string::npos);  // an engine's latency
+  const auto json = parse_json(body_in(server.get("/v1/evaluation")), "answer");
+  REQUIRE(json.has_value());
+  const Json& report = json->at("domains").at("pages");
+  CHECK(report.at("learner").at("best_rank").as_array().size() == 3);
+  CHECK(report.at("rounds").as_array().size() == 2);
+}
+
+TEST_CASE("A damaged report is named on the page and loses nothing else", "[service][evaluation]") {
+  TestServer server(TestServer::default_answer, "reports: models\n");
+  server.folder().write("models/pages.crossvalidation.json", "{\"queries\":[\"1\"],\"learner\":{}}");
+  CHECK(body_in(server.get("/evaluation")).find("a method lacks") != std::string::npos);
+  CHECK(status_in(server.get("/search?q=ada&format=json")) == 200);
+  const std::string folder = server.folder().path("models");
+  server.folder().write("models/other.trace.jsonl", kTrace + "{\"round\":3}\n");
+  const auto report = service::read_evaluation_report(folder, "other");
+  REQUIRE(report.has_error());
+  CHECK(report.error().text.find("other.trace.jsonl:3") != std::string::npos);
+}

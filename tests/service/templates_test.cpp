@@ -1,0 +1,148 @@
+#include <fstream>
+#include <sstream>
+
+#include <catch2/catch.hpp>
+
+#include "core/json.h"
+#include "service/digest.h"
+#include "service/http_head.h"
+#include "tests/support/test_server.h"
+
+using namespace metafuse;
+using namespace metafuse::test;
+
+namespace {
+
+const std::string kKey = "Authorization: Bearer admin-key\r\n";
+
+std::string admin_config() {
+  return "store: metafuse.db\nkeys:\n  - {name: admin, sha256: " + service::sha256_hex("admin-key") +
+         ", roles: [admin]}\n  - {name: reader, sha256: " + service::sha256_hex("reader-key") + "}\n";
+}
+
+std::string etag_in(const std::string& response) {
+  const std::size_t at = response.find("\r\nETag: ");
+  REQUIRE(at != std::string::npos);
+  return response.substr(at + 8, response.find("\r\n", at + 2) - at - 8);
+}
+
+std::string edited(const std::string& description) {
+  std::string text = kTwoTemplates;
+  text.replace(text.find("Home pages"), 10, description);
+  return text;
+}
+
+std::string file_text(const TestServer& server) {
+  std::ifstream in(server.folder().path("templates/pages.yaml"));
+  std::ostringstream out;
+  out << in.rdbuf();
+  return out.str();
+}
+
+}  // namespace
+
+TEST_CASE("Templates are written only with a key, an ETag that fits, and no mistake",
+          "[service][templates]") {
+  TestServer server(TestServer::default_answer, admin_config());
+  const std::string etag = "If-Match: " + etag_in(server.get("/v1/templates/pages")) + "\r\n";
+  const auto put = [&](const std::string& text, const std::string& headers) {
+    return server.post("/v1/templates/pages", "application/yaml", text, headers, "PUT");
+  };
+  CHECK(status_in(put(edited("New"), etag)) == 401);
+  CHECK(status_in(put(edited("New"), etag + "Authorization: Bearer reader-key\r\n")) == 403);
+  CHECK(status_in(put(edited("New"), kKey)) == 428);
+  CHECK(status_in(put(edited("New"), kKey + "If-Match: \"other\"\r\n")) == 412);
+  const std::string bad = put("version: 1\ndomain: pages\nwat: 1\ntemplates: []\n", kKey + etag);
+  CHECK(status_in(bad) == 422);
+  CHECK(bad.find("pages.yaml:3:1: unknown key") != std::string::npos);
+  std::string foreign = kTwoTemplates;
+  foreign.replace(foreign.find("[one, two]"), 10, "[one, six]");
+  CHECK(status_in(put(foreign, kKey + etag)) == 422);
+  CHECK(file_text(server) == kTwoTemplates);
+  const std::string done = put(edited("New"), kKey + etag);
+  CHECK(status_in(done) == 200);
+  CHECK(file_text(server) == edited("New"));
+  CHECK(etag_in(server.get("/v1/templates/pages")) == etag_in(done));
+  CHECK(status_in(put(edited("Newer"), kKey + etag)) == 412);
+}
+
+TEST_CASE("Every version of the templates is kept and can be put back", "[service][templates]") {
+  TestServer server(TestServer::default_answer, admin_config());
+  const auto put = [&](const std::string& text) {
+    const std::string etag = etag_in(server.get("/v1/templates/pages"));
+    return server.post("/v1/templates/pages", "application/yaml", text, kKey + "If-Match: " + etag + "\r\n",
+                       "PUT");
+  };
+  CHECK(status_in(put(edited("Second"))) == 200);
+  CHECK(status_in(put(edited("Third"))) == 200);
+  const auto versions = server.app().store()->template_versions("pages");
+  REQUIRE(versions.has_value());
+  CHECK(versions->size() == 3);
+  const auto open = [&](const std::string& number) {
+    return server.post("/templates/pages", "application/x-www-form-urlencoded",
+                       "action=version-" + number + "&etag=x&text=");
+  };
+  CHECK(open("1").find("description: Home pages") != std::string::npos);
+  CHECK(open("2").find("description: Second") != std::string::npos);
+  CHECK(open("9").find("there is no version 9") != std::string::npos);
+  CHECK(file_text(server) == edited("Third"));
+}
+
+TEST_CASE("A preview expands and searches under the edited file without saving it", "[service][templates]") {
+  TestServer server;
+  const auto preview = [&](const JsonObject& body) {
+    return server.post("/v1/templates/pages/preview", "application/json", to_text(body));
+  };
+  std::string text = kTwoTemplates;
+  text.replace(text.find("'{NAME}'"), 8, "'home of {NAME}'");
+  const std::string answer = preview({{"text", text}, {"query", "ada"}, {"live", true}});
+  CHECK(status_in(answer) == 200);
+  CHECK(answer.find("\"query\":\"home of ada\"") != std::string::npos);
+  CHECK(answer.find("http://b.example/") != std::string::npos);
+  CHECK(status_in(preview({{"text", "version: ["}, {"query", "ada"}})) == 422);
+  CHECK(status_in(preview({{"query", "ada"}, {"wat", 1}})) == 400);
+  CHECK(file_text(server) == kTwoTemplates);
+}
+
+TEST_CASE("The editor works as plain forms", "[service][templates]") {
+  TestServer server(TestServer::default_answer, admin_config());
+  const std::string page = body_in(server.get("/templates/pages"));
+  const std::size_t at = page.find("name=\"etag\" value=\"");
+  REQUIRE(at != std::string::npos);
+  const std::string etag = page.substr(at + 19, 32);
+  const auto send = [&](const std::string& act, const std::string& text, const std::string& key) {
+    return body_in(server.post("/templates/pages", "application/x-www-form-urlencoded",
+                               "action=" + act + "&query=ada&etag=" + etag + "&key=" + key +
+                                   "&text=" + service::percent_encode(text)));
+  };
+  CHECK(send("preview", edited("X"), "").find("Expanded queries") != std::string::npos);
+  CHECK(send("live", edited("X"), "").find("Fused by rrf") != std::string::npos);
+  CHECK(send("preview", "version: 1\nwat: 2\n", "").find("data-line=\"2\"") != std::string::npos);
+  CHECK(send("save", edited("X"), "").find("the key is not known") != std::string::npos);
+  CHECK(file_text(server) == kTwoTemplates);
+  CHECK(send("save", edited("X"), "admin-key").find("Saved and in use.") != std::string::npos);
+  CHECK(file_text(server) == edited("X"));
+  CHECK(send("save", edited("Y"), "admin-key").find("changed since") != std::string::npos);
+}
+
+TEST_CASE("An edit that the model does not fit is refused, and says which lists differ",
+          "[service][templates]") {
+  TestServer server(TestServer::default_answer, admin_config());
+  server.folder().write("models/pages.json", R"({"format":"metafuse-model","version":1,"learner":"rankboost",
+"features":[{"name":"plain@one","kind":"rank","depth":10},{"name":"plain@two","kind":"rank","depth":10},{"name":"placed@one","kind":"rank","depth":10}],
+"unranked":"absent","body":{"weak_rankings":[{"feature":0,"rank":1,"q_default":0,"alpha":1}]},"training":{}})");
+  const auto reloaded = server.app().reload();
+  INFO((reloaded ? "" : reloaded.error().text));
+  REQUIRE(reloaded.has_value());
+  const auto answer = parse_json(body_in(server.get("/search?q=ada&format=json&explain=1")), "a");
+  CHECK(answer->at("fusion").at("method") == "rankboost");
+  CHECK(answer->at("results").as_array()[0].at("url") == "http://a.example/");
+  std::string text = kTwoTemplates;
+  text.replace(text.find("[one, two]"), 10, "[one]");
+  const std::string etag = "If-Match: " + etag_in(server.get("/v1/templates/pages")) + "\r\n";
+  const std::string refused =
+      server.post("/v1/templates/pages", "application/yaml", text, kKey + etag, "PUT");
+  CHECK(status_in(refused) == 409);
+  CHECK(refused.find("plain@two") != std::string::npos);
+  CHECK(file_text(server) == kTwoTemplates);
+}
