@@ -319,7 +319,7 @@ void ChaosServer::answer(int socket, std::string_view fault, std::string_view re
     ::shutdown(socket, SHUT_WR);
     hang(socket);
   } else if (is("garbage")) {
-    send(std::string("\x00\x01\xFF\xFE garbage \r\n\r\n\x80\x81", 22));
+    send(std::string("\x00\x01\xFF\xFE garbage \r\n\r\n\x80\x81", 19));
   } else if (is("garbage-status")) {
     send("HTTP/1.1 banana OK\r\nContent-Length: 2\r\n\r\n{}");
   } else if (is("http-0.9")) {
