@@ -10,3 +10,5 @@ endforeach()
 add_library(metafuse_headers OBJECT EXCLUDE_FROM_ALL ${units})
 target_compile_options(metafuse_headers PRIVATE -O0)
 target_link_libraries(metafuse_headers PRIVATE metafuse_service metafuse_experiments CLI11::CLI11 Catch2::Catch2)
+# What tests/CMakeLists.txt defines for the files that include tests/support.
+target_compile_definitions(metafuse_headers PRIVATE METAFUSE_EXECUTABLE="" METAFUSE_SOURCE_DIR="")
