@@ -53,4 +53,34 @@ TemplateVersion read_template_row(SqlRow row) {
   return version;
 }
 
+TakeRow into(std::string& text) {
+  return [&text](SqlRow row) -> Result<void> {
+    text = text_of(row[0]);
+    return {};
+  };
+}
+TakeRow into(std::int64_t& value) {
+  return [&value](SqlRow row) -> Result<void> {
+    value = integer_of(row[0]);
+    return {};
+  };
+}
+TakeRow into(double& value) {
+  return [&value](SqlRow row) -> Result<void> {
+    value = number_of(row[0]);
+    return {};
+  };
+}
+
+Result<std::int64_t> count_rows(SqlSession& session, std::string_view sql,
+                                std::initializer_list<SqlValue> values) {
+  std::int64_t rows = 0;
+  auto run = session.run(sql, values, [&](SqlRow) -> Result<void> {
+    ++rows;
+    return {};
+  });
+  if (run.has_error()) return run.error();
+  return rows;
+}
+
 }  // namespace metafuse::service

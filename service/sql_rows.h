@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <initializer_list>
+#include <string>
 #include <string_view>
 
 #include "core/result.h"
@@ -20,5 +23,14 @@ Result<StoredSearch> read_search_row(SqlRow row);
 Click read_click_row(SqlRow row);
 StoredJudgment read_judgment_row(SqlRow row);
 TemplateVersion read_template_row(SqlRow row);
+
+/// Takers of a row's first cell.
+TakeRow into(std::string& text);
+TakeRow into(std::int64_t& value);
+TakeRow into(double& value);
+
+/// How many rows a statement returns.
+Result<std::int64_t> count_rows(SqlSession& session, std::string_view sql,
+                                std::initializer_list<SqlValue> values);
 
 }  // namespace metafuse::service
