@@ -32,6 +32,7 @@ constexpr AddVerb kVerbs[] = {
     add_experiment,
     add_model,
     add_serve,
+    add_store,
 };
 // clang-format on
 

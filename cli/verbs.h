@@ -20,6 +20,7 @@ void add_model(CLI::App& app, Result<void>& outcome);
 void add_score(CLI::App& app, Result<void>& outcome);
 void add_search(CLI::App& app, Result<void>& outcome);
 void add_serve(CLI::App& app, Result<void>& outcome);
+void add_store(CLI::App& app, Result<void>& outcome);
 void add_templates(CLI::App& app, Result<void>& outcome);
 void add_train(CLI::App& app, Result<void>& outcome);
 

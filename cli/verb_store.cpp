@@ -1,0 +1,140 @@
+#include <chrono>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "cli/server_configuration.h"
+#include "cli/verbs.h"
+#include "core/json.h"
+#include "service/store.h"
+
+namespace metafuse::cli {
+namespace {
+
+constexpr std::int64_t kSecondsPerDay = 86400;
+
+struct Arguments {
+  std::string store;   ///< a file or postgresql://...
+  std::string config;  ///< or the configuration that names it
+  std::string domain;
+  double days = 0;
+  bool clicks = false;
+  bool judgments = false;
+};
+
+/// The store that the arguments name; it must be there already.
+Result<std::unique_ptr<service::Store>> open(const Arguments& arguments, service::StoreMode mode) {
+  std::string location = arguments.store;
+  if (location.empty() == arguments.config.empty())
+    return fail(Code::usage, "give one of --store FILE and --config FILE");
+  if (location.empty()) {
+    const auto config = read_server_configuration(arguments.config, "");
+    if (!config) return config.error();
+    if (config->store.empty())
+      return fail(Code::bad_config, arguments.config + ": has no store; add store: FILE");
+    location = config->store;
+  }
+  // Opened to write, a file that is not there would be made.
+  auto store = service::open_store(location, service::StoreMode::read);
+  if (!store || mode == service::StoreMode::read) return store;
+  store->reset();
+  return service::open_store(location, mode);
+}
+
+Result<void> export_store(const Arguments& arguments) {
+  const auto store = open(arguments, service::StoreMode::read);
+  if (!store) return store.error();
+  return (*store)->export_lines([](std::string_view line) -> Result<void> {
+    if (std::cout << line << '\n') return {};
+    return fail(Code::try_again, "standard output: cannot write; is the disk full?");
+  });
+}
+
+/// The database's own check, and every row read once.
+Result<void> check_store(const Arguments& arguments) {
+  const auto store = open(arguments, service::StoreMode::read);
+  if (!store) return store.error();
+  if (auto sound = (*store)->check(); !sound) return sound;
+  std::map<std::string, std::uint64_t> counts = {
+      {"search", 0}, {"click", 0}, {"judgment", 0}, {"template", 0}};
+  auto read = (*store)->export_lines([&](std::string_view line) -> Result<void> {
+    const auto value = parse_json(line, "export");
+    if (!value) return value.error();
+    ++counts[std::string(value->at("kind").as_string())];
+    return {};
+  });
+  if (!read) return read;
+  std::cout << "sound: " << counts["search"] << " searches, " << counts["click"] << " clicks, "
+            << counts["judgment"] << " judgments, " << counts["template"] << " template versions\n";
+  return {};
+}
+
+Result<void> prune_store(const Arguments& arguments) {
+  const auto store = open(arguments, service::StoreMode::serve);
+  if (!store) return store.error();
+  const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  const auto kept = static_cast<std::int64_t>(arguments.days * static_cast<double>(kSecondsPerDay));
+  const auto removed = (*store)->remove_before(static_cast<service::UnixTime>(now) - kept);
+  if (!removed) return removed.error();
+  std::cout << "removed " << removed->searches << " searches and " << removed->clicks << " clicks\n";
+  return {};
+}
+
+Result<void> reset_store(const Arguments& arguments) {
+  if (!arguments.clicks && !arguments.judgments)
+    return fail(Code::usage, "give --clicks, --judgments or both: what to forget");
+  const auto store = open(arguments, service::StoreMode::serve);
+  if (!store) return store.error();
+  const auto removed = (*store)->reset_feedback(arguments.domain, arguments.clicks, arguments.judgments);
+  if (!removed) return removed.error();
+  std::cout << "removed " << removed->clicks << " clicks and " << removed->judgments << " judgments of "
+            << arguments.domain << '\n';
+  return {};
+}
+
+using Run = Result<void> (*)(const Arguments& arguments);
+
+/// One verb below `store`, with the options that name the store.
+CLI::App* add_action(CLI::App& verb, Result<void>& outcome, const std::shared_ptr<Arguments>& arguments,
+                     const char* name, const char* meaning, Run run) {
+  CLI::App* action = verb.add_subcommand(name, meaning);
+  action->add_option("--store", arguments->store, "SQLite file or postgresql://...");
+  action->add_option("--config", arguments->config, "server configuration that names the store");
+  action->callback([arguments, run, &outcome] { outcome = run(*arguments); });
+  return action;
+}
+
+}  // namespace
+
+void add_store(CLI::App& app, Result<void>& outcome) {
+  CLI::App* verb = app.add_subcommand("store", "look after what a server remembers");
+  verb->require_subcommand(1);
+  auto arguments = std::make_shared<Arguments>();
+  add_action(*verb, outcome, arguments, "export",
+             "everything but secrets as JSON lines on standard output; beside a running server too",
+             export_store)
+      ->footer("Example:\n  metafuse store export --store state/metafuse.db | gzip > feedback.jsonl.gz");
+  add_action(*verb, outcome, arguments, "check",
+             "the database's own check, and every row read; beside a running server too", check_store)
+      ->footer("Example:\n  metafuse store check --config config/metafuse.yaml");
+  CLI::App* prune = add_action(*verb, outcome, arguments, "prune",
+                               "remove searches and clicks older than some days", prune_store);
+  prune->add_option("--days", arguments->days, "what is younger stays; judgments stay always")
+      ->required()
+      ->check(CLI::Range(0.0, 36500.0));
+  prune->footer(
+      "A server does this by itself (privacy.retention_days). An SQLite file must not be served "
+      "meanwhile.\nExample:\n  metafuse store prune --store state/metafuse.db --days 30");
+  CLI::App* reset = add_action(*verb, outcome, arguments, "reset",
+                               "forget a domain's clicks, judgments or both", reset_store);
+  reset->add_option("--domain", arguments->domain, "whose feedback is forgotten")->required();
+  reset->add_flag("--clicks", arguments->clicks, "forget the clicks");
+  reset->add_flag("--judgments", arguments->judgments, "forget the judgments");
+  reset->footer(
+      "An SQLite file must not be served meanwhile; POST /v1/models/DOMAIN/reset does the same in "
+      "the server.\nExample:\n  metafuse store reset --store state/metafuse.db --domain software "
+      "--clicks --judgments");
+}
+
+}  // namespace metafuse::cli

@@ -1,0 +1,102 @@
+#include <algorithm>
+#include <string>
+
+#include <catch2/catch.hpp>
+
+#include "core/result.h"
+#include "service/digest.h"
+#include "service/store.h"
+#include "tests/service/store/sample_search.h"
+#include "tests/support/command.h"
+#include "tests/support/temporary_folder.h"
+
+using namespace metafuse;
+using namespace metafuse::service;
+using test::kNewYear;
+using test::run_metafuse;
+using test::sample_search;
+
+namespace {
+
+/// A store with a search of 2025, a click and a judgment on it, and a search of the far future.
+std::string filled_store(const test::TemporaryFolder& folder) {
+  std::string path = folder.path("store.db");
+  auto store = open_store(path);
+  REQUIRE(store.has_value());
+  const StoredSearch searches[] = {sample_search(), sample_search("shoes", kNewYear + 4'000'000'000)};
+  REQUIRE((*store)->add_searches(searches).has_value());
+  for (const StoredSearch& search : searches) {
+    Click click;
+    click.search = search.id;
+    click.domain = "shoes";
+    click.at = search.at;
+    click.prefix = "a-hash";
+    REQUIRE(*(*store)->add_click(click, {}) == ClickOutcome::recorded);
+  }
+  REQUIRE((*store)
+              ->set_judgment({"shoes", searches[1].query, test::document_key(1), "judge", 2, searches[1].id,
+                              searches[1].at})
+              .has_value());
+  REQUIRE(*(*store)->add_template_version({"shoes", 0, "version: 1\n", "admin", kNewYear}) == 1);
+  return path;
+}
+
+std::size_t lines_of(const std::string& text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+}  // namespace
+
+TEST_CASE("a store is exported and checked beside its server", "[service][store]") {
+  const test::TemporaryFolder folder;
+  const std::string path = filled_store(folder);
+  const auto served = open_store(path);
+  const auto exported = run_metafuse({"store", "export", "--store", path});
+  CHECK(exported.status == 0);
+  CHECK(lines_of(exported.out) == 6);
+  CHECK(exported.out.find("a-hash") == std::string::npos);
+  CHECK(exported.out.find(*(*served)->secret()) == std::string::npos);
+  const auto checked = run_metafuse({"store", "check", "--store", path});
+  CHECK(checked.status == 0);
+  CHECK(checked.out == "sound: 2 searches, 2 clicks, 1 judgments, 1 template versions\n");
+  const auto busy = run_metafuse({"store", "prune", "--store", path, "--days", "1"});
+  CHECK(busy.status == static_cast<int>(Code::unavailable));
+}
+
+TEST_CASE("a store is pruned by age and reset by domain", "[service][store]") {
+  const test::TemporaryFolder folder;
+  const std::string path = filled_store(folder);
+  const auto pruned = run_metafuse({"store", "prune", "--store", path, "--days", "30"});
+  CHECK(pruned.out == "removed 1 searches and 1 clicks\n");
+  const auto other = run_metafuse({"store", "reset", "--store", path, "--domain", "boots", "--clicks"});
+  CHECK(other.out == "removed 0 clicks and 0 judgments of boots\n");
+  const auto reset =
+      run_metafuse({"store", "reset", "--store", path, "--domain", "shoes", "--clicks", "--judgments"});
+  CHECK(reset.out == "removed 1 clicks and 1 judgments of shoes\n");
+  CHECK(run_metafuse({"store", "check", "--store", path}).out ==
+        "sound: 1 searches, 0 clicks, 0 judgments, 1 template versions\n");
+}
+
+TEST_CASE("a configuration names the store; what is wrong is one line", "[service][store]") {
+  const test::TemporaryFolder folder;
+  filled_store(folder);
+  folder.write("empty.yaml", "");
+  const std::string files = "version: 1\ntemplates: [empty.yaml]\nengines: [empty.yaml]\n";
+  folder.write("none.yaml", files);
+  const std::string config = folder.write("metafuse.yaml", files + "store: store.db\n");
+  CHECK(run_metafuse({"store", "check", "--config", config}).status == 0);
+  const auto status_of = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "store");
+    const auto run = run_metafuse(arguments);
+    CHECK(run.out.empty());
+    CHECK(lines_of(run.err) == 1);
+    return run.status;
+  };
+  CHECK(status_of({"check", "--config", folder.path("none.yaml")}) == 78);
+  CHECK(status_of({"check"}) == 64);
+  CHECK(status_of({"check", "--store", "x", "--config", config}) == 64);
+  CHECK(status_of({"prune", "--store", folder.path("no.db"), "--days", "1"}) == 66);
+  CHECK(status_of({"prune", "--store", folder.path("store.db"), "--days", "-1"}) == 64);
+  CHECK(status_of({"reset", "--store", folder.path("store.db"), "--domain", "shoes"}) == 64);
+  CHECK(status_of({"export", "--store", folder.write("text.db", std::string(5000, 'x'))}) == 65);
+}
