@@ -14,6 +14,7 @@ struct Hit {
   std::string published;  ///< ISO 8601 date or date-time, empty when the engine gave none
   std::string thumbnail;
   std::optional<double> score;
+  std::string key{};  ///< canonical_url_key(url), set by who fetched the list; empty: not computed yet
 
   friend bool operator==(const Hit&, const Hit&) = default;
 };

@@ -1,7 +1,7 @@
 #include "core/tracking_parameters.h"
 
 #include <algorithm>
-#include <string>
+#include <array>
 
 namespace metafuse {
 namespace {
@@ -91,13 +91,16 @@ constexpr std::string_view kPrefixes[] = {"utm_", "pk_", "mtm_", "matomo_", "piw
 }  // namespace
 
 bool is_tracking_parameter(std::string_view name) {
-  std::string lower(name);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
+  std::array<char, 32> buffer{};  // no name is that long, and of a longer one the prefix decides
+  const std::size_t size = std::min(name.size(), buffer.size());
+  std::transform(name.begin(), name.begin() + static_cast<std::ptrdiff_t>(size), buffer.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return std::binary_search(std::begin(kNames), std::end(kNames), std::string_view(lower)) ||
-         std::any_of(std::begin(kPrefixes), std::end(kPrefixes), [&](std::string_view prefix) {
-           return lower.starts_with(prefix) && lower.size() > prefix.size();
-         });
+  const std::string_view lower(buffer.data(), size);
+  const auto is_prefix = [&](std::string_view prefix) {
+    return lower.starts_with(prefix) && name.size() > prefix.size();
+  };
+  return (size == name.size() && std::binary_search(std::begin(kNames), std::end(kNames), lower)) ||
+         std::any_of(std::begin(kPrefixes), std::end(kPrefixes), is_prefix);
 }
 
 }  // namespace metafuse

@@ -18,10 +18,31 @@ namespace {
 constexpr std::size_t kMaxUrlBytes = 8192;
 constexpr std::string_view kHex = "0123456789ABCDEF";
 
-/// Characters that stand for themselves in a path once decoded; `/`, `?`, `#`, `%` and controls do not.
-constexpr std::string_view kPlainInPath = "-._~!$&'()*+,;=:@";
+/// The characters that stand for themselves.
+class PlainSet {
+ public:
+  constexpr explicit PlainSet(std::string_view others) {
+    for (char c = 'a'; c <= 'z'; ++c) add(c);
+    for (char c = 'A'; c <= 'Z'; ++c) add(c);
+    for (char c = '0'; c <= '9'; ++c) add(c);
+    for (const char c : others) add(c);
+  }
+  constexpr bool has(char c) const { return is_plain_[static_cast<unsigned char>(c)]; }
+
+ private:
+  constexpr void add(char c) { is_plain_[static_cast<unsigned char>(c)] = true; }
+
+  std::array<bool, 256> is_plain_{};
+};
+
+/// Of a path, once decoded: `/`, `?`, `#`, `%` and controls are not plain.
+constexpr PlainSet kPlainInPath("-._~!$&'()*+,;=:@");
 /// `&`, `=` and `+` mean something in a query.
-constexpr std::string_view kPlainInQuery = "-._~!$'()*,;:@/?";
+constexpr PlainSet kPlainInQuery("-._~!$'()*,;:@/?");
+constexpr PlainSet kPlainInRoute("-._~!$&'()*+,;=:@?/");
+constexpr PlainSet kPlainInHost("-._~:");
+constexpr PlainSet kPlainInUser("-._~");
+constexpr PlainSet kHostName("-.");
 
 struct UrlCleanup {
   void operator()(CURLU* url) const { curl_url_cleanup(url); }
@@ -39,54 +60,55 @@ char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
 }
 
-bool is_alphanumeric(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 int hex_value(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   const char small = lower(c);
   return small >= 'a' && small <= 'f' ? small - 'a' + 10 : -1;
 }
 
-/// Each character in its one canonical way: itself where it is plain, else %XX in capitals.
-std::string canonical_text(std::string_view text, std::string_view plain, bool has_plus_for_blank) {
-  std::string out;
-  out.reserve(text.size());
+/// Appends each character in its one canonical way: itself where it is plain, else %XX in capitals. An
+/// encoded slash stays apart from one that separates.
+void append_canonical(std::string& out, std::string_view text, const PlainSet& plain,
+                      bool has_plus_for_blank = false) {
   for (std::size_t at = 0; at < text.size(); ++at) {
+    std::size_t run = at;
+    while (run < text.size() && (plain.has(text[run]) || text[run] == '/')) ++run;
+    out.append(text, at, run - at);
+    if (run == text.size()) return;
+    at = run;
     char c = text[at];
-    bool was_encoded = false;
     if (c == '%' && at + 2 < text.size() && hex_value(text[at + 1]) >= 0 && hex_value(text[at + 2]) >= 0) {
       c = static_cast<char>(hex_value(text[at + 1]) * 16 + hex_value(text[at + 2]));
       at += 2;
-      was_encoded = true;
     } else if (c == '+' && has_plus_for_blank) {
       c = ' ';
     }
-    const bool is_structure = !was_encoded && (c == '/' || c == '%');
-    if (is_alphanumeric(c) || plain.find(c) != std::string_view::npos || (is_structure && c == '/')) {
+    if (plain.has(c)) {
       out += c;
-    } else {
-      const auto byte = static_cast<unsigned char>(c);
-      out += '%';
-      out += kHex[byte >> 4];
-      out += kHex[byte & 15];
+      continue;
     }
+    const auto byte = static_cast<unsigned char>(c);
+    out += '%';
+    out += kHex[byte >> 4];
+    out += kHex[byte & 15];
   }
-  return out;
+}
+
+std::string_view without_www(std::string_view host) {
+  return host.starts_with("www.") && host.find('.', 4) != std::string_view::npos ? host.substr(4) : host;
 }
 
 /// An IPv6 address in its shortest form, a name in its ASCII form and small letters; without `www.` and last
-/// dots.
-std::string canonical_host(std::string host) {
+/// dots. Empty when it is no host.
+void append_host(std::string& out, std::string host) {
   if (host.size() > 2 && host.front() == '[') {
     std::array<unsigned char, 16> bytes{};
     std::array<char, INET6_ADDRSTRLEN> text{};
     const std::string inner = host.substr(1, host.find_first_of("]%") - 1);
-    if (inet_pton(AF_INET6, inner.c_str(), bytes.data()) == 1 &&
-        inet_ntop(AF_INET6, bytes.data(), text.data(), text.size()) != nullptr)
-      return "[" + std::string(text.data()) + "]";
-    return host;
+    const bool is_address = inet_pton(AF_INET6, inner.c_str(), bytes.data()) == 1 &&
+                            inet_ntop(AF_INET6, bytes.data(), text.data(), text.size()) != nullptr;
+    out += is_address ? "[" + std::string(text.data()) + "]" : host;
+    return;
   }
   std::transform(host.begin(), host.end(), host.begin(), lower);
   if (std::any_of(host.begin(), host.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x80; })) {
@@ -97,53 +119,87 @@ std::string canonical_host(std::string host) {
     }
   }
   while (host.size() > 1 && host.back() == '.') host.pop_back();
-  if (host.starts_with("www.") && host.find('.', 4) != std::string::npos) host.erase(0, 4);
-  return canonical_text(host, "-._~:", false);
+  append_canonical(out, without_www(host), kPlainInHost);
 }
 
 /// `;jsessionid=...` at the end of a segment names a visitor, not a page.
-void drop_session(std::string& path) {
+std::string without_session(std::string path) {
   std::string small = path;
   std::transform(small.begin(), small.end(), small.begin(), lower);
   const std::size_t at = small.find(";jsessionid=");
   if (at != std::string::npos) path.erase(at, std::min(path.find('/', at), path.size()) - at);
-}
-
-std::string canonical_path(std::string path) {
-  drop_session(path);
-  path = canonical_text(path, kPlainInPath, false);
-  while (path.ends_with('/')) path.pop_back();
   return path;
 }
 
+void append_path(std::string& out, std::string_view path) {
+  const std::size_t begin = out.size();
+  if (path.find(';') == std::string_view::npos)
+    append_canonical(out, path, kPlainInPath);
+  else
+    append_canonical(out, without_session(std::string(path)), kPlainInPath);
+  while (out.size() > begin && out.back() == '/') out.pop_back();
+}
+
+std::string_view name_of_parameter(std::string_view parameter) {
+  return parameter.substr(0, parameter.find('='));
+}
+
+/// in: out - ends with canonical parameters from `begin` on, an `&` after each
+void sort_parameters(std::string& out, std::size_t begin) {
+  const std::string query = out.substr(begin);
+  std::vector<std::string_view> parameters;
+  for (std::string_view rest = query; !rest.empty();) {
+    const std::size_t size = rest.find('&') + 1;
+    parameters.push_back(rest.substr(0, size));
+    rest.remove_prefix(size);
+  }
+  std::stable_sort(parameters.begin(), parameters.end(), [](std::string_view a, std::string_view b) {
+    return name_of_parameter(a.substr(0, a.size() - 1)) < name_of_parameter(b.substr(0, b.size() - 1));
+  });
+  out.resize(begin);
+  for (const std::string_view parameter : parameters) out += parameter;
+}
+
 /// Sorted by name; values of one name stay in their order.
-std::string canonical_query(std::string_view query) {
-  std::vector<std::pair<std::string, std::string>> parameters;  // name, the whole parameter
+void append_query(std::string& out, std::string_view query) {
+  if (query.empty()) return;
+  out += '?';
+  const std::size_t begin = out.size();
+  std::size_t last_begin = begin, last_size = 0;  // the name of the parameter before
+  bool is_sorted = true;
   while (!query.empty()) {
     const std::size_t end = std::min(query.find('&'), query.size());
     const std::string_view piece = query.substr(0, end);
     query.remove_prefix(std::min(end + 1, query.size()));
     if (piece.empty()) continue;
-    const std::size_t equals = piece.find('=');
-    std::string name = canonical_text(piece.substr(0, equals), kPlainInQuery, true);
-    if (is_tracking_parameter(name)) continue;
-    std::string whole = name;
-    if (equals != std::string_view::npos)
-      whole += "=" + canonical_text(piece.substr(equals + 1), kPlainInQuery, true);
-    parameters.emplace_back(std::move(name), std::move(whole));
+    const std::size_t at = out.size(), equals = piece.find('=');
+    append_canonical(out, piece.substr(0, equals), kPlainInQuery, true);
+    const std::string_view name = std::string_view(out).substr(at);
+    if (is_tracking_parameter(name)) {
+      out.resize(at);
+      continue;
+    }
+    is_sorted = is_sorted && std::string_view(out).substr(last_begin, last_size) <= name;
+    last_begin = at;
+    last_size = name.size();
+    if (equals != std::string_view::npos) {
+      out += '=';
+      append_canonical(out, piece.substr(equals + 1), kPlainInQuery, true);
+    }
+    out += '&';
   }
-  std::stable_sort(parameters.begin(), parameters.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::string out;
-  for (const auto& [name, whole] : parameters) out += (out.empty() ? "?" : "&") + whole;
-  return out;
+  if (!is_sorted) sort_parameters(out, begin);
+  out.pop_back();  // the last `&`, or the `?` of a query without a parameter that counts
 }
 
 /// Pages that draw themselves by script keep their route behind `#!` or `#/`.
-std::string canonical_route(const std::string& fragment) {
-  if (!fragment.starts_with('!') && !fragment.starts_with('/')) return {};
-  const std::string route = canonical_text(fragment, "-._~!$&'()*+,;=:@?/", false);
-  return route == "/" || route == "!" || route == "!/" ? std::string() : "#" + route;
+void append_route(std::string& out, std::string_view fragment) {
+  if (!fragment.starts_with('!') && !fragment.starts_with('/')) return;
+  const std::size_t begin = out.size();
+  out += '#';
+  append_canonical(out, fragment, kPlainInRoute);
+  const std::string_view route = std::string_view(out).substr(begin + 1);
+  if (route == "/" || route == "!" || route == "!/") out.resize(begin);
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -153,53 +209,81 @@ std::string_view trimmed(std::string_view text) {
 }
 
 struct Parts {
-  std::string scheme, user, host, port, path, query, fragment;
+  std::string_view path, query, fragment;
 };
 
-/// The parts of a URL that is plain: small ASCII name, no port, no user, no dots to resolve. Most are, and
-/// are read ten times faster than by the parser, which reads the others.
-bool read_plain(std::string_view text, Parts& parts) {
-  const bool is_secure = text.starts_with("https://");
-  if (!is_secure && !text.starts_with("http://")) return false;
-  std::string_view rest = text.substr(is_secure ? 8 : 7);
-  const std::size_t host_end = std::min(rest.find_first_of("/?#"), rest.size());
-  const std::string_view host = rest.substr(0, host_end);
-  const bool is_name = !host.empty() && host.front() != '.' && host.front() != '-' &&
-                       std::all_of(host.begin(), host.end(), [](char c) {
-                         return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '-';
-                       });
-  const std::size_t last_label = host.rfind('.') + 1;  // 0 for a single label
-  if (!is_name || last_label >= host.size() || host[last_label] < 'a')
-    return false;  // numbers may be addresses
-  rest.remove_prefix(host_end);
-  for (std::size_t i = 0; i < rest.size(); ++i)
-    if (rest[i] <= 0x20 || rest[i] >= 0x7F || rest[i] == '\\' ||
-        (rest[i] == '.' && i > 0 && rest[i - 1] == '/') || (rest[i] == '%' && rest.substr(i, 3) == "%2e") ||
-        (rest[i] == '%' && rest.substr(i, 3) == "%2E"))
-      return false;
-  parts.scheme = is_secure ? "https" : "http";
-  parts.host = host;
+/// Splits what follows the authority.
+Parts parts_behind_host(std::string_view rest) {
+  Parts parts;
   const std::size_t hash = std::min(rest.find('#'), rest.size());
   parts.fragment = rest.substr(std::min(hash + 1, rest.size()));
   rest = rest.substr(0, hash);
   const std::size_t mark = std::min(rest.find('?'), rest.size());
   parts.query = rest.substr(std::min(mark + 1, rest.size()));
   parts.path = rest.substr(0, mark);
+  return parts;
+}
+
+void append_parts(std::string& key, const Parts& parts) {
+  append_path(key, parts.path);
+  append_query(key, parts.query);
+  append_route(key, parts.fragment);
+}
+
+/// What the parser would change: blanks, other than ASCII, segments of dots.
+bool needs_parser(std::string_view rest) {
+  char before = 0;
+  for (std::size_t i = 0; i < rest.size(); ++i) {
+    const char c = rest[i];
+    if (c <= 0x20 || c >= 0x7F || c == '\\' || (c == '.' && before == '/')) return true;
+    if (c == '%' && (rest.substr(i, 3) == "%2e" || rest.substr(i, 3) == "%2E")) return true;
+    before = c;
+  }
+  return false;
+}
+
+/// The key of a URL that is plain: small ASCII name, no port, no user, no dots to resolve. Most are, and are
+/// read ten times faster than by the parser, which reads the others.
+bool append_plain(std::string& key, std::string_view text) {
+  const bool is_secure = text.starts_with("https://");
+  if (!is_secure && !text.starts_with("http://")) return false;
+  std::string_view rest = text.substr(is_secure ? 8 : 7);
+  std::size_t host_end = 0;
+  while (host_end < rest.size() && kHostName.has(rest[host_end])) ++host_end;
+  const std::string_view host = rest.substr(0, host_end);
+  rest.remove_prefix(host_end);
+  if (!rest.empty() && rest.front() != '/' && rest.front() != '?' && rest.front() != '#') return false;
+  if (host.empty() || host.front() == '.' || host.front() == '-' ||
+      std::any_of(host.begin(), host.end(), [](char c) { return c >= 'A' && c <= 'Z'; }))
+    return false;
+  const std::size_t last_label = host.rfind('.') + 1;                     // 0 for a single label
+  if (last_label >= host.size() || host[last_label] < 'a') return false;  // numbers may be addresses
+  if (needs_parser(rest)) return false;
+  key += without_www(host);
+  append_parts(key, parts_behind_host(rest));
   return true;
 }
 
-bool read_any(std::string_view text, Parts& parts) {
+bool append_any(std::string& key, std::string_view text) {
   const std::unique_ptr<CURLU, UrlCleanup> url(curl_url());
   if (curl_url_set(url.get(), CURLUPART_URL, std::string(text).c_str(),
                    CURLU_NON_SUPPORT_SCHEME | CURLU_URLENCODE) != CURLUE_OK)
     return false;
-  parts.scheme = part_of(url.get(), CURLUPART_SCHEME).value_or("");
-  parts.user = part_of(url.get(), CURLUPART_USER).value_or("");
-  parts.host = part_of(url.get(), CURLUPART_HOST).value_or("");
-  parts.port = part_of(url.get(), CURLUPART_PORT).value_or("");
-  parts.path = part_of(url.get(), CURLUPART_PATH).value_or("");
-  parts.query = part_of(url.get(), CURLUPART_QUERY).value_or("");
-  parts.fragment = part_of(url.get(), CURLUPART_FRAGMENT).value_or("");
+  const auto part = [&](CURLUPart which) { return part_of(url.get(), which).value_or(""); };
+  const std::string scheme = part(CURLUPART_SCHEME), user = part(CURLUPART_USER), port = part(CURLUPART_PORT);
+  if (scheme != "http" && scheme != "https") key += scheme + "://";
+  if (!user.empty()) {
+    append_canonical(key, user, kPlainInUser);
+    key += '@';
+  }
+  const std::size_t host_begin = key.size();
+  append_host(key, part(CURLUPART_HOST));
+  if (key.size() == host_begin || std::string_view(key).substr(host_begin) == ".") return false;
+  const bool is_own_port = (scheme == "http" && port == "80") || (scheme == "https" && port == "443");
+  if (!port.empty() && !is_own_port) key += ":" + port;
+  const std::string path = part(CURLUPART_PATH), query = part(CURLUPART_QUERY);
+  const std::string fragment = part(CURLUPART_FRAGMENT);
+  append_parts(key, {path, query, fragment});
   return true;
 }
 
@@ -216,20 +300,11 @@ Result<std::string> canonical_url_key(std::string_view given) {
   if (authority == std::string_view::npos || text.substr(authority + 3).starts_with('/') ||
       text.find('\0') != std::string_view::npos)
     return not_a_url(text);
-  Parts parts;
-  if (!read_plain(text, parts) && !read_any(text, parts)) return not_a_url(text);
-  const std::string host = canonical_host(std::move(parts.host));
-  if (host.empty() || host == ".") return not_a_url(text);
-  const bool is_web = parts.scheme == "http" || parts.scheme == "https";
-  const bool is_own_port =
-      (parts.scheme == "http" && parts.port == "80") || (parts.scheme == "https" && parts.port == "443");
-  std::string key = is_web ? "" : parts.scheme + "://";
-  if (!parts.user.empty()) key += canonical_text(parts.user, "-._~", false) + "@";
-  key += host;
-  if (!parts.port.empty() && !is_own_port) key += ":" + parts.port;
-  key += canonical_path(std::move(parts.path));
-  key += canonical_query(parts.query);
-  key += canonical_route(parts.fragment);
+  std::string key;
+  key.reserve(text.size());
+  if (append_plain(key, text)) return key;
+  key.clear();
+  if (!append_any(key, text)) return not_a_url(text);
   return key;
 }
 

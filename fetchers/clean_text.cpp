@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <ctime>
 
 #include <curl/curl.h>
@@ -158,6 +159,35 @@ std::size_t blank_or_mark(std::string_view text, bool& is_blank) {
   return 0;
 }
 
+/// What a byte of printable ASCII may mean: nothing more than itself, a gap, or the begin of markup.
+enum class Meaning : std::uint8_t { letter, blank, tag, entity, other };
+
+constexpr std::array<Meaning, 256> kMeanings = [] {
+  std::array<Meaning, 256> meanings{};
+  for (std::size_t byte = 0; byte < 256; ++byte)
+    meanings[byte] = byte > 0x20 && byte < 0x7F ? Meaning::letter : Meaning::other;
+  meanings[' '] = Meaning::blank;
+  meanings['<'] = Meaning::tag;
+  meanings['&'] = Meaning::entity;
+  return meanings;
+}();
+
+/// True for a line of ASCII words that cleaning would leave as it is. Most text is; the rest takes the long
+/// way.
+bool is_clean(std::string_view text, bool is_html) {
+  Meaning before = Meaning::blank;
+  for (const char c : text) {
+    const Meaning meaning = kMeanings[static_cast<unsigned char>(c)];
+    if (meaning != Meaning::letter) {
+      const bool is_harmless =
+          (meaning == Meaning::blank && before != Meaning::blank) || (meaning == Meaning::entity && !is_html);
+      if (!is_harmless) return false;
+    }
+    before = meaning;
+  }
+  return text.empty() || before != Meaning::blank;
+}
+
 std::string in_one_line(std::string_view text) {
   std::string out;
   out.reserve(text.size());
@@ -188,6 +218,7 @@ std::string in_one_line(std::string_view text) {
 }  // namespace
 
 std::string clean_text(std::string_view text, bool is_html, std::size_t max_bytes) {
+  if (text.size() <= max_bytes && is_clean(text, is_html)) return std::string(text);
   if (text.size() > 64 * max_bytes) text = text.substr(0, 64 * max_bytes);
   const std::string valid =
       first_invalid_utf8(text) == std::string_view::npos ? std::string(text) : to_valid_utf8(text);

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
-#include <set>
+#include <functional>
+#include <map>
 
 #include "core/parallel.h"
 #include "core/url.h"
@@ -22,10 +23,12 @@ class Mailbox {
  public:
   void post(std::function<void()> event) {
     {
-      const std::lock_guard lock(mutex_);
+      std::unique_lock lock(mutex_);
       if (!has_left_) {
+        const bool is_first = events_.empty();  // who takes one event takes all
         events_.push_back(std::move(event));
-        arrived_.notify_one();
+        lock.unlock();
+        if (is_first) arrived_.notify_one();
         return;
       }
     }
@@ -68,12 +71,26 @@ std::string late_key(const ExpandedQuery& query, const FetchOptions& options) {
 
 /// Drops hits that no key can be made of, and all but the best rank of those that mean the same page.
 void keep_best_of_each(RankedList& list, int depth) {
-  std::set<std::string> keys;
-  std::erase_if(list.hits, [&](const Hit& hit) {
-    const auto key = canonical_url_key(hit.url);
-    return !key || !keys.insert(*key).second;
-  });
-  if (static_cast<int>(list.hits.size()) > depth) list.hits.resize(static_cast<std::size_t>(depth));
+  std::vector<std::size_t> hashes;  // of the keys of the hits that stay
+  std::vector<Hit>& hits = list.hits;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < hits.size() && kept < static_cast<std::size_t>(std::max(depth, 0)); ++i) {
+    if (hits[i].key.empty()) {
+      auto key = canonical_url_key(hits[i].url);
+      if (!key) continue;
+      hits[i].key = std::move(*key);
+    }
+    const std::size_t hash = std::hash<std::string>()(hits[i].key);
+    const auto begin = hashes.begin();
+    auto same = std::find(begin, hashes.end(), hash);
+    while (same != hashes.end() && hits[static_cast<std::size_t>(same - begin)].key != hits[i].key)
+      same = std::find(same + 1, hashes.end(), hash);
+    if (same != hashes.end()) continue;
+    hashes.push_back(hash);
+    if (kept != i) hits[kept] = std::move(hits[i]);
+    ++kept;
+  }
+  hits.resize(kept);
 }
 
 Failure failure_of(const Error& error) {
@@ -180,7 +197,9 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
       return settle(i, Failure::not_allowed, "the engine is disabled in its definition");
     slot.wait_until = options_.deadline.at();
     if (!slot.state->http) return embedded.push_back(i);
-    if (auto late = shared_->late.take(late_key(slot.fetched.query, options_), start_)) {
+    if (auto late = shared_->late.is_empty()
+                        ? std::nullopt
+                        : shared_->late.take(late_key(slot.fetched.query, options_), start_)) {
       slot.fetched.list = std::move(*late);
       return settle(i, Failure::none, "");
     }
@@ -402,7 +421,7 @@ Result<std::shared_ptr<Fetcher>> make_fetcher(std::vector<Engine> engines, Fetch
                                         : options.secret_of ? options.secret_of
                                                             : nothing_set);
       if (!ready) return ready.error();
-      state->http = std::move(*ready);
+      state->http = std::make_shared<const ReadyAccess>(std::move(*ready));
     } else if (!is_replay) {
       state->embedded = std::make_unique<EmbeddedEngine>(engine);
     }

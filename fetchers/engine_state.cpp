@@ -22,6 +22,7 @@ void LateLists::put(std::string key, RankedList list, TimePoint now) {
     entries_.erase(oldest);
   }
   entries_.insert_or_assign(std::move(key), Entry{std::move(list), now});
+  count_ = entries_.size();
 }
 
 std::optional<RankedList> LateLists::take(const std::string& key, TimePoint now) {

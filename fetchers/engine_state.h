@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -18,11 +19,11 @@ namespace metafuse::fetchers {
 /// What is known of one engine while the process runs. Fields behind `mutex` change.
 struct EngineState {
   Engine engine;
-  std::optional<ReadyAccess> http;           ///< of an engine behind HTTP
+  std::shared_ptr<const ReadyAccess> http;   ///< of an engine behind HTTP
   std::unique_ptr<EmbeddedEngine> embedded;  ///< of any other, unless a recording answers for it
 
   std::mutex mutex;
-  std::optional<ReadyAccess> described;  ///< `http` with what the description document says
+  std::shared_ptr<const ReadyAccess> described;  ///< `http` with what the description document says
   Breaker breaker;
   LearnedWait learned_wait;
   int overdue = 0;  ///< requests that nobody waits for any more and that are not in yet
@@ -35,6 +36,7 @@ class LateLists {
  public:
   void put(std::string key, RankedList list, TimePoint now);
   std::optional<RankedList> take(const std::string& key, TimePoint now);
+  bool is_empty() const { return count_.load(std::memory_order_relaxed) == 0; }
 
  private:
   struct Entry {
@@ -42,6 +44,7 @@ class LateLists {
     TimePoint at;
   };
   std::mutex mutex_;
+  std::atomic<std::size_t> count_ = 0;
   std::map<std::string, Entry> entries_;
 };
 

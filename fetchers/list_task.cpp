@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include <curl/curl.h>
 
@@ -85,14 +86,14 @@ ListTask::ListTask(std::shared_ptr<SharedState> shared, EngineState& state, Tran
       deliver_(std::move(deliver)),
       start_(shared_->clock->now()) {
   const std::lock_guard lock(state_.mutex);
-  ready_ = state_.described ? *state_.described : *state_.http;
+  ready_ = state_.described ? state_.described : state_.http;
 }
 
 void ListTask::start() {
   const std::lock_guard lock(mutex_);
-  if (ready_.access.url.empty()) {
+  if (ready_->access.url.empty()) {
     auto self = shared_from_this();
-    return transport_.send(build_description_request(state_.engine, ready_), [self](HttpAnswer answer) {
+    return transport_.send(build_description_request(state_.engine, *ready_), [self](HttpAnswer answer) {
       self->post_(
           [self, kept = std::make_shared<HttpAnswer>(std::move(answer))] { self->take_description(*kept); });
     });
@@ -107,8 +108,10 @@ void ListTask::take_description(const HttpAnswer& answer) {
   if (answer.status != 200)
     return finish(Failure::http_status, "description document: HTTP " + std::to_string(answer.status),
                   std::nullopt);
-  if (const auto applied = apply_description(ready_, answer.body); !applied)
+  auto described = std::make_shared<ReadyAccess>(*ready_);
+  if (const auto applied = apply_description(*described, answer.body); !applied)
     return finish(Failure::bad_answer, applied.error().text, std::nullopt);
+  ready_ = std::move(described);
   {
     const std::lock_guard state_lock(state_.mutex);
     state_.described = ready_;
@@ -117,7 +120,7 @@ void ListTask::take_description(const HttpAnswer& answer) {
 }
 
 void ListTask::send_pages() {
-  plan_ = plan_pages(ready_.access, options_);
+  plan_ = plan_pages(ready_->access, options_);
   if (plan_.is_beyond_end) return finish(Failure::none, "the engine has one page", std::nullopt);
   pages_.resize(static_cast<std::size_t>(plan_.count));
   const int first_wave = plan_.is_sequential ? 1 : plan_.count;
@@ -129,7 +132,7 @@ void ListTask::send_page(int page, bool is_retry) {
   if (!is_retry) shared_->earn_retry();
   auto self = shared_from_this();
   transport_.send(
-      build_request(state_.engine, ready_, query_.text, options_, plan_.first + page),
+      build_request(state_.engine, *ready_, query_.text, options_, plan_.first + page),
       [self, page, is_retry](HttpAnswer answer) {
         self->post_([self, page, is_retry, kept = std::make_shared<HttpAnswer>(std::move(answer))] {
           self->take_page(page, *kept, is_retry);
@@ -138,7 +141,7 @@ void ListTask::send_page(int page, bool is_retry) {
 }
 
 bool ListTask::retries(const ReadAnswer& read, const HttpAnswer& answer, bool is_retry) {
-  if (is_retry || state_.engine.retries == 0 || ready_.access.method != "GET" ||
+  if (is_retry || state_.engine.retries == 0 || ready_->access.method != "GET" ||
       options_.deadline.has_passed())
     return false;
   const auto& statuses = state_.engine.retry_statuses;
@@ -153,7 +156,7 @@ void ListTask::take_page(int page, const HttpAnswer& answer, bool is_retry) {
   if (is_finished_) return;
   recorded_elapsed_ = std::max(recorded_elapsed_, answer.elapsed);
   ReadAnswer read =
-      read_answer(state_.engine, ready_.access, answer, request_language(ready_.access, options_));
+      read_answer(state_.engine, ready_->access, answer, request_language(ready_->access, options_));
   if (read.failure != Failure::none) {
     if (retries(read, answer, is_retry)) return send_page(page, true);
     if (page == 0) return finish(read.failure, std::move(read.message), read.retry_after);
@@ -162,7 +165,7 @@ void ListTask::take_page(int page, const HttpAnswer& answer, bool is_retry) {
   const std::size_t arrived = read.list.hits.size();
   pages_[static_cast<std::size_t>(page)] = std::move(read.list);
   if (plan_.is_sequential && arrived > 0 && page + 1 < plan_.count &&
-      static_cast<int>(merged_pages().hits.size()) < options_.depth) {
+      static_cast<int>(hits_so_far()) < options_.depth) {
     ++under_way_;
     return send_page(page + 1, false);
   }
@@ -172,14 +175,22 @@ void ListTask::take_page(int page, const HttpAnswer& answer, bool is_retry) {
            read.retry_after);
 }
 
+std::size_t ListTask::hits_so_far() const {
+  std::size_t hits = 0;
+  for (const auto& page : pages_) hits += page ? page->hits.size() : 0;
+  return hits;
+}
+
 /// The pages one after the other; who delivers the list leaves out what means the same page.
-RankedList ListTask::merged_pages() const {
-  if (pages_.size() == 1 && pages_.front()) return *pages_.front();
+RankedList ListTask::take_pages() {
   RankedList list;
-  for (const auto& page : pages_) {
+  for (auto& page : pages_) {
     if (!page) break;
-    list.hits.insert(list.hits.end(), page->hits.begin(), page->hits.end());
-    if (list.suggestions.empty()) list.suggestions = page->suggestions;
+    if (list.suggestions.empty()) list.suggestions = std::move(page->suggestions);
+    if (list.hits.empty())
+      list.hits = std::move(page->hits);
+    else
+      std::move(page->hits.begin(), page->hits.end(), std::back_inserter(list.hits));
   }
   return list;
 }
@@ -193,7 +204,7 @@ void ListTask::finish(Failure failure, std::string message, std::optional<Durati
   fetched.message = std::move(message);
   const bool is_replay = shared_->options.recording == FetcherOptions::Recording::replay;
   fetched.elapsed = is_replay ? recorded_elapsed_ : shared_->clock->now() - start_;
-  if (failure == Failure::none) fetched.list = merged_pages();
+  if (failure == Failure::none) fetched.list = take_pages();
   deliver_(std::move(fetched), retry);
 }
 

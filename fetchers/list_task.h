@@ -45,7 +45,8 @@ class ListTask : public std::enable_shared_from_this<ListTask> {
   void take_description(const HttpAnswer& answer);
   bool retries(const ReadAnswer& read, const HttpAnswer& answer, bool is_retry);
   void finish(Failure failure, std::string message, std::optional<Duration> retry_after);
-  RankedList merged_pages() const;
+  std::size_t hits_so_far() const;
+  RankedList take_pages();
 
   std::shared_ptr<SharedState> shared_;
   EngineState& state_;
@@ -57,7 +58,7 @@ class ListTask : public std::enable_shared_from_this<ListTask> {
   TimePoint start_;
 
   std::recursive_mutex mutex_;  ///< a replay answers inside send()
-  ReadyAccess ready_;
+  std::shared_ptr<const ReadyAccess> ready_;
   PagePlan plan_;
   std::vector<std::optional<RankedList>> pages_;
   int under_way_ = 0;

@@ -16,7 +16,7 @@ struct ListKeys {
   std::vector<std::size_t> hits;  ///< where each stands in the list
 };
 
-/// Keys of URLs seen before in the same search; computing one costs some microseconds.
+/// Keys of URLs seen before in the same search, of hits that came without one.
 using KeyMemory = std::unordered_map<std::string, std::string>;
 
 /// in:  depth - how far down the list counts, 0 for all of it

@@ -26,13 +26,14 @@ std::string filled_url_format(const std::string& format, const PartOf& part_of, 
     at = end + 1;
     const bool has_underscores = path.ends_with("|_");
     if (has_underscores) path.erase(path.size() - 2);
-    std::optional<std::string> value = path == "lang" ? context.language : part_of(path);
-    if (!value || value->empty()) {
+    const auto part = path == "lang" ? PartText(std::string_view(context.language)) : part_of(path);
+    if (!part || part->empty()) {
       is_complete = false;
       return {};
     }
-    if (has_underscores) std::replace(value->begin(), value->end(), ' ', '_');
-    out += percent_encoded(*value);
+    std::string value(part->view());
+    if (has_underscores) std::replace(value.begin(), value.end(), ' ', '_');
+    out += percent_encoded(value);
   }
   return out;
 }
@@ -41,16 +42,16 @@ std::string filled_url_format(const std::string& format, const PartOf& part_of, 
 
 RawHit read_raw_hit(const AnswerRules& rules, const PartOf& part_of, const AnswerContext& context) {
   const auto read = [&](const std::string& path) {
-    return path.empty() ? std::string() : part_of(path).value_or("");
+    return path.empty() ? PartText() : part_of(path).value_or(PartText());
   };
   RawHit hit;
   if (!rules.url_format.empty()) {
     bool is_complete = true;
     std::string url = filled_url_format(rules.url_format, part_of, context, is_complete);
-    if (is_complete) hit.url = std::move(url);
+    if (is_complete) hit.url = PartText(std::move(url));
   } else {
     hit.url = part_of(rules.url);
-    if (hit.url) hit.url = rules.url_prefix + *hit.url;
+    if (hit.url) hit.url->put_before(rules.url_prefix);
   }
   if (!hit.url) return hit;
   hit.title = read(rules.title);
@@ -58,24 +59,23 @@ RawHit read_raw_hit(const AnswerRules& rules, const PartOf& part_of, const Answe
   hit.published = read(rules.published);
   hit.score = read(rules.score);
   hit.thumbnail = read(rules.thumbnail);
-  if (!hit.thumbnail.empty()) hit.thumbnail = rules.thumbnail_prefix + hit.thumbnail;
+  if (!hit.thumbnail.empty()) hit.thumbnail.put_before(rules.thumbnail_prefix);
   return hit;
 }
 
-void append_hit(RankedList& list, RawHit raw, const AnswerRules& rules, const AnswerContext& context,
+void append_hit(RankedList& list, const RawHit& raw, const AnswerRules& rules, const AnswerContext& context,
                 bool is_text_html) {
   if (!raw.url) return;
-  auto url = resolved_url(*raw.url, context.url);
+  auto url = resolved_url(raw.url->view(), context.url);
   if (!url) return;
-  Hit hit;
+  Hit& hit = list.hits.emplace_back();
   hit.url = std::move(*url);
-  hit.title = clean_text(raw.title, is_text_html || rules.is_title_html, kMaxTitleBytes);
-  hit.snippet = clean_text(raw.content, is_text_html || rules.is_content_html, kMaxSnippetBytes);
-  hit.published = clean_date(raw.published);
-  if (!raw.thumbnail.empty()) hit.thumbnail = resolved_url(raw.thumbnail, context.url).value_or("");
-  if (double score = 0; !raw.score.empty() && to_double(raw.score, score) && score - score == 0)
+  hit.title = clean_text(raw.title.view(), is_text_html || rules.is_title_html, kMaxTitleBytes);
+  hit.snippet = clean_text(raw.content.view(), is_text_html || rules.is_content_html, kMaxSnippetBytes);
+  if (!raw.published.empty()) hit.published = clean_date(raw.published.view());
+  if (!raw.thumbnail.empty()) hit.thumbnail = resolved_url(raw.thumbnail.view(), context.url).value_or("");
+  if (double score = 0; !raw.score.empty() && to_double(raw.score.view(), score) && score - score == 0)
     hit.score = score;
-  list.hits.push_back(std::move(hit));
 }
 
 void append_suggestion(RankedList& list, std::string_view text) {

@@ -4,30 +4,52 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 
 #include "core/ranked_list.h"
 #include "fetchers/answer_parser.h"
 
 namespace metafuse::fetchers::parsers {
 
+/// A text of the answer: a view into the parsed answer where it stands there as it is, else a copy.
+class PartText {
+ public:
+  PartText() = default;
+  PartText(std::string_view view) : text_(view) {}
+  PartText(std::string copy) : text_(std::move(copy)) {}
+
+  std::string_view view() const {
+    const auto* copy = std::get_if<std::string>(&text_);
+    return copy != nullptr ? std::string_view(*copy) : std::get<std::string_view>(text_);
+  }
+  bool empty() const { return view().empty(); }
+  void put_before(const std::string& prefix) {
+    if (!prefix.empty()) text_ = prefix + std::string(view());
+  }
+
+ private:
+  std::variant<std::string_view, std::string> text_;
+};
+
 /// The parts of one result as an answer has them.
 struct RawHit {
-  std::optional<std::string> url;
-  std::string title;
-  std::string content;
-  std::string published;
-  std::string score;
-  std::string thumbnail;
+  std::optional<PartText> url;
+  PartText title;
+  PartText content;
+  PartText published;
+  PartText score;
+  PartText thumbnail;
 };
 
 /// The value of a part of the result by its path; nothing when the result does not have it.
-using PartOf = std::function<std::optional<std::string>(const std::string& path)>;
+using PartOf = std::function<std::optional<PartText>(const std::string& path)>;
 
 /// Reads the parts that the rules name.
 RawHit read_raw_hit(const AnswerRules& rules, const PartOf& part_of, const AnswerContext& context);
 
 /// Cleans a result and appends it, unless it has no URL that a browser can open.
-void append_hit(RankedList& list, RawHit raw, const AnswerRules& rules, const AnswerContext& context,
+void append_hit(RankedList& list, const RawHit& raw, const AnswerRules& rules, const AnswerContext& context,
                 bool is_text_html);
 
 /// Appends a cleaned suggestion, at most 20.

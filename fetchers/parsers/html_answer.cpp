@@ -146,7 +146,7 @@ std::string joined(const std::vector<std::string>& texts) {
 
 void append_result(RankedList& list, Page& page, xmlNode* node, const AnswerRules& rules,
                    const AnswerContext& context) {
-  const PartOf part_of = [&](const std::string& xpath) -> std::optional<std::string> {
+  const PartOf part_of = [&](const std::string& xpath) -> std::optional<PartText> {
     const auto texts = page.texts(xpath, node);
     if (texts.empty()) return std::nullopt;
     const bool is_one_value = xpath == rules.url || xpath == rules.thumbnail || xpath == rules.published;
@@ -161,10 +161,10 @@ void append_zipped(RankedList& list, Page& page, const AnswerRules& rules, const
   const auto contents = page.texts(rules.content, page.root());
   for (std::size_t i = 0; i < urls.size(); ++i) {
     RawHit raw;
-    raw.url = rules.url_prefix + urls[i];
+    raw.url = PartText(rules.url_prefix + urls[i]);
     if (i < titles.size()) raw.title = titles[i];
     if (i < contents.size()) raw.content = contents[i];
-    append_hit(list, std::move(raw), rules, context, false);
+    append_hit(list, raw, rules, context, false);
   }
 }
 

@@ -1,4 +1,6 @@
-#include <functional>
+#include <algorithm>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include <simdjson.h>
@@ -15,65 +17,84 @@ using simdjson::dom::element_type;
 
 constexpr std::size_t kMaxHits = 1000;
 
+/// One key of a path; a number counts in an array.
+struct Key {
+  std::string_view text;
+  std::optional<std::size_t> index;
+};
+
 /// A key path: matched at any depth as SearXNG's json_engine does, or from the root after "$".
 struct KeyPath {
-  std::vector<std::string> keys;
+  std::vector<Key> keys;
   bool is_anchored = false;
 };
 
+std::optional<std::size_t> index_of(std::string_view key) {
+  const bool is_number = !key.empty() && key.size() <= 6 && (key == "0" || key.front() != '0') &&
+                         std::all_of(key.begin(), key.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (!is_number) return std::nullopt;
+  std::size_t index = 0;
+  for (const char c : key) index = index * 10 + static_cast<std::size_t>(c - '0');
+  return index;
+}
+
+/// in: text - lives as long as the path
 KeyPath parse_key_path(std::string_view text) {
   KeyPath path;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('/'), text.size());
-    if (end > 0) path.keys.emplace_back(text.substr(0, end));
+    const std::string_view key = text.substr(0, end);
+    if (end > 0) path.keys.push_back({key, index_of(key)});
     text.remove_prefix(std::min(end + 1, text.size()));
   }
-  if (!path.keys.empty() && path.keys.front() == "$") {
+  if (!path.keys.empty() && path.keys.front().text == "$") {
     path.is_anchored = true;
     path.keys.erase(path.keys.begin());
   }
   return path;
 }
 
-/// Takes one match; false ends the search.
-using Take = std::function<bool(element)>;
-
-/// Calls `visit(key, value)` for every child, numbers as keys in an array; false when a visit ended it.
-template <class Visit>
-bool for_each_child(element value, const Visit& visit) {
-  if (value.is_object()) {
-    for (const auto field : simdjson::dom::object(value))
-      if (!visit(field.key, field.value)) return false;
-  } else if (value.is_array()) {
-    std::size_t index = 0;
-    for (const element item : simdjson::dom::array(value))
-      if (!visit(std::to_string(index++), item)) return false;
-  }
-  return true;
-}
-
 bool is_container(element value) {
   return value.is_object() || value.is_array();
 }
 
+/// Calls `visit(is_match, child)` for every child, where is_match says that the child stands under the key;
+/// false when a visit ended it.
+template <class Visit>
+bool for_each_child(element value, const Key& key, const Visit& visit) {
+  if (value.is_object()) {
+    for (const auto field : simdjson::dom::object(value))
+      if (!visit(field.key == key.text, field.value)) return false;
+  } else if (value.is_array()) {
+    std::size_t index = 0;
+    for (const element item : simdjson::dom::array(value))
+      if (!visit(key.index == index++, item)) return false;
+  }
+  return true;
+}
+
 /// source: the meaning of SearXNG's json_engine: a key that matches takes the next one, every other child is
 ///         searched with the same keys
-bool search_anywhere(element value, std::span<const std::string> keys, const Take& take) {
-  return for_each_child(value, [&](std::string_view key, element child) {
-    if (key == keys.front() && keys.size() == 1) return take(child);
+/// in:     take - takes one match; false ends the search
+template <class Take>
+bool search_anywhere(element value, std::span<const Key> keys, const Take& take) {
+  return for_each_child(value, keys.front(), [&](bool is_match, element child) {
+    if (is_match && keys.size() == 1) return take(child);
     if (!is_container(child)) return true;
-    return search_anywhere(child, key == keys.front() ? keys.subspan(1) : keys, take);
+    return search_anywhere(child, is_match ? keys.subspan(1) : keys, take);
   });
 }
 
-bool search_from_root(element value, std::span<const std::string> keys, const Take& take) {
+template <class Take>
+bool search_from_root(element value, std::span<const Key> keys, const Take& take) {
   if (keys.empty()) return take(value);
-  return for_each_child(value, [&](std::string_view key, element child) {
-    if (keys.front() != "*" && key != keys.front()) return true;
-    return search_from_root(child, keys.subspan(1), take);
+  const bool is_any = keys.front().text == "*";
+  return for_each_child(value, keys.front(), [&](bool is_match, element child) {
+    return !(is_any || is_match) || search_from_root(child, keys.subspan(1), take);
   });
 }
 
+template <class Take>
 void find(element value, const KeyPath& path, const Take& take) {
   if (path.is_anchored)
     search_from_root(value, path.keys, take);
@@ -91,18 +112,18 @@ std::optional<element> find_first(element value, const KeyPath& path) {
 }
 
 /// A scalar as text; the first of an array; nothing for null and objects.
-std::optional<std::string> text_of(element value) {
+std::optional<PartText> text_of(element value) {
   switch (value.type()) {
     case element_type::STRING:
-      return std::string(std::string_view(value));
+      return PartText(std::string_view(value));
     case element_type::INT64:
-      return std::to_string(int64_t(value));
+      return PartText(std::to_string(int64_t(value)));
     case element_type::UINT64:
-      return std::to_string(uint64_t(value));
+      return PartText(std::to_string(uint64_t(value)));
     case element_type::DOUBLE:
-      return to_text(Json(double(value)));
+      return PartText(to_text(Json(double(value))));
     case element_type::BOOL:
-      return bool(value) ? "true" : "false";
+      return PartText(std::string_view(bool(value) ? "true" : "false"));
     case element_type::ARRAY:
       for (const element item : simdjson::dom::array(value)) return text_of(item);
       return std::nullopt;
@@ -112,12 +133,12 @@ std::optional<std::string> text_of(element value) {
 }
 
 /// What an answer says of its own failure: {"error": ...}, as most JSON APIs write it.
-std::optional<std::string> error_of(element root) {
+std::optional<PartText> error_of(element root) {
   if (!root.is_object()) return std::nullopt;
   for (const std::string_view key : {"error", "errors", "message", "detail"}) {
     element value;
     if (root[key].get(value) != simdjson::SUCCESS) continue;
-    if (const auto text = text_of(value)) return *text == "false" ? std::nullopt : text;
+    if (const auto text = text_of(value)) return text->view() == "false" ? std::nullopt : text;
     if (value.is_object())
       for (const std::string_view inner : {"message", "reason", "info", "msg", "error"})
         if (element said; value[inner].get(said) == simdjson::SUCCESS)
@@ -131,10 +152,10 @@ class Reader {
  public:
   Reader(const AnswerRules& rules, const AnswerContext& context) : rules_(rules), context_(context) {}
 
-  void append(RankedList& list, element result) const {
-    const PartOf part_of = [&](const std::string& path) -> std::optional<std::string> {
+  void append(RankedList& list, element result) {
+    const PartOf part_of = [&](const std::string& path) -> std::optional<PartText> {
       if (path.empty()) return std::nullopt;
-      const auto value = find_first(result, parse_key_path(path));
+      const auto value = find_first(result, parsed(path));
       return value ? text_of(*value) : std::nullopt;
     };
     append_hit(list, read_raw_hit(rules_, part_of, context_), rules_, context_, false);
@@ -143,10 +164,10 @@ class Reader {
   /// Without a list of results: the n-th url goes with the n-th title and the n-th content.
   void append_zipped(RankedList& list, element root) const {
     const auto all = [&](const std::string& path) {
-      std::vector<std::string> texts;
+      std::vector<PartText> texts;
       if (!path.empty())
         find(root, parse_key_path(path), [&](element match) {
-          texts.push_back(text_of(match).value_or(""));
+          texts.push_back(text_of(match).value_or(PartText()));
           return texts.size() < kMaxHits;
         });
       return texts;
@@ -154,27 +175,38 @@ class Reader {
     const auto urls = all(rules_.url), titles = all(rules_.title), contents = all(rules_.content);
     for (std::size_t i = 0; i < urls.size(); ++i) {
       RawHit raw;
-      raw.url = rules_.url_prefix + urls[i];
+      raw.url = urls[i];
+      raw.url->put_before(rules_.url_prefix);
       if (i < titles.size()) raw.title = titles[i];
       if (i < contents.size()) raw.content = contents[i];
-      append_hit(list, std::move(raw), rules_, context_, false);
+      append_hit(list, raw, rules_, context_, false);
     }
   }
 
  private:
+  /// Paths of url_format do not live long enough to be viewed: each keeps its text.
+  const KeyPath& parsed(const std::string& path) {
+    for (const auto& [text, known] : paths_)
+      if (*text == path) return known;
+    auto text = std::make_unique<const std::string>(path);
+    KeyPath known = parse_key_path(*text);
+    return paths_.emplace_back(std::move(text), std::move(known)).second;
+  }
+
   const AnswerRules& rules_;
   const AnswerContext& context_;
+  std::vector<std::pair<std::unique_ptr<const std::string>, KeyPath>> paths_;
 };
 
 Error no_results(const AnswerRules& rules, element root) {
   if (const auto error = error_of(root))
-    return fail(Code::bad_data, "the engine says: " + error->substr(0, 300));
+    return fail(Code::bad_data, "the engine says: " + std::string(error->view().substr(0, 300)));
   return fail(Code::bad_data,
               "the answer is JSON without \"" + rules.results + "\", where the results should stand");
 }
 
-void append_children(RankedList& list, const Reader& reader, element results) {
-  for_each_child(results, [&](std::string_view, element result) {
+void append_children(RankedList& list, Reader& reader, element results) {
+  for_each_child(results, {}, [&](bool, element result) {
     if (is_container(result)) reader.append(list, result);
     return list.hits.size() < kMaxHits;
   });
@@ -182,7 +214,7 @@ void append_children(RankedList& list, const Reader& reader, element results) {
 
 Result<RankedList> read_answer(const AnswerRules& rules, element root, const AnswerContext& context) {
   RankedList list;
-  const Reader reader(rules, context);
+  Reader reader(rules, context);
   if (!rules.results.empty()) {
     const auto results = find_first(root, parse_key_path(rules.results));
     if (!results || (!is_container(*results) && !results->is_null())) {
@@ -198,9 +230,10 @@ Result<RankedList> read_answer(const AnswerRules& rules, element root, const Ans
   }
   if (!rules.suggestion.empty())
     find(root, parse_key_path(rules.suggestion), [&](element match) {
-      if (const auto text = match.is_array() ? std::nullopt : text_of(match)) append_suggestion(list, *text);
-      for_each_child(match, [&](std::string_view, element item) {
-        if (const auto text = text_of(item)) append_suggestion(list, *text);
+      if (const auto text = match.is_array() ? std::nullopt : text_of(match))
+        append_suggestion(list, text->view());
+      for_each_child(match, {}, [&](bool, element item) {
+        if (const auto text = text_of(item)) append_suggestion(list, text->view());
         return true;
       });
       return true;
@@ -208,19 +241,39 @@ Result<RankedList> read_answer(const AnswerRules& rules, element root, const Ans
   return list;
 }
 
+/// The parser of this thread. Its buffers stay for the next answer, unless this one was unusually large.
+class ScratchParser {
+ public:
+  ~ScratchParser() {
+    if (parser().capacity() > kMostKept) parser() = simdjson::dom::parser();
+  }
+
+  simdjson::simdjson_result<element> parse(std::string_view text) {
+    return parser().parse(text.data(), text.size());
+  }
+
+ private:
+  static constexpr std::size_t kMostKept = std::size_t{256} << 10;
+
+  static simdjson::dom::parser& parser() {
+    static thread_local simdjson::dom::parser scratch;
+    return scratch;
+  }
+};
+
 /// Parses and hands the root to `read`; the tree lives until it returns.
 template <class Read>
 Result<RankedList> with_root(std::string_view body, const Read& read) {
   if (body.starts_with("\xEF\xBB\xBF")) body.remove_prefix(3);
   if (body.find_first_not_of(" \t\r\n") == std::string_view::npos)
     return fail(Code::bad_data, "the answer is empty");
-  std::string repaired;
-  if (first_invalid_utf8(body) != std::string_view::npos) body = repaired = to_valid_utf8(body);
-  simdjson::dom::parser parser;
-  element root;
-  if (const auto error = parser.parse(body.data(), body.size()).get(root))
-    return fail(Code::bad_data, std::string("the answer is no JSON: ") + simdjson::error_message(error));
-  return read(root);
+  ScratchParser parser;
+  auto root = parser.parse(body);
+  if (root.error() == simdjson::UTF8_ERROR) root = parser.parse(to_valid_utf8(body));
+  if (root.error() != simdjson::SUCCESS)
+    return fail(Code::bad_data,
+                std::string("the answer is no JSON: ") + simdjson::error_message(root.error()));
+  return read(root.value_unsafe());
 }
 
 /// The place of a column in groonga's header [["_key","ShortText"], ...].
@@ -228,7 +281,9 @@ std::optional<std::size_t> column_of(simdjson::dom::array header, std::string_vi
   std::size_t index = 0;
   for (const element column : header) {
     element label;
-    if (column.at_pointer("/0").get(label) == simdjson::SUCCESS && text_of(label) == name) return index;
+    if (column.at_pointer("/0").get(label) == simdjson::SUCCESS && label.is_string() &&
+        std::string_view(label) == name)
+      return index;
     ++index;
   }
   return std::nullopt;
@@ -249,9 +304,10 @@ Result<RankedList> parse_groonga_answer(const AnswerRules& rules, std::string_vi
     if (root.at_pointer("/0/0").get(status) != simdjson::SUCCESS)
       return fail(Code::bad_data, "the answer is no answer of groonga's select");
     if (element message; status != 0) {
-      const bool has_text = root.at_pointer("/0/3").get(message) == simdjson::SUCCESS;
+      std::optional<PartText> text;
+      if (root.at_pointer("/0/3").get(message) == simdjson::SUCCESS) text = text_of(message);
       return fail(Code::bad_data,
-                  "the engine says: " + (has_text ? text_of(message).value_or("") : std::to_string(status)));
+                  "the engine says: " + (text ? std::string(text->view()) : std::to_string(status)));
     }
     simdjson::dom::array header, rows;
     if (root.at_pointer("/1/0/1").get(header) != simdjson::SUCCESS ||
@@ -261,7 +317,7 @@ Result<RankedList> parse_groonga_answer(const AnswerRules& rules, std::string_vi
     std::size_t index = 0;
     for (const element row : rows) {
       if (index++ < 2 || !row.is_array()) continue;
-      const PartOf part_of = [&](const std::string& name) -> std::optional<std::string> {
+      const PartOf part_of = [&](const std::string& name) -> std::optional<PartText> {
         const auto column = name.empty() ? std::nullopt : column_of(header, name);
         element value;
         if (!column || simdjson::dom::array(row).at(*column).get(value) != simdjson::SUCCESS)

@@ -110,12 +110,12 @@ Result<RankedList> read_feed(const pugi::xml_document& document, const AnswerRul
   RankedList list;
   for (const pugi::xml_node& item : items.found) {
     RawHit raw;
-    raw.url = rules.url_prefix + link_of(item);
+    raw.url = PartText(rules.url_prefix + link_of(item));
     raw.title = text_under(child_named(item, {"title"}));
     raw.content = text_under(child_named(item, {"description", "summary", "encoded", "content"}));
     raw.published = text_under(child_named(item, {"pubDate", "published", "date", "updated"}));
     raw.score = text_under(child_named(item, {"score"}));
-    append_hit(list, std::move(raw), rules, context, true);
+    append_hit(list, raw, rules, context, true);
   }
   return list;
 }
@@ -125,7 +125,7 @@ Result<RankedList> read_by_xpath(const pugi::xml_document& document, const Answe
   const std::string_view root = local_name(document.document_element());
   RankedList list;
   for (const pugi::xpath_node& found : document.select_nodes(rules.results.c_str())) {
-    const PartOf part_of = [&](const std::string& xpath) -> std::optional<std::string> {
+    const PartOf part_of = [&](const std::string& xpath) -> std::optional<PartText> {
       const auto values = xpath.empty() ? std::vector<std::string>() : texts(xpath, found.node());
       if (values.empty()) return std::nullopt;
       return values.front();
