@@ -6,10 +6,8 @@
 #include <vector>
 
 #include <boost/json/basic_parser_impl.hpp>
-#include <boost/json/serialize.hpp>
 #include <boost/json/value_stack.hpp>
 
-#include "core/contract.h"
 #include "core/diagnostics.h"
 
 namespace metafuse {
@@ -130,59 +128,6 @@ Place place_of(std::string_view text, std::size_t offset) {
   return place;
 }
 
-bool is_scalar_list(const Json& value) {
-  const auto is_scalar = [](const Json& item) { return !item.is_array() && !item.is_object(); };
-  if (const auto* array = value.if_array()) {
-    for (const Json& item : *array)
-      if (!is_scalar(item)) return false;
-  } else if (const auto* object = value.if_object()) {
-    for (const auto& item : *object)
-      if (!is_scalar(item.value())) return false;
-  }
-  return true;
-}
-
-void indent(std::string& out, std::size_t depth) {
-  out.append(2 * depth, ' ');
-}
-
-void append_pretty(std::string& out, const Json& value, std::size_t depth) {
-  if (is_scalar_list(value)) {
-    out += json::serialize(value);
-    return;
-  }
-  const auto* object = value.if_object();
-  out += object != nullptr ? "{\n" : "[\n";
-  std::size_t left = object != nullptr ? object->size() : value.get_array().size();
-  const auto append_item = [&](const Json& item) {
-    append_pretty(out, item, depth + 1);
-    out += --left > 0 ? ",\n" : "\n";
-  };
-  if (object != nullptr) {
-    for (const auto& item : *object) {
-      indent(out, depth + 1);
-      out += json::serialize(json::string(item.key())) + ": ";
-      append_item(item.value());
-    }
-  } else {
-    for (const Json& item : value.get_array()) {
-      indent(out, depth + 1);
-      append_item(item);
-    }
-  }
-  indent(out, depth);
-  out += object != nullptr ? '}' : ']';
-}
-
-void require_finite(const Json& value) {
-  if (const auto* number = value.if_double())
-    require(std::isfinite(*number), "JSON holds finite numbers only");
-  if (const auto* array = value.if_array())
-    for (const Json& item : *array) require_finite(item);
-  if (const auto* object = value.if_object())
-    for (const auto& item : *object) require_finite(item.value());
-}
-
 }  // namespace
 
 Result<Json> parse_json(std::string_view text, std::string_view name, Code code, const JsonLimits& limits) {
@@ -207,19 +152,6 @@ Result<Json> parse_json(std::string_view text, std::string_view name, Code code,
     return fail(code, located(name, place, shown));
   }
   return parser.handler().release();
-}
-
-std::string to_text(const Json& value) {
-  require_finite(value);
-  return json::serialize(value);
-}
-
-std::string to_pretty_text(const Json& value) {
-  require_finite(value);
-  std::string out;
-  append_pretty(out, value, 0);
-  out += '\n';
-  return out;
 }
 
 }  // namespace metafuse

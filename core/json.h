@@ -32,7 +32,7 @@ struct JsonLimits {
 Result<Json> parse_json(std::string_view text, std::string_view name, Code code = Code::bad_data,
                         const JsonLimits& limits = {});
 
-/// One line, shortest digits that read back to the same doubles. Requires finite numbers.
+/// One line; shortest digits that read back as the same doubles, 1 for 1.0. Requires finite numbers.
 std::string to_text(const Json& value);
 
 /// Indented by two spaces, a scalar-only array or object on one line; ends with a line end.

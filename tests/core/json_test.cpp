@@ -22,6 +22,31 @@ TEST_CASE("Doubles survive writing and reading bit for bit", "[core][json]") {
   }
 }
 
+TEST_CASE("Numbers are written as a person would write them", "[core][json]") {
+  CHECK(to_text(JsonArray{1.0, 0.5, -3.0, 0.0, 1e5, 0.1}) == "[1,0.5,-3,0,100000,0.1]");
+  CHECK(to_text(JsonArray{-0.0}) == "[-0.0]");
+  for (const double number : {-0.0, 9007199254740992.0, 9007199254740994.0, 1.2345678901234567e18, 9.3e18,
+                              1.9e19, -9.3e18, 1e22, 1e300, 5e-324, 0.1, 2.0 / 3.0}) {
+    const auto back = parse_json(to_text(JsonArray{number}), "text");
+    REQUIRE(back.has_value());
+    const double read = back->as_array()[0].to_number<double>();
+    CHECK(read == number);
+    CHECK(std::signbit(read) == std::signbit(number));
+    CHECK_FALSE(back->as_array()[0].is_uint64());
+  }
+}
+
+TEST_CASE("Every character survives in strings and keys", "[core][json]") {
+  std::string every;
+  for (int c = 0; c < 128; ++c) every += static_cast<char>(c);
+  every += "\xc3\xa4\xe2\x82\xac";
+  const auto back = parse_json(to_text(JsonObject{{every, every}}), "text");
+  REQUIRE(back.has_value());
+  CHECK(back->at(every).as_string() == every);
+  CHECK(to_text(JsonArray{"a\n\x01\"\\/"}) == R"(["a\n\u0001\"\\/"])");
+  CHECK(to_text(JsonArray{JsonObject(), JsonArray(), true, nullptr}) == "[{},[],true,null]");
+}
+
 TEST_CASE("Bad JSON is one error with its place", "[core][json]") {
   const auto error_of = [](std::string_view text) {
     const auto result = parse_json(text, "m.json");
