@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "cli/near_names.h"
 #include "cli/verbs.h"
 #include "core/contract.h"
 #include "service/version.h"
@@ -46,12 +47,40 @@ int report(Code code, std::string_view text) {
   return static_cast<int>(code);
 }
 
+/// Names the first word that stands where a verb (or a verb's verb, as in `model show`) belongs and is none.
+/// out: empty when there is no such word
+std::string unknown_verb(const CLI::App& app, int argc, char** argv) {
+  const CLI::App* at = &app;
+  for (int i = 1; i < argc && at->get_require_subcommand_min() > 0 && argv[i][0] != '-'; ++i) {
+    const std::string word = argv[i];
+    std::vector<std::string> names;
+    const CLI::App* next = nullptr;
+    for (const CLI::App* verb : at->get_subcommands([](const CLI::App*) { return true; })) {
+      names.push_back(verb->get_name());
+      if (verb->check_name(word)) next = verb;
+    }
+    if (next == nullptr) {
+      std::vector<std::string> near = near_names(word, names);
+      const std::string end = near.empty() ? "" : "?";
+      const std::string lead = near.empty() ? "see metafuse --help; the verbs are" : "did you mean";
+      if (near.empty()) near = names;
+      std::string shown;
+      for (const std::string& name : near) shown += (shown.empty() ? " " : ", ") + name;
+      return "\"" + word + "\" is no verb of " + at->get_name() + "; " + lead + shown + end;
+    }
+    at = next;
+  }
+  return {};
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"metafuse: meta-search whose fusion is learned from judged queries", "metafuse"};
   app.set_version_flag("--version", std::string(service::version()));
   app.require_subcommand(1);
   Result<void> outcome;
   for (const AddVerb add : kVerbs) add(app, outcome);
+  if (const std::string unknown = unknown_verb(app, argc, argv); !unknown.empty())
+    return report(Code::usage, unknown);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
