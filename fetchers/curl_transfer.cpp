@@ -5,11 +5,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "core/number.h"
+
 namespace metafuse::fetchers {
 namespace {
 
 constexpr std::size_t kMaxHeaderBytes = 64 * 1024;
 constexpr std::size_t kMaxHeaders = 200;
+constexpr double kMostAhead = 64 * 1024;
 
 long milliseconds(Duration duration) {
   return std::max<long>(1, static_cast<long>(std::chrono::ceil<std::chrono::milliseconds>(duration).count()));
@@ -47,6 +50,25 @@ Failure failure_of(CURLcode status) {
 
 }  // namespace
 
+void CurlTransfer::set_common_options(CURL* handle) {
+  curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(handle, CURLOPT_QUICK_EXIT, 1L);
+  curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(handle, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(handle, CURLOPT_FOLLOWLOCATION, 0L);
+  curl_easy_setopt(handle, CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
+  curl_easy_setopt(handle, CURLOPT_PROXY, "");
+  curl_easy_setopt(handle, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
+  curl_easy_setopt(handle, CURLOPT_ACCEPT_ENCODING, "");
+  curl_easy_setopt(handle, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
+  curl_easy_setopt(handle, CURLOPT_HTTP09_ALLOWED, 0L);
+  curl_easy_setopt(handle, CURLOPT_TCP_KEEPALIVE, 1L);
+  curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, &CurlTransfer::on_body);
+  curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, &CurlTransfer::on_header);
+  curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, &CurlTransfer::on_open_socket);
+  curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, &CurlTransfer::on_connected);
+}
+
 CurlTransfer::CurlTransfer(HttpRequest request, Transport::Done done, const AddressGuard& guard,
                            TimePoint start)
     : request_(std::move(request)), done_(std::move(done)), guard_(guard), start_(start) {
@@ -59,7 +81,10 @@ CurlTransfer::~CurlTransfer() {
 
 bool CurlTransfer::prepare(CURL* handle, TimePoint now) {
   handle_ = handle;
-  curl_easy_reset(handle);
+  if (redirects_ > 0) {
+    curl_easy_reset(handle);
+    set_common_options(handle);
+  }
   const auto parts = parts_of_url(answer_.url);
   if (!parts) {
     refused_ = Failure::not_allowed;
@@ -74,7 +99,7 @@ bool CurlTransfer::prepare(CURL* handle, TimePoint now) {
   curl_easy_setopt(handle, CURLOPT_URL, answer_.url.c_str());
   set_method();
   set_limits(now);
-  set_callbacks();
+  set_callback_data();
   set_tls();
   return true;
 }
@@ -91,7 +116,9 @@ void CurlTransfer::set_method() {
       curl_easy_setopt(handle_, CURLOPT_PASSWORD, request_.password.c_str());
     }
   }
-  if (request_.method == "POST" && !is_crossing()) {
+  const bool is_post = request_.method == "POST" && !is_crossing();
+  if (!is_post) curl_easy_setopt(handle_, CURLOPT_HTTPGET, 1L);
+  if (is_post) {
     headers_ = curl_slist_append(headers_, "Expect:");
     curl_easy_setopt(handle_, CURLOPT_POST, 1L);
     curl_easy_setopt(handle_, CURLOPT_POSTFIELDSIZE, static_cast<long>(request_.body.size()));
@@ -105,29 +132,13 @@ void CurlTransfer::set_limits(TimePoint now) {
   const Duration connect = request_.connect_timeout == Duration::zero() ? left : request_.connect_timeout;
   curl_easy_setopt(handle_, CURLOPT_TIMEOUT_MS, milliseconds(left));
   curl_easy_setopt(handle_, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(std::min(left, connect)));
-  curl_easy_setopt(handle_, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(handle_, CURLOPT_QUICK_EXIT, 1L);
-  curl_easy_setopt(handle_, CURLOPT_PROTOCOLS_STR, "http,https");
-  curl_easy_setopt(handle_, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
-  curl_easy_setopt(handle_, CURLOPT_FOLLOWLOCATION, 0L);
-  curl_easy_setopt(handle_, CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
-  curl_easy_setopt(handle_, CURLOPT_PROXY, "");
-  curl_easy_setopt(handle_, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
-  curl_easy_setopt(handle_, CURLOPT_ACCEPT_ENCODING, "");
-  curl_easy_setopt(handle_, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
-  curl_easy_setopt(handle_, CURLOPT_HTTP09_ALLOWED, 0L);
-  curl_easy_setopt(handle_, CURLOPT_TCP_KEEPALIVE, 1L);
 }
 
-void CurlTransfer::set_callbacks() {
+void CurlTransfer::set_callback_data() {
   curl_easy_setopt(handle_, CURLOPT_PRIVATE, this);
-  curl_easy_setopt(handle_, CURLOPT_WRITEFUNCTION, &CurlTransfer::on_body);
   curl_easy_setopt(handle_, CURLOPT_WRITEDATA, this);
-  curl_easy_setopt(handle_, CURLOPT_HEADERFUNCTION, &CurlTransfer::on_header);
   curl_easy_setopt(handle_, CURLOPT_HEADERDATA, this);
-  curl_easy_setopt(handle_, CURLOPT_OPENSOCKETFUNCTION, &CurlTransfer::on_open_socket);
   curl_easy_setopt(handle_, CURLOPT_OPENSOCKETDATA, this);
-  curl_easy_setopt(handle_, CURLOPT_PREREQFUNCTION, &CurlTransfer::on_connected);
   curl_easy_setopt(handle_, CURLOPT_PREREQDATA, this);
 }
 
@@ -135,6 +146,11 @@ void CurlTransfer::set_tls() {
   curl_easy_setopt(handle_, CURLOPT_SSL_VERIFYPEER, request_.verifies_certificates ? 1L : 0L);
   curl_easy_setopt(handle_, CURLOPT_SSL_VERIFYHOST, request_.verifies_certificates ? 2L : 0L);
   if (!request_.ca_file.empty()) curl_easy_setopt(handle_, CURLOPT_CAINFO, request_.ca_file.c_str());
+}
+
+bool CurlTransfer::leaves_traces() const {
+  return redirects_ > 0 || request_.method != "GET" || !request_.body.empty() || !request_.username.empty() ||
+         !request_.ca_file.empty();
 }
 
 bool CurlTransfer::take_redirect() {
@@ -197,11 +213,19 @@ std::size_t CurlTransfer::on_body(char* data, std::size_t size, std::size_t coun
     transfer.refusal_ = "the answer is larger than " + std::to_string(transfer.request_.max_bytes) + " bytes";
     return 0;
   }
-  if (body.size() + bytes > body.capacity())
-    body.reserve(
-        std::min(transfer.request_.max_bytes, std::max<std::size_t>(16384, (body.size() + bytes) * 2)));
+  if (body.size() + bytes > body.capacity()) {
+    const std::size_t wanted = body.empty() ? std::max(bytes, transfer.announced_bytes()) : 2 * body.size();
+    body.reserve(std::min(transfer.request_.max_bytes, std::max(body.size() + bytes, wanted)));
+  }
   body.append(data, bytes);
   return bytes;
+}
+
+/// What Content-Length says, as far as it is believed: memory is taken for no more than 64 KB ahead.
+std::size_t CurlTransfer::announced_bytes() const {
+  double bytes = 0;
+  if (!to_double(answer_.header("content-length"), bytes) || !(bytes > 0)) return 0;
+  return static_cast<std::size_t>(std::min(bytes, kMostAhead));
 }
 
 std::size_t CurlTransfer::on_header(char* data, std::size_t size, std::size_t count, void* self) {
@@ -231,6 +255,7 @@ std::size_t CurlTransfer::on_header(char* data, std::size_t size, std::size_t co
   std::transform(name.begin(), name.end(), name.begin(), lower);
   std::string_view value = line.substr(colon + 1);
   while (!value.empty() && (value.front() == ' ' || value.front() == '\t')) value.remove_prefix(1);
+  if (answer.headers.empty()) answer.headers.reserve(16);
   answer.headers.emplace_back(std::move(name), value);
   return bytes;
 }

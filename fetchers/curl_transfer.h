@@ -20,7 +20,10 @@ class CurlTransfer {
   CurlTransfer(const CurlTransfer&) = delete;
   CurlTransfer& operator=(const CurlTransfer&) = delete;
 
-  /// Makes the handle ready for the next hop. False when the URL may not be fetched: finish() says why.
+  /// Gives a new handle what every request has: protocols, no proxy, no netrc, no redirects of its own.
+  static void set_common_options(CURL* handle);
+  /// Makes a handle with the common options ready for the next hop. False when the URL may not be fetched:
+  /// finish() says why.
   bool prepare(CURL* handle, TimePoint now);
   /// True when the answer is a redirect that was taken: prepare() again.
   bool take_redirect();
@@ -32,13 +35,14 @@ class CurlTransfer {
   bool is_overdue(TimePoint now) const;
 
   const HttpRequest& request() const { return request_; }
-  TimePoint start() const { return start_; }
+  /// True when the handle keeps more than the next request overwrites, and must be reset.
+  bool leaves_traces() const;
   CURL* handle() const { return handle_; }
 
  private:
   void set_method();
   void set_limits(TimePoint now);
-  void set_callbacks();
+  void set_callback_data();
   void set_tls();
   bool is_crossing() const { return origin_ != first_origin_; }
   static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* self);
@@ -46,6 +50,7 @@ class CurlTransfer {
   static curl_socket_t on_open_socket(void* self, curlsocktype purpose, curl_sockaddr* address);
   static int on_connected(void* self, char* remote, char* local, int remote_port, int local_port);
   bool may_connect(Reach reach);
+  std::size_t announced_bytes() const;
 
   HttpRequest request_;
   Transport::Done done_;

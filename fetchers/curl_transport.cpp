@@ -60,11 +60,13 @@ class CurlTransport final : public Transport {
 
   void send(HttpRequest request, Done done) override {
     auto transfer = std::make_shared<CurlTransfer>(std::move(request), std::move(done), guard_, now());
+    bool is_first = false;  // who takes one takes all
     {
       const std::lock_guard lock(mutex_);
+      is_first = arrived_.empty();
       arrived_.push_back(std::move(transfer));
     }
-    curl_multi_wakeup(multi_);
+    if (is_first) curl_multi_wakeup(multi_);
   }
 
  private:
@@ -123,7 +125,7 @@ class CurlTransport final : public Transport {
   void start(Lane& lane, Transfer transfer) {
     CURL* handle = take_handle();
     if (!transfer->prepare(handle, now())) {
-      give_back(handle);
+      give_back(handle, true);
       return transfer->finish(CURLE_OK, now());
     }
     ++lane.under_way;
@@ -135,6 +137,7 @@ class CurlTransport final : public Transport {
     if (idle_.empty()) {
       CURL* handle = curl_easy_init();
       require(handle != nullptr, "libcurl has memory");
+      CurlTransfer::set_common_options(handle);
       return handle;
     }
     CURL* handle = idle_.back();
@@ -142,12 +145,14 @@ class CurlTransport final : public Transport {
     return handle;
   }
 
-  void give_back(CURL* handle) {
-    if (idle_.size() < kMaxIdleHandles) {
+  void give_back(CURL* handle, bool has_traces) {
+    if (idle_.size() >= kMaxIdleHandles) return curl_easy_cleanup(handle);
+    if (has_traces) {
       curl_easy_reset(handle);
-      return idle_.push_back(handle);
+      CurlTransfer::set_common_options(handle);
     }
-    curl_easy_cleanup(handle);
+    curl_easy_setopt(handle, CURLOPT_HTTPHEADER, nullptr);
+    idle_.push_back(handle);
   }
 
   void take_finished() {
@@ -173,7 +178,7 @@ class CurlTransport final : public Transport {
     const Transfer transfer = std::move(*found);
     active_.erase(found);
     --lanes_[transfer->request().engine].under_way;
-    give_back(transfer->handle());
+    give_back(transfer->handle(), transfer->leaves_traces());
     finish(*transfer);
   }
 

@@ -1,6 +1,7 @@
 #include "fetchers/engine_request.h"
 
 #include <algorithm>
+#include <array>
 
 #include "fetchers/request_template.h"
 #include "fetchers/url_text.h"
@@ -62,15 +63,17 @@ bool is_word_char(char c) {
 
 /// Values of URL parameters that are secrets by their names.
 std::string without_secret_parameters(std::string url) {
-  for (const std::string_view name :
-       {"key=", "api_key=", "apikey=", "token=", "access_token=", "password=", "secret="})
-    for (const char before : {'?', '&'}) {
-      const std::size_t at = url.find(before + std::string(name));
-      if (at == std::string::npos) continue;
-      const std::size_t begin = at + 1 + name.size();
-      const std::size_t end = std::min(url.find_first_of("&#", begin), url.size());
-      url.replace(begin, end - begin, kRedacted);
-    }
+  constexpr std::array<std::string_view, 7> kNames = {
+      "key=", "api_key=", "apikey=", "token=", "access_token=", "password=", "secret="};
+  for (std::size_t at = url.find('?'); at != std::string::npos; at = url.find('&', at + 1)) {
+    const auto name = std::find_if(kNames.begin(), kNames.end(), [&](std::string_view one) {
+      return url.compare(at + 1, one.size(), one) == 0;
+    });
+    if (name == kNames.end()) continue;
+    const std::size_t begin = at + 1 + name->size();
+    const std::size_t end = std::min(url.find_first_of("&#", begin), url.size());
+    url.replace(begin, end - begin, kRedacted);
+  }
   return url;
 }
 
@@ -234,7 +237,8 @@ HttpRequest build_request(const Engine& engine, const ReadyAccess& ready, std::s
   const RequestValues values = values_of(ready.access, query, options, page);
   request.method = ready.access.method;
   request.url = fill_url_template(ready.access.url, values);
-  request.record_url = without_secret_parameters(fill_url_template(ready.redacted.url, values));
+  request.record_url = without_secret_parameters(
+      ready.redacted.url == ready.access.url ? request.url : fill_url_template(ready.redacted.url, values));
   if (request.method == "POST") {
     request.body = fill_request_template(ready.access.body, values, quoting);
     request.record_body = fill_request_template(ready.redacted.body, values, quoting);

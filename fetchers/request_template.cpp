@@ -67,75 +67,93 @@ std::string quoted_xml(std::string_view text) {
   return out;
 }
 
-std::string quoted(std::string_view text, Quoting quoting) {
+void append_quoted(std::string& out, const std::string& text, Quoting quoting) {
   switch (quoting) {
     case Quoting::url_path:
-      return percent_encoded(text, false);
+      out += percent_encoded(text, false);
+      break;
     case Quoting::url_query:
     case Quoting::form:
-      return percent_encoded(text, true);
+      out += percent_encoded(text, true);
+      break;
     case Quoting::json:
-      return quoted_json(text);
+      out += quoted_json(text);
+      break;
     case Quoting::xml:
-      return quoted_xml(text);
+      out += quoted_xml(text);
+      break;
     case Quoting::none:
+      out += text;
       break;
   }
-  return std::string(text);
+}
+
+Error unknown_placeholder(std::string_view name) {
+  std::string known;
+  for (const Placeholder& placeholder : kPlaceholders)
+    known += (known.empty() ? "{" : ", {") + std::string(placeholder.name) + "}";
+  return fail(Code::bad_config, "unknown placeholder {" + std::string(name) + "}; known are " + known);
+}
+
+/// Hands on the pieces of a template in order: characters, and placeholders by their rows.
+template <class OnText, class OnPlaceholder>
+Result<void> scan_template(std::string_view text, const OnText& on_text,
+                           const OnPlaceholder& on_placeholder) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t plain = std::min(text.find_first_of("${}", at), text.size()) - at;
+    if (plain > 0) on_text(text.substr(at, plain));
+    at += plain;
+    if (at == text.size()) break;
+    const char c = text[at];
+    const std::size_t end = text.find('}', at);
+    if (c == '$') {  // "${NAME}" is a secret
+      const bool is_secret = text.substr(at, 2) == "${" && end != std::string_view::npos;
+      const std::size_t size = is_secret ? end + 1 - at : 1;
+      on_text(text.substr(at, size));
+      at += size;
+      continue;
+    }
+    if (at + 1 < text.size() && text[at + 1] == c) {
+      on_text(text.substr(at, 1));
+      at += 2;
+      continue;
+    }
+    if (c == '}' || end == std::string_view::npos)
+      return fail(Code::bad_config,
+                  std::string("a single \"") + c + "\"; write it twice for the character itself");
+    const std::string_view name = text.substr(at + 1, end - at - 1);
+    const Placeholder* placeholder = find_placeholder(name);
+    if (placeholder == nullptr) return unknown_placeholder(name);
+    on_placeholder(*placeholder);
+    at = end + 1;
+  }
+  return {};
 }
 
 }  // namespace
 
 Result<std::vector<TemplatePiece>> parse_request_template(std::string_view text) {
   std::vector<TemplatePiece> pieces(1);
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const char c = text[at];
-    if (text.substr(at, 2) == "${" && text.find('}', at) != std::string_view::npos) {  // a secret
-      const std::size_t size = text.find('}', at) + 1 - at;
-      pieces.back().text += text.substr(at, size);
-      at += size - 1;
-      continue;
-    }
-    if (c != '{' && c != '}') {
-      pieces.back().text += c;
-      continue;
-    }
-    if (at + 1 < text.size() && text[at + 1] == c) {
-      pieces.back().text += c;
-      ++at;
-      continue;
-    }
-    const std::size_t end = text.find('}', at);
-    if (c == '}' || end == std::string_view::npos)
-      return fail(Code::bad_config,
-                  std::string("a single \"") + c + "\"; write it twice for the character itself");
-    const std::string name(text.substr(at + 1, end - at - 1));
-    if (find_placeholder(name) == nullptr) {
-      std::string known;
-      for (const Placeholder& placeholder : kPlaceholders)
-        known += (known.empty() ? "{" : ", {") + std::string(placeholder.name) + "}";
-      return fail(Code::bad_config, "unknown placeholder {" + name + "}; known are " + known);
-    }
-    pieces.push_back({name, true});
-    pieces.emplace_back();
-    at = end;
-  }
+  const auto scanned = scan_template(
+      text, [&](std::string_view plain) { pieces.back().text += plain; },
+      [&](const Placeholder& placeholder) {
+        pieces.push_back({std::string(placeholder.name), true});
+        pieces.emplace_back();
+      });
+  if (!scanned) return scanned.error();
   return pieces;
 }
 
 std::string fill_request_template(std::string_view text, const RequestValues& values, Quoting quoting) {
-  const auto pieces = parse_request_template(text);
-  require(pieces.has_value(), "a checked template");
   std::string out;
-  for (const TemplatePiece& piece : *pieces) {
-    if (!piece.is_placeholder) {
-      out += piece.text;
-      continue;
-    }
-    const Placeholder& placeholder = *find_placeholder(piece.text);
-    const std::string& value = values.*(placeholder.value);
-    out += placeholder.is_url_piece ? value : quoted(value, quoting);
-  }
+  out.reserve(text.size() + values.query.size() + 32);
+  const auto scanned = scan_template(
+      text, [&](std::string_view plain) { out += plain; },
+      [&](const Placeholder& placeholder) {
+        const std::string& value = values.*(placeholder.value);
+        append_quoted(out, value, placeholder.is_url_piece ? Quoting::none : quoting);
+      });
+  require(scanned.has_value(), "a checked template");
   return out;
 }
 

@@ -206,6 +206,7 @@ Error no_results(const AnswerRules& rules, element root) {
 }
 
 void append_children(RankedList& list, Reader& reader, element results) {
+  if (results.is_array()) list.hits.reserve(std::min(kMaxHits, simdjson::dom::array(results).size()));
   for_each_child(results, {}, [&](bool, element result) {
     if (is_container(result)) reader.append(list, result);
     return list.hits.size() < kMaxHits;

@@ -1,6 +1,11 @@
 #include "fetchers/clean_text.h"
 
+#include <string>
+#include <string_view>
+
 #include <catch2/catch.hpp>
+
+#include "core/random.h"
 
 using namespace metafuse::fetchers;
 
@@ -35,4 +40,21 @@ TEST_CASE("dates become ISO 8601 or nothing", "[fetchers][text]") {
   CHECK(clean_date("yesterday") == "");
   CHECK(clean_date("") == "");
   CHECK(clean_date("99999999999999999999") == "");
+}
+
+TEST_CASE("text that needs no cleaning is recognised without changing what cleaning means",
+          "[fetchers][text]") {
+  // An invisible character at the end is dropped, and sends the text the long way.
+  metafuse::Random random(7);
+  constexpr std::string_view kCharacters = "ab  <&;x>/\t\x7F\x1F~ !";
+  for (int i = 0; i < 20'000; ++i) {
+    std::string text;
+    const std::size_t size = random.below(40);
+    while (text.size() < size)
+      text += random.below(3) == 0 ? kCharacters[random.below(kCharacters.size())] : 'w';
+    for (const bool is_html : {false, true}) {
+      INFO(text);
+      REQUIRE(clean_text(text, is_html, 200) == clean_text(text + "\xE2\x80\x8B", is_html, 200));
+    }
+  }
 }
