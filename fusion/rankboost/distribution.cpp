@@ -234,13 +234,15 @@ double Distribution::update(const CodedRanking& ranking, double alpha) {
   return static_cast<double>(total_) / scale_;
 }
 
-void Distribution::factors_by_row(std::vector<double>& up, std::vector<double>& down) const {
-  up.assign(potentials_.size(), 0.0);
-  down.assign(potentials_.size(), 0.0);
-  for (std::size_t slot = 0; slot < rows_.size(); ++slot) {
-    up[rows_[slot]] = up_[slot];
-    down[rows_[slot]] = down_[slot];
-  }
+void Distribution::factors_by_row(std::vector<PairFactors>& factors) const {
+  factors.resize(potentials_.size());
+  for_each_chunk([&](std::size_t, const QueryFeedback& query) {
+    if (query.classes == 0) return;
+    const std::size_t lowest_end = run_of(query, 0).end;
+    const Run highest = run_of(query, query.classes - 1);
+    for (std::size_t slot = run_of(query, 0).begin; slot < highest.end; ++slot)
+      factors[rows_[slot]] = {slot < highest.begin ? up_[slot] : 0.0, slot >= lowest_end ? down_[slot] : 0.0};
+  });
 }
 
 double Distribution::slope(const CodedRanking& ranking, double alpha) const {

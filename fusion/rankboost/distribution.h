@@ -33,6 +33,12 @@ struct PairWeights {
   double wrong = 0.0;
 };
 
+/// What a document brings into the weight of its pairs: up as the lower one, down as the upper one.
+struct PairFactors {
+  double up = 0.0;
+  double down = 0.0;
+};
+
 /// The distribution D_t over crucial pairs in factored form. For pairs that follow from grades
 /// D(x0, x1) = table(a, b) up(x0) down(x1) with up = e^H and down = e^-H (paper 000, eq. (7) and fig. 2,
 /// summed over queries and grades); general pairs keep a weight each. Each class of a query has its own
@@ -67,8 +73,9 @@ class Distribution {
   PairWeights pair_weights_of(const CodedRanking& ranking) const;
 
   const Feedback& feedback() const { return *feedback_; }
-  /// D's factors, for sweeps over pairs: up and down by row; 0 for a document in no feedback.
-  void factors_by_row(std::vector<double>& up, std::vector<double>& down) const;
+  /// D's factors by row, for sweeps over pairs. 0 where there is no such pair: up in a query's highest class,
+  /// down in its lowest, both in no feedback.
+  void factors_by_row(std::vector<PairFactors>& factors) const;
   std::span<const double> tables() const { return tables_; }
   std::span<const double> pair_weights() const { return pair_weights_; }
   /// What up x down x table is multiplied by to be in the units of total().

@@ -4,18 +4,22 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "fusion/rankboost/distribution.h"
+#include "fusion/rankboost/histogram.h"
 #include "fusion/rankboost/search.h"
+#include "fusion/rankboost/separation.h"
 
 namespace metafuse::fusion::rankboost {
 
 /// Weak learner 2: the admissible candidate of least Z = W0 + 2 sqrt(W- W+) (paper 000, eq. (3)).
 ///
-/// W- + W+ is not linear in the potentials. For each query and feature the documents are visited from the
-/// highest value down, keeping for every grade the weight that stands above the threshold: O(grades) a
-/// document and feature, and no pair is enumerated but those of general feedback.
+/// W- - W+ is the edge, a sum of potentials as for weak learner 3; W- + W+ costs a sweep. The criterion
+/// 1 - Z = (sqrt W- - sqrt W+)^2 falls when W- + W+ grows and the edge stays. No pair loses more than the
+/// factor e^-|alpha| / Z in a round, so W- + W+ of the last sweep bounds the criterion from above, and only
+/// features that may hold the best candidate are swept: that skip is exact.
 class SideSearch {
  public:
   SideSearch(const Feedback& feedback, const CodedFeatures& features, const Options& options,
@@ -25,48 +29,50 @@ class SideSearch {
   std::optional<Candidate> find(const Distribution& distribution, const CumulativeWeights& weights,
                                 const AlphaOf& alpha_of);
 
+  /// To be told after each update of the distribution. in: z - the total by which D was divided
+  void distribution_changed(double alpha, double z);
+
  private:
-  /// The factors of D, or ones to count pairs.
-  struct Weights {
-    const double* up = nullptr;
-    const double* down = nullptr;
-    const double* tables = nullptr;
-    const double* pairs = nullptr;
-    double scale = 1.0;
+  /// What is known of one feature at one q_default.
+  struct Known {
+    std::vector<std::int64_t> changes;   ///< of the last sweep, see Separation::sweep
+    std::vector<double> separated;       ///< W- + W+ a threshold when it was swept
+    std::vector<std::uint8_t> possible;  ///< bits a threshold: some pair is ordered rightly, some wrongly
   };
-  /// Changes of W- and W+ a code when the threshold falls below it; the last place holds what unranked
-  /// documents give at q_default 1.
-  struct Sides {
-    std::vector<std::int64_t> right;
-    std::vector<std::int64_t> wrong;
+  struct Round {
+    const CumulativeWeights& weights;
+    const AlphaOf& alpha_of;
+    double total;
   };
 
-  void order_documents();
-  void sweep_all(const Weights& weights);
-  Sides sweep(std::size_t feature, int q_default, const Weights& weights) const;
-  void sweep_query(const QueryFeedback& query, std::size_t feature, int q_default, const Weights& weights,
-                   std::vector<double>& scratch, Sides& sides) const;
-  void add_pairs(const QueryFeedback& query, std::size_t feature, int q_default, const Weights& weights,
-                 Sides& sides) const;
   void find_possible_sides();
-  template <class Take>
-  void for_each_candidate(std::size_t feature, double total, const Take& take) const;
-  std::uint32_t local(std::size_t feature, std::size_t at) const {
-    return narrow_.empty() ? wide_[feature][at] : narrow_[feature][at];
+  void sweep(std::span<const std::size_t> features);
+  void add_up_ranks(std::span<const std::size_t> features);
+  double bound(std::size_t feature, const Round& round) const;
+  double visit(std::size_t feature, const Round& round);
+  bool is_admissible(const Candidate& candidate, const Round& round) const;
+  bool is_tried(std::size_t q_default) const {
+    return q_default == 0 ? options_->may_be_zero() : options_->may_be_one();
   }
+  /// take(threshold, q_default, edge, W- + W+ of the last sweep), in the order of candidates
+  template <class Take>
+  void for_each_edge(std::size_t feature, const Take& take) const;
+  template <class Take>
+  void for_each_candidate(std::size_t feature, const Round& round, const Take& take) const;
 
   const Feedback* feedback_;
   const CodedFeatures* features_;
   const Options* options_;
   unsigned threads_;
   Communicator* communicator_;
-  std::vector<double> up_;  // D's factors of the round, by row
-  std::vector<double> down_;
-  std::vector<std::vector<std::uint8_t>> narrow_;  // a feature: rows of each query from its first, best first
-  std::vector<std::vector<std::uint32_t>> wide_;   // the same when a query has more than 256 documents
-  std::vector<std::array<std::vector<std::uint8_t>, 2>>
-      possible_;                             // a feature and q_default: bits a threshold
-  std::vector<std::array<Sides, 2>> sides_;  // of the round, a feature and q_default
+  Histograms histograms_;
+  Separation separation_;
+  std::vector<PairFactors> factors_;  // D's, of the round
+  std::vector<std::array<Known, 2>> known_;
+  std::vector<double> swept_at_;  // a feature: log_kept_ when it was swept
+  std::vector<double> best_;      // a feature: its best admissible criterion, when it was swept in this round
+  double log_kept_ = 0.0;         // log of the share that every pair has kept at least since the start
+  double last_best_ = 0.0;
 };
 
 }  // namespace metafuse::fusion::rankboost

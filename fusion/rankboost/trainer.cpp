@@ -77,6 +77,7 @@ Round Trainer::take(const Candidate& candidate, double alpha) {
   round.log_bound = log_bound_;
   if (edge_search_)
     edge_search_->distribution_changed(distribution_.largest_change(), round.z, candidate.feature);
+  if (side_search_) side_search_->distribution_changed(alpha, round.z);
   weights_.at(candidate.feature, candidate.threshold, candidate.q_default) += alpha;
   is_in_use_[candidate.feature] = 1;
   alphas_since_anchor_ += std::abs(alpha);
