@@ -101,6 +101,7 @@ Result<SearchAnswer> read_answer_text(std::string_view text, const LoadedDomain&
   answer.domain = domain.domain.name;
   answer.query = std::string(query->get_string());
   answer.slots = request.slots;
+  answer.windows = request.windows;
   std::vector<fetchers::FetchedList> read;
   for (const Json& entry : lists->get_array()) {
     auto list = read_list(entry);

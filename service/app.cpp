@@ -12,6 +12,7 @@
 #include "service/errors.h"
 #include "service/interleaved_answer.h"
 #include "service/interleaving.h"
+#include "service/list_windows.h"
 
 namespace metafuse::service {
 namespace {
@@ -293,16 +294,27 @@ void App::remember(const Exchange& exchange, const SearchAnswer& answer, ShownRe
 Result<SearchAnswer> App::search_uncached(const Snapshot& snapshot, const SearchRequest& request,
                                           const PartialAnswer& on_partial) {
   const LoadedDomain* domain = snapshot.find_domain(request.domain);
-  if (shared_answers_ == nullptr || domain == nullptr)
-    return service::search(snapshot, request, clock(), on_partial);
+  if (shared_answers_ == nullptr || domain == nullptr) return search_engines(snapshot, request, on_partial);
   const std::string key = shared_key(*domain, request);
   if (auto answer = shared_answers_->find(key, *domain, request)) {
     metrics_.cache("shared");
     return std::move(*answer);
   }
-  auto made = service::search(snapshot, request, clock(), on_partial);
+  auto made = search_engines(snapshot, request, on_partial);
   if (made) shared_answers_->keep(key, *made);
   return made;
+}
+
+Result<SearchAnswer> App::search_engines(const Snapshot& snapshot, const SearchRequest& request,
+                                         const PartialAnswer& on_partial) {
+  if (request.windows <= 1) return service::search(snapshot, request, clock(), on_partial);
+  SearchRequest before = request;
+  --before.windows;
+  bool was_cached = false;
+  const auto so_far = cache_.get(
+      cache_key(snapshot, before), [&] { return search_uncached(snapshot, before, {}); }, was_cached);
+  if (!so_far) return so_far.error();
+  return search_further(snapshot, request, clock(), **so_far);
 }
 
 SharedAnswer App::interleaved(const Snapshot& snapshot, const SearchRequest& request,
@@ -318,23 +330,39 @@ SharedAnswer App::interleaved(const Snapshot& snapshot, const SearchRequest& req
 
 Result<SharedAnswer> App::search(const Exchange& exchange, const SearchRequest& request,
                                  const PartialAnswer& on_partial) {
+  auto answer = search_window(exchange, request, on_partial);
+  if (!answer) return answer;
+  const LoadedDomain& domain = *exchange.snapshot->find_domain(request.domain);
+  SearchRequest further = request;
+  while (wants_next_window(domain, further, **answer)) {
+    ++further.windows;
+    if (over_quota(Dialect::plain, exchange, further)) break;
+    auto deeper = search_window(exchange, further, {});
+    if (!deeper) break;
+    answer = std::move(deeper);
+  }
+  return interleaved(*exchange.snapshot, request, *answer);
+}
+
+Result<SharedAnswer> App::search_window(const Exchange& exchange, const SearchRequest& request,
+                                        const PartialAnswer& on_partial) {
   bool was_cached = false;
   SearchRequest counted = request;
   counted.hops = hops_of(exchange.request);
   auto answer = cache_.get(
       cache_key(*exchange.snapshot, request),
       [&] { return search_uncached(*exchange.snapshot, counted, on_partial); }, was_cached);
-  if (!answer) return answer.error();
+  if (!answer) return answer;
   metrics_.cache(was_cached ? "hit" : "miss");
   metrics_.search((*answer)->domain, (*answer)->fusion.method);
-  if (was_cached) return interleaved(*exchange.snapshot, request, *answer);
+  if (was_cached) return answer;
   suggester_.learn((*answer)->suggestions);
   metrics_.stage("fetch", (*answer)->fetch_seconds);
   metrics_.stage("fuse", (*answer)->fuse_seconds);
   for (const fetchers::FetchedList& list : (*answer)->lists)
     metrics_.engine(list.query.engine, list.has_failed() ? fetchers::name_of(list.failure) : "ok",
                     seconds_of(list.elapsed));
-  return interleaved(*exchange.snapshot, request, *answer);
+  return answer;
 }
 
 }  // namespace metafuse::service

@@ -101,8 +101,12 @@ class App {
   void reload_when_wanted();
   SharedAnswer interleaved(const Snapshot& snapshot, const SearchRequest& request,
                            const SharedAnswer& answer) const;
+  Result<SharedAnswer> search_window(const Exchange& exchange, const SearchRequest& request,
+                                     const PartialAnswer& on_partial);
   Result<SearchAnswer> search_uncached(const Snapshot& snapshot, const SearchRequest& request,
                                        const PartialAnswer& on_partial);
+  Result<SearchAnswer> search_engines(const Snapshot& snapshot, const SearchRequest& request,
+                                      const PartialAnswer& on_partial);
   void note_models(const Snapshot& snapshot);
 
   AppOptions options_;

@@ -64,6 +64,7 @@ Result<NativeSearch> read_native_search(const JsonObject& body, bool may_send_ra
   out.search.engines = fields.texts("engines", 64);
   out.limit = fields.integer("limit", 1, kMaxLimit).value_or(30);
   out.search.page = fields.integer("page", 1, 1000).value_or(1);
+  out.search.results = out.first() + static_cast<std::size_t>(out.limit);
   out.search.depth = fields.integer("depth", 1, 1000).value_or(0);
   out.is_explained = fields.flag("explain").value_or(false);
   out.search.deadline_seconds = fields.number("deadline_ms", 1, 120000).value_or(0) / 1e3;

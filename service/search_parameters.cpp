@@ -63,6 +63,7 @@ Result<void> read_numbers(const Fields& fields, SearchParameters& out) {
   if (!timeout) return timeout.error();
   out.search.page = *page;
   out.limit = *limit;
+  out.search.results = out.first() + static_cast<std::size_t>(out.limit);
   out.search.safe_search = *safe;
   out.search.deadline_seconds = *timeout;
   return {};

@@ -4,9 +4,11 @@
 #include <map>
 #include <mutex>
 
+#include "core/contract.h"
 #include "fusion/features.h"
 #include "fusion/fuse.h"
 #include "service/list_keys.h"
+#include "service/list_windows.h"
 #include "templates/expander.h"
 
 namespace metafuse::service {
@@ -122,10 +124,13 @@ FusedResult result_of(std::size_t document, const fusion::QueryInstances& instan
 
 void set_relative_scores(std::vector<FusedResult>& results) {
   if (results.empty()) return;
-  const double best = results.front().score;
-  const double worst = results.back().score;
+  const auto by_score = [](const FusedResult& a, const FusedResult& b) { return a.score < b.score; };
+  const auto [worst, best] = std::minmax_element(results.begin(), results.end(), by_score);
+  const double low = worst->score;
+  const double span = best->score - low;
+  double above = 1.0;  // a later window's result never says more than those above it
   for (FusedResult& result : results)
-    result.relative_score = best > worst ? (result.score - worst) / (best - worst) : 1.0;
+    above = result.relative_score = std::min(above, span > 0 ? (result.score - low) / span : 1.0);
 }
 
 void collect_suggestions(SearchAnswer& answer) {
@@ -192,12 +197,19 @@ fetchers::FetchOptions fetch_options(const LoadedDomain& domain, const ServerCon
       .depth = request.depth > 0 ? request.depth : domain.domain.depth,
       .deadline =
           Deadline(clock, std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds))),
-      .page = 1,
+      .page = request.windows,
       .language = request.language,
       .time_range = request.time_range,
       .safe_search = request.safe_search,
       .hops = request.hops};
   return options;
+}
+
+/// An engine may send more than it was asked for.
+void cut_lists(int depth, std::vector<FetchedList>& lists) {
+  for (FetchedList& list : lists)
+    if (list.list.hits.size() > static_cast<std::size_t>(depth))
+      list.list.hits.resize(static_cast<std::size_t>(depth));
 }
 
 }  // namespace
@@ -238,11 +250,12 @@ void fuse_lists(const LoadedDomain& domain, std::vector<FetchedList> lists, Sear
   std::vector<std::vector<std::string_view>> views;
   for (const FetchedList& list : answer.lists) {
     answer.features.push_back({list.query.feature_name(), fusion::FeatureKind::rank, domain.domain.depth});
-    state->keys.push_back(list_keys(list.list, domain.domain.depth, memory));
+    state->keys.push_back(list_keys(list.list, 0, memory));
   }
   for (const ListKeys& list : state->keys) views.emplace_back(list.keys.begin(), list.keys.end());
   const std::vector<fusion::RankedIds> ids(views.begin(), views.end());
-  const auto instances = fusion::collect_instances(ids, std::vector<int>(answer.lists.size(), 0));
+  auto instances = fusion::collect_instances(ids, std::vector<int>(answer.lists.size(), 0));
+  const auto windows = mask_later_windows(instances, domain.domain.depth);
   if (domain.model) {
     state->ranking =
         fusion::fuse(*domain.model, model_instances(instances, answer.lists, domain.model->features));
@@ -251,6 +264,7 @@ void fuse_lists(const LoadedDomain& domain, std::vector<FetchedList> lists, Sear
     state->ranking.order = fusion::order_instances(instances, state->ranking.scores);
     state->ranking.instances = instances;
   }
+  order_by_window(windows, state->ranking.order);
   answer.results.clear();
   for (const std::uint32_t document : state->ranking.order) {
     answer.results.push_back(result_of(document, instances, state->keys, answer.lists));
@@ -290,8 +304,28 @@ Result<SearchAnswer> search(const Snapshot& snapshot, const SearchRequest& reque
   Partials partials(domain, answer, *queries, on_partial);
   if (on_partial) on_list = [&](const FetchedList& list) { partials.take(list); };
   auto lists = snapshot.engines.fetcher->fetch(*queries, options, on_list);
+  cut_lists(options.depth, lists);
   const TimePoint fetched = clock.now();
   fuse_lists(domain, std::move(lists), answer);
+  answer.fetch_seconds = seconds_of(fetched - begin);
+  answer.fuse_seconds = seconds_of(clock.now() - fetched);
+  return answer;
+}
+
+Result<SearchAnswer> search_further(const Snapshot& snapshot, const SearchRequest& request,
+                                    const Clock& clock, const SearchAnswer& so_far) {
+  require(request.windows == so_far.windows + 1, "windows are asked for one by one");
+  auto queries = expand_request(snapshot, request);
+  if (!queries) return queries.error();
+  const LoadedDomain& domain = *snapshot.find_domain(request.domain);
+  SearchAnswer answer = so_far;
+  answer.windows = request.windows;
+  const TimePoint begin = clock.now();
+  const auto options = fetch_options(domain, snapshot.config, request, clock);
+  auto lists = snapshot.engines.fetcher->fetch(*queries, options, {});
+  cut_lists(options.depth, lists);
+  const TimePoint fetched = clock.now();
+  fuse_lists(domain, joined_lists(so_far.lists, std::move(lists)), answer);
   answer.fetch_seconds = seconds_of(fetched - begin);
   answer.fuse_seconds = seconds_of(clock.now() - fetched);
   return answer;

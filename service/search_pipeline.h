@@ -36,6 +36,8 @@ struct SearchRequest {
   std::vector<std::string> engines;  ///< only these engines' features; empty for all
   int depth = 0;                     ///< results of each list, 0 for the domain's
   int page = 1;
+  std::size_t results = 0;  ///< how far down the answer its reader looks; 0 for no further than the lists
+  int windows = 1;          ///< of the domain's depth that each list is followed; see list_windows.h
   std::string language;
   std::string time_range;
   int safe_search = 0;
@@ -83,6 +85,7 @@ struct SearchAnswer {
   std::vector<fetchers::FetchedList> lists;  ///< a feature each, failed ones empty
   std::shared_ptr<const FusionState> state;  ///< what explains a result
   std::vector<FusedResult> results;          ///< best first, all of them
+  int windows = 1;                           ///< of the domain's depth that the lists hold
   std::vector<Team> teams;                   ///< who placed each result; empty without interleaving
   std::vector<std::string> suggestions;
   FusionNote fusion;
@@ -119,5 +122,11 @@ std::vector<double> contributions_of(const LoadedDomain& domain, const SearchAns
 /// errors: usage as expand_request; unavailable never: engines that fail are named in the answer
 Result<SearchAnswer> search(const Snapshot& snapshot, const SearchRequest& request, const Clock& clock,
                             const PartialAnswer& on_partial = {});
+
+/// The answer of one more window: request.windows is one more than `so_far` has.
+///
+/// errors: those of search()
+Result<SearchAnswer> search_further(const Snapshot& snapshot, const SearchRequest& request,
+                                    const Clock& clock, const SearchAnswer& so_far);
 
 }  // namespace metafuse::service

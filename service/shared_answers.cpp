@@ -55,6 +55,7 @@ std::string shared_key(const LoadedDomain& domain, const SearchRequest& request)
   append(key, std::to_string(request.depth) + ' ' + std::to_string(request.safe_search));
   append(key, request.language);
   append(key, request.time_range);
+  if (request.windows > 1) append(key, "windows " + std::to_string(request.windows));
   return "metafuse:1:" + sha256_hex(key);
 }
 

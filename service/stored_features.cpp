@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "service/list_windows.h"
+
 namespace metafuse::service {
 namespace {
 
@@ -15,6 +17,13 @@ std::vector<Ids> ids_of(const StoredSearch& search) {
     for (const std::uint32_t document : list.documents) ids.push_back(search.documents[document]);
   }
   return out;
+}
+
+/// How far down the search's lists counted; 0 when none did.
+int depth_of(const StoredSearch& search) {
+  int depth = 0;
+  for (const StoredList& list : search.lists) depth = std::max(depth, list.depth);
+  return depth;
 }
 
 }  // namespace
@@ -53,7 +62,8 @@ fusion::QueryInstances stored_instances(const StoredSearch& search,
     ++columns;
   }
   const std::vector<int> depths(lists.size(), 0);
-  const fusion::QueryInstances all = fusion::collect_instances(lists, depths);
+  fusion::QueryInstances all = fusion::collect_instances(lists, depths);
+  if (const int depth = depth_of(search); depth > 0) mask_later_windows(all, depth);  // as it was served
   fusion::QueryInstances out;
   out.documents = all.documents;
   out.lists = columns;

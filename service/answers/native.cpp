@@ -1,6 +1,7 @@
 #include "service/answers/dialects.h"
 #include "service/answers/explanation.h"
 #include "service/answers/reasons.h"
+#include "service/list_windows.h"
 
 namespace metafuse::service {
 namespace {
@@ -55,6 +56,8 @@ JsonObject native_json(const Snapshot& snapshot, const SearchAnswer& answer, con
   out["slots"] = std::move(slots);
   out["results"] = std::move(results);
   out["total"] = shown.total;
+  out["has_more"] =
+      shown.first + shown.positions.size() < shown.total || may_hold_more(answer, domain.domain.depth);
   if (!shown.search_id.empty()) out["search_id"] = shown.search_id;
   out["suggestions"] = std::move(suggestions);
   out["failed"] = std::move(failed);

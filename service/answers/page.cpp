@@ -8,6 +8,7 @@
 #include "service/answers/reasons.h"
 #include "service/http_head.h"
 #include "service/http_message.h"
+#include "service/list_windows.h"
 
 namespace metafuse::service {
 namespace {
@@ -150,7 +151,8 @@ std::string results_page(const Snapshot& snapshot, const SearchAnswer& answer, c
   const int page = request.parameters->search.page;
   const auto link = [&](int to) { return "/search?" + request.target + "&pageno=" + std::to_string(to); };
   if (page > 1) view.add("PREVIOUS").set("URL", link(page - 1));
-  if (shown.first + shown.positions.size() < shown.total) view.add("NEXT").set("URL", link(page + 1));
+  if (shown.first + shown.positions.size() < shown.total || may_hold_more(answer, domain.domain.depth))
+    view.add("NEXT").set("URL", link(page + 1));
   return render_page("search", view);
 }
 

@@ -69,6 +69,7 @@ Result<TavilySearch> read_tavily(const JsonObject& body) {
   if (const auto depth = fields.text("search_depth", 100); depth && depth->ends_with("fast"))
     out.search.deadline_seconds = 1;
   out.max_results = fields.integer("max_results", 0, 20).value_or(5);
+  out.search.results = static_cast<std::size_t>(out.max_results);
   out.include_domains = fields.texts("include_domains");
   out.exclude_domains = fields.texts("exclude_domains");
   out.wants_favicon = fields.flag("include_favicon").value_or(false);

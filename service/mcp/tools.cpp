@@ -55,6 +55,7 @@ Result<SearchArguments> read_arguments(const JsonObject& arguments) {
   out.search.text = fields.text("query").value_or("");
   out.search.domain = fields.text("domain", 64).value_or("");
   out.limit = fields.integer("limit", 1, 200).value_or(10);
+  out.search.results = static_cast<std::size_t>(out.limit);
   out.is_explained = fields.flag("explain").value_or(false);
   if (const JsonObject* slots = fields.object("slots")) {
     JsonFields values(*slots);

@@ -10,19 +10,27 @@
 
 namespace metafuse::test {
 
-/// Engines that answer from memory: `answers` by feature name, else `otherwise`.
+/// Engines that answer from memory, with nothing beyond the first page unless they are given more.
 class FakeFetcher final : public fetchers::Fetcher {
  public:
   using Answer = std::function<fetchers::FetchedList(const ExpandedQuery&)>;
 
+  using FurtherAnswer = std::function<fetchers::FetchedList(const ExpandedQuery&, int page)>;
+
   explicit FakeFetcher(Answer answer) : answer_(std::move(answer)) {}
 
+  /// What pages from the second on hold; set before the first fetch.
+  void set_further(FurtherAnswer further) { further_ = std::move(further); }
+
   std::vector<fetchers::FetchedList> fetch(
-      std::span<const ExpandedQuery> queries, const fetchers::FetchOptions&,
+      std::span<const ExpandedQuery> queries, const fetchers::FetchOptions& options,
       const std::function<void(const fetchers::FetchedList&)>& on_list) override {
     std::vector<fetchers::FetchedList> out;
     for (const ExpandedQuery& query : queries) {
-      out.push_back(answer_(query));
+      if (options.page == 1)
+        out.push_back(answer_(query));
+      else
+        out.push_back(further_ ? further_(query, options.page) : fetchers::FetchedList());
       out.back().query = query;
       if (on_list) on_list(out.back());
     }
@@ -37,6 +45,7 @@ class FakeFetcher final : public fetchers::Fetcher {
 
  private:
   Answer answer_;
+  FurtherAnswer further_;
   mutable std::mutex mutex_;
   int fetches_ = 0;
 };

@@ -1,0 +1,120 @@
+#include <set>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "core/json.h"
+#include "service/list_windows.h"
+#include "tests/support/test_server.h"
+
+using namespace metafuse;
+using namespace metafuse::test;
+
+namespace {
+
+constexpr int kDepth = 10;  // of kTwoTemplates
+
+/// Results 1 to 10 of an engine's page are its names "e-1" to "e-10", of the second page "e-11" and so on;
+/// engine two shares every other result with engine one.
+fetchers::FetchedList numbered_page(const ExpandedQuery& query, int page) {
+  std::vector<std::string> hosts;
+  for (int i = (page - 1) * kDepth + 1; i <= page * kDepth; ++i)
+    hosts.push_back((query.engine == "two" && i % 2 == 0 ? "e-" : query.engine + "-") + std::to_string(i) +
+                    ".example");
+  return list_of(hosts);
+}
+
+fetchers::FetchedList first_page(const ExpandedQuery& query) {
+  return numbered_page(query, 1);
+}
+
+JsonObject answer_of(TestServer& server, const std::string& parameters) {
+  const auto value = parse_json(body_in(server.get("/search?q=ada&format=json&" + parameters)), "answer");
+  REQUIRE(value.has_value());
+  return value->as_object();
+}
+
+std::vector<std::string> urls_of(const JsonObject& answer) {
+  std::vector<std::string> out;
+  for (const Json& result : answer.at("results").as_array())
+    out.emplace_back(result.as_object().at("url").as_string());
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("Pages go on past what the lists hold, each result once", "[service][paging]") {
+  TestServer server(first_page);
+  server.fetcher().set_further([](const ExpandedQuery& query, int page) {
+    return page <= 3 ? numbered_page(query, page) : fetchers::FetchedList();
+  });
+  // 10 of engine one and 10 of engine two in each window, three windows
+  std::set<std::string> seen;
+  for (int page = 1; page <= 8; ++page) {
+    const auto urls = urls_of(answer_of(server, "limit=8&pageno=" + std::to_string(page)));
+    CHECK(urls.size() == (page < 8 ? 8U : 4U));
+    seen.insert(urls.begin(), urls.end());
+  }
+  CHECK(seen.size() == 60);
+  CHECK(urls_of(answer_of(server, "limit=8&pageno=9")).empty());
+  CHECK(server.fetcher().fetches() == 4);  // three windows that hold something and one that does not
+}
+
+TEST_CASE("A page stays the same after later ones were asked for", "[service][paging]") {
+  TestServer early(first_page);
+  TestServer late(first_page);
+  for (TestServer* server : {&early, &late}) server->fetcher().set_further(numbered_page);
+  const auto before = urls_of(answer_of(early, "limit=15&pageno=1"));
+  answer_of(late, "limit=15&pageno=5");
+  CHECK(urls_of(answer_of(late, "limit=15&pageno=1")) == before);
+  // asked for together, the second window still stands below the first
+  const auto together = urls_of(answer_of(late, "limit=40&pageno=1"));
+  REQUIRE(together.size() == 40);
+  CHECK(std::vector<std::string>(together.begin(), together.begin() + 15) == before);
+}
+
+TEST_CASE("The first page asks the engines once, and short lists are not asked again", "[service][paging]") {
+  TestServer full(first_page);
+  answer_of(full, "limit=10");
+  CHECK(full.fetcher().fetches() == 1);
+  TestServer shorter;  // three results a list
+  CHECK(urls_of(answer_of(shorter, "limit=2&pageno=2")).size() == 2);
+  CHECK(urls_of(answer_of(shorter, "limit=30&pageno=2")).empty());
+  CHECK(shorter.fetcher().fetches() == 1);
+}
+
+TEST_CASE("A list that fails further down keeps what it had and is named", "[service][paging]") {
+  TestServer server(first_page);
+  server.fetcher().set_further([](const ExpandedQuery& query, int page) {
+    fetchers::FetchedList list = numbered_page(query, page);
+    if (query.engine == "two") list = {{}, {}, fetchers::Failure::timeout, "no answer in 3 s", {}};
+    return list;
+  });
+  const JsonObject answer = answer_of(server, "limit=15&pageno=2");
+  CHECK(urls_of(answer).size() == 15);  // 20 of the first window, 10 of engine one's second
+  CHECK(answer.at("unresponsive_engines").as_array().size() == 1);
+}
+
+TEST_CASE("The scores of one answer never rise, over windows too", "[service][paging]") {
+  TestServer server(first_page);
+  server.fetcher().set_further(numbered_page);
+  double above = 1.0;
+  const JsonObject answer = answer_of(server, "limit=60&explain=1");
+  for (const Json& result : answer.at("results").as_array()) {
+    const double score = result.as_object().at("fusion").as_object().at("score").to_number<double>();
+    CHECK(score <= above);
+    CHECK(score >= 0.0);
+    above = score;
+  }
+}
+
+TEST_CASE("The page links to the next one as long as there may be more", "[service][paging]") {
+  TestServer server(first_page);
+  server.fetcher().set_further([](const ExpandedQuery& query, int page) {
+    return page == 2 ? numbered_page(query, 2) : fetchers::FetchedList();
+  });
+  CHECK(server.get("/search?q=ada&limit=20").find("rel=\"next\"") != std::string::npos);
+  CHECK(server.get("/search?q=ada&limit=20&pageno=2").find("rel=\"next\"") != std::string::npos);
+  CHECK(server.get("/search?q=ada&limit=20&pageno=3").find("rel=\"next\"") == std::string::npos);
+}
