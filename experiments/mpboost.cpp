@@ -6,7 +6,7 @@
 
 #include "core/parallel.h"
 #include "core/random.h"
-#include "experiments/curve_plot.h"
+#include "evaluation/svg_plot.h"
 #include "experiments/interval.h"
 #include "experiments/paper_report.h"
 #include "experiments/published_sheets.h"
@@ -224,7 +224,7 @@ std::vector<double> ranks_axis() {
 void describe(const Outcome& outcome, const PublishedNdcg& published, PaperReport& report) {
   std::vector<std::vector<std::string>> rows = {{outcome.name + ": NDCG@"}};
   for (std::size_t k = 1; k <= kDepth; ++k) rows[0].push_back(std::to_string(k));
-  std::vector<Curve> curves, overfitting;
+  std::vector<evaluation::Curve> curves, overfitting;
   JsonObject json;
   const auto add_row = [&](const std::string& name, const std::vector<double>& ndcg) {
     rows.push_back({name});
@@ -236,7 +236,7 @@ void describe(const Outcome& outcome, const PublishedNdcg& published, PaperRepor
     add_row(form_name(form), ndcg);
     curves.push_back({form_name(form), ranks_axis(), ndcg});
     const std::vector<double> curve = outcome.mean_curve(form);
-    Curve line{form_name(form), {}, curve};
+    evaluation::Curve line{form_name(form), {}, curve};
     for (std::size_t t = 0; t < curve.size(); ++t) line.x.push_back(static_cast<double>((t + 1) * kStep));
     overfitting.push_back(std::move(line));
     chosen += "  " + form_name(form) + ":";
@@ -253,9 +253,9 @@ void describe(const Outcome& outcome, const PublishedNdcg& published, PaperRepor
   }
   report.text += columns(rows) + chosen + "\n";
   report.json[outcome.name] = std::move(json);
-  report.plots.push_back(svg_plot(curves, {outcome.name + ": NDCG@k", "k", "NDCG@k", false}));
+  report.plots.push_back(evaluation::svg_plot(curves, {outcome.name + ": NDCG@k", "k", "NDCG@k", false}));
   report.plots.push_back(
-      svg_plot(overfitting, {outcome.name + ": test NDCG@5 by round", "round", "NDCG@5", false}));
+      evaluation::svg_plot(overfitting, {outcome.name + ": test NDCG@5 by round", "round", "NDCG@5", false}));
 }
 
 std::string list_of(const std::vector<double>& values) {
@@ -321,11 +321,12 @@ void claims_of_web(const Outcome& outcome, PaperReport& report) {
 
 /// Fig. 2.
 void distance_figure(PaperReport& report) {
-  std::vector<Curve> curves;
+  std::vector<evaluation::Curve> curves;
   std::vector<std::vector<std::string>> rows = {{"directed distance of grades apart by", "1", "2", "3", "4"}};
   for (const Distance kind : {Distance::ldd, Distance::logdd, Distance::logitdd}) {
     const double parameter = fusion::mpboost::default_parameter(kind);
-    Curve curve{std::string(fusion::mpboost::distance_name(kind)) + " " + fixed(parameter, 1), {}, {}};
+    evaluation::Curve curve{
+        std::string(fusion::mpboost::distance_name(kind)) + " " + fixed(parameter, 1), {}, {}};
     rows.push_back({curve.name});
     for (int step = 1; step <= 40; ++step) {
       curve.x.push_back(0.1 * step);
@@ -335,8 +336,8 @@ void distance_figure(PaperReport& report) {
     curves.push_back(std::move(curve));
   }
   report.text += columns(rows);
-  report.plots.push_back(
-      svg_plot(curves, {"directed distances (fig. 2)", "difference of grades", "distance", false}));
+  report.plots.push_back(evaluation::svg_plot(
+      curves, {"directed distances (fig. 2)", "difference of grades", "distance", false}));
 }
 
 }  // namespace

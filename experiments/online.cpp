@@ -4,7 +4,7 @@
 
 #include "core/atomic_file.h"
 #include "core/json.h"
-#include "experiments/curve_plot.h"
+#include "evaluation/svg_plot.h"
 #include "experiments/online_trial.h"
 
 namespace metafuse::experiments {
@@ -37,14 +37,14 @@ std::string table_text(const OnlineTask& task, const OnlineTable& table) {
 
 /// Fig. 2 and 3 draw one setting of each method.
 std::string plot_of(const OnlineTask& task, const OnlineTable& table) {
-  std::vector<Curve> curves;
+  std::vector<evaluation::Curve> curves;
   for (const OnlineRow& row : table.rows) {
     const bool is_first_tau = row.name.ends_with(" " + fixed(task.taus[0], 1)) && row.name.starts_with("oap");
     const bool is_widrow_hoff = row.name == (task.is_polynomial ? "widrow-hoff 0.1" : "widrow-hoff 0.01");
     if (is_first_tau || is_widrow_hoff || row.name == "prank")
       curves.push_back({row.name, table.steps, row.curve});
   }
-  return svg_plot(curves, {task.name, "examples seen", "mean rank loss so far", true});
+  return evaluation::svg_plot(curves, {task.name, "examples seen", "mean rank loss so far", true});
 }
 
 JsonObject json_of(const OnlineTask& task, const OnlineTable& table) {
@@ -95,7 +95,7 @@ Result<std::string> run_online(const ExperimentOptions& options) {
   for (const auto& [name, content] :
        {std::pair<std::string, std::string>{"/online.txt", text},
         {"/online.json", to_pretty_text(Json(json))},
-        {"/online.html", html_page("Online rankers (Harrington 2003)", text, plots)}})
+        {"/online.html", evaluation::html_page("Online rankers (Harrington 2003)", text, plots)}})
     if (auto written = write_file(options.output + name, content); !written) return written.error();
   return text;
 }

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "core/atomic_file.h"
-#include "experiments/curve_plot.h"
+#include "evaluation/svg_plot.h"
 
 namespace metafuse::experiments {
 namespace {
@@ -48,7 +48,7 @@ Result<std::string> deliver(PaperReport report, const ExperimentOptions& options
   const std::string base = options.output + "/" + report.name;
   if (auto done = write_file(base + ".txt", text); !done) return done.error();
   if (auto done = write_file(base + ".json", to_pretty_text(Json(report.json))); !done) return done.error();
-  if (auto done = write_file(base + ".html", html_page(report.title, text, report.plots)); !done)
+  if (auto done = write_file(base + ".html", evaluation::html_page(report.title, text, report.plots)); !done)
     return done.error();
   return text;
 }

@@ -6,7 +6,7 @@
 
 #include "core/parallel.h"
 #include "evaluation/folds.h"
-#include "experiments/curve_plot.h"
+#include "evaluation/svg_plot.h"
 #include "experiments/home_pages/indexed_pages.h"
 #include "experiments/interval.h"
 #include "experiments/paper_report.h"
@@ -114,10 +114,11 @@ Result<std::vector<LossCurves>> mean_curves(const TrainingSet& set, std::size_t 
   return means;
 }
 
-std::vector<Curve> curves_of(const std::vector<LossCurves>& means, std::vector<double> LossCurves::*which) {
-  std::vector<Curve> curves;
+std::vector<evaluation::Curve> curves_of(const std::vector<LossCurves>& means,
+                                         std::vector<double> LossCurves::*which) {
+  std::vector<evaluation::Curve> curves;
   for (std::size_t l = 0; l < kLearnerCount; ++l) {
-    Curve curve{std::string("WeakLearn.") + kLearners[l], {}, {}};
+    evaluation::Curve curve{std::string("WeakLearn.") + kLearners[l], {}, {}};
     for (std::size_t t = 0; t < (means[l].*which).size(); ++t) {
       curve.x.push_back(static_cast<double>(t));
       curve.y.push_back((means[l].*which)[t]);
@@ -146,10 +147,10 @@ void describe(const std::string& name, const std::vector<LossCurves>& means, Pap
   }
   report.text += columns(rows);
   report.json[name] = std::move(json);
-  report.plots.push_back(svg_plot(curves_of(means, &LossCurves::train),
-                                  {name + ": training loss", "round", "ranking loss", false}));
-  report.plots.push_back(
-      svg_plot(curves_of(means, &LossCurves::test), {name + ": test loss", "round", "ranking loss", false}));
+  report.plots.push_back(evaluation::svg_plot(curves_of(means, &LossCurves::train),
+                                              {name + ": training loss", "round", "ranking loss", false}));
+  report.plots.push_back(evaluation::svg_plot(curves_of(means, &LossCurves::test),
+                                              {name + ": test loss", "round", "ranking loss", false}));
 }
 
 void add_claims(const std::string& name, const std::vector<LossCurves>& means, PaperReport& report) {

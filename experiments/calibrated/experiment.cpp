@@ -9,8 +9,8 @@
 #include <boost/math/distributions/chi_squared.hpp>
 
 #include "evaluation/significance.h"
+#include "evaluation/svg_plot.h"
 #include "experiments/calibrated/fold_run.h"
-#include "experiments/curve_plot.h"
 #include "experiments/interval.h"
 #include "experiments/paper_report.h"
 
@@ -192,11 +192,11 @@ std::string diversity_of(const SetResult& result) {
 }
 
 std::string plot_of(const DataSet& set, const SetResult& result) {
-  std::vector<Curve> curves;
+  std::vector<evaluation::Curve> curves;
   std::vector<double> ranks(kDepth);
   std::iota(ranks.begin(), ranks.end(), 1.0);
   for (const char* name : kRows) curves.push_back({name, ranks, result.ndcg.at(name)});
-  return svg_plot(curves, {set.name + ": NDCG@k (fig. 2)", "k", "NDCG@k", false});
+  return evaluation::svg_plot(curves, {set.name + ": NDCG@k (fig. 2)", "k", "NDCG@k", false});
 }
 
 JsonObject json_of(const DataSet& set, const SetResult& result) {

@@ -7,7 +7,7 @@
 
 #include "core/parallel.h"
 #include "evaluation/significance.h"
-#include "experiments/curve_plot.h"
+#include "evaluation/svg_plot.h"
 #include "experiments/interval.h"
 #include "experiments/movies/methods.h"
 #include "experiments/paper_report.h"
@@ -192,12 +192,12 @@ void describe(const Figure& figure, PaperReport& report) {
   for (std::size_t measure = 0; measure < kMeasures; ++measure) {
     const auto kind = static_cast<Measure>(measure);
     std::vector<std::vector<std::string>> rows = {{figure.name + ": " + kMeasureNames[measure]}};
-    std::vector<Curve> curves;
+    std::vector<evaluation::Curve> curves;
     for (const Setting& setting : figure.settings)
       rows[0].push_back(setting.label + " (" + std::to_string(setting.tasks.size()) + ")");
     JsonObject by_method;
     for (std::size_t m = 0; m < figure.methods.size(); ++m) {
-      Curve curve{method_name(figure.methods[m]), {}, {}};
+      evaluation::Curve curve{method_name(figure.methods[m]), {}, {}};
       rows.push_back({curve.name});
       for (std::size_t s = 0; s < figure.settings.size(); ++s) {
         curve.x.push_back(figure.settings[s].x);
@@ -210,8 +210,8 @@ void describe(const Figure& figure, PaperReport& report) {
     report.text += columns(rows);
     json[kMeasureNames[measure]] = std::move(by_method);
     if (figure.settings.size() > 1)
-      report.plots.push_back(svg_plot(curves, {figure.name + ": " + kMeasureNames[measure], figure.x_name,
-                                               kMeasureNames[measure], false}));
+      report.plots.push_back(evaluation::svg_plot(curves, {figure.name + ": " + kMeasureNames[measure],
+                                                           figure.x_name, kMeasureNames[measure], false}));
   }
   report.json[figure.name] = std::move(json);
 }
@@ -335,8 +335,9 @@ void random_guessing_figure(PaperReport& report) {
     return measure(std::vector<double>(movies, 0.0), grades);
   };
   std::vector<std::vector<std::string>> rows = {{"random guessing (fig. 8)", "AP", "PROT", "coverage"}};
-  std::vector<Curve> by_share(3), by_count(3);
-  const auto add = [&](const std::string& label, double x, const Values& values, std::vector<Curve>& curves) {
+  std::vector<evaluation::Curve> by_share(3), by_count(3);
+  const auto add = [&](const std::string& label, double x, const Values& values,
+                       std::vector<evaluation::Curve>& curves) {
     rows.push_back({label, fixed(values[kAveragePrecision], 4), fixed(values[kRankOfTop], 4),
                     fixed(values[kCoverage], 4)});
     for (std::size_t c = 0; c < 3; ++c) {
@@ -356,8 +357,9 @@ void random_guessing_figure(PaperReport& report) {
   }
   report.text += columns(rows);
   report.plots.push_back(
-      svg_plot(by_share, {"random guessing, 60 movies", "share of good movies", "value", false}));
-  report.plots.push_back(svg_plot(by_count, {"random guessing, 1/4 good", "movies", "value", false}));
+      evaluation::svg_plot(by_share, {"random guessing, 60 movies", "share of good movies", "value", false}));
+  report.plots.push_back(
+      evaluation::svg_plot(by_count, {"random guessing, 1/4 good", "movies", "value", false}));
   bool falls = true;
   for (std::size_t c = 1; c < kMeasures; ++c) falls = falls && counts.back()[c] < counts.front()[c];
   report.claims.push_back(judged(

@@ -8,7 +8,7 @@
 
 #include "core/parallel.h"
 #include "evaluation/average_ranks.h"
-#include "experiments/curve_plot.h"
+#include "evaluation/svg_plot.h"
 #include "experiments/interval.h"
 #include "experiments/paper_report.h"
 #include "experiments/rankboost_plus/trial.h"
@@ -196,10 +196,10 @@ Convergence convergence_of(const Outcome& outcome, std::size_t rounds) {
 
 void plot(const std::string& title, const std::array<std::vector<double>, kForms.size()>& curves,
           PaperReport& report) {
-  std::vector<Curve> lines;
+  std::vector<evaluation::Curve> lines;
   JsonObject json;
   for (std::size_t form = 0; form < kForms.size(); ++form) {
-    Curve line{std::string(form_name(kForms[form])), {}, {}};
+    evaluation::Curve line{std::string(form_name(kForms[form])), {}, {}};
     for (std::size_t t = 1; t < curves[form].size(); ++t) {
       line.x.push_back(static_cast<double>(t));
       line.y.push_back(curves[form][t]);
@@ -207,7 +207,7 @@ void plot(const std::string& title, const std::array<std::vector<double>, kForms
     json[line.name] = JsonArray(line.y.begin(), line.y.end());
     lines.push_back(std::move(line));
   }
-  report.plots.push_back(svg_plot(lines, {title, "round", title, false}));
+  report.plots.push_back(evaluation::svg_plot(lines, {title, "round", title, false}));
   report.json[title] = std::move(json);
 }
 
@@ -290,7 +290,7 @@ void halting(const Outcome& outcome, PaperReport& report) {
                                  halted > 0,
                                  std::to_string(halted) + " of " + std::to_string(runs) + " trainings"));
   if (example == nullptr || outcome.name != "MovieLens") return;
-  std::vector<Curve> curves = {{"Rb-d, halted", {}, {}}, {"Rb-c", {}, {}}};
+  std::vector<evaluation::Curve> curves = {{"Rb-d, halted", {}, {}}, {"Rb-c", {}, {}}};
   for (std::size_t t = 0; t < rival->e1.size(); ++t) {
     curves[1].x.push_back(static_cast<double>(t));
     curves[1].y.push_back(rival->e1[t]);
@@ -298,7 +298,7 @@ void halting(const Outcome& outcome, PaperReport& report) {
     curves[0].x.push_back(static_cast<double>(t));
     curves[0].y.push_back(example->e1[t]);
   }
-  report.plots.push_back(svg_plot(curves, {"Rb-d halts (fig. 4)", "round", "train E1", false}));
+  report.plots.push_back(evaluation::svg_plot(curves, {"Rb-d halts (fig. 4)", "round", "train E1", false}));
   report.claims.push_back(judged(
       "where Rb-d halts, its ensemble is not at the minimum of E1", lower > 0,
       "Rb-c ends lower in " + std::to_string(lower) + " of " + std::to_string(halted) +
@@ -331,7 +331,7 @@ void speed_figure(const ExperimentOptions& options, PaperReport& report) {
   const auto pairs = fusion::rankboost_plus::pair_rows(set, static_cast<std::size_t>(-1));
   if (!pairs) return;
   const fusion::rankboost_plus::StumpTable stumps(fusion::CodedFeatures(set.matrix, {}), 255, Random(1));
-  std::vector<Curve> curves;
+  std::vector<evaluation::Curve> curves;
   std::vector<double> late;  // median of the second half of the rounds
   for (const Form form : {Form::plus_optimal, Form::plus_efficient, Form::continuous}) {
     fusion::rankboost_plus::BoostOptions boosting;
@@ -339,7 +339,7 @@ void speed_figure(const ExperimentOptions& options, PaperReport& report) {
     boosting.rounds = 80;
     boosting.has_all_losses = false;
     boosting.seed = options.seed;
-    Curve curve{
+    evaluation::Curve curve{
         form == Form::plus_efficient ? "RankBoost+ (efficient)" : std::string(form_name(form)), {}, {}};
     Clock::time_point last = Clock::now();
     (void)fusion::rankboost_plus::boost_stumps(stumps, *pairs, boosting, [&](const auto&) {
@@ -357,7 +357,7 @@ void speed_figure(const ExperimentOptions& options, PaperReport& report) {
   }
   if (curves.empty()) return;
   report.plots.push_back(
-      svg_plot(curves, {"milliseconds a round, synthetic data (fig. 1)", "round", "ms", false}));
+      evaluation::svg_plot(curves, {"milliseconds a round, synthetic data (fig. 1)", "round", "ms", false}));
   report.claims.push_back(
       judged("the efficient form runs at about the speed of Rb-c once its candidates are independent, the "
              "optimal form is slower",
