@@ -66,8 +66,8 @@ Trial follow(const std::vector<WeakRanking>& rankings, std::size_t rounds, const
   std::vector<double> test(fold.test.matrix.document_count(), 0.0);
   for (std::size_t t = 1; t <= rounds; ++t) {
     if (t <= rankings.size()) {
-      fusion::mpboost::add_to_scores(fold.validate, rankings[t - 1], validate);
-      fusion::mpboost::add_to_scores(fold.test, rankings[t - 1], test);
+      fusion::add_to_scores(fold.validate.matrix, rankings[t - 1], validate);
+      fusion::add_to_scores(fold.test.matrix, rankings[t - 1], test);
       const double ndcg = mean_over_queries(fold.validate, validate)[kChosenBy - 1];
       if (ndcg > trial.validation) {
         trial.validation = ndcg;

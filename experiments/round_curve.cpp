@@ -7,19 +7,6 @@
 #include "fusion/fused_order.h"
 
 namespace metafuse::experiments {
-namespace {
-
-void add_round(const fusion::TrainingSet& set, const fusion::WeakRanking& round,
-               std::vector<double>& scores) {
-  for (std::size_t row = 0; row < scores.size(); ++row) {
-    const bool is_unranked = set.matrix.is_unranked(row, round.feature);
-    const double h =
-        is_unranked ? round.q_default : (set.matrix.value(row, round.feature) > round.threshold ? 1.0 : 0.0);
-    scores[row] += round.alpha * h;
-  }
-}
-
-}  // namespace
 
 RoundCurve::RoundCurve(const fusion::TrainingSet& set, const evaluation::MeasureSet& measures)
     : set_(&set), measures_(&measures) {
@@ -55,7 +42,7 @@ std::vector<std::vector<double>> RoundCurve::means(const std::vector<fusion::Wea
   std::vector<std::vector<double>> out;
   std::vector<double> scores(set_->grades.size(), 0.0);
   for (const fusion::WeakRanking& round : rounds) {
-    add_round(*set_, round, scores);
+    fusion::add_to_scores(set_->matrix, round, scores);
     std::vector<double> mean(measures_->size(), 0.0);
     for (const auto& values : per_query(scores))
       for (std::size_t m = 0; m < mean.size(); ++m)

@@ -99,6 +99,15 @@ Result<WeakRanking> read_one(const JsonObject& object, const std::vector<Feature
 
 }  // namespace
 
+void add_to_scores(const FeatureMatrix& documents, const WeakRanking& ranking, std::vector<double>& scores) {
+  for (std::size_t row = 0; row < scores.size(); ++row) {
+    const double h = documents.is_unranked(row, ranking.feature)
+                         ? ranking.q_default
+                         : (documents.value(row, ranking.feature) > ranking.threshold ? 1.0 : 0.0);
+    scores[row] += ranking.alpha * h;
+  }
+}
+
 double StepTable::at(double value) const {
   return weights[static_cast<std::size_t>(std::lower_bound(thresholds.begin(), thresholds.end(), value) -
                                           thresholds.begin())];

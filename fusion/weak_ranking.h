@@ -26,6 +26,9 @@ struct WeakRanking {
   friend bool operator==(const WeakRanking&, const WeakRanking&) = default;
 };
 
+/// Adds alpha * h of every document to its score. cost: O(documents)
+void add_to_scores(const FeatureMatrix& documents, const WeakRanking& ranking, std::vector<double>& scores);
+
 /// What one feature adds to a score: a step function of its value.
 struct StepTable {
   std::vector<double> thresholds;  ///< ascending, distinct; may begin with minus infinity

@@ -4,7 +4,7 @@
 #include "evaluation/judged_ranking.h"
 #include "evaluation/measure.h"
 #include "fusion/graded_order.h"
-#include "fusion/mpboost/selection.h"
+#include "fusion/weak_ranking.h"
 
 namespace metafuse::experiments::rankboost_plus {
 namespace {
@@ -27,7 +27,7 @@ class Follower {
   }
 
   void add(const fusion::WeakRanking& weak_ranking) {
-    fusion::mpboost::add_to_scores(set_, weak_ranking, scores_);
+    fusion::add_to_scores(set_.matrix, weak_ranking, scores_);
     history_.push_back(measure());
   }
   const std::vector<Metrics>& history() const { return history_; }

@@ -4,13 +4,6 @@
 
 namespace metafuse::fusion::mpboost {
 
-void add_to_scores(const TrainingSet& set, const WeakRanking& weak_ranking, std::vector<double>& scores) {
-  for (std::size_t x = 0; x < scores.size(); ++x)
-    if (!set.matrix.is_unranked(x, weak_ranking.feature) &&
-        set.matrix.value(x, weak_ranking.feature) > weak_ranking.threshold)
-      scores[x] += weak_ranking.alpha;
-}
-
 Result<Selection> select_on_validation(const TrainingSet& train, const TrainingSet& validate,
                                        const BoostOptions& options, const std::vector<double>& parameters) {
   constexpr std::size_t kDepth = 5;
@@ -24,7 +17,7 @@ Result<Selection> select_on_validation(const TrainingSet& train, const TrainingS
     std::size_t rounds = 0;
     std::size_t at = 0;
     auto run = boost_stumps(train, trial, [&](const BoostRound& round) {
-      add_to_scores(validate, round.weak_ranking, scores);
+      add_to_scores(validate.matrix, round.weak_ranking, scores);
       ++at;
       const double ndcg = mean_ndcg(validate, scores, kDepth);
       if (ndcg > highest) {

@@ -23,7 +23,4 @@ struct Selection {
 Result<Selection> select_on_validation(const TrainingSet& train, const TrainingSet& validate,
                                        const BoostOptions& options, const std::vector<double>& parameters);
 
-/// Adds a weak ranking to the scores of a set's documents.
-void add_to_scores(const TrainingSet& set, const WeakRanking& weak_ranking, std::vector<double>& scores);
-
 }  // namespace metafuse::fusion::mpboost

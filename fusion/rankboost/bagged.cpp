@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <thread>
 #include <tuple>
 
@@ -58,13 +59,43 @@ std::vector<TrainedBag> train_bags(const TrainingRequest& request, std::size_t b
   return trained;
 }
 
-/// The bags' weak rankings with equal ones merged: features ascending, thresholds from the highest down.
-std::vector<WeakRanking> merged(const std::vector<TrainedBag>& trained) {
+std::span<const WeakRanking> rankings_of(const TrainedBag& bag) {
+  return dynamic_cast<const StepRanker&>(*(*bag)->model.ranker).rankings();
+}
+
+/// How many rounds of every bag make the best mean on validation data.
+struct BestRounds {
+  std::size_t rounds = 0;
+  double value = 0.0;
+};
+
+/// A bag's first rounds are what it would have learned with fewer of them, so one training of each bag tells
+/// every number of rounds. The first of equal values is kept; `patience` ends the search as it would end
+/// training.
+BestRounds best_rounds(const TrainingRequest& request, const std::vector<TrainedBag>& trained) {
+  std::size_t longest = 0;
+  for (const TrainedBag& bag : trained) longest = std::max(longest, rankings_of(bag).size());
+  std::vector<double> scores(request.validate->matrix.document_count(), 0.0);
+  BestRounds best;
+  for (std::size_t round = 0; round < longest; ++round) {
+    for (const TrainedBag& bag : trained)
+      if (round < rankings_of(bag).size())
+        add_to_scores(request.validate->matrix, rankings_of(bag)[round], scores);
+    const double value = request.measure(scores);
+    if (round == 0 || value > best.value) best = {round + 1, value};
+    if (request.patience > 0 && round + 1 >= best.rounds + request.patience) break;
+  }
+  return best;
+}
+
+/// The bags' first `rounds` weak rankings with equal ones merged: features ascending, thresholds from the
+/// highest down.
+std::vector<WeakRanking> merged(const std::vector<TrainedBag>& trained, std::size_t rounds) {
   using Key = std::tuple<std::uint32_t, double, double>;
   std::map<Key, double> weights;
   for (const TrainedBag& bag : trained) {
-    const auto& ranker = dynamic_cast<const StepRanker&>(*(*bag)->model.ranker);
-    for (const WeakRanking& h : ranker.rankings())
+    const auto rankings = rankings_of(bag);
+    for (const WeakRanking& h : rankings.first(std::min(rounds, rankings.size())))
       weights[{h.feature, -h.threshold, h.q_default}] += h.alpha / static_cast<double>(trained.size());
   }
   std::vector<WeakRanking> out;
@@ -91,9 +122,19 @@ Result<TrainingResult> train(const TrainingRequest& request) {
   TrainingResult result;
   result.model.learner = "rankboost-bagged";
   result.model.features = request.train->matrix.features();
-  std::vector<WeakRanking> rankings = merged(trained);
+  std::size_t rounds = parsed->rounds;
+  if (request.measure) {
+    const BestRounds best = best_rounds(request, trained);
+    rounds = best.rounds;
+    result.model.training["validation"] =
+        JsonObject{{"measure", request.measure_name}, {"value", best.value}, {"rounds", best.rounds}};
+  }
+  std::vector<WeakRanking> rankings = merged(trained, rounds);
   result.summary = std::to_string(bags) + " bags of " + std::to_string(request.train->queries.size()) +
                    " queries, " + std::to_string(rankings.size()) + " different weak rankings\n";
+  if (request.measure)
+    result.summary += "validation " + request.measure_name + " is best after " + std::to_string(rounds) +
+                      " rounds of each bag, which are kept\n";
   result.model.ranker = std::make_shared<StepRanker>(std::move(rankings), result.model.features);
   result.model.training["options"] = options_json(*parsed);
   result.model.training["bags"] = bags;
@@ -112,6 +153,8 @@ Learner bagged_learner() {
   row.options = option_rows();
   row.options.push_back({"bags", "N", "20", "bootstrap samples of the base queries"});
   row.train = train;
+  row.can_validate = true;
+  row.can_stop_early = true;
   row.read = read_step_ranker;
   return row;
 }

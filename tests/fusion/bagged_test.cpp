@@ -1,4 +1,6 @@
 #include <cmath>
+#include <numeric>
+#include <span>
 
 #include <catch2/catch.hpp>
 
@@ -76,4 +78,29 @@ TEST_CASE("Options that cannot be bagged are refused", "[fusion][bagged]") {
   CHECK(find_learner("rankboost-bagged")->train(request).error().code == Code::usage);
   request.options = {{"weak-ranking", "value"}};
   CHECK(find_learner("rankboost-bagged")->train(request).error().code == Code::usage);
+}
+
+TEST_CASE("Bags keep the rounds that validation data like best, as if trained with so many",
+          "[fusion][bagged]") {
+  const TrainingSet set = some_set();
+  // Any score does that does not simply grow: by how far the mean score is from what eight rounds give.
+  const auto mean = [](std::span<const double> scores) {
+    return std::accumulate(scores.begin(), scores.end(), 0.0) / static_cast<double>(scores.size());
+  };
+  TrainingRequest request;
+  request.train = &set;
+  request.options = {{"rounds", "8"}, {"bags", "5"}};
+  const auto eight = find_learner("rankboost-bagged")->train(request);
+  REQUIRE(eight.has_value());
+  const double target =
+      5.0 * mean(eight->model.ranker->score(set.matrix));  // a sum over the bags is measured
+  request.options["rounds"] = "30";
+  request.validate = &set;
+  request.measure_name = "nearness";
+  request.measure = [&](std::span<const double> scores) { return -std::abs(mean(scores) - target); };
+  const auto chosen = find_learner("rankboost-bagged")->train(request);
+  REQUIRE(chosen.has_value());
+  CHECK(chosen->model.training.at("validation").at("rounds").to_number<int>() == 8);
+  CHECK(chosen->model.ranker->score(set.matrix) == eight->model.ranker->score(set.matrix));
+  CHECK(chosen->summary.find("after 8 rounds") != std::string::npos);
 }
