@@ -73,7 +73,7 @@ BoostRun run_rounds(Weights& weights, const CodedFeatures& features, const std::
     round.weak_ranking = {static_cast<std::uint32_t>(choice.feature), threshold, 0.0, choice.value};
     round.z = weights.total() / before;
     round.loss = weights.total();
-    const rankboost_plus::RankLosses losses = rankboost_plus::rank_losses(pairs, scores);
+    const rankboost_plus::RankLosses losses = rankboost_plus::rank_losses(pairs, scores, options.threads);
     round.misordered = losses.r1;
     round.ranking_loss = losses.r2;
     run.rounds.push_back(round);
@@ -92,10 +92,10 @@ Result<BoostRun> boost_stumps(const TrainingSet& set, const BoostOptions& option
   if (!pairs) return pairs.error();
   const CodedFeatures features(set.matrix, ThresholdOptions{options.max_thresholds});
   if (FactoredWeights::can_hold(set)) {
-    FactoredWeights weights(set, features, options.distance, options.parameter);
+    FactoredWeights weights(set, features, options.distance, options.parameter, options.threads);
     return run_rounds(weights, features, set.matrix.features(), *pairs, options, watch);
   }
-  auto weights = PairWeights::make(set, features, options.distance, options.parameter, options.memory_mb);
+  auto weights = PairWeights::make(set, features, options);
   if (!weights) return weights.error();
   BoostRun run = run_rounds(*weights, features, set.matrix.features(), *pairs, options, watch);
   run.is_by_pairs = true;

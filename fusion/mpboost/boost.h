@@ -18,6 +18,7 @@ struct BoostOptions {
   double parameter = 0.5;
   std::size_t rounds = 200;
   std::size_t max_thresholds = static_cast<std::size_t>(-1);
+  unsigned threads = 1;          ///< the same bytes for any number
   std::size_t memory_mb = 1024;  ///< for pairs one by one, which real-valued grades need
 };
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <set>
 
+#include "core/parallel.h"
+
 namespace metafuse::fusion::mpboost {
 namespace {
 
@@ -41,8 +43,8 @@ bool FactoredWeights::can_hold(const TrainingSet& set) {
 }
 
 FactoredWeights::FactoredWeights(const TrainingSet& set, const CodedFeatures& features, Distance distance,
-                                 double parameter)
-    : features_(features), document_count_(set.matrix.document_count()) {
+                                 double parameter, unsigned threads)
+    : features_(features), threads_(threads), document_count_(set.matrix.document_count()) {
   for (const QueryRange& range : set.queries) add_query(set, range, distance, parameter);
   if (pair_count_ == 0) return;
   normalise();
@@ -124,32 +126,43 @@ void FactoredWeights::sort_orders() {
 }
 
 bool FactoredWeights::set_scores(const std::vector<double>& scores) {
+  std::vector<std::uint8_t> is_finite(queries_.size(), 0);
+  constexpr std::size_t kQueries = 64;  // that a thread takes at a time
+  parallel_for((queries_.size() + kQueries - 1) / kQueries, threads_, [&](std::size_t chunk) {
+    for (std::size_t q = chunk * kQueries; q < std::min(queries_.size(), (chunk + 1) * kQueries); ++q)
+      is_finite[q] = set_scores(queries_[q], scores) ? 1 : 0;
+  });
   total_ = 0.0;
-  for (Query& query : queries_) {
-    const std::size_t grades = query.grades;
-    double low = scores[query.documents.front()];
-    double high = low;
-    for (const std::uint32_t x : query.documents) {
-      low = std::min(low, scores[x]);
-      high = std::max(high, scores[x]);
+  for (const Query& query : queries_)
+    for (std::size_t b = 0; b < query.grades; ++b)
+      for (std::size_t a = b + 1; a < query.grades; ++a)
+        total_ += query.weight[a * query.grades + b] * query.sums[a * query.grades + b] *
+                  query.sums[b * query.grades + a];
+  return std::find(is_finite.begin(), is_finite.end(), 0) == is_finite.end();
+}
+
+/// The values and sums of one query; false when they leave the range of a double.
+bool FactoredWeights::set_scores(Query& query, const std::vector<double>& scores) {
+  const std::size_t grades = query.grades;
+  double low = scores[query.documents.front()];
+  double high = low;
+  for (const std::uint32_t x : query.documents) {
+    low = std::min(low, scores[x]);
+    high = std::max(high, scores[x]);
+  }
+  const double middle = 0.5 * (low + high);  // cancels in every product of a pair
+  const double widest = *std::max_element(query.distance.begin(), query.distance.end());
+  if (widest * (high - middle) > kLargestExponent) return false;
+  std::fill(query.sums.begin(), query.sums.end(), 0.0);
+  for (std::size_t i = 0; i < query.documents.size(); ++i) {
+    const std::size_t a = query.grade[i];
+    const double score = scores[query.documents[i]] - middle;
+    double* value = values_.data() + query.first + i * grades;
+    for (std::size_t b = 0; b < grades; ++b) {
+      if (b == a) continue;
+      value[b] = std::exp((b < a ? -score : score) * query.distance[a * grades + b]);
+      query.sums[a * grades + b] += value[b];
     }
-    const double middle = 0.5 * (low + high);  // cancels in every product of a pair
-    const double widest = *std::max_element(query.distance.begin(), query.distance.end());
-    if (widest * (high - middle) > kLargestExponent) return false;
-    std::fill(query.sums.begin(), query.sums.end(), 0.0);
-    for (std::size_t i = 0; i < query.documents.size(); ++i) {
-      const std::size_t a = query.grade[i];
-      const double score = scores[query.documents[i]] - middle;
-      double* value = values_.data() + query.first + i * grades;
-      for (std::size_t b = 0; b < grades; ++b) {
-        if (b == a) continue;
-        value[b] = std::exp((b < a ? -score : score) * query.distance[a * grades + b]);
-        query.sums[a * grades + b] += value[b];
-      }
-    }
-    for (std::size_t b = 0; b < grades; ++b)
-      for (std::size_t a = b + 1; a < grades; ++a)
-        total_ += query.weight[a * grades + b] * query.sums[a * grades + b] * query.sums[b * grades + a];
   }
   return true;
 }
@@ -198,10 +211,13 @@ void FactoredWeights::sweep(const Query& query, std::size_t q, std::size_t featu
 }
 
 StumpSums FactoredWeights::stump_sums() const {
-  std::vector<std::vector<double>> growth = empty_codes(features_);
-  for (std::size_t f = 0; f < growth.size(); ++f)
-    for (std::size_t q = 0; q < queries_.size(); ++q) sweep(queries_[q], q, f, growth[f]);
-  return {sums_above(add_by_code(features_, potentials())), sums_above(std::move(growth))};
+  StumpSums sums{empty_codes(features_), empty_codes(features_)};
+  const std::vector<double> potential = potentials();
+  parallel_for(features_.feature_count(), threads_, [&](std::size_t f) {
+    add_by_code(features_, f, potential, sums.numerator[f]);
+    for (std::size_t q = 0; q < queries_.size(); ++q) sweep(queries_[q], q, f, sums.denominator[f]);
+  });
+  return {sums_above(std::move(sums.numerator)), sums_above(std::move(sums.denominator))};
 }
 
 }  // namespace metafuse::fusion::mpboost

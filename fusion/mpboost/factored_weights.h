@@ -19,7 +19,9 @@ class FactoredWeights {
   /// Whether a set's grades are few enough and it has no explicit pairs.
   static bool can_hold(const TrainingSet& set);
 
-  FactoredWeights(const TrainingSet& set, const CodedFeatures& features, Distance distance, double parameter);
+  /// The same bits for any number of threads.
+  FactoredWeights(const TrainingSet& set, const CodedFeatures& features, Distance distance, double parameter,
+                  unsigned threads = 1);
 
   double total() const { return total_; }
   /// Mean |dist| under the initial weights.
@@ -46,8 +48,10 @@ class FactoredWeights {
   void sort_orders();
   void sweep(const Query& query, std::size_t q, std::size_t feature, std::vector<double>& by_code) const;
   std::vector<double> potentials() const;
+  bool set_scores(Query& query, const std::vector<double>& scores);
 
   const CodedFeatures& features_;
+  unsigned threads_;
   std::vector<Query> queries_;
   std::vector<double> values_;                      // v of every document: a number a grade of its query
   std::vector<std::vector<std::uint32_t>> orders_;  // a query and feature: its ranked documents, best first

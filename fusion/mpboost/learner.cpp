@@ -28,6 +28,7 @@ Result<Options> read_options(const TrainingRequest& request) {
   if (reader.text("max-thresholds") != "all" && reader.has("max-thresholds"))
     options.boost.max_thresholds = reader.count("max-thresholds", 255, 1, 1000000000);
   options.boost.memory_mb = reader.count("memory", 1024, 16, 1 << 20);
+  options.boost.threads = request.threads;
   if (auto outcome = reader.outcome(); !outcome) return outcome.error();
   return options;
 }
@@ -141,7 +142,6 @@ Learner learner() {
       {"memory", "MB", "1024", "refuses real-valued grades whose pairs need more"},
   };
   row.train = train;
-  row.can_validate = true;
   row.can_validate = true;
   row.read = read_step_ranker;
   return row;

@@ -3,17 +3,19 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <string>
 
+#include "core/parallel.h"
 #include "fusion/rankboost_plus/pair_rows.h"
 
 namespace metafuse::fusion::mpboost {
 
 Result<PairWeights> PairWeights::make(const TrainingSet& set, const CodedFeatures& features,
-                                      Distance distance, double parameter, std::size_t memory_mb) {
-  const auto rows = rankboost_plus::pair_rows(set, (memory_mb << 20) / sizeof(Pair));
+                                      const BoostOptions& options) {
+  const auto rows = rankboost_plus::pair_rows(set, (options.memory_mb << 20) / sizeof(Pair));
   if (!rows) return rows.error();
-  PairWeights weights(features);
+  PairWeights weights(features, options.threads);
   weights.pairs_.reserve(rows->pair_count);
   const auto grade_of = [&](std::uint32_t x) {
     if (!set.feedback.is_bipartite) return set.grades[x];
@@ -24,7 +26,8 @@ Result<PairWeights> PairWeights::make(const TrainingSet& set, const CodedFeature
     const rankboost_plus::BelowClass& below = rows->classes[row.below_class];
     for (std::uint32_t k = below.first; k < below.first + below.count; ++k) {
       const double difference = grade_of(row.above) - grade_of(rows->below[k]);
-      const double d = directed_distance(distance, parameter, difference > 0.0 ? difference : 1.0);
+      const double d =
+          directed_distance(options.distance, options.parameter, difference > 0.0 ? difference : 1.0);
       weights.pairs_.push_back({rows->below[k], row.above, d, row.initial, row.initial});
       mean += row.initial * d;
     }
@@ -34,17 +37,22 @@ Result<PairWeights> PairWeights::make(const TrainingSet& set, const CodedFeature
 }
 
 bool PairWeights::set_scores(const std::vector<double>& scores) {
-  total_ = 0.0;
-  for (Pair& pair : pairs_) {
-    pair.weight = pair.initial * std::exp(-pair.distance * (scores[pair.above] - scores[pair.below]));
-    total_ += pair.weight;
-  }
+  constexpr std::size_t kChunk = std::size_t{1} << 14;
+  std::vector<double> totals((pairs_.size() + kChunk - 1) / kChunk, 0.0);
+  parallel_for(totals.size(), threads_, [&](std::size_t chunk) {
+    for (std::size_t p = chunk * kChunk; p < std::min(pairs_.size(), (chunk + 1) * kChunk); ++p) {
+      Pair& pair = pairs_[p];
+      pair.weight = pair.initial * std::exp(-pair.distance * (scores[pair.above] - scores[pair.below]));
+      totals[chunk] += pair.weight;
+    }
+  });
+  total_ = std::accumulate(totals.begin(), totals.end(), 0.0);
   return total_ < std::numeric_limits<double>::max();
 }
 
 StumpSums PairWeights::stump_sums() const {
   StumpSums sums{empty_codes(*features_), empty_codes(*features_)};
-  for (std::size_t f = 0; f < features_->feature_count(); ++f) {
+  parallel_for(features_->feature_count(), threads_, [&](std::size_t f) {
     // A pair counts at the thresholds from its lower code up to below its higher one: summed from the highest
     // code down, its higher code adds and its lower code takes away again.
     std::vector<double>& numerator = sums.numerator[f];
@@ -61,7 +69,7 @@ StumpSums PairWeights::stump_sums() const {
       denominator[high] += pair.weight;
       denominator[low] -= pair.weight;
     }
-  }
+  });
   return {sums_above(std::move(sums.numerator)), sums_above(std::move(sums.denominator))};
 }
 

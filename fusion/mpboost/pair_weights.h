@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/result.h"
-#include "fusion/mpboost/distance.h"
+#include "fusion/mpboost/boost.h"
 #include "fusion/mpboost/stump_sums.h"
 #include "fusion/training_set.h"
 
@@ -16,9 +16,11 @@ namespace metafuse::fusion::mpboost {
 /// grade where the pair does not agree with them).
 class PairWeights {
  public:
-  /// errors: bad_data when the pairs need more than `memory_mb`
-  static Result<PairWeights> make(const TrainingSet& set, const CodedFeatures& features, Distance distance,
-                                  double parameter, std::size_t memory_mb);
+  /// The same bits for any number of threads.
+  ///
+  /// errors: bad_data when the pairs need more than options.memory_mb
+  static Result<PairWeights> make(const TrainingSet& set, const CodedFeatures& features,
+                                  const BoostOptions& options);
 
   double total() const { return total_; }
   double mean_distance() const { return mean_distance_; }
@@ -35,9 +37,10 @@ class PairWeights {
     double weight = 0.0;
   };
 
-  explicit PairWeights(const CodedFeatures& features) : features_(&features) {}
+  PairWeights(const CodedFeatures& features, unsigned threads) : features_(&features), threads_(threads) {}
 
   const CodedFeatures* features_;
+  unsigned threads_;
   std::vector<Pair> pairs_;
   double total_ = 1.0;
   double mean_distance_ = 0.0;

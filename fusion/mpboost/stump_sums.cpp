@@ -21,12 +21,9 @@ std::vector<std::vector<double>> empty_codes(const CodedFeatures& features) {
   return codes;
 }
 
-std::vector<std::vector<double>> add_by_code(const CodedFeatures& features,
-                                             const std::vector<double>& values) {
-  std::vector<std::vector<double>> sums = empty_codes(features);
-  for (std::size_t f = 0; f < sums.size(); ++f)
-    for (std::size_t x = 0; x < values.size(); ++x) sums[f][features.code(x, f)] += values[x];
-  return sums;
+void add_by_code(const CodedFeatures& features, std::size_t feature, const std::vector<double>& values,
+                 std::vector<double>& by_code) {
+  for (std::size_t x = 0; x < values.size(); ++x) by_code[features.code(x, feature)] += values[x];
 }
 
 }  // namespace metafuse::fusion::mpboost

@@ -24,8 +24,8 @@ std::vector<std::vector<double>> sums_above(std::vector<std::vector<double>> by_
 /// Zeroes, thresholds + 1 a feature.
 std::vector<std::vector<double>> empty_codes(const CodedFeatures& features);
 
-/// Adds a value a document to the bucket of its code in every feature.
-std::vector<std::vector<double>> add_by_code(const CodedFeatures& features,
-                                             const std::vector<double>& values);
+/// Adds a value a document to the bucket of its code in one feature.
+void add_by_code(const CodedFeatures& features, std::size_t feature, const std::vector<double>& values,
+                 std::vector<double>& by_code);
 
 }  // namespace metafuse::fusion::mpboost

@@ -51,7 +51,7 @@ class Course {
       if (fires[x] != 0) scores_[x] += round.alpha;
     sum_of_squares_ += round.delta * round.delta;
     round.bound = std::exp(-0.5 * sum_of_squares_);
-    round.losses = rank_losses(pairs_, scores_);
+    round.losses = rank_losses(pairs_, scores_, options_.threads);
     round.e2 = e2;
     run_.rounds.push_back(round);
     if (watch_ && !watch_(run_.rounds.back())) stop("stopped early");
@@ -73,12 +73,12 @@ class Course {
 BoostRun boost_plain(const StumpTable& stumps, const PairRows& pairs, const BoostOptions& options,
                      const RoundWatch& watch) {
   Course course(stumps, pairs, options, watch);
-  PairDistribution distribution(pairs);
+  PairDistribution distribution(pairs, options.threads);
   std::vector<IndependentEnsemble> shadow;  // what E2 is measured over; none or one
-  if (options.has_all_losses) shadow.emplace_back(stumps, pairs);
+  if (options.has_all_losses) shadow.emplace_back(stumps, pairs, options.threads);
   std::vector<double> accumulated(stumps.stumps().size(), 0.0);
   while (!course.is_over()) {
-    std::vector<double> criteria = stumps.sums_where_fires(distribution.potentials());
+    std::vector<double> criteria = stumps.sums_where_fires(distribution.potentials(), options.threads);
     for (double& r : criteria) r = std::abs(r) / distribution.total();
     const std::ptrdiff_t chosen = first_best(criteria);
     if (chosen < 0 || criteria[static_cast<std::size_t>(chosen)] <= kNoGain) {
@@ -122,12 +122,12 @@ class Plus {
       : stumps_(stumps),
         options_(options),
         course_(stumps, pairs, options, watch),
-        ensemble_(stumps, pairs),
+        ensemble_(stumps, pairs, options.threads),
         is_candidate_(stumps.stumps().size(), 1) {}
 
   BoostRun run() {
     while (!course_.is_over()) {
-      r_ = stumps_.sums_where_fires(ensemble_.distribution().potentials());
+      r_ = stumps_.sums_where_fires(ensemble_.distribution().potentials(), options_.threads);
       for (double& r : r_) r /= ensemble_.distribution().total();
       const std::ptrdiff_t chosen = choose();
       if (chosen < 0) {

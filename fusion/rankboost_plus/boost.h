@@ -33,6 +33,7 @@ struct BoostOptions {
   bool is_pruning = true;      ///< Algorithm 2 reduces the candidates to an independent set (its line 14)
   bool has_all_losses = true;  ///< E2 of Rb-d and Rb-c too, over an independent set
   std::uint64_t seed = 1;
+  unsigned threads = 1;  ///< the same bytes for any number
 };
 
 /// One round: what was chosen and where that left the losses.

@@ -14,8 +14,8 @@ PairFactors plus_factors(double alpha, double accumulated, double z) {
 
 }  // namespace
 
-IndependentEnsemble::IndependentEnsemble(const StumpTable& stumps, const PairRows& pairs)
-    : stumps_(stumps), set_(stumps, components(pairs)), distribution_(pairs) {}
+IndependentEnsemble::IndependentEnsemble(const StumpTable& stumps, const PairRows& pairs, unsigned threads)
+    : stumps_(stumps), set_(stumps, components(pairs), threads), distribution_(pairs, threads) {}
 
 std::ptrdiff_t IndependentEnsemble::place(std::size_t stump) const {
   const auto found = places_.find(stump);

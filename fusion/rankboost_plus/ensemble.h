@@ -13,7 +13,7 @@ namespace metafuse::fusion::rankboost_plus {
 /// (22)-(29).
 class IndependentEnsemble {
  public:
-  IndependentEnsemble(const StumpTable& stumps, const PairRows& pairs);
+  IndependentEnsemble(const StumpTable& stumps, const PairRows& pairs, unsigned threads = 1);
 
   /// Adds alpha times a stump: to its own weight when it is a member or independent (it becomes a member),
   /// else along its coordinates.

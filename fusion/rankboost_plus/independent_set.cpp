@@ -19,8 +19,10 @@ double dot(const double* a, const double* b, std::size_t count) {
 
 }  // namespace
 
-IndependentSet::IndependentSet(const StumpTable& stumps, const std::vector<std::int32_t>& components)
+IndependentSet::IndependentSet(const StumpTable& stumps, const std::vector<std::int32_t>& components,
+                               unsigned threads)
     : stumps_(stumps),
+      threads_(threads),
       component_(components),
       factor_(stumps.stumps().size()),
       length_(stumps.stumps().size(), -1.0),
@@ -82,7 +84,7 @@ std::vector<double> IndependentSet::coordinates(std::size_t stump) {
 void IndependentSet::add(std::size_t stump) {
   require(!is_dependent(stump), "a member must be independent of the others");
   // The other vector of an inner product need not be centred when this one is.
-  gram_.push_back(stumps_.sums_where_fires(centred(stump)));
+  gram_.push_back(stumps_.sums_where_fires(centred(stump), threads_));
   factor_[stump].push_back(std::sqrt(left_[stump]));
   left_[stump] = 0.0;
   members_.push_back(stump);

@@ -21,7 +21,7 @@ class IndependentSet {
   static constexpr double kTolerance = 1e-9;
 
   /// in: components - of each document (components() of pair_rows.h)
-  IndependentSet(const StumpTable& stumps, const std::vector<std::int32_t>& components);
+  IndependentSet(const StumpTable& stumps, const std::vector<std::int32_t>& components, unsigned threads = 1);
 
   std::size_t size() const { return members_.size(); }
   const std::vector<std::size_t>& members() const { return members_; }
@@ -41,6 +41,7 @@ class IndependentSet {
   std::vector<double> centred(std::size_t stump) const;
 
   const StumpTable& stumps_;
+  unsigned threads_;
   std::vector<std::int32_t> component_;
   std::vector<double> component_size_;
   std::vector<std::size_t> members_;

@@ -41,6 +41,7 @@ Result<Options> read_options(const TrainingRequest& request) {
   options.pruning = static_cast<Options::Pruning>(reader.choice("prune", {"auto", "yes", "no"}));
   options.boost.has_all_losses = reader.choice("losses", {"all", "own"}) == 0;
   options.boost.seed = request.seed;
+  options.boost.threads = request.threads;
   options.max_thresholds = reader.count("max-thresholds", 255, 1, 60000);
   options.memory_mb = reader.count("memory", 1024, 16, 1 << 20);
   if (auto outcome = reader.outcome(); !outcome) return outcome.error();

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/parallel.h"
+
 namespace metafuse::fusion::rankboost_plus {
 namespace {
 
@@ -28,7 +30,7 @@ Counts count_row(double above, const double* below, std::size_t count) {
 
 }  // namespace
 
-RankLosses rank_losses(const PairRows& pairs, const std::vector<double>& scores) {
+RankLosses rank_losses(const PairRows& pairs, const std::vector<double>& scores, unsigned threads) {
   std::vector<double> below(pairs.below.size());
   for (std::size_t k = 0; k < below.size(); ++k) below[k] = scores[pairs.below[k]];
   // Of each class: its highest score c and the sum of exp(score - c).
@@ -39,14 +41,23 @@ RankLosses rank_losses(const PairRows& pairs, const std::vector<double>& scores)
     highest[c] = *std::max_element(first, first + pairs.classes[c].count);
     for (std::uint32_t j = 0; j < pairs.classes[c].count; ++j) mass[c] += std::exp(first[j] - highest[c]);
   }
+  std::vector<RankLosses> parts(pairs.chunks.size(), RankLosses{0.0, 0.0, 0.0});
+  parallel_for(parts.size(), useful_threads(pairs, threads), [&](std::size_t c) {
+    for (std::size_t r = pairs.chunks[c].first; r < pairs.chunks[c].end; ++r) {
+      const PairRow& row = pairs.rows[r];
+      const BelowClass& slice = pairs.classes[row.below_class];
+      const double above = scores[row.above];
+      const Counts counts = count_row(above, below.data() + slice.first, slice.count);
+      parts[c].r1 += row.initial * (counts.reversed + counts.tied);
+      parts[c].r2 += row.initial * (counts.reversed + 0.5 * counts.tied);
+      parts[c].e1 += row.initial * mass[row.below_class] * std::exp(highest[row.below_class] - above);
+    }
+  });
   RankLosses losses;
-  for (const PairRow& row : pairs.rows) {
-    const BelowClass& slice = pairs.classes[row.below_class];
-    const double above = scores[row.above];
-    const Counts counts = count_row(above, below.data() + slice.first, slice.count);
-    losses.r1 += row.initial * (counts.reversed + counts.tied);
-    losses.r2 += row.initial * (counts.reversed + 0.5 * counts.tied);
-    losses.e1 += row.initial * mass[row.below_class] * std::exp(highest[row.below_class] - above);
+  for (const RankLosses& part : parts) {
+    losses.r1 += part.r1;
+    losses.r2 += part.r2;
+    losses.e1 += part.e1;
   }
   if (!(losses.e1 < std::numeric_limits<double>::max())) losses.e1 = std::numeric_limits<double>::max();
   return losses;

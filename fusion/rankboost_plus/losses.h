@@ -15,6 +15,6 @@ struct RankLosses {
 
 /// in:   scores - one a document
 /// cost: O(pairs); e1 alone is O(rows)
-RankLosses rank_losses(const PairRows& pairs, const std::vector<double>& scores);
+RankLosses rank_losses(const PairRows& pairs, const std::vector<double>& scores, unsigned threads = 1);
 
 }  // namespace metafuse::fusion::rankboost_plus

@@ -1,6 +1,9 @@
 #include "fusion/rankboost_plus/pair_distribution.h"
 
 #include <algorithm>
+#include <numeric>
+
+#include "core/parallel.h"
 
 namespace metafuse::fusion::rankboost_plus {
 namespace {
@@ -58,8 +61,9 @@ double dot(const double* __restrict a, const double* __restrict b, std::size_t c
 
 }  // namespace
 
-PairDistribution::PairDistribution(const PairRows& pairs)
+PairDistribution::PairDistribution(const PairRows& pairs, unsigned threads)
     : pairs_(&pairs),
+      threads_(useful_threads(pairs, threads)),
       weights_(initial_weights(pairs)),
       potentials_(pairs.document_count, 0.0),
       below_sums_(pairs.below.size(), 0.0),
@@ -75,33 +79,42 @@ void PairDistribution::place_fires(const std::vector<std::uint8_t>& fires) const
 
 Edges PairDistribution::edges(const std::vector<std::uint8_t>& fires) const {
   place_fires(fires);
-  double right = 0.0;
-  double reversed = 0.0;
-  for (const PairRow& row : pairs_->rows) {
-    const BelowClass& below = pairs_->classes[row.below_class];
-    const double* weights = weights_.data() + row.offset;
-    if (fires[row.above] != 0)
-      right += dot_silent(weights, below_fires_.data() + below.first, below.count);
-    else
-      reversed += dot(weights, below_fires_.data() + below.first, below.count);
+  std::vector<Edges> parts(pairs_->chunks.size());
+  parallel_for(parts.size(), threads_, [&](std::size_t c) {
+    for (std::size_t r = pairs_->chunks[c].first; r < pairs_->chunks[c].end; ++r) {
+      const PairRow& row = pairs_->rows[r];
+      const BelowClass& below = pairs_->classes[row.below_class];
+      const double* weights = weights_.data() + row.offset;
+      if (fires[row.above] != 0)
+        parts[c].right += dot_silent(weights, below_fires_.data() + below.first, below.count);
+      else
+        parts[c].reversed += dot(weights, below_fires_.data() + below.first, below.count);
+    }
+  });
+  Edges edges{0.0, 0.0, 0.0};
+  for (const Edges& part : parts) {
+    edges.right += part.right;
+    edges.reversed += part.reversed;
   }
-  Edges edges;
-  edges.right = right / total_;
-  edges.reversed = reversed / total_;
+  edges.right /= total_;
+  edges.reversed /= total_;
   edges.tied = std::max(0.0, 1.0 - edges.right - edges.reversed);
   return edges;
 }
 
 Edges PairDistribution::edges(const std::vector<std::uint8_t>& fires, double r) const {
   place_fires(fires);
-  double reversed = 0.0;
-  for (const PairRow& row : pairs_->rows) {
-    if (fires[row.above] != 0) continue;
-    const BelowClass& below = pairs_->classes[row.below_class];
-    reversed += dot(weights_.data() + row.offset, below_fires_.data() + below.first, below.count);
-  }
+  std::vector<double> reversed(pairs_->chunks.size(), 0.0);
+  parallel_for(reversed.size(), threads_, [&](std::size_t c) {
+    for (std::size_t i = pairs_->chunks[c].first; i < pairs_->chunks[c].end; ++i) {
+      const PairRow& row = pairs_->rows[i];
+      if (fires[row.above] != 0) continue;
+      const BelowClass& below = pairs_->classes[row.below_class];
+      reversed[c] += dot(weights_.data() + row.offset, below_fires_.data() + below.first, below.count);
+    }
+  });
   Edges edges;
-  edges.reversed = reversed / total_;
+  edges.reversed = std::accumulate(reversed.begin(), reversed.end(), 0.0) / total_;
   edges.right = std::max(0.0, edges.reversed + r);
   edges.tied = std::max(0.0, 1.0 - edges.right - edges.reversed);
   return edges;
@@ -118,6 +131,20 @@ bool PairDistribution::is_perfect(const std::vector<std::uint8_t>& fires) const 
   return true;
 }
 
+/// Adds the chunk's weights to `total`.
+void PairDistribution::multiply(const RowChunk& chunk, const std::vector<std::uint8_t>& fires,
+                                double& total) {
+  for (std::size_t r = chunk.first; r < chunk.end; ++r) {
+    const PairRow& row = pairs_->rows[r];
+    const BelowClass& below = pairs_->classes[row.below_class];
+    const std::vector<double>& factor = fires[row.above] != 0 ? if_fires_ : if_silent_;
+    const double sum = multiply_row(weights_.data() + row.offset, factor.data() + below.first,
+                                    below_sums_.data() + below.first, below.count);
+    potentials_[row.above] += sum;
+    total += sum;
+  }
+}
+
 void PairDistribution::multiply(const std::vector<std::uint8_t>& fires, const PairFactors& factors) {
   for (std::size_t k = 0; k < pairs_->below.size(); ++k) {
     const bool below_fires = fires[pairs_->below[k]] != 0;
@@ -126,15 +153,10 @@ void PairDistribution::multiply(const std::vector<std::uint8_t>& fires, const Pa
   }
   std::fill(below_sums_.begin(), below_sums_.end(), 0.0);
   std::fill(potentials_.begin(), potentials_.end(), 0.0);
-  total_ = 0.0;
-  for (const PairRow& row : pairs_->rows) {
-    const BelowClass& below = pairs_->classes[row.below_class];
-    const std::vector<double>& factor = fires[row.above] != 0 ? if_fires_ : if_silent_;
-    const double sum = multiply_row(weights_.data() + row.offset, factor.data() + below.first,
-                                    below_sums_.data() + below.first, below.count);
-    potentials_[row.above] += sum;
-    total_ += sum;
-  }
+  std::vector<double> totals(pairs_->chunks.size(), 0.0);
+  parallel_for(totals.size(), threads_,
+               [&](std::size_t c) { multiply(pairs_->chunks[c], fires, totals[c]); });
+  total_ = std::accumulate(totals.begin(), totals.end(), 0.0);
   for (std::size_t k = 0; k < pairs_->below.size(); ++k) potentials_[pairs_->below[k]] -= below_sums_[k];
 }
 

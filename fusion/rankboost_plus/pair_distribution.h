@@ -16,10 +16,11 @@ struct PairFactors {
 };
 
 /// D_t over the crucial pairs and the potentials of the documents under it. Every operation is one pass over
-/// the weights, in an order that does not depend on anything but the feedback.
+/// the weights, with sums whose order depends on nothing but the feedback: the same bits for any number of
+/// threads.
 class PairDistribution {
  public:
-  explicit PairDistribution(const PairRows& pairs);
+  explicit PairDistribution(const PairRows& pairs, unsigned threads = 1);
 
   /// Sum of the weights; within rounding of 1 when the factors were divided by Z.
   double total() const { return total_; }
@@ -42,8 +43,10 @@ class PairDistribution {
 
  private:
   void place_fires(const std::vector<std::uint8_t>& fires) const;
+  void multiply(const RowChunk& chunk, const std::vector<std::uint8_t>& fires, double& total);
 
   const PairRows* pairs_;
+  unsigned threads_;
   std::vector<double> weights_;
   std::vector<double> potentials_;
   double total_ = 1.0;

@@ -24,7 +24,7 @@ class PairFree {
         feedback_(feedback),
         options_(options),
         watch_(watch),
-        distribution_(feedback, 1),
+        distribution_(feedback, options.threads),
         scores_(coded.document_count(), 0.0),
         weights_(stumps.stumps().size(), 0.0) {
     distribution_.anchor(scores_, 0.0);
@@ -60,7 +60,7 @@ class PairFree {
     std::vector<double> shares(potentials.size());
     const auto total = static_cast<double>(distribution_.total());
     for (std::size_t x = 0; x < shares.size(); ++x) shares[x] = static_cast<double>(potentials[x]) / total;
-    return stumps_.sums_where_fires(shares);
+    return stumps_.sums_where_fires(shares, options_.threads);
   }
 
   /// The first stump in search order whose slope is the steepest, up to kTieShare of it; -1 when none gains.

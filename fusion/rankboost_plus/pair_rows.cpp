@@ -10,6 +10,10 @@
 namespace metafuse::fusion::rankboost_plus {
 namespace {
 
+// Pairs that make a chunk, and those that pay for waking another thread.
+constexpr std::size_t kChunkPairs = std::size_t{1} << 15;
+constexpr std::size_t kPairsAThread = std::size_t{1} << 17;
+
 /// The grade that feedback goes by: the judged one, or relevant against the rest.
 double effective_grade(const TrainingSet& set, std::size_t document) {
   const double grade = set.grades[document];
@@ -143,6 +147,33 @@ class Builder {
       total += row_total(row);
     }
     for (PairRow& row : pairs_.rows) row.initial /= total;
+    cut_chunks();
+  }
+
+  void cut_chunks() {
+    const std::vector<PairRow>& rows = pairs_.rows;
+    if (rows.empty()) return;
+    struct Span {
+      std::uint32_t above, below_class;
+    };
+    std::vector<Span> least_after(rows.size());  // over the rows from this one on
+    for (std::size_t r = rows.size(); r-- > 0;) {
+      least_after[r] = {rows[r].above, rows[r].below_class};
+      if (r + 1 == rows.size()) continue;
+      least_after[r].above = std::min(least_after[r].above, least_after[r + 1].above);
+      least_after[r].below_class = std::min(least_after[r].below_class, least_after[r + 1].below_class);
+    }
+    RowChunk chunk;
+    Span most{0, 0};
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      const bool is_full = rows[r].offset - rows[chunk.first].offset >= kChunkPairs;
+      if (is_full && least_after[r].above > most.above && least_after[r].below_class > most.below_class) {
+        pairs_.chunks.push_back({chunk.first, r});
+        chunk.first = r;
+      }
+      most = {std::max(most.above, rows[r].above), std::max(most.below_class, rows[r].below_class)};
+    }
+    pairs_.chunks.push_back({chunk.first, rows.size()});
   }
 
   const TrainingSet& set_;
@@ -165,6 +196,11 @@ Result<PairRows> pair_rows(const TrainingSet& set, std::size_t max_pairs) {
                                     " fit); raise --memory, or train on fewer queries or with bipartite "
                                     "feedback");
   return pairs;
+}
+
+unsigned useful_threads(const PairRows& pairs, unsigned threads) {
+  const std::size_t most = 1 + pairs.pair_count / kPairsAThread;
+  return static_cast<unsigned>(std::min<std::size_t>({threads, most, pairs.chunks.size()}));
 }
 
 std::vector<double> initial_weights(const PairRows& pairs) {

@@ -24,12 +24,19 @@ struct PairRow {
   double initial = 0.0;    ///< D_1 of each pair of the row
 };
 
+/// Consecutive rows that share neither a class nor a document `above` with other rows: what one thread takes.
+struct RowChunk {
+  std::size_t first = 0;
+  std::size_t end = 0;
+};
+
 /// Every crucial pair of a training set as dense rows, so that a pass over the pairs is a pass over an array
 /// of doubles and no pair holds a pointer or an index.
 struct PairRows {
   std::vector<std::uint32_t> below;  ///< document (row of the matrix) a place
   std::vector<BelowClass> classes;
   std::vector<PairRow> rows;
+  std::vector<RowChunk> chunks;  ///< all rows, in order; cut by the feedback alone, so that sums are too
   std::size_t pair_count = 0;
   std::size_t document_count = 0;
 };
@@ -41,6 +48,9 @@ struct PairRows {
 /// cost:   O(documents log documents + rows + general pairs)
 /// source: Freund et al. 2003, sec. 2 and eq. (1)
 Result<PairRows> pair_rows(const TrainingSet& set, std::size_t max_pairs);
+
+/// How many of `threads` threads a pass over the pairs is worth.
+unsigned useful_threads(const PairRows& pairs, unsigned threads);
 
 /// D_1, a number a pair.
 std::vector<double> initial_weights(const PairRows& pairs);

@@ -5,9 +5,13 @@
 #include <numeric>
 
 #include "core/contract.h"
+#include "core/parallel.h"
 
 namespace metafuse::fusion::rankboost_plus {
 namespace {
+
+// Below so many ranked cells another thread does not pay.
+constexpr std::size_t kHoldersAThread = std::size_t{1} << 17;
 
 /// Which of `count` thresholds are kept, ascending: all, or a random subset.
 std::vector<std::uint32_t> kept_levels(std::size_t count, std::size_t most, Random& random) {
@@ -90,20 +94,17 @@ std::vector<std::uint8_t> StumpTable::firing(std::size_t stump) const {
   return fires;
 }
 
-std::vector<double> StumpTable::sums_where_fires(const std::vector<double>& values) const {
+std::vector<double> StumpTable::sums_where_fires(const std::vector<double>& values, unsigned threads) const {
   require(values.size() == documents_, "one value a document");
-  std::vector<double> buckets(bucket_.back());
-  for (std::size_t b = 0; b < buckets.size(); ++b)
-    buckets[b] = sum_of(values, holders_.data() + first_[b], first_[b + 1] - first_[b]);
-  std::vector<double> above(buckets.size(),
-                            0.0);  // of bucket b: the sum of the buckets of its feature above b
-  for (std::size_t f = 0; f < features_; ++f) {
+  std::vector<double> above(bucket_.back(), 0.0);  // of bucket b: the sum of its feature's buckets above b
+  const unsigned useful = holders_.size() < kHoldersAThread ? 1 : threads;
+  parallel_for(features_, useful, [&](std::size_t f) {
     double sum = 0.0;
     for (std::size_t b = bucket_[f + 1]; b-- > bucket_[f];) {
       above[b] = sum;
-      sum += buckets[b];
+      sum += sum_of(values, holders_.data() + first_[b], first_[b + 1] - first_[b]);
     }
-  }
+  });
   std::vector<double> sums(stumps_.size());
   for (std::size_t s = 0; s < stumps_.size(); ++s)
     sums[s] = above[bucket_[stumps_[s].feature] + stumps_[s].level];

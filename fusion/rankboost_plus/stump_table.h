@@ -40,10 +40,10 @@ class StumpTable {
   /// The sum of `values` over the documents that each stump fires for.
   ///
   /// in:   values - one a document
-  /// out:  one a stump
+  /// out:  one a stump; the same bits for any number of threads
   /// cost: O(documents * features + stumps)
   /// source: Freund et al. 2003, eq. (12), fig. 3
-  std::vector<double> sums_where_fires(const std::vector<double>& values) const;
+  std::vector<double> sums_where_fires(const std::vector<double>& values, unsigned threads = 1) const;
 
  private:
   void fill_holders();

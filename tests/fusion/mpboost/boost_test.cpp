@@ -113,7 +113,7 @@ void compare_with_definition(const TrainingSet& set, const BoostOptions& options
     REQUIRE(round.weak_ranking.feature == best.feature);
     REQUIRE(round.weak_ranking.threshold == best.threshold);
     CHECK(round.weak_ranking.alpha == Approx(best.value).margin(1e-9));
-    add_to_scores(set, round.weak_ranking, scores);
+    add_to_scores(set.matrix, round.weak_ranking, scores);
     double z = 0.0;
     double misordered = 0.0;
     for (Pair& pair : pairs) {
@@ -248,4 +248,32 @@ TEST_CASE("an mpboost model survives its file, and validation chooses its parame
   }
   request.options["parameter"] = "-1";
   CHECK(find_learner("mpboost")->train(request).error().code == Code::usage);
+}
+
+TEST_CASE("MPBoost learns the same bytes on any number of threads, by grades and by pairs",
+          "[fusion][mpboost]") {
+  TrainingSet set;
+  Random random(23);
+  set.matrix = FeatureMatrix({{"a", FeatureKind::value, 0}, {"b", FeatureKind::value, 0}}, 200 * 30);
+  for (std::size_t x = 0; x < set.matrix.document_count(); ++x) {
+    if (x % 30 == 0) set.queries.push_back({"q" + std::to_string(x), x, x + 30, 1.0});
+    set.grades.push_back(static_cast<double>(random.below(3)));
+    set.documents.push_back(std::to_string(x));
+    set.in_feedback.push_back(1);
+    for (const std::size_t f : {0U, 1U})
+      set.matrix.set(x, f, std::floor(set.grades[x] + 4.0 * random.normal()));
+  }
+  const auto trained = [&](unsigned threads) {
+    TrainingRequest request;
+    request.train = &set;
+    request.threads = threads;
+    request.options = {{"rounds", "6"}};
+    return model_text(find_learner("mpboost")->train(request)->model);
+  };
+  std::string one = trained(1);
+  CHECK(trained(3) == one);
+  for (double& grade : set.grades) grade += random.uniform();  // now every pair has a distance of its own
+  CHECK(trained(1) != one);
+  one = trained(1);
+  CHECK(trained(3) == one);
 }

@@ -1,7 +1,10 @@
+#include <cmath>
+
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
 #include "fusion/model_file.h"
+#include "fusion/rankboost_plus/pair_rows.h"
 #include "fusion/registry.h"
 #include "tests/support/rankboost_plus_reference.h"
 
@@ -22,8 +25,27 @@ TrainingSet noisy_set() {
   return binary_set(rankings, grades);
 }
 
-Result<TrainingResult> train_with(const TrainingSet& set, std::map<std::string, std::string> options) {
+/// Enough pairs for several chunks and threads.
+TrainingSet many_pairs() {
+  Random random(17);
+  TrainingSet set;
+  const std::vector<Feature> features(3, {"f", FeatureKind::value, 0});
+  set.matrix = FeatureMatrix(features, 60 * 100);
+  for (std::size_t x = 0; x < set.matrix.document_count(); ++x) {
+    if (x % 100 == 0) set.queries.push_back({"q" + std::to_string(x), x, x + 100, 1.0});
+    set.grades.push_back(static_cast<double>(random.below(3)));
+    set.documents.push_back(std::to_string(x));
+    set.in_feedback.push_back(1);
+    for (std::size_t f = 0; f < features.size(); ++f)
+      set.matrix.set(x, f, std::floor(set.grades.back() + 3.0 * random.normal()));
+  }
+  return set;
+}
+
+Result<TrainingResult> train_with(const TrainingSet& set, std::map<std::string, std::string> options,
+                                  unsigned threads = 1) {
   TrainingRequest request;
+  request.threads = threads;
   request.train = &set;
   request.options = std::move(options);
   return find_learner("rankboost-plus")->train(request);
@@ -83,4 +105,19 @@ TEST_CASE("rankboost-plus caps the thresholds a feature where memory would not d
         std::string::npos);
   // 12 bytes for each pair of candidates: at most sqrt(16 MB / 12) of them.
   CHECK(result->model.training.at("max_thresholds").to_number<int>() < 100);
+}
+
+TEST_CASE("rankboost-plus learns the same bytes on any number of threads", "[fusion][rankboost_plus]") {
+  const TrainingSet set = many_pairs();
+  REQUIRE(rankboost_plus::pair_rows(set, static_cast<std::size_t>(-1))->chunks.size() > 3);
+  for (const char* form : {"plus", "rb-d", "rb-c", "pair-free"}) {
+    const auto one = train_with(set, {{"form", form}, {"rounds", "6"}});
+    REQUIRE(one.has_value());
+    for (const unsigned threads : {2U, 5U}) {
+      const auto many = train_with(set, {{"form", form}, {"rounds", "6"}}, threads);
+      REQUIRE(many.has_value());
+      CHECK(model_text(many->model) == model_text(one->model));
+      CHECK(many->trace == one->trace);
+    }
+  }
 }
