@@ -6,10 +6,11 @@ with their ratio, peak memory and what memory bandwidth alone would allow. Makes
 they are not there. xgboost is Debian's, unpacked below WORK_DIR without being installed, because its package
 conflicts with libboost1.81-dev.
 """
-import argparse, glob, json, os, subprocess, sys
+import argparse, json, os, subprocess, sys
+
+import private_xgboost
 
 SHAPES = {'small': ('100', '100', '20', '1'), 'medium': ('1000', '100', '46', '2'), 'large': ('5000', '120', '136', '3')}
-PACKAGES = ['python3-xgboost', 'libxgboost0', 'libdmlc0', 'python3-scipy', 'python3-numpy']
 CHILD = r'''
 import json, resource, sys, time
 import xgboost
@@ -42,16 +43,6 @@ def ours(build, path, name, rounds):
     return {key: float(value) for key, value in zip(words[::2], words[1::2])}
 
 
-def unpack_xgboost(folder):
-    root = f'{folder}/xgboost'
-    if not os.path.isdir(f'{root}/usr'):
-        os.makedirs(root, exist_ok=True)
-        subprocess.run(['apt-get', 'download', *PACKAGES], cwd=root, check=True, capture_output=True)
-        for package in glob.glob(f'{root}/*.deb'): subprocess.run(['dpkg', '-x', package, root], check=True)
-    return {**os.environ, 'PYTHONPATH': f'{root}/usr/lib/python3/dist-packages',
-            'LD_LIBRARY_PATH': f'{root}/usr/lib/x86_64-linux-gnu', 'OMP_NUM_THREADS': '1'}
-
-
 def xgboost(environment, path, rounds):
     done = subprocess.run(['/usr/bin/python3', '-c', CHILD, path, str(rounds)], env=environment, capture_output=True, text=True)
     if done.returncode: sys.exit('xgboost: ' + done.stderr.strip()[-300:])
@@ -64,7 +55,7 @@ def main():
     parser.add_argument('--rounds', type=int, default=200); parser.add_argument('--no-xgboost', action='store_true')
     a = parser.parse_args()
     os.makedirs(a.folder, exist_ok=True)
-    environment = None if a.no_xgboost else unpack_xgboost(a.folder)
+    environment = None if a.no_xgboost else private_xgboost.environment(a.folder)
     bandwidth = float(subprocess.run([f'{a.build}/bench/triad'], check=True, capture_output=True, text=True).stdout)
     print(f'triad {bandwidth:.1f} GB/s')
     print(f'{"":8}{"ours s":>11}{"xgboost s":>11}{"ratio":>8}{"memory s":>11}{"peak MB":>9}{"allowed":>9}{"read MB/s":>11}')

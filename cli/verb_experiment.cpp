@@ -32,6 +32,9 @@ Result<void> run_experiment(Arguments& arguments) {
   const Experiment* experiment = experiments::find_experiment(arguments.name);
   if (experiment == nullptr)
     return fail(Code::usage, "no experiment \"" + arguments.name + "\"; see metafuse experiment list");
+  if (!arguments.options.peer_runs.empty() && !experiment->takes_peer_runs)
+    return fail(Code::usage,
+                "the experiment " + experiment->name + " compares with no runs; leave out --peer-runs");
   if (arguments.is_quick) arguments.options.size = ExperimentOptions::Size::quick;
   if (arguments.is_full) arguments.options.size = ExperimentOptions::Size::full;
   if (!arguments.options.output.empty()) {
@@ -57,6 +60,8 @@ void add_experiment(CLI::App& app, Result<void>& outcome) {
   verb->add_option("--data", arguments->options.data, "folder that holds the data sets")
       ->envname("METAFUSE_DATA");
   verb->add_option("--output", arguments->options.output, "folder for the table, JSON and HTML report");
+  verb->add_option("--peer-runs", arguments->options.peer_runs,
+                   "letor-agg: folder of another learner's runs, as scripts/letor-agg-xgboost writes it");
   verb->add_option("--seed", arguments->options.seed, "seed of everything drawn at random")
       ->capture_default_str();
   verb->add_option("--threads", arguments->options.threads, "threads to use")->capture_default_str();
@@ -65,7 +70,9 @@ void add_experiment(CLI::App& app, Result<void>& outcome) {
   verb->footer(
       "Examples:\n"
       "  metafuse experiment list\n"
-      "  metafuse experiment letor-agg --data ~/letor --output report/");
+      "  metafuse experiment letor-agg --data ~/letor --output report/\n"
+      "  scripts/letor-agg-xgboost ~/letor peer/ && metafuse experiment letor-agg --data ~/letor --peer-runs "
+      "peer/");
   verb->callback([arguments, &outcome] { outcome = run_experiment(*arguments); });
 }
 

@@ -4,7 +4,7 @@
 
 #include "experiments/calibrated/experiment.h"
 #include "experiments/home_pages/experiment.h"
-#include "experiments/letor_agg.h"
+#include "experiments/letor_agg/experiment.h"
 #include "experiments/metasearch.h"
 #include "experiments/movies/experiment.h"
 #include "experiments/mpboost.h"
@@ -22,7 +22,8 @@ std::span<const Experiment> experiments() {
        home_pages::run_home_pages},
       {"letor-agg",
        "fusion on the LETOR aggregation sets: RankBoost against RRF, CombMNZ, Borda and SearXNG's formula",
-       "Freund et al. 2003 on Qin et al. 2010's rank aggregation sets", "letor4-agg", run_letor_agg},
+       "Freund et al. 2003 on Qin et al. 2010's rank aggregation sets", "letor4-agg",
+       letor_agg::run_letor_agg, true},
       {"metasearch", "every fusion method on TREC-3, TREC-COVID round 1 and FedWeb 2013, with significance",
        "ours, on the setting of Aslam, Montague 2001", "trec-runs-top100, fedweb2013-qrels", run_metasearch},
       {"online", "online rankers: synthetic ranks, four judges, movies; test and running losses",
