@@ -17,4 +17,12 @@ void IdTable::grow() {
   }
 }
 
+std::uint32_t IdTable::insert_new(std::string_view id, std::size_t at, std::uint32_t check, bool& is_new) {
+  const auto number = static_cast<std::uint32_t>(ids_.size());
+  slots_[at] = {generation_, check, number};
+  ids_.push_back(id);
+  is_new = true;
+  return number;
+}
+
 }  // namespace metafuse::evaluation

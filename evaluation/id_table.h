@@ -7,17 +7,29 @@
 
 namespace metafuse::evaluation {
 
-/// Whether `size` bytes are equal; made for ids, which are short.
+/// The 8 (or 4) bytes at `at` as one number.
+inline std::uint64_t eight_bytes(const char* at) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, at, 8);
+  return word;
+}
+inline std::uint64_t four_bytes(const char* at) {
+  std::uint32_t word = 0;
+  std::memcpy(&word, at, 4);
+  return word;
+}
+
+/// Whether `size` bytes are equal; made for ids, which are short. The last word overlaps the one before.
 inline bool same_bytes(const char* a, const char* b, std::size_t size) {
-  std::uint64_t x = 0;
-  std::uint64_t y = 0;
-  for (; size >= 8; a += 8, b += 8, size -= 8) {
-    std::memcpy(&x, a, 8);
-    std::memcpy(&y, b, 8);
-    if (x != y) return false;
+  if (size >= 8) {
+    for (std::size_t i = 0; i + 8 < size; i += 8)
+      if (eight_bytes(a + i) != eight_bytes(b + i)) return false;
+    return eight_bytes(a + size - 8) == eight_bytes(b + size - 8);
   }
-  for (; size > 0; ++a, ++b, --size)
-    if (*a != *b) return false;
+  if (size >= 4)
+    return four_bytes(a) == four_bytes(b) && four_bytes(a + size - 4) == four_bytes(b + size - 4);
+  for (std::size_t i = 0; i < size; ++i)
+    if (a[i] != b[i]) return false;
   return true;
 }
 
@@ -33,15 +45,11 @@ class IdTable {
   std::uint32_t insert(std::string_view id, bool& is_new) {
     if (ids_.size() * 2 >= slots_.size()) grow();
     const std::uint64_t hash = hash_of(id);
+    const auto check = static_cast<std::uint32_t>(hash >> 32);
     for (std::size_t at = hash & mask_;; at = (at + 1) & mask_) {
-      Slot& slot = slots_[at];
-      if (slot.generation != generation_) {
-        slot = {generation_, static_cast<std::uint32_t>(hash >> 32), static_cast<std::uint32_t>(ids_.size())};
-        ids_.push_back(id);
-        is_new = true;
-        return slot.number;
-      }
-      if (slot.check == static_cast<std::uint32_t>(hash >> 32) && same_id(ids_[slot.number], id)) {
+      const Slot& slot = slots_[at];
+      if (slot.generation != generation_) return insert_new(id, at, check, is_new);
+      if (slot.check == check && same_id(ids_[slot.number], id)) {
         is_new = false;
         return slot.number;
       }
@@ -86,20 +94,24 @@ class IdTable {
   }
 
   static std::uint64_t hash_of(std::string_view id) {
-    const char* at = id.data();
-    std::size_t left = id.size();
-    std::uint64_t hash = 0x9e3779b97f4a7c15U ^ left;
-    std::uint64_t word = 0;
-    for (; left >= 8; at += 8, left -= 8) {
-      std::memcpy(&word, at, 8);
-      hash = mix(hash ^ word, 0xd1342543de82ef95U);
+    const char* const at = id.data();
+    const std::size_t size = id.size();
+    std::uint64_t hash = 0x9e3779b97f4a7c15U ^ size;
+    std::uint64_t last = 0;
+    if (size >= 8) {
+      for (std::size_t i = 0; i + 8 < size; i += 8)
+        hash = mix(hash ^ eight_bytes(at + i), 0xd1342543de82ef95U);
+      last = eight_bytes(at + size - 8);
+    } else if (size >= 4) {
+      last = four_bytes(at) << 32 | four_bytes(at + size - 4);
+    } else {
+      for (std::size_t i = 0; i < size; ++i) last = last << 8 | static_cast<unsigned char>(at[i]);
     }
-    word = 0;
-    for (std::size_t i = 0; i < left; ++i) word = word << 8 | static_cast<unsigned char>(at[i]);
-    return mix(hash ^ word, 0xaf251af3b0f025b5U);
+    return mix(hash ^ last, 0xaf251af3b0f025b5U);
   }
 
   void grow();
+  std::uint32_t insert_new(std::string_view id, std::size_t at, std::uint32_t check, bool& is_new);
 
   std::vector<Slot> slots_;
   std::vector<std::string_view> ids_;

@@ -1,7 +1,6 @@
 #include "evaluation/run_file.h"
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 
 #include "core/parallel.h"
@@ -22,53 +21,6 @@ Argument split_argument(const std::string& argument) {
                         !std::filesystem::exists(std::filesystem::path(argument));
   if (!has_name) return {"", argument};
   return {argument.substr(0, equals), argument.substr(equals + 1)};
-}
-
-constexpr const char* kColumns = "a run line is: topic Q0 document rank score tag";
-
-/// Up to nine digits and nothing else: what ranks are.
-bool to_small_integer(std::string_view text, std::int64_t& value) {
-  if (text.empty() || text.size() > 9) return false;
-  std::int64_t number = 0;
-  for (const char c : text) {
-    if (c < '0' || c > '9') return false;
-    number = number * 10 + (c - '0');
-  }
-  value = number;
-  return true;
-}
-
-/// The fields of one line behind the topic. `tag` is what the file's tag must be.
-Result<void> parse_line(const FileText& file, LineParser& parser, std::string_view tag, bool is_lenient,
-                        RunLine& line) {
-  const char* const begin = parser.at();
-  parser.field();
-  line.document = parser.field();
-  const std::string_view rank = parser.field();
-  const std::string_view score = parser.field();
-  const std::string_view line_tag = parser.field();
-  if (line_tag.empty())
-    return bad_line(file, begin, std::string("too few columns or a control byte; ") + kColumns);
-  if (!to_small_integer(rank, line.rank) && !to_integer(rank, line.rank))
-    return bad_line(file, begin, "the rank " + shown(rank) + " is no whole number; " + kColumns);
-  if (line.rank < 0)
-    return bad_line(file, begin, "the rank " + shown(rank) + " is negative; ranks count from 0 or 1");
-  if (!to_double(score, line.score))
-    return bad_line(file, begin, "the score " + shown(score) + " is no number; " + kColumns);
-  if (!std::isfinite(line.score))
-    return bad_line(file, begin,
-                    "the score " + shown(score) + " is not finite; give every document a number");
-  if (is_lenient) {
-    parser.skip_line();
-    return {};
-  }
-  if (!parser.at_line_end())
-    return bad_line(file, begin, std::string("too many columns (ids and tags hold no blanks); ") + kColumns);
-  if (!same_id(line_tag, tag))
-    return bad_line(file, begin,
-                    "the tag " + shown(line_tag) + " differs from the file's first, " + shown(tag) +
-                        "; put each run into a file of its own");
-  return {};
 }
 
 /// The tag of the file's first line, or empty when that line is too short (then parsing says so).
@@ -120,18 +72,10 @@ Result<RunIndex> index_run(const std::string& argument) {
 Result<void> parse_run_topic(const RunIndex& run, std::size_t topic, const RunFileOptions& options,
                              std::vector<RunLine>& lines) {
   lines.clear();
-  for (const TopicPiece& piece : run.topics.pieces_of(topic)) {
-    const char* const end = piece.lines.data() + piece.lines.size();
-    LineParser parser(piece.lines.data(), end);
-    while (parser.at() < end) {
-      parser.field();
-      RunLine line;
-      if (auto parsed = parse_line(run.topics.file, parser, run.tag, options.is_lenient, line); !parsed)
-        return parsed;
-      lines.push_back(line);
-      parser.move_to(parser.next_line());
-    }
-  }
+  for (const TopicPiece& piece : run.topics.pieces_of(topic))
+    if (auto parsed = parse_run_lines(run.topics.file, piece.lines, run.tag, options.is_lenient, lines);
+        !parsed)
+      return parsed;
   return {};
 }
 

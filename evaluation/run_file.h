@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -8,6 +7,7 @@
 #include <vector>
 
 #include "core/result.h"
+#include "evaluation/run_line.h"
 #include "evaluation/topic_index.h"
 
 namespace metafuse::evaluation {
@@ -61,13 +61,6 @@ struct RunIndex {
 
 /// errors: those of open_text; bad_data for a file without any line
 Result<RunIndex> index_run(const std::string& argument);
-
-/// One line of a run as parsed.
-struct RunLine {
-  std::string_view document;
-  double score = 0.0;
-  std::int64_t rank = 0;
-};
 
 /// Parses the lines of one topic into `lines` (cleared first), in file order.
 /// errors: bad_data as read_run, but for documents that stand twice

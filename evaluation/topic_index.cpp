@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "evaluation/byte_scanner.h"
 #include "evaluation/id_table.h"
 #include "evaluation/line_parser.h"
 
@@ -12,11 +13,42 @@ namespace {
 
 constexpr std::size_t kLongestLine = std::size_t{64} << 20;
 
-bool continues(const char* line, const char* end, std::string_view topic) {
-  return !topic.empty() && static_cast<std::size_t>(end - line) > topic.size() &&
-         same_bytes(line, topic.data(), topic.size()) &&
-         (line[topic.size()] == ' ' || line[topic.size()] == '\t');
-}
+/// Whether a line begins with a topic and a blank.
+class TopicMatch {
+ public:
+  /// in: end - behind the last byte that can be read
+  explicit TopicMatch(const char* end) : end_(end) {}
+
+  void expect(std::string_view topic) {
+    topic_ = topic;
+    const std::size_t head = std::min<std::size_t>(8, topic.size());
+    word_ = 0;
+    std::memcpy(&word_, topic.data(), head);
+    mask_ = 0;
+    std::memset(&mask_, 0xff, head);
+    readable_ = static_cast<std::ptrdiff_t>(std::max<std::size_t>(8, topic.size() + 1));
+  }
+
+  bool operator()(const char* line) const {
+    if (end_ - line < readable_) return matches_slowly(line);
+    const char blank = line[topic_.size()];
+    return ((eight_bytes(line) ^ word_) & mask_) == 0 && (blank == ' ' || blank == '\t') && !topic_.empty() &&
+           (topic_.size() <= 8 || same_bytes(line + 8, topic_.data() + 8, topic_.size() - 8));
+  }
+
+ private:
+  bool matches_slowly(const char* line) const {
+    return !topic_.empty() && static_cast<std::size_t>(end_ - line) > topic_.size() &&
+           same_bytes(line, topic_.data(), topic_.size()) &&
+           (line[topic_.size()] == ' ' || line[topic_.size()] == '\t');
+  }
+
+  const char* end_;
+  std::string_view topic_;
+  std::uint64_t word_ = 0;  // the first eight bytes of the topic, and which of them count
+  std::uint64_t mask_ = 0;
+  std::ptrdiff_t readable_ = 8;  // bytes that have to stand behind a line's begin to compare fast
+};
 
 /// Pieces in file order; blank lines and comments end a piece.
 Result<void> find_pieces(const FileText& file, std::vector<TopicPiece>& pieces) {
@@ -24,12 +56,13 @@ Result<void> find_pieces(const FileText& file, std::vector<TopicPiece>& pieces) 
   const char* const end = at + file.text.size();
   std::string_view topic;
   const char* begin = nullptr;
+  TopicMatch continues(end);
+  ByteScanner<LineEnds> line_ends(at, end);
   const auto close = [&](const char* behind) {
     if (!topic.empty()) pieces.push_back({topic, {begin, static_cast<std::size_t>(behind - begin)}});
-    topic = {};
   };
   while (at < end) {
-    if (!continues(at, end, topic)) {
+    if (!continues(at)) {
       close(at);
       LineParser line(at, end);
       topic = line.field();
@@ -37,10 +70,10 @@ Result<void> find_pieces(const FileText& file, std::vector<TopicPiece>& pieces) 
       if (topic.empty() && !line.at_line_end())
         return bad_line(file, at, "a control byte; this is not a text file");
       if (topic.starts_with('#')) topic = {};
+      continues.expect(topic);
     }
-    const auto* line_end =
-        static_cast<const char*>(std::memchr(at, '\n', static_cast<std::size_t>(end - at)));
-    const char* const behind = line_end == nullptr ? end : line_end + 1;
+    const char* const line_end = line_ends.next();
+    const char* const behind = line_end == end ? end : line_end + 1;
     if (static_cast<std::size_t>(behind - at) > kLongestLine)
       return bad_line(file, at, "a line longer than 64 MiB; this is not the expected text file");
     at = behind;
@@ -49,6 +82,33 @@ Result<void> find_pieces(const FileText& file, std::vector<TopicPiece>& pieces) 
   return {};
 }
 
+/// Merges neighbouring ascending stretches until one is left: topics mostly stand in order, or in numeric
+/// order, which is a few stretches that ascend bytewise.
+template <class Item, class Less>
+void natural_merge_sort(std::vector<Item>& items, Less less) {
+  std::vector<std::size_t> starts;
+  for (std::size_t i = 0; i < items.size(); ++i)
+    if (i == 0 || less(items[i], items[i - 1])) starts.push_back(i);
+  if (starts.size() <= 1) return;
+  std::vector<Item> merged = items;
+  while (starts.size() > 1) {
+    std::vector<std::size_t> next;
+    const auto place = [&](std::size_t stretch) {
+      return static_cast<std::ptrdiff_t>(stretch < starts.size() ? starts[stretch] : items.size());
+    };
+    for (std::size_t stretch = 0; stretch < starts.size(); stretch += 2) {
+      const auto begin = items.begin() + place(stretch);
+      const auto middle = items.begin() + place(stretch + 1);
+      const auto end = items.begin() + place(stretch + 2);
+      std::merge(begin, middle, middle, end, merged.begin() + place(stretch), less);
+      next.push_back(starts[stretch]);
+    }
+    items.swap(merged);
+    starts = std::move(next);
+  }
+}
+
+/// By topic; pieces of one topic stay in file order.
 void sort_pieces(std::vector<TopicPiece>& pieces) {
   struct Keyed {
     IdKey key;
@@ -57,12 +117,7 @@ void sort_pieces(std::vector<TopicPiece>& pieces) {
   std::vector<Keyed> order;
   order.reserve(pieces.size());
   for (std::size_t i = 0; i < pieces.size(); ++i) order.push_back({IdKey(pieces[i].topic), i});
-  const auto less = [](const Keyed& a, const Keyed& b) {
-    if (a.key < b.key) return true;
-    return !(b.key < a.key) && a.place < b.place;
-  };
-  if (std::is_sorted(order.begin(), order.end(), less)) return;
-  std::sort(order.begin(), order.end(), less);
+  natural_merge_sort(order, [](const Keyed& a, const Keyed& b) { return a.key < b.key; });
   std::vector<TopicPiece> sorted;
   sorted.reserve(pieces.size());
   for (const Keyed& item : order) sorted.push_back(pieces[item.place]);

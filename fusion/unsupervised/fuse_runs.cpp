@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <optional>
+#include <utility>
 
 #include "core/number.h"
 #include "core/parallel.h"
@@ -15,8 +17,7 @@ using evaluation::IdKey;
 using evaluation::IdTable;
 using evaluation::RunIndex;
 using evaluation::RunLine;
-
-constexpr std::size_t kNoTopic = static_cast<std::size_t>(-1);
+using evaluation::same_id;
 
 /// Where each topic stands in each run: row-major topics x runs.
 struct TopicTable {
@@ -27,20 +28,21 @@ struct TopicTable {
 TopicTable merge_topics(std::span<const RunIndex> runs) {
   TopicTable table;
   std::vector<std::size_t> next(runs.size(), 0);
+  const auto next_topic = [&](std::size_t run) {
+    const auto& topics = runs[run].topics;
+    return next[run] < topics.topic_count() ? topics.topic(next[run]) : std::string_view();
+  };
   for (;;) {
-    std::optional<IdKey> least;
+    std::string_view least;  // no topic is empty
     for (std::size_t run = 0; run < runs.size(); ++run) {
-      if (next[run] == runs[run].topics.topic_count()) continue;
-      const IdKey key(runs[run].topics.topic(next[run]));
-      if (!least || key < *least) least = key;
+      const std::string_view topic = next_topic(run);
+      if (topic.empty() || same_id(topic, least)) continue;
+      if (least.empty() || IdKey(topic) < IdKey(least)) least = topic;
     }
-    if (!least) return table;
-    table.topics.push_back(least->id);
-    for (std::size_t run = 0; run < runs.size(); ++run) {
-      const bool has_topic =
-          next[run] < runs[run].topics.topic_count() && runs[run].topics.topic(next[run]) == least->id;
-      table.places.push_back(has_topic ? static_cast<std::uint32_t>(++next[run]) : 0U);
-    }
+    if (least.empty()) return table;
+    table.topics.push_back(least);
+    for (std::size_t run = 0; run < runs.size(); ++run)
+      table.places.push_back(same_id(next_topic(run), least) ? static_cast<std::uint32_t>(++next[run]) : 0U);
   }
 }
 
@@ -66,8 +68,23 @@ class TextBuffer {
   std::size_t capacity_ = 0;
 };
 
+/// Two copies that overlap, of Size to 2 x Size bytes.
+template <std::size_t Size>
+void copy_ends(char* at, std::string_view text) {
+  std::memcpy(at, text.data(), Size);
+  std::memcpy(at + text.size() - Size, text.data() + text.size() - Size, Size);
+}
+
+/// Ids and numbers are short: no call to copy them.
 char* put(char* at, std::string_view text) {
-  std::memcpy(at, text.data(), text.size());
+  if (text.size() > 16)
+    std::memcpy(at, text.data(), text.size());
+  else if (text.size() >= 8)
+    copy_ends<8>(at, text);
+  else if (text.size() >= 4)
+    copy_ends<4>(at, text);
+  else
+    for (std::size_t i = 0; i < text.size(); ++i) at[i] = text[i];
   return at + text.size();
 }
 
@@ -84,10 +101,20 @@ struct Worker {
   IdTable ids;
   QueryLists query;
   std::vector<std::uint32_t> last_list;  // of each document: the last list that held it, + 1
+  std::vector<Standing> standing;        // of each document
   std::vector<RunLine> lines;
   TextBuffer output;
   std::optional<Error> error;
 };
+
+/// Asks for the first lines of a topic while another list is parsed: the lists of a topic lie far apart.
+void fetch_ahead(const evaluation::TopicIndex& topics, std::size_t topic) {
+  constexpr std::size_t kBytes = 2048;
+  constexpr std::size_t kCacheLine = 64;
+  const std::string_view lines = topics.pieces_of(topic).front().lines;
+  for (std::size_t at = 0; at < std::min(kBytes, lines.size()); at += kCacheLine)
+    __builtin_prefetch(lines.data() + at);
+}
 
 /// Reads one run's list of one topic into the query.
 Result<void> add_list(const RunIndex& run, std::size_t list, std::size_t topic, std::size_t depth,
@@ -95,17 +122,25 @@ Result<void> add_list(const RunIndex& run, std::size_t list, std::size_t topic, 
   if (auto parsed = parse_run_topic(run, topic, {}, worker.lines); !parsed) return parsed;
   sort_as_listed(worker.lines);
   auto& entries = worker.query.lists[list];
+  entries.resize(depth == 0 ? worker.lines.size() : std::min(depth, worker.lines.size()));
+  const auto mark = static_cast<std::uint32_t>(list + 1);
+  std::size_t place = 0;
   bool is_new = false;
   for (const RunLine& line : worker.lines) {
-    const bool counts = depth == 0 || entries.size() < depth;
     const std::uint32_t document = worker.ids.insert(line.document, is_new);
-    if (is_new) worker.last_list.push_back(0);
-    if (worker.last_list[document] == list + 1) {
+    if (is_new) {
+      worker.last_list.push_back(0);
+      worker.standing.push_back({0, std::numeric_limits<std::uint32_t>::max()});
+    }
+    if (std::exchange(worker.last_list[document], mark) == mark) {
       if (auto parsed = parse_run_topic(run, topic, {}, worker.lines); !parsed) return parsed;
       return check_documents_differ(run, topic, worker.lines);
     }
-    worker.last_list[document] = static_cast<std::uint32_t>(list + 1);
-    if (counts) entries.push_back({document, line.score});
+    if (place == entries.size()) continue;
+    entries[place++] = {document, line.score};
+    Standing& standing = worker.standing[document];
+    ++standing.lists;
+    standing.best_rank = std::min(standing.best_rank, static_cast<std::uint32_t>(place));
   }
   return {};
 }
@@ -148,34 +183,49 @@ Result<void> fuse_topic(std::span<const RunIndex> runs, const TopicTable& table,
                         const ScoreQuery& score, const FuseOptions& options, Worker& worker) {
   worker.ids.clear();
   worker.last_list.clear();
+  worker.standing.clear();
   worker.query.lists.resize(runs.size());
+  const std::uint32_t* const places = &table.places[topic * runs.size()];
   for (std::size_t run = 0; run < runs.size(); ++run) {
     worker.query.lists[run].clear();
-    const std::uint32_t place = table.places[topic * runs.size() + run];
+    if (run + 1 < runs.size() && places[run + 1] != 0) fetch_ahead(runs[run + 1].topics, places[run + 1] - 1);
+    const std::uint32_t place = places[run];
     if (place == 0) continue;
     if (auto added = add_list(runs[run], run, place - 1, options.depth, worker); !added) return added;
   }
   worker.query.documents.assign(worker.ids.ids().begin(), worker.ids.ids().end());
-  if (options.depth > 0) drop_unlisted(worker.query);
+  if (options.depth > 0) {
+    drop_unlisted(worker.query);
+    worker.standing = standings(worker.query);
+  }
   const std::vector<double> scores = score(worker.query);
-  write_topic(table.topics[topic], fused_order(worker.query, scores), worker.query, options, worker.output);
+  write_topic(table.topics[topic], fused_order(worker.query, scores, worker.standing), worker.query, options,
+              worker.output);
   return {};
+}
+
+/// How many topics a thread fuses before its output is written: about four megabytes of input.
+std::size_t block_size(std::span<const RunIndex> runs, std::size_t topics) {
+  constexpr std::size_t kBytes = std::size_t{4} << 20;
+  std::size_t total = 1;
+  for (const RunIndex& run : runs) total += run.topics.file.text.size();
+  return std::clamp<std::size_t>(topics * kBytes / total, 1, 4096);
 }
 
 }  // namespace
 
 Result<void> fuse_files(std::span<const RunIndex> runs, const ScoreQuery& score, const FuseOptions& options,
                         FileWriter& output) {
-  constexpr std::size_t kBlock = 32;
   const TopicTable table = merge_topics(runs);
+  const std::size_t block = block_size(runs, table.topics.size());
   const std::size_t threads = std::max(1U, options.threads);
   std::vector<Worker> workers(threads);
-  for (std::size_t begin = 0; begin < table.topics.size(); begin += threads * kBlock) {
+  for (std::size_t begin = 0; begin < table.topics.size(); begin += threads * block) {
     parallel_for(threads, options.threads, [&](std::size_t number) {
       Worker& worker = workers[number];
       worker.output.clear();
-      const std::size_t first = begin + number * kBlock;
-      for (std::size_t topic = first; topic < std::min(first + kBlock, table.topics.size()); ++topic) {
+      const std::size_t first = begin + number * block;
+      for (std::size_t topic = first; topic < std::min(first + block, table.topics.size()); ++topic) {
         auto fused = fuse_topic(runs, table, topic, score, options, worker);
         if (fused) continue;
         worker.error = fused.error();

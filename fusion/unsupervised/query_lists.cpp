@@ -15,7 +15,8 @@ std::vector<Standing> standings(const QueryLists& query) {
   return out;
 }
 
-std::vector<std::uint32_t> fused_order(const QueryLists& query, std::span<const double> scores) {
+std::vector<std::uint32_t> fused_order(const QueryLists& query, std::span<const double> scores,
+                                       std::span<const Standing> known) {
   struct Keyed {
     double score;
     std::uint32_t document;
@@ -23,15 +24,15 @@ std::vector<std::uint32_t> fused_order(const QueryLists& query, std::span<const 
   std::vector<Keyed> keyed(scores.size());
   for (std::size_t i = 0; i < scores.size(); ++i) keyed[i] = {scores[i], static_cast<std::uint32_t>(i)};
   std::sort(keyed.begin(), keyed.end(), [](const Keyed& a, const Keyed& b) { return a.score > b.score; });
-  std::vector<Standing> standing;
+  std::vector<Standing> counted;
   for (auto begin = keyed.begin(); begin != keyed.end();) {
     auto end = begin + 1;
     while (end != keyed.end() && end->score == begin->score) ++end;
     if (end - begin > 1) {
-      if (standing.empty()) standing = standings(query);
+      if (known.empty()) known = counted = standings(query);
       std::sort(begin, end, [&](const Keyed& a, const Keyed& b) {
-        const Standing& x = standing[a.document];
-        const Standing& y = standing[b.document];
+        const Standing& x = known[a.document];
+        const Standing& y = known[b.document];
         if (x.lists != y.lists) return x.lists > y.lists;
         if (x.best_rank != y.best_rank) return x.best_rank < y.best_rank;
         return query.documents[a.document] < query.documents[b.document];

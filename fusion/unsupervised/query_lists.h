@@ -32,8 +32,10 @@ struct Standing {
 std::vector<Standing> standings(const QueryLists& query);
 
 /// Document numbers, best first: score descending, then more lists, better best rank, id ascending bytewise.
+/// in:   known - the query's standings where the caller has them, else empty
 /// cost: O(documents log documents)
-std::vector<std::uint32_t> fused_order(const QueryLists& query, std::span<const double> scores);
+std::vector<std::uint32_t> fused_order(const QueryLists& query, std::span<const double> scores,
+                                       std::span<const Standing> known = {});
 
 /// 1-based ranks, list by list: rank_table[list * documents + document], 0 where unranked.
 std::vector<std::uint32_t> rank_table(const QueryLists& query);
