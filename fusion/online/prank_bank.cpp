@@ -19,13 +19,6 @@ std::size_t block_size(std::size_t stride) {
 
 }  // namespace
 
-double padded_dot(const double* left, const double* right, std::size_t padded_numbers) {
-  double lanes[8] = {};
-  for (std::size_t i = 0; i < padded_numbers; i += 8)
-    for (std::size_t lane = 0; lane < 8; ++lane) lanes[lane] += left[i + lane] * right[i + lane];
-  return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
-}
-
 /// Integer sums over the PRanks of one thread, one row an example of the block.
 struct PrankBank::Tally {
   Tally(std::size_t examples, std::size_t cuts)
@@ -95,12 +88,17 @@ int PrankBank::move_cuts(std::size_t ranker, double score, int rank, std::int64_
 void PrankBank::learn_rankers(const BankBlock& block, std::span<const std::uint8_t> shown, bool wants_votes,
                               std::size_t begin, std::size_t end, Tally& tally) {
   for (std::size_t j = begin; j < end; ++j) {
+    double* weights = weights_.data() + j * stride_;
+    // A step along an instance waits for the pass that reads the weights next.
+    const double* waiting = nullptr;
+    double step = 0.0;
     for (std::size_t t = 0; t < block.ranks.size(); ++t) {
       const bool is_shown = shown[t * rankers_ + j] != 0;
       if (!is_shown && !wants_votes) continue;
       const double* row = block.rows + t * stride_;
-      double* weights = weights_.data() + j * stride_;
-      const double score = padded_dot(weights, row, stride_);
+      const double score = waiting == nullptr ? padded_dot(weights, row, stride_)
+                                              : add_row_and_dot(weights, step, waiting, row, stride_);
+      waiting = nullptr;
       const int predicted = rank_of(score, thresholds(j));
       const auto right = static_cast<std::int64_t>(correct_[j]);
       tally.votes[t] += predicted;
@@ -112,10 +110,11 @@ void PrankBank::learn_rankers(const BankBlock& block, std::span<const std::uint8
         continue;
       }
       const int move = move_cuts(j, score, block.ranks[t], &tally.cut_moves[t * cuts()]);
-      const double step = move;
-      for (std::size_t i = 0; i < stride_; ++i) weights[i] += step * row[i];
       tally.moves[t] += move;
+      waiting = row;
+      step = move;
     }
+    if (waiting != nullptr) add_row(weights, step, waiting, stride_);
   }
 }
 
@@ -156,8 +155,7 @@ void PrankBank::learn_block(const BankBlock& block, bool wants_votes, unsigned t
                                                        static_cast<double>(total.right[t]);
     }
     const auto move = static_cast<double>(total.moves[t]);
-    if (total.moves[t] != 0)
-      for (std::size_t i = 0; i < stride_; ++i) weight_sums_[i] += move * row[i];
+    if (total.moves[t] != 0) add_row(weight_sums_.data(), move, row, stride_);
     for (std::size_t r = 0; r < cuts(); ++r)
       threshold_sums_[r] += static_cast<double>(total.cut_moves[t * cuts() + r]);
   }

@@ -5,15 +5,9 @@
 #include <span>
 #include <vector>
 
+#include "fusion/online/row_kernels.h"
+
 namespace metafuse::fusion {
-
-/// Numbers a row holds, rounded up so that rows can be read eight at a time.
-inline std::size_t padded(std::size_t numbers) {
-  return (numbers + 7) / 8 * 8;
-}
-
-/// Sum of products of two padded rows, always added up in the same order.
-double padded_dot(const double* left, const double* right, std::size_t padded_numbers);
 
 /// What N PRanks say of one instance, before they learn from it: the three final rules of the paper.
 struct BankPrediction {
