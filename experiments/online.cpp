@@ -69,8 +69,8 @@ JsonObject json_of(const OnlineTask& task, const OnlineTable& table) {
 Result<std::string> run_online(const ExperimentOptions& options) {
   const bool is_quick = options.size == ExperimentOptions::Size::quick;
   std::vector<OnlineTask> tasks = {synthetic_task(is_quick ? 3 : 20)};
-  for (const auto form :
-       {CysticFibrosisForm::as_filed, CysticFibrosisForm::centred, CysticFibrosisForm::sorted}) {
+  for (const CysticFibrosisForm form : {CysticFibrosisForm{false, false}, CysticFibrosisForm{false, true},
+                                        CysticFibrosisForm{true, false}, CysticFibrosisForm{true, true}}) {
     auto task = cystic_fibrosis_task(options.data, is_quick ? 20 : 500, form);
     if (!task) return task.error();
     tasks.push_back(std::move(*task));

@@ -82,8 +82,8 @@ OnlineSample draw_cystic_fibrosis(const Judgments& judgments, CysticFibrosisForm
     auto& rows = t < kTrain ? sample.train : sample.test;
     const auto begin = static_cast<std::ptrdiff_t>(rows.size());
     for (std::size_t j = 0; j < 4; ++j)
-      if (j != target) rows.push_back(judges[j] - (form == CysticFibrosisForm::centred ? 2 : 0));
-    if (form == CysticFibrosisForm::sorted) std::sort(rows.begin() + begin, rows.end());
+      if (j != target) rows.push_back(judges[j] - (form.is_centred ? 2 : 0));
+    if (form.is_sorted) std::sort(rows.begin() + begin, rows.end());
     (t < kTrain ? sample.train_ranks : sample.test_ranks).push_back(judges[target]);
   }
   return sample;
@@ -187,10 +187,8 @@ Result<OnlineTask> cystic_fibrosis_task(const std::string& data, std::size_t tri
     return fail(Code::bad_data, data + "/cystic-fibrosis/cfquery.txt: holds " + std::to_string(read->size()) +
                                     " judged pairs where 4819 belong; take the whole file");
   OnlineTask task;
-  task.name = "cystic fibrosis, ";
-  task.name += form == CysticFibrosisForm::as_filed  ? "ratings 1 to 3 in the judges' order"
-               : form == CysticFibrosisForm::centred ? "ratings -1, 0, 1 in the judges' order"
-                                                     : "ratings 1 to 3 ascending";
+  task.name = std::string("cystic fibrosis, ratings ") + (form.is_centred ? "-1 to 1" : "1 to 3") +
+              (form.is_sorted ? " ascending" : " in the judges' order");
   task.note = std::to_string(read->size()) + " judged pairs (the paper: 4829): 4247 to train, " +
               std::to_string(read->size() - 4'247) + " to test (the paper: 582)";
   task.inputs = 3;

@@ -39,10 +39,11 @@ struct OnlineTask {
 OnlineTask synthetic_task(std::size_t trials);
 
 /// How the three ratings that are not the target become an instance; the paper leaves it open.
-enum class CysticFibrosisForm {
-  as_filed,  ///< ranks 1 to 3, judges in the file's order
-  centred,   ///< the same less 2, so that 0 is the middle, as the paper does with EachMovie
-  sorted,    ///< ranks 1 to 3 ascending: which judge said what does not count
+struct CysticFibrosisForm {
+  bool is_sorted =
+      false;  ///< ascending, so that which judge said what does not count; else in the file's order
+  bool is_centred =
+      false;  ///< ranks 1 to 3 less 2, so that 0 is the middle, as the paper does with EachMovie
 };
 
 /// Sec. 4.2 (b): four judges a pair, one of them the target.
