@@ -67,6 +67,7 @@ bool take_line(std::string_view& rest, std::string_view& line) {
 
 std::optional<Refusal> parse_target(std::string_view target, HttpRequest& request) {
   if (target.size() > kMaxTargetBytes) return refuse(414, "the target is longer than 8000 bytes");
+  request.target = std::string(target);
   if (target == "*" && request.method == "OPTIONS") {
     request.path = "*";
     return std::nullopt;

@@ -66,6 +66,13 @@ std::optional<std::string_view> HttpRequest::parameter(std::string_view name) co
   return std::nullopt;
 }
 
+std::size_t HttpResponse::body_bytes() const {
+  if (frame == nullptr) return body.size();
+  std::size_t bytes = (frame->parts.size() - 1) * body.size();
+  for (const std::string& part : frame->parts) bytes += part.size();
+  return bytes;
+}
+
 void HttpResponse::set(std::string_view name, std::string_view value) {
   for (Header& header : headers) {
     if (!equal_ignoring_case(header.name, name)) continue;

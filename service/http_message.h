@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,8 +20,9 @@ using Fields = std::vector<std::pair<std::string, std::string>>;
 /// A request that passed every framing rule of http_head.h.
 struct HttpRequest {
   std::string method;
-  std::string path;  ///< percent-decoded, without the query
-  Fields query;      ///< decoded name=value pairs of the target, in order
+  std::string target;  ///< path and query as they came
+  std::string path;    ///< percent-decoded, without the query
+  Fields query;        ///< decoded name=value pairs of the target, in order
   std::vector<Header> headers;
   std::string body;
   std::string peer;  ///< address of the other end, without port
@@ -32,11 +34,19 @@ struct HttpRequest {
   std::optional<std::string_view> parameter(std::string_view name) const;
 };
 
+/// Text that many answers share: an answer's own words stand between its parts.
+struct BodyFrame {
+  std::vector<std::string> parts;  ///< at least one
+};
+
 struct HttpResponse {
   int status = 200;
   std::vector<Header> headers;
   std::string body;
+  std::shared_ptr<const BodyFrame> frame;  ///< with one, `body` stands between each two of its parts
 
+  /// How long the body is as it is sent.
+  std::size_t body_bytes() const;
   void set(std::string_view name, std::string_view value);
   std::string_view header(std::string_view name) const;
 };

@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/strand.hpp>
 #include <linux/filter.h>
 #include <sys/socket.h>
 
@@ -39,6 +39,12 @@ Result<tcp::endpoint> endpoint_of(asio::io_context& io, const HttpServerOptions&
   return found.begin()->endpoint();
 }
 
+std::vector<std::unique_ptr<asio::io_context>> make_loops(unsigned threads) {
+  std::vector<std::unique_ptr<asio::io_context>> loops;
+  for (unsigned i = 0; i < std::max(1U, threads); ++i) loops.push_back(std::make_unique<asio::io_context>(1));
+  return loops;
+}
+
 /// Lets the kernel drop what arrives for a listener: clients ask again, and are refused once it is closed.
 /// Without this, a connection that is made between the last accept and the close is reset.
 void ignore_newcomers(int listener) {
@@ -55,9 +61,10 @@ class HttpServer::Body {
   Body(const HttpServerOptions& options, HttpHandler handler)
       : options_(options),
         context_(std::make_shared<SessionContext>()),
-        acceptor_(asio::make_strand(io_)),
-        signals_(acceptor_.get_executor()),
-        pause_(acceptor_.get_executor()) {
+        loops_(make_loops(options.threads)),
+        acceptor_(*loops_.front()),
+        signals_(*loops_.front()),
+        pause_(*loops_.front()) {
     context_->limits = options.limits;
     context_->handler = std::move(handler);
   }
@@ -66,7 +73,7 @@ class HttpServer::Body {
   ~Body() { stop(Duration::zero()); }
 
   Result<void> open() {
-    const auto endpoint = endpoint_of(io_, options_);
+    const auto endpoint = endpoint_of(*loops_.front(), options_);
     if (!endpoint) return endpoint.error();
     ErrorCode error;
     acceptor_.open(endpoint->protocol(), error);
@@ -79,8 +86,10 @@ class HttpServer::Body {
                                          "; stop what holds the port, or choose another with --listen");
     port_ = acceptor_.local_endpoint().port();
     accept();
-    for (unsigned i = 0; i < std::max(1U, options_.threads); ++i)
-      threads_.emplace_back([this] { io_.run(); });
+    for (const auto& loop : loops_) {
+      running_.emplace_back(loop->get_executor());
+      threads_.emplace_back([&loop = *loop] { loop.run(); });
+    }
     return {};
   }
 
@@ -105,14 +114,15 @@ class HttpServer::Body {
       if (now >= until || now - quiet_since >= std::min<Duration>(kQuietBeforeClosing, patience)) break;
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
-    io_.stop();
+    running_.clear();
+    for (const auto& loop : loops_) loop->stop();
     for (std::thread& thread : threads_) thread.join();
     threads_.clear();
   }
 
  private:
   void accept() {
-    acceptor_.async_accept(asio::make_strand(io_), [this](ErrorCode error, tcp::socket socket) {
+    acceptor_.async_accept(next_loop().get_executor(), [this](ErrorCode error, SessionSocket socket) {
       // a connection that was accepted just before the listener closed is served all the same
       if (!error) take(std::move(socket));
       if (!acceptor_.is_open()) return listener_gone_.set_value();
@@ -130,7 +140,10 @@ class HttpServer::Body {
     });
   }
 
-  void take(tcp::socket socket) {
+  /// Connections go round the threads.
+  asio::io_context& next_loop() { return *loops_[next_++ % loops_.size()]; }
+
+  void take(SessionSocket socket) {
     ++context_->accepted;
     if (context_->open >= options_.limits.max_connections) {
       ++context_->refused;
@@ -148,7 +161,7 @@ class HttpServer::Body {
     ignore_newcomers(acceptor_.native_handle());
     acceptor_.non_blocking(true, error);
     while (!error) {
-      tcp::socket socket(asio::make_strand(io_));
+      SessionSocket socket(next_loop());
       acceptor_.accept(socket, error);
       if (!error) take(std::move(socket));
     }
@@ -167,13 +180,15 @@ class HttpServer::Body {
 
   HttpServerOptions options_;
   std::shared_ptr<SessionContext> context_;
-  asio::io_context io_;
+  std::vector<std::unique_ptr<asio::io_context>> loops_;  ///< one a thread
+  std::size_t next_ = 0;
   tcp::acceptor acceptor_;
   asio::signal_set signals_;
   asio::steady_timer pause_;
   std::function<void(int)> act_;
   std::uint16_t port_ = 0;
   std::promise<void> listener_gone_;
+  std::vector<asio::executor_work_guard<asio::io_context::executor_type>> running_;
   std::vector<std::thread> threads_;
 };
 

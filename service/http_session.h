@@ -5,9 +5,8 @@
 #include <functional>
 #include <memory>
 
-#include <boost/asio/ip/tcp.hpp>
-
 #include "service/http_server.h"
+#include "service/session_io.h"
 
 namespace metafuse::service {
 
@@ -23,7 +22,8 @@ struct SessionContext {
   std::atomic<std::uint64_t> timed_out{0};
 };
 
-/// Serves one connection until either side has enough. Its life is that of its pending operations.
-void run_session(boost::asio::ip::tcp::socket socket, std::shared_ptr<SessionContext> context);
+/// Serves one connection until either side has enough, on the thread of the socket's io_context. Its life is
+/// that of its pending operations.
+void run_session(SessionSocket socket, std::shared_ptr<SessionContext> context);
 
 }  // namespace metafuse::service
