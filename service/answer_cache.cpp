@@ -30,34 +30,17 @@ std::size_t memory_of(const SearchAnswer& answer) {
 }
 
 AnswerCache::AnswerCache(std::size_t entries, Duration lifetime, const Clock& clock, std::size_t max_bytes)
-    : entries_(entries), max_bytes_(max_bytes), lifetime_(lifetime), clock_(clock) {}
-
-void AnswerCache::remove(std::list<Entry>::iterator entry) {
-  bytes_ -= entry->bytes;
-  index_.erase(entry->key);
-  order_.erase(entry);
-}
+    : lifetime_(lifetime), clock_(clock), cache_(entries, max_bytes) {}
 
 SharedAnswer AnswerCache::find(const std::string& key) {
-  const auto at = index_.find(key);
-  if (at == index_.end()) return nullptr;
-  if (at->second->until <= clock_.now()) {
-    remove(at->second);
-    return nullptr;
-  }
-  order_.splice(order_.begin(), order_, at->second);
-  return at->second->answer;
+  const auto* entry = cache_.find(key, clock_.now());
+  return entry == nullptr ? nullptr : entry->value;
 }
 
 void AnswerCache::keep(const std::string& key, SharedAnswer answer) {
-  if (entries_ == 0 || lifetime_ <= Duration::zero() || answer->has_failures() || index_.contains(key))
-    return;
+  if (lifetime_ <= Duration::zero() || answer->has_failures()) return;
   const std::size_t bytes = memory_of(*answer) + 2 * key.size();
-  if (bytes > max_bytes_) return;
-  order_.push_front({key, std::move(answer), clock_.now() + lifetime_, bytes});
-  index_[key] = order_.begin();
-  bytes_ += bytes;
-  while (order_.size() > entries_ || bytes_ > max_bytes_) remove(std::prev(order_.end()));
+  cache_.keep(key, std::move(answer), clock_.now() + lifetime_, bytes);
 }
 
 void AnswerCache::land(const std::string& key, const std::shared_ptr<Flight>& flight,
@@ -107,21 +90,27 @@ SharedAnswer AnswerCache::peek(const std::string& key) {
   return find(key);
 }
 
+std::optional<TimePoint> AnswerCache::popular_until(const std::string& key,
+                                                    const SearchAnswer& answer) const {
+  const std::lock_guard lock(mutex_);
+  const auto* entry = cache_.peek(key, clock_.now());
+  if (entry == nullptr || entry->value.get() != &answer || entry->uses == 0) return std::nullopt;
+  return entry->until;
+}
+
 void AnswerCache::clear() {
   const std::lock_guard lock(mutex_);
-  order_.clear();
-  index_.clear();
-  bytes_ = 0;
+  cache_.clear();
 }
 
 std::size_t AnswerCache::size() const {
   const std::lock_guard lock(mutex_);
-  return order_.size();
+  return cache_.size();
 }
 
 std::size_t AnswerCache::bytes() const {
   const std::lock_guard lock(mutex_);
-  return bytes_;
+  return cache_.bytes();
 }
 
 std::size_t AnswerCache::waiting() const {

@@ -3,14 +3,15 @@
 #include <condition_variable>
 #include <cstddef>
 #include <functional>
-#include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
 #include "core/deadline.h"
 #include "core/result.h"
+#include "service/expiring_cache.h"
 #include "service/search_pipeline.h"
 
 namespace metafuse::service {
@@ -37,6 +38,8 @@ class AnswerCache {
                            bool& was_cached);
   /// Only what is there; never waits for work.
   SharedAnswer peek(const std::string& key);
+  /// Until when this very answer is kept, once it was asked for a second time.
+  std::optional<TimePoint> popular_until(const std::string& key, const SearchAnswer& answer) const;
   void clear();
   std::size_t size() const;
   std::size_t bytes() const;
@@ -44,12 +47,6 @@ class AnswerCache {
   std::size_t waiting() const;
 
  private:
-  struct Entry {
-    std::string key;
-    SharedAnswer answer;
-    TimePoint until;
-    std::size_t bytes = 0;
-  };
   /// Work under way that others wait for.
   struct Flight {
     std::condition_variable done;
@@ -59,18 +56,13 @@ class AnswerCache {
 
   SharedAnswer find(const std::string& key);
   void keep(const std::string& key, SharedAnswer answer);
-  void remove(std::list<Entry>::iterator entry);
   void land(const std::string& key, const std::shared_ptr<Flight>& flight, Result<SharedAnswer> outcome);
 
-  const std::size_t entries_;
-  const std::size_t max_bytes_;
   const Duration lifetime_;
   const Clock& clock_;
   mutable std::mutex mutex_;
-  std::size_t bytes_ = 0;
   std::size_t waiting_ = 0;
-  std::list<Entry> order_;
-  std::unordered_map<std::string, std::list<Entry>::iterator> index_;
+  ExpiringCache<SharedAnswer> cache_;
   std::unordered_map<std::string, std::shared_ptr<Flight>> flights_;
 };
 

@@ -10,6 +10,7 @@
 #include "service/access.h"
 #include "service/client_address.h"
 #include "service/errors.h"
+#include "service/feedback.h"
 #include "service/interleaved_answer.h"
 #include "service/interleaving.h"
 #include "service/list_windows.h"
@@ -54,6 +55,15 @@ Duration duration_of(double seconds) {
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
 }
 
+std::size_t cache_bytes(const ServerConfig& config) {
+  return config.cache.megabytes << 20;
+}
+
+/// The part of the cache's bytes that rendered answers take: each is a small part of the lists behind it.
+std::size_t rendered_bytes(const ServerConfig& config) {
+  return config.cache.entries == 0 ? 0 : cache_bytes(config) / 4;
+}
+
 /// The cache that processes share, when the configuration names one.
 std::unique_ptr<SharedAnswers> shared_answers(const AppOptions& options) {
   const CacheConfig& cache = options.config.cache;
@@ -79,7 +89,8 @@ App::App(AppOptions options, std::shared_ptr<const Snapshot> snapshot, std::uniq
     : options_(std::move(options)),
       snapshot_(std::move(snapshot)),
       cache_(options_.config.cache.entries, duration_of(options_.config.cache.seconds), *options_.clock,
-             options_.config.cache.megabytes << 20),
+             cache_bytes(options_.config) - rendered_bytes(options_.config)),
+      rendered_(rendered_bytes(options_.config), *options_.clock),
       shared_answers_(shared_answers(options_)),
       limiter_(options_.config.limits.requests_per_second, options_.config.limits.burst),
       store_(std::move(store)),
@@ -157,6 +168,7 @@ Result<void> App::reload() {
     snapshot_ = std::move(*loaded);
   }
   cache_.clear();
+  rendered_.clear();
   log_.write(Log::Level::info, "reloaded");
   return {};
 }
@@ -211,7 +223,10 @@ void App::handle(HttpRequest request, std::shared_ptr<Responder> responder) {
     return answer(*exchange, error_response(dialect, 429, "too many requests from this address; slow down"),
                   *responder);
   }
-  if (match.route != nullptr) return dispatch(*match.route, std::move(exchange), std::move(responder));
+  if (match.route != nullptr) {
+    if (answer_rendered(*exchange, dialect, *responder)) return;
+    return dispatch(*match.route, std::move(exchange), std::move(responder));
+  }
   const bool is_known = !match.allowed.empty();
   if (is_known)
     if (auto preflight = preflight_answer(*exchange))
@@ -247,7 +262,7 @@ void App::run(const Route& route, const Exchange& exchange, Responder& responder
 
 void App::answer(const Exchange& exchange, HttpResponse response, Responder& responder) {
   add_common_headers(exchange, response);
-  count(exchange, response.status, response.body.size());
+  count(exchange, response.status, response.body_bytes());
   responder.send(std::move(response));
 }
 
@@ -255,13 +270,7 @@ void App::count(const Exchange& exchange, int status, std::size_t bytes) {
   const double seconds = seconds_of(clock().now() - exchange.arrived);
   metrics_.request(exchange.route, status, seconds);
   if (exchange.route == "healthz" || exchange.route == "readyz" || exchange.route == "metrics") return;
-  log_.write(status >= 500 ? Log::Level::error : Log::Level::info, "request",
-             {{"route", exchange.route},
-              {"method", exchange.request.method},
-              {"status", status},
-              {"ms", seconds * 1e3},
-              {"bytes", bytes},
-              {"trace", exchange.traceparent}});
+  log_.request({exchange.route, exchange.request.method, status, seconds, bytes, exchange.traceparent});
 }
 
 bool App::is_too_fast(const Route& route, const Exchange& exchange) {
@@ -276,6 +285,10 @@ std::optional<HttpResponse> App::over_quota(Dialect dialect, const Exchange& exc
   if (!queries) return std::nullopt;  // the search itself says what is wrong
   const QuotaAnswer quota = quotas_.charge(*exchange.key, queries->size(), unix_time());
   if (quota.is_within) return std::nullopt;
+  return quota_refusal(dialect, quota);
+}
+
+HttpResponse App::quota_refusal(Dialect dialect, const QuotaAnswer& quota) {
   metrics_.refused("quota");
   HttpResponse response =
       error_response(dialect, 429, "the key's quota of expanded queries for today is used up");
@@ -283,12 +296,61 @@ std::optional<HttpResponse> App::over_quota(Dialect dialect, const Exchange& exc
   return response;
 }
 
+bool App::answer_rendered(const Exchange& exchange, Dialect dialect, Responder& responder) {
+  if (options_.config.cache.entries == 0) return false;
+  const auto key = rendered_key(exchange);
+  const auto kept = key ? rendered_.find(*key) : nullptr;
+  if (kept == nullptr) return false;
+  if (exchange.key != nullptr) {
+    const auto quota = quotas_.charge_at_once(*exchange.key, kept->expanded_queries, unix_time());
+    if (!quota) return false;
+    if (!quota->is_within) {
+      answer(exchange, quota_refusal(dialect, *quota), responder);
+      return true;
+    }
+  }
+  HttpResponse response;
+  response.headers = kept->headers;
+  response.frame = kept->frame;
+  if (kept->search != nullptr) {
+    // a store that cannot keep up leaves the id empty: nothing to click, but an answer
+    if (std::string id = new_search_id(); search_log_->add(kept->search, id, unix_time()))
+      response.body = std::move(id);
+  }
+  metrics_.cache("rendered");
+  metrics_.search(kept->domain, kept->method);
+  answer(exchange, std::move(response), responder);
+  return true;
+}
+
+void App::keep_rendered(const Exchange& exchange, const SearchRequest& request, const SearchAnswer& answer,
+                        const ShownResults& shown, const HttpResponse& response) {
+  const LoadedDomain* domain = exchange.snapshot->find_domain(request.domain);
+  if (options_.config.cache.entries == 0 || domain == nullptr || is_interleaving(*exchange.snapshot, *domain))
+    return;
+  // an answer that could not be stored has no search id: the next one may
+  if (search_log_ != nullptr && !shown.positions.empty() && shown.search == nullptr) return;
+  const auto until = cache_.popular_until(cache_key(*exchange.snapshot, request), answer);
+  auto key = until ? rendered_key(exchange) : std::nullopt;
+  if (!key) return;
+  auto frame = std::make_shared<const BodyFrame>(frame_of(response.body, shown.search_id));
+  rendered_.keep(std::move(*key),
+                 {response.headers, std::move(frame), shown.search, answer.lists.size(), answer.domain,
+                  answer.fusion.method},
+                 *until);
+}
+
 void App::remember(const Exchange& exchange, const SearchAnswer& answer, ShownResults& shown) {
   if (search_log_ == nullptr || shown.positions.empty()) return;
-  StoredSearch search = stored_search(answer, shown.positions, secret_,
-                                      exchange.snapshot->config.privacy.hash_queries, unix_time());
-  const std::string id = search.id;
-  if (search_log_->add(std::move(search))) shown.search_id = id;
+  auto search = std::make_shared<const StoredSearch>(stored_search(
+      answer, shown.positions, secret_, exchange.snapshot->config.privacy.hash_queries, unix_time()));
+  if (!search_log_->add(search, search->id, search->at)) return;
+  shown.search_id = search->id;
+  shown.search = std::move(search);
+}
+
+bool App::is_interleaving(const Snapshot& snapshot, const LoadedDomain& domain) const {
+  return snapshot.config.learning.interleave_share > 0 && store_ != nullptr && domain.challenger.has_value();
 }
 
 Result<SearchAnswer> App::search_uncached(const Snapshot& snapshot, const SearchRequest& request,
@@ -321,7 +383,7 @@ SharedAnswer App::interleaved(const Snapshot& snapshot, const SearchRequest& req
                               const SharedAnswer& answer) const {
   const LoadedDomain* domain = snapshot.find_domain(request.domain);
   const double share = snapshot.config.learning.interleave_share;
-  if (share <= 0 || store_ == nullptr || domain == nullptr || !domain->challenger) return answer;
+  if (domain == nullptr || !is_interleaving(snapshot, *domain)) return answer;
   const std::uint64_t seed = interleaving_seed(shared_key(*domain, request), unix_time());
   Random random(seed);
   if (!is_interleaved(share, random)) return answer;

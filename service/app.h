@@ -20,6 +20,7 @@
 #include "service/metrics.h"
 #include "service/model_versions.h"
 #include "service/rate_limiter.h"
+#include "service/rendered_answers.h"
 #include "service/router.h"
 #include "service/search_log.h"
 #include "service/search_pipeline.h"
@@ -70,6 +71,10 @@ class App {
                                          const SearchRequest& request);
   /// Keeps what is shown, so that feedback can refer to it; sets shown.search_id. Nothing without a store.
   void remember(const Exchange& exchange, const SearchAnswer& answer, ShownResults& shown);
+  /// Keeps a search's rendered answer for equal requests, when the fused answer behind it is cached and was
+  /// asked for before; `response` as the handler made it.
+  void keep_rendered(const Exchange& exchange, const SearchRequest& request, const SearchAnswer& answer,
+                     const ShownResults& shown, const HttpResponse& response);
   std::vector<std::string> suggest(std::string_view prefix) const { return suggester_.complete(prefix); }
   Store* store() { return store_.get(); }
   SearchLog* search_log() { return search_log_.get(); }
@@ -88,6 +93,7 @@ class App {
   Metrics& metrics() { return metrics_; }
   Log& log() { return log_; }
   AnswerCache& cache() { return cache_; }
+  const RenderedAnswers& rendered() const { return rendered_; }
   WorkerPool& pool() { return pool_; }
   /// Held while a template file is saved.
   std::mutex& template_mutex() { return template_mutex_; }
@@ -98,6 +104,10 @@ class App {
   bool is_too_fast(const Route& route, const Exchange& exchange);
   void dispatch(const Route& route, std::shared_ptr<Exchange> exchange, std::shared_ptr<Responder> responder);
   void run(const Route& route, const Exchange& exchange, Responder& responder);
+  /// Answers from what was rendered before; false when there is nothing, or a quota's counter must be asked.
+  bool answer_rendered(const Exchange& exchange, Dialect dialect, Responder& responder);
+  HttpResponse quota_refusal(Dialect dialect, const QuotaAnswer& quota);
+  bool is_interleaving(const Snapshot& snapshot, const LoadedDomain& domain) const;
   void reload_when_wanted();
   SharedAnswer interleaved(const Snapshot& snapshot, const SearchRequest& request,
                            const SharedAnswer& answer) const;
@@ -122,6 +132,7 @@ class App {
   Metrics metrics_;
   Log log_;
   AnswerCache cache_;
+  RenderedAnswers rendered_;
   std::unique_ptr<SharedAnswers> shared_answers_;
   Suggester suggester_;
   RateLimiter limiter_;

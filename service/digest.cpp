@@ -1,16 +1,19 @@
 #include "service/digest.h"
 
-#include <vector>
+#include <array>
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <openssl/rand.h>
+#include <unistd.h>
 
 #include "core/contract.h"
 
 namespace metafuse::service {
 namespace {
+
+constexpr std::size_t kRandomBytes = 1024;
 
 std::string hex(const unsigned char* bytes, std::size_t count) {
   constexpr std::string_view kDigits = "0123456789abcdef";
@@ -43,9 +46,20 @@ std::string hmac_sha256_hex(std::string_view key, std::string_view text) {
 }
 
 std::string random_hex(std::size_t bytes) {
-  std::vector<unsigned char> buffer(bytes);
-  require(RAND_bytes(buffer.data(), static_cast<int>(bytes)) == 1, "the system has random bytes");
-  return hex(buffer.data(), bytes);
+  // drawn many at a time: one draw costs as much as a thousand bytes
+  thread_local std::array<unsigned char, kRandomBytes> pool{};
+  thread_local std::size_t used = kRandomBytes;
+  thread_local pid_t owner = 0;  // a forked process must not hand out what its parent will
+  require(bytes <= kRandomBytes, "an identifier is short");
+  if (used + bytes > kRandomBytes || owner != ::getpid()) {
+    require(RAND_bytes(pool.data(), static_cast<int>(kRandomBytes)) == 1, "the system has random bytes");
+    used = 0;
+    owner = ::getpid();
+  }
+  std::string out = hex(pool.data() + used, bytes);
+  OPENSSL_cleanse(pool.data() + used, bytes);
+  used += bytes;
+  return out;
 }
 
 bool equal_in_constant_time(std::string_view a, std::string_view b) {

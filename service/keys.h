@@ -41,6 +41,8 @@ class Quotas {
   ///
   /// in: amount - its expanded queries
   QuotaAnswer charge(const KeyConfig& key, std::uint64_t amount, UnixTime now);
+  /// The same without asking the shared counter: nothing, and nothing charged, when it would have to be.
+  std::optional<QuotaAnswer> charge_at_once(const KeyConfig& key, std::uint64_t amount, UnixTime now);
 
  private:
   struct Use {
@@ -48,6 +50,8 @@ class Quotas {
     std::uint64_t used = 0;   ///< of all processes, as far as we know
     std::uint64_t block = 0;  ///< taken and not yet used
   };
+  std::optional<QuotaAnswer> charge_locked(Use& use, std::uint64_t quota, std::uint64_t amount, UnixTime now);
+
   SharedUsage shared_;
   std::mutex mutex_;
   std::map<std::string, Use, std::less<>> use_;  ///< as many as the configuration has keys

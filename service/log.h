@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string_view>
 
@@ -19,6 +20,17 @@ class Log {
 
   /// `fields` follow "time", "level" and "event". Query text never belongs into them.
   void write(Level level, std::string_view event, JsonObject fields = {});
+
+  /// One answered request. Every field is ours or was checked: none needs escaping.
+  struct RequestLine {
+    std::string_view route;   ///< of the table of routes
+    std::string_view method;  ///< one that the parser of heads knows
+    int status = 0;
+    double seconds = 0;
+    std::size_t bytes = 0;
+    std::string_view trace;  ///< next_traceparent()'s
+  };
+  void request(const RequestLine& request);
 
  private:
   class Body;

@@ -65,14 +65,14 @@ SearchLog::~SearchLog() {
   writer_.join();
 }
 
-bool SearchLog::add(StoredSearch search) {
+bool SearchLog::add(std::shared_ptr<const StoredSearch> search, std::string id, UnixTime at) {
   {
     const std::lock_guard lock(mutex_);
     if (waiting_.size() >= max_waiting_) {
       ++dropped_;
       return false;
     }
-    waiting_.push_back(std::move(search));
+    waiting_.push_back({std::move(search), std::move(id), at});
     ++added_;
   }
   has_work_.notify_one();
@@ -85,6 +85,7 @@ void SearchLog::flush() {
 }
 
 void SearchLog::write_until_stopped() {
+  std::vector<Shown> shown;
   std::vector<StoredSearch> part;
   std::unique_lock lock(mutex_);
   for (;;) {
@@ -92,9 +93,15 @@ void SearchLog::write_until_stopped() {
     if (waiting_.empty()) return;
     const auto end =
         waiting_.begin() + static_cast<std::ptrdiff_t>(std::min(waiting_.size(), kSearchesAtOnce));
-    part.assign(std::make_move_iterator(waiting_.begin()), std::make_move_iterator(end));
+    shown.assign(std::make_move_iterator(waiting_.begin()), std::make_move_iterator(end));
     waiting_.erase(waiting_.begin(), end);
     lock.unlock();
+    part.clear();
+    for (const Shown& item : shown) {
+      part.push_back(*item.search);
+      part.back().id = item.id;
+      part.back().at = item.at;
+    }
     const bool is_written = store_.add_searches(part).has_value();
     (is_written ? written_ : dropped_) += part.size();
     lock.lock();

@@ -37,8 +37,9 @@ class SearchLog {
   /// Writes what waits.
   ~SearchLog();
 
+  /// in: search - what was shown, its id and time left aside: one answer may be shown many times
   /// out: false when it was dropped
-  bool add(StoredSearch search);
+  bool add(std::shared_ptr<const StoredSearch> search, std::string id, UnixTime at);
   /// Blocks until everything added so far is written or dropped; then feedback finds it in the store.
   void flush();
 
@@ -46,6 +47,11 @@ class SearchLog {
   std::uint64_t written() const { return written_; }
 
  private:
+  struct Shown {
+    std::shared_ptr<const StoredSearch> search;
+    std::string id;
+    UnixTime at = 0;
+  };
   void write_until_stopped();
 
   Store& store_;
@@ -53,7 +59,7 @@ class SearchLog {
   std::mutex mutex_;
   std::condition_variable has_work_;
   std::condition_variable is_done_;
-  std::vector<StoredSearch> waiting_;
+  std::vector<Shown> waiting_;
   std::uint64_t added_ = 0;
   std::uint64_t done_ = 0;
   bool is_stopping_ = false;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,10 +26,11 @@ inline constexpr std::size_t kMaxSites = 100;
 
 /// Which results of an answer are shown, and under which search id.
 struct ShownResults {
-  std::vector<std::size_t> positions;  ///< in answer.results
-  std::size_t first = 0;               ///< rank of the first shown, from 0
-  std::size_t total = 0;               ///< results that could be shown
-  std::string search_id;               ///< empty when nothing is stored
+  std::vector<std::size_t> positions;          ///< in answer.results
+  std::size_t first = 0;                       ///< rank of the first shown, from 0
+  std::size_t total = 0;                       ///< results that could be shown
+  std::string search_id;                       ///< empty when nothing is stored
+  std::shared_ptr<const StoredSearch> search;  ///< what is stored under that id
 };
 
 /// The window [first, first + limit) of an answer under a user's preferences.

@@ -21,7 +21,9 @@ HttpResponse handle_native_search(App& app, const Exchange& exchange) {
   ShownResults shown = shown_results(**answer, wanted->first(), wanted->limit, wanted->sites);
   app.remember(exchange, **answer, shown);
   const JsonObject out = native_json(*exchange.snapshot, **answer, shown, wanted->is_explained);
-  return make_response(200, "application/json", to_text(out));
+  HttpResponse response = make_response(200, "application/json", to_text(out));
+  app.keep_rendered(exchange, wanted->search, **answer, shown, response);
+  return response;
 }
 
 HttpResponse handle_get_templates(App&, const Exchange& exchange) {

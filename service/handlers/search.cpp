@@ -64,6 +64,7 @@ HttpResponse search_fields(App& app, const Exchange& exchange, const Fields& fie
   app.remember(exchange, **answer, shown);
   HttpResponse response =
       render(exchange, **answer, PageRequest{&*parameters, &shown, &preferences, link_target(fields)});
+  app.keep_rendered(exchange, parameters->search, **answer, shown, response);
   app.metrics().stage("render", std::chrono::duration<double>(app.clock().now() - begin).count());
   return response;
 }

@@ -1,0 +1,162 @@
+#include "service/rendered_answers.h"
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "core/json.h"
+#include "service/digest.h"
+#include "tests/support/manual_clock.h"
+#include "tests/support/test_server.h"
+
+using namespace metafuse;
+using namespace metafuse::test;
+
+namespace {
+
+struct Question {
+  std::string target;
+  std::string headers;
+  std::string body;  ///< of a POST, empty for a GET
+};
+
+std::string ask(TestServer& server, const Question& question) {
+  if (question.body.empty()) return server.get(question.target, question.headers);
+  const bool is_json = question.body.front() == '{';
+  return server.post(question.target, is_json ? "application/json" : "application/x-www-form-urlencoded",
+                     question.body, question.headers);
+}
+
+/// The response without what is new in every answer: search ids and the trace.
+std::string without_ids(std::string text) {
+  for (std::size_t at = 0; at + 32 <= text.size(); ++at) {
+    if (text.substr(at, 32).find_first_not_of("0123456789abcdef") != std::string::npos) continue;
+    text.replace(at, 32, "ID");
+  }
+  const std::size_t trace = text.find("traceparent: ");
+  return text.erase(trace, text.find("\r\n", trace) - trace);
+}
+
+std::string search_id(const std::string& response) {
+  return std::string(
+      parse_json(body_in(response), "answer").value().at("fusion").at("search_id").as_string());
+}
+
+bool counts(TestServer& server, const std::string& line) {
+  return server.get("/metrics").find(line) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("A rendered answer is what the search would answer, for every shape of a request",
+          "[service][rendered]") {
+  std::vector<Question> questions;
+  for (const char* format : {"html", "json", "csv", "rss"})
+    for (const char* more : {"", "&limit=1", "&pageno=2&limit=1", "&explain=1", "&domain=pages"})
+      for (const char* headers :
+           {"", "Cookie: sites=!b.example\r\n", "Cookie: sites=-a.example; other=1\r\n"})
+        questions.push_back({std::string("/search?q=ada&format=") + format + more, headers, ""});
+  for (const char* body :
+       {R"({"query":"ada"})", R"({"query":"ada","limit":1})", R"({"query":"ada","explain":true})"})
+    questions.push_back({"/v1/search", "", body});
+  for (const char* body : {"q=ada&format=json", "q=ada&format=csv&limit=2"})
+    questions.push_back({"/search", "", body});
+  TestServer server(TestServer::default_answer, "store: metafuse.db\ncache: {seconds: 600}\n");
+  std::vector<std::string> first;
+  for (const Question& question : questions) first.push_back(without_ids(ask(server, question)));
+  for (int again = 0; again < 3; ++again)
+    for (std::size_t i = 0; i < questions.size(); ++i) {
+      INFO(questions[i].target << ' ' << questions[i].headers << ' ' << questions[i].body);
+      CHECK(without_ids(ask(server, questions[i])) == first[i]);
+    }
+  CHECK(server.app().rendered().size() == questions.size());
+  CHECK(counts(server, "metafuse_cache_lookups_total{outcome=\"rendered\"} " +
+                           std::to_string(3 * questions.size() - 1)));
+  CHECK(server.fetcher().fetches() == 1);
+}
+
+TEST_CASE("Every rendered answer has a search id of its own that takes clicks", "[service][rendered]") {
+  TestServer server(TestServer::default_answer, "store: metafuse.db\n");
+  std::set<std::string> ids;
+  for (int i = 0; i < 6; ++i) ids.insert(search_id(server.get("/search?q=ada&format=json")));
+  CHECK(ids.size() == 6);
+  CHECK(server.app().rendered().size() == 1);
+  for (const std::string& id : ids)
+    CHECK(status_in(server.post("/v1/feedback", "application/json",
+                                R"({"search_id":")" + id + R"(","kind":"click","position":1})")) == 200);
+}
+
+TEST_CASE("Rendered answers are counted against quotas and rates, and need their key",
+          "[service][rendered]") {
+  TestServer server(TestServer::default_answer,
+                    "needs_key: true\nkeys:\n  - {name: small, sha256: " + service::sha256_hex("small-key") +
+                        ", roles: [search], quota_per_day: 13}\n");
+  const std::string key = "X-API-Key: small-key\r\n";
+  const std::string target = "/search?q=ada&format=json";
+  for (int i = 0; i < 4; ++i) CHECK(status_in(server.get(target, key)) == 200);  // three lists each
+  CHECK(server.app().rendered().size() == 1);
+  const std::string refused = server.get(target, key);
+  CHECK(status_in(refused) == 429);
+  CHECK(refused.find("Retry-After: ") != std::string::npos);
+  CHECK(status_in(server.get(target)) == 401);
+  TestServer limited(TestServer::default_answer, "limits: {requests_per_second: 0.001, burst: 4}\n");
+  for (int i = 0; i < 4; ++i) CHECK(status_in(limited.get(target)) == 200);
+  CHECK(status_in(limited.get(target)) == 429);
+}
+
+TEST_CASE("A reload forgets rendered answers", "[service][rendered]") {
+  TestServer server;
+  for (int i = 0; i < 3; ++i) server.get("/search?q=ada&format=json");
+  CHECK(server.app().rendered().size() == 1);
+  REQUIRE(server.app().reload().has_value());
+  CHECK(server.app().rendered().size() == 0);
+  server.get("/search?q=ada&format=json");
+  CHECK(server.fetcher().fetches() == 2);
+}
+
+TEST_CASE("Answers with failed engines are not kept rendered", "[service][rendered]") {
+  TestServer server([](const ExpandedQuery& query) {
+    fetchers::FetchedList list = TestServer::default_answer(query);
+    if (query.engine == "two") {
+      list = {};
+      list.failure = fetchers::Failure::timeout;
+    }
+    return list;
+  });
+  for (int i = 0; i < 3; ++i) CHECK(status_in(server.get("/search?q=ada&format=json")) == 200);
+  CHECK(server.app().rendered().size() == 0);
+}
+
+TEST_CASE("A rendered answer lasts as long as it is told, within its bytes", "[service][rendered]") {
+  ManualClock clock;
+  service::RenderedAnswers kept(10'000, clock);
+  const auto answer = [](std::size_t bytes) {
+    service::RenderedAnswer out;
+    out.frame = std::make_shared<const service::BodyFrame>(service::BodyFrame{{std::string(bytes, 'x')}});
+    return out;
+  };
+  kept.keep("a", answer(4000), clock.now() + std::chrono::seconds(10));
+  kept.keep("b", answer(4000), clock.now() + std::chrono::seconds(20));
+  CHECK(kept.find("a") != nullptr);
+  kept.keep("c", answer(4000), clock.now() + std::chrono::seconds(20));  // b rested longest
+  CHECK(kept.find("b") == nullptr);
+  clock.advance(std::chrono::seconds(10));
+  CHECK(kept.find("a") == nullptr);
+  CHECK(kept.find("c") != nullptr);
+  kept.keep("d", answer(20'000), clock.now() + std::chrono::seconds(20));
+  CHECK(kept.find("d") == nullptr);
+  CHECK(kept.bytes() <= 10'000);
+}
+
+TEST_CASE("A body is cut where its search id stands", "[service][rendered]") {
+  using Parts = std::vector<std::string>;
+  CHECK(service::frame_of("abc", "").parts == Parts{"abc"});
+  CHECK(service::frame_of("abc", "x").parts == Parts{"abc"});
+  CHECK(service::frame_of("xabxxc", "x").parts == Parts{"", "ab", "", "c"});
+  service::HttpResponse response;
+  response.body = "id";
+  response.frame = std::make_shared<const service::BodyFrame>(service::frame_of("xabxxc", "x"));
+  CHECK(response.body_bytes() == std::string("idabididc").size());
+}
