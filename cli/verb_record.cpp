@@ -27,10 +27,10 @@ void print(const service::RecordReport& report, const Arguments& arguments) {
 }
 
 Result<void> run(Arguments& arguments) {
-  auto queries = service::read_judged_queries(arguments.queries);
-  if (!queries) return queries.error();
   auto config = service::read_config(arguments.config);
   if (!config) return config.error();
+  auto queries = service::read_judged_queries(arguments.queries, config->tracking);
+  if (!queries) return queries.error();
   std::error_code error;
   std::filesystem::create_directories(arguments.options.output, error);
   if (error) return fail(Code::no_input, arguments.options.output + ": " + error.message());

@@ -3,104 +3,145 @@
 #include <algorithm>
 #include <array>
 
+#include "core/yaml_reader.h"
+
 namespace metafuse {
 namespace {
 
-/// In small letters, sorted.
-constexpr std::string_view kNames[] = {"__hsfp",
-                                       "__hssc",
-                                       "__hstc",
-                                       "__twitter_impression",
-                                       "_branch_match_id",
-                                       "_ga",
-                                       "_gl",
-                                       "_hsenc",
-                                       "_hsmi",
-                                       "_kx",
-                                       "_openstat",
-                                       "action_object_map",
-                                       "action_ref_map",
-                                       "action_type_map",
-                                       "cmpid",
-                                       "dclid",
-                                       "dm_i",
-                                       "epik",
-                                       "fb_action_ids",
-                                       "fb_action_types",
-                                       "fb_ref",
-                                       "fb_source",
-                                       "fbclid",
-                                       "ga_campaign",
-                                       "ga_content",
-                                       "ga_medium",
-                                       "ga_source",
-                                       "ga_term",
-                                       "gad_campaignid",
-                                       "gad_source",
-                                       "gbraid",
-                                       "gclid",
-                                       "gclsrc",
-                                       "gs_lcrp",
-                                       "guccounter",
-                                       "guce_referrer",
-                                       "guce_referrer_sig",
-                                       "hsctatracking",
-                                       "ig_rid",
-                                       "igsh",
-                                       "igshid",
-                                       "irclickid",
-                                       "itm_campaign",
-                                       "itm_content",
-                                       "itm_medium",
-                                       "itm_source",
-                                       "jsessionid",
-                                       "li_fat_id",
-                                       "mc_cid",
-                                       "mc_eid",
-                                       "mkt_tok",
-                                       "ml_subscriber",
-                                       "ml_subscriber_hash",
-                                       "msclkid",
-                                       "nr_email_referer",
-                                       "oly_anon_id",
-                                       "oly_enc_id",
-                                       "phpsessid",
-                                       "rb_clickid",
-                                       "ref_src",
-                                       "ref_url",
-                                       "s_cid",
-                                       "s_kwcid",
-                                       "sc_cid",
-                                       "sr_share",
-                                       "srsltid",
-                                       "ttclid",
-                                       "twclid",
-                                       "vero_conv",
-                                       "vero_id",
-                                       "vgo_ee",
-                                       "wbraid",
-                                       "wickedid",
-                                       "wt.mc_id",
-                                       "wt_mc",
-                                       "yclid",
-                                       "ymclid",
-                                       "ysclid"};
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+}
 
-constexpr std::string_view kPrefixes[] = {"utm_", "pk_", "mtm_", "matomo_", "piwik_", "hsa_", "aspsessionid"};
+std::vector<std::string> take_names(YamlMap& map, const char* key, Diagnostics& diagnostics) {
+  std::vector<std::string> names = map.take_strings(key).value_or(std::vector<std::string>{});
+  for (std::string& name : names) {
+    std::transform(name.begin(), name.end(), name.begin(), lower);
+    if (name.empty() || name.find_first_of("&=?#% \t") != std::string::npos)
+      diagnostics.error(map.place(), std::string(key) + ": \"" + name +
+                                         "\" is no name of a parameter; write it as it stands before the =");
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
 
 }  // namespace
 
-bool is_tracking_parameter(std::string_view name) {
-  std::array<char, 32> buffer{};  // no name is that long, and of a longer one the prefix decides
-  const std::size_t size = std::min(name.size(), buffer.size());
-  std::transform(name.begin(), name.begin() + static_cast<std::ptrdiff_t>(size), buffer.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  const std::string_view lower(buffer.data(), size);
-  const auto is_prefix = [&](std::string_view prefix) {
-    return lower.starts_with(prefix) && name.size() > prefix.size();
+const TrackingParameters& default_tracking_parameters() {
+  static const TrackingParameters list = {
+      {"__hsfp",
+       "__hssc",
+       "__hstc",
+       "__twitter_impression",
+       "_branch_match_id",
+       "_ga",
+       "_gl",
+       "_hsenc",
+       "_hsmi",
+       "_kx",
+       "_openstat",
+       "action_object_map",
+       "action_ref_map",
+       "action_type_map",
+       "cmpid",
+       "dclid",
+       "dm_i",
+       "epik",
+       "fb_action_ids",
+       "fb_action_types",
+       "fb_ref",
+       "fb_source",
+       "fbclid",
+       "ga_campaign",
+       "ga_content",
+       "ga_medium",
+       "ga_source",
+       "ga_term",
+       "gad_campaignid",
+       "gad_source",
+       "gbraid",
+       "gclid",
+       "gclsrc",
+       "gs_lcrp",
+       "guccounter",
+       "guce_referrer",
+       "guce_referrer_sig",
+       "hsctatracking",
+       "ig_rid",
+       "igsh",
+       "igshid",
+       "irclickid",
+       "itm_campaign",
+       "itm_content",
+       "itm_medium",
+       "itm_source",
+       "jsessionid",
+       "li_fat_id",
+       "mc_cid",
+       "mc_eid",
+       "mkt_tok",
+       "ml_subscriber",
+       "ml_subscriber_hash",
+       "msclkid",
+       "nr_email_referer",
+       "oly_anon_id",
+       "oly_enc_id",
+       "phpsessid",
+       "rb_clickid",
+       "ref_src",
+       "ref_url",
+       "s_cid",
+       "s_kwcid",
+       "sc_cid",
+       "sr_share",
+       "srsltid",
+       "ttclid",
+       "twclid",
+       "vero_conv",
+       "vero_id",
+       "vgo_ee",
+       "wbraid",
+       "wickedid",
+       "wt.mc_id",
+       "wt_mc",
+       "yclid",
+       "ymclid",
+       "ysclid"},
+      {"aspsessionid", "hsa_", "matomo_", "mtm_", "piwik_", "pk_", "utm_"}};
+  return list;
+}
+
+bool TrackingParameters::has(std::string_view name) const {
+  std::array<char, 64> buffer{};
+  std::string long_name;
+  std::string_view small;
+  if (name.size() <= buffer.size()) {
+    std::transform(name.begin(), name.end(), buffer.begin(), lower);
+    small = std::string_view(buffer.data(), name.size());
+  } else {
+    long_name = name;
+    std::transform(long_name.begin(), long_name.end(), long_name.begin(), lower);
+    small = long_name;
+  }
+  const auto is_prefix = [&](const std::string& prefix) {
+    return small.starts_with(prefix) && small.size() > prefix.size();
   };
-  return (size == name.size() && std::binary_search(std::begin(kNames), std::end(kNames), lower)) ||
-         std::any_of(std::begin(kPrefixes), std::end(kPrefixes), is_prefix);
+  return std::binary_search(names.begin(), names.end(), small) ||
+         std::any_of(prefixes.begin(), prefixes.end(), is_prefix);
+}
+
+Result<TrackingParameters> parse_tracking_parameters(std::string_view text, const std::string& file) {
+  auto root = parse_yaml(text, file);
+  if (!root) return root.error();
+  Diagnostics diagnostics(file);
+  YamlMap map(*root, "the list of tracking parameters", diagnostics);
+  map.take_integer("version", 1, 1);
+  TrackingParameters list;
+  list.names = take_names(map, "names", diagnostics);
+  list.prefixes = take_names(map, "prefixes", diagnostics);
+  map.finish();
+  if (diagnostics.has_errors()) return diagnostics.to_error(Code::bad_config);
+  return list;
 }
 
 }  // namespace metafuse

@@ -10,8 +10,6 @@
 #include <curl/curl.h>
 #include <idn2.h>
 
-#include "core/tracking_parameters.h"
-
 namespace metafuse {
 namespace {
 
@@ -161,7 +159,7 @@ void sort_parameters(std::string& out, std::size_t begin) {
 }
 
 /// Sorted by name; values of one name stay in their order.
-void append_query(std::string& out, std::string_view query) {
+void append_query(std::string& out, std::string_view query, const TrackingParameters& tracking) {
   if (query.empty()) return;
   out += '?';
   const std::size_t begin = out.size();
@@ -175,7 +173,7 @@ void append_query(std::string& out, std::string_view query) {
     const std::size_t at = out.size(), equals = piece.find('=');
     append_canonical(out, piece.substr(0, equals), kPlainInQuery, true);
     const std::string_view name = std::string_view(out).substr(at);
-    if (is_tracking_parameter(name)) {
+    if (tracking.has(name)) {
       out.resize(at);
       continue;
     }
@@ -224,9 +222,9 @@ Parts parts_behind_host(std::string_view rest) {
   return parts;
 }
 
-void append_parts(std::string& key, const Parts& parts) {
+void append_parts(std::string& key, const Parts& parts, const TrackingParameters& tracking) {
   append_path(key, parts.path);
-  append_query(key, parts.query);
+  append_query(key, parts.query, tracking);
   append_route(key, parts.fragment);
 }
 
@@ -244,7 +242,7 @@ bool needs_parser(std::string_view rest) {
 
 /// The key of a URL that is plain: small ASCII name, no port, no user, no dots to resolve. Most are, and are
 /// read ten times faster than by the parser, which reads the others.
-bool append_plain(std::string& key, std::string_view text) {
+bool append_plain(std::string& key, std::string_view text, const TrackingParameters& tracking) {
   const bool is_secure = text.starts_with("https://");
   if (!is_secure && !text.starts_with("http://")) return false;
   std::string_view rest = text.substr(is_secure ? 8 : 7);
@@ -260,11 +258,11 @@ bool append_plain(std::string& key, std::string_view text) {
   if (last_label >= host.size() || host[last_label] < 'a') return false;  // numbers may be addresses
   if (needs_parser(rest)) return false;
   key += without_www(host);
-  append_parts(key, parts_behind_host(rest));
+  append_parts(key, parts_behind_host(rest), tracking);
   return true;
 }
 
-bool append_any(std::string& key, std::string_view text) {
+bool append_any(std::string& key, std::string_view text, const TrackingParameters& tracking) {
   const std::unique_ptr<CURLU, UrlCleanup> url(curl_url());
   if (curl_url_set(url.get(), CURLUPART_URL, std::string(text).c_str(),
                    CURLU_NON_SUPPORT_SCHEME | CURLU_URLENCODE) != CURLUE_OK)
@@ -283,7 +281,7 @@ bool append_any(std::string& key, std::string_view text) {
   if (!port.empty() && !is_own_port) key += ":" + port;
   const std::string path = part(CURLUPART_PATH), query = part(CURLUPART_QUERY);
   const std::string fragment = part(CURLUPART_FRAGMENT);
-  append_parts(key, {path, query, fragment});
+  append_parts(key, {path, query, fragment}, tracking);
   return true;
 }
 
@@ -293,7 +291,7 @@ Error not_a_url(std::string_view text) {
 
 }  // namespace
 
-Result<std::string> canonical_url_key(std::string_view given) {
+Result<std::string> canonical_url_key(std::string_view given, const TrackingParameters& tracking) {
   const std::string_view text = trimmed(given);
   if (text.size() > kMaxUrlBytes) return fail(Code::bad_data, "a URL longer than 8192 bytes");
   const std::size_t authority = text.find("://");
@@ -302,9 +300,9 @@ Result<std::string> canonical_url_key(std::string_view given) {
     return not_a_url(text);
   std::string key;
   key.reserve(text.size());
-  if (append_plain(key, text)) return key;
+  if (append_plain(key, text, tracking)) return key;
   key.clear();
-  if (!append_any(key, text)) return not_a_url(text);
+  if (!append_any(key, text, tracking)) return not_a_url(text);
   return key;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <curl/curl.h>
+#include <signal.h>
 
 #include "core/contract.h"
 #include "fetchers/curl_transfer.h"
@@ -72,7 +73,17 @@ class CurlTransport final : public Transport {
  private:
   static TimePoint now() { return std::chrono::steady_clock::now(); }
 
+  /// A TLS connection that its peer closed raises SIGPIPE at this thread when it is written to: kept from it,
+  /// because without signals of its own (CURLOPT_NOSIGNAL) libcurl leaves that to us.
+  static void block_pipe_signal() {
+    sigset_t pipe_signal;
+    sigemptyset(&pipe_signal);
+    sigaddset(&pipe_signal, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe_signal, nullptr);
+  }
+
   void run() {
+    block_pipe_signal();
     while (take_arrived()) {
       int running = 0;
       curl_multi_perform(multi_, &running);

@@ -70,13 +70,13 @@ std::string late_key(const ExpandedQuery& query, const FetchOptions& options) {
 }
 
 /// Drops hits that no key can be made of, and all but the best rank of those that mean the same page.
-void keep_best_of_each(RankedList& list, int depth) {
+void keep_best_of_each(RankedList& list, int depth, const TrackingParameters& tracking) {
   std::vector<std::size_t> hashes;  // of the keys of the hits that stay
   std::vector<Hit>& hits = list.hits;
   std::size_t kept = 0;
   for (std::size_t i = 0; i < hits.size() && kept < static_cast<std::size_t>(std::max(depth, 0)); ++i) {
     if (hits[i].key.empty()) {
-      auto key = canonical_url_key(hits[i].url);
+      auto key = canonical_url_key(hits[i].url, tracking);
       if (!key) continue;
       hits[i].key = std::move(*key);
     }
@@ -238,9 +238,9 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
   }
 
   void set_wait(Slot& slot) {
-    if (!shared_->options.uses_learned_deadline) return;
+    if (!shared_->options.learned_wait.is_on) return;
     const std::lock_guard lock(slot.state->mutex);
-    if (const auto limit = slot.state->learned_wait.limit())
+    if (const auto limit = slot.state->learned_wait.limit(shared_->options.learned_wait))
       slot.wait_until = std::min(slot.wait_until, start_ + *limit);
   }
 
@@ -253,7 +253,7 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
         replay_embedded(*fetcher.archive_, fetched);
       else
         search_embedded(fetcher, *slots_[embedded[at]].state, fetched);
-      keep_best_of_each(fetched.list, options_.depth);
+      keep_best_of_each(fetched.list, options_.depth, shared_->options.tracking);
       settle(embedded[at], fetched.failure, fetched.message);
     });
   }
@@ -311,7 +311,8 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
 
   void deliver(std::size_t i, FetchedList list, bool is_probe, std::optional<Duration> retry_after) {
     note_outcome(i, list, is_probe, retry_after);
-    if (list.failure == Failure::none) keep_best_of_each(list.list, options_.depth);
+    if (list.failure == Failure::none)
+      keep_best_of_each(list.list, options_.depth, shared_->options.tracking);
     const std::lock_guard lock(mutex_);
     Slot& slot = slots_[i];
     if (slot.is_done || has_ended_) {
@@ -413,6 +414,8 @@ Result<std::shared_ptr<Fetcher>> make_fetcher(std::vector<Engine> engines, Fetch
   auto shared = std::make_shared<SharedState>();
   shared->clock = options.clock == nullptr ? &steady : options.clock;
   const bool is_replay = options.recording == Recording::replay;
+  if (options.recording != Recording::off) options.learned_wait.is_on = false;
+  if (is_replay) options.uses_breaker = false;
   for (Engine& engine : engines) {
     auto state = std::make_unique<EngineState>();
     if (std::holds_alternative<HttpAccess>(engine.access)) {

@@ -9,8 +9,10 @@
 
 #include "core/deadline.h"
 #include "core/result.h"
+#include "core/tracking_parameters.h"
 #include "fetchers/engine.h"
 #include "fetchers/fetcher.h"
+#include "fetchers/learned_wait.h"
 #include "fetchers/transport.h"
 
 namespace metafuse::fetchers {
@@ -28,10 +30,13 @@ struct FetcherOptions {
   /// Put around what sends HTTP requests: to watch them, or to answer in a test.
   std::function<std::unique_ptr<Transport>(std::unique_ptr<Transport>)> wrap_transport{};
   bool uses_breaker = true;           ///< leaves engines alone that failed several times
-  bool uses_learned_deadline = true;  ///< waits no longer for an engine than its recent answers say
+  LearnedWaitOptions learned_wait{};  ///< waits no longer for an engine than its recent answers say
+  TrackingParameters tracking = default_tracking_parameters();  ///< for the keys of hits
 };
 
-/// The fetcher of a set of engines: each expanded query goes to the engine that it names.
+/// The fetcher of a set of engines: each expanded query goes to the engine that it names. A recording is made
+/// with every list waited for until the deadline; a replay has neither breaker nor learned waits, so that it
+/// depends on nothing but the recording.
 ///
 /// errors: bad_config: a secret that is not set (says which), a bad allow_private{}; no_input or bad_data: a
 ///         recording that cannot be read

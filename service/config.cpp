@@ -140,6 +140,32 @@ void read_learning(const YamlNode& node, Reading& reading) {
   map.finish();
 }
 
+void read_learned_wait(const YamlNode& node, Reading& reading) {
+  YamlMap map(node, "learned_wait", reading.diagnostics);
+  LearnedWaitConfig& out = reading.config.learned_wait;
+  out.is_on = map.take_bool("enabled").value_or(out.is_on);
+  out.floor_seconds = take_double(map, "floor", 0.001, 120, out.floor_seconds);
+  out.ceiling_seconds = take_double(map, "ceiling", 0.001, 120, out.ceiling_seconds);
+  if (out.ceiling_seconds < out.floor_seconds)
+    reading.diagnostics.error(node.place, "learned_wait: the ceiling is below the floor; raise it");
+  map.finish();
+}
+
+/// Mistakes in the file that is named are reported with its own places.
+void read_tracking(YamlMap& map, Reading& reading) {
+  const YamlNode* node = map.take("tracking_parameters");
+  if (node == nullptr) return;
+  const auto path = yaml_string(*node, "tracking_parameters", reading.diagnostics);
+  if (!path) return;
+  const std::string file = reading.resolve(*path);
+  const auto text = read_text(file, kMaxConfigBytes);
+  auto list = text ? parse_tracking_parameters(*text, file) : Result<TrackingParameters>(text.error());
+  if (list)
+    reading.config.tracking = std::move(*list);
+  else
+    reading.diagnostics.error(node->place, "tracking_parameters: " + list.error().text);
+}
+
 void read_roles(YamlMap& map, const YamlNode& node, KeyConfig& key, Reading& reading) {
   static constexpr std::pair<std::string_view, Role> kRoles[] = {
       {"search", Role::search}, {"judge", Role::judge}, {"admin", Role::admin}, {"raw", Role::raw}};
@@ -227,6 +253,8 @@ void read_root(const YamlNode& root, Reading& reading) {
   read_keys(map, reading);
   out.deadline_seconds = take_double(map, "deadline", 0.01, 120, out.deadline_seconds);
   out.workers = static_cast<unsigned>(take_count(map, "workers", 0, 1024, 0));
+  read_section(map, "learned_wait", read_learned_wait, reading);
+  read_tracking(map, reading);
   read_section(map, "limits", read_limits, reading);
   read_section(map, "cache", read_cache, reading);
   read_section(map, "privacy", read_privacy, reading);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/result.h"
+#include "core/tracking_parameters.h"
 
 namespace metafuse::service {
 
@@ -76,6 +77,15 @@ struct LearningConfig {
   friend bool operator==(const LearningConfig&, const LearningConfig&) = default;
 };
 
+/// How long an engine is waited for once its usual latency is known.
+struct LearnedWaitConfig {
+  bool is_on = true;
+  double floor_seconds = 0.15;
+  double ceiling_seconds = 10;
+
+  friend bool operator==(const LearnedWaitConfig&, const LearnedWaitConfig&) = default;
+};
+
 /// A server configuration: the YAML file of docs/api.md with every path made relative to the working folder.
 struct ServerConfig {
   std::string file;  ///< where it was read from
@@ -95,7 +105,9 @@ struct ServerConfig {
   bool needs_key = false;  ///< searching itself needs a key
   std::vector<KeyConfig> keys;
   double deadline_seconds = 3;  ///< for all lists of one search
-  unsigned workers = 0;         ///< threads that fetch and score, 0 for 4 a core
+  LearnedWaitConfig learned_wait;
+  TrackingParameters tracking = default_tracking_parameters();
+  unsigned workers = 0;  ///< threads that fetch and score, 0 for 4 a core
   LimitsConfig limits;
   CacheConfig cache;
   PrivacyConfig privacy;

@@ -11,6 +11,10 @@ namespace {
 
 using fetchers::Engine;
 
+Duration duration_of(double seconds) {
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+}
+
 fetchers::FetcherOptions fetcher_options(const ServerConfig& config, const SecretLookup& secret_of) {
   using Recording = fetchers::FetcherOptions::Recording;
   fetchers::FetcherOptions options;
@@ -21,6 +25,9 @@ fetchers::FetcherOptions fetcher_options(const ServerConfig& config, const Secre
   if (options.recording != Recording::off)
     options.recording_file = (std::filesystem::path(config.recordings.directory) / "archive.har").string();
   options.secret_of = secret_of;
+  options.learned_wait = {config.learned_wait.is_on, duration_of(config.learned_wait.floor_seconds),
+                          duration_of(config.learned_wait.ceiling_seconds)};
+  options.tracking = config.tracking;
   return options;
 }
 

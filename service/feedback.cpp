@@ -61,12 +61,13 @@ Result<void> read_kind(const JsonObject& body, FeedbackRequest& request) {
 }
 
 /// Where the result stands in what was shown, or nothing.
-std::optional<std::uint32_t> shown_position(const StoredSearch& search, const FeedbackRequest& request) {
+std::optional<std::uint32_t> shown_position(const StoredSearch& search, const FeedbackRequest& request,
+                                            const TrackingParameters& tracking) {
   if (request.position > 0) {
     if (request.position > search.shown.size()) return std::nullopt;
     return request.position - 1;
   }
-  const auto key = canonical_url_key(request.url);
+  const auto key = canonical_url_key(request.url, tracking);
   if (key.has_error()) return std::nullopt;
   for (std::size_t i = 0; i < search.shown.size(); ++i)
     if (search.documents[search.shown[i].document] == *key) return static_cast<std::uint32_t>(i);
@@ -182,7 +183,7 @@ Result<FeedbackOutcome> take_feedback(Store& store, const FeedbackRequest& reque
   if (!search->has_value()) return FeedbackOutcome::unknown_search;
   const StoredSearch& found = **search;
   if (!is_judgment && now - found.at > rules.click_seconds) return FeedbackOutcome::expired;
-  const auto position = shown_position(found, request);
+  const auto position = shown_position(found, request, rules.tracking);
   if (!position) return FeedbackOutcome::not_shown;
   return is_judgment ? take_judgment(store, request, sender, found, *position, now)
                      : take_click(store, sender, rules, found, *position, now);

@@ -6,6 +6,7 @@
 
 #include "core/json.h"
 #include "core/result.h"
+#include "core/tracking_parameters.h"
 #include "service/store.h"
 
 namespace metafuse::service {
@@ -36,6 +37,7 @@ struct FeedbackSender {
 struct FeedbackRules {
   std::int64_t click_seconds = 6 * 3600;  ///< how long a search id takes clicks
   ClickCaps caps;
+  TrackingParameters tracking = default_tracking_parameters();
 };
 
 /// What became of feedback; each has the HTTP status that fits it.

@@ -28,7 +28,8 @@ std::string text_in(const Json* value) {
   return value != nullptr && value->is_string() ? std::string(value->as_string().c_str()) : std::string();
 }
 
-Result<JudgedQuery> read_query(const Json& json, const std::string& place) {
+Result<JudgedQuery> read_query(const Json& json, const std::string& place,
+                               const TrackingParameters& tracking) {
   const JsonObject* object = json.if_object();
   if (object == nullptr) return fail(Code::bad_data, place + ": no JSON object");
   JudgedQuery query;
@@ -52,7 +53,7 @@ Result<JudgedQuery> read_query(const Json& json, const std::string& place) {
     if (judgment == nullptr) return fail(Code::bad_data, place + ": a judgment must be {\"url\",\"grade\"}");
     JudgedQuery::Relevant answer;
     answer.url = text_in(judgment->if_contains("url"));
-    auto key = canonical_url_key(answer.url);
+    auto key = canonical_url_key(answer.url, tracking);
     if (!key) return fail(Code::bad_data, place + ": " + key.error().text);
     answer.key = std::move(*key);
     if (const Json* grade = judgment->if_contains("grade")) {
@@ -136,7 +137,7 @@ RecordedQuery recorded_lists(const std::string& id, const std::vector<FetchedLis
     }
     for (const Hit& hit : list.list.hits) {
       if (static_cast<int>(keys.size()) >= depth) break;
-      auto key = canonical_url_key(hit.url);
+      auto key = hit.key.empty() ? canonical_url_key(hit.url) : Result<std::string>(hit.key);
       if (!key) continue;
       if (seen.insert(*key).second) recorded.urls.emplace_back(*key, hit.url);
       keys.push_back(std::move(*key));
@@ -211,7 +212,8 @@ Result<void> check_same_templates(const std::map<std::string, RecordedQuery>& kn
 
 }  // namespace
 
-Result<std::vector<JudgedQuery>> read_judged_queries(const std::string& path) {
+Result<std::vector<JudgedQuery>> read_judged_queries(const std::string& path,
+                                                     const TrackingParameters& tracking) {
   std::vector<JudgedQuery> queries;
   std::map<std::string, std::size_t> lines;
   auto read = for_each_line(path, [&](std::string_view line, std::size_t number) -> Result<void> {
@@ -219,7 +221,7 @@ Result<std::vector<JudgedQuery>> read_judged_queries(const std::string& path) {
     const std::string place = path + ":" + std::to_string(number);
     auto json = parse_json(line, place);
     if (!json) return json.error();
-    auto query = read_query(*json, place);
+    auto query = read_query(*json, place, tracking);
     if (!query) return query.error();
     const auto [at, is_new] = lines.emplace(query->id, number);
     if (!is_new)

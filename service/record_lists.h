@@ -9,6 +9,7 @@
 #include "core/progress.h"
 #include "core/query.h"
 #include "core/result.h"
+#include "core/tracking_parameters.h"
 #include "service/snapshot.h"
 
 namespace metafuse::service {
@@ -30,7 +31,8 @@ struct JudgedQuery {
 /// errors: bad_data with "FILE:LINE: ...": no such object, an id that stands twice or holds blanks, a slot
 /// that is no
 ///         text, a grade that is no whole number, a URL that is none
-Result<std::vector<JudgedQuery>> read_judged_queries(const std::string& path);
+Result<std::vector<JudgedQuery>> read_judged_queries(
+    const std::string& path, const TrackingParameters& tracking = default_tracking_parameters());
 
 struct RecordOptions {
   std::string domain;

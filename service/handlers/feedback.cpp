@@ -25,7 +25,9 @@ HttpResponse handle_feedback(App& app, const Exchange& exchange) {
   sender.key = exchange.key == nullptr ? "" : exchange.key->name;
   sender.is_judge = exchange.may(Role::judge);
   app.search_log()->flush();
-  const auto outcome = take_feedback(*app.store(), *request, sender, FeedbackRules{}, app.unix_time());
+  FeedbackRules rules;
+  rules.tracking = app.snapshot()->config.tracking;
+  const auto outcome = take_feedback(*app.store(), *request, sender, rules, app.unix_time());
   if (!outcome) return refuse(status_of(outcome.error().code), outcome.error().text);
   const int status = http_status(*outcome);
   if (status >= 400) return refuse(status, explanation_of(*outcome));

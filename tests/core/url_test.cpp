@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/text_file.h"
+#include "core/tracking_parameters.h"
 
 using metafuse::canonical_url_key;
 
@@ -88,4 +89,30 @@ TEST_CASE("plain URLs have the key that the parser gives them", "[core][url]") {
       INFO(url);
       CHECK(*canonical_url_key(url) == *canonical_url_key("H" + url.substr(1)));
     }
+}
+
+TEST_CASE("the shipped list of tracking parameters is the one that is compiled in", "[core][url]") {
+  const std::string file = std::string(METAFUSE_SOURCE_DIR) + "/config/tracking_parameters.yaml";
+  const auto text = metafuse::read_text(file, 1 << 20);
+  REQUIRE(text.has_value());
+  const auto list = metafuse::parse_tracking_parameters(*text, file);
+  REQUIRE(list.has_value());
+  CHECK(*list == metafuse::default_tracking_parameters());
+}
+
+TEST_CASE("a list of tracking parameters decides what does not count", "[core][url]") {
+  const auto list =
+      metafuse::parse_tracking_parameters("version: 1\nnames: [Promo, sid]\nprefixes: [x_]\n", "list.yaml");
+  REQUIRE(list.has_value());
+  const auto key = [&](const std::string& url) { return *canonical_url_key(url, *list); };
+  CHECK(key("http://a.org/?id=1&PROMO=7&x_y=2&sid=3") == "a.org?id=1");
+  CHECK(key("http://a.org/?id=1&utm_source=7") == "a.org?id=1&utm_source=7");
+  CHECK(key("http://a.org/?x_=2") == "a.org?x_=2");
+  const std::string long_name(100, 'n');
+  CHECK(key("http://a.org/?x_" + long_name + "=1&" + long_name + "=2") == "a.org?" + long_name + "=2");
+  const auto wrong =
+      metafuse::parse_tracking_parameters("names: [a=b, '']\nnmaes: [c]\nprefixes: ['']\n", "l.yaml");
+  REQUIRE_FALSE(wrong.has_value());
+  for (const char* part : {"\"a=b\"", "\"\" is no name", "nmaes", "l.yaml:1:"})
+    CHECK(wrong.error().text.find(part) != std::string::npos);
 }

@@ -114,12 +114,16 @@ TEST_CASE("a breaker opens after five failures in a row and lets one probe throu
   CHECK(breaker.ask(clock.now()) == Breaker::Verdict::go);
 }
 
-TEST_CASE("the learned wait is the 95th percentile and half as much again", "[fetchers][breaker]") {
-  LearnedWait wait(milliseconds(10));
-  CHECK_FALSE(wait.limit().has_value());
+TEST_CASE("the learned wait is the 95th percentile and half as much again, within its bounds",
+          "[fetchers][breaker]") {
+  const LearnedWaitOptions wide{.floor = milliseconds(10), .ceiling = seconds(3)};
+  LearnedWait wait;
+  CHECK_FALSE(wait.limit(wide).has_value());
   for (int i = 1; i <= 20; ++i) wait.add(milliseconds(i * 10));
-  CHECK(wait.limit() == milliseconds(285));  // 19th of 20: 190 ms
-  LearnedWait quick(milliseconds(150));
+  CHECK(wait.limit(wide) == milliseconds(285));  // 19th of 20: 190 ms
+  CHECK(wait.limit({.floor = milliseconds(10), .ceiling = milliseconds(200)}) == milliseconds(200));
+  LearnedWait quick;
   for (int i = 0; i < 100; ++i) quick.add(milliseconds(1));
+  CHECK(quick.limit(wide) == milliseconds(10));
   CHECK(quick.limit() == milliseconds(150));
 }

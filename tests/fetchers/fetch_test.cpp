@@ -1,101 +1,20 @@
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <map>
 
 #include <catch2/catch.hpp>
 
 #include "fetchers/engine_file.h"
 #include "fetchers/make_fetcher.h"
+#include "tests/fetchers/chaos_engines.h"
 #include "tests/support/chaos_server.h"
-#include "tests/support/manual_clock.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;
 using namespace metafuse::fetchers;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using test::ChaosServer;
-
-namespace {
-
-std::string block(const std::string& name, const std::string& url, const std::string& more = "") {
-  return "  - {name: " + name + ", engine: json_engine, search_url: \"" + url +
-         "\", results_query: results, url_query: url, title_query: title, content_query: content, timeout: "
-         "0.7" +
-         (more.empty() ? "" : ", " + more) + "}\n";
-}
-
-std::vector<Engine> engines_of(const std::string& blocks) {
-  const auto file = parse_engine_file("engines:\n" + blocks, "test.yaml");
-  if (!file) FAIL(file.error().text);
-  return file->engines;
-}
-
-std::shared_ptr<Fetcher> fetcher_of(const std::string& blocks, FetcherOptions options = {}) {
-  auto fetcher = make_fetcher(engines_of(blocks), std::move(options));
-  REQUIRE(fetcher.has_value());
-  return *fetcher;
-}
-
-FetchedList fetch_one(Fetcher& fetcher, const std::string& engine, Duration wait = seconds(2)) {
-  static const SteadyClock clock;
-  const ExpandedQuery query{"t", engine, "a b"};
-  return fetcher.fetch({&query, 1}, {.deadline = Deadline(clock, wait)}, {}).front();
-}
-
-std::size_t open_descriptors() {
-  std::size_t count = 0;
-  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) ++count;
-  return count;
-}
-
-}  // namespace
-
-TEST_CASE("every kind of fault ends in time with a list or a named reason", "[fetchers][chaos]") {
-  const ChaosServer server;
-  for (const test::Fault& fault : test::faults()) {
-    INFO(fault.name);
-    const auto fetcher = fetcher_of(block("e", server.url(fault.name)));
-    const auto begin = std::chrono::steady_clock::now();
-    const FetchedList list = fetch_one(*fetcher, "e");
-    const auto took = std::chrono::steady_clock::now() - begin;
-    INFO(name_of(list.failure) << ": " << list.message);
-    CHECK(std::find(fault.outcomes.begin(), fault.outcomes.end(), list.failure) != fault.outcomes.end());
-    CHECK(list.list.hits.size() == (list.has_failed() ? 0U : 3U));
-    CHECK(list.has_failed() == !list.message.empty());
-    CHECK(took < seconds(2) + milliseconds(100));
-  }
-  CHECK(test::faults().size() >= 32 + 8);
-}
-
-TEST_CASE("75 episodes of every fault leave no descriptor behind", "[fetchers][chaos][full]") {
-  const ChaosServer server;
-  std::string blocks;
-  std::vector<ExpandedQuery> queries;
-  for (const test::Fault& fault : test::faults()) {
-    blocks += block(std::string(fault.name), server.url(fault.name), "timeout: 0.2");
-    queries.push_back({"t", std::string(fault.name), "q"});
-  }
-  for (std::size_t at = blocks.find("timeout: 0.7, "); at != std::string::npos;
-       at = blocks.find("timeout: 0.7, "))
-    blocks.erase(at, 14);
-  const std::size_t before = open_descriptors();
-  {
-    const auto fetcher = fetcher_of(blocks, {.uses_breaker = false, .uses_learned_deadline = false});
-    const SteadyClock clock;
-    for (int episode = 0; episode < 75; ++episode) {
-      const auto begin = clock.now();
-      const auto lists = fetcher->fetch(queries, {.deadline = Deadline(clock, milliseconds(500))}, {});
-      CHECK(clock.now() - begin < milliseconds(600));
-      REQUIRE(lists.size() == queries.size());
-      for (const FetchedList& list : lists)
-        CHECK((list.has_failed() ? !list.message.empty() : !list.list.hits.empty()));
-    }
-  }
-  // The server's side of a connection may close a moment later.
-  CHECK(open_descriptors() <= before + test::faults().size() * 75);
-}
+using namespace metafuse::test;
 
 TEST_CASE("one deadline holds for all lists, and those that are in are kept", "[fetchers][deadline]") {
   const ChaosServer server;

@@ -1,27 +1,17 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <mutex>
-#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
-#include <vector>
 
-#include "fetchers/fetcher.h"
+#include "tests/support/chaos_faults.h"
+#include "tests/support/tls_server.h"
 
 namespace metafuse::test {
-
-/// One way in which an engine goes wrong.
-struct Fault {
-  std::string_view name;  ///< the path that asks for it
-  /// What the fetch layer may call it; none: an answer that is in order.
-  std::vector<fetchers::Failure> outcomes;
-};
-
-/// Every fault, and a healthy answer first.
-std::span<const Fault> faults();
 
 /// An engine on a free loopback port that misbehaves on demand: `GET /FAULT?q=...` answers three JSON results
 /// after its fashion. Never sleeps: what hangs waits for the server's end or the client's leaving.
@@ -36,18 +26,21 @@ class ChaosServer {
   std::string origin() const { return "127.0.0.1:" + std::to_string(port_); }
   /// The search_url of an engine with this fault.
   std::string url(std::string_view fault) const;
+  /// What its definition must trust: keys for the engine's block.
+  std::string trust() const { return "verify: \"" + tls_.authority_file() + "\""; }
   /// Requests whose header arrived, by all connections.
   int requests() const { return requests_; }
+  /// From now on, requests whose query is that word hang.
+  void hang_requests_of(std::string_view word);
+  int hung_requests() const { return hung_requests_; }
   /// The last request's bytes.
   std::string last_request() const;
 
  private:
+  class Connection;
+
   void accept_all();
   void serve(int socket);
-  void answer(int socket, std::string_view fault, std::string_view request);
-  bool send_all(int socket, std::string_view bytes) const;
-  void hang(int socket) const;
-  bool waits(int milliseconds, int socket) const;
 
   int listener_ = -1;
   int deaf_listener_ = -1;  ///< connections are made by the kernel, and nobody reads
@@ -55,10 +48,14 @@ class ChaosServer {
   std::uint16_t port_ = 0;
   std::uint16_t closed_port_ = 0;
   std::uint16_t deaf_port_ = 0;
+  TlsServer tls_;
   std::atomic<int> requests_{0};
+  std::atomic<int> hung_requests_{0};
   mutable std::mutex mutex_;
+  std::condition_variable left_;
   std::string last_request_;
-  std::vector<std::thread> threads_;
+  std::string hung_word_;
+  int connections_ = 0;
   std::thread acceptor_;
 };
 

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <openssl/ssl.h>
+
+namespace metafuse::test {
+
+struct FreeTls {
+  void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
+  void operator()(SSL* connection) const { SSL_free(connection); }
+  void operator()(X509* certificate) const { X509_free(certificate); }
+  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
+};
+using TlsContext = std::unique_ptr<SSL_CTX, FreeTls>;
+using Certificate = std::unique_ptr<X509, FreeTls>;
+using PrivateKey = std::unique_ptr<EVP_PKEY, FreeTls>;
+
+/// An authority of our own that signs certificates for servers on loopback.
+class CertificateAuthority {
+ public:
+  CertificateAuthority();
+
+  /// The authority's certificate as PEM: what a client must trust.
+  std::string pem() const;
+  /// A server's side with a certificate that this authority signed.
+  ///
+  /// in: alternative_name - "IP:127.0.0.1" or "DNS:other.example"; days - from now, from when and until when
+  /// it
+  ///     is valid
+  TlsContext context(const std::string& alternative_name, int from_day, int until_day) const;
+  /// A server's side with a certificate that signs itself.
+  static TlsContext self_signed_context(const std::string& alternative_name);
+
+ private:
+  PrivateKey key_;
+  Certificate certificate_;
+};
+
+}  // namespace metafuse::test
