@@ -82,13 +82,13 @@ void find_cut(Region& region) {
 
 class TreeGrower {
  public:
-  TreeGrower(const CodedFeatures& features, const SignedWeights& weights)
-      : features_(features), weights_(weights) {
+  TreeGrower(const CodedFeatures& features, const SignedWeights& weights, unsigned threads)
+      : features_(features), weights_(weights), threads_(threads) {
     Region root;
     root.documents = all_documents(weights);
     root.totals = totals_of(weights, root.documents, {});
     root.histogram = std::make_unique<Histogram>(features, weights.stride);
-    root.histogram->fill(weights, root.documents, {});
+    root.histogram->fill(weights, root.documents, {}, threads);
     find_cut(root);
     regions_.push_back(std::move(root));
   }
@@ -131,7 +131,7 @@ class TreeGrower {
     Region& smaller = below.documents.size() <= above.documents.size() ? below : above;
     Region& larger = &smaller == &below ? above : below;
     smaller.histogram = std::make_unique<Histogram>(features_, weights_.stride);
-    smaller.histogram->fill(weights_, smaller.documents, {});
+    smaller.histogram->fill(weights_, smaller.documents, {}, threads_);
     larger.histogram = std::move(whole.histogram);
     larger.histogram->subtract(*smaller.histogram);
     find_cut(below);
@@ -166,13 +166,15 @@ class TreeGrower {
 
   const CodedFeatures& features_;
   const SignedWeights& weights_;
+  unsigned threads_;
   std::vector<Region> regions_;  // the leaves
   std::vector<TreeNode> nodes_;
 };
 
 }  // namespace
 
-FittedBase fit_product(const CodedFeatures& features, const SignedWeights& weights, std::size_t terms) {
+FittedBase fit_product(const CodedFeatures& features, const SignedWeights& weights, std::size_t terms,
+                       unsigned threads) {
   const auto documents = all_documents(weights);
   Histogram histogram(features, weights.stride);
   std::vector<Cut> cuts;
@@ -180,7 +182,7 @@ FittedBase fit_product(const CodedFeatures& features, const SignedWeights& weigh
   for (std::size_t step = 0;; ++step) {
     const std::size_t term = step % terms;
     const auto signs = signs_without(features, cuts, term, documents.size());
-    histogram.fill(weights, documents, signs);
+    histogram.fill(weights, documents, signs, threads);
     const BestCut best = best_cut(histogram, totals_of(weights, documents, signs));
     if (!best.is_found || best.worth <= edge + 1e-12) break;
     edge = best.worth;
@@ -196,8 +198,9 @@ FittedBase fit_product(const CodedFeatures& features, const SignedWeights& weigh
   return fitted;
 }
 
-FittedBase fit_tree(const CodedFeatures& features, const SignedWeights& weights, std::size_t leaves) {
-  return TreeGrower(features, weights).grow(leaves);
+FittedBase fit_tree(const CodedFeatures& features, const SignedWeights& weights, std::size_t leaves,
+                    unsigned threads) {
+  return TreeGrower(features, weights, threads).grow(leaves);
 }
 
 }  // namespace metafuse::fusion::adaboost_mh

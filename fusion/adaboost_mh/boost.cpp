@@ -113,8 +113,8 @@ BoostRun boost(const Problem& problem, const BaseSetting& setting, std::size_t r
     }
   for (std::size_t t = progress.run.rounds.size(); t < rounds; ++t) {
     FittedBase fitted = setting.kind == BaseKind::tree
-                            ? fit_tree(*problem.features, progress.weights, setting.size)
-                            : fit_product(*problem.features, progress.weights, setting.size);
+                            ? fit_tree(*problem.features, progress.weights, setting.size, problem.threads)
+                            : fit_product(*problem.features, progress.weights, setting.size, problem.threads);
     if (fitted.edge <= 1e-12) {
       progress.run.stop_reason = "no base classifier is better than chance";
       break;

@@ -25,6 +25,7 @@ struct Problem {
   const CodedFeatures* features = nullptr;
   std::vector<int> classes;  ///< 0 ... class_count - 1, one a document
   std::size_t class_count = 2;
+  unsigned threads = 1;  ///< of one run; any number gives the same bytes
 };
 
 /// One round, for the trace.

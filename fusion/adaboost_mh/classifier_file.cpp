@@ -130,6 +130,22 @@ Result<CutTable> read_cut_table(const JsonArray& array, std::size_t features) {
   return table;
 }
 
+Result<GradedCuts> read_graded_cuts(const JsonObject& body, std::size_t features) {
+  StateFields fields(body);
+  GradedCuts read;
+  read.grades = fields.numbers("grades");
+  const JsonArray* cuts = fields.array("cuts");
+  if (fields.failed()) return fields.error();
+  const auto& grades = read.grades;
+  if (grades.size() < 2 || grades.size() > 60 || !std::is_sorted(grades.begin(), grades.end()) ||
+      grades.back() > 60)
+    return fail(Code::bad_data, "body.grades: must be 2 to 60 ascending numbers");
+  auto table = read_cut_table(*cuts, features);
+  if (!table) return table.error();
+  read.table = std::move(*table);
+  return read;
+}
+
 JsonArray to_json(const StrongClassifier& classifier) {
   JsonArray array;
   for (const auto& [alpha, base] : classifier.rounds) {

@@ -129,21 +129,16 @@ std::string EnsembleRanker::describe(const std::vector<Feature>&) const {
 
 Result<std::shared_ptr<const Ranker>> read_ensemble(const JsonObject& body,
                                                     const std::vector<Feature>& features) {
+  auto graded = read_graded_cuts(body, features.size());
+  if (!graded) return graded.error();
   StateFields fields(body);
-  auto grades = fields.numbers("grades");
-  const JsonArray* cuts = fields.array("cuts");
   const JsonArray* source_items = fields.array("sources");
   const JsonArray* member_items = fields.array("members");
   if (fields.failed()) return fields.error();
-  if (grades.size() < 2 || grades.size() > 60 || !std::is_sorted(grades.begin(), grades.end()) ||
-      grades.back() > 60)
-    return fail(Code::bad_data, "body.grades: must be 2 to 60 ascending numbers");
-  auto table = read_cut_table(*cuts, features.size());
-  if (!table) return table.error();
   std::vector<Source> sources;
   for (const Json& item : *source_items) {
     if (!item.is_object()) return fail(Code::bad_data, "body.sources: must be objects");
-    auto source = read_source(item.get_object(), grades.size(), *table, features);
+    auto source = read_source(item.get_object(), graded->grades.size(), graded->table, features);
     if (!source) return source.error();
     sources.push_back(std::move(*source));
   }
@@ -155,7 +150,7 @@ Result<std::shared_ptr<const Ranker>> read_ensemble(const JsonObject& body,
     members.push_back(std::move(*member));
   }
   return std::shared_ptr<const Ranker>(std::make_shared<EnsembleRanker>(
-      std::move(grades), std::move(*table), std::move(sources), std::move(members)));
+      std::move(graded->grades), std::move(graded->table), std::move(sources), std::move(members)));
 }
 
 }  // namespace metafuse::fusion::adaboost_mh

@@ -3,14 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/parallel.h"
+
 namespace metafuse::fusion::adaboost_mh {
 namespace {
-
-/// The commonest label count, three grades, as a fixed-length loop that the compiler can vectorise.
-template <class Add>
-void for_documents(std::span<const std::uint32_t> documents, const std::uint8_t* codes, Add&& add) {
-  for (const std::uint32_t document : documents) add(document, codes[document]);
-}
 
 double worth_of(const double* below, const double* totals, std::size_t stride) {
   double sum = 0.0;
@@ -45,30 +41,37 @@ Histogram::Histogram(const CodedFeatures& features, std::size_t stride)
 }
 
 void Histogram::fill(const SignedWeights& weights, std::span<const std::uint32_t> documents,
-                     std::span<const double> signs) {
+                     std::span<const double> signs, unsigned threads) {
+  // Below so many additions starting a thread costs more than it saves.
+  constexpr std::size_t kWorthThreads = 1U << 18;
   std::fill(sums_.begin(), sums_.end(), 0.0);
-  for (std::size_t f = 0; f < feature_count(); ++f) {
-    const std::uint8_t* codes = features_->bytes(f);
-    double* sums = sums_.data() + starts_[f] * stride_;
-    if (stride_ == 4 && signs.empty()) {
-      for_documents(documents, codes, [&](std::uint32_t document, std::uint8_t code) {
-        const double* weight = weights.of(document);
-        double* sum = sums + code * 4U;
-        for (std::size_t l = 0; l < 4; ++l) sum[l] += weight[l];
-      });
-    } else if (stride_ == 4) {
-      for_documents(documents, codes, [&](std::uint32_t document, std::uint8_t code) {
-        const double* weight = weights.of(document);
-        double* sum = sums + code * 4U;
-        for (std::size_t l = 0; l < 4; ++l) sum[l] += weight[l] * signs[document];
-      });
-    } else {
-      for_documents(documents, codes, [&](std::uint32_t document, std::uint8_t code) {
-        const double* weight = weights.of(document);
-        const double sign = signs.empty() ? 1.0 : signs[document];
-        double* sum = sums + code * stride_;
-        for (std::size_t l = 0; l < stride_; ++l) sum[l] += weight[l] * sign;
-      });
+  const bool is_worth = documents.size() * feature_count() >= kWorthThreads;
+  parallel_for(feature_count(), is_worth ? threads : 1,
+               [&](std::size_t f) { fill_feature(f, weights, documents, signs); });
+}
+
+void Histogram::fill_feature(std::size_t feature, const SignedWeights& weights,
+                             std::span<const std::uint32_t> documents, std::span<const double> signs) {
+  const std::uint8_t* codes = features_->bytes(feature);
+  double* sums = sums_.data() + starts_[feature] * stride_;
+  if (stride_ == 4 && signs.empty()) {
+    for (const std::uint32_t document : documents) {
+      const double* weight = weights.of(document);
+      double* sum = sums + codes[document] * 4U;
+      for (std::size_t l = 0; l < 4; ++l) sum[l] += weight[l];
+    }
+  } else if (stride_ == 4) {
+    for (const std::uint32_t document : documents) {
+      const double* weight = weights.of(document);
+      double* sum = sums + codes[document] * 4U;
+      for (std::size_t l = 0; l < 4; ++l) sum[l] += weight[l] * signs[document];
+    }
+  } else {
+    for (const std::uint32_t document : documents) {
+      const double* weight = weights.of(document);
+      const double sign = signs.empty() ? 1.0 : signs[document];
+      double* sum = sums + codes[document] * stride_;
+      for (std::size_t l = 0; l < stride_; ++l) sum[l] += weight[l] * sign;
     }
   }
 }

@@ -24,9 +24,10 @@ class Histogram {
  public:
   Histogram(const CodedFeatures& features, std::size_t stride);
 
-  /// Sums over `documents`, each times its sign when `signs` is not empty.
+  /// Sums over `documents`, each times its sign when `signs` is not empty. A thread sums whole features, so
+  /// any number of threads gives the same bytes.
   void fill(const SignedWeights& weights, std::span<const std::uint32_t> documents,
-            std::span<const double> signs);
+            std::span<const double> signs, unsigned threads = 1);
   /// Leaves what is not in `part`.
   void subtract(const Histogram& part);
 
@@ -38,6 +39,9 @@ class Histogram {
   std::size_t stride() const { return stride_; }
 
  private:
+  void fill_feature(std::size_t feature, const SignedWeights& weights,
+                    std::span<const std::uint32_t> documents, std::span<const double> signs);
+
   const CodedFeatures* features_;
   std::size_t stride_;
   std::vector<std::size_t> starts_;

@@ -90,7 +90,7 @@ Result<TrainingResult> train(const TrainingRequest& request) {
   const CodedRows rows(documents->matrix, table);
   const BoostStart from{*start == nullptr ? nullptr : &(*start)->classifier(), &rows};
   BoostRun run = boost(
-      {&coded, documents->classes, grades->size()}, options->setting, options->rounds,
+      {&coded, documents->classes, grades->size(), request.threads}, options->setting, options->rounds,
       [&](std::size_t done) {
         if (request.progress) request.progress(done, options->rounds);
         return true;

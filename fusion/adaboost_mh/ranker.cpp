@@ -62,20 +62,15 @@ std::string MhRanker::describe(const std::vector<Feature>& features) const {
 
 Result<std::shared_ptr<const Ranker>> read_ranker(const JsonObject& body,
                                                   const std::vector<Feature>& features) {
+  auto graded = read_graded_cuts(body, features.size());
+  if (!graded) return graded.error();
   StateFields fields(body);
-  auto grades = fields.numbers("grades");
-  const JsonArray* cuts = fields.array("cuts");
   const JsonArray* rounds = fields.array("rounds");
   if (fields.failed()) return fields.error();
-  if (grades.size() < 2 || grades.size() > 60 || !std::is_sorted(grades.begin(), grades.end()) ||
-      grades.back() > 60)
-    return fail(Code::bad_data, "body.grades: must be 2 to 60 ascending numbers");
-  auto table = read_cut_table(*cuts, features.size());
-  if (!table) return table.error();
-  auto classifier = read_classifier(*rounds, grades.size(), *table);
+  auto classifier = read_classifier(*rounds, graded->grades.size(), graded->table);
   if (!classifier) return classifier.error();
-  return std::shared_ptr<const Ranker>(
-      std::make_shared<MhRanker>(std::move(grades), std::move(*table), std::move(*classifier)));
+  return std::shared_ptr<const Ranker>(std::make_shared<MhRanker>(
+      std::move(graded->grades), std::move(graded->table), std::move(*classifier)));
 }
 
 }  // namespace metafuse::fusion::adaboost_mh

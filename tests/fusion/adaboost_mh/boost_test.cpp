@@ -159,3 +159,16 @@ TEST_CASE("A parity that no stump sees is learned by a product of two", "[fusion
   const BoostRun stumps = boost({&coded, classes, 2}, {BaseKind::product, 1}, 50);
   CHECK(stumps.rounds.back().hamming_loss > 0.0);
 }
+
+TEST_CASE("Any number of threads boosts the same classifier", "[fusion][adaboost_mh]") {
+  Random random(7);
+  // Enough documents that the histograms are shared out among threads.
+  const Data data = drawn_data(random, 20'000, 14, 3);
+  const CodedFeatures coded(data.matrix, ThresholdOptions{});
+  for (const BaseSetting& setting : {BaseSetting{BaseKind::tree, 4}, BaseSetting{BaseKind::product, 3}}) {
+    const BoostRun one = boost({&coded, data.classes, 3, 1}, setting, 3);
+    const BoostRun three = boost({&coded, data.classes, 3, 3}, setting, 3);
+    CHECK(one.classifier == three.classifier);
+    CHECK(one.rounds.back().z == three.rounds.back().z);
+  }
+}
