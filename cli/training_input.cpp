@@ -21,7 +21,7 @@ void add_training_options(CLI::App& verb, TrainingOptions& options) {
   verb.add_option("--depth", input.depth, "how far down each list counts, 0 for all of it")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  verb.add_option("--derive", input.derive, "derived features: lists,rrf,best-rank,median-rank");
+  verb.add_option("--derive", input.derive, "derived features: lists,rrf,best-rank,median-rank,share");
   verb.add_option("--feedback", options.feedback, "graded or bipartite")
       ->check(CLI::IsMember({"graded", "bipartite"}))
       ->capture_default_str();

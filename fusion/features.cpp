@@ -1,7 +1,10 @@
 #include "fusion/features.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <numeric>
+#include <string>
 
 #include "core/contract.h"
 #include "evaluation/id_table.h"
@@ -10,6 +13,7 @@ namespace metafuse::fusion {
 namespace {
 
 constexpr std::string_view kPrefix = "derived:";
+constexpr std::string_view kShare = "derived:share:";
 constexpr std::string_view kDerived[] = {"lists", "rrf", "best-rank", "median-rank"};
 constexpr double kRrfConstant = 60.0;
 constexpr double kDeepest = 2147483648.0;
@@ -20,6 +24,32 @@ double median_rank(std::span<const std::uint32_t> ranks) {
   if (sorted.empty()) return kDeepest;
   std::sort(sorted.begin(), sorted.end());
   return sorted[(sorted.size() - 1) / 2];
+}
+
+/// The list that a share is of. Requires the list to be among the features.
+std::size_t list_of_share(const std::vector<Feature>& features, std::size_t lists, const Feature& share) {
+  const std::string_view name = std::string_view(share.name).substr(kShare.size());
+  for (std::size_t list = 0; list < lists; ++list)
+    if (features[list].name == name) return list;
+  require(false, "a share of a list that is a feature");
+  return 0;
+}
+
+/// Minus the share of the documents that one list ranks above each; NaN where it ranks it not at all.
+std::vector<double> shares(const QueryInstances& instances, std::size_t list) {
+  const std::size_t count = instances.documents.size();
+  std::vector<std::uint32_t> ranks;
+  for (std::size_t i = 0; i < count; ++i)
+    if (const std::uint32_t rank = instances.ranks_of(i)[list]; rank > 0) ranks.push_back(rank);
+  std::sort(ranks.begin(), ranks.end());
+  std::vector<double> values(count, std::numeric_limits<double>::quiet_NaN());
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint32_t rank = instances.ranks_of(i)[list];
+    if (rank == 0) continue;
+    const auto above = std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin();
+    values[i] = above == 0 ? 0.0 : -static_cast<double>(above) / static_cast<double>(count);
+  }
+  return values;
 }
 
 }  // namespace
@@ -66,12 +96,15 @@ QueryInstances collect_instances(std::span<const RankedIds> lists, std::span<con
 FeatureMatrix feature_matrix(const std::vector<Feature>& features, const QueryInstances& instances) {
   require(features.size() >= instances.lists, "a feature a list");
   FeatureMatrix matrix(features, instances.documents.size());
+  const std::size_t derived = features.size() - instances.lists;
+  const std::vector<double> values = derived_values(features, instances);
   for (std::size_t i = 0; i < instances.documents.size(); ++i) {
     const auto ranks = instances.ranks_of(i);
     for (std::size_t j = 0; j < ranks.size(); ++j)
       if (ranks[j] > 0) matrix.set(i, j, -static_cast<double>(ranks[j]));
-    for (std::size_t j = ranks.size(); j < features.size(); ++j)
-      matrix.set(i, j, derived_value(features[j], ranks));
+    for (std::size_t j = 0; j < derived; ++j)
+      if (const double value = values[i * derived + j]; !std::isnan(value))
+        matrix.set(i, ranks.size() + j, value);
   }
   return matrix;
 }
@@ -80,19 +113,25 @@ bool is_derived(const Feature& feature) {
   return feature.name.starts_with(kPrefix) && feature.kind == FeatureKind::value;
 }
 
-Result<std::vector<Feature>> derived_features(std::string_view names) {
+Result<std::vector<Feature>> derived_features(std::string_view names, std::span<const Feature> lists) {
   std::vector<Feature> features;
   while (!names.empty()) {
     const std::size_t comma = std::min(names.find(','), names.size());
-    const std::string_view name = names.substr(0, comma);
+    const std::string name(names.substr(0, comma));
     names.remove_prefix(std::min(comma + 1, names.size()));
-    if (std::find(std::begin(kDerived), std::end(kDerived), name) == std::end(kDerived))
-      return fail(Code::usage, "no derived feature \"" + std::string(name) +
-                                   "\"; there are lists, rrf, best-rank and median-rank");
-    Feature feature{std::string(kPrefix) + std::string(name), FeatureKind::value, 0};
-    if (std::find(features.begin(), features.end(), feature) != features.end())
-      return fail(Code::usage, "the derived feature \"" + std::string(name) + "\" stands twice");
-    features.push_back(std::move(feature));
+    std::vector<Feature> added;
+    if (name == "share") {
+      for (const Feature& list : lists)
+        added.push_back({std::string(kShare) + list.name, FeatureKind::value, 0});
+    } else if (std::find(std::begin(kDerived), std::end(kDerived), name) != std::end(kDerived)) {
+      added.push_back({std::string(kPrefix) + name, FeatureKind::value, 0});
+    } else {
+      return fail(Code::usage, "no derived feature \"" + name +
+                                   "\"; there are lists, rrf, best-rank, median-rank and share");
+    }
+    if (!added.empty() && std::find(features.begin(), features.end(), added.front()) != features.end())
+      return fail(Code::usage, "the derived feature \"" + name + "\" stands twice");
+    features.insert(features.end(), added.begin(), added.end());
   }
   return features;
 }
@@ -113,6 +152,24 @@ double derived_value(const Feature& feature, std::span<const std::uint32_t> rank
   if (name == "best-rank") return -best;
   require(name == "median-rank", "a derived feature of a known name");
   return -median_rank(ranks);
+}
+
+std::vector<double> derived_values(const std::vector<Feature>& features, const QueryInstances& instances) {
+  require(features.size() >= instances.lists, "a feature a list");
+  const std::size_t count = features.size() - instances.lists;
+  std::vector<double> values(instances.documents.size() * count);
+  for (std::size_t j = 0; j < count; ++j) {
+    const Feature& feature = features[instances.lists + j];
+    if (feature.name.starts_with(kShare)) {
+      const std::size_t list = list_of_share(features, instances.lists, feature);
+      const std::vector<double> column = shares(instances, list);
+      for (std::size_t i = 0; i < column.size(); ++i) values[i * count + j] = column[i];
+    } else {
+      for (std::size_t i = 0; i < instances.documents.size(); ++i)
+        values[i * count + j] = derived_value(feature, instances.ranks_of(i));
+    }
+  }
+  return values;
 }
 
 }  // namespace metafuse::fusion

@@ -39,16 +39,27 @@ QueryInstances collect_instances(std::span<const RankedIds> lists, std::span<con
 FeatureMatrix feature_matrix(const std::vector<Feature>& features, const QueryInstances& instances);
 
 /// A feature that is computed from the ranks of the others: "derived:lists", "derived:rrf",
-/// "derived:best-rank", "derived:median-rank". Higher is better; never unranked.
+/// "derived:best-rank", "derived:median-rank", and "derived:share:NAME" of each list. Higher is better; only
+/// a share is unranked, where its list is.
 bool is_derived(const Feature& feature);
 
-/// in:     names - "lists,rrf,best-rank,median-rank" or some of them
+/// in:     names - "lists,rrf,best-rank,median-rank,share" or some of them; lists - the rank features, of
+/// which
+///         each has a share
 /// errors: usage for another name or one twice
-Result<std::vector<Feature>> derived_features(std::string_view names);
+Result<std::vector<Feature>> derived_features(std::string_view names, std::span<const Feature> lists);
 
-/// The value of one derived feature: the number of lists that hold the document, its reciprocal rank sum with
-/// k = 60, minus its best rank, minus its median rank over all lists (an absent one counts as infinitely
-/// deep; the lower middle one of an even number, kept finite at 2^31).
+/// The value of one derived feature but a share: the number of lists that hold the document, its reciprocal
+/// rank sum with k = 60, minus its best rank, minus its median rank over all lists (an absent one counts as
+/// infinitely deep; the lower middle one of an even number, kept finite at 2^31).
 double derived_value(const Feature& feature, std::span<const std::uint32_t> ranks);
+
+/// Every derived value of one base query's instances, instance by instance: NaN where unranked. A share is
+/// minus the share of the query's documents that the list ranks above the document, so that it says the same
+/// for few documents and for many.
+///
+/// in:   features - the rank features first, as many as there are lists
+/// cost: O(documents x features), and a sort of the documents for each share
+std::vector<double> derived_values(const std::vector<Feature>& features, const QueryInstances& instances);
 
 }  // namespace metafuse::fusion

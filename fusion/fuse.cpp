@@ -17,10 +17,28 @@ struct FeatureValue {
   double value = 0.0;
 };
 
-FeatureValue value_of(const Feature& feature, std::size_t place, std::span<const std::uint32_t> ranks) {
-  if (place >= ranks.size()) return {true, 0, derived_value(feature, ranks)};
-  return {ranks[place] > 0, ranks[place], -static_cast<double>(ranks[place])};
-}
+/// The feature values of one base query's instances.
+class InstanceValues {
+ public:
+  InstanceValues(const std::vector<Feature>& features, const QueryInstances& instances)
+      : instances_(instances),
+        derived_count_(features.size() - instances.lists),
+        derived_(derived_values(features, instances)) {}
+
+  FeatureValue at(std::size_t instance, std::size_t feature) const {
+    if (feature >= instances_.lists) {
+      const double value = derived_[instance * derived_count_ + feature - instances_.lists];
+      return {!std::isnan(value), 0, value};
+    }
+    const std::uint32_t rank = instances_.ranks_of(instance)[feature];
+    return {rank > 0, rank, -static_cast<double>(rank)};
+  }
+
+ private:
+  const QueryInstances& instances_;
+  std::size_t derived_count_;
+  std::vector<double> derived_;
+};
 
 double step_value(const StepTable& table, const FeatureValue& value) {
   if (!value.is_ranked) return table.unranked;
@@ -30,12 +48,11 @@ double step_value(const StepTable& table, const FeatureValue& value) {
 std::vector<double> step_scores(const StepRanker& ranker, const std::vector<Feature>& features,
                                 const QueryInstances& instances) {
   std::vector<double> scores(instances.documents.size(), 0.0);
-  for (std::size_t i = 0; i < scores.size(); ++i) {
-    const auto ranks = instances.ranks_of(i);
+  const InstanceValues values(features, instances);
+  for (std::size_t i = 0; i < scores.size(); ++i)
     for (std::size_t f = 0; f < features.size(); ++f)
       if (const StepTable& table = ranker.tables()[f]; !table.thresholds.empty())
-        scores[i] += step_value(table, value_of(features[f], f, ranks));
-  }
+        scores[i] += step_value(table, values.at(i, f));
   return scores;
 }
 
@@ -119,7 +136,7 @@ FusedRanking fuse(const Model& model, std::span<const RankedIds> lists) {
 Explanation explain(const Model& model, const FusedRanking& ranking, std::size_t instance) {
   Explanation explanation;
   explanation.score = ranking.scores[instance];
-  const auto ranks = ranking.instances.ranks_of(instance);
+  const InstanceValues values(model.features, ranking.instances);
   const auto* steps = dynamic_cast<const StepRanker*>(model.ranker.get());
   std::vector<double> weights;
   if (steps == nullptr) {
@@ -127,7 +144,7 @@ Explanation explain(const Model& model, const FusedRanking& ranking, std::size_t
     if (weights.empty()) return explanation;
   }
   for (std::size_t f = 0; f < model.features.size(); ++f) {
-    const FeatureValue value = value_of(model.features[f], f, ranks);
+    const FeatureValue value = values.at(instance, f);
     FeatureShare share{f, value.rank, 0.0, {}};
     share.weight = steps != nullptr ? step_value(steps->tables()[f], value) : weights[f];
     if (steps != nullptr) share.fired = fired_rankings(*steps, f, value);

@@ -2,36 +2,47 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "core/diagnostics.h"
 #include "evaluation/letor_file.h"
 #include "fusion/features.h"
+#include "fusion/fuse.h"
 
 namespace metafuse::fusion {
 namespace {
 
 constexpr std::size_t kBlockRows = 4096;
 
+std::string score_lines(const std::vector<double>& scores) {
+  std::string text;
+  char number[40];
+  for (const double score : scores) {
+    const int length = std::snprintf(number, sizeof number, "%.17g\n", score);
+    text.append(number, static_cast<std::size_t>(length));
+  }
+  return text;
+}
+
+Result<void> check_features(const evaluation::LetorRow& row, std::size_t known) {
+  if (row.cells.empty() || row.cells.back().index <= known) return {};
+  return fail(Code::bad_data, "names feature " + std::to_string(row.cells.back().index) +
+                                  ", but the model knows " + std::to_string(known) +
+                                  "; score files of the kind that it was trained on");
+}
+
 /// Collects rows into a block and writes their scores when it is full.
 class BlockScorer {
  public:
-  BlockScorer(const Model& model, bool are_ranks) : model_(model), are_ranks_(are_ranks) {
-    while (base_ < model.features.size() && !is_derived(model.features[base_])) ++base_;
-    restart();
-  }
+  BlockScorer(const Model& model, bool are_ranks) : model_(model), are_ranks_(are_ranks) { restart(); }
 
   Result<void> take(const evaluation::LetorRow& row) {
-    if (!row.cells.empty() && row.cells.back().index > base_)
-      return fail(Code::bad_data, "names feature " + std::to_string(row.cells.back().index) +
-                                      ", but the model knows " + std::to_string(base_) +
-                                      "; score files of the kind that it was trained on");
-    ranks_.assign(base_, 0);
+    if (auto known = check_features(row, model_.features.size()); !known) return known;
     if (model_.is_absent_zero)
-      for (std::size_t f = 0; f < base_; ++f) block_.set(rows_, f, 0.0);
+      for (std::size_t f = 0; f < model_.features.size(); ++f) block_.set(rows_, f, 0.0);
     for (const evaluation::LetorCell& cell : row.cells) set_cell(cell);
-    for (std::size_t f = base_; f < model_.features.size(); ++f)
-      block_.set(rows_, f, derived_value(model_.features[f], ranks_));
     if (++rows_ == kBlockRows) flush();
     return {};
   }
@@ -55,32 +66,82 @@ class BlockScorer {
       if (model_.is_absent_zero) block_.clear(rows_, feature);
       return;
     }
-    if (!are_ranks_) {
+    if (!are_ranks_)
       block_.set(rows_, feature, cell.value);
-    } else if (depth == 0 || cell.value <= depth) {
+    else if (depth == 0 || cell.value <= depth)
       block_.set(rows_, feature, -cell.value);
-      ranks_[feature] = static_cast<std::uint32_t>(cell.value);
-    }
   }
 
   void flush() {
-    const std::vector<double> scores = model_.ranker->score(block_);
-    char number[40];
-    for (std::size_t row = 0; row < rows_; ++row) {
-      const int length = std::snprintf(number, sizeof number, "%.17g\n", scores[row]);
-      text_.append(number, static_cast<std::size_t>(length));
-    }
+    std::vector<double> scores = model_.ranker->score(block_);
+    scores.resize(rows_);
+    text_ += score_lines(scores);
     restart();
   }
 
   const Model& model_;
   bool are_ranks_;
-  std::size_t base_ = 0;  // features that stand in the file; derived ones follow
   FeatureMatrix block_;
   std::size_t rows_ = 0;
-  std::vector<std::uint32_t> ranks_;
   std::string text_;
 };
+
+/// Collects the rows of one query, since derived features may compare its documents with each other.
+class QueryScorer {
+ public:
+  explicit QueryScorer(const Model& model) : model_(model) { instances_.lists = list_count(model); }
+
+  Result<void> take(const evaluation::LetorRow& row) {
+    if (auto known = check_features(row, instances_.lists); !known) return known;
+    if (instances_.documents.empty() || row.query != query_) {
+      flush();
+      query_ = row.query;
+      if (!seen_.insert(query_).second)
+        return fail(Code::bad_data, "the lines of query \"" + query_ +
+                                        "\" do not stand together, but the model compares the documents "
+                                        "of a query; sort them by query");
+    }
+    instances_.documents.emplace_back();
+    instances_.ranks.resize(instances_.documents.size() * instances_.lists, 0);
+    std::uint32_t* ranks = instances_.ranks.data() + instances_.ranks.size() - instances_.lists;
+    for (const evaluation::LetorCell& cell : row.cells) {
+      const int depth = model_.features[cell.index - 1].depth;
+      if (!cell.is_unranked && (depth == 0 || cell.value <= depth))
+        ranks[cell.index - 1] = static_cast<std::uint32_t>(cell.value);
+    }
+    return {};
+  }
+
+  std::string finish() {
+    flush();
+    return std::move(text_);
+  }
+
+ private:
+  void flush() {
+    text_ += score_lines(model_.ranker->score(feature_matrix(model_.features, instances_)));
+    instances_.documents.clear();
+    instances_.ranks.clear();
+  }
+
+  const Model& model_;
+  QueryInstances instances_;
+  std::string query_;
+  std::set<std::string> seen_;
+  std::string text_;
+};
+
+template <class Scorer>
+Result<std::string> score_rows(Scorer scorer, const std::string& path, bool are_ranks) {
+  auto read =
+      evaluation::for_each_letor_row(path, {are_ranks}, [&](const evaluation::LetorRow& row) -> Result<void> {
+        auto taken = scorer.take(row);
+        if (!taken) return fail(taken.error().code, located(path, {row.line, 0}, taken.error().text));
+        return {};
+      });
+  if (!read) return read.error();
+  return scorer.finish();
+}
 
 }  // namespace
 
@@ -90,15 +151,8 @@ Result<std::string> score_letor_file(const Model& model, const std::string& path
   if (std::any_of(model.features.begin(), model.features.end(), differs))
     return fail(Code::bad_data, path + ": the model was trained on " + (are_ranks ? "values" : "ranks") +
                                     "; use " + (are_ranks ? "--letor" : "--letor-ranks"));
-  BlockScorer scorer(model, are_ranks);
-  auto read =
-      evaluation::for_each_letor_row(path, {are_ranks}, [&](const evaluation::LetorRow& row) -> Result<void> {
-        auto taken = scorer.take(row);
-        if (!taken) return fail(taken.error().code, located(path, {row.line, 0}, taken.error().text));
-        return {};
-      });
-  if (!read) return read.error();
-  return scorer.finish();
+  if (list_count(model) < model.features.size()) return score_rows(QueryScorer(model), path, are_ranks);
+  return score_rows(BlockScorer(model, are_ranks), path, are_ranks);
 }
 
 }  // namespace metafuse::fusion

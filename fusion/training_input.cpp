@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <set>
 #include <unordered_map>
@@ -12,6 +13,7 @@
 #include "evaluation/judgments.h"
 #include "evaluation/letor_file.h"
 #include "evaluation/run_file.h"
+#include "fusion/derived_columns.h"
 #include "fusion/features.h"
 #include "fusion/training_set_builder.h"
 
@@ -139,9 +141,17 @@ Result<std::vector<std::size_t>> places_of(const std::vector<Feature>& expected,
   return places;
 }
 
+/// The derived features behind the rank features that a set must have.
+std::vector<Feature> derived_of(const std::vector<Feature>& expected) {
+  std::vector<Feature> derived;
+  std::copy_if(expected.begin(), expected.end(), std::back_inserter(derived), is_derived);
+  return derived;
+}
+
 struct ListsOfQueries {
   std::vector<evaluation::Run> runs;
-  std::vector<Feature> features;
+  std::vector<Feature> features;  ///< of the runs
+  std::vector<Feature> derived;
   std::vector<int> depths;
 };
 
@@ -152,9 +162,9 @@ Result<ListsOfQueries> read_lists(const TrainingInput& input) {
   lists.runs = std::move(*runs);
   if (input.expected.empty()) {
     for (const auto& run : lists.runs) lists.features.push_back({run.name, FeatureKind::rank, input.depth});
-    auto derived = derived_features(input.derive);
+    auto derived = derived_features(input.derive, lists.features);
     if (!derived) return derived.error();
-    lists.features.insert(lists.features.end(), derived->begin(), derived->end());
+    lists.derived = std::move(*derived);
   } else {
     std::vector<std::string> names;
     for (const auto& run : lists.runs) names.push_back(run.name);
@@ -163,7 +173,9 @@ Result<ListsOfQueries> read_lists(const TrainingInput& input) {
     std::vector<evaluation::Run> ordered;
     for (const std::size_t place : *places) ordered.push_back(lists.runs[place]);
     lists.runs = std::move(ordered);
-    lists.features = input.expected;
+    lists.derived = derived_of(input.expected);
+    lists.features.assign(input.expected.begin(),
+                          input.expected.end() - static_cast<std::ptrdiff_t>(lists.derived.size()));
   }
   for (std::size_t i = 0; i < lists.runs.size(); ++i) lists.depths.push_back(lists.features[i].depth);
   return lists;
@@ -187,8 +199,6 @@ void add_query(const ListsOfQueries& lists, std::string_view query, const evalua
     const auto ranks = found.ranks_of(i);
     for (std::uint32_t j = 0; j < ranks.size(); ++j)
       if (ranks[j] > 0) cells.push_back({j, -static_cast<double>(ranks[j])});
-    for (std::size_t j = ranks.size(); j < lists.features.size(); ++j)
-      cells.push_back({static_cast<std::uint32_t>(j), derived_value(lists.features[j], ranks)});
     const auto* judgment = judged == nullptr ? nullptr : judged->find(found.documents[i]);
     InstanceRow row{query, found.documents[i], 0.0, judgment != nullptr || !input.is_unjudged_ignored, cells};
     if (judgment != nullptr) row.grade = kept_grade(judgment->grade, input);
@@ -240,110 +250,76 @@ Result<TrainingSet> read_from_runs(const TrainingInput& input, TrainingInputRepo
     ++report.judged_queries;
     if (instances == 0) ++report.unretrieved_queries;
   }
-  return builder.finish(lists->features, input.feedback);
+  auto set = builder.finish(lists->features, input.feedback);
+  if (set) add_derived_columns(*set, lists->derived);
+  return set;
 }
 
-/// A row of an aggregation file: ranks become features, and derived features are computed.
-void take_ranks(const evaluation::LetorRow& row, const TrainingInput& input, int depth,
-                std::vector<Cell>& cells) {
+/// A row of an aggregation file: ranks become features.
+void take_ranks(const evaluation::LetorRow& row, int depth, std::vector<Cell>& cells) {
   cells.clear();
   for (const auto& cell : row.cells) {
     if (cell.is_unranked || (depth > 0 && cell.value > depth)) continue;
     cells.push_back({cell.index - 1, -cell.value});
   }
-  (void)input;
 }
 
+/// The features that stand in files which name `count` of them.
 Result<std::vector<Feature>> letor_features(const TrainingInput& input, std::size_t count) {
   const bool are_ranks = !input.letor_ranks.empty();
+  std::vector<Feature> features;
   if (!input.expected.empty()) {
-    std::size_t base = 0;
-    while (base < input.expected.size() && !is_derived(input.expected[base])) ++base;
-    if (count > base)
+    std::copy_if(input.expected.begin(), input.expected.end(), std::back_inserter(features),
+                 [](const Feature& feature) { return !is_derived(feature); });
+    if (count > features.size())
       return fail(Code::bad_data, (are_ranks ? input.letor_ranks : input.letor).front() + ": names feature " +
                                       std::to_string(count) + ", but the training input has " +
-                                      std::to_string(base) + "; give files of one kind");
-    return input.expected;
+                                      std::to_string(features.size()) + "; give files of one kind");
+    return features;
   }
-  std::vector<Feature> features;
   for (std::size_t i = 1; i <= count; ++i)
     features.push_back(
         {std::to_string(i), are_ranks ? FeatureKind::rank : FeatureKind::value, are_ranks ? input.depth : 0});
-  auto derived = derived_features(input.derive);
-  if (!derived) return derived.error();
-  if (!derived->empty() && !are_ranks)
-    return fail(Code::usage, "--derive needs rank features; use it with --runs or --letor-ranks");
-  features.insert(features.end(), derived->begin(), derived->end());
   return features;
 }
 
-/// The highest feature index that any row names.
-Result<std::size_t> count_letor_features(const std::vector<std::string>& files,
-                                         const evaluation::LetorOptions& options) {
-  std::size_t count = 0;
-  for (const std::string& file : files) {
-    auto read =
-        evaluation::for_each_letor_row(file, options, [&](const evaluation::LetorRow& row) -> Result<void> {
-          if (!row.cells.empty()) count = std::max<std::size_t>(count, row.cells.back().index);
-          return {};
-        });
-    if (!read) return read.error();
-  }
-  return count;
+Result<std::vector<Feature>> letor_derived(const TrainingInput& input, const std::vector<Feature>& features) {
+  if (!input.expected.empty()) return derived_of(input.expected);
+  auto derived = derived_features(input.derive, features);
+  if (derived && !derived->empty() && input.letor_ranks.empty())
+    return fail(Code::usage, "--derive needs rank features; use it with --runs or --letor-ranks");
+  return derived;
 }
 
 Result<TrainingSet> read_from_letor(const TrainingInput& input, TrainingInputReport& report) {
   const bool are_ranks = !input.letor_ranks.empty();
-  const std::vector<std::string>& files = are_ranks ? input.letor_ranks : input.letor;
-  const evaluation::LetorOptions options{are_ranks};
-  const bool derives =
-      !input.derive.empty() || std::any_of(input.expected.begin(), input.expected.end(), is_derived);
-  std::vector<Feature> features;
-  std::size_t base = 0;
-  if (derives) {  // their columns stand behind the last rank feature, which must be known first
-    const auto count = count_letor_features(files, options);
-    if (!count) return count.error();
-    auto known = letor_features(input, *count);
-    if (!known) return known.error();
-    features = std::move(*known);
-    while (base < features.size() && !is_derived(features[base])) ++base;
-  }
   TrainingSetBuilder builder;
   std::vector<Cell> cells;
-  std::vector<std::uint32_t> ranks;
   std::size_t count = 0;
-  for (const std::string& file : files) {
+  for (const std::string& file : are_ranks ? input.letor_ranks : input.letor) {
     auto read = for_each_own_row(
-        file, options, Share(input.communicator), [&](const evaluation::LetorRow& row) -> Result<void> {
+        file, {are_ranks}, Share(input.communicator), [&](const evaluation::LetorRow& row) -> Result<void> {
           if (!row.cells.empty()) count = std::max<std::size_t>(count, row.cells.back().index);
           if (are_ranks) {
-            take_ranks(row, input, input.expected.empty() ? input.depth : input.expected.front().depth,
-                       cells);
+            take_ranks(row, input.expected.empty() ? input.depth : input.expected.front().depth, cells);
           } else {
             cells.clear();
             for (const auto& cell : row.cells)
               cells.push_back(
                   {cell.index - 1, cell.is_unranked ? std::numeric_limits<double>::quiet_NaN() : cell.value});
           }
-          if (derives) {
-            ranks.assign(base, 0);
-            for (const Cell& cell : cells) ranks[cell.feature] = static_cast<std::uint32_t>(-cell.value);
-            for (std::size_t j = base; j < features.size(); ++j)
-              cells.push_back({static_cast<std::uint32_t>(j), derived_value(features[j], ranks)});
-          }
           builder.add({row.query, row.document, kept_grade(row.grade, input), true, cells});
           return {};
         });
     if (!read) return read.error();
   }
-  if (!derives) {
-    count = largest_of_ranks(input.communicator, count);
-    auto known = letor_features(input, count);
-    if (!known) return known.error();
-    features = std::move(*known);
-  }
-  auto set = builder.finish(features, input.feedback, !are_ranks && !input.is_absent_unranked);
+  const auto features = letor_features(input, largest_of_ranks(input.communicator, count));
+  if (!features) return features.error();
+  const auto derived = letor_derived(input, *features);
+  if (!derived) return derived.error();
+  auto set = builder.finish(*features, input.feedback, !are_ranks && !input.is_absent_unranked);
   if (!set) return set;
+  add_derived_columns(*set, *derived);
   if (auto apart = check_parts_differ(*set, input.communicator); !apart) return apart.error();
   report.judged_queries = set->queries.size();
   return set;

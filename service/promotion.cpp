@@ -27,7 +27,7 @@ std::vector<std::string_view> ranking(const StoredSearch& search, const fusion::
     return out;
   }
   const auto instances = stored_instances(search, rank_features(search));
-  const fusion::Feature rrf = (*fusion::derived_features("rrf")).front();
+  const fusion::Feature rrf = (*fusion::derived_features("rrf", {})).front();
   std::vector<double> scores;
   for (std::size_t i = 0; i < instances.documents.size(); ++i)
     scores.push_back(fusion::derived_value(rrf, instances.ranks_of(i)));

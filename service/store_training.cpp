@@ -55,7 +55,7 @@ class Collector {
       features_ = std::move(*voted);
     }
     if (options_.derive.empty()) return {};
-    auto derived = fusion::derived_features(options_.derive);
+    auto derived = fusion::derived_features(options_.derive, features_);
     if (derived.has_error()) return derived.error();
     features_.insert(features_.end(), derived->begin(), derived->end());
     return {};

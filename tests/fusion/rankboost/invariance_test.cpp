@@ -274,7 +274,7 @@ TEST_CASE("fusing lists gives the score of the matrix, and explanations that sum
           "[fusion][rankboost]") {
   Random random(21);
   std::vector<Feature> features{{"a", FeatureKind::rank, 0}, {"b", FeatureKind::rank, 3}};
-  const auto derived = derived_features("lists,rrf,best-rank,median-rank");
+  const auto derived = derived_features("lists,rrf,best-rank,median-rank,share", features);
   features.insert(features.end(), derived->begin(), derived->end());
   std::vector<WeakRanking> rankings;
   for (int i = 0; i < 40; ++i) {
