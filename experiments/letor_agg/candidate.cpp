@@ -25,6 +25,17 @@ Scale scale_of(ExperimentOptions::Size size) {
   return {"500", "100"};
 }
 
+fusion::TrainingRequest request_of(const fusion::TrainingSet& set, const Candidate& candidate,
+                                   const ExperimentOptions& options) {
+  fusion::TrainingRequest request;
+  request.train = &set;
+  request.seed = options.seed;
+  request.threads = options.threads;
+  request.wants_trace = false;
+  request.options = candidate.options;
+  return request;
+}
+
 }  // namespace
 
 std::vector<Candidate> candidates(ExperimentOptions::Size size) {
@@ -44,36 +55,40 @@ std::vector<Candidate> candidates(ExperimentOptions::Size size) {
   add("rankboost", "equal", "difference", Grades::difference);
   add("rankboost-bagged", "equal", "one", Grades::one);
   add("rankboost-bagged", "equal", "difference", Grades::difference);
+  add("rankboost-bagged", "equal", "one", Grades::one, "share");
+  add("rankboost-bagged", "equal", "difference", Grades::difference, "share");
   return all;
 }
 
-Result<Trained> train(const Fold& fold, const Candidate& candidate, const evaluation::MeasureSet& measures,
-                      const ExperimentOptions& options) {
-  auto set = read_parts(fold.train, candidate.reading);
+Result<std::vector<double>> validation_curve(const Fold& fold, const Candidate& candidate,
+                                             const evaluation::MeasureSet& measures,
+                                             const ExperimentOptions& options) {
+  const auto set = read_parts(fold.train, candidate.reading);
   if (!set) return set.error();
-  auto validation = read_parts({fold.validate}, candidate.reading, set->matrix.features());
+  const auto validation = read_parts({fold.validate}, candidate.reading, set->matrix.features());
   if (!validation) return validation.error();
-  const RoundCurve curve(*validation, measures);
-  fusion::TrainingRequest request;
-  request.train = &*set;
+  const RoundCurve scorer(*validation, measures);
+  std::vector<double> curve;
+  fusion::TrainingRequest request = request_of(*set, candidate, options);
   request.validate = &*validation;
-  request.measure = [&](std::span<const double> scores) {
-    return criterion(curve.per_query({scores.begin(), scores.end()}));
-  };
   request.measure_name = "the mean of the three measures";
-  request.seed = options.seed;
-  request.threads = options.threads;
-  request.wants_trace = false;
-  request.options = candidate.options;
+  request.measure = [&](std::span<const double> scores) {
+    curve.push_back(criterion(scorer.per_query({scores.begin(), scores.end()})));
+    return curve.back();
+  };
+  if (auto result = fusion::find_learner(candidate.learner)->train(request); !result) return result.error();
+  return curve;
+}
+
+Result<fusion::Model> train(const Fold& fold, const Candidate& candidate, std::size_t rounds,
+                            const ExperimentOptions& options) {
+  const auto set = read_parts(fold.train, candidate.reading);
+  if (!set) return set.error();
+  fusion::TrainingRequest request = request_of(*set, candidate, options);
+  request.options["rounds"] = std::to_string(rounds);
   auto result = fusion::find_learner(candidate.learner)->train(request);
   if (!result) return result.error();
-  Trained trained{std::move(result->model), 0, {}};
-  const JsonObject& record = trained.model.training;
-  trained.rounds = (record.contains("rounds") ? record : record.at("validation").as_object())
-                       .at("rounds")
-                       .to_number<std::int64_t>();
-  trained.validation = curve.per_query(trained.model.ranker->score(validation->matrix));
-  return trained;
+  return std::move(result->model);
 }
 
 }  // namespace metafuse::experiments::letor_agg

@@ -21,17 +21,16 @@ struct Candidate {
 /// What is considered, before any test part is read.
 std::vector<Candidate> candidates(ExperimentOptions::Size size);
 
-/// A fold's model, with the number of rounds that the validation part likes best.
-struct Trained {
-  fusion::Model model;
-  std::int64_t rounds = 0;
-  Values validation;  ///< of its validation part
-};
-
-/// Trains once: shorter models are prefixes of the longest.
+/// The criterion on a fold's validation part after each round. One training tells all of them, since shorter
+/// models are prefixes of the longest.
 ///
 /// errors: those of reading and of the learner
-Result<Trained> train(const Fold& fold, const Candidate& candidate, const evaluation::MeasureSet& measures,
-                      const ExperimentOptions& options);
+Result<std::vector<double>> validation_curve(const Fold& fold, const Candidate& candidate,
+                                             const evaluation::MeasureSet& measures,
+                                             const ExperimentOptions& options);
+
+/// The model of a fold with a given number of rounds.
+Result<fusion::Model> train(const Fold& fold, const Candidate& candidate, std::size_t rounds,
+                            const ExperimentOptions& options);
 
 }  // namespace metafuse::experiments::letor_agg

@@ -12,39 +12,53 @@
 namespace metafuse::experiments::letor_agg {
 namespace {
 
-/// The candidate that validation parts chose, with its model of every fold.
+/// What validation parts chose: one candidate and number of rounds for both sets.
 struct Ours {
   Candidate candidate;
-  std::vector<Trained> folds;
+  std::size_t rounds = 0;
+  double value = -1.0;  ///< the mean criterion over all folds
 };
+
+/// The number of rounds of the highest mean over the folds; a fold whose training ended early stays as it
+/// was.
+Ours best_rounds(const Candidate& candidate, const std::vector<std::vector<double>>& curves) {
+  std::size_t longest = 0;
+  for (const auto& curve : curves) longest = std::max(longest, curve.size());
+  Ours best{candidate};
+  for (std::size_t t = 0; t < longest; ++t) {
+    double mean = 0.0;
+    for (const auto& curve : curves)
+      if (!curve.empty()) mean += curve[std::min(t, curve.size() - 1)] / static_cast<double>(curves.size());
+    if (mean > best.value) best = {candidate, t + 1, mean};
+  }
+  return best;
+}
 
 Result<Ours> choose_ours(const std::vector<Fold>& folds, const evaluation::MeasureSet& measures,
                          const ExperimentOptions& options, PaperReport& report) {
   Ours best;
-  double best_value = -1.0;
   JsonArray json;
   const std::vector<Candidate> all = candidates(options.size);
+  std::vector<std::vector<std::string>> rows = {{"configuration", "rounds", "validation"}};
   std::size_t done = 0;
   for (const Candidate& candidate : all) {
-    std::vector<Trained> trained;
-    double value = 0.0;
+    std::vector<std::vector<double>> curves;
     for (const Fold& fold : folds) {
-      auto one = train(fold, candidate, measures, options);
-      if (!one) return one.error();
-      value += criterion(one->validation) / static_cast<double>(folds.size());
-      trained.push_back(std::move(*one));
-      if (options.progress) options.progress(++done, all.size() * folds.size());
+      auto curve = validation_curve(fold, candidate, measures, options);
+      if (!curve) return curve.error();
+      curves.push_back(std::move(*curve));
+      if (options.progress) options.progress(++done, (all.size() + 1) * folds.size());
     }
-    report.text += "  " + candidate.name + ": " + fixed(value, 4) + "\n";
-    json.push_back(JsonObject{{"configuration", candidate.name}, {"validation", value}});
-    if (value <= best_value) continue;
-    best_value = value;
-    best = {candidate, std::move(trained)};
+    const Ours found = best_rounds(candidate, curves);
+    rows.push_back({candidate.name, std::to_string(found.rounds), fixed(found.value, 4)});
+    json.push_back(
+        JsonObject{{"configuration", candidate.name}, {"rounds", found.rounds}, {"validation", found.value}});
+    if (found.value > best.value) best = found;
   }
-  report.text += "chosen: " + best.candidate.name + "; rounds by fold:";
-  for (const Trained& fold : best.folds) report.text += ' ' + std::to_string(fold.rounds);
-  report.text += '\n';
+  report.text +=
+      columns(rows) + "chosen: " + best.candidate.name + ", " + std::to_string(best.rounds) + " rounds\n\n";
   report.json["validation"] = std::move(json);
+  report.json["chosen"] = best.candidate.name;
   return best;
 }
 
@@ -65,15 +79,17 @@ Result<std::string> choose_peer(const std::vector<Fold>& folds, const evaluation
       values[i] += criterion(*measured) / static_cast<double>(folds.size());
     }
   }
+  if (names->empty()) return best;
   JsonArray json;
+  std::vector<std::vector<std::string>> rows = {{"other learner", "validation"}};
   for (std::size_t i = 0; i < names->size(); ++i) {
-    report.text += "  " + (*names)[i] + ": " + fixed(values[i], 4) + "\n";
+    rows.push_back({(*names)[i], fixed(values[i], 4)});
     json.push_back(JsonObject{{"configuration", (*names)[i]}, {"validation", values[i]}});
     if (values[i] <= best_value) continue;
     best_value = values[i];
     best = (*names)[i];
   }
-  if (!best.empty()) report.text += "chosen: " + best + "\n";
+  report.text += columns(rows) + "chosen: " + best + "\n\n";
   report.json["peer_validation"] = std::move(json);
   return best;
 }
@@ -82,10 +98,12 @@ void append(Values& to, Values&& from) {
   std::move(from.begin(), from.end(), std::back_inserter(to));
 }
 
-Result<void> test_fold(const Fold& fold, const Candidate& candidate, const Trained& trained,
-                       const std::string& peer, const evaluation::MeasureSet& measures,
-                       const ExperimentOptions& options, Outcome& outcome) {
-  const auto test = read_parts({fold.test}, candidate.reading, trained.model.features);
+Result<void> test_fold(const Fold& fold, const Ours& ours, const std::string& peer,
+                       const evaluation::MeasureSet& measures, const ExperimentOptions& options,
+                       Outcome& outcome) {
+  const auto model = train(fold, ours.candidate, ours.rounds, options);
+  if (!model) return model.error();
+  const auto test = read_parts({fold.test}, ours.candidate.reading, model->features);
   if (!test) return test.error();
   // Derived features are no lists, so what fuses without training reads the part without them.
   const auto lists = read_parts({fold.test}, {});
@@ -94,7 +112,7 @@ Result<void> test_fold(const Fold& fold, const Candidate& candidate, const Train
   std::vector<Values>& values = outcome.by_set[fold.set];
   values.resize(outcome.methods.size());
   std::size_t method = 0;
-  append(values[method], curve.per_query(trained.model.ranker->score(test->matrix)));
+  append(values[method], curve.per_query(model->ranker->score(test->matrix)));
   for (const fusion::Baseline& baseline : fusion::rank_baselines()) {
     std::vector<double> scores(lists->grades.size());
     for (const fusion::QueryRange& query : lists->queries) {
@@ -120,21 +138,20 @@ Result<std::string> run_letor_agg(const ExperimentOptions& options) {
   PaperReport report;
   report.name = "letor-agg";
   report.title = "Fusion on LETOR's rank aggregation sets";
-  report.text = "Mean of the three measures on the validation parts of both sets\n";
+  report.text = "Mean of the three measures over the validation parts of both sets\n\n";
   const auto ours = choose_ours(*folds, *measures, options, report);
   if (!ours) return ours.error();
   const auto peer = choose_peer(*folds, *measures, options, report);
   if (!peer) return peer.error();
-  report.text += "\nTest parts\n";
+  report.text += "Test parts\n\n";
   Outcome outcome;
   outcome.methods = {ours->candidate.name};
   for (const fusion::Baseline& baseline : fusion::rank_baselines()) outcome.methods.push_back(baseline.name);
   if (!peer->empty()) outcome.methods.push_back(*peer);
-  for (std::size_t f = 0; f < folds->size(); ++f)
-    if (auto tested =
-            test_fold((*folds)[f], ours->candidate, ours->folds[f], *peer, *measures, options, outcome);
-        !tested)
+  for (const Fold& fold : *folds)
+    if (auto tested = test_fold(fold, *ours, *peer, *measures, options, outcome); !tested)
       return tested.error();
+  if (options.progress) options.progress(1, 1);
   describe(outcome, options.seed, report);
   return deliver(std::move(report), options);
 }
