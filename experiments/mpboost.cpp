@@ -1,7 +1,6 @@
 #include "experiments/mpboost.h"
 
 #include <algorithm>
-#include <atomic>
 #include <memory>
 
 #include "core/parallel.h"
@@ -9,6 +8,7 @@
 #include "evaluation/svg_plot.h"
 #include "experiments/interval.h"
 #include "experiments/paper_report.h"
+#include "experiments/progress_counter.h"
 #include "experiments/published_sheets.h"
 #include "fusion/graded_order.h"
 #include "fusion/mpboost/boost.h"
@@ -151,13 +151,11 @@ Result<Outcome> compare(std::string name, const std::vector<Fold>& folds, const 
     }
   }
   std::vector<Result<Trial>> results(jobs.size(), Trial{});
-  std::atomic<std::size_t> done{0};
+  ProgressCounter progress(options.progress, jobs.size());
   parallel_for(jobs.size(), options.threads, [&](std::size_t i) {
     results[i] = run_trial(folds[jobs[i].fold], jobs[i].form, jobs[i].parameter, plan.rounds);
-    const std::size_t now = ++done;
-    if (options.progress && options.threads <= 1) options.progress(now, jobs.size());
+    progress.add();
   });
-  if (options.progress) options.progress(jobs.size(), jobs.size());
   Outcome outcome{std::move(name), std::vector<std::vector<Trial>>(kForms, std::vector<Trial>(folds.size()))};
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     if (!results[i]) return results[i].error();
