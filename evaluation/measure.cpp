@@ -255,9 +255,17 @@ std::vector<double> evaluate(const MeasureSet& set, const JudgedRanking& ranking
   return values;
 }
 
-double average(const Measure& measure, std::span<const double> values, std::size_t missing,
-               bool is_complete) {
+double average(const Measure& measure, std::span<const double> values, std::size_t missing, bool is_complete,
+               std::span<const double> documents) {
   double sum = 0.0;
+  if (measure.average == Measure::Average::mean_of_documents && !documents.empty()) {
+    double count = 0.0;
+    for (std::size_t query = 0; query < values.size(); ++query) {
+      sum += values[query] * documents[query];
+      count += documents[query];
+    }
+    return count > 0.0 ? sum / count : 0.0;
+  }
   for (const double value : values) sum += value;
   if (measure.average == Measure::Average::sum) return sum;
   const bool counts_missing = is_complete || measure.average == Measure::Average::mean_of_all_judged;

@@ -36,7 +36,7 @@ struct MeasureParameters {
 /// A row of the table of measures.
 struct Measure {
   enum class Takes { nothing, whole_cutoffs, cutoffs, weights, pairs };
-  enum class Average { mean, sum, geometric, mean_of_all_judged };
+  enum class Average { mean, sum, geometric, mean_of_all_judged, mean_of_documents };
 
   std::string name;  ///< as trec_eval says it, without parameters
   std::string meaning;
@@ -90,9 +90,10 @@ void evaluate(const MeasureSet& set, const JudgedRanking& ranking, const Rules& 
 
 /// The summary of one column over queries.
 ///
-/// in:     values - one for each evaluated query; missing - judged queries without a list (they count 0, or
-/// the
-///         geometric floor, when the mean is over all judged queries)
-double average(const Measure& measure, std::span<const double> values, std::size_t missing, bool is_complete);
+/// in:     values - one for each evaluated query; missing - judged queries without a list: they count 0, or
+///         the geometric floor, when the mean is over all judged queries; documents - how long each query's
+///         list is, which means over documents weigh by (empty: all the same)
+double average(const Measure& measure, std::span<const double> values, std::size_t missing, bool is_complete,
+               std::span<const double> documents = {});
 
 }  // namespace metafuse::evaluation

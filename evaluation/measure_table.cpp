@@ -104,6 +104,7 @@ std::vector<Measure> trec_measures() {
       weighted("set_F", "F measure of the set", {1}, m::set_f),
       count("num_nonrel_judged_ret", "judged documents retrieved that are not relevant",
             m::judged_nonrelevant_retrieved),
+      plain("yaap", "log odds of the smoothed average precision", "Robertson 2012", m::smoothed_log_odds),
       with_gains("rbp", "rank-biased precision, p=0.9", "Moffat, Zobel 2008", m::rank_biased_precision),
       with_gains("rbp_resid", "rank-biased precision's residual", "Moffat, Zobel 2008",
                  m::rank_biased_residual),
@@ -118,6 +119,9 @@ std::vector<Measure> own_measures() {
                {1, 2, 5, 10, 20, 30}, m::success),
       cost(at_ranks("avg_rank", "rank of the best relevant document, capped", kPaper, {31}, m::average_rank)),
       cost(plain("ranking_loss", "crucial pairs in wrong order, ties 1/2 (eq. 21)", kPaper, m::ranking_loss)),
+      cost(plain("average_rank_loss",
+                 "mean of |score - grade| over all documents: scores are predicted grades",
+                 "Crammer, Singer 2002; Harrington 2003", m::average_rank_loss)),
       plain("expected_ap", "average precision of the best grade, in expectation over ties", kPaper,
             m::expected_average_precision),
       plain("prot", "predicted rank of top, in expectation over ties", kPaper, m::expected_rank_of_top),
@@ -131,8 +135,10 @@ std::vector<Measure> own_measures() {
       at_ranks("err", "expected reciprocal rank", "Chapelle et al. 2009", {20}, m::expected_reciprocal_rank),
       at_ranks("judged", "share of the first k that is judged", "ours", {10}, m::judged),
   };
-  for (Measure& row : rows)
+  for (Measure& row : rows) {
     if (row.name == "map_all") row.average = Average::mean_of_all_judged;
+    if (row.name == "average_rank_loss") row.average = Average::mean_of_documents;
+  }
   return rows;
 }
 

@@ -86,6 +86,7 @@ Result<void> evaluate_topics(const std::vector<Shared>& shared, const MeasureSet
   const auto relstring = relstring_length(set);
   evaluation.values.assign(shared.size() * set.size(), 0.0);
   evaluation.queries.resize(shared.size());
+  evaluation.documents.resize(shared.size());
   if (relstring) evaluation.relstrings.resize(shared.size());
   const std::size_t blocks = (shared.size() + kBlock - 1) / kBlock;
   std::vector<std::optional<Error>> errors(blocks);
@@ -108,6 +109,7 @@ Result<void> evaluate_topics(const std::vector<Shared>& shared, const MeasureSet
       }
       evaluate(set, *ranking, options.rules,
                std::span(evaluation.values).subspan(i * set.size(), set.size()));
+      evaluation.documents[i] = static_cast<double>(ranking->retrieved());
       if (relstring) evaluation.relstrings[i] = relstring_of(*ranking, *relstring);
     }
   });
@@ -182,8 +184,8 @@ std::vector<double> RunEvaluation::column(std::size_t column) const {
 void summarise(RunEvaluation& evaluation, const MeasureSet& set, const EvaluationOptions& options) {
   evaluation.summary.assign(set.size(), 0.0);
   for (std::size_t column = 0; column < set.size(); ++column)
-    evaluation.summary[column] =
-        average(set.measure_of(column), evaluation.column(column), evaluation.missing, options.is_complete);
+    evaluation.summary[column] = average(set.measure_of(column), evaluation.column(column),
+                                         evaluation.missing, options.is_complete, evaluation.documents);
 }
 
 Result<RunEvaluation> evaluate_run(const RunIndex& run, const Judgments& judgments, const MeasureSet& set,
@@ -273,6 +275,7 @@ Result<RunEvaluation> evaluate_letor(const std::string& letor_path, bool values_
     const JudgedRanking ranking = judged_ranking(query.grades, order, query.scores);
     if (options.rules.mode == Mode::gdeval && ranking.relevant(1) == 0) continue;
     evaluation.queries.push_back(id);
+    evaluation.documents.push_back(static_cast<double>(ranking.retrieved()));
     const std::vector<double> values = evaluate(set, ranking, options.rules);
     evaluation.values.insert(evaluation.values.end(), values.begin(), values.end());
     if (const auto length = relstring_length(set))

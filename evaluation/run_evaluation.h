@@ -27,6 +27,7 @@ struct RunEvaluation {
   std::string run;
   std::vector<std::string> queries;     ///< evaluated ones, ascending bytewise
   std::vector<double> values;           ///< row-major, one row a query
+  std::vector<double> documents;        ///< how long each query's list is
   std::vector<std::string> relstrings;  ///< one a query when the set asks for relstring, else empty
   std::size_t missing = 0;              ///< judged queries that the run has no list for
   std::vector<double> summary;          ///< one a column

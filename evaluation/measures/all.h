@@ -29,6 +29,7 @@ void judged(const JudgedRanking&, const MeasureParameters&, const Rules&, Values
 // average_precision.cpp
 void average_precision(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
 void log_average_precision(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
+void smoothed_log_odds(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
 void average_precision_at(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
 void inferred_average_precision(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
 void binary_preference(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
@@ -67,6 +68,7 @@ void expected_reciprocal_rank(const JudgedRanking&, const MeasureParameters&, co
 
 // preference.cpp
 void average_rank(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
+void average_rank_loss(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
 void ranking_loss(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
 void expected_average_precision(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
 void expected_rank_of_top(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);

@@ -3,8 +3,8 @@
 
 #include "evaluation/measures/all.h"
 
-// Average precision and its relatives. Sources: trec_eval (map, gm_map, map_cut); Yilmaz, Aslam 2006 (infAP);
-// Buckley, Voorhees 2004 (bpref).
+// Average precision and its relatives. Sources: trec_eval (map, gm_map, map_cut); Robertson 2012 (yaap);
+// Yilmaz, Aslam 2006 (infAP); Buckley, Voorhees 2004 (bpref).
 namespace metafuse::evaluation::measures {
 namespace {
 
@@ -29,6 +29,14 @@ void log_average_precision(const JudgedRanking& ranking, const MeasureParameters
                            const Rules& rules, Values values) {
   average_precision(ranking, parameters, rules, values);
   values[0] = std::log(std::max(values[0], kGeometricFloor));
+}
+
+void smoothed_log_odds(const JudgedRanking& ranking, const MeasureParameters& parameters, const Rules& rules,
+                       Values values) {
+  average_precision(ranking, parameters, rules, values);
+  const auto relevant_count = static_cast<double>(ranking.relevant(rules.relevance_level));
+  const double sum = values[0] * relevant_count;
+  values[0] = std::log((1.0 + sum) / (1.0 + relevant_count - sum));
 }
 
 void average_precision_at(const JudgedRanking& ranking, const MeasureParameters& parameters,

@@ -70,6 +70,15 @@ void average_rank(const JudgedRanking& ranking, const MeasureParameters& paramet
         first == ranking.grades.end() ? parameters.values[column] : std::min(rank, parameters.values[column]);
 }
 
+void average_rank_loss(const JudgedRanking& ranking, const MeasureParameters&, const Rules&, Values values) {
+  require(ranking.scores.size() == ranking.grades.size() || ranking.scores.empty(),
+          "scores stand beside grades");
+  double sum = 0.0;
+  for (std::size_t i = 0; i < ranking.scores.size(); ++i)
+    sum += std::abs(ranking.scores[i] - static_cast<double>(std::max(0, ranking.grades[i])));
+  values[0] = ranking.scores.empty() ? 0.0 : sum / static_cast<double>(ranking.scores.size());
+}
+
 void ranking_loss(const JudgedRanking& ranking, const MeasureParameters&, const Rules&, Values values) {
   // Documents by grade below the current tie group; O(documents x grades).
   std::vector<int> levels;
