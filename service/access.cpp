@@ -4,6 +4,7 @@
 
 #include "service/digest.h"
 #include "service/keys.h"
+#include "service/request_body.h"
 
 namespace metafuse::service {
 namespace {
@@ -46,6 +47,16 @@ std::string_view presented_key(const HttpRequest& request) {
   if (authorization.size() > 7 && equal_ignoring_case(authorization.substr(0, 7), "Bearer "))
     return authorization.substr(7);
   return request.header("X-API-Key");
+}
+
+/// Older clients of Tavily send their key as a member of the body.
+std::string key_in_body(const HttpRequest& request) {
+  if (!presented_key(request).empty() || dialect_of(request) != Dialect::tavily ||
+      request.body.find("\"api_key\"") == std::string::npos)
+    return {};
+  const auto body = json_body(request);
+  const Json* key = body ? body->if_contains("api_key") : nullptr;
+  return key != nullptr && key->is_string() ? std::string(key->get_string()) : std::string();
 }
 
 std::optional<AccessRefusal> check_role(const Route& route, const Exchange& exchange) {
@@ -118,7 +129,8 @@ std::optional<AccessRefusal> check_access(const Route* route, Exchange& exchange
   if (!is_own_host(config, exchange.request.header("Host")))
     return AccessRefusal{421, "host", "this server does not answer for that Host; add it to server_names"};
   if (route == nullptr) return std::nullopt;
-  const std::string_view key = presented_key(exchange.request);
+  const std::string in_body = key_in_body(exchange.request);
+  const std::string_view key = in_body.empty() ? presented_key(exchange.request) : in_body;
   if (!key.empty()) {
     exchange.key = find_key(config.keys, key);
     if (exchange.key == nullptr && route->access != Access::open && !config.keys.empty())

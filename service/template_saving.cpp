@@ -4,8 +4,10 @@
 #include <vector>
 
 #include "core/atomic_file.h"
+#include "core/json.h"
 #include "fusion/model_file.h"
 #include "service/app.h"
+#include "service/errors.h"
 #include "service/template_editing.h"
 
 namespace metafuse::service {
@@ -69,6 +71,19 @@ SaveOutcome save_templates(App& app, const std::string& domain, std::string_view
   }
   const LoadedDomain* saved = app.snapshot()->find_domain(domain);
   return {200, "saved", saved == nullptr ? edited->etag : saved->etag};
+}
+
+std::string wanted_etag(const HttpRequest& request) {
+  const std::string_view etag = request.header("If-Match");
+  const bool is_quoted = etag.size() >= 2 && etag.front() == '"' && etag.back() == '"';
+  return std::string(is_quoted ? etag.substr(1, etag.size() - 2) : etag);
+}
+
+HttpResponse saved_response(const SaveOutcome& outcome) {
+  if (outcome.status != 200) return error_response(Dialect::native, outcome.status, outcome.text);
+  HttpResponse response = make_response(200, "application/json", to_text(JsonObject{{"etag", outcome.etag}}));
+  response.set("ETag", '"' + outcome.etag + '"');
+  return response;
 }
 
 }  // namespace metafuse::service

@@ -3,6 +3,8 @@
 #include <string>
 #include <string_view>
 
+#include "service/http_message.h"
+
 namespace metafuse::service {
 
 class App;
@@ -21,5 +23,11 @@ struct SaveOutcome {
 /// in:  etag - of the file that was edited; author - name of the key
 SaveOutcome save_templates(App& app, const std::string& domain, std::string_view text, std::string_view etag,
                            std::string_view author);
+
+/// The entity tag of If-Match without its quotes, empty when there is none.
+std::string wanted_etag(const HttpRequest& request);
+
+/// The outcome as /v1/templates answers it.
+HttpResponse saved_response(const SaveOutcome& outcome);
 
 }  // namespace metafuse::service

@@ -7,6 +7,7 @@
 
 #include "evaluation/svg_plot.h"
 #include "fusion/weak_ranking.h"
+#include "service/answers/bar_plot.h"
 #include "service/answers/page.h"
 
 namespace metafuse::service {
@@ -117,8 +118,8 @@ void add_steps(const LoadedDomain& domain, View& page) {
   add_plot(page, curves, {"What a rank in each list adds to the score", "rank", "weight"});
 }
 
-void add_method_row(const ReportedMethod& method, View& table) {
-  View& row = table.add("METHOD");
+void add_method_row(const ReportedMethod& method, View& group) {
+  View& row = group.add("METHOD");
   row.set("NAME", method.name).set("AVERAGE", decimals(method.average_rank, 2));
   for (const int k : kTops) row.add("TOP").set("COUNT", std::to_string(method.top(k)));
 }
@@ -128,20 +129,33 @@ void add_table(const EvaluationReport& report, View& page) {
   View& table = page.add("TABLE");
   table.set("QUERIES", std::to_string(report.queries.size()));
   for (const int k : kTops) table.add("TOP_TITLE").set("K", std::to_string(k));
-  add_method_row(report.learner, table);
-  for (const ReportedMethod& method : report.baselines) add_method_row(method, table);
-  for (const ReportedMethod& method : report.features) add_method_row(method, table);
+  View& methods = table.add("GROUP");
+  add_method_row(report.learner, methods);
+  for (const ReportedMethod& method : report.baselines) add_method_row(method, methods);
+  View& lists = table.add("GROUP");
+  std::vector<ReportedMethod> features = report.features;
+  std::stable_sort(features.begin(), features.end(),
+                   [](const auto& a, const auto& b) { return a.average_rank < b.average_rank; });
+  for (const ReportedMethod& method : features) add_method_row(method, lists);
 }
 
 void add_engines(const std::vector<Metrics::EngineLatency>& engines, View& page) {
   if (engines.empty()) return;
-  View& view = page.add("ENGINES");
+  const std::string title = "Engines since the start: mean (bar) and 95th percentile at most (mark)";
+  std::vector<Bar> bars;
   for (const auto& engine : engines)
-    view.add("ENGINE")
-        .set("NAME", engine.engine)
-        .set("LISTS", std::to_string(engine.lists))
-        .set("MEAN", decimals(engine.mean_seconds * 1e3, 2))
-        .set("P95", decimals(engine.p95_seconds * 1e3, 1));
+    bars.push_back({engine.engine, engine.mean_seconds * 1e3, engine.p95_seconds * 1e3});
+  View& plot = page.add("PLOT");
+  plot.set("SVG", bar_plot(bars, title, "ms")).set("CAPTION", title).set("X_NAME", "engine");
+  for (const char* column : {"lists", "mean, ms", "95th percentile at most, ms"})
+    plot.add("CURVE").set("NAME", column);
+  for (const auto& engine : engines) {
+    View& row = plot.add("ROW");
+    row.set("X", engine.engine);
+    row.add("VALUE").set("Y", std::to_string(engine.lists));
+    row.add("VALUE").set("Y", decimals(engine.mean_seconds * 1e3, 2));
+    row.add("VALUE").set("Y", decimals(engine.p95_seconds * 1e3, 1));
+  }
 }
 
 }  // namespace

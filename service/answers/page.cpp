@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ctime>
+#include <utility>
 
 #include "core/utf8.h"
 #include "service/access.h"
@@ -14,27 +16,55 @@ namespace metafuse::service {
 namespace {
 
 constexpr std::size_t kMaxSnippetBytes = 320;
-constexpr std::size_t kMaxReasons = 12;
+/// Of the markup of all explanations of a page together, so that 30 results of 16 lists stay below 60 KB.
+constexpr std::size_t kReasonBytes = 30000;
+constexpr std::size_t kRowBytes = 36;
+constexpr std::size_t kFewestReasons = 6;
 constexpr int kBarSteps = 20;
 constexpr std::size_t kMaxSuggestions = 8;
-
-std::string joined(const std::vector<std::string>& items) {
-  std::string out;
-  for (const std::string& item : items) out += (out.empty() ? "" : ", ") + item;
-  return out;
-}
+constexpr std::size_t kMaxNamedEngines = 4;
 
 std::string cut(const std::string& text, std::size_t bytes) {
   if (text.size() <= bytes) return text;
   return std::string(truncate_utf8(text, bytes)) + "…";
 }
 
+/// How many rows each explanation may have when `shown` results stand on a page.
+std::size_t reasons_each(const SearchAnswer& answer, std::size_t shown) {
+  std::size_t bytes = 0;
+  for (const fusion::Feature& feature : answer.features) bytes += feature.name.size() + kRowBytes;
+  const std::size_t lists = answer.features.size();
+  if (bytes == 0 || shown == 0) return kFewestReasons;
+  return std::max(kFewestReasons, kReasonBytes * lists / (bytes * shown));
+}
+
+/// "e1 #2, e2 #5 · in 7 lists": the best rank of each engine.
+std::string engines_text(const SearchAnswer& answer, const FusedResult& result) {
+  std::vector<std::pair<std::string, int>> engines;
+  for (const Placement& place : result.placements) {
+    const std::string& engine = answer.lists[place.feature].query.engine;
+    const auto at =
+        std::find_if(engines.begin(), engines.end(), [&](const auto& item) { return item.first == engine; });
+    if (at == engines.end())
+      engines.emplace_back(engine, place.rank);
+    else
+      at->second = std::min(at->second, place.rank);
+  }
+  std::string out;
+  for (std::size_t i = 0; i < std::min(engines.size(), kMaxNamedEngines); ++i)
+    out += (i == 0 ? "" : ", ") + engines[i].first + " #" + std::to_string(engines[i].second);
+  if (engines.size() > kMaxNamedEngines)
+    out += " and " + std::to_string(engines.size() - kMaxNamedEngines) + " more";
+  const std::size_t lists = result.placements.size();
+  return out + " · in " + std::to_string(lists) + (lists == 1 ? " list" : " lists");
+}
+
 void add_reasons(const LoadedDomain& domain, const SearchAnswer& answer, const FusedResult& result,
-                 View& view) {
+                 std::size_t most_rows, View& view) {
   const auto reasons = reasons_of(domain, answer, result);
   double most = 0;
   for (const Reason& reason : reasons) most = std::max(most, std::fabs(reason.weight));
-  for (std::size_t i = 0; i < std::min(reasons.size(), kMaxReasons); ++i) {
+  for (std::size_t i = 0; i < std::min(reasons.size(), most_rows); ++i) {
     const Reason& reason = reasons[i];
     const int bar =
         most > 0 ? static_cast<int>(std::lround(kBarSteps * std::max(0.0, reason.weight) / most)) : 0;
@@ -44,22 +74,21 @@ void add_reasons(const LoadedDomain& domain, const SearchAnswer& answer, const F
         .set("B", std::to_string(bar))
         .set("W", short_number(reason.weight));
   }
-  if (reasons.size() > kMaxReasons)
-    view.add("REST").set("TEXT", "and " + std::to_string(reasons.size() - kMaxReasons) + " lighter ones");
+  if (reasons.size() > most_rows)
+    view.add("REST").set("TEXT", "and " + std::to_string(reasons.size() - most_rows) + " lighter ones");
 }
 
 void add_result(const LoadedDomain& domain, const SearchAnswer& answer, const FusedResult& result,
-                View& page) {
+                std::size_t most_rows, View& page) {
   View& view = page.add("RESULT");
   view.set("URL", result.hit.url).set("URL_TEXT", cut(result.hit.url, 140));
   view.set("TITLE", result.hit.title.empty() ? cut(result.hit.url, 140) : cut(result.hit.title, 200));
   if (!result.hit.snippet.empty()) view.add("SNIPPET").set("TEXT", cut(result.hit.snippet, kMaxSnippetBytes));
-  if (!result.hit.published.empty()) view.add("DATE").set("TEXT", result.hit.published.substr(0, 10));
-  const std::size_t lists = result.placements.size();
-  view.set("BY", joined(engines_of(answer, result)) + " · in " + std::to_string(lists) +
-                     (lists == 1 ? " list" : " lists"));
+  const std::string date =
+      result.hit.published.empty() ? std::string() : " · " + result.hit.published.substr(0, 10);
+  view.set("BY", engines_text(answer, result) + date);
   view.set("SCORE", "Score " + short_number(result.score) + " by " + answer.fusion.method);
-  add_reasons(domain, answer, result, view);
+  add_reasons(domain, answer, result, most_rows, view);
   if (const std::string host = host_of(result.hit.url); !host.empty()) view.add("SITE").set("HOST", host);
 }
 
@@ -118,6 +147,20 @@ View page_view(const Snapshot* snapshot, std::string_view title, std::string_vie
   return view;
 }
 
+std::string utc_text(UnixTime at) {
+  const auto seconds = static_cast<std::time_t>(at);
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M UTC", &parts);
+  return text;
+}
+
+std::string fused_by(const LoadedDomain& domain) {
+  return domain.model ? domain.model->learner + " (model " + domain.model_digest.substr(0, 12) + ")"
+                      : "rrf, since it has no model";
+}
+
 std::string home_page(const Snapshot& snapshot) {
   View view = page_view(&snapshot, "metafuse", "", "");
   view.add("FOCUS");
@@ -146,10 +189,13 @@ std::string results_page(const Snapshot& snapshot, const SearchAnswer& answer, c
   add_failures(answer, view);
   add_suggestions(answer, view);
   if (shown.positions.empty()) view.add("NOTHING");
-  for (const std::size_t at : shown.positions) add_result(domain, answer, answer.results[at], view);
+  const std::size_t most_rows = reasons_each(answer, shown.positions.size());
+  for (const std::size_t at : shown.positions)
+    add_result(domain, answer, answer.results[at], most_rows, view);
   add_preferences(*request.preferences, view);
   const int page = request.parameters->search.page;
   const auto link = [&](int to) { return "/search?" + request.target + "&pageno=" + std::to_string(to); };
+  if (page > 1) view.add("PAGE").set("NUMBER", std::to_string(page));
   if (page > 1) view.add("PREVIOUS").set("URL", link(page - 1));
   if (shown.first + shown.positions.size() < shown.total || may_hold_more(answer, domain.domain.depth))
     view.add("NEXT").set("URL", link(page + 1));

@@ -6,6 +6,7 @@
 #include "service/search_parameters.h"
 #include "service/search_pipeline.h"
 #include "service/shown_results.h"
+#include "service/stored_search.h"
 #include "service/view.h"
 
 namespace metafuse::service {
@@ -13,6 +14,12 @@ namespace metafuse::service {
 /// A view with what every page shows: title, query, and the choice of domains.
 View page_view(const Snapshot* snapshot, std::string_view title, std::string_view query,
                std::string_view domain);
+
+/// "2025-01-31 13:05 UTC".
+std::string utc_text(UnixTime at);
+
+/// What orders a domain's results, for people.
+std::string fused_by(const LoadedDomain& domain);
 
 std::string home_page(const Snapshot& snapshot);
 

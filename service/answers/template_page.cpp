@@ -1,7 +1,6 @@
 #include "service/answers/template_page.h"
 
 #include <algorithm>
-#include <ctime>
 
 #include "service/answers/page.h"
 #include "service/answers/reasons.h"
@@ -11,20 +10,6 @@ namespace {
 
 constexpr std::size_t kMostVersions = 50;
 constexpr std::size_t kMostResults = 10;
-
-std::string utc_text(UnixTime at) {
-  const auto seconds = static_cast<std::time_t>(at);
-  std::tm parts{};
-  gmtime_r(&seconds, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M UTC", &parts);
-  return text;
-}
-
-std::string fused_by(const LoadedDomain& domain) {
-  return domain.model ? domain.model->learner + " (model " + domain.model_digest.substr(0, 12) + ")"
-                      : "rrf, since it has no model";
-}
 
 void add_messages(const TemplateEditorState& state, View& page) {
   if (!state.notice.empty()) page.add("SAVE_NOTICE").set("TEXT", state.notice);

@@ -4,9 +4,9 @@
 #include "core/json.h"
 #include "service/app.h"
 #include "service/caretaker.h"
+#include "service/domain_models.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
-#include "service/interleaving.h"
 #include "service/promotion.h"
 #include "service/request_body.h"
 
@@ -93,16 +93,12 @@ JsonObject report_json(const PromotionReport& report) {
 
 HttpResponse handle_get_models(App& app, const Exchange& exchange) {
   if (auto refused = refusal(app, exchange)) return std::move(*refused);
+  const auto all = domain_models(*exchange.snapshot, *app.model_versions(), *app.store());
+  if (!all) return refuse(all.error());
   JsonArray models;
-  for (const auto& [name, domain] : exchange.snapshot->domains) {
-    const auto state = app.model_versions()->state(name);
-    if (!state) return refuse(state.error());
-    JsonObject entry = state_json(name, *state);
-    if (!state->challenger.empty()) {
-      const auto counts = app.store()->interleaving_counts(name, state->champion, state->challenger);
-      if (!counts) return refuse(counts.error());
-      entry["interleaving"] = interleaving_json(interleaving_score(*counts));
-    }
+  for (const DomainModels& domain : *all) {
+    JsonObject entry = state_json(domain.domain, domain.state);
+    if (domain.score) entry["interleaving"] = interleaving_json(*domain.score);
     models.emplace_back(std::move(entry));
   }
   return accept({{"models", std::move(models)}});

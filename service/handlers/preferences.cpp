@@ -37,15 +37,20 @@ HttpResponse handle_preferences(App&, const Exchange& exchange) {
     return error_response(Dialect::page, 403, "this form is not from here");
   const auto fields = parse_form(exchange.request.body);
   if (!fields) return error_response(Dialect::page, 400, "the form is damaged");
-  const std::string site = field(*fields, "site");
-  const std::string act = field(*fields, "act");
   std::string back = field(*fields, "back");
   if (!back.starts_with("/search?") || back.find_first_of("\r\n") != std::string::npos) back = "/";
   SitePreferences preferences = read_site_cookie(exchange.request.header("Cookie"));
-  forget(preferences, site);
-  if (act == "raise") preferences.raised.push_back(site);
-  if (act == "lower") preferences.lowered.push_back(site);
-  if (act == "block") preferences.blocked.push_back(site);
+  // The button that was pressed says what becomes of the site that is its value.
+  for (const auto& [name, list] :
+       {std::pair<std::string_view, std::vector<std::string>*>{"raise", &preferences.raised},
+        {"lower", &preferences.lowered},
+        {"block", &preferences.blocked},
+        {"forget", nullptr}}) {
+    const std::string site = field(*fields, name);
+    if (site.empty()) continue;
+    forget(preferences, site);
+    if (list != nullptr) list->push_back(site);
+  }
   HttpResponse response;
   response.status = 303;
   response.set("Location", back);

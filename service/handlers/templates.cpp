@@ -170,17 +170,11 @@ HttpResponse handle_template_form(App& app, const Exchange& exchange) {
 }
 
 HttpResponse handle_put_templates(App& app, const Exchange& exchange) {
-  const std::string_view condition = exchange.request.header("If-Match");
-  if (condition.empty())
+  const std::string etag = wanted_etag(exchange.request);
+  if (etag.empty())
     return error_response(Dialect::native, 428, "send If-Match with the ETag of the file that was edited");
-  std::string etag(condition);
-  if (etag.size() >= 2 && etag.front() == '"' && etag.back() == '"') etag = etag.substr(1, etag.size() - 2);
-  const SaveOutcome outcome = save_templates(app, exchange.path_values.front(), exchange.request.body, etag,
-                                             exchange.key == nullptr ? "" : exchange.key->name);
-  if (outcome.status != 200) return error_response(Dialect::native, outcome.status, outcome.text);
-  HttpResponse response = make_response(200, "application/json", to_text(JsonObject{{"etag", outcome.etag}}));
-  response.set("ETag", '"' + outcome.etag + '"');
-  return response;
+  return saved_response(save_templates(app, exchange.path_values.front(), exchange.request.body, etag,
+                                       exchange.key == nullptr ? "" : exchange.key->name));
 }
 
 HttpResponse handle_preview_templates(App& app, const Exchange& exchange) {

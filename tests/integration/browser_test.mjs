@@ -6,7 +6,7 @@ import { chromium } from "playwright-core";
 import { startServer } from "./server.mjs";
 
 const pages = ["/", "/search?q=text+editor", "/search?q=nothing+of+this", "/templates", "/templates/software",
-  "/evaluation", "/no-such-page"];
+  "/evaluation", "/models", "/no-such-page"];
 const server = await startServer();
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
@@ -54,7 +54,9 @@ async function feedback() {
 async function sitePreferences(options) {
   const page = await open(options);
   await page.goto("/search?q=text+editor");
-  await page.getByRole("button", { name: "Block www.vim.org" }).click();
+  const vim = page.locator(".results > li", { hasText: "www.vim.org" });
+  await vim.locator("summary").click();
+  await vim.getByRole("button", { name: "Block" }).click();
   await page.getByText("is blocked").waitFor();
   assert.equal(await page.locator(".results > li").count(), 2);
   await page.getByRole("button", { name: "Forget www.vim.org" }).click();
@@ -85,6 +87,29 @@ async function editor(options) {
   await page.getByText("Saved and in use.").waitFor();
 }
 
+async function models(options) {
+  const page = await open(options);
+  await page.goto("/models");
+  await page.getByLabel("Key with the role admin").fill("wrong");
+  await page.getByRole("button", { name: "Show" }).click();
+  await page.getByRole("alert").filter({ hasText: "not known" }).waitFor();
+  await page.getByLabel("Key with the role admin").fill("admin-key");
+  await page.getByRole("button", { name: "Train a challenger" }).click();
+  await page.getByRole("alert").waitFor(); // nothing was judged
+  const { violations } = options.javaScriptEnabled ? await new AxeBuilder({ page }).analyze() : { violations: [] };
+  assert.deepEqual(violations.map((item) => item.id), []);
+}
+
+async function narrow() {
+  for (const path of pages) {
+    const page = await open({ viewport: { width: 390, height: 800 } });
+    await page.goto(path);
+    const width = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(width <= 390, `${path} is ${width} wide on a screen of 390`);
+    await page.context().close();
+  }
+}
+
 async function accessibility(colorScheme) {
   for (const path of pages) {
     const page = await open({ colorScheme });
@@ -108,7 +133,9 @@ try {
   for (const javaScriptEnabled of [true, false]) {
     await sitePreferences({ javaScriptEnabled });
     await editor({ javaScriptEnabled });
+    await models({ javaScriptEnabled });
   }
+  await narrow();
   await accessibility("light");
   await accessibility("dark");
   console.log("browser_test: passed");

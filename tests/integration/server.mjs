@@ -29,11 +29,12 @@ export async function startServer() {
   const folder = mkdtempSync(join(tmpdir(), "metafuse-integration-"));
   const digest = createHash("sha256").update("admin-key").digest("hex");
   mkdirSync(join(folder, "templates"));
+  mkdirSync(join(folder, "models"));
   writeFileSync(join(folder, "templates/software.yaml"), templates);
   writeFileSync(join(folder, "engines.yaml"), "engines:\n  - {name: local, engine: local, database: local.db}\n");
   writeFileSync(
     join(folder, "metafuse.yaml"),
-    "version: 1\nlisten: 127.0.0.1:0\ntemplates: [templates/*.yaml]\nengines: [engines.yaml]\nstore: state.db\n" +
+    "version: 1\nlisten: 127.0.0.1:0\ntemplates: [templates/*.yaml]\nengines: [engines.yaml]\nstore: state.db\nmodels: models\n" +
       `keys: [{name: admin, sha256: ${digest}, roles: [admin]}]\n`,
   );
   const lines = documents.map(([url, title, text]) => JSON.stringify({ url, title, text })).join("\n");

@@ -89,7 +89,7 @@ TEST_CASE("Site preferences move, remove and are forgotten, by forms of this sit
   CHECK(order("") == "badc");
   CHECK(order("+c.example") == "cbad");
   CHECK(order("-b.example|!d.example") == "acb");
-  const std::string form = "site=c.example&act=raise&back=%2Fsearch%3Fq%3Dada";
+  const std::string form = "raise=c.example&back=%2Fsearch%3Fq%3Dada";
   const std::string type = "application/x-www-form-urlencoded";
   const std::string set = server.post("/preferences", type, form);
   CHECK(status_in(set) == 303);
@@ -97,7 +97,7 @@ TEST_CASE("Site preferences move, remove and are forgotten, by forms of this sit
   CHECK(set.find("Set-Cookie: sites=+c.example; ") != std::string::npos);
   CHECK(status_in(server.post("/preferences", type, form, "Origin: http://evil.example\r\n")) == 403);
   CHECK(status_in(server.post("/preferences", type, form, "Sec-Fetch-Site: cross-site\r\n")) == 403);
-  const std::string away = server.post("/preferences", type, "site=x&act=raise&back=https://evil.example/");
+  const std::string away = server.post("/preferences", type, "raise=x&back=https://evil.example/");
   CHECK(away.find("Location: /\r\n") != std::string::npos);
 }
 

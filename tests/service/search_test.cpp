@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/json.h"
+#include "service/digest.h"
 #include "tests/support/test_server.h"
 
 using namespace metafuse;
@@ -79,6 +80,44 @@ TEST_CASE("The page escapes what engines send", "[service][page]") {
   CHECK(page.find("&lt;script&gt;alert(2)") != std::string::npos);
 }
 
+TEST_CASE("A page of 30 results from 16 lists takes at most 60 KB and names no other host",
+          "[service][page]") {
+  std::string templates =
+      "version: 1\ndomain: pages\ndescription: Home pages\ndepth: 30\nslots:\n  NAME: {required: true}\n"
+      "templates:\n";
+  for (int i = 10; i < 26; ++i)
+    templates += "  - {id: home-page-template-" + std::to_string(i) + ", engine: one, query: '{NAME}'}\n";
+  TestServer server(
+      [](const ExpandedQuery& query) {
+        fetchers::FetchedList list;
+        const std::string words = "Some words that an engine says & means of a \"page\" it found; ";
+        for (int i = 0; i < 30; ++i) {
+          const int page = (i * 7 + query.template_id.back()) % 40;  // every list in an order of its own
+          Hit hit;
+          hit.url = "https://www.host-number-" + std::to_string(page) +
+                    ".example.org/a/path/of/usual/length/with-a-name-of-the-page.html?id=123456&lang=en";
+          hit.title =
+              "The title of page " + std::to_string(page) + ": neither short nor very long, as titles are";
+          for (int k = 0; k < 5; ++k) hit.snippet += words;
+          hit.published = "2025-01-31";
+          list.list.hits.push_back(hit);
+        }
+        return list;
+      },
+      "", templates);
+  const std::string page = body_in(server.get("/search?q=a+query+of+several+words"));
+  std::size_t results = 0;
+  for (std::size_t at = page.find("<li><h2>"); at != std::string::npos; at = page.find("<li><h2>", at + 1))
+    ++results;
+  CHECK(results == 30);
+  CHECK(page.size() <= 60 * 1024);
+  // every list is there in "why here"
+  CHECK(page.find("lighter ones") == std::string::npos);
+  for (std::string_view attribute : {"src=\"", "<link rel=\"stylesheet\" href=\"", "action=\""})
+    for (std::size_t at = page.find(attribute); at != std::string::npos; at = page.find(attribute, at + 1))
+      CHECK(page[at + attribute.size()] == '/');
+}
+
 TEST_CASE("Native searches take slots, refuse unknown members, and explain", "[service][native]") {
   TestServer server;
   const auto ask = [&](const std::string& body) {
@@ -125,6 +164,21 @@ TEST_CASE("Tavily's clients get Tavily's fields", "[service][tavily]") {
   const std::string bad = server.post("/search", "application/json", R"({"query":"a","topic":"cats"})");
   CHECK(status_in(bad) == 400);
   CHECK(json_of(bad).at("detail").at("error").is_string());
+}
+
+TEST_CASE("Older clients of Tavily may send their key in the body", "[service][tavily]") {
+  TestServer server(TestServer::default_answer, "needs_key: true\nkeys: [{name: team, sha256: " +
+                                                    service::sha256_hex("tvly-key") + "}]\n");
+  const auto ask = [&](const std::string& body, const std::string& headers = "") {
+    return status_in(server.post("/search", "application/json", body, headers));
+  };
+  CHECK(ask(R"({"query":"ada"})") == 401);
+  CHECK(ask(R"({"query":"ada","api_key":"wrong"})") == 401);
+  CHECK(ask(R"({"query":"ada","api_key":["tvly-key"]})") == 401);
+  CHECK(ask(R"({"query":"ada","api_key":"tvly-key"})") == 200);
+  CHECK(ask(R"({"query":"ada"})", "Authorization: Bearer tvly-key\r\n") == 200);
+  CHECK(status_in(server.post("/v1/search", "application/json", R"({"query":"ada","api_key":"tvly-key"})")) ==
+        401);
 }
 
 TEST_CASE("A stream re-fuses as lists arrive, and ends with the answer of the plain request",

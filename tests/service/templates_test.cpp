@@ -6,6 +6,7 @@
 #include "core/json.h"
 #include "service/digest.h"
 #include "service/http_head.h"
+#include "service/snapshot.h"
 #include "tests/support/test_server.h"
 
 using namespace metafuse;
@@ -86,6 +87,46 @@ TEST_CASE("Every version of the templates is kept and can be put back", "[servic
   CHECK(open("2").find("description: Second") != std::string::npos);
   CHECK(open("9").find("there is no version 9") != std::string::npos);
   CHECK(file_text(server) == edited("Third"));
+}
+
+TEST_CASE("Versions of the templates are listed, read and put back through the API", "[service][templates]") {
+  TestServer server(TestServer::default_answer, admin_config());
+  const std::string versions = "/v1/templates/pages/versions";
+  const auto if_match = [&] {
+    return kKey + "If-Match: " + etag_in(server.get("/v1/templates/pages")) + "\r\n";
+  };
+  CHECK(status_in(server.get(versions)) == 401);
+  CHECK(status_in(server.get(versions, "Authorization: Bearer reader-key\r\n")) == 403);
+  CHECK(body_in(server.get(versions, kKey)) == R"({"domain":"pages","versions":[]})");
+  CHECK(status_in(server.post("/v1/templates/pages", "application/yaml", edited("Second"), if_match(),
+                              "PUT")) == 200);
+  const auto list = parse_json(body_in(server.get(versions, kKey)), "versions");
+  REQUIRE(list->at("versions").as_array().size() == 2);
+  CHECK(list->at("versions").at(0).at("number") == Json(2));
+  CHECK(list->at("versions").at(0).at("author") == Json("admin"));
+  const std::string first = server.get(versions + "/1", kKey);
+  CHECK(parse_json(body_in(first), "version")->at("text") == Json(kTwoTemplates));
+  CHECK(etag_in(first) == '"' + service::text_etag(kTwoTemplates) + '"');
+  for (const char* none : {"/0", "/9", "/x", "/-1", "/1e3", "/99999999999999999999"})
+    CHECK(status_in(server.get(versions + none, kKey)) == 404);
+
+  const auto revert = [&](const std::string& number, const std::string& headers) {
+    return server.post(versions + "/" + number + "/revert", "application/json", "", headers);
+  };
+  CHECK(status_in(revert("1", "")) == 401);
+  CHECK(status_in(revert("1", kKey)) == 428);
+  CHECK(status_in(revert("1", kKey + "If-Match: \"old\"\r\n")) == 412);
+  CHECK(status_in(revert("7", if_match())) == 404);
+  CHECK(file_text(server) == edited("Second"));
+  const std::string done = revert("1", if_match());
+  CHECK(status_in(done) == 200);
+  CHECK(file_text(server) == kTwoTemplates);
+  CHECK(etag_in(done) == etag_in(server.get("/v1/templates/pages")));
+  // a version that was put back is the latest one again
+  CHECK(parse_json(body_in(server.get(versions, kKey)), "versions")->at("versions").as_array().size() == 3);
+  TestServer bare(TestServer::default_answer, "keys: [{name: admin, sha256: " +
+                                                  service::sha256_hex("admin-key") + ", roles: [admin]}]\n");
+  CHECK(status_in(bare.get(versions, kKey)) == 404);
 }
 
 TEST_CASE("A preview expands and searches under the edited file without saving it", "[service][templates]") {

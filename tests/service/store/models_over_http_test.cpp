@@ -100,6 +100,37 @@ TEST_CASE("a challenger is trained from judgments, activated, and taken back", "
   CHECK(status_in(send(server, "/v1/models/pages/retrain", "")) == 409);
 }
 
+TEST_CASE("the page of models does what the API does, and needs the key for it", "[service][models]") {
+  TestServer server(TestServer::default_answer, learning_config("learning: {interleave_share: 1}\n"));
+  judge_names(server, 0, 12);
+  const auto press = [&](const std::string& action, const std::string& key = "admin-key") {
+    return server.post("/models/pages", "application/x-www-form-urlencoded",
+                       "key=" + key + "&action=" + action);
+  };
+  const std::string closed = server.get("/models");
+  CHECK(closed.find("Fused by rrf") != std::string::npos);
+  CHECK(closed.find("Versions") == std::string::npos);
+  CHECK(status_in(press("retrain", "judge-key")) == 403);
+  CHECK(status_in(press("retrain", "")) == 403);
+  CHECK(status_in(press("previous")) == 400);  // there was no champion before
+  CHECK(status_in(press("measure")) == 409);   // nor is there a challenger
+  CHECK(status_in(press("activate-000000000000")) == 400);
+  REQUIRE(status_in(press("retrain")) == 200);
+  const std::string version(model_of(server).at("challenger").as_string());
+  const std::string shown = press("show");
+  CHECK(shown.find("Make " + version + " the champion") != std::string::npos);
+  CHECK(shown.find("95 % interval 0 to 100 %") != std::string::npos);  // nobody clicked yet
+  CHECK(press("measure").find("role=\"status\"") != std::string::npos);
+  CHECK(status_in(press("activate-" + version)) == 200);
+  CHECK(is_c_above_a(order(server, "new")));
+  const std::string back = press("previous");
+  CHECK(status_in(back) == 200);
+  CHECK(order(server, "new") == "badc");
+  CHECK(status_in(server.post("/models/none", "application/x-www-form-urlencoded", "action=show")) == 404);
+  TestServer bare;
+  CHECK(bare.get("/models").find("no store or no folder of models") != std::string::npos);
+}
+
 TEST_CASE("a model that no longer fits its templates is not activated", "[service][models]") {
   TestServer server(TestServer::default_answer, learning_config());
   judge_names(server, 0, 12);
