@@ -28,7 +28,7 @@ struct Arguments {
   LearnerChoice learner;
   std::string model;
   std::string trace;
-  unsigned threads = 1;
+  unsigned threads = 0;  // 0: one a core
   std::uint64_t seed = 1;
   std::string resume;
   std::vector<std::string> validate;
@@ -152,6 +152,13 @@ Result<fusion::TrainingSet> read_store(const Arguments& arguments, const fusion:
   return set;
 }
 
+/// Starting threads every round pays from some million cells on.
+unsigned threads_worth_starting(unsigned most, const fusion::FeatureMatrix& matrix) {
+  constexpr std::size_t kCellsAThread = 2'000'000;
+  const std::size_t worth = 1 + matrix.document_count() * matrix.feature_count() / kCellsAThread;
+  return static_cast<unsigned>(std::min<std::size_t>(most, worth));
+}
+
 Result<void> train_in_ranks(const Arguments& arguments, fusion::Communicator* communicator) {
   const auto learner = chosen_learner(arguments.learner);
   if (!learner) return learner.error();
@@ -162,7 +169,9 @@ Result<void> train_in_ranks(const Arguments& arguments, fusion::Communicator* co
                 "the learner " + (*learner)->name + " cannot be trained by several ranks; leave out mpirun");
   const auto resumed = resumed_model(arguments, **learner);
   if (!resumed) return resumed.error();
-  fusion::TrainingInput input = training_input(arguments.input, arguments.threads);
+  const unsigned most = communicator == nullptr ? hardware_threads() : 1;
+  const unsigned threads = arguments.threads > 0 ? arguments.threads : most;
+  fusion::TrainingInput input = training_input(arguments.input, threads);
   if (*resumed) input.expected = (*resumed)->features;
   const bool is_first = communicator == nullptr || communicator->rank() == 0;
   input.communicator = communicator;
@@ -183,7 +192,7 @@ Result<void> train_in_ranks(const Arguments& arguments, fusion::Communicator* co
     return stopping;
   request.options = arguments.learner.options;
   request.seed = arguments.seed;
-  request.threads = arguments.threads;
+  request.threads = arguments.threads > 0 ? threads : threads_worth_starting(threads, set->matrix);
   if (*resumed) request.resume = &**resumed;
   if (is_first) request.progress = terminal_progress("train");
   request.communicator = communicator;
@@ -227,8 +236,10 @@ void add_train(CLI::App& app, Result<void>& outcome) {
   add_learner_options(*verb, arguments->learner);
   verb->add_option("--model", arguments->model, "the model file to write")->required();
   verb->add_option("--trace", arguments->trace, "one JSON object a round");
-  verb->add_option("--threads", arguments->threads, "threads to use; the model is the same for any number")
-      ->check(CLI::Range(1U, 1024U))
+  verb->add_option(
+          "--threads", arguments->threads,
+          "threads to use, 0 for one a core (under mpirun one a rank); the model is the same for any number")
+      ->check(CLI::Range(0U, 1024U))
       ->capture_default_str();
   verb->add_option("--seed", arguments->seed, "seed of everything drawn at random")->capture_default_str();
   verb->add_option(

@@ -51,8 +51,9 @@ class Rows {
     if (!read_double(at_, end_, row.grade) || !ends_field() || !std::isfinite(row.grade))
       return bad("the grade " + shown(field_at(begin)) + " is no number; " + kForm);
     if (auto read = parse_query(row); !read) return read.error();
+    last_index_ = 0;
     for (skip_blanks(); at_ < end_ && *at_ != '#'; skip_blanks())
-      if (auto read = parse_cell(); !read) return read.error();
+      if (!parse_cell()) return bad(problem_);
     row.document = at_ < end_ ? document_of({at_, static_cast<std::size_t>(end_ - at_)}) : std::string_view();
     row.cells = cells_;
     row.line = line;
@@ -85,39 +86,46 @@ class Rows {
     return {};
   }
 
-  Result<void> parse_cell() {
+  /// False, with `problem_` set, for a column that is none.
+  bool parse_cell() {
     const char* const begin = at_;
     std::uint64_t index = 0;
     while (at_ < end_ && *at_ >= '0' && *at_ <= '9' && index <= kLargestFeature)
       index = index * 10 + static_cast<std::uint64_t>(*at_++ - '0');
-    if (at_ == begin || at_ == end_ || *at_ != ':' || index == 0 || index > kLargestFeature)
-      return bad("the column " + shown(field_at(begin)) + " is no index:value with an index from 1 to " +
-                 std::to_string(kLargestFeature) + "; " + kForm);
-    if (!cells_.empty() && index <= cells_.back().index)
-      return bad("feature " + std::to_string(index) + " stands after feature " +
-                 std::to_string(cells_.back().index) + "; write each once, ascending");
+    if (at_ == end_ || *at_ != ':' || index <= last_index_ || index > kLargestFeature) [[unlikely]]
+      return refuse_index(begin, index);
+    last_index_ = static_cast<std::uint32_t>(index);
     ++at_;
-    LetorCell cell{static_cast<std::uint32_t>(index), false, 0.0};
-    if (end_ - at_ >= 4 && std::memcmp(at_, "NULL", 4) == 0) {
+    LetorCell& cell = cells_.emplace_back(LetorCell{last_index_, false, 0.0});
+    if (at_ < end_ && *at_ == 'N') {
       cell.is_unranked = true;
-      at_ += 4;
-      if (!ends_field())
-        return bad("the value of " + shown(field_at(begin)) + " is neither a number nor NULL");
-    } else if (auto read = parse_value(begin, cell); !read) {
-      return read;
+      const bool is_null = end_ - at_ >= 4 && std::memcmp(at_, "NULL", 4) == 0;
+      if (is_null) at_ += 4;
+      return (is_null && ends_field()) || refuse(begin, " is neither a number nor NULL");
     }
-    cells_.push_back(cell);
-    return {};
+    if (!read_double(at_, end_, cell.value) || !ends_field()) [[unlikely]]
+      return refuse(begin, " is neither a number nor NULL");
+    if (!std::isfinite(cell.value)) [[unlikely]]
+      return refuse(begin, " is not finite; give a number or NULL");
+    if (options_.values_are_ranks && (cell.value < 1.0 || cell.value != std::floor(cell.value))) [[unlikely]]
+      return refuse(begin, " is no whole number from 1 on");
+    return true;
   }
 
-  Result<void> parse_value(const char* begin, LetorCell& cell) {
-    if (!read_double(at_, end_, cell.value) || !ends_field())
-      return bad("the value of " + shown(field_at(begin)) + " is neither a number nor NULL");
-    if (!std::isfinite(cell.value))
-      return bad("the value of " + shown(field_at(begin)) + " is not finite; give a number or NULL");
-    if (options_.values_are_ranks && (cell.value < 1.0 || cell.value != std::floor(cell.value)))
-      return bad("the rank of " + shown(field_at(begin)) + " is no whole number from 1 on");
-    return {};
+  bool refuse(const char* begin, std::string_view why) {
+    const bool is_rank = why.find("whole") != std::string_view::npos;
+    problem_ = (is_rank ? "the rank of " : "the value of ") + shown(field_at(begin)) + std::string(why);
+    return false;
+  }
+
+  bool refuse_index(const char* begin, std::uint64_t index) {
+    const bool is_index = at_ > begin && at_ < end_ && *at_ == ':' && index > 0 && index <= kLargestFeature;
+    problem_ = is_index
+                   ? "feature " + std::to_string(index) + " stands after feature " +
+                         std::to_string(last_index_) + "; write each once, ascending"
+                   : "the column " + shown(field_at(begin)) + " is no index:value with an index from 1 to " +
+                         std::to_string(kLargestFeature) + "; " + kForm;
+    return false;
   }
 
   const std::string& path_;
@@ -126,6 +134,8 @@ class Rows {
   const char* at_ = nullptr;
   const char* end_ = nullptr;
   std::size_t line_ = 0;
+  std::uint32_t last_index_ = 0;
+  std::string problem_;
 };
 
 Result<std::size_t> parse_block(const std::string& path, std::string_view lines, std::size_t line,
@@ -169,9 +179,12 @@ Result<void> for_each_letor_row(const std::string& path, const LetorOptions& opt
     return {};
   });
   if (!read) return read;
-  if (count == 0)
-    return fail(Code::bad_data, path + ": holds no row; check that it is the right file and complete");
+  if (count == 0) return no_letor_row(path);
   return {};
+}
+
+Error no_letor_row(const std::string& path) {
+  return fail(Code::bad_data, path + ": holds no row; check that it is the right file and complete");
 }
 
 }  // namespace metafuse::evaluation

@@ -55,4 +55,7 @@ Result<void> for_each_letor_row(const std::string& path, const LetorOptions& opt
 Result<void> parse_letor_lines(const std::string& path, std::string_view lines, std::size_t first_line,
                                const LetorOptions& options, const TakeLetorRow& take);
 
+/// What is said of a file without any row.
+Error no_letor_row(const std::string& path);
+
 }  // namespace metafuse::evaluation

@@ -40,6 +40,9 @@ class TrainingSetBuilder {
 
   /// Rows may be added before all features are known.
   void add(const InstanceRow& row);
+  /// Takes over another builder's rows, as if they had been added behind these, and leaves it empty. Nothing
+  /// may be added afterwards but by append().
+  void append(TrainingSetBuilder&& other);
   std::size_t document_count() const;
 
   /// in:     features - one each, in order; cells of features beyond are refused by require()

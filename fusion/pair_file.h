@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "fusion/training_input.h"
+#include "fusion/training_set.h"
+
+namespace metafuse::fusion {
+
+/// The queries that a file of weighted pairs names, ascending.
+Result<std::vector<std::string>> queries_of_pairs(const std::string& path);
+
+/// Adds the pairs of a file, `qid document_below document_above weight` a line, to a training set.
+///
+/// in:     is_shared - other ranks hold the queries that this set does not
+/// errors: bad_data with file and line: an unknown query or document, a weight that is not positive
+Result<void> read_pairs(const std::string& path, bool is_shared, TrainingSet& set);
+
+/// Sets how much each query counts: `pairs`, `equal`, or a file of `qid weight` lines.
+///
+/// errors: bad_data: a bad line, a query that stands twice or not at all
+Result<void> apply_query_weights(const std::string& choice, TrainingSet& set);
+
+}  // namespace metafuse::fusion

@@ -1,0 +1,80 @@
+#include "core/block_workers.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <stdexcept>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "tests/support/temporary_folder.h"
+
+using namespace metafuse;
+
+namespace {
+
+std::string numbered_lines(std::size_t count) {
+  std::string text;
+  for (std::size_t i = 1; i <= count; ++i)
+    text += std::to_string(i) + " some words that make a line longer\n";
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("Workers together get every line once, with its number", "[core][block_workers]") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.write("lines", numbered_lines(150'000));
+  for (const unsigned threads : {1U, 2U, 5U}) {
+    std::vector<std::vector<std::size_t>> seen(threads);
+    const auto read = for_each_block_on_workers(
+        path, threads, [&](unsigned worker, std::string_view lines, std::size_t first) {
+          for (; !lines.empty(); lines.remove_prefix(lines.find('\n') + 1), ++first) {
+            if (std::stoul(std::string(lines.substr(0, lines.find(' ')))) != first)
+              throw std::logic_error("number");
+            seen[worker].push_back(first);
+          }
+          return Result<void>();
+        });
+    REQUIRE(read.has_value());
+    std::vector<std::size_t> all;
+    for (const auto& part : seen) all.insert(all.end(), part.begin(), part.end());
+    std::sort(all.begin(), all.end());
+    REQUIRE(all.size() == 150'000);
+    REQUIRE(all.front() == 1);
+    REQUIRE(all.back() == 150'000);
+  }
+}
+
+TEST_CASE("The first bad line of a file is reported, whichever worker gets there first",
+          "[core][block_workers]") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.write("lines", numbered_lines(150'000));
+  for (int attempt = 0; attempt < 10; ++attempt) {
+    const auto read = for_each_block_on_workers(
+        path, 3, [&](unsigned, std::string_view, std::size_t first) -> Result<void> {
+          if (first == 1) return {};
+          return fail(Code::bad_data, "block of line " + std::to_string(first));
+        });
+    REQUIRE(read.has_error());
+    const auto alone = for_each_block_on_workers(
+        path, 1, [&](unsigned, std::string_view, std::size_t first) -> Result<void> {
+          if (first == 1) return {};
+          return fail(Code::bad_data, "block of line " + std::to_string(first));
+        });
+    CHECK(read.error().text == alone.error().text);
+  }
+}
+
+TEST_CASE("What a worker throws is thrown on, and a missing file is an error", "[core][block_workers]") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.write("lines", numbered_lines(10));
+  const auto give = [](unsigned, std::string_view, std::size_t) -> Result<void> {
+    throw std::runtime_error("mine");
+  };
+  CHECK_THROWS_WITH((void)for_each_block_on_workers(path, 2, give), "mine");
+  const auto read = for_each_block_on_workers(folder.path("none"), 2, give);
+  REQUIRE(read.has_error());
+  CHECK(read.error().code == Code::no_input);
+}
