@@ -115,7 +115,7 @@ Result<SetResult> run_set(const DataSet& set, const Plan& plan, const Experiment
   std::vector<FoldData> data;
   std::vector<std::vector<Candidate>> rankboost;
   for (int fold = 1; fold <= folds; ++fold) {
-    auto read = read_fold(set, options.data, fold, options.seed);
+    auto read = read_fold(set, options.data, fold);
     if (!read) return read.error();
     data.push_back(std::move(*read));
     auto candidates = rankboost_candidates(data.back(), plan, set.mode);
@@ -125,7 +125,8 @@ Result<SetResult> run_set(const DataSet& set, const Plan& plan, const Experiment
   Choice choice;
   choice.add(rankboost);
   std::vector<std::unique_ptr<FoldRunner>> runners;
-  for (const FoldData& fold : data) runners.push_back(std::make_unique<FoldRunner>(fold, plan, set.mode));
+  for (const FoldData& fold : data)
+    runners.push_back(std::make_unique<FoldRunner>(fold, plan, set.mode, runners.size()));
   std::size_t without_gain = 0;
   for (const std::size_t rounds : plan.round_counts) {
     std::vector<std::vector<Candidate>> candidates;

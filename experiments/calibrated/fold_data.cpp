@@ -1,14 +1,9 @@
 #include "experiments/calibrated/fold_data.h"
 
-#include <algorithm>
-#include <cmath>
 #include <filesystem>
-#include <numeric>
 
-#include "core/random.h"
 #include "experiments/paper_report.h"
 #include "fusion/training_input.h"
-#include "fusion/training_subset.h"
 
 namespace metafuse::experiments::calibrated {
 namespace {
@@ -73,7 +68,7 @@ std::vector<DataSet> data_sets(const std::string& data) {
   return sets;
 }
 
-Result<FoldData> read_fold(const DataSet& set, const std::string& data, int fold, std::uint64_t seed) {
+Result<FoldData> read_fold(const DataSet& set, const std::string& data, int fold) {
   const auto part = [&](int offset) { return (fold - 1 + offset) % 5 + 1; };
   auto train = read_parts(set, data, {part(0), part(1), part(2)});
   if (!train) return train.error();
@@ -81,24 +76,15 @@ Result<FoldData> read_fold(const DataSet& set, const std::string& data, int fold
   if (!validation) return validation.error();
   auto test = read_parts(set, data, {part(4)});
   if (!test) return test.error();
-  std::vector<std::size_t> order(train->queries.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  Random(seed).split(static_cast<std::uint64_t>(fold)).shuffle(order);
-  const auto cut =
-      order.begin() + static_cast<std::ptrdiff_t>(std::llround(0.8 * static_cast<double>(order.size())));
-  std::sort(order.begin(), cut);
-  std::sort(cut, order.end());
   FoldData out;
   auto grades = fusion::adaboost_mh::class_grades(*train);
   if (!grades) return grades.error();
   out.grades = *grades;
-  out.train = fusion::select_queries(*train, std::span(order.begin(), cut));
-  const TrainingSet calibration = fusion::select_queries(*train, std::span(cut, order.end()));
+  out.train = std::move(*train);
   out.validation_set = std::move(*validation);
   out.test_set = std::move(*test);
   for (const auto& [source, target] :
        {std::pair<const TrainingSet*, GradedDocuments*>{&out.train, &out.training},
-        {&calibration, &out.calibration},
         {&out.validation_set, &out.validation},
         {&out.test_set, &out.test}}) {
     auto documents = graded_documents(*source, out.grades);

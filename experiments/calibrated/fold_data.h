@@ -21,14 +21,13 @@ struct DataSet {
 /// OHSUMED, MQ2008 and MQ2007, the last only when it is there.
 std::vector<DataSet> data_sets(const std::string& data);
 
-/// One fold: the official training part cut 80/20 by queries into training and calibration.
+/// One fold, as LETOR cuts it.
 struct FoldData {
   std::vector<double> grades;
-  fusion::TrainingSet train;  ///< the 80 %
+  fusion::TrainingSet train;
   fusion::TrainingSet test_set;
   fusion::TrainingSet validation_set;
   fusion::adaboost_mh::GradedDocuments training;
-  fusion::adaboost_mh::GradedDocuments calibration;
   fusion::adaboost_mh::GradedDocuments validation;
   fusion::adaboost_mh::GradedDocuments test;
 };
@@ -36,6 +35,6 @@ struct FoldData {
 /// Fold 1 ... 5: three parts to train, the next to validate, the next to test, as LETOR cuts them.
 ///
 /// errors: those of the files
-Result<FoldData> read_fold(const DataSet& set, const std::string& data, int fold, std::uint64_t seed);
+Result<FoldData> read_fold(const DataSet& set, const std::string& data, int fold);
 
 }  // namespace metafuse::experiments::calibrated

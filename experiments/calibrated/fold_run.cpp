@@ -29,7 +29,7 @@ std::vector<std::vector<double>> tool_values(const FoldData& data, const std::ve
   return values;
 }
 
-FoldRunner::FoldRunner(const FoldData& data, const Plan& plan, evaluation::Mode mode)
+FoldRunner::FoldRunner(const FoldData& data, const Plan& plan, evaluation::Mode mode, std::uint64_t stream)
     : data_(data),
       plan_(plan),
       mode_(mode),
@@ -37,10 +37,12 @@ FoldRunner::FoldRunner(const FoldData& data, const Plan& plan, evaluation::Mode 
       table_(cut_table(coded_)),
       gains_(gains_of(data.grades)),
       training_rows_(data.training.matrix, table_),
-      calibration_rows_(data.calibration.matrix, table_),
       validation_rows_(data.validation.matrix, table_),
       test_rows_(data.test.matrix, table_) {
+  const Random random = Random(plan.seed).split(stream);
   for (const BaseSetting& setting : plan.settings) {
+    splits_.push_back(draw_split(data.training, 0.2, random.split(splits_.size())));
+    calibration_rows_.emplace_back(training_rows_, splits_.back().documents);
     Source source;
     source.name = setting.name();
     source.classifier.classes = data.grades.size();
@@ -53,10 +55,10 @@ Judged FoldRunner::judged(const GradedDocuments& documents) const {
 }
 
 void FoldRunner::boost_to(std::size_t rounds) {
-  const Problem problem{&coded_, data_.training.classes, data_.grades.size()};
   parallel_for(sources_.size(), plan_.threads, [&](std::size_t i) {
     const std::size_t place = sources_.size() - 1 - i;
     StrongClassifier& classifier = sources_[place].classifier;
+    const Problem problem{&coded_, data_.training.classes, data_.grades.size(), 1, splits_[place].left_out};
     BoostRun run =
         adaboost_mh::boost(problem, plan_.settings[place], rounds, {}, {&classifier, &training_rows_});
     classifier = std::move(run.classifier);
@@ -69,7 +71,7 @@ void FoldRunner::vote(std::size_t rounds) {
     votes->assign(sources_.size(), {});
   parallel_for(sources_.size(), plan_.threads, [&](std::size_t s) {
     const StrongClassifier& classifier = sources_[s].classifier;
-    calibration_votes_[s] = classifier.votes(calibration_rows_, counts)[0];
+    calibration_votes_[s] = classifier.votes(calibration_rows_[s], counts)[0];
     validation_votes_[s] = classifier.votes(validation_rows_, counts)[0];
     test_votes_[s] = classifier.votes(test_rows_, counts)[0];
   });
@@ -83,10 +85,10 @@ std::vector<Candidate> FoldRunner::run_to(std::size_t rounds) {
   PoolData pool_data;
   pool_data.sources = &sources_;
   for (std::size_t s = 0; s < sources_.size(); ++s) {
+    pool_data.calibration.push_back({splits_[s].classes, gains_, splits_[s].queries});
     pool_data.calibration_votes.push_back(&calibration_votes_[s]);
     pool_data.validation_votes.push_back(&validation_votes_[s]);
   }
-  pool_data.calibration = judged(data_.calibration);
   pool_data.validation = judged(data_.validation);
   CalibrationOptions options;
   options.regression.process_points = plan_.process_points;

@@ -31,10 +31,12 @@ struct Candidate {
 std::vector<std::vector<double>> tool_values(const FoldData& data, const std::vector<double>& scores,
                                              evaluation::Mode mode);
 
-/// Boosts and calibrates on one fold, a number of rounds after the other.
+/// Boosts and calibrates on one fold, a number of rounds after the other. Each setting draws its own fifth of
+/// the training documents to be calibrated on.
 class FoldRunner {
  public:
-  FoldRunner(const FoldData& data, const Plan& plan, evaluation::Mode mode);
+  /// in: stream - picks the draws, another for each fold
+  FoldRunner(const FoldData& data, const Plan& plan, evaluation::Mode mode, std::uint64_t stream);
   FoldRunner(const FoldRunner&) = delete;
   FoldRunner& operator=(const FoldRunner&) = delete;
 
@@ -63,7 +65,8 @@ class FoldRunner {
   fusion::adaboost_mh::CutTable table_;
   std::vector<double> gains_;
   fusion::adaboost_mh::CodedRows training_rows_;
-  fusion::adaboost_mh::CodedRows calibration_rows_;
+  std::vector<fusion::adaboost_mh::CalibrationSplit> splits_;  // one a setting
+  std::vector<fusion::adaboost_mh::CodedRows> calibration_rows_;
   fusion::adaboost_mh::CodedRows validation_rows_;
   fusion::adaboost_mh::CodedRows test_rows_;
   std::vector<fusion::adaboost_mh::Source> sources_;
@@ -74,7 +77,7 @@ class FoldRunner {
   std::size_t fallbacks_ = 0;
 };
 
-/// RankBoost on the same 80 %, a candidate for each number of rounds.
+/// RankBoost on the whole training part, as the published one was, a candidate for each number of rounds.
 Result<std::vector<Candidate>> rankboost_candidates(const FoldData& data, const Plan& plan,
                                                     evaluation::Mode mode);
 

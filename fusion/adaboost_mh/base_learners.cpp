@@ -3,14 +3,19 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <numeric>
 
 namespace metafuse::fusion::adaboost_mh {
 namespace {
 
-std::vector<std::uint32_t> all_documents(const SignedWeights& weights) {
-  std::vector<std::uint32_t> documents(weights.values.size() / weights.stride);
-  std::iota(documents.begin(), documents.end(), 0U);
+/// Those that take part: a document that is left out has no weight.
+std::vector<std::uint32_t> weighted_documents(const SignedWeights& weights) {
+  std::vector<std::uint32_t> documents;
+  const auto count = static_cast<std::uint32_t>(weights.document_count());
+  for (std::uint32_t d = 0; d < count; ++d) {
+    const double* weight = weights.of(d);
+    if (std::any_of(weight, weight + weights.classes, [](double w) { return w != 0.0; }))
+      documents.push_back(d);
+  }
   return documents;
 }
 
@@ -44,18 +49,19 @@ std::vector<double> signs_without(const CodedFeatures& features, const std::vect
 }
 
 /// Votes and outputs of a finished product.
-void finish_product(const CodedFeatures& features, const SignedWeights& weights, FittedBase& fitted) {
-  const auto documents = all_documents(weights);
-  const auto signs = signs_without(features, fitted.base.terms, fitted.base.terms.size(), documents.size());
+void finish_product(const CodedFeatures& features, const SignedWeights& weights,
+                    std::span<const std::uint32_t> documents, FittedBase& fitted) {
+  const auto signs =
+      signs_without(features, fitted.base.terms, fitted.base.terms.size(), weights.document_count());
   const auto totals = totals_of(weights, documents, signs);
   fitted.edge = 0.0;
   for (std::size_t l = 0; l < weights.classes; ++l) {
     fitted.base.votes.push_back(vote_of(totals[l]));
     fitted.edge += std::abs(totals[l]);
   }
-  for (std::size_t d = 0; d < documents.size(); ++d)
+  for (const double sign : signs)
     for (const std::int8_t vote : fitted.base.votes)
-      fitted.outputs.push_back(static_cast<std::int8_t>(signs[d] < 0.0 ? -vote : vote));
+      fitted.outputs.push_back(static_cast<std::int8_t>(sign < 0.0 ? -vote : vote));
 }
 
 /// A part of the training documents, with the best way to cut it.
@@ -85,7 +91,7 @@ class TreeGrower {
   TreeGrower(const CodedFeatures& features, const SignedWeights& weights, unsigned threads)
       : features_(features), weights_(weights), threads_(threads) {
     Region root;
-    root.documents = all_documents(weights);
+    root.documents = weighted_documents(weights);
     root.totals = totals_of(weights, root.documents, {});
     root.histogram = std::make_unique<Histogram>(features, weights.stride);
     root.histogram->fill(weights, root.documents, {}, threads);
@@ -148,7 +154,7 @@ class TreeGrower {
 
   FittedBase finish() {
     FittedBase fitted;
-    fitted.outputs.resize(weights_.values.size() / weights_.stride * weights_.classes);
+    fitted.outputs.resize(weights_.document_count() * weights_.classes);
     for (std::size_t leaf = 0; leaf < regions_.size(); ++leaf) {
       const Region& region = regions_[leaf];
       attach(region, ~static_cast<std::int32_t>(leaf));
@@ -175,13 +181,13 @@ class TreeGrower {
 
 FittedBase fit_product(const CodedFeatures& features, const SignedWeights& weights, std::size_t terms,
                        unsigned threads) {
-  const auto documents = all_documents(weights);
+  const auto documents = weighted_documents(weights);
   Histogram histogram(features, weights.stride);
   std::vector<Cut> cuts;
   double edge = -1.0;
   for (std::size_t step = 0;; ++step) {
     const std::size_t term = step % terms;
-    const auto signs = signs_without(features, cuts, term, documents.size());
+    const auto signs = signs_without(features, cuts, term, weights.document_count());
     histogram.fill(weights, documents, signs, threads);
     const BestCut best = best_cut(histogram, totals_of(weights, documents, signs));
     if (!best.is_found || best.worth <= edge + 1e-12) break;
@@ -194,7 +200,7 @@ FittedBase fit_product(const CodedFeatures& features, const SignedWeights& weigh
   }
   FittedBase fitted;
   fitted.base.terms = std::move(cuts);
-  finish_product(features, weights, fitted);
+  finish_product(features, weights, documents, fitted);
   return fitted;
 }
 

@@ -20,7 +20,7 @@ double reweight(SignedWeights& weights, const FittedBase& fitted, double alpha) 
   const double right = std::exp(-alpha);
   const double wrong = std::exp(alpha);
   double sum = 0.0;
-  const std::size_t documents = weights.values.size() / weights.stride;
+  const std::size_t documents = weights.document_count();
   for (std::size_t d = 0; d < documents; ++d)
     for (std::size_t l = 0; l < weights.classes; ++l) {
       double& weight = weights.values[d * weights.stride + l];
@@ -31,15 +31,23 @@ double reweight(SignedWeights& weights, const FittedBase& fitted, double alpha) 
   return sum;
 }
 
+bool is_left_out(const Problem& problem, std::size_t document) {
+  return !problem.left_out.empty() && problem.left_out[document] != 0;
+}
+
 double hamming_loss(const Problem& problem, const std::vector<double>& votes) {
   std::size_t wrong = 0;
+  std::size_t counted = 0;
   const std::size_t k = problem.class_count;
-  for (std::size_t d = 0; d < problem.classes.size(); ++d)
+  for (std::size_t d = 0; d < problem.classes.size(); ++d) {
+    if (is_left_out(problem, d)) continue;
+    counted += k;
     for (std::size_t l = 0; l < k; ++l) {
       const bool is_own = problem.classes[d] == static_cast<int>(l);
       wrong += (votes[d * k + l] > 0.0) != is_own ? 1 : 0;
     }
-  return static_cast<double>(wrong) / static_cast<double>(votes.size());
+  }
+  return static_cast<double>(wrong) / static_cast<double>(counted);
 }
 
 }  // namespace
@@ -55,8 +63,10 @@ SignedWeights initial_weights(const Problem& problem) {
   SignedWeights weights{k, (k + 3) / 4 * 4, {}};
   weights.values.assign(problem.classes.size() * weights.stride, 0.0);
   double sum = 0.0;
-  for (const int label : problem.classes) sum += 2.0 * std::ldexp(1.0, label);
+  for (std::size_t d = 0; d < problem.classes.size(); ++d)
+    if (!is_left_out(problem, d)) sum += 2.0 * std::ldexp(1.0, problem.classes[d]);
   for (std::size_t d = 0; d < problem.classes.size(); ++d) {
+    if (is_left_out(problem, d)) continue;
     const double own = std::ldexp(1.0, problem.classes[d]) / sum;
     for (std::size_t l = 0; l < k; ++l)
       weights.values[d * weights.stride + l] =

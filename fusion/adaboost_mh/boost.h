@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,9 +25,10 @@ struct BaseSetting {
 /// Training documents with their classes.
 struct Problem {
   const CodedFeatures* features = nullptr;
-  std::vector<int> classes;  ///< 0 ... class_count - 1, one a document
+  std::vector<int> classes{};  ///< 0 ... class_count - 1, one a document
   std::size_t class_count = 2;
-  unsigned threads = 1;  ///< of one run; any number gives the same bytes
+  unsigned threads = 1;                      ///< of one run; any number gives the same bytes
+  std::span<const std::uint8_t> left_out{};  ///< empty, or 1 for a document that takes no part; one must
 };
 
 /// One round, for the trace.

@@ -30,4 +30,11 @@ CodedRows::CodedRows(const FeatureMatrix& documents, const CutTable& table)
       if (!documents.is_unranked(d, f)) codes_[d * features_ + f] = table.code(f, documents.value(d, f));
 }
 
+CodedRows::CodedRows(const CodedRows& others, std::span<const std::uint32_t> documents)
+    : documents_(documents.size()), features_(others.features_) {
+  codes_.reserve(documents_ * features_);
+  for (const std::uint32_t document : documents)
+    codes_.insert(codes_.end(), others.row(document), others.row(document) + features_);
+}
+
 }  // namespace metafuse::fusion::adaboost_mh

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "fusion/feature_matrix.h"
@@ -25,6 +26,9 @@ CutTable cut_table(const CodedFeatures& features);
 class CodedRows {
  public:
   CodedRows(const FeatureMatrix& documents, const CutTable& table);
+
+  /// Some of the documents of others. Requires documents that it has.
+  CodedRows(const CodedRows& others, std::span<const std::uint32_t> documents);
 
   std::size_t document_count() const { return documents_; }
   const std::uint8_t* row(std::size_t document) const { return codes_.data() + document * features_; }

@@ -82,15 +82,17 @@ std::vector<BaseSetting> all_settings() {
 }
 
 std::vector<BoostRun> boost_all(const Problem& problem, const std::vector<BaseSetting>& settings,
-                                std::size_t rounds, unsigned threads,
-                                const std::function<void(std::size_t)>& progress) {
+                                const std::vector<CalibrationSplit>& splits, std::size_t rounds,
+                                unsigned threads, const std::function<void(std::size_t)>& progress) {
   std::vector<BoostRun> runs(settings.size());
   std::mutex mutex;
   std::size_t done = 0;
   parallel_for(settings.size(), threads, [&](std::size_t i) {
     // The longest runs, large products, start first.
     const std::size_t place = settings.size() - 1 - i;
-    runs[place] = boost(problem, settings[place], rounds);
+    Problem own = problem;
+    own.left_out = splits[place].left_out;
+    runs[place] = boost(own, settings[place], rounds);
     const std::lock_guard lock(mutex);
     ++done;
     if (progress) progress(done);

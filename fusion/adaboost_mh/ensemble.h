@@ -7,6 +7,7 @@
 
 #include "fusion/adaboost_mh/boost.h"
 #include "fusion/adaboost_mh/calibration.h"
+#include "fusion/adaboost_mh/calibration_split.h"
 
 namespace metafuse::fusion::adaboost_mh {
 
@@ -48,10 +49,11 @@ ChosenWeights choose_weights(std::span<const std::vector<double>* const> scores,
 /// The settings of the paper: trees of 5, 10, ..., 45 leaves and products of 2 to 10 terms.
 std::vector<BaseSetting> all_settings();
 
-/// One run a setting, side by side on shared codes. Any number of threads gives the same runs.
+/// One run a setting, side by side on shared codes, each without the documents that its split leaves out. Any
+/// number of threads gives the same runs. Requires a split a setting.
 std::vector<BoostRun> boost_all(const Problem& problem, const std::vector<BaseSetting>& settings,
-                                std::size_t rounds, unsigned threads,
-                                const std::function<void(std::size_t done)>& progress = {});
+                                const std::vector<CalibrationSplit>& splits, std::size_t rounds,
+                                unsigned threads, const std::function<void(std::size_t done)>& progress = {});
 
 /// Every document's calibrated score.
 std::vector<double> calibrated_scores(const Calibration& calibration, std::span<const double> votes,

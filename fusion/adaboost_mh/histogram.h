@@ -16,6 +16,7 @@ struct SignedWeights {
   std::size_t stride = 0;
   std::vector<double> values;
 
+  std::size_t document_count() const { return values.size() / stride; }
   const double* of(std::size_t document) const { return values.data() + document * stride; }
 };
 

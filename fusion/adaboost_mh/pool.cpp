@@ -20,11 +20,12 @@ Pool fit_pool(const PoolData& data, std::size_t rounds, const CalibrationOptions
   std::vector<Pool> parts(sources.size());
   parallel_for(sources.size(), threads, [&](std::size_t s) {
     const std::size_t width = sources[s].width();
+    const Judged& judged = data.calibration[s];
     CalibrationData calibration{width,
                                 *data.calibration_votes[s],
-                                data.calibration.classes,
-                                {data.calibration.gains.begin(), data.calibration.gains.end()},
-                                {data.calibration.queries.begin(), data.calibration.queries.end()}};
+                                judged.classes,
+                                {judged.gains.begin(), judged.gains.end()},
+                                {judged.queries.begin(), judged.queries.end()}};
     for (Calibration& fitted : fit_calibrations(calibration, options)) {
       parts[s].constant += fitted.is_constant() ? 1 : 0;
       auto scores = calibrated_scores(fitted, *data.validation_votes[s], width, data.validation.gains);

@@ -35,12 +35,12 @@ struct Pool {
   std::size_t constant = 0;                     ///< members that fell back to a constant
 };
 
-/// What a pool is fitted to and measured on; votes are a list a source.
+/// What a pool is fitted to and measured on; a source is calibrated on documents of its own.
 struct PoolData {
   const std::vector<Source>* sources = nullptr;
-  std::vector<const std::vector<double>*> calibration_votes;
-  std::vector<const std::vector<double>*> validation_votes;
-  Judged calibration;
+  std::vector<Judged> calibration;                            ///< one a source
+  std::vector<const std::vector<double>*> calibration_votes;  ///< one a source
+  std::vector<const std::vector<double>*> validation_votes;   ///< one a source
   Judged validation;
 };
 

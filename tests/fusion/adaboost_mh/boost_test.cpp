@@ -172,3 +172,20 @@ TEST_CASE("Any number of threads boosts the same classifier", "[fusion][adaboost
     CHECK(one.rounds.back().z == three.rounds.back().z);
   }
 }
+
+TEST_CASE("A document that is left out changes nothing", "[fusion][adaboost_mh]") {
+  Random random(11);
+  for (const BaseSetting& setting : {BaseSetting{BaseKind::tree, 6}, BaseSetting{BaseKind::product, 3}}) {
+    const Data data = drawn_data(random, 60, 3, 3);
+    const CodedFeatures coded(data.matrix, ThresholdOptions{});
+    std::vector<std::uint8_t> left_out(60, 0);
+    for (std::size_t d = 0; d < 60; d += 3) left_out[d] = 1;
+    const BoostRun run = boost({&coded, data.classes, 3, 1, left_out}, setting, 8);
+    Data other = data;
+    for (std::size_t d = 0; d < 60; d += 3) other.classes[d] = (other.classes[d] + 1) % 3;
+    const BoostRun same = boost({&coded, other.classes, 3, 1, left_out}, setting, 8);
+    CHECK(run.classifier == same.classifier);
+    CHECK(run.rounds.back().hamming_loss == same.rounds.back().hamming_loss);
+    CHECK_FALSE(run.classifier == boost({&coded, data.classes, 3}, setting, 8).classifier);
+  }
+}
