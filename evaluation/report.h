@@ -61,6 +61,9 @@ std::vector<std::vector<std::string>> report_rows(const Report& report);
 std::vector<std::vector<std::string>> report_comparison_rows(const Report& report);
 std::vector<std::vector<std::string>> report_agreement_rows(const Report& report);
 
+/// Whether a run has the best summary of a column: what tables set in bold. Never for counts or a single run.
+bool is_best(const Report& report, std::size_t run, std::size_t column);
+
 /// A number as tables print it: counts whole, else four decimals.
 std::string table_number(const Measure& measure, double value);
 

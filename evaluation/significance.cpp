@@ -128,7 +128,7 @@ double paired_t_test(std::span<const double> a, std::span<const double> b) {
 
 double wilcoxon_test(std::span<const double> a, std::span<const double> b) {
   std::vector<double> d = differences(a, b);
-  std::erase_if(d, [](double value) { return value == 0.0; });
+  std::erase_if(d, [](double value) { return std::abs(value) <= 1e-12; });
   if (d.empty()) return 1.0;
   double tie_sum = 0.0;
   const std::vector<double> ranks = mean_ranks(d, tie_sum);

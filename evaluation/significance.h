@@ -19,7 +19,7 @@ double paired_t_test(std::span<const double> a, std::span<const double> b);
 /// else the normal approximation with tie and continuity correction. source: Wilcoxon 1945
 double wilcoxon_test(std::span<const double> a, std::span<const double> b);
 
-/// Paired randomisation (Fisher's permutation of signs): exact up to 20 pairs, else `trials` seeded draws
+/// Paired randomisation (Fisher's permutation of signs): exact up to 16 pairs, else `trials` seeded draws
 /// with the observed one counted. source: Fisher 1935; Smucker, Allan, Carterette 2007
 double randomisation_test(std::span<const double> a, std::span<const double> b, std::uint64_t seed,
                           std::size_t trials = 100000);

@@ -16,10 +16,11 @@ constexpr std::size_t kMostBarPlots = 12;
 constexpr std::size_t kMostBars = 400;
 
 constexpr const char* kStyle =
-    "body{font:15px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em;color:#111;background:#fff}"
+    "body{font:15px/1.5 sans-serif;max-width:68em;margin:2em auto;padding:0 1em;color:#111;background:#fff}"
     "table{border-collapse:collapse;margin:1em 0;display:block;overflow-x:auto}"
     "th,td{padding:.2em .7em;text-align:right;border-bottom:1px solid #ddd;white-space:nowrap}"
     "th:first-child,td:first-child{text-align:left}"
+    "svg{max-width:100%;height:auto;width:44em}p.note{color:#444;max-width:50em}"
     "figure{margin:1.5em 0}figcaption{color:#444}"
     "@media print{figure{break-inside:avoid}}";
 
@@ -36,6 +37,53 @@ std::string table_of(const std::vector<std::vector<std::string>>& rows) {
     out += "</tr>\n";
   }
   return out + "</table>\n";
+}
+
+/// The means: a row a run, the best of each column in bold; turned round when there are many measures.
+std::string means_of(const Report& report) {
+  constexpr std::size_t kMostColumns = 9;
+  std::vector<std::vector<std::string>> rows = {{"run", "queries"}};
+  std::vector<std::vector<char>> bold = {{0, 0}};
+  for (const RunEvaluation& run : report.runs) {
+    rows.push_back({run.run, std::to_string(run.queries.size())});
+    bold.push_back({0, 0});
+  }
+  for (std::size_t column = 0; column < report.set.size(); ++column) {
+    const Measure& measure = report.set.measure_of(column);
+    if (measure.name == "relstring") continue;
+    rows[0].push_back(report.set.names[column]);
+    bold[0].push_back(0);
+    for (std::size_t run = 0; run < report.runs.size(); ++run) {
+      rows[run + 1].push_back(table_number(measure, report.runs[run].summary[column]));
+      bold[run + 1].push_back(is_best(report, run, column) ? 1 : 0);
+    }
+  }
+  const bool is_turned = rows[0].size() > kMostColumns && rows.size() <= kMostColumns + 1;
+  const std::size_t height = is_turned ? rows[0].size() : rows.size();
+  const std::size_t width = is_turned ? rows.size() : rows[0].size();
+  std::string out = "<table>";
+  for (std::size_t r = 0; r < height; ++r) {
+    out += "<tr>";
+    for (std::size_t c = 0; c < width; ++c) {
+      const std::string& text = is_turned ? rows[c][r] : rows[r][c];
+      const bool is_bold = (is_turned ? bold[c][r] : bold[r][c]) != 0;
+      out += is_bold ? "<td><strong>" + escaped_html(text) + "</strong></td>" : cell(text, r == 0);
+    }
+    out += "</tr>\n";
+  }
+  return out + "</table>\n";
+}
+
+/// What the columns of the comparison are.
+std::string comparison_note(const Report& report) {
+  const std::string test = report.test == "t"          ? "the paired t test"
+                           : report.test == "wilcoxon" ? "Wilcoxon's signed ranks"
+                                                       : "the paired randomisation test";
+  return "<p class=\"note\">Differences are run minus " + escaped_html(report.baseline) +
+         ", means over the queries of both, with 95 % bootstrap intervals; p is two-sided, of " + test +
+         "; Holm's and Bonferroni's corrections are over the " + std::to_string(report.comparisons.size()) +
+         " comparisons of this table, Tukey's randomised test over all runs. Wins, ties and losses count "
+         "queries.</p>\n";
 }
 
 /// Curves of one cutoff measure over its cutoffs, a line a run.
@@ -107,18 +155,14 @@ std::string format_html(const Report& report) {
       escaped_html(report.title) + "</title><style>" + kStyle + "</style></head><body>\n<h1>" +
       escaped_html(report.title) + "</h1>\n";
   out += "<h2>Means over queries</h2>\n";
-  Report summary = report;
-  summary.is_per_query = false;
-  out += table_of(report_rows(summary));
-  if (!report.comparisons.empty()) {
-    out +=
-        "<h2>Against " + escaped_html(report.baseline) + "</h2>\n" + table_of(report_comparison_rows(report));
-    out += differences_of(report);
-  }
+  out += means_of(report);
+  if (const std::string curves = curves_of(report); !curves.empty()) out += "<h2>Curves</h2>\n" + curves;
+  if (!report.comparisons.empty())
+    out += "<h2>Against " + escaped_html(report.baseline) + "</h2>\n" + differences_of(report) +
+           comparison_note(report) + table_of(report_comparison_rows(report));
   if (!report.agreements.empty())
     out += "<h2>Agreement with " + escaped_html(report.reference) + "</h2>\n" +
            table_of(report_agreement_rows(report));
-  if (const std::string curves = curves_of(report); !curves.empty()) out += "<h2>Curves</h2>\n" + curves;
   if (report.is_per_query) out += "<h2>By query</h2>\n" + table_of(report_rows(report));
   return out + "</body></html>\n";
 }

@@ -23,6 +23,15 @@ Row header_of(const Report& report) {
   return row;
 }
 
+/// The report's column that a field of its rows shows; fields 0 and 1 are run and queries.
+std::size_t column_of_field(const Report& report, std::size_t field) {
+  std::size_t column = 0;
+  for (std::size_t at = 2;; ++column) {
+    if (report.set.measure_of(column).name == "relstring") continue;
+    if (at++ == field) return column;
+  }
+}
+
 Row row_of(const Report& report, const std::string& label, const std::string& queries,
            std::span<const double> values) {
   Row row = {label, queries};
@@ -45,13 +54,24 @@ std::vector<Row> rows_of(const Report& report) {
   return rows;
 }
 
-std::vector<Row> comparison_rows(const Report& report) {
+/// A p value for people; none is ever 0.
+std::string shown_p(double p) {
+  return p < 0.00005 ? "< 0.0001" : fixed(p, 4);
+}
+
+/// A p value for programs.
+std::string exact_p(double p) {
+  std::string text;
+  append_number(text, p);
+  return text;
+}
+
+std::vector<Row> comparison_rows(const Report& report, std::string (*p_text)(double) = shown_p) {
   std::vector<Row> rows = {{"against " + report.baseline, "measure", "difference", "95% low", "95% high",
                             "p (" + report.test + ")", "p Holm", "p Bonferroni", "p Tukey", "win/tie/loss"}};
   for (const Comparison& c : report.comparisons)
-    rows.push_back({c.run, c.measure, fixed(c.difference, 4), fixed(c.low, 4), fixed(c.high, 4),
-                    fixed(c.p, 4), fixed(c.p_holm, 4), fixed(c.p_bonferroni, 4),
-                    c.p_tukey ? fixed(*c.p_tukey, 4) : "-",
+    rows.push_back({c.run, c.measure, fixed(c.difference, 4), fixed(c.low, 4), fixed(c.high, 4), p_text(c.p),
+                    p_text(c.p_holm), p_text(c.p_bonferroni), c.p_tukey ? p_text(*c.p_tukey) : "-",
                     std::to_string(c.wins) + "/" + std::to_string(c.ties) + "/" + std::to_string(c.losses)});
   return rows;
 }
@@ -107,17 +127,24 @@ std::string latex_text(const std::string& field) {
       out += std::string("\\") + c;
     else if (c == '~' || c == '^' || c == '\\')
       out += "\\char`\\" + std::string(1, c) + "{}";
+    else if (c == '<' || c == '>' || c == '|')
+      out += "$" + std::string(1, c) + "$";
     else
       out += c;
   }
   return out;
 }
 
-void add_latex(std::string& text, const std::vector<Row>& rows, const std::string& caption) {
-  text += "\\begin{table}\n\\caption{" + latex_text(caption) + "}\n\\begin{tabular}{l" +
+/// in: is_bold(row, cell) - which cells of the body stand out
+template <class IsBold>
+void add_latex(std::string& text, const std::vector<Row>& rows, const std::string& caption, IsBold is_bold) {
+  text += "\\begin{table}\n\\centering\n\\caption{" + latex_text(caption) + "}\n\\begin{tabular}{l" +
           std::string(rows.front().size() - 1, 'r') + "}\n\\toprule\n";
   for (std::size_t r = 0; r < rows.size(); ++r) {
-    for (std::size_t i = 0; i < rows[r].size(); ++i) text += (i > 0 ? " & " : "") + latex_text(rows[r][i]);
+    for (std::size_t i = 0; i < rows[r].size(); ++i) {
+      const std::string field = latex_text(rows[r][i]);
+      text += (i > 0 ? " & " : "") + (r > 0 && is_bold(r - 1, i) ? "\\textbf{" + field + "}" : field);
+    }
     text += " \\\\\n";
     if (r == 0) text += "\\midrule\n";
   }
@@ -136,6 +163,16 @@ std::vector<Row> report_comparison_rows(const Report& report) {
 
 std::vector<Row> report_agreement_rows(const Report& report) {
   return agreement_rows(report);
+}
+
+bool is_best(const Report& report, std::size_t run, std::size_t column) {
+  const Measure& measure = report.set.measure_of(column);
+  if (report.runs.size() < 2 || measure.is_count || measure.name == "relstring") return false;
+  const auto shown = [&](const RunEvaluation& r) { return table_number(measure, r.summary[column]); };
+  double best = report.runs[0].summary[column];
+  for (const RunEvaluation& other : report.runs)
+    best = measure.is_cost ? std::min(best, other.summary[column]) : std::max(best, other.summary[column]);
+  return shown(report.runs[run]) == table_number(measure, best);
 }
 
 std::string table_number(const Measure& measure, double value) {
@@ -167,7 +204,7 @@ std::string format_csv(const Report& report) {
   add(rows_of(report));
   if (!report.comparisons.empty()) {
     text += '\n';
-    add(comparison_rows(report));
+    add(comparison_rows(report, exact_p));
   }
   if (!report.agreements.empty()) {
     text += '\n';
@@ -191,12 +228,15 @@ std::string format_markdown(const Report& report) {
 }
 
 std::string format_latex(const Report& report) {
-  std::string text;
-  add_latex(text, rows_of(report), report.title);
+  std::string text = "% needs \\usepackage{booktabs}\n";
+  const auto nothing = [](std::size_t, std::size_t) { return false; };
+  add_latex(text, rows_of(report), report.title, [&](std::size_t row, std::size_t field) {
+    return !report.is_per_query && field >= 2 && is_best(report, row, column_of_field(report, field));
+  });
   if (!report.comparisons.empty())
-    add_latex(text, comparison_rows(report), "Comparison with " + report.baseline);
+    add_latex(text, comparison_rows(report), "Comparison with " + report.baseline, nothing);
   if (!report.agreements.empty())
-    add_latex(text, agreement_rows(report), "Agreement with " + report.reference);
+    add_latex(text, agreement_rows(report), "Agreement with " + report.reference, nothing);
   return text;
 }
 

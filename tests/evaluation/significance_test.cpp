@@ -1,5 +1,7 @@
 #include "evaluation/significance.h"
 
+#include <cmath>
+
 #include <catch2/catch.hpp>
 
 using namespace metafuse;
@@ -19,6 +21,42 @@ TEST_CASE("Paired tests give published p values", "[evaluation][significance]") 
   // All nine differences that are not 0 have one sign: 2 of 2^9 sign patterns.
   CHECK(randomisation_test(kFirst, kSecond, 1) == Approx(2.0 / 512));
   CHECK(wilcoxon_test(std::vector<double>{1, 2, 3, 4, 5}, std::vector<double>(5, 0.0)) == Approx(0.0625));
+}
+
+TEST_CASE("Paired tests agree with SciPy 1.10 on longer samples", "[evaluation][significance]") {
+  std::vector<double> a;
+  std::vector<double> b;
+  std::vector<double> tied;  // differences with ties and a zero
+  for (int i = 1; i <= 40; ++i) {
+    a.push_back(std::fmod(i * i * 0.0137, 1.0));
+    b.push_back(std::fmod(i * 0.6143, 1.0));
+    tied.push_back((std::round(a.back() * 10) - std::round((b.back() * 0.8 + 0.02) * 10)) / 10);
+  }
+  const std::vector<double> zeros(40, 0.0);
+  const auto first = [](const std::vector<double>& values, std::size_t count) {
+    return std::span(values).first(count);
+  };
+  CHECK(paired_t_test(a, b) == Approx(0.8190306683715896).epsilon(1e-12));
+  CHECK(wilcoxon_test(a, b) == Approx(0.6332438811693717).epsilon(1e-12));
+  CHECK(wilcoxon_test(first(a, 20), first(b, 20)) == Approx(0.8408222198486328).epsilon(1e-12));
+  CHECK(wilcoxon_test(tied, zeros) == Approx(0.09695473375602129).epsilon(1e-12));
+  CHECK(randomisation_test(first(a, 12), first(b, 12), 1) == Approx(0.4697265625).epsilon(1e-12));
+  CHECK(student_tail(0.5, 1) == Approx(0.7048327646991336).epsilon(1e-12));
+  CHECK(student_tail(2.0, 10) == Approx(0.07338803477074039).epsilon(1e-12));
+  CHECK(student_tail(4.5, 49) == Approx(4.1925684965140335e-05).epsilon(1e-10));
+  CHECK(student_tail(30, 3) == Approx(8.135280427163967e-05).epsilon(1e-10));
+}
+
+TEST_CASE("Tukey's randomised test of two systems is the paired randomisation test",
+          "[evaluation][significance]") {
+  Random random(8);
+  std::vector<std::vector<double>> samples(2);
+  for (int i = 0; i < 14; ++i) {
+    samples[0].push_back(random.normal() + 0.5);
+    samples[1].push_back(random.normal());
+  }
+  CHECK(tukey_hsd(samples, 3, 20000)[0] ==
+        Approx(randomisation_test(samples[0], samples[1], 1)).margin(0.012));
 }
 
 TEST_CASE("Equal or too small samples are no evidence", "[evaluation][significance]") {
