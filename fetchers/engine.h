@@ -62,7 +62,8 @@ struct HttpAccess {
   int max_redirects = 3;
   bool verifies_certificates = true;
   std::string ca_file;
-  bool is_federation = false;  ///< the engine is a meta-search server too: requests count hops
+  bool needs_query_field = false;  ///< the query is "field:value", as Elasticsearch's term wants it
+  bool is_federation = false;      ///< the engine is a meta-search server too: requests count hops
   AnswerRules answer;
 
   friend bool operator==(const HttpAccess&, const HttpAccess&) = default;

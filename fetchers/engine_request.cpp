@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "core/json.h"
+#include "core/utf8.h"
 #include "fetchers/request_template.h"
 #include "fetchers/url_text.h"
 
@@ -93,6 +95,17 @@ std::string time_range_piece(const HttpAccess& access, const FetchOptions& optio
   return piece;
 }
 
+/// "a,b" as "\"a\",\"b\"".
+std::string json_strings(std::string_view list) {
+  std::string out;
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(','), list.size());
+    if (end > 0) out += (out.empty() ? "" : ",") + to_text(Json(to_valid_utf8(list.substr(0, end))));
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return out;
+}
+
 RequestValues values_of(const HttpAccess& access, std::string_view query, const FetchOptions& options,
                         int page) {
   RequestValues values;
@@ -106,6 +119,11 @@ RequestValues values_of(const HttpAccess& access, std::string_view query, const 
   values.offset = std::to_string(offset);
   values.start = std::to_string(offset + 1);
   values.count = std::to_string(options.depth);
+  if (access.body.find("{query_") == std::string::npos) return values;
+  const FieldQuery parts = field_query(query);
+  values.query_field = parts.field.empty() ? "*" : parts.field;
+  values.query_value = parts.value;
+  values.query_values = json_strings(parts.value);
   return values;
 }
 
@@ -226,6 +244,17 @@ PagePlan plan_pages(const HttpAccess& access, const FetchOptions& options) {
   plan.first = (options.page - 1) * plan.count + 1;
   plan.is_sequential = access.results_per_page == 0;
   return plan;
+}
+
+FieldQuery field_query(std::string_view query) {
+  const std::size_t colon = query.find(':');
+  const bool has_field =
+      colon != std::string_view::npos && colon > 0 && colon + 1 < query.size() && query[colon + 1] != ' ' &&
+      query[colon + 1] != '/' &&
+      std::all_of(query.begin(), query.begin() + static_cast<std::ptrdiff_t>(colon),
+                  [](char c) { return is_word_char(c) || c == '_' || c == '.' || c == '@'; });
+  if (!has_field) return {"", std::string(query)};
+  return {std::string(query.substr(0, colon)), std::string(query.substr(colon + 1))};
 }
 
 HttpRequest build_request(const Engine& engine, const ReadyAccess& ready, std::string_view query,

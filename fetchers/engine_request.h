@@ -39,6 +39,13 @@ struct PagePlan {
 };
 PagePlan plan_pages(const HttpAccess& access, const FetchOptions& options);
 
+/// "field:value", where a field's name stands before the first colon.
+struct FieldQuery {
+  std::string field;  ///< empty when the query names none
+  std::string value;
+};
+FieldQuery field_query(std::string_view query);
+
 /// The request for one page of the engine's results.
 HttpRequest build_request(const Engine& engine, const ReadyAccess& ready, std::string_view query,
                           const FetchOptions& options, int page);

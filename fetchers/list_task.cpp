@@ -120,6 +120,9 @@ void ListTask::take_description(const HttpAnswer& answer) {
 }
 
 void ListTask::send_pages() {
+  if (ready_->access.needs_query_field && field_query(query_.text).field.empty())
+    return finish(Failure::not_allowed, "this engine's query_type wants a query of the form field:value",
+                  std::nullopt);
   plan_ = plan_pages(ready_->access, options_);
   if (plan_.is_beyond_end) return finish(Failure::none, "the engine has one page", std::nullopt);
   pages_.resize(static_cast<std::size_t>(plan_.count));

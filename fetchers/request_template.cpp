@@ -14,7 +14,7 @@ namespace {
 struct Placeholder {
   std::string_view name;
   std::string RequestValues::*value;
-  bool is_url_piece = false;
+  bool is_verbatim = false;
 };
 
 constexpr std::array kPlaceholders = {
@@ -27,6 +27,9 @@ constexpr std::array kPlaceholders = {
     Placeholder{"offset", &RequestValues::offset},
     Placeholder{"start", &RequestValues::start},
     Placeholder{"count", &RequestValues::count},
+    Placeholder{"query_field", &RequestValues::query_field},
+    Placeholder{"query_value", &RequestValues::query_value},
+    Placeholder{"query_values", &RequestValues::query_values, true},
 };
 
 const Placeholder* find_placeholder(std::string_view name) {
@@ -91,7 +94,8 @@ void append_quoted(std::string& out, const std::string& text, Quoting quoting) {
 Error unknown_placeholder(std::string_view name) {
   std::string known;
   for (const Placeholder& placeholder : kPlaceholders)
-    known += (known.empty() ? "{" : ", {") + std::string(placeholder.name) + "}";
+    if (!placeholder.name.starts_with("query_"))  // those are of elasticsearch
+      known += (known.empty() ? "{" : ", {") + std::string(placeholder.name) + "}";
   return fail(Code::bad_config, "unknown placeholder {" + std::string(name) + "}; known are " + known);
 }
 
@@ -151,7 +155,7 @@ std::string fill_request_template(std::string_view text, const RequestValues& va
       text, [&](std::string_view plain) { out += plain; },
       [&](const Placeholder& placeholder) {
         const std::string& value = values.*(placeholder.value);
-        append_quoted(out, value, placeholder.is_url_piece ? Quoting::none : quoting);
+        append_quoted(out, value, placeholder.is_verbatim ? Quoting::none : quoting);
       });
   require(scanned.has_value(), "a checked template");
   return out;

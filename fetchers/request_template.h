@@ -19,6 +19,9 @@ struct RequestValues {
   std::string offset;       ///< results before this page
   std::string start;        ///< offset + 1
   std::string count;
+  std::string query_field;   ///< of "field:value"
+  std::string query_value;   ///< of "field:value", or the whole query
+  std::string query_values;  ///< the value's parts between commas, as JSON strings
 };
 
 /// How a value is written where it stands.

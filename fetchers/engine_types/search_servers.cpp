@@ -53,25 +53,43 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
     text.replace(at, from.size(), to);
 }
 
+/// SearXNG's custom_query_json: {{KEY}} and {{VALUE}} are the parts of "key:value"; without {{KEY}} the value
+/// is the whole query.
+std::string custom_query(EngineBlock& block, const YamlNode& custom) {
+  std::string text = with_doubled_braces(to_text(json_of(custom)));
+  const bool has_key = text.find("{{{{KEY}}}}") != std::string::npos;
+  replace_all(text, "{{{{KEY}}}}", "{query_field}");
+  for (const std::string_view marker : {"{{{{VALUE}}}}", "{{{{QUERY}}}}", "{{{{query}}}}"})
+    replace_all(text, marker, has_key ? "{query_value}" : "{query}");
+  if (text.find("{query") == std::string::npos)
+    block.diagnostics.error(custom.place, "custom_query_json lacks {{VALUE}}, where the query goes");
+  return text;
+}
+
 /// The query part of Elasticsearch's body as a template.
-std::string elasticsearch_query(EngineBlock& block) {
+///
+/// source: the query types of SearXNG's elasticsearch engine; where that wants field:value for match, a query
+///         without a field asks all of them
+std::string elasticsearch_query(EngineBlock& block, HttpAccess& access) {
   const std::string type = block.map.take_string("query_type").value_or("match");
   const YamlNode* custom = block.map.take("custom_query_json");
-  if (type == "match") return R"({{"multi_match":{{"query":"{query}","lenient":true}}}})";
+  access.needs_query_field = type == "term" || type == "terms";
+  if (type == "match")
+    return R"({{"multi_match":{{"query":"{query_value}","fields":["{query_field}"],"lenient":true}}}})";
+  if (type == "term") return R"({{"term":{{"{query_field}":"{query_value}"}}}})";
+  if (type == "terms") return R"({{"terms":{{"{query_field}":[{query_values}]}}}})";
   if (type == "simple_query_string") return R"({{"simple_query_string":{{"query":"{query}"}}}})";
   if (type == "query_string") return R"({{"query_string":{{"query":"{query}","lenient":true}}}})";
   if (type == "custom" && custom != nullptr && custom->is_map()) {
-    std::string text = with_doubled_braces(to_text(json_of(*custom)));
-    for (const std::string_view marker : {"{{{{VALUE}}}}", "{{{{QUERY}}}}", "{{{{query}}}}"})
-      replace_all(text, marker, "{query}");
-    if (text.find("{query}") == std::string::npos)
-      block.diagnostics.error(custom->place, "custom_query_json lacks {{VALUE}}, where the query goes");
+    std::string text = custom_query(block, *custom);
+    access.needs_query_field = text.find("{query_field}") != std::string::npos;
     return text;
   }
   const YamlNode* node = block.map.take("query_type");
-  block.diagnostics.error(node == nullptr ? block.map.place() : node->place,
-                          "query_type must be match, simple_query_string, query_string, or custom with a map "
-                          "custom_query_json");
+  block.diagnostics.error(
+      node == nullptr ? block.map.place() : node->place,
+      "query_type must be match, term, terms, simple_query_string, query_string, or custom "
+      "with a map custom_query_json");
   return {};
 }
 
@@ -86,7 +104,7 @@ void read_elasticsearch(EngineBlock& block) {
   access.answer.score = "_score";
   access.method = "POST";
   access.content_type = "application/json";
-  access.body = R"({{"from":{offset},"size":{count},"query":)" + elasticsearch_query(block) + "}}";
+  access.body = R"({{"from":{offset},"size":{count},"query":)" + elasticsearch_query(block, access) + "}}";
   access.url = take_base_url(block, "http://localhost:9200") + "/" + take_name(block, "index") + "/_search";
   take_http_keys(block, access);
   block.engine.access = std::move(access);

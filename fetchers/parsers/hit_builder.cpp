@@ -85,18 +85,6 @@ void append_suggestion(RankedList& list, std::string_view text) {
     list.suggestions.push_back(std::move(cleaned));
 }
 
-std::string charset_of(std::string_view content_type) {
-  std::string lower(content_type);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  const std::size_t at = lower.find("charset=");
-  if (at == std::string::npos) return {};
-  std::string charset = lower.substr(at + 8);
-  charset = charset.substr(0, charset.find_first_of("; ,"));
-  charset.erase(std::remove(charset.begin(), charset.end(), '"'), charset.end());
-  return charset.size() <= 40 ? charset : std::string();
-}
-
 }  // namespace metafuse::fetchers::parsers
 
 namespace metafuse::fetchers {

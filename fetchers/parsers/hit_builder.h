@@ -55,9 +55,6 @@ void append_hit(RankedList& list, const RawHit& raw, const AnswerRules& rules, c
 /// Appends a cleaned suggestion, at most 20.
 void append_suggestion(RankedList& list, std::string_view text);
 
-/// The charset of "text/html; charset=utf-8", in small letters, or empty.
-std::string charset_of(std::string_view content_type);
-
 Result<RankedList> parse_json_answer(const AnswerRules& rules, std::string_view body,
                                      const AnswerContext& context);
 Result<RankedList> parse_groonga_answer(const AnswerRules& rules, std::string_view body,

@@ -8,7 +8,9 @@
 #include <libxml/xpathInternals.h>
 
 #include "core/utf8.h"
+#include "fetchers/charset.h"
 #include "fetchers/parsers/hit_builder.h"
+#include "fetchers/url_text.h"
 
 namespace metafuse::fetchers::parsers {
 namespace {
@@ -168,16 +170,25 @@ void append_zipped(RankedList& list, Page& page, const AnswerRules& rules, const
   }
 }
 
+/// Links are relative to <base href>, where a page has one.
+AnswerContext with_base(const AnswerContext& context, Page& page) {
+  AnswerContext out = context;
+  const auto bases = page.texts("//base/@href", page.root());
+  if (!bases.empty()) out.url = resolved_url(bases.front(), context.url).value_or(context.url);
+  return out;
+}
+
 }  // namespace
 
 Result<RankedList> parse_html_answer(const AnswerRules& rules, std::string_view body,
-                                     const AnswerContext& context) {
+                                     const AnswerContext& given) {
   if (body.find_first_not_of(" \t\r\n") == std::string_view::npos)
     return fail(Code::bad_data, "the answer is empty");
-  Document document = parse_page(body, context);
+  Document document = parse_page(body, given);
   if (!document || xmlDocGetRootElement(document.get()) == nullptr)
     return fail(Code::bad_data, "the answer is no HTML");
   Page page(std::move(document));
+  const AnswerContext context = with_base(given, page);
   RankedList list;
   if (rules.results.empty()) {
     append_zipped(list, page, rules, context);

@@ -1,9 +1,11 @@
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
 #include <pugixml.hpp>
 
 #include "core/utf8.h"
+#include "fetchers/charset.h"
 #include "fetchers/parsers/hit_builder.h"
 
 namespace metafuse::fetchers::parsers {
@@ -139,21 +141,33 @@ Result<RankedList> read_by_xpath(const pugi::xml_document& document, const Answe
   return list;
 }
 
+/// What the declaration says, else the header.
+std::string charset_of_document(std::string_view body, std::string_view content_type) {
+  const std::string_view declaration = body.substr(0, std::min<std::size_t>(body.find("?>"), 200));
+  const std::size_t at = declaration.find("encoding=");
+  if (!body.starts_with("<?xml") || at == std::string_view::npos) return charset_of(content_type);
+  const std::string_view value = declaration.substr(at + 10);
+  return charset_of("charset=" + std::string(value.substr(0, value.find_first_of("\"'"))));
+}
+
 }  // namespace
 
 Result<RankedList> parse_xml_answer(const AnswerRules& rules, std::string_view body,
                                     const AnswerContext& context) {
   if (body.size() > kMaxBytes) return fail(Code::bad_data, "more than 8 MB of XML");
-  const bool is_utf8 = body.substr(0, 200).find("encoding=") == std::string_view::npos ||
-                       body.substr(0, 200).find("UTF-8") != std::string_view::npos ||
-                       body.substr(0, 200).find("utf-8") != std::string_view::npos;
-  const bool has_bom16 = body.starts_with("\xFF\xFE") || body.starts_with("\xFE\xFF");
+  const std::string charset = charset_of_document(body, context.content_type);
   std::string repaired;
-  if (is_utf8 && !has_bom16 && first_invalid_utf8(body) != std::string_view::npos)
+  auto encoding = pugi::encoding_auto;
+  if (auto converted = as_utf8(body, charset)) {
+    body = repaired = std::move(*converted);
+    encoding = pugi::encoding_utf8;
+  } else if (first_invalid_utf8(body) != std::string_view::npos) {
     body = repaired = to_valid_utf8(body);
+    encoding = pugi::encoding_utf8;
+  }
   pugi::xml_document document;
-  const auto parsed =
-      document.load_buffer(body.data(), body.size(), pugi::parse_default | pugi::parse_ws_pcdata_single);
+  const auto parsed = document.load_buffer(body.data(), body.size(),
+                                           pugi::parse_default | pugi::parse_ws_pcdata_single, encoding);
   if (!parsed || !document.document_element())
     return fail(Code::bad_data, std::string("the answer is no XML: ") + parsed.description() + " at byte " +
                                     std::to_string(parsed.offset));

@@ -192,7 +192,8 @@ TEST_CASE("engine types for well-known servers make their requests", "[fetchers]
   const HttpRequest elastic =
       request("    engine: elasticsearch\n    base_url: http://localhost:9200\n    index: pages\n", 2);
   CHECK(elastic.url == "http://localhost:9200/pages/_search");
-  CHECK(elastic.body == R"({"from":30,"size":30,"query":{"multi_match":{"query":"x \"y","lenient":true}}})");
+  CHECK(elastic.body ==
+        R"({"from":30,"size":30,"query":{"multi_match":{"query":"x \"y","fields":["*"],"lenient":true}}})");
   const HttpRequest custom = request(
       "    engine: elasticsearch\n    index: pages\n    query_type: custom\n"
       "    custom_query_json: {match: {title: \"{{VALUE}}\"}, size: 3}\n");
