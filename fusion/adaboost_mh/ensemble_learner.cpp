@@ -248,6 +248,7 @@ Learner ensemble_learner() {
   row.options = ensemble_option_rows();
   row.train = train;
   row.read = read_ensemble;
+  row.can_validate = true;
   return row;
 }
 
