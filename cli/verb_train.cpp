@@ -220,7 +220,7 @@ Result<void> run_train(const Arguments& arguments) {
     const auto communicator = fusion::start_mpi();
     auto outcome = train_in_ranks(arguments, communicator.get());
     if (outcome) return outcome;
-    std::cerr << "metafuse: " << outcome.error().text << '\n';
+    std::cerr << "metafuse: " + outcome.error().text + "\n";  // one write: ranks share the stream
     fusion::abort_mpi(static_cast<int>(outcome.error().code));
   }
 #endif

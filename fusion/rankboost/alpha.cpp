@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/portable_math.h"
+
 namespace metafuse::fusion::rankboost {
 namespace {
 
@@ -17,12 +19,12 @@ double epsilon(std::uint64_t m) {
 double alpha_of_edge(double r, bool is_certain, std::uint64_t m) {
   const double bounded = std::clamp(r, -1.0, 1.0);
   const double smooth = is_certain || std::abs(bounded) >= 1.0 - 1e-15 ? 2.0 * epsilon(m) : 0.0;
-  return 0.5 * std::log((1.0 + bounded + smooth) / (1.0 - bounded + smooth));
+  return 0.5 * portable_log((1.0 + bounded + smooth) / (1.0 - bounded + smooth));
 }
 
 double alpha_of_sides(double right, double wrong, std::uint64_t m) {
   const double smooth = right > 0.0 && wrong > 0.0 ? 0.0 : epsilon(m);
-  return 0.5 * std::log((right + smooth) / (wrong + smooth));
+  return 0.5 * portable_log((right + smooth) / (wrong + smooth));
 }
 
 double alpha_by_search(const Distribution& distribution, const CodedRanking& ranking, double r) {

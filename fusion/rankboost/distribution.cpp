@@ -7,6 +7,7 @@
 
 #include "core/contract.h"
 #include "core/parallel.h"
+#include "core/portable_math.h"
 #include "fusion/exact_sum.h"
 #include "fusion/rankboost/kernels.h"
 
@@ -75,7 +76,7 @@ void Distribution::for_each_chunk(const Work& work) const {
 void Distribution::set_scale(double alpha) {
   // The total after a round is at most e^|alpha| times the one before, and the potentials' absolute sum at
   // most twice the total: with this scale every sum of potentials stays below 2^62.
-  scale_ = std::exp2(std::floor(60.0 - std::abs(alpha) * std::numbers::log2e));
+  scale_ = portable_exp2(std::floor(60.0 - std::abs(alpha) * std::numbers::log2e));
 }
 
 void Distribution::anchor(std::span<const double> scores, double log_normaliser) {
@@ -102,18 +103,18 @@ void Distribution::anchor_query(const QueryFeedback& query, std::span<const doub
       lowest[place] = std::min(lowest[place], scores[rows_[slot]]);
     }
     for (std::size_t slot = run.begin; slot < run.end; ++slot) {
-      up_[slot] = std::exp(scores[rows_[slot]] - highest[place]);
-      down_[slot] = std::exp(lowest[place] - scores[rows_[slot]]);
+      up_[slot] = portable_exp(scores[rows_[slot]] - highest[place]);
+      down_[slot] = portable_exp(lowest[place] - scores[rows_[slot]]);
     }
   }
   for (std::size_t a = 0; a < classes; ++a)
     for (std::size_t b = a + 1; b < classes; ++b) {
       const std::size_t at = query.table + a * classes + b;
-      tables_[at] = feedback_->weights[at] * std::exp(highest[a] - lowest[b] - log_normaliser);
+      tables_[at] = feedback_->weights[at] * portable_exp(highest[a] - lowest[b] - log_normaliser);
     }
   for (std::size_t i = query.pairs_begin; i < query.pairs_end; ++i) {
     const WeightedPair& pair = feedback_->pairs[i];
-    pair_weights_[i] = pair.weight * std::exp(scores[pair.below] - scores[pair.above] - log_normaliser);
+    pair_weights_[i] = pair.weight * portable_exp(scores[pair.below] - scores[pair.above] - log_normaliser);
   }
 }
 
@@ -212,15 +213,15 @@ void Distribution::multiply(const QueryFeedback& query, const CodedRanking& rank
   }
   for (std::size_t i = query.pairs_begin; i < query.pairs_end; ++i) {
     const WeightedPair& pair = feedback_->pairs[i];
-    pair_weights_[i] *= std::exp(alpha * (ranking(pair.below) - ranking(pair.above)));
+    pair_weights_[i] *= portable_exp(alpha * (ranking(pair.below) - ranking(pair.above)));
   }
 }
 
 double Distribution::update(const CodedRanking& ranking, double alpha) {
   Factors factors;
   for (const double value : ranking.values) {
-    factors.up.push_back(std::exp(alpha * value));
-    factors.down.push_back(std::exp(-alpha * value));
+    factors.up.push_back(portable_exp(alpha * value));
+    factors.down.push_back(portable_exp(-alpha * value));
   }
   const double old_total = static_cast<double>(total_);
   inverse_ *= scale_ / old_total;
@@ -247,7 +248,7 @@ void Distribution::factors_by_row(std::vector<PairFactors>& factors) const {
 
 double Distribution::slope(const CodedRanking& ranking, double alpha) const {
   // Per query: sum of D b e^(alpha b) with b = h(x0) - h(x1), as products of sums over documents.
-  const double scale = std::exp2(std::floor(60.0 - std::abs(alpha) * std::numbers::log2e));
+  const double scale = portable_exp2(std::floor(60.0 - std::abs(alpha) * std::numbers::log2e));
   const double factor = inverse_ * scale_ / static_cast<double>(total_) * scale;
   std::vector<std::int64_t> totals(chunks_.size(), 0);
   for_each_chunk([&](std::size_t chunk, const QueryFeedback& query) {
@@ -257,8 +258,8 @@ double Distribution::slope(const CodedRanking& ranking, double alpha) const {
       const Run run = run_of(query, place);
       for (std::size_t slot = run.begin; slot < run.end; ++slot) {
         const double h = ranking(rows_[slot]);
-        const double up = up_[slot] * std::exp(alpha * h);
-        const double down = down_[slot] * std::exp(-alpha * h);
+        const double up = up_[slot] * portable_exp(alpha * h);
+        const double down = down_[slot] * portable_exp(-alpha * h);
         sums[place] += up;
         sums[classes + place] += up * h;
         sums[2 * classes + place] += down;
@@ -273,7 +274,7 @@ double Distribution::slope(const CodedRanking& ranking, double alpha) const {
     for (std::size_t i = query.pairs_begin; i < query.pairs_end; ++i) {
       const WeightedPair& pair = feedback_->pairs[i];
       const double b = ranking(pair.below) - ranking(pair.above);
-      slope += pair_weights_[i] * factor * b * std::exp(alpha * b);
+      slope += pair_weights_[i] * factor * b * portable_exp(alpha * b);
     }
     totals[chunk] += std::llrint(slope);
   });

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "fusion/rankboost/feedback.h"
+#include "fusion/rankboost/pair_factors.h"
 #include "fusion/thresholds.h"
 
 namespace metafuse::fusion::rankboost {
@@ -31,12 +32,6 @@ struct PairSides {
 struct PairWeights {
   double right = 0.0;
   double wrong = 0.0;
-};
-
-/// What a document brings into the weight of its pairs: up as the lower one, down as the upper one.
-struct PairFactors {
-  double up = 0.0;
-  double down = 0.0;
 };
 
 /// The distribution D_t over crucial pairs in factored form. For pairs that follow from grades

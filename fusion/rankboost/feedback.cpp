@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/portable_math.h"
 #include "fusion/exact_sum.h"
 
 namespace metafuse::fusion::rankboost {
@@ -21,7 +22,7 @@ double grade_weight(double lower, double upper, const FeedbackOptions& options) 
     case FeedbackOptions::GradeWeights::difference:
       return upper - lower;
     case FeedbackOptions::GradeWeights::gain:
-      return std::exp2(upper) - std::exp2(lower);
+      return portable_exp2(upper) - portable_exp2(lower);
   }
   return 1.0;
 }

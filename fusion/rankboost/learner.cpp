@@ -5,6 +5,7 @@
 
 #include "core/atomic_file.h"
 #include "core/number.h"
+#include "core/portable_math.h"
 #include "fusion/fingerprint.h"
 #include "fusion/rankboost/checkpoint.h"
 #include "fusion/rankboost/ranking_loss.h"
@@ -160,7 +161,7 @@ class Run {
     line["alpha"] = round.alpha;
     line["r"] = round.candidate.r;
     line["z"] = round.z;
-    line["bound"] = std::exp(round.log_bound);
+    line["bound"] = portable_exp(round.log_bound);
     line["ranking_loss"] = ranking_loss(feedback_, trainer_.scores(), request_.communicator);
     return line;
   }
@@ -194,7 +195,7 @@ class Run {
     training["crucial_pairs"] = feedback_.crucial_pairs;
     if (!feedback_.pairs.empty()) training["contradictory_pairs"] = feedback_.contradictory_pairs;
     training["ranking_loss"] = loss;
-    training["bound"] = rounds_.empty() ? 1.0 : std::exp(rounds_.back().log_bound);
+    training["bound"] = rounds_.empty() ? 1.0 : portable_exp(rounds_.back().log_bound);
     if (feedback_.is_single_bipartite)
       training["single_bipartite"] = JsonObject{{"below", feedback_.below}, {"above", feedback_.above}};
     JsonArray reduced;
@@ -216,7 +217,7 @@ class Run {
     text += "\nranking loss ";
     append_number(text, loss);
     text += ", bounded by ";
-    append_number(text, rounds_.empty() ? 1.0 : std::exp(rounds_.back().log_bound));
+    append_number(text, rounds_.empty() ? 1.0 : portable_exp(rounds_.back().log_bound));
     text += " (theorem 1)\n";
     if (request_.measure) {
       text += "validation " + request_.measure_name + " ";

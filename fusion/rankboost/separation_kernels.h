@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "fusion/rankboost/distribution.h"
+#include "fusion/rankboost/pair_factors.h"
 
 namespace metafuse::fusion::rankboost {
 

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/parallel.h"
+#include "core/portable_math.h"
 
 namespace metafuse::fusion::rankboost {
 namespace {
@@ -157,7 +158,7 @@ void SideSearch::find_possible_sides() {
 }
 
 void SideSearch::distribution_changed(double alpha, double z) {
-  log_kept_ -= std::abs(alpha) + std::log(z);
+  log_kept_ -= std::abs(alpha) + portable_log(z);
 }
 
 bool SideSearch::is_admissible(const Candidate& candidate, const Round& round) const {
@@ -168,7 +169,7 @@ bool SideSearch::is_admissible(const Candidate& candidate, const Round& round) c
 
 double SideSearch::bound(std::size_t feature, const Round& round) const {
   // A pair cannot keep more than all of itself but by rounding.
-  const double kept = std::exp(std::min(log_kept_ - swept_at_[feature], 0.0));
+  const double kept = portable_exp(std::min(log_kept_ - swept_at_[feature], 0.0));
   double bound = -1.0;
   for_each_edge(feature, [&](std::size_t threshold, std::size_t q, std::int64_t edge, std::int64_t) {
     const bool may_be_negative = !options_->is_cumulative || round.weights.at(feature, threshold, q) > 0.0;

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/portable_math.h"
 #include "fusion/rankboost/alpha.h"
 
 namespace metafuse::fusion::rankboost {
@@ -73,7 +74,7 @@ Round Trainer::replay(const Candidate& candidate, double alpha) {
 Round Trainer::take(const Candidate& candidate, double alpha) {
   Round round{candidate, alpha, 0.0, 0.0};
   round.z = distribution_.update(ranking_of(candidate), alpha);
-  log_bound_ += std::log(round.z);
+  log_bound_ += portable_log(round.z);
   round.log_bound = log_bound_;
   if (edge_search_)
     edge_search_->distribution_changed(distribution_.largest_change(), round.z, candidate.feature);

@@ -1,0 +1,74 @@
+#include <cstring>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "core/random.h"
+#include "fusion/rankboost/kernels.h"
+#include "fusion/rankboost/separation_kernels.h"
+#include "tests/fusion/rankboost/plain_kernels.h"
+
+using namespace metafuse;
+using namespace metafuse::fusion::rankboost;
+
+namespace {
+
+std::vector<double> numbers(Random& random, std::size_t count, double scale) {
+  std::vector<double> made;
+  for (std::size_t i = 0; i < count; ++i)
+    made.push_back(scale * static_cast<double>(random.next() >> 11) / static_cast<double>(1ULL << 53));
+  return made;
+}
+
+bool are_same(const void* a, const void* b, std::size_t bytes) {
+  return std::memcmp(a, b, bytes) == 0;
+}
+
+}  // namespace
+
+TEST_CASE("Sums and potentials have the same bits at every width of SIMD", "[fusion][rankboost]") {
+  Random random(11);
+  for (std::size_t count = 0; count < 200; ++count) {
+    const auto up = numbers(random, count, 1.0);
+    const auto down = numbers(random, count, 3.0);
+    const double sum = sum_in_lanes(up.data(), count);
+    const double plain = test::plain_sum(up.data(), count);
+    REQUIRE(are_same(&sum, &plain, sizeof sum));
+    for (int form = 0; form < 3; ++form) {
+      const double both[] = {0x1p40 / 3.0, 0x1p41 / 7.0};
+      const PotentialTerms terms{form == 0 ? nullptr : down.data(), form == 1 ? nullptr : up.data(), both[0],
+                                 both[1]};
+      std::vector<std::int64_t> fixed(count, 12345);
+      std::vector<std::int64_t> again = fixed;
+      const double change = make_potentials(terms, 0.3, fixed.data(), count);
+      const double other = test::plain_potentials(terms.down, terms.up, both, 0.3, again.data(), count);
+      REQUIRE(are_same(&change, &other, sizeof change));
+      REQUIRE(fixed == again);
+    }
+  }
+}
+
+TEST_CASE("What a threshold separates has the same bits at every width of SIMD", "[fusion][rankboost]") {
+  Random random(12);
+  for (int attempt = 0; attempt < 200; ++attempt) {
+    std::vector<PairFactors> factors;
+    std::vector<std::uint16_t> classes;
+    std::vector<std::uint8_t> order;
+    for (std::size_t i = 0; i < 100; ++i) {
+      const auto both = numbers(random, 2, 1.0);
+      factors.push_back({both[0], both[1]});
+      classes.push_back(static_cast<std::uint16_t>(random.below(kKernelClasses)));
+      order.push_back(static_cast<std::uint8_t>(99 - i));
+    }
+    SeparationState state;
+    const auto content = numbers(random, sizeof(SeparationState) / sizeof(double), 1.0);
+    std::memcpy(&state, content.data(), sizeof state);
+    SeparationState again = state;
+    std::vector<double> added(100);
+    std::vector<double> other(100);
+    separate_several({factors.data(), classes.data(), order.data(), 100}, state, added.data());
+    test::plain_separation(&factors[0].up, classes.data(), order.data(), 100, &again.cost[0], other.data());
+    REQUIRE(are_same(added.data(), other.data(), 100 * sizeof(double)));
+    REQUIRE(are_same(&state, &again, sizeof state));
+  }
+}

@@ -1,0 +1,30 @@
+// The kernels once more, in a namespace of their own and without versions for wider SIMD.
+#define METAFUSE_PLAIN_KERNELS
+#define rankboost rankboost_plain
+#include "fusion/rankboost/kernels.cpp"
+#include "fusion/rankboost/separation_kernels.cpp"
+#undef rankboost
+
+#include "tests/fusion/rankboost/plain_kernels.h"
+
+namespace metafuse::test {
+
+namespace plain = fusion::rankboost_plain;
+
+double plain_sum(const double* numbers, std::size_t count) {
+  return plain::sum_in_lanes(numbers, count);
+}
+
+double plain_potentials(const double* down, const double* up, const double* gain_and_cost, double old_factor,
+                        std::int64_t* fixed, std::size_t count) {
+  return plain::make_potentials({down, up, gain_and_cost[0], gain_and_cost[1]}, old_factor, fixed, count);
+}
+
+void plain_separation(const double* factors, const std::uint16_t* classes, const std::uint8_t* order,
+                      std::size_t count, double* state, double* added) {
+  static_assert(sizeof(plain::PairFactors) == 2 * sizeof(double));
+  plain::separate_several({reinterpret_cast<const plain::PairFactors*>(factors), classes, order, count},
+                          *reinterpret_cast<plain::SeparationState*>(state), added);
+}
+
+}  // namespace metafuse::test

@@ -1,0 +1,121 @@
+#include <cstdlib>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "core/random.h"
+#include "core/text_file.h"
+#include "tests/support/command.h"
+
+using namespace metafuse;
+using test::run_command;
+using test::TemporaryFolder;
+
+namespace {
+
+/// 60 queries of 30 documents, grades 0 to 2, five features, some cells missing.
+std::string judged_lines() {
+  Random random(17);
+  std::string text;
+  for (int i = 0; i < 1800; ++i) {
+    const auto grade = random.below(3);
+    text += std::to_string(grade) + " qid:" + std::to_string(i / 30);
+    for (int j = 1; j <= 5; ++j)
+      if (random.below(5) > 0)
+        text += " " + std::to_string(j) + ":" + std::to_string(grade + random.below(12));
+    text += " # d" + std::to_string(i) + "\n";
+  }
+  return text;
+}
+
+std::string content(const std::string& path) {
+  const auto text = read_text(path, std::size_t{1} << 24);
+  return text ? *text : "cannot be read: " + path;
+}
+
+/// Trains with some words before the program, such as an environment or mpirun, and gives the model's bytes.
+std::string model_of(const TemporaryFolder& folder, const std::string& before, const std::string& options) {
+  const std::string model = folder.path("model.json");
+  const auto done = run_command({"/bin/sh", "-c",
+                                 before + " " METAFUSE_EXECUTABLE " train --letor " + folder.path("judged") +
+                                     " --absent unranked --model " + model + " " + options});
+  INFO(before << " " << options << ": " << done.err);
+  REQUIRE(done.status == 0);
+  return content(model);
+}
+
+const std::vector<std::string> kForms = {"--rounds 60 --weak-learner 3.cum",
+                                         "--rounds 60 --weak-learner 2.cum --q-default learn",
+                                         "--rounds 60 --weak-learner 3 --alpha numeric",
+                                         "--rounds 60 --weak-learner 2 --feedback bipartite",
+                                         "--rounds 60 --weak-ranking value --q-default 1",
+                                         "--rounds 60 --grade-weights gain --query-weights equal"};
+
+std::string ranks(int count) {
+  return "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 "
+         "OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none mpirun -np " +
+         std::to_string(count);
+}
+
+bool has_mpi() {
+  const bool has = std::system("command -v mpirun >/dev/null 2>&1") == 0;
+  if (!has) std::cout << "SKIPPED: there is no mpirun (package openmpi-bin)\n";
+  return has;
+}
+
+}  // namespace
+
+TEST_CASE("A model has the same bytes whatever instructions the C library may use", "[fusion][rankboost]") {
+  const TemporaryFolder folder;
+  folder.write("judged", judged_lines());
+  const std::string lean = "GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX,-AVX2,-FMA,-FMA4,-AVX512F,-AVX512VL";
+  for (const std::string& form : kForms) CHECK(model_of(folder, "", form) == model_of(folder, lean, form));
+}
+
+TEST_CASE("A model has the same bytes for 1, 2 and 3 threads", "[fusion][rankboost]") {
+  const TemporaryFolder folder;
+  folder.write("judged", judged_lines());
+  for (const std::string& form : kForms) {
+    const std::string alone = model_of(folder, "", form + " --threads 1");
+    CHECK(alone == model_of(folder, "", form + " --threads 2"));
+    CHECK(alone == model_of(folder, "", form + " --threads 3"));
+  }
+}
+
+TEST_CASE("A model has the same bytes from 1, 2 and 4 ranks of MPI", "[fusion][rankboost][mpi]") {
+  if (!has_mpi()) return;
+  const TemporaryFolder folder;
+  folder.write("judged", judged_lines());
+  for (const std::string& form : {kForms[0], kForms[1], kForms[2]}) {
+    const std::string alone = model_of(folder, "", form);
+    CHECK(alone == model_of(folder, ranks(2), form));
+    CHECK(alone == model_of(folder, ranks(4), form));
+  }
+}
+
+TEST_CASE("A job whose rank is killed ends, and resumed from its checkpoint gives the same bytes",
+          "[fusion][rankboost][mpi]") {
+  if (!has_mpi()) return;
+  const TemporaryFolder folder;
+  folder.write("judged", judged_lines());
+  const std::string whole = model_of(folder, "", "--rounds 400");
+  // The second rank ends itself as soon as the first checkpoint is there.
+  const std::string checkpoint = folder.path("checkpoint");
+  const std::string train = std::string(METAFUSE_EXECUTABLE) + " train --letor " + folder.path("judged") +
+                            " --absent unranked --rounds 10000000 --checkpoint-every 5 --checkpoint " +
+                            checkpoint + " --model " + folder.path("never.json");
+  folder.write("rank.sh", "if [ \"$OMPI_COMM_WORLD_RANK\" = 1 ]; then\n  " + train +
+                              " & job=$!\n  while [ ! -s " + checkpoint +
+                              " ]; do sleep 0.02; done\n  kill -9 $job; wait $job\nelse\n  exec " + train +
+                              "\nfi\n");
+  const auto killed =
+      run_command({"/bin/sh", "-c", "timeout 120 env " + ranks(2) + " /bin/sh " + folder.path("rank.sh")});
+  INFO(killed.err);
+  CHECK(killed.status != 0);
+  CHECK(killed.status != 124);  // it ended by itself
+  CHECK(content(folder.path("never.json")).starts_with("cannot be read"));
+  CHECK(whole == model_of(folder, ranks(2), "--rounds 400 --resume " + checkpoint));
+  CHECK(whole == model_of(folder, "", "--rounds 400 --resume " + checkpoint));
+}
