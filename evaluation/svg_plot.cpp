@@ -147,15 +147,20 @@ std::string svg_plot(const std::vector<Curve>& curves, const PlotText& text) {
 }
 
 std::string html_page(const std::string& title, const std::string& table,
-                      const std::vector<std::string>& plots) {
+                      const std::vector<std::string>& plots, const std::vector<std::string>& sentences) {
   std::string out =
       "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"color-scheme\" "
       "content=\"light "
       "dark\"><title>" +
       escaped(title) +
-      "</title>\n<style>body{font:15px/1.5 system-ui,sans-serif;max-width:60em;margin:2em auto;padding:0 "
+      "</title>\n<style>body{font:15px/1.5 system-ui,sans-serif;max-width:76em;margin:2em auto;padding:0 "
       "1em}pre{overflow-x:auto}</style>\n<h1>" +
       escaped(title) + "</h1>\n<pre>" + escaped(table) + "</pre>\n";
+  if (!sentences.empty()) {
+    out += "<ul>\n";
+    for (const std::string& sentence : sentences) out += "<li>" + escaped(sentence) + "</li>\n";
+    out += "</ul>\n";
+  }
   for (const std::string& plot : plots) out += plot;
   return out + "</html>\n";
 }

@@ -35,10 +35,12 @@ Claim untestable(std::string text, std::string reason) {
 Result<std::string> deliver(PaperReport report, const ExperimentOptions& options) {
   std::string text = report.text;
   JsonArray claims;
+  std::vector<std::string> sentences;
   if (!report.claims.empty()) text += "The paper's claims\n";
   for (const Claim& claim : report.claims) {
-    text +=
-        std::string("- ") + verdict_name(claim.verdict) + ": " + claim.text + " (" + claim.evidence + ")\n";
+    sentences.push_back(std::string(verdict_name(claim.verdict)) + ": " + claim.text + " (" + claim.evidence +
+                        ")");
+    text += "- " + sentences.back() + "\n";
     claims.push_back(JsonObject{
         {"claim", claim.text}, {"verdict", verdict_name(claim.verdict)}, {"evidence", claim.evidence}});
   }
@@ -48,7 +50,9 @@ Result<std::string> deliver(PaperReport report, const ExperimentOptions& options
   const std::string base = options.output + "/" + report.name;
   if (auto done = write_file(base + ".txt", text); !done) return done.error();
   if (auto done = write_file(base + ".json", to_pretty_text(Json(report.json))); !done) return done.error();
-  if (auto done = write_file(base + ".html", evaluation::html_page(report.title, text, report.plots)); !done)
+  if (auto done = write_file(base + ".html",
+                             evaluation::html_page(report.title, report.text, report.plots, sentences));
+      !done)
     return done.error();
   return text;
 }
