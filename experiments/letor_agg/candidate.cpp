@@ -9,20 +9,20 @@ namespace {
 using Grades = fusion::FeedbackOptions::GradeWeights;
 
 struct Scale {
-  const char* rounds;
-  const char* bags;
+  int rounds;
+  int bags;
 };
 
 Scale scale_of(ExperimentOptions::Size size) {
   switch (size) {
     case ExperimentOptions::Size::quick:
-      return {"40", "4"};
+      return {40, 4};
     case ExperimentOptions::Size::normal:
-      return {"300", "20"};
+      return {200, 20};
     case ExperimentOptions::Size::full:
       break;
   }
-  return {"500", "100"};
+  return {500, 50};
 }
 
 fusion::TrainingRequest request_of(const fusion::TrainingSet& set, const Candidate& candidate,
@@ -41,22 +41,26 @@ fusion::TrainingRequest request_of(const fusion::TrainingSet& set, const Candida
 std::vector<Candidate> candidates(ExperimentOptions::Size size) {
   const Scale scale = scale_of(size);
   std::vector<Candidate> all;
-  const auto add = [&](const std::string& learner, const std::string& queries, const std::string& name,
-                       Grades grades, const std::string& derive = "") {
-    Candidate candidate{learner + ", " + queries + ", " + name, learner, {queries, grades, derive}, {}};
+  const auto add = [&](const std::string& queries, const std::string& pairs, Grades grades, int bags,
+                       const std::string& derive = "") {
+    Candidate candidate{
+        (bags > 0 ? "rankboost-bagged " + std::to_string(bags) : "rankboost") + ", " + queries + ", " + pairs,
+        bags > 0 ? "rankboost-bagged" : "rankboost",
+        {queries, grades, derive},
+        {{"rounds", std::to_string(scale.rounds)}, {"max-thresholds", "all"}}};
     if (!derive.empty()) candidate.name += ", derive " + derive;
-    candidate.options = {{"rounds", scale.rounds}, {"max-thresholds", "all"}};
-    if (learner == "rankboost-bagged") candidate.options["bags"] = scale.bags;
+    if (bags > 0) candidate.options["bags"] = std::to_string(bags);
     all.push_back(std::move(candidate));
   };
-  add("rankboost", "pairs", "one", Grades::one);
-  add("rankboost", "pairs", "difference", Grades::difference);
-  add("rankboost", "equal", "one", Grades::one);
-  add("rankboost", "equal", "difference", Grades::difference);
-  add("rankboost-bagged", "equal", "one", Grades::one);
-  add("rankboost-bagged", "equal", "difference", Grades::difference);
-  add("rankboost-bagged", "equal", "one", Grades::one, "share");
-  add("rankboost-bagged", "equal", "difference", Grades::difference, "share");
+  add("pairs", "one", Grades::one, 0);
+  add("pairs", "difference", Grades::difference, 0);
+  add("equal", "one", Grades::one, 0);
+  add("equal", "difference", Grades::difference, 0);
+  add("equal", "one", Grades::one, scale.bags);
+  add("equal", "difference", Grades::difference, scale.bags);
+  add("equal", "one", Grades::one, scale.bags, "share");
+  add("equal", "difference", Grades::difference, scale.bags, "share");
+  add("equal", "one", Grades::one, 3 * scale.bags, "share");
   return all;
 }
 
