@@ -6,6 +6,7 @@
 #include "fusion/mpboost/boost.h"
 #include "fusion/mpboost/selection.h"
 #include "fusion/option_reader.h"
+#include "fusion/step_result.h"
 
 namespace metafuse::fusion::mpboost {
 namespace {
@@ -33,25 +34,12 @@ Result<Options> read_options(const TrainingRequest& request) {
   return options;
 }
 
-JsonObject trace_line(std::size_t number, const BoostRound& round, const std::vector<Feature>& features,
-                      std::size_t first_feature_number) {
-  const WeakRanking& chosen = round.weak_ranking;
-  const bool is_rank = features[chosen.feature].kind == FeatureKind::rank;
-  JsonObject line;
-  line["round"] = number;
-  line["feature"] = chosen.feature + first_feature_number;
-  if (!std::isfinite(chosen.threshold))
-    line[is_rank ? "rank" : "threshold"] = nullptr;
-  else
-    line[is_rank ? "rank" : "threshold"] = is_rank ? -chosen.threshold - 1.0 : chosen.threshold;
-  line["q_default"] = 0;
-  line["alpha"] = chosen.alpha;
+void add_to_trace_line(const BoostRound& round, JsonObject& line) {
   line["z"] = round.z;
   line["bound"] = round.loss;
   line["loss"] = round.loss;
   line["misordered"] = round.misordered;
   line["ranking_loss"] = round.ranking_loss;
-  return line;
 }
 
 std::string summarise(const Options& options, const BoostRun& run) {
@@ -108,20 +96,18 @@ Result<TrainingResult> train(const TrainingRequest& request) {
   const auto run = run_training(request, *options, chosen);
   if (!run) return run.error();
   if (request.progress) request.progress(options->boost.rounds, options->boost.rounds);
-  const std::vector<Feature>& features = request.train->matrix.features();
-  TrainingResult result;
   std::vector<WeakRanking> rankings;
+  for (const BoostRound& round : run->rounds) rankings.push_back(round.weak_ranking);
+  JsonObject record = training_record(*options, *run);
+  for (const auto& field : chosen) record[field.key()] = field.value();
+  TrainingResult result =
+      step_result("mpboost", request, rankings, std::move(record), summarise(*options, *run));
+  if (!request.wants_trace) return result;
+  const StepTrace trace(request);
   for (std::size_t t = 0; t < run->rounds.size(); ++t) {
-    rankings.push_back(run->rounds[t].weak_ranking);
-    if (request.wants_trace)
-      result.trace.push_back(trace_line(t + 1, run->rounds[t], features, request.first_feature_number));
+    result.trace.push_back(trace.line(t + 1, rankings[t]));
+    add_to_trace_line(run->rounds[t], result.trace.back());
   }
-  result.model.learner = "mpboost";
-  result.model.features = features;
-  result.model.ranker = std::make_shared<StepRanker>(std::move(rankings), features);
-  result.model.training = training_record(*options, *run);
-  for (const auto& field : chosen) result.model.training[field.key()] = field.value();
-  result.summary = summarise(*options, *run);
   return result;
 }
 

@@ -8,8 +8,8 @@
 #include "fusion/rankboost/validation_scores.h"
 #include "fusion/rankboost_plus/boost.h"
 #include "fusion/rankboost_plus/pair_free.h"
+#include "fusion/step_result.h"
 #include "fusion/step_threshold.h"
-#include "fusion/weak_ranking.h"
 
 namespace metafuse::fusion::rankboost_plus {
 namespace {
@@ -83,27 +83,7 @@ std::size_t affordable_thresholds(const Options& options, const CodedFeatures& f
   return 0;
 }
 
-/// What the trace calls thresholds and features.
-struct TraceNames {
-  const std::vector<Feature>& features;
-  std::vector<double> deepest;  ///< the deepest rank of each rank feature in training
-  std::size_t first_feature_number = 0;
-};
-
-JsonObject trace_line(std::size_t number, const BoostRound& round, const WeakRanking& ranking,
-                      const TraceNames& names) {
-  const bool is_finite = std::isfinite(ranking.threshold);
-  JsonObject line;
-  line["round"] = number;
-  line["feature"] = ranking.feature + names.first_feature_number;
-  if (names.features[ranking.feature].kind == FeatureKind::rank)
-    line["rank"] = is_finite ? -ranking.threshold - 1.0 : names.deepest[ranking.feature];
-  else if (is_finite)
-    line["threshold"] = ranking.threshold;
-  else
-    line["threshold"] = nullptr;
-  line["q_default"] = 0;
-  line["alpha"] = ranking.alpha;
+void add_to_trace_line(const BoostRound& round, JsonObject& line) {
   line["r"] = round.edges.right - round.edges.reversed;
   line["delta"] = round.delta;
   line["z"] = round.z;
@@ -113,7 +93,6 @@ JsonObject trace_line(std::size_t number, const BoostRound& round, const WeakRan
   line["r2"] = round.losses.r2;
   line["e1"] = round.losses.e1;
   if (round.e2 >= 0.0) line["e2"] = round.e2;
-  return line;
 }
 
 std::string summarise(const Options& options, const BoostRun& run, const PairRows& pairs,
@@ -158,14 +137,6 @@ JsonObject training_record(const Options& options, const BoostRun& run, const Pa
     if (run.rounds.back().e2 >= 0.0) record["e2"] = run.rounds.back().e2;
   }
   return record;
-}
-
-/// The deepest rank of each rank feature in training.
-std::vector<double> deepest_ranks(const CodedFeatures& features) {
-  std::vector<double> deepest(features.feature_count(), 0.0);
-  for (std::size_t f = 0; f < deepest.size(); ++f)
-    if (features.thresholds(f).distinct > 0) deepest[f] = -features.thresholds(f).lowest;
-  return deepest;
 }
 
 /// Keeps the rounds up to the best value on validation data, and ends training when it has not improved for
@@ -243,22 +214,22 @@ Result<TrainingResult> train(const TrainingRequest& request) {
   BoostRun run = std::move(*boosted);
   if (request.progress) request.progress(options->boost.rounds, options->boost.rounds);
 
-  TrainingResult result;
   JsonObject validation;
   std::string validation_summary;
   early.finish(run, validation, validation_summary);
-  const TraceNames names{features, deepest_ranks(coded), request.first_feature_number};
   std::vector<WeakRanking> rankings;
+  for (const BoostRound& round : run.rounds) rankings.push_back(weak_ranking(round));
+  JsonObject record = training_record(*options, run, *pairs, thresholds);
+  for (const auto& field : validation) record[field.key()] = field.value();
+  TrainingResult result =
+      step_result("rankboost-plus", request, rankings, std::move(record),
+                  summarise(*options, run, *pairs, stumps, thresholds, features) + validation_summary);
+  if (!request.wants_trace) return result;
+  const StepTrace trace(request);
   for (std::size_t t = 0; t < run.rounds.size(); ++t) {
-    rankings.push_back(weak_ranking(run.rounds[t]));
-    if (request.wants_trace) result.trace.push_back(trace_line(t + 1, run.rounds[t], rankings.back(), names));
+    result.trace.push_back(trace.line(t + 1, rankings[t]));
+    add_to_trace_line(run.rounds[t], result.trace.back());
   }
-  result.model.learner = "rankboost-plus";
-  result.model.features = features;
-  result.model.ranker = std::make_shared<StepRanker>(std::move(rankings), features);
-  result.model.training = training_record(*options, run, *pairs, thresholds);
-  for (const auto& field : validation) result.model.training[field.key()] = field.value();
-  result.summary = summarise(*options, run, *pairs, stumps, thresholds, features) + validation_summary;
   return result;
 }
 

@@ -277,3 +277,21 @@ TEST_CASE("MPBoost learns the same bytes on any number of threads, by grades and
   one = trained(1);
   CHECK(trained(3) == one);
 }
+
+TEST_CASE("MPBoost's trace says minus infinity of a rank as the deepest rank seen", "[fusion][mpboost]") {
+  TrainingSet set;
+  set.matrix = FeatureMatrix({{"a", FeatureKind::rank, 0}}, 4);
+  set.queries = {{"q", 0, 4, 1.0}};
+  set.grades = {1.0, 1.0, 0.0, 0.0};
+  set.documents = {"a", "b", "c", "d"};
+  set.in_feedback = {1, 1, 1, 1};
+  set.matrix.set(0, 0, -3.0);
+  set.matrix.set(1, 0, -17.0);
+  TrainingRequest request;
+  request.train = &set;
+  request.options = {{"rounds", "1"}};
+  const auto result = find_learner("mpboost")->train(request);
+  REQUIRE(result.has_value());
+  REQUIRE(result->trace.size() == 1);
+  CHECK(result->trace[0].at("rank").to_number<double>() == 17.0);
+}
