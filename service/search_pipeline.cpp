@@ -189,6 +189,16 @@ class Partials {
   std::size_t arrived_ = 0;
 };
 
+/// A replay says nothing of its own times: its answers are the same bytes every time.
+struct Moments {
+  TimePoint begin, fetched, fused;
+};
+void note_times(const Snapshot& snapshot, const Moments& moments, SearchAnswer& answer) {
+  if (snapshot.config.recordings.mode == RecordingsConfig::Mode::replay) return;
+  answer.fetch_seconds = seconds_of(moments.fetched - moments.begin);
+  answer.fuse_seconds = seconds_of(moments.fused - moments.fetched);
+}
+
 fetchers::FetchOptions fetch_options(const LoadedDomain& domain, const ServerConfig& config,
                                      const SearchRequest& request, const Clock& clock) {
   double seconds = config.deadline_seconds;
@@ -307,8 +317,7 @@ Result<SearchAnswer> search(const Snapshot& snapshot, const SearchRequest& reque
   cut_lists(options.depth, lists);
   const TimePoint fetched = clock.now();
   fuse_lists(domain, std::move(lists), answer);
-  answer.fetch_seconds = seconds_of(fetched - begin);
-  answer.fuse_seconds = seconds_of(clock.now() - fetched);
+  note_times(snapshot, {begin, fetched, clock.now()}, answer);
   return answer;
 }
 
@@ -326,8 +335,7 @@ Result<SearchAnswer> search_further(const Snapshot& snapshot, const SearchReques
   cut_lists(options.depth, lists);
   const TimePoint fetched = clock.now();
   fuse_lists(domain, joined_lists(so_far.lists, std::move(lists)), answer);
-  answer.fetch_seconds = seconds_of(fetched - begin);
-  answer.fuse_seconds = seconds_of(clock.now() - fetched);
+  note_times(snapshot, {begin, fetched, clock.now()}, answer);
   return answer;
 }
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "core/text_file.h"
+#include "core/yaml_reader.h"
 #include "fusion/features.h"
 #include "service/digest.h"
 #include "service/model_versions.h"
@@ -116,13 +117,27 @@ void load_domain(const std::string& file, Snapshot& snapshot, Mistakes& mistakes
   snapshot.domains.emplace(name, std::move(out));
 }
 
+/// "FILE:LINE:COLUMN" of an engine's name in a template.
+std::string place_of_engine(const LoadedDomain& domain, std::size_t item, const std::string& engine) {
+  const auto root = parse_yaml(domain.text, domain.file);
+  const YamlNode* list = root ? root->find("templates") : nullptr;
+  const YamlNode* node =
+      list != nullptr && item < list->items.size() ? list->items[item].find("engine") : nullptr;
+  if (node == nullptr) return domain.file;
+  Place place = node->place;
+  for (const YamlNode& name : node->items)
+    if (name.text == engine) place = name.place;
+  return domain.file + ":" + std::to_string(place.line) + ":" + std::to_string(place.column);
+}
+
 void check_engines(const Snapshot& snapshot, Mistakes& mistakes) {
   const std::vector<std::string>& known = snapshot.engines.names;
   for (const auto& [name, domain] : snapshot.domains)
-    for (const templates::SearchTemplate& item : domain.domain.templates)
-      for (const std::string& engine : item.engines)
+    for (std::size_t i = 0; i < domain.domain.templates.size(); ++i)
+      for (const std::string& engine : domain.domain.templates[i].engines)
         if (std::find(known.begin(), known.end(), engine) == known.end())
-          mistakes.add(Code::bad_config, domain.file + ": template " + item.id + " asks engine " + engine +
+          mistakes.add(Code::bad_config, place_of_engine(domain, i, engine) + ": template " +
+                                             domain.domain.templates[i].id + " asks engine " + engine +
                                              ", which no engine file defines; defined are " + listed(known));
 }
 
