@@ -6,7 +6,9 @@
 #include <catch2/catch.hpp>
 
 #include "fetchers/engine_file.h"
+#include "fetchers/engine_request.h"
 #include "fetchers/make_fetcher.h"
+#include "fetchers/url_text.h"
 #include "tests/support/chaos_server.h"
 
 using namespace metafuse;
@@ -192,6 +194,35 @@ TEST_CASE("no spelling gets through by a description document", "[fetchers][ssrf
   }
   CHECK(server.requests() > 40);
   CHECK(victim.requests() == 0);
+}
+
+TEST_CASE("no spelling in a query, a language or a time range chooses the host", "[fetchers][ssrf]") {
+  for (const std::string search_url :
+       {"http://e.example:81/{query}", "http://e.example:81?q={query}{time_range}",
+        "http://e.example:81/x{query}", "http://{lang}.e.example:81/?q={query}",
+        "http://e.example:81/?q=1&l={lang}#{query}"}) {
+    const auto engines = engine(search_url);
+    REQUIRE(engines.size() == 1);
+    const auto ready = ready_access(engines.front(), SecretLookup());
+    REQUIRE(ready.has_value());
+    for (const std::string& spelling : kSpellings)
+      for (const std::string& value :
+           {"@" + with_port(spelling, 80), "//" + with_port(spelling, 80), "\\" + with_port(spelling, 80),
+            "/../../" + with_port(spelling, 80), with_port(spelling, 80) + "/",
+            "\r\nHost: " + with_port(spelling, 80)}) {
+        const SteadyClock clock;
+        const FetchOptions options{
+            .deadline = Deadline(clock, Duration(0)), .language = value, .time_range = value};
+        const HttpRequest request = build_request(engines.front(), *ready, value, options, 1);
+        INFO(search_url << " with " << value << ": " << request.url);
+        const auto parts = parts_of_url(request.url);
+        REQUIRE(parts.has_value());
+        const bool is_own = parts->origin() == "e.example:81" || parts->origin() == "all.e.example:81";
+        CHECK(is_own);
+        for (const auto& [name, header] : request.headers)
+          CHECK(header.find_first_of("\r\n") == std::string::npos);
+      }
+  }
 }
 
 TEST_CASE("addresses are sorted by who can be behind them", "[fetchers][ssrf]") {
