@@ -1,110 +1,24 @@
 #include "fetchers/engine_fetcher.h"
 
 #include <algorithm>
-#include <condition_variable>
-#include <deque>
-#include <functional>
 #include <map>
+#include <mutex>
 
 #include "core/parallel.h"
-#include "core/url.h"
-#include "fetchers/curl_transport.h"
+#include "fetchers/best_hits.h"
+#include "fetchers/embedded_list.h"
 #include "fetchers/list_task.h"
-#include "fetchers/make_fetcher.h"
+#include "fetchers/mailbox.h"
 
 namespace metafuse::fetchers {
 namespace {
 
-using Recording = FetcherOptions::Recording;
 constexpr unsigned kEmbeddedThreads = 2;
-
-/// Events for a caller that waits; once it left, events run where they arise.
-class Mailbox {
- public:
-  void post(std::function<void()> event) {
-    {
-      std::unique_lock lock(mutex_);
-      if (!has_left_) {
-        const bool is_first = events_.empty();  // who takes one event takes all
-        events_.push_back(std::move(event));
-        lock.unlock();
-        if (is_first) arrived_.notify_one();
-        return;
-      }
-    }
-    event();
-  }
-
-  /// Runs what has arrived; waits until `until` when nothing has.
-  void run(TimePoint until) {
-    std::deque<std::function<void()>> events;
-    {
-      std::unique_lock lock(mutex_);
-      if (events_.empty()) arrived_.wait_until(lock, until, [&] { return !events_.empty(); });
-      events.swap(events_);
-    }
-    for (const auto& event : events) event();
-  }
-
-  void leave() {
-    std::deque<std::function<void()>> events;
-    {
-      const std::lock_guard lock(mutex_);
-      has_left_ = true;
-      events.swap(events_);
-    }
-    for (const auto& event : events) event();
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable arrived_;
-  std::deque<std::function<void()>> events_;
-  bool has_left_ = false;
-};
 
 std::string late_key(const ExpandedQuery& query, const FetchOptions& options) {
   return query.engine + '\n' + query.text + '\n' + std::to_string(options.depth) + ' ' +
          std::to_string(options.page) + ' ' + options.language + ' ' + options.time_range + ' ' +
          std::to_string(options.safe_search);
-}
-
-/// Drops hits that no key can be made of, and all but the best rank of those that mean the same page.
-void keep_best_of_each(RankedList& list, int depth, const TrackingParameters& tracking) {
-  std::vector<std::size_t> hashes;  // of the keys of the hits that stay
-  std::vector<Hit>& hits = list.hits;
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < hits.size() && kept < static_cast<std::size_t>(std::max(depth, 0)); ++i) {
-    if (hits[i].key.empty()) {
-      auto key = canonical_url_key(hits[i].url, tracking);
-      if (!key) continue;
-      hits[i].key = std::move(*key);
-    }
-    const std::size_t hash = std::hash<std::string>()(hits[i].key);
-    const auto begin = hashes.begin();
-    auto same = std::find(begin, hashes.end(), hash);
-    while (same != hashes.end() && hits[static_cast<std::size_t>(same - begin)].key != hits[i].key)
-      same = std::find(same + 1, hashes.end(), hash);
-    if (same != hashes.end()) continue;
-    hashes.push_back(hash);
-    if (kept != i) hits[kept] = std::move(hits[i]);
-    ++kept;
-  }
-  hits.resize(kept);
-}
-
-Failure failure_of(const Error& error) {
-  switch (error.code) {
-    case Code::try_again:
-      return Failure::timeout;
-    case Code::usage:
-      return Failure::not_allowed;
-    case Code::no_input:
-    case Code::unavailable:
-      return Failure::refused;
-    default:
-      return Failure::bad_answer;
-  }
 }
 
 }  // namespace
@@ -250,53 +164,13 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     parallel_for(embedded.size(), threads, [&](std::size_t at) {
       FetchedList& fetched = slots_[embedded[at]].fetched;
       if (fetcher.archive_)
-        replay_embedded(*fetcher.archive_, fetched);
+        replay_embedded(*fetcher.archive_, options_, fetched);
       else
-        search_embedded(fetcher, *slots_[embedded[at]].state, fetched);
+        search_embedded(*slots_[embedded[at]].state->embedded, options_, *shared_->clock,
+                        fetcher.writer_.get(), fetched);
       keep_best_of_each(fetched.list, options_.depth, shared_->options.tracking);
       settle(embedded[at], fetched.failure, fetched.message);
     });
-  }
-
-  int offset() const { return (options_.page - 1) * options_.depth; }
-
-  void search_embedded(EngineFetcher& fetcher, EngineState& state, FetchedList& fetched) {
-    const TimePoint begin = shared_->clock->now();
-    auto list = state.embedded->search(fetched.query.text, options_.depth, offset(), options_.deadline);
-    fetched.elapsed = shared_->clock->now() - begin;
-    if (!list) {
-      fetched.failure = failure_of(list.error());
-      fetched.message = list.error().text;
-    }
-    if (fetcher.writer_) {
-      HttpAnswer answer = embedded_answer(list, fetched.elapsed);
-      answer.failure = fetched.failure;
-      fetcher.writer_->append(
-          embedded_request(fetched.query.engine, fetched.query.text, options_.depth, offset()), answer);
-    }
-    if (list) fetched.list = std::move(*list);
-  }
-
-  void replay_embedded(const HarArchive& archive, FetchedList& fetched) const {
-    const HttpRequest request =
-        embedded_request(fetched.query.engine, fetched.query.text, options_.depth, offset());
-    const HttpAnswer* answer = archive.find(exchange_key(request));
-    if (answer == nullptr) {
-      fetched.failure = Failure::not_recorded;
-      fetched.message = "the recording has no " + request.record_url;
-      return;
-    }
-    fetched.elapsed = answer->elapsed;
-    fetched.failure = answer->failure;
-    fetched.message = answer->message;
-    if (answer->failure != Failure::none) return;
-    auto list = read_embedded_answer(*answer);
-    if (list) {
-      fetched.list = std::move(*list);
-    } else {
-      fetched.failure = Failure::bad_answer;
-      fetched.message = list.error().text;
-    }
   }
 
   void settle(std::size_t i, Failure failure, std::string message) {
@@ -407,53 +281,6 @@ std::vector<FetchedList> EngineFetcher::fetch(std::span<const ExpandedQuery> que
                                               const FetchOptions& options,
                                               const std::function<void(const FetchedList&)>& on_list) {
   return std::make_shared<Round>(*this, queries, options, on_list)->run(*this);
-}
-
-Result<std::shared_ptr<Fetcher>> make_fetcher(std::vector<Engine> engines, FetcherOptions options) {
-  static const SteadyClock steady;
-  auto shared = std::make_shared<SharedState>();
-  shared->clock = options.clock == nullptr ? &steady : options.clock;
-  const bool is_replay = options.recording == Recording::replay;
-  if (options.recording != Recording::off) options.learned_wait.is_on = false;
-  if (is_replay) options.uses_breaker = false;
-  for (Engine& engine : engines) {
-    auto state = std::make_unique<EngineState>();
-    if (std::holds_alternative<HttpAccess>(engine.access)) {
-      const SecretLookup nothing_set = [](std::string_view) { return std::optional<std::string>(); };
-      auto ready = ready_access(engine, is_replay           ? SecretLookup()
-                                        : options.secret_of ? options.secret_of
-                                                            : nothing_set);
-      if (!ready) return ready.error();
-      state->http = std::make_shared<const ReadyAccess>(std::move(*ready));
-    } else if (!is_replay) {
-      state->embedded = std::make_unique<EmbeddedEngine>(engine);
-    }
-    state->engine = std::move(engine);
-    shared->engines.push_back(std::move(state));
-  }
-  auto guard = AddressGuard::make(options.allow_private);
-  if (!guard) return guard.error();
-  std::unique_ptr<HarWriter> writer;
-  std::unique_ptr<HarArchive> archive;
-  std::unique_ptr<Transport> transport;
-  if (is_replay) {
-    auto read = HarArchive::read(options.recording_file);
-    if (!read) return read.error();
-    archive = std::make_unique<HarArchive>(std::move(*read));
-    transport = make_replay_transport(*archive);
-  } else {
-    transport = make_curl_transport(std::move(*guard));
-    if (options.recording == Recording::record) {
-      auto opened = HarWriter::open(options.recording_file);
-      if (!opened) return opened.error();
-      writer = std::move(*opened);
-      transport = make_recording_transport(std::move(transport), *writer);
-    }
-  }
-  if (options.wrap_transport) transport = options.wrap_transport(std::move(transport));
-  shared->options = std::move(options);
-  return std::shared_ptr<Fetcher>(std::make_shared<EngineFetcher>(std::move(shared), std::move(writer),
-                                                                  std::move(archive), std::move(transport)));
 }
 
 }  // namespace metafuse::fetchers

@@ -1,0 +1,36 @@
+#include "fetchers/best_hits.h"
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/url.h"
+
+namespace metafuse::fetchers {
+
+void keep_best_of_each(RankedList& list, int depth, const TrackingParameters& tracking) {
+  std::vector<std::size_t> hashes;  // of the keys of the hits that stay
+  std::vector<Hit>& hits = list.hits;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < hits.size() && kept < static_cast<std::size_t>(std::max(depth, 0)); ++i) {
+    if (hits[i].key.empty()) {
+      auto key = canonical_url_key(hits[i].url, tracking);
+      if (!key) continue;
+      hits[i].key = std::move(*key);
+    }
+    const std::size_t hash = std::hash<std::string>()(hits[i].key);
+    const auto begin = hashes.begin();
+    auto same = std::find(begin, hashes.end(), hash);
+    while (same != hashes.end() && hits[static_cast<std::size_t>(same - begin)].key != hits[i].key)
+      same = std::find(same + 1, hashes.end(), hash);
+    if (same != hashes.end()) continue;
+    hashes.push_back(hash);
+    if (kept != i) hits[kept] = std::move(hits[i]);
+    ++kept;
+  }
+  hits.resize(kept);
+}
+
+}  // namespace metafuse::fetchers

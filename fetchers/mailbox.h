@@ -1,0 +1,57 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+
+#include "core/deadline.h"
+
+namespace metafuse::fetchers {
+
+/// Events for a caller that waits; once it left, events run where they arise.
+class Mailbox {
+ public:
+  void post(std::function<void()> event) {
+    {
+      std::unique_lock lock(mutex_);
+      if (!has_left_) {
+        const bool is_first = events_.empty();  // who takes one event takes all
+        events_.push_back(std::move(event));
+        lock.unlock();
+        if (is_first) arrived_.notify_one();
+        return;
+      }
+    }
+    event();
+  }
+
+  /// Runs what has arrived; waits until `until` when nothing has.
+  void run(TimePoint until) {
+    std::deque<std::function<void()>> events;
+    {
+      std::unique_lock lock(mutex_);
+      if (events_.empty()) arrived_.wait_until(lock, until, [&] { return !events_.empty(); });
+      events.swap(events_);
+    }
+    for (const auto& event : events) event();
+  }
+
+  void leave() {
+    std::deque<std::function<void()>> events;
+    {
+      const std::lock_guard lock(mutex_);
+      has_left_ = true;
+      events.swap(events_);
+    }
+    for (const auto& event : events) event();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::deque<std::function<void()>> events_;
+  bool has_left_ = false;
+};
+
+}  // namespace metafuse::fetchers
