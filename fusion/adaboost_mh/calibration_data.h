@@ -24,6 +24,13 @@ struct CalibrationData {
   const double* row(std::size_t document) const { return votes.data() + document * width; }
 };
 
+/// Each document's gain.
+inline std::vector<double> document_gains(const CalibrationData& data) {
+  std::vector<double> gains;
+  for (const int each : data.classes) gains.push_back(data.gains[static_cast<std::size_t>(each)]);
+  return gains;
+}
+
 /// Share of the documents in each class.
 inline std::vector<double> class_shares(const CalibrationData& data) {
   std::vector<double> shares(data.gains.size(), 0.0);

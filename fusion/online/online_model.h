@@ -91,6 +91,7 @@ class OnlineModel {
   bool is_stored() const { return options_.kernel.is_polynomial && map_.size() == 0; }
   bool wants_votes() const;
   std::size_t slot() const { return static_cast<std::size_t>(stored_count_ % options_.kernel.budget); }
+  Result<std::vector<Voted>> read_rules(const JsonArray& items) const;
   std::vector<double> features(std::span<const double> input) const;
   void store(std::span<const double> input);
   void keep_rule();

@@ -66,23 +66,26 @@ bool are_sorted(const std::vector<double>& thresholds, std::size_t cuts) {
   return true;
 }
 
+JsonObject to_json(const OnlineOptions& options) {
+  const KernelOptions& kernel = options.kernel;
+  return {{"method", to_name(options.method)},
+          {"inputs", options.inputs},
+          {"ranks", options.ranks},
+          {"rankers", options.rankers},
+          {"tau", options.tau},
+          {"step", options.step},
+          {"seed", options.seed},
+          {"max_votes", options.max_votes},
+          {"kernel", JsonObject{{"polynomial", kernel.is_polynomial},
+                                {"degree", kernel.degree},
+                                {"max_map", kernel.max_map},
+                                {"budget", kernel.budget}}}};
+}
+
 }  // namespace
 
 JsonObject OnlineModel::state() const {
-  JsonObject state;
-  state["method"] = to_name(options_.method);
-  state["inputs"] = options_.inputs;
-  state["ranks"] = options_.ranks;
-  state["rankers"] = options_.rankers;
-  state["tau"] = options_.tau;
-  state["step"] = options_.step;
-  state["seed"] = options_.seed;
-  state["max_votes"] = options_.max_votes;
-  const KernelOptions& kernel = options_.kernel;
-  state["kernel"] = JsonObject{{"polynomial", kernel.is_polynomial},
-                               {"degree", kernel.degree},
-                               {"max_map", kernel.max_map},
-                               {"budget", kernel.budget}};
+  JsonObject state = to_json(options_);
   state["steps"] = steps_;
   std::vector<double> weights;
   std::vector<double> thresholds;
@@ -148,19 +151,28 @@ Result<OnlineModel> OnlineModel::read(const JsonObject& state) {
     model.bank_.restore(weights, thresholds, sums, correct);
   else
     model.weights_ = weights;
-  for (const Json& item : *rules) {
+  auto read = model.read_rules(*rules);
+  if (!read) return read.error();
+  model.rules_ = std::move(*read);
+  return made;
+}
+
+Result<std::vector<OnlineModel::Voted>> OnlineModel::read_rules(const JsonArray& items) const {
+  std::vector<Voted> rules;
+  for (const Json& item : items) {
     if (!item.is_object()) return fail(Code::bad_data, "body.rules: holds something other than objects");
-    StateFields inner(item.get_object());
-    Voted rule{inner.numbers("weights"), inner.numbers("thresholds"), inner.count("votes")};
-    if (inner.failed()) return inner.error();
-    if (auto sizes = check_sizes({{"rules.weights", rule.weights.size(), bank.dimensions()},
-                                  {"rules.thresholds", rule.thresholds.size(), cuts}});
+    StateFields fields(item.get_object());
+    Voted rule{fields.numbers("weights"), fields.numbers("thresholds"), fields.count("votes")};
+    if (fields.failed()) return fields.error();
+    if (auto sizes = check_sizes(
+            {{"rules.weights", rule.weights.size(), bank_.dimensions()},
+             {"rules.thresholds", rule.thresholds.size(), static_cast<std::size_t>(options_.ranks - 1)}});
         !sizes)
       return sizes.error();
-    rule.weights.resize(bank.stride(), 0.0);
-    model.rules_.push_back(std::move(rule));
+    rule.weights.resize(bank_.stride(), 0.0);
+    rules.push_back(std::move(rule));
   }
-  return made;
+  return rules;
 }
 
 }  // namespace metafuse::fusion
