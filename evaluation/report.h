@@ -61,10 +61,15 @@ std::vector<std::vector<std::string>> report_rows(const Report& report);
 std::vector<std::vector<std::string>> report_comparison_rows(const Report& report);
 std::vector<std::vector<std::string>> report_agreement_rows(const Report& report);
 
-/// Whether a run has the best summary of a column: what tables set in bold. Never for counts or a single run.
+/// Whether a run has the best summary of a column: what tables set in bold. Never for counts, a single run,
+/// or where all are equal.
 bool is_best(const Report& report, std::size_t run, std::size_t column);
 
 /// A number as tables print it: counts whole, else four decimals.
 std::string table_number(const Measure& measure, double value);
+
+/// A run's summary of one column as tables print it: of `top`, how many queries it is, as paper 000 prints
+/// it.
+std::string table_summary(const Report& report, std::size_t run, std::size_t column);
 
 }  // namespace metafuse::evaluation

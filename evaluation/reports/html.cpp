@@ -54,7 +54,7 @@ std::string means_of(const Report& report) {
     rows[0].push_back(report.set.names[column]);
     bold[0].push_back(0);
     for (std::size_t run = 0; run < report.runs.size(); ++run) {
-      rows[run + 1].push_back(table_number(measure, report.runs[run].summary[column]));
+      rows[run + 1].push_back(table_summary(report, run, column));
       bold[run + 1].push_back(is_best(report, run, column) ? 1 : 0);
     }
   }

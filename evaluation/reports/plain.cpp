@@ -41,15 +41,25 @@ Row row_of(const Report& report, const std::string& label, const std::string& qu
   return row;
 }
 
+/// A run's last row, for people.
+Row summary_row(const Report& report, std::size_t run, const std::string& queries) {
+  Row row = {report.runs[run].run, queries};
+  for (std::size_t column = 0; column < report.set.size(); ++column)
+    if (report.set.measure_of(column).name != "relstring") row.push_back(table_summary(report, run, column));
+  return row;
+}
+
 /// The header, then a row a run, or a row a run and query.
-std::vector<Row> rows_of(const Report& report) {
+std::vector<Row> rows_of(const Report& report, bool is_for_people = true) {
   std::vector<Row> rows = {header_of(report)};
-  for (const RunEvaluation& run : report.runs) {
+  for (std::size_t number = 0; number < report.runs.size(); ++number) {
+    const RunEvaluation& run = report.runs[number];
     for (std::size_t query = 0; report.is_per_query && query < run.queries.size(); ++query)
       rows.push_back(row_of(report, run.run, run.queries[query],
                             std::span(run.values).subspan(query * run.columns(), run.columns())));
-    rows.push_back(row_of(report, run.run, report.is_per_query ? "all" : std::to_string(run.queries.size()),
-                          run.summary));
+    const std::string queries = report.is_per_query ? "all" : std::to_string(run.queries.size());
+    rows.push_back(is_for_people ? summary_row(report, number, queries)
+                                 : row_of(report, run.run, queries, run.summary));
   }
   return rows;
 }
@@ -168,11 +178,25 @@ std::vector<Row> report_agreement_rows(const Report& report) {
 bool is_best(const Report& report, std::size_t run, std::size_t column) {
   const Measure& measure = report.set.measure_of(column);
   if (report.runs.size() < 2 || measure.is_count || measure.name == "relstring") return false;
-  const auto shown = [&](const RunEvaluation& r) { return table_number(measure, r.summary[column]); };
-  double best = report.runs[0].summary[column];
-  for (const RunEvaluation& other : report.runs)
-    best = measure.is_cost ? std::min(best, other.summary[column]) : std::max(best, other.summary[column]);
-  return shown(report.runs[run]) == table_number(measure, best);
+  const auto shown = [&](double value) { return table_number(measure, value); };
+  double least = report.runs[0].summary[column];
+  double most = least;
+  for (const RunEvaluation& other : report.runs) {
+    least = std::min(least, other.summary[column]);
+    most = std::max(most, other.summary[column]);
+  }
+  return shown(least) != shown(most) &&
+         shown(report.runs[run].summary[column]) == shown(measure.is_cost ? least : most);
+}
+
+std::string table_summary(const Report& report, std::size_t run, std::size_t column) {
+  const Measure& measure = report.set.measure_of(column);
+  const RunEvaluation& evaluation = report.runs[run];
+  if (measure.name != "top" || report.is_z_score) return table_number(measure, evaluation.summary[column]);
+  double queries = 0.0;
+  for (std::size_t query = 0; query < evaluation.queries.size(); ++query)
+    queries += evaluation.value(query, column);
+  return fixed(queries, 0);
 }
 
 std::string table_number(const Measure& measure, double value) {
@@ -201,7 +225,7 @@ std::string format_csv(const Report& report) {
       text += '\n';
     }
   };
-  add(rows_of(report));
+  add(rows_of(report, false));
   if (!report.comparisons.empty()) {
     text += '\n';
     add(comparison_rows(report, exact_p));

@@ -53,6 +53,25 @@ TEST_CASE("Every format holds every run, with its special characters escaped", "
   CHECK(run.at("per_query").as_object().at("2").as_object().at("map").to_number<double>() == 1.0);
 }
 
+TEST_CASE("Tables count the queries of top-k, programs read its share, and the best stands out",
+          "[evaluation][report]") {
+  Report report;
+  report.set = *parse_measures("top_1,avg_rank_31");
+  for (const double first : {1.0, 0.0}) {
+    RunEvaluation run;
+    run.run = first > 0 ? "good" : "bad";
+    run.queries = {"1", "2", "3"};
+    run.values = {1.0, 1.0, first, 2.0, 0.0, 5.0};
+    summarise(run, report.set, {});
+    report.runs.push_back(std::move(run));
+  }
+  CHECK(format_table(report).find("good        3      2 ") != std::string::npos);
+  CHECK(format_csv(report).find("good,3,0.6667,2.6667") != std::string::npos);
+  CHECK(format_html(report).find("<td><strong>2</strong></td>") != std::string::npos);
+  CHECK(format_latex(report).find("\\textbf{2}") != std::string::npos);
+  CHECK(format_latex(report).find("\\textbf{2.6667}") == std::string::npos);
+}
+
 TEST_CASE("A comparison with a run or test that does not exist is refused", "[evaluation][report]") {
   const test::TemporaryFolder folder;
   Report report = example(folder);
