@@ -13,7 +13,7 @@ namespace metafuse::evaluation {
 struct LineEnds {
   static bool holds(char c) { return c == '\n'; }
 #if defined(__SSE2__)
-  static __m128i holds(__m128i bytes) {
+  [[gnu::always_inline]] static __m128i holds(__m128i bytes) {
     return _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\n'));
   }
 #endif
@@ -23,7 +23,7 @@ struct LineEnds {
 struct FieldEnds {
   static bool holds(char c) { return static_cast<unsigned char>(c) <= ' '; }
 #if defined(__SSE2__)
-  static __m128i holds(__m128i bytes) {
+  [[gnu::always_inline]] static __m128i holds(__m128i bytes) {
     return _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(' ')), bytes);
   }
 #endif
@@ -31,7 +31,7 @@ struct FieldEnds {
 
 /// Which of the up to 64 bytes from `at` on are of the kind: bit i for at[i], without a branch a byte.
 template <class Kind>
-inline std::uint64_t bits_of_block(const char* at, const char* end) {
+[[gnu::always_inline]] inline std::uint64_t bits_of_block(const char* at, const char* end) {
   constexpr std::ptrdiff_t kBlock = 64;
 #if defined(__SSE2__)
   if (end - at >= kBlock) {

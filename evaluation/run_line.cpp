@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 
+#include "core/clones.h"
 #include "evaluation/byte_scanner.h"
 #include "evaluation/id_table.h"
 #include "evaluation/line_parser.h"
@@ -14,7 +15,7 @@ namespace {
 constexpr const char* kColumns = "a run line is: topic Q0 document rank score tag";
 
 /// Up to nine digits and nothing else: what ranks are.
-bool to_small_integer(std::string_view text, std::int64_t& value) {
+[[gnu::always_inline]] inline bool to_small_integer(std::string_view text, std::int64_t& value) {
   if (text.empty() || text.size() > 9) return false;
   std::int64_t number = 0;
   for (const char c : text) {
@@ -75,7 +76,7 @@ struct PlainLine {
 /// A plain line has six fields with one blank between two and a line feed behind, as nearly all lines have.
 ///
 /// in:  bits - the places of bytes that end fields, from `at` on
-bool split_plain_line(const char* at, std::uint64_t bits, PlainLine& line) {
+[[gnu::always_inline]] inline bool split_plain_line(const char* at, std::uint64_t bits, PlainLine& line) {
   std::uint64_t left = bits;
   const auto next_end = [&left] {
     const auto place = static_cast<unsigned>(std::countr_zero(left));
@@ -99,8 +100,8 @@ bool split_plain_line(const char* at, std::uint64_t bits, PlainLine& line) {
 /// Reads a plain line of at most 64 bytes and moves `at` behind it; false when the line has to be parsed
 /// otherwise.
 /// in: end - behind the lines of the topic; text_end - behind the file's last byte
-bool read_plain_line(const char*& at, const char* end, const char* text_end, std::string_view tag,
-                     bool is_lenient, RunLine& line) {
+[[gnu::always_inline]] inline bool read_plain_line(const char*& at, const char* end, const char* text_end,
+                                                   std::string_view tag, bool is_lenient, RunLine& line) {
   PlainLine ends;
   if (!split_plain_line(at, bits_of_block<FieldEnds>(at, text_end), ends)) return false;
   const auto field = [at](unsigned end_before, unsigned field_end) {
@@ -120,17 +121,32 @@ bool read_plain_line(const char*& at, const char* end, const char* text_end, std
 
 }  // namespace
 
+/// Reads plain lines up to the first that is none.
+METAFUSE_CLONES const char* read_plain_lines(const char* at, const char* end, const char* file_end,
+                                             std::string_view tag, bool is_lenient,
+                                             std::vector<RunLine>& lines) {
+  constexpr std::size_t kMore = 32;
+  std::size_t count = lines.size();
+  while (at < end) {
+    if (count == lines.size()) lines.resize(count + kMore);
+    if (!read_plain_line(at, end, file_end, tag, is_lenient, lines[count])) break;
+    ++count;
+  }
+  lines.resize(count);
+  return at;
+}
+
 Result<void> parse_run_lines(const FileText& file, std::string_view text, std::string_view tag,
                              bool is_lenient, std::vector<RunLine>& lines) {
   const char* at = text.data();
   const char* const end = at + text.size();
   const char* const file_end = file.text.data() + file.text.size();
   while (at < end) {
-    RunLine& line = lines.emplace_back();
-    if (read_plain_line(at, end, file_end, tag, is_lenient, line)) continue;
+    at = read_plain_lines(at, end, file_end, tag, is_lenient, lines);
+    if (at >= end) break;
     LineParser parser(at, end);
     parser.field();
-    if (auto parsed = parse_line(file, parser, tag, is_lenient, line); !parsed) return parsed;
+    if (auto parsed = parse_line(file, parser, tag, is_lenient, lines.emplace_back()); !parsed) return parsed;
     at = parser.next_line();
   }
   return {};

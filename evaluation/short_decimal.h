@@ -13,7 +13,7 @@ namespace metafuse::evaluation {
 /// out:    the nearest double; false for any other text, which read_double then looks at
 /// source: both halves by multiplications over eight digits at once (Lemire 2018); exact by one correctly
 ///         rounded division, since both numbers are below 2^53 (Clinger 1990)
-inline bool read_short_decimal(const char* from, const char* to, double& value) {
+[[gnu::always_inline]] inline bool read_short_decimal(const char* from, const char* to, double& value) {
   constexpr std::uint64_t kZeros = 0x3030303030303030U;
   if constexpr (std::endian::native != std::endian::little) return false;
   const bool is_negative = *from == '-';

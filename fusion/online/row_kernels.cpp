@@ -1,11 +1,6 @@
 #include "fusion/online/row_kernels.h"
 
-// Sanitizers and clang do not take part in the choice at run time; the results are the same.
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
-#define METAFUSE_CLONES __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
-#else
-#define METAFUSE_CLONES
-#endif
+#include "core/clones.h"
 
 namespace metafuse::fusion {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "fusion/rankboost/clones.h"
+#include "core/clones.h"
 
 namespace metafuse::fusion::rankboost {
 namespace {

@@ -1,6 +1,6 @@
 #include "fusion/rankboost/separation_kernels.h"
 
-#include "fusion/rankboost/clones.h"
+#include "core/clones.h"
 
 namespace metafuse::fusion::rankboost {
 
