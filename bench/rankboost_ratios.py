@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 """rankboost_ratios.py BUILD_DIR WORK_DIR [small meta medium large] [--rounds N] [--no-xgboost]
 
-Seconds a round of RankBoost 3.cum and of xgboost (rank:pairwise, hist, depth 1), one thread each, from one run,
-with their ratio, peak memory and what memory bandwidth alone would allow. Makes the workloads in WORK_DIR when
+Processor seconds a round of RankBoost 3.cum and of xgboost (rank:pairwise, hist, depth 1), one thread each, from one
+run, with their ratio and what memory bandwidth alone would allow; weak learner 2.cum as a multiple of 3.cum; peak memory
+above that of training on two documents; text read and scored a second; one search fused. Makes the workloads in WORK_DIR when
 they are not there. xgboost is Debian's, unpacked below WORK_DIR without being installed, because its package
 conflicts with libboost1.81-dev.
 """
-import argparse, json, os, subprocess, sys
+import argparse, glob, json, os, resource, subprocess, sys
 
 import private_xgboost
 
@@ -36,8 +37,17 @@ def workload(build, folder, name):
     return path
 
 
-def ours(build, path, name, rounds):
-    command = [f'{build}/bench/rankboost_rounds', path, f'rounds={rounds}']
+def peak_mb(command):
+    """Peak memory of one command, which must succeed."""
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = status
+    if status: sys.exit(f'failed: {command}')
+    return usage.ru_maxrss / 1024
+
+
+def ours(build, path, name, rounds, *options):
+    command = [f'{build}/bench/rankboost_rounds', path, f'rounds={rounds}', *options]
     if name == 'meta': command.append('absent=unranked')
     words = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
     return {key: float(value) for key, value in zip(words[::2], words[1::2])}
@@ -57,19 +67,53 @@ def main():
     os.makedirs(a.folder, exist_ok=True)
     environment = None if a.no_xgboost else private_xgboost.environment(a.folder)
     bandwidth = float(subprocess.run([f'{a.build}/bench/triad'], check=True, capture_output=True, text=True).stdout)
-    print(f'triad {bandwidth:.1f} GB/s')
-    print(f'{"":8}{"ours s":>11}{"xgboost s":>11}{"ratio":>8}{"memory s":>11}{"peak MB":>9}{"allowed":>9}{"read MB/s":>11}')
-    for name in a.names or ['small', 'meta', 'medium']:
+    print(f'triad {bandwidth:.1f} GB/s, load {os.getloadavg()[0]:.1f}')
+    tiny = f'{a.folder}/tiny.txt'
+    with open(tiny, 'w') as file: file.write('0 qid:1 1:1\n1 qid:1 1:2\n')
+    bare = [f'{a.build}/metafuse', 'train', '--letor', tiny, '--threads', '1', '--model', f'{a.folder}/model.json']
+    base = peak_mb(bare)
+    names = a.names or ['small', 'meta', 'medium']
+    told = {}
+    print(f'{"":8}{"ours s":>11}{"xgboost s":>11}{"ratio":>8}{"memory s":>11}')
+    for name in names:
         path = workload(a.build, a.folder, name)
-        mine = ours(a.build, path, name, a.rounds)
+        mine = told[name] = ours(a.build, path, name, a.rounds)
         theirs = None if a.no_xgboost else xgboost(environment, path, max(10, a.rounds // 5))
-        cells = mine['documents'] * mine['features']
-        floor = (cells + 48 * mine['documents']) / (bandwidth * 1e9)
-        allowed = (1.5 * cells + 64 * mine['documents']) / 1e6
-        speed = os.path.getsize(path) / 1e6 / max(mine['read_cpu'], 1e-3)
+        mine['cells'] = mine['documents'] * mine['features']
+        floor = (mine['cells'] + 48 * mine['documents']) / (bandwidth * 1e9)
         print(f'{name:8}{mine["round_cpu_mean"]:11.6f}' +
               (f'{theirs["round"]:11.6f}{theirs["round"] / mine["round_cpu_mean"]:8.1f}' if theirs else f'{"-":>11}{"-":>8}') +
-              f'{floor:11.6f}{mine["peak_mb"]:9.0f}{allowed:9.0f}{speed:11.0f}')
+              f'{floor:11.6f}')
+    print('weak learner 2.cum, times 3.cum (allowed: bipartite 6, graded 3 x grades)')
+    for name in names:
+        path = workload(a.build, a.folder, name)
+        cost = {(learner, feedback): ours(a.build, path, name, a.rounds, f'weak-learner={learner}', f'feedback={feedback}')['round_cpu_mean']
+                for learner in ('3.cum', '2.cum') for feedback in ('bipartite', 'graded')}
+        grades = 2 if name == 'meta' else 5
+        print(f'{name:8}' + ''.join(f'{feedback:>11}{cost["2.cum", feedback] / cost["3.cum", feedback]:6.1f} of {allowed}'
+                                    for feedback, allowed in (('bipartite', 6), ('graded', 3 * grades))))
+    print(f'peak MB of `metafuse train` above that for two documents ({base:.0f} MB), one thread')
+    for name in names:
+        path = workload(a.build, a.folder, name)
+        train = [f'{a.build}/metafuse', 'train', '--letor', path, '--rounds', '10', '--threads', '1', '--model', f'{a.folder}/model.json']
+        if name == 'meta': train += ['--absent', 'unranked']
+        for learner, bytes_a_cell in (('3.cum', 1.5), ('2.cum', 2.5)):
+            allowed = (bytes_a_cell * told[name]['cells'] + 64 * told[name]['documents']) / 2**20
+            print(f'{name:8}{learner:>8}{peak_mb(train + ["--weak-learner", learner]) - base:9.1f} of {allowed:.1f}')
+    print(f'{"":8}{"read, MB a processor second":>30}{"the same, 2 threads":>24}{"score, MB/s":>14}')
+    for name in names:
+        path = workload(a.build, a.folder, name)
+        size = os.path.getsize(path) / 1e6
+        speeds = [size / max(min(ours(a.build, path, name, 1, f'threads={threads}')['read_cpu'] for _ in range(3)), 1e-3) for threads in (1, 2)]
+        model = f'{a.folder}/{name}-model.json'
+        subprocess.run([f'{a.build}/metafuse', 'train', '--letor', path, '--rounds', '50', '--model', model, *(['--absent', 'unranked'] if name == 'meta' else [])],
+                       check=True, capture_output=True)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([f'{a.build}/metafuse', 'score', '--model', model, '--letor', path, '--output', f'{a.folder}/scores'], check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        print(f'{name:8}{speeds[0]:30.0f}{speeds[1]:24.0f}{size / spent:14.0f}')
+    print(subprocess.run([f'{a.build}/bench/fuse_lists'], check=True, capture_output=True, text=True).stdout, end='')
 
 
 main()

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <string>
 
 #include "core/contract.h"
 #include "evaluation/id_table.h"
+#include "fusion/first_bytes.h"
 
 namespace metafuse::fusion {
 namespace {
@@ -52,6 +52,29 @@ std::vector<double> shares(const QueryInstances& instances, std::size_t list) {
   return values;
 }
 
+/// The places of ids, ascending bytewise. What all begin with, such as a scheme, is looked at once, and the
+/// eight bytes behind it decide nearly always.
+
+std::vector<std::uint32_t> order_of(const std::vector<std::string_view>& ids) {
+  std::size_t common = ids.empty() ? 0 : ids[0].size();
+  for (const std::string_view id : ids) {
+    const std::size_t most = std::min(common, id.size());
+    common = static_cast<std::size_t>(
+        std::mismatch(id.begin(), id.begin() + static_cast<std::ptrdiff_t>(most), ids[0].begin()).first -
+        id.begin());
+  }
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> keyed;
+  keyed.reserve(ids.size());
+  for (std::uint32_t i = 0; i < ids.size(); ++i) keyed.emplace_back(first_bytes(ids[i].substr(common)), i);
+  std::sort(keyed.begin(), keyed.end(), [&](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first < b.first : ids[a.second] < ids[b.second];
+  });
+  std::vector<std::uint32_t> order;
+  order.reserve(ids.size());
+  for (const auto& [key, i] : keyed) order.push_back(i);
+  return order;
+}
+
 }  // namespace
 
 QueryInstances collect_instances(std::span<const RankedIds> lists, std::span<const int> depths) {
@@ -72,10 +95,7 @@ QueryInstances collect_instances(std::span<const RankedIds> lists, std::span<con
       placements.push_back({table.insert(lists[list][j], is_new), list, static_cast<std::uint32_t>(j + 1)});
     }
   }
-  std::vector<std::uint32_t> order(table.size());
-  std::iota(order.begin(), order.end(), 0U);
-  std::sort(order.begin(), order.end(),
-            [&](std::uint32_t a, std::uint32_t b) { return table.ids()[a] < table.ids()[b]; });
+  const std::vector<std::uint32_t> order = order_of(table.ids());
   QueryInstances instances;
   instances.lists = lists.size();
   instances.documents.reserve(order.size());

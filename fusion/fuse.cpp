@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/contract.h"
+#include "fusion/standing.h"
 
 namespace metafuse::fusion {
 namespace {
@@ -45,12 +46,42 @@ double step_value(const StepTable& table, const FeatureValue& value) {
   return value.rank > 0 && !table.by_rank.empty() ? table.at_rank(value.rank) : table.at(value.value);
 }
 
+/// Adds what the rank features earn by their rank alone, in feature order. out: the first
+/// feature that needs more than that
+std::size_t add_rank_scores(const StepRanker& ranker, const QueryInstances& instances,
+                            std::vector<double>& scores) {
+  struct Column {
+    const StepTable* table;
+    std::size_t feature;
+  };
+  std::vector<Column> columns;
+  std::size_t end = 0;
+  for (; end < instances.lists; ++end) {
+    const StepTable& table = ranker.tables()[end];
+    if (table.thresholds.empty()) continue;
+    if (table.by_rank.empty()) break;
+    columns.push_back({&table, end});
+  }
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    const std::uint32_t* const ranks = instances.ranks_of(i).data();
+    double score = 0.0;
+    for (const Column& column : columns) {
+      const std::uint32_t rank = ranks[column.feature];
+      score += rank > 0 ? column.table->at_rank(rank) : column.table->unranked;
+    }
+    scores[i] = score;
+  }
+  return end;
+}
+
 std::vector<double> step_scores(const StepRanker& ranker, const std::vector<Feature>& features,
                                 const QueryInstances& instances) {
   std::vector<double> scores(instances.documents.size(), 0.0);
+  const std::size_t first = add_rank_scores(ranker, instances, scores);
+  if (first == features.size()) return scores;
   const InstanceValues values(features, instances);
   for (std::size_t i = 0; i < scores.size(); ++i)
-    for (std::size_t f = 0; f < features.size(); ++f)
+    for (std::size_t f = first; f < features.size(); ++f)
       if (const StepTable& table = ranker.tables()[f]; !table.thresholds.empty())
         scores[i] += step_value(table, values.at(i, f));
   return scores;
@@ -76,6 +107,13 @@ std::vector<WeakRanking> fired_rankings(const StepRanker& ranker, std::size_t fe
   return fired;
 }
 
+Standing standing_of(const QueryInstances& instances, std::size_t instance) {
+  Standing standing;
+  for (const std::uint32_t rank : instances.ranks_of(instance))
+    if (rank > 0) standing.add(rank);
+  return standing;
+}
+
 }  // namespace
 
 std::size_t list_count(const Model& model) {
@@ -85,32 +123,37 @@ std::size_t list_count(const Model& model) {
 
 std::vector<std::uint32_t> order_instances(const QueryInstances& instances, std::span<const double> scores) {
   require(scores.size() == instances.documents.size(), "a score an instance");
-  struct Standing {
+  struct Place {
     double score;
-    std::uint32_t lists;
-    std::uint32_t best;
     std::uint32_t instance;
   };
-  std::vector<Standing> standings;
-  standings.reserve(scores.size());
-  for (std::uint32_t i = 0; i < scores.size(); ++i) {
-    Standing standing{scores[i], 0, std::numeric_limits<std::uint32_t>::max(), i};
-    for (const std::uint32_t rank : instances.ranks_of(i)) {
-      if (rank == 0) continue;
-      ++standing.lists;
-      standing.best = std::min(standing.best, rank);
-    }
-    standings.push_back(standing);
-  }
-  std::sort(standings.begin(), standings.end(), [](const Standing& a, const Standing& b) {
+  std::vector<Place> places;
+  places.reserve(scores.size());
+  for (std::uint32_t i = 0; i < scores.size(); ++i) places.push_back({scores[i], i});
+  std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
     if (a.score != b.score) return a.score > b.score;
-    if (a.lists != b.lists) return a.lists > b.lists;
-    if (a.best != b.best) return a.best < b.best;
     return a.instance < b.instance;  // instances ascend by document id
   });
+  std::vector<std::pair<Standing, std::uint32_t>> equals;
+  for (auto begin = places.begin(); begin != places.end();) {
+    const auto end =
+        std::find_if(begin, places.end(), [&](const Place& place) { return place.score != begin->score; });
+    if (end - begin > 1) {
+      equals.clear();
+      for (auto at = begin; at != end; ++at)
+        equals.emplace_back(standing_of(instances, at->instance), at->instance);
+      std::sort(equals.begin(), equals.end(), [](const auto& a, const auto& b) {
+        const auto standing = by_standing(a.first, b.first);
+        return standing != 0 ? standing < 0 : a.second < b.second;
+      });
+      for (std::size_t i = 0; i < equals.size(); ++i)
+        begin[static_cast<std::ptrdiff_t>(i)].instance = equals[i].second;
+    }
+    begin = end;
+  }
   std::vector<std::uint32_t> order;
-  order.reserve(standings.size());
-  for (const Standing& standing : standings) order.push_back(standing.instance);
+  order.reserve(places.size());
+  for (const Place& place : places) order.push_back(place.instance);
   return order;
 }
 

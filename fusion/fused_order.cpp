@@ -1,28 +1,26 @@
 #include "fusion/fused_order.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "core/contract.h"
+#include "fusion/standing.h"
 
 namespace metafuse::fusion {
 namespace {
 
-/// What orders a document beside its score.
-struct Standing {
+/// What orders a document.
+struct Place {
   std::size_t row = 0;
   double score = 0.0;
-  std::size_t lists = 0;
-  double best = -std::numeric_limits<double>::infinity();  // minus the best rank
+  Standing standing;
 };
 
-Standing standing_of(const FeatureMatrix& matrix, std::size_t row, double score) {
-  Standing standing{row, score};
+Standing standing_of(const FeatureMatrix& matrix, std::size_t row) {
+  Standing standing;
   for (std::size_t f = 0; f < matrix.feature_count(); ++f) {
     if (matrix.is_unranked(row, f)) continue;
-    ++standing.lists;
-    if (matrix.features()[f].kind == FeatureKind::rank)
-      standing.best = std::max(standing.best, matrix.value(row, f));
+    const bool is_rank = matrix.features()[f].kind == FeatureKind::rank;
+    standing.add(is_rank ? static_cast<std::uint32_t>(-matrix.value(row, f)) : Standing::kNever);
   }
   return standing;
 }
@@ -32,20 +30,20 @@ Standing standing_of(const FeatureMatrix& matrix, std::size_t row, double score)
 std::vector<std::size_t> fused_order(const FeatureMatrix& matrix, std::size_t begin, std::size_t end,
                                      std::span<const double> scores, std::span<const std::string> ids) {
   require(scores.size() == end - begin, "one score a row");
-  std::vector<Standing> standings;
-  standings.reserve(end - begin);
+  std::vector<Place> places;
+  places.reserve(end - begin);
   for (std::size_t row = begin; row < end; ++row)
-    standings.push_back(standing_of(matrix, row, scores[row - begin]));
-  std::sort(standings.begin(), standings.end(), [&](const Standing& a, const Standing& b) {
+    places.push_back({row, scores[row - begin], standing_of(matrix, row)});
+  std::sort(places.begin(), places.end(), [&](const Place& a, const Place& b) {
     if (a.score != b.score) return a.score > b.score;
-    if (a.lists != b.lists) return a.lists > b.lists;
-    if (a.best != b.best) return a.best > b.best;
+    const auto standing = by_standing(a.standing, b.standing);
+    if (standing != 0) return standing < 0;
     if (ids[a.row] != ids[b.row]) return ids[a.row] < ids[b.row];
     return a.row < b.row;
   });
   std::vector<std::size_t> order;
-  order.reserve(standings.size());
-  for (const Standing& standing : standings) order.push_back(standing.row);
+  order.reserve(places.size());
+  for (const Place& place : places) order.push_back(place.row);
   return order;
 }
 

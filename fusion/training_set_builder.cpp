@@ -8,21 +8,10 @@
 #include <unordered_map>
 
 #include "core/contract.h"
+#include "fusion/first_bytes.h"
 #include "fusion/growing_column.h"
 
 namespace metafuse::fusion {
-namespace {
-
-/// The first eight bytes of a text as a number that orders texts, as far as they go.
-std::uint64_t first_bytes(std::string_view text) {
-  std::uint64_t number = 0;
-  for (std::size_t i = 0; i < 8; ++i)
-    number = number << 8 | (i < text.size() ? static_cast<unsigned char>(text[i]) : 0U);
-  return number;
-}
-
-}  // namespace
-
 struct TrainingSetBuilder::State {
   std::vector<GrowingColumn> columns;
   std::vector<std::string> query_ids;

@@ -7,11 +7,8 @@ namespace metafuse::fusion {
 std::vector<Standing> standings(const QueryLists& query) {
   std::vector<Standing> out(query.size());
   for (const auto& list : query.lists)
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      Standing& standing = out[list[i].document];
-      const auto rank = static_cast<std::uint32_t>(i + 1);
-      if (standing.lists++ == 0 || rank < standing.best_rank) standing.best_rank = rank;
-    }
+    for (std::size_t i = 0; i < list.size(); ++i)
+      out[list[i].document].add(static_cast<std::uint32_t>(i + 1));
   return out;
 }
 
@@ -31,10 +28,8 @@ std::vector<std::uint32_t> fused_order(const QueryLists& query, std::span<const 
     if (end - begin > 1) {
       if (known.empty()) known = counted = standings(query);
       std::sort(begin, end, [&](const Keyed& a, const Keyed& b) {
-        const Standing& x = known[a.document];
-        const Standing& y = known[b.document];
-        if (x.lists != y.lists) return x.lists > y.lists;
-        if (x.best_rank != y.best_rank) return x.best_rank < y.best_rank;
+        const auto standing = by_standing(known[a.document], known[b.document]);
+        if (standing != 0) return standing < 0;
         return query.documents[a.document] < query.documents[b.document];
       });
     }

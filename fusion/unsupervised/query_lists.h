@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "fusion/standing.h"
+
 namespace metafuse::fusion {
 
 /// One place of a list.
@@ -23,12 +25,7 @@ struct QueryLists {
   std::size_t size() const { return documents.size(); }
 };
 
-/// How often and how well each document was ranked: the tie rule of every fused ranking.
-struct Standing {
-  std::uint32_t lists = 0;      ///< how many lists hold the document
-  std::uint32_t best_rank = 0;  ///< from 1
-};
-
+/// The standing of every document.
 std::vector<Standing> standings(const QueryLists& query);
 
 /// Document numbers, best first: score descending, then more lists, better best rank, id ascending bytewise.

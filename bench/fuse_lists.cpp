@@ -1,0 +1,69 @@
+// fuse_lists [LISTS] [DEPTH]
+//
+// Processor microseconds of one served search's fusion: joining the lists by id, the features, the model's
+// scores and the final order. Ids look like canonical URLs; a list shares about half of its documents with
+// others.
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/random.h"
+#include "fusion/fuse.h"
+#include "fusion/weak_ranking.h"
+
+namespace {
+
+double cpu_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  using namespace metafuse;
+  const std::size_t lists = count > 1 ? static_cast<std::size_t>(std::atoi(arguments[1])) : 16;
+  const std::size_t depth = count > 2 ? static_cast<std::size_t>(std::atoi(arguments[2])) : 30;
+  Random random(1);
+  std::vector<std::string> pool;
+  for (std::size_t i = 0; i < lists * depth / 2 + depth; ++i)
+    pool.push_back("example" + std::to_string(random.below(1000)) + ".org/pages/" +
+                   std::to_string(random.next()));
+  std::vector<std::vector<std::string_view>> ids(lists);
+  for (auto& list : ids) {
+    std::vector<std::size_t> order(pool.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    random.shuffle(order);
+    for (std::size_t i = 0; i < depth; ++i) list.emplace_back(pool[order[i]]);
+  }
+  std::vector<fusion::Feature> features;
+  std::vector<fusion::WeakRanking> rankings;
+  for (std::size_t i = 0; i < lists; ++i) {
+    features.push_back({"list" + std::to_string(i), fusion::FeatureKind::rank, 0});
+    for (int k = 1; k <= 12; ++k)
+      rankings.push_back({static_cast<std::uint32_t>(i), -static_cast<double>(k * k) / 4.0 - 1.0, 0.0,
+                          0.01 * static_cast<double>(k + 1)});
+  }
+  fusion::Model model;
+  model.learner = "rankboost";
+  model.features = features;
+  model.ranker = std::make_shared<fusion::StepRanker>(rankings, features);
+  const std::vector<fusion::RankedIds> views(ids.begin(), ids.end());
+  double best = 1.0;
+  std::size_t documents = 0;
+  for (int part = 0; part < 20; ++part) {
+    constexpr int kSearches = 500;
+    const double begin = cpu_seconds();
+    for (int i = 0; i < kSearches; ++i) documents = fusion::fuse(model, views).order.size();
+    best = std::min(best, (cpu_seconds() - begin) / kSearches);
+  }
+  std::printf("lists %zu depth %zu documents %zu fuse_us %.2f\n", lists, depth, documents, best * 1e6);
+  return 0;
+}
