@@ -21,33 +21,28 @@ class TopicMatch {
 
   void expect(std::string_view topic) {
     topic_ = topic;
-    const std::size_t head = std::min<std::size_t>(8, topic.size());
     word_ = 0;
-    std::memcpy(&word_, topic.data(), head);
     mask_ = 0;
-    std::memset(&mask_, 0xff, head);
-    readable_ = static_cast<std::ptrdiff_t>(std::max<std::size_t>(8, topic.size() + 1));
+    if (topic.empty() || topic.size() > 7) return;
+    char begin[8] = {};
+    std::memcpy(begin, topic.data(), topic.size());
+    begin[topic.size()] = ' ';
+    word_ = eight_bytes(begin);
+    std::memset(&mask_, 0xff, topic.size() + 1);
   }
 
   bool operator()(const char* line) const {
-    if (end_ - line < readable_) return matches_slowly(line);
-    const char blank = line[topic_.size()];
-    return ((eight_bytes(line) ^ word_) & mask_) == 0 && (blank == ' ' || blank == '\t') && !topic_.empty() &&
-           (topic_.size() <= 8 || same_bytes(line + 8, topic_.data() + 8, topic_.size() - 8));
-  }
-
- private:
-  bool matches_slowly(const char* line) const {
+    if (mask_ != 0 && end_ - line >= 8 && ((eight_bytes(line) ^ word_) & mask_) == 0) return true;
     return !topic_.empty() && static_cast<std::size_t>(end_ - line) > topic_.size() &&
            same_bytes(line, topic_.data(), topic_.size()) &&
            (line[topic_.size()] == ' ' || line[topic_.size()] == '\t');
   }
 
+ private:
   const char* end_;
   std::string_view topic_;
-  std::uint64_t word_ = 0;  // the first eight bytes of the topic, and which of them count
+  std::uint64_t word_ = 0;  // a short topic and the blank behind it, and which bytes of a line to compare
   std::uint64_t mask_ = 0;
-  std::ptrdiff_t readable_ = 8;  // bytes that have to stand behind a line's begin to compare fast
 };
 
 /// Pieces in file order; blank lines and comments end a piece.
