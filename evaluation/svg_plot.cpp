@@ -11,7 +11,7 @@ namespace metafuse::evaluation {
 namespace {
 
 constexpr double kLeft = 64.0;
-constexpr double kTop = 40.0;
+constexpr double kTop = 52.0;
 constexpr double kWidth = 520.0;
 constexpr double kHeight = 280.0;
 constexpr std::size_t kMostPoints = 400;
