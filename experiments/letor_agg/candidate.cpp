@@ -18,11 +18,11 @@ Scale scale_of(ExperimentOptions::Size size) {
     case ExperimentOptions::Size::quick:
       return {40, 4};
     case ExperimentOptions::Size::normal:
-      return {200, 20};
+      return {300, 20};
     case ExperimentOptions::Size::full:
       break;
   }
-  return {500, 50};
+  return {500, 100};
 }
 
 fusion::TrainingRequest request_of(const fusion::TrainingSet& set, const Candidate& candidate,
@@ -60,7 +60,6 @@ std::vector<Candidate> candidates(ExperimentOptions::Size size) {
   add("equal", "difference", Grades::difference, scale.bags);
   add("equal", "one", Grades::one, scale.bags, "share");
   add("equal", "difference", Grades::difference, scale.bags, "share");
-  add("equal", "one", Grades::one, 3 * scale.bags, "share");
   return all;
 }
 

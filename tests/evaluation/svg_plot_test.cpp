@@ -14,10 +14,10 @@ TEST_CASE("A plot places points on its axes, thins long curves and escapes its w
   const std::string svg = svg_plot({line, {"step", {0, 5000}, {0, 2500}, true}}, {"t & u", "x", "y"});
   CHECK(svg.find("a&lt;b") != std::string::npos);
   CHECK(svg.find("t &amp; u") != std::string::npos);
-  CHECK(svg.find(" 64.0,320.0 ") == std::string::npos);             // the list starts without a blank
-  CHECK(svg.find("points=\"64.0,320.0 ") != std::string::npos);     // lowest left
-  CHECK(svg.find("584.0,40.0 \"") != std::string::npos);            // highest right, the last point of both
-  CHECK(svg.find("584.0,320.0 584.0,40.0 ") != std::string::npos);  // a step goes right, then up
+  CHECK(svg.find(" 64.0,332.0 ") == std::string::npos);             // the list starts without a blank
+  CHECK(svg.find("points=\"64.0,332.0 ") != std::string::npos);     // lowest left
+  CHECK(svg.find("584.0,52.0 \"") != std::string::npos);            // highest right, the last point of both
+  CHECK(svg.find("584.0,332.0 584.0,52.0 ") != std::string::npos);  // a step goes right, then up
   CHECK(svg.size() < 20'000);
   CHECK(svg.find("style") == std::string::npos);
 }
