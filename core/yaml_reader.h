@@ -12,6 +12,8 @@
 
 namespace metafuse {
 
+struct YamlEntry;
+
 /// A YAML document as plain values with their places. Anchors are resolved, merge keys are not.
 struct YamlNode {
   enum class Kind { null, scalar, list, map };
@@ -21,7 +23,7 @@ struct YamlNode {
   std::string text;        ///< of a scalar, as written
   bool is_quoted = false;  ///< a quoted scalar is always a string
   std::vector<YamlNode> items;
-  std::vector<std::pair<YamlNode, YamlNode>> entries;  ///< keys are scalars, in the order of the file
+  std::vector<YamlEntry> entries;  ///< keys are scalars, in the order of the file
 
   bool is_null() const { return kind == Kind::null; }
   bool is_scalar() const { return kind == Kind::scalar; }
@@ -29,6 +31,12 @@ struct YamlNode {
   bool is_map() const { return kind == Kind::map; }
   /// The value under a key of a map, or nullptr.
   const YamlNode* find(std::string_view key) const;
+};
+
+/// A key of a map and its value. (A pair of nodes cannot stand in a node: clang wants pairs' members complete.)
+struct YamlEntry {
+  YamlNode first;
+  YamlNode second;
 };
 
 struct YamlLimits {
