@@ -1,5 +1,7 @@
 #include "service/app.h"
 
+#include <algorithm>
+#include <cmath>
 #include <exception>
 #include <thread>
 #include <utility>
@@ -18,8 +20,15 @@
 namespace metafuse::service {
 namespace {
 
+constexpr unsigned kWorkersPerCore = 8;
+constexpr unsigned kRunningPerCore = 3;  ///< while the cores are busy
+
+unsigned core_count() {
+  return std::max(1U, std::thread::hardware_concurrency());
+}
+
 unsigned worker_count(const ServerConfig& config) {
-  return config.workers > 0 ? config.workers : 4 * std::max(1U, std::thread::hardware_concurrency());
+  return config.workers > 0 ? config.workers : kWorkersPerCore * core_count();
 }
 
 constexpr int kMostHops = 99;
@@ -72,6 +81,16 @@ std::unique_ptr<SharedAnswers> shared_answers(const AppOptions& options) {
   return std::make_unique<SharedAnswers>(std::move(*address), duration_of(cache.seconds), *options.clock);
 }
 
+std::unique_ptr<SharedLimits> shared_limits(const AppOptions& options, RateLimiter& limiter) {
+  auto address = parse_redis_url(options.config.cache.redis);
+  if (options.config.cache.redis.empty() || !address) return nullptr;
+  return std::make_unique<SharedLimits>(std::move(*address), *options.clock, limiter);
+}
+
+QueueLimits queue_limits(const LimitsConfig& limits) {
+  return {limits.max_queue, duration_of(limits.queue_seconds), kRunningPerCore * core_count()};
+}
+
 /// How many meta-search servers a request came through, as the last one counted; too many for a damaged
 /// count, so that no loop hides behind one.
 int hops_of(const HttpRequest& request) {
@@ -93,13 +112,14 @@ App::App(AppOptions options, std::shared_ptr<const Snapshot> snapshot, std::uniq
       rendered_(rendered_bytes(options_.config), *options_.clock),
       shared_answers_(shared_answers(options_)),
       limiter_(options_.config.limits.requests_per_second, options_.config.limits.burst),
+      shared_limits_(shared_limits(options_, limiter_)),
       store_(std::move(store)),
       secret_(std::move(secret)),
       search_log_(store_ ? std::make_unique<SearchLog>(*store_) : nullptr),
       model_versions_(
           options_.config.models.empty() ? nullptr : std::make_unique<ModelVersions>(options_.config.models)),
-      quotas_(shared_usage(store_.get())),
-      pool_(worker_count(options_.config), options_.config.limits.max_queue) {
+      quotas_(shared_limits_ ? shared_limits_->usage() : shared_usage(store_.get())),
+      pool_(worker_count(options_.config), queue_limits(options_.config.limits)) {
   note_models(*snapshot_);
   reloader_ = std::thread([this] { reload_when_wanted(); });
   if (store_ == nullptr) return;
@@ -163,6 +183,8 @@ Result<void> App::reload() {
     return loaded.error();
   }
   note_models(**loaded);
+  apply_limits((*loaded)->config.limits);
+  note_what_needs_a_restart((*loaded)->config);
   {
     const std::lock_guard swap_lock(snapshot_mutex_);
     snapshot_ = std::move(*loaded);
@@ -171,6 +193,37 @@ Result<void> App::reload() {
   rendered_.clear();
   log_.write(Log::Level::info, "reloaded");
   return {};
+}
+
+void App::attach(Sockets sockets) {
+  const std::lock_guard lock(sockets_mutex_);
+  sockets_ = std::move(sockets);
+}
+
+std::optional<ConnectionCounts> App::connections() const {
+  const std::lock_guard lock(sockets_mutex_);
+  if (!sockets_.counts) return std::nullopt;
+  return sockets_.counts();
+}
+
+void App::apply_limits(const LimitsConfig& limits) {
+  limiter_.set_rate(limits.requests_per_second, limits.burst);
+  pool_.set_limits(queue_limits(limits));
+  const std::lock_guard lock(sockets_mutex_);
+  if (sockets_.set_limits) sockets_.set_limits(limits);
+}
+
+/// Says so whenever the file differs from what the process runs with, so that nobody waits for a change.
+void App::note_what_needs_a_restart(const ServerConfig& next) {
+  const ServerConfig& now = options_.config;
+  const auto note = [&](std::string_view key, bool is_same) {
+    if (!is_same) log_.write(Log::Level::warning, "needs a restart", {{"key", key}});
+  };
+  note("listen", now.listen_host == next.listen_host && now.port == next.port);
+  note("store", now.store == next.store);
+  note("models", now.models == next.models);
+  note("workers", now.workers == next.workers);
+  note("cache", now.cache == next.cache);
 }
 
 void App::reload_soon() {
@@ -218,10 +271,12 @@ void App::handle(HttpRequest request, std::shared_ptr<Responder> responder) {
     metrics_.refused(refusal->reason);
     return answer(*exchange, error_response(dialect, refusal->status, refusal->text), *responder);
   }
-  if (match.route != nullptr && is_too_fast(*match.route, *exchange)) {
+  const auto wait = match.route != nullptr ? seconds_too_fast(*match.route, *exchange) : std::nullopt;
+  if (wait) {
     metrics_.refused("rate");
-    return answer(*exchange, error_response(dialect, 429, "too many requests from this address; slow down"),
-                  *responder);
+    HttpResponse response = error_response(dialect, 429, "too many requests from this address; slow down");
+    response.set("Retry-After", std::to_string(static_cast<long>(std::ceil(std::max(1.0, *wait)))));
+    return answer(*exchange, std::move(response), *responder);
   }
   if (match.route != nullptr) {
     if (answer_rendered(*exchange, dialect, *responder)) return;
@@ -240,12 +295,14 @@ void App::handle(HttpRequest request, std::shared_ptr<Responder> responder) {
 void App::dispatch(const Route& route, std::shared_ptr<Exchange> exchange,
                    std::shared_ptr<Responder> responder) {
   if (route.where == Where::inline_thread) return run(route, *exchange, *responder);
-  const bool is_taken =
-      pool_.try_run([this, &route, exchange, responder] { run(route, *exchange, *responder); });
-  if (is_taken) return;
-  metrics_.refused("overload");
-  answer(*exchange, error_response(route.dialect, 503, "too much work waits already; try again in a second"),
-         *responder);
+  const auto give_up = [this, &route, exchange, responder] {
+    metrics_.refused("overload");
+    answer(*exchange,
+           error_response(route.dialect, 503, "too much work waits already; try again in a second"),
+           *responder);
+  };
+  const auto work = [this, &route, exchange, responder] { run(route, *exchange, *responder); };
+  if (!pool_.try_run(work, give_up)) give_up();
 }
 
 void App::run(const Route& route, const Exchange& exchange, Responder& responder) {
@@ -273,9 +330,11 @@ void App::count(const Exchange& exchange, int status, std::size_t bytes) {
   log_.request({exchange.route, exchange.request.method, status, seconds, bytes, exchange.traceparent});
 }
 
-bool App::is_too_fast(const Route& route, const Exchange& exchange) {
-  if (route.access == Access::open || exchange.key != nullptr) return false;
-  return !limiter_.take(address_prefix(exchange.client), clock().now()).is_admitted;
+std::optional<double> App::seconds_too_fast(const Route& route, const Exchange& exchange) {
+  if (route.access == Access::open || exchange.key != nullptr) return std::nullopt;
+  const Admission admission = limiter_.take(address_prefix(exchange.client), clock().now());
+  if (admission.is_admitted) return std::nullopt;
+  return admission.retry_after_seconds;
 }
 
 std::optional<HttpResponse> App::over_quota(Dialect dialect, const Exchange& exchange,
@@ -421,9 +480,11 @@ Result<SharedAnswer> App::search_window(const Exchange& exchange, const SearchRe
   suggester_.learn((*answer)->suggestions);
   metrics_.stage("fetch", (*answer)->fetch_seconds);
   metrics_.stage("fuse", (*answer)->fuse_seconds);
-  for (const fetchers::FetchedList& list : (*answer)->lists)
+  for (const fetchers::FetchedList& list : (*answer)->lists) {
     metrics_.engine(list.query.engine, list.has_failed() ? fetchers::name_of(list.failure) : "ok",
                     seconds_of(list.elapsed));
+    metrics_.breaker(list.query.engine, list.failure == fetchers::Failure::breaker_open);
+  }
   return answer;
 }
 

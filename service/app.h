@@ -15,6 +15,7 @@
 #include "service/caretaker.h"
 #include "service/exchange.h"
 #include "service/http_message.h"
+#include "service/http_server.h"
 #include "service/keys.h"
 #include "service/log.h"
 #include "service/metrics.h"
@@ -25,6 +26,7 @@
 #include "service/search_log.h"
 #include "service/search_pipeline.h"
 #include "service/shared_answers.h"
+#include "service/shared_limits.h"
 #include "service/shown_results.h"
 #include "service/snapshot.h"
 #include "service/store.h"
@@ -59,6 +61,14 @@ class App {
   /// The same soon, on a thread of its own; several wishes become one.
   void reload_soon();
   void start_draining() { is_draining_ = true; }
+  /// What runs the sockets: it takes new limits at a reload, and tells its counts to /metrics. Cleared before
+  /// it goes away.
+  struct Sockets {
+    std::function<void(const LimitsConfig&)> set_limits;
+    std::function<ConnectionCounts()> counts;
+  };
+  void attach(Sockets sockets);
+  std::optional<ConnectionCounts> connections() const;
   /// Finishes the work under way; requests after this get 503.
   void stop();
 
@@ -101,7 +111,10 @@ class App {
  private:
   App(AppOptions options, std::shared_ptr<const Snapshot> snapshot, std::unique_ptr<Store> store,
       std::string secret);
-  bool is_too_fast(const Route& route, const Exchange& exchange);
+  /// How long a client without a key must wait that asks too often; nothing when it does not.
+  std::optional<double> seconds_too_fast(const Route& route, const Exchange& exchange);
+  void apply_limits(const LimitsConfig& limits);
+  void note_what_needs_a_restart(const ServerConfig& next);
   void dispatch(const Route& route, std::shared_ptr<Exchange> exchange, std::shared_ptr<Responder> responder);
   void run(const Route& route, const Exchange& exchange, Responder& responder);
   /// Answers from what was rendered before; false when there is nothing, or a quota's counter must be asked.
@@ -122,6 +135,8 @@ class App {
   AppOptions options_;
   mutable std::mutex snapshot_mutex_;
   std::shared_ptr<const Snapshot> snapshot_;
+  mutable std::mutex sockets_mutex_;
+  Sockets sockets_;
   std::mutex reload_mutex_;
   std::mutex template_mutex_;
   std::mutex reloader_mutex_;
@@ -136,6 +151,7 @@ class App {
   std::unique_ptr<SharedAnswers> shared_answers_;
   Suggester suggester_;
   RateLimiter limiter_;
+  std::unique_ptr<SharedLimits> shared_limits_;
   std::unique_ptr<Store> store_;
   std::string secret_;  ///< the store's
   std::unique_ptr<SearchLog> search_log_;

@@ -101,6 +101,7 @@ void read_limits(const YamlNode& node, Reading& reading) {
   out.max_connections = take_count(map, "max_connections", 1, 1'000'000, out.max_connections);
   out.max_body_bytes = take_count(map, "max_body_bytes", 1024, 64 << 20, out.max_body_bytes);
   out.max_queue = take_count(map, "max_queue", 1, 100'000, out.max_queue);
+  out.queue_seconds = take_double(map, "queue_seconds", 0.001, 60, out.queue_seconds);
   out.header_seconds = take_double(map, "header_seconds", 0.05, 600, out.header_seconds);
   out.body_seconds = take_double(map, "body_seconds", 0.05, 600, out.body_seconds);
   out.idle_seconds = take_double(map, "idle_seconds", 0.05, 3600, out.idle_seconds);

@@ -40,7 +40,8 @@ struct LimitsConfig {
   double burst = 20;
   std::size_t max_connections = 2000;
   std::size_t max_body_bytes = std::size_t{1} << 20;
-  std::size_t max_queue = 32;  ///< searches that wait for a worker before new ones get 503
+  std::size_t max_queue = 32;   ///< searches that wait for a worker before new ones get 503
+  double queue_seconds = 0.015;  ///< how long one waits for a worker before it gets 503
   double header_seconds = 5;
   double body_seconds = 8;
   double idle_seconds = 30;
@@ -107,7 +108,7 @@ struct ServerConfig {
   double deadline_seconds = 3;  ///< for all lists of one search
   LearnedWaitConfig learned_wait;
   TrackingParameters tracking = default_tracking_parameters();
-  unsigned workers = 0;  ///< threads that fetch and score, 0 for 4 a core
+  unsigned workers = 0;  ///< threads that fetch and score, 0 for 8 a core
   LimitsConfig limits;
   CacheConfig cache;
   PrivacyConfig privacy;

@@ -65,7 +65,7 @@ class HttpServer::Body {
         acceptor_(*loops_.front()),
         signals_(*loops_.front()),
         pause_(*loops_.front()) {
-    context_->limits = options.limits;
+    context_->set_limits(options.limits);
     context_->handler = std::move(handler);
   }
   Body(const Body&) = delete;
@@ -145,7 +145,7 @@ class HttpServer::Body {
 
   void take(SessionSocket socket) {
     ++context_->accepted;
-    if (context_->open >= options_.limits.max_connections) {
+    if (context_->open >= context_->limits()->max_connections) {
       ++context_->refused;
       ErrorCode ignored;
       socket.non_blocking(true, ignored);
@@ -208,6 +208,10 @@ std::uint16_t HttpServer::port() const {
 ConnectionCounts HttpServer::counts() const {
   const SessionContext& context = body_->context();
   return {context.open, context.busy, context.accepted, context.refused, context.timed_out};
+}
+
+void HttpServer::set_limits(const LimitsConfig& limits) {
+  body_->context().set_limits(limits);
 }
 
 void HttpServer::start_draining() {

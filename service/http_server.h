@@ -45,6 +45,9 @@ class HttpServer {
   std::uint16_t port() const;
   ConnectionCounts counts() const;
 
+  /// For connections that begin from now on.
+  void set_limits(const LimitsConfig& limits);
+
   /// Asks clients to go: every answer from now on closes its connection; new connections are still taken.
   void start_draining();
   /// Stops accepting, waits until no request is open or the time is over, then closes what is left.

@@ -58,14 +58,15 @@ class Session : public std::enable_shared_from_this<Session> {
   Session(SessionSocket socket, std::shared_ptr<SessionContext> context)
       : socket_(std::move(socket)),
         context_(std::move(context)),
+        limits_(context_->limits()),
         deadline_(socket_.get_executor(),
                   [this] {
                     // whatever is pending ends with an error; the socket stays open for a last answer
                     is_timed_out_ = true;
                     socket_.cancel();
                   }),
-        writer_(socket_, {[this] { limit(context_->limits.write_seconds); },
-                          [this](bool is_done) { on_settled(is_done); }}) {
+        writer_(socket_,
+                {[this] { limit(limits_->write_seconds); }, [this](bool is_done) { on_settled(is_done); }}) {
     ++context_->open;
     ErrorCode ignored;
     const auto peer = socket_.remote_endpoint(ignored);
@@ -119,9 +120,8 @@ class Session : public std::enable_shared_from_this<Session> {
     parser_.reset();
     // One deadline for the whole head: a client that sends a byte a second gains nothing.
     is_waiting_idle_ = buffer_.size() == 0 && !is_first;
-    const double idle =
-        context_->is_draining ? std::min(1.0, context_->limits.idle_seconds) : context_->limits.idle_seconds;
-    limit(is_waiting_idle_ ? idle : context_->limits.header_seconds);
+    const double idle = context_->is_draining ? std::min(1.0, limits_->idle_seconds) : limits_->idle_seconds;
+    limit(is_waiting_idle_ ? idle : limits_->header_seconds);
     if (buffer_.size() == 0) return read_more();
     // others' turn first: a pipeline of requests does not hold the thread, nor nest on its stack
     asio::post(socket_.get_executor(), [self = shared_from_this()] { self->look_for_head(); });
@@ -150,13 +150,13 @@ class Session : public std::enable_shared_from_this<Session> {
     buffer_.commit(bytes);
     if (is_waiting_idle_) {
       is_waiting_idle_ = false;
-      limit(context_->limits.header_seconds);
+      limit(limits_->header_seconds);
     }
     look_for_head();
   }
 
   void take_head(std::string_view text) {
-    if (auto refusal = parse_head(text, context_->limits.max_body_bytes, head_)) return refuse(*refusal);
+    if (auto refusal = parse_head(text, limits_->max_body_bytes, head_)) return refuse(*refusal);
     if (head_.content_length == 0 && !head_.is_chunked) {
       buffer_.consume(text.size());
       return dispatch();
@@ -166,10 +166,10 @@ class Session : public std::enable_shared_from_this<Session> {
 
   void read_body() {
     parser_.emplace();
-    parser_->body_limit(context_->limits.max_body_bytes);
+    parser_->body_limit(limits_->max_body_bytes);
     parser_->header_limit(kMaxHeadBytes);
     parser_->on_chunk_header(chunk_check_);
-    limit(context_->limits.body_seconds);
+    limit(limits_->body_seconds);
     if (!head_.wants_continue) return read_rest_of_body();
     asio::async_write(socket_, asio::buffer(std::string_view("HTTP/1.1 100 Continue\r\n\r\n")),
                       [self = shared_from_this()](ErrorCode error, std::size_t) {
@@ -282,6 +282,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   SessionSocket socket_;
   std::shared_ptr<SessionContext> context_;
+  std::shared_ptr<const LimitsConfig> limits_;
   SessionDeadline deadline_;
   SessionWriter writer_;
   std::string peer_;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 
 #include "service/http_server.h"
 #include "service/session_io.h"
@@ -12,7 +13,6 @@ namespace metafuse::service {
 
 /// What all connections of one server share.
 struct SessionContext {
-  LimitsConfig limits;
   HttpHandler handler;
   std::atomic<bool> is_draining{false};
   std::atomic<std::size_t> open{0};
@@ -20,6 +20,20 @@ struct SessionContext {
   std::atomic<std::uint64_t> accepted{0};
   std::atomic<std::uint64_t> refused{0};
   std::atomic<std::uint64_t> timed_out{0};
+
+  /// Of connections that begin now.
+  std::shared_ptr<const LimitsConfig> limits() const {
+    const std::lock_guard lock(limits_mutex_);
+    return limits_;
+  }
+  void set_limits(const LimitsConfig& limits) {
+    const std::lock_guard lock(limits_mutex_);
+    limits_ = std::make_shared<const LimitsConfig>(limits);
+  }
+
+ private:
+  mutable std::mutex limits_mutex_;
+  std::shared_ptr<const LimitsConfig> limits_;
 };
 
 /// Serves one connection until either side has enough, on the thread of the socket's io_context. Its life is

@@ -131,6 +131,11 @@ class Metrics::Body {
   Counters refused{registry, "metafuse_refused_total", "Requests refused before any work, by reason.",
                    "reason"};
   Counters reloads{registry, "metafuse_reloads_total", "Reloads, by outcome.", "outcome"};
+  Family<Gauge>& breakers = prometheus::BuildGauge()
+                                .Name("metafuse_engine_breaker_open")
+                                .Help("1 while an engine is left alone because it failed too often.")
+                                .Register(registry);
+  Members<Gauge> breaker_of;
   Family<Gauge>& models = prometheus::BuildGauge()
                               .Name("metafuse_model_info")
                               .Help("1 for the model version that serves a domain.")
@@ -157,6 +162,15 @@ void Metrics::stage(std::string_view stage, double seconds) {
 void Metrics::engine(std::string_view engine, std::string_view outcome, double seconds) {
   body_->engine_lists.add(engine, outcome);
   body_->engine_seconds.add(engine, seconds);
+}
+
+void Metrics::breaker(std::string_view engine, bool is_open) {
+  body_->breaker_of
+      .at(engine, {},
+          [&]() -> Gauge& {
+            return body_->breakers.Add({{"engine", std::string(engine)}});
+          })
+      .Set(is_open ? 1 : 0);
 }
 
 void Metrics::search(std::string_view domain, std::string_view method) {

@@ -21,6 +21,8 @@ class Metrics {
   /// stage is "fetch", "fuse" or "render".
   void stage(std::string_view stage, double seconds);
   void engine(std::string_view engine, std::string_view outcome, double seconds);
+  /// Whether an engine's breaker stood open when it was asked last.
+  void breaker(std::string_view engine, bool is_open);
   void search(std::string_view domain, std::string_view method);
   void cache(std::string_view outcome);
   void refused(std::string_view why);

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "core/deadline.h"
 
@@ -27,18 +28,33 @@ class RateLimiter {
   /// in: client - an address_prefix(); tokens - what the request costs, at most `burst` counts
   Admission take(std::string_view client, TimePoint now, double tokens = 1);
   std::size_t size() const;
+  /// From now on; buckets are cut to a smaller burst.
+  void set_rate(double per_second, double burst);
+  double per_second() const;
+  double burst() const;
+
+  /// Tokens that a client took since the last call.
+  struct Use {
+    std::string client;
+    double tokens = 0;
+  };
+  std::vector<Use> take_uses();
+  /// What a bucket that several processes share holds, this process's uses up to the last take_uses()
+  /// counted: a client may take no more than that.
+  void bound(std::string_view client, double tokens);
 
  private:
   struct Bucket {
     std::string client;
     double tokens = 0;
     TimePoint at;
+    double used = 0;  ///< since the last take_uses()
   };
 
-  double per_second_;
-  double burst_;
   std::size_t max_clients_;
   mutable std::mutex mutex_;
+  double per_second_;
+  double burst_;
   std::list<Bucket> order_;  ///< most recently used first
   std::unordered_map<std::string_view, std::list<Bucket>::iterator> index_;
 };

@@ -173,4 +173,13 @@ std::optional<std::int64_t> RedisClient::add(std::string_view key, std::int64_t 
   return replies[0].reply->integer;
 }
 
+std::optional<std::string> RedisClient::run_script(std::string_view script, std::string_view key,
+                                                   const std::vector<std::string>& arguments) {
+  std::vector<std::string_view> command{"EVAL", script, "1", key};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  const auto replies = run({command});
+  if (replies.empty() || replies[0].reply->type != REDIS_REPLY_STRING) return std::nullopt;
+  return std::string(replies[0].reply->str, replies[0].reply->len);
+}
+
 }  // namespace metafuse::service

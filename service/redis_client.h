@@ -44,6 +44,12 @@ class RedisClient {
   /// Adds to a number and returns the sum; it is forgotten after the lifetime.
   std::optional<std::int64_t> add(std::string_view key, std::int64_t amount, Duration lifetime);
 
+  /// Runs a Lua script on one key, whole or not at all.
+  ///
+  /// out: the text that it returns
+  std::optional<std::string> run_script(std::string_view script, std::string_view key,
+                                        const std::vector<std::string>& arguments);
+
   std::uint64_t failures() const { return failures_; }
 
  private:

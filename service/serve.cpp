@@ -71,6 +71,8 @@ Result<void> serve(const ServeOptions& options) {
         running.handle(std::move(request), std::move(responder));
       });
   if (!server) return server.error();
+  running.attach({[&server](const LimitsConfig& limits) { (*server)->set_limits(limits); },
+                  [&server] { return (*server)->counts(); }});
   Stop stop;
   (*server)->on_signal([&](int signal) {
     if (signal != SIGHUP) return stop.request();
@@ -79,6 +81,7 @@ Result<void> serve(const ServeOptions& options) {
   if (options.on_ready) options.on_ready(address_text(options.config, (*server)->port()));
   stop.wait();
   drain(running, **server);
+  running.attach({});
   return {};
 }
 

@@ -1,25 +1,55 @@
 #include "service/worker_pool.h"
 
+#include <algorithm>
+#include <ctime>
 #include <utility>
 
 namespace metafuse::service {
 
-WorkerPool::WorkerPool(unsigned threads, std::size_t max_queue) : max_queue_(max_queue) {
+using SteadyTime = std::chrono::steady_clock;
+
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenLooks{50};
+constexpr double kBusyShare = 0.6;  ///< of all cores; what serves us, engines and clients, needs some too
+
+std::chrono::nanoseconds cpu_time() {
+  timespec time{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+}  // namespace
+
+WorkerPool::WorkerPool(unsigned threads, const QueueLimits& limits) : limits_(limits) {
+  const std::lock_guard lock(mutex_);  // no thread looks at the others before all are there
   for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+  giver_up_ = std::thread([this] { give_up_late(); });
 }
 
 WorkerPool::~WorkerPool() {
   stop();
 }
 
-bool WorkerPool::try_run(std::function<void()> work) {
+bool WorkerPool::try_run(std::function<void()> work, std::function<void()> give_up) {
+  bool must_wait = false;
   {
     const std::lock_guard lock(mutex_);
-    if (is_stopping_ || queue_.size() >= max_queue_) return false;
-    queue_.push_back(std::move(work));
+    if (is_stopping_ || queue_.size() >= limits_.max_queue) return false;
+    queue_.push_back({std::move(work), std::move(give_up), SteadyTime::now()});
+    must_wait = queue_.size() + running_ > threads_.size();
   }
   ready_.notify_one();
+  if (must_wait) may_be_late_.notify_one();
   return true;
+}
+
+void WorkerPool::set_limits(const QueueLimits& limits) {
+  {
+    const std::lock_guard lock(mutex_);
+    limits_ = limits;
+  }
+  may_be_late_.notify_one();
 }
 
 void WorkerPool::stop() {
@@ -28,8 +58,10 @@ void WorkerPool::stop() {
     is_stopping_ = true;
   }
   ready_.notify_all();
+  may_be_late_.notify_all();
   for (std::thread& thread : threads_)
     if (thread.joinable()) thread.join();
+  if (giver_up_.joinable()) giver_up_.join();
 }
 
 std::size_t WorkerPool::queued() const {
@@ -39,17 +71,54 @@ std::size_t WorkerPool::queued() const {
 
 void WorkerPool::work() {
   while (true) {
-    std::function<void()> next;
+    Item next;
     {
       std::unique_lock lock(mutex_);
-      ready_.wait(lock, [this] { return is_stopping_ || !queue_.empty(); });
+      ready_.wait(lock, [this] { return is_stopping_ || (!queue_.empty() && running_ < allowed()); });
       if (queue_.empty()) return;
       next = std::move(queue_.front());
       queue_.pop_front();
+      ++running_;
     }
-    ++running_;
-    next();
+    next.work();
     --running_;
+  }
+}
+
+/// How many items may run at once just now.
+std::size_t WorkerPool::allowed() {
+  if (limits_.max_running_when_busy == 0) return threads_.size();
+  const auto now = SteadyTime::now();
+  if (now - measured_at_ >= kBetweenLooks) {
+    const auto cpu = cpu_time();
+    const std::chrono::duration<double> used = cpu - measured_cpu_;
+    const std::chrono::duration<double> passed = now - measured_at_;
+    is_busy_ = used.count() > kBusyShare * passed.count() * std::max(1U, std::thread::hardware_concurrency());
+    measured_at_ = now;
+    measured_cpu_ = cpu;
+  }
+  return is_busy_ ? limits_.max_running_when_busy : threads_.size();
+}
+
+/// The oldest item stands in front, so only its time is watched. While every item finds a thread at once,
+/// this thread sleeps.
+void WorkerPool::give_up_late() {
+  std::unique_lock lock(mutex_);
+  while (!is_stopping_) {
+    if (queue_.empty() || limits_.max_wait <= std::chrono::nanoseconds::zero()) {
+      may_be_late_.wait(lock);
+      continue;
+    }
+    const auto late_at = queue_.front().since + limits_.max_wait;
+    if (SteadyTime::now() < late_at) {
+      may_be_late_.wait_until(lock, late_at);
+      continue;
+    }
+    const Item late = std::move(queue_.front());
+    queue_.pop_front();
+    lock.unlock();
+    late.give_up();
+    lock.lock();
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -11,16 +12,29 @@
 
 namespace metafuse::service {
 
-/// Threads that do what may block, behind a queue of bounded length.
+/// How much work may wait for a thread.
+struct QueueLimits {
+  std::size_t max_queue = 32;
+  /// What waited this long is given up; 0 for no end. A queue that stands would only make every answer late.
+  std::chrono::nanoseconds max_wait{0};
+  /// While this process keeps most of the machine's cores busy, more work at once would make all of it late
+  /// and none of it sooner; work that waits for engines may take every thread. 0 for no such bound.
+  std::size_t max_running_when_busy = 0;
+};
+
+/// Threads that do what may block, behind a queue that is bounded in length and in time.
 class WorkerPool {
  public:
-  WorkerPool(unsigned threads, std::size_t max_queue);
+  WorkerPool(unsigned threads, const QueueLimits& limits);
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
   ~WorkerPool();
 
-  /// Hands work over; false when the queue is full. The work must not throw.
-  bool try_run(std::function<void()> work);
+  /// Hands work over; false when the queue is full. Neither function may throw.
+  ///
+  /// in: give_up - called instead of `work` when no thread came to it in time
+  bool try_run(std::function<void()> work, std::function<void()> give_up);
+  void set_limits(const QueueLimits& limits);
   /// Finishes what is queued and joins the threads.
   void stop();
 
@@ -29,15 +43,28 @@ class WorkerPool {
   unsigned thread_count() const { return static_cast<unsigned>(threads_.size()); }
 
  private:
-  void work();
+  struct Item {
+    std::function<void()> work;
+    std::function<void()> give_up;
+    std::chrono::steady_clock::time_point since;
+  };
 
-  const std::size_t max_queue_;
+  void work();
+  void give_up_late();
+  std::size_t allowed();
+
   mutable std::mutex mutex_;
+  QueueLimits limits_;
   std::condition_variable ready_;
-  std::deque<std::function<void()>> queue_;
+  std::condition_variable may_be_late_;
+  std::deque<Item> queue_;
   bool is_stopping_ = false;
+  std::chrono::steady_clock::time_point measured_at_{};
+  std::chrono::nanoseconds measured_cpu_{0};
+  bool is_busy_ = false;  ///< the cores were, when they were looked at last
   std::atomic<std::size_t> running_{0};
   std::vector<std::thread> threads_;
+  std::thread giver_up_;
 };
 
 }  // namespace metafuse::service
