@@ -2,19 +2,19 @@
 """Served searches over 16 local nginx files of 30 results: CPU-milliseconds of each process, latency, throughput.
 
 usage: bench/serve_bench.py METAFUSE [SECONDS]
-Prints one table. Needs nginx and curl's libcurl only; clients are threads of this script over keep-alive connections.
+Prints one table, and before it what libcurl alone needs for the same 16 lists. Needs Debian's nginx-light and wrk.
 """
-import http.client
+import contextlib
 import json
 import os
 import pathlib
+import re
 import resource
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 ENGINES = 16
@@ -47,7 +47,9 @@ def write_engines(folder, port):
             number = (rank * 7 + engine * 11) % 90
             results.append({"url": f"https://site{number}.example/page/{number}", "title": f"Page {number} of the site",
                             "content": "Some words that a search engine shows under the title of a result. " * 4})
-        (folder / f"html/e{engine}.json").write_text(json.dumps({"results": results}))
+        (folder / f"html/e{engine}").mkdir()
+        for name in (f"html/e{engine}.json", f"html/e{engine}/search.json"):
+            (folder / name).write_text(json.dumps({"results": results}))
     lines = ["engines:"]
     for engine in range(ENGINES):
         lines += [f"  - name: e{engine}", "    engine: json_engine",
@@ -61,6 +63,9 @@ def write_files(folder, port):
     (folder / "html").mkdir()
     (folder / "templates").mkdir()
     write_engines(folder, port)
+    (folder / "vary.lua").write_text(
+        "local n = 0\nlocal base = tostring({}):sub(8)\n"
+        "request = function() n = n + 1; return wrk.format('GET', '/search?format=json&q=q' .. base .. 'x' .. n) end\n")
     names = ", ".join(f"e{engine}" for engine in range(ENGINES))
     (folder / "templates/bench.yaml").write_text(
         "version: 1\ndomain: bench\nslots: {QUERY: {required: true}}\ntemplates:\n"
@@ -78,30 +83,24 @@ def write_files(folder, port):
         f"  server {{ listen 127.0.0.1:{port}; root {folder}/html; default_type application/json; }} }}\n")
 
 
-def client(address, until, varies, times, bad):
-    connection = http.client.HTTPConnection(*address)
-    count = 0
-    while time.perf_counter() < until:
-        count += 1
-        query = f"q{threading.get_ident()}x{count}" if varies else "q"
-        begin = time.perf_counter()
-        connection.request("GET", f"/search?q={query}&format=json")
-        response = connection.getresponse()
-        response.read()
-        times.append(time.perf_counter() - begin)
-        if response.status != 200:
-            bad.append(response.status)
+def milliseconds(text):
+    for unit, scale in (("us", 1e-3), ("ms", 1.0), ("s", 1e3)):
+        if text.endswith(unit):
+            return float(text.removesuffix(unit)) * scale
+    return float(text)
 
 
-def measure(address, seconds, clients, varies):
-    times, bad = [], []
-    until = time.perf_counter() + seconds
-    threads = [threading.Thread(target=client, args=(address, until, varies, times, bad)) for _ in range(clients)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return sorted(times), bad
+def measure(address, folder, seconds, clients, varies):
+    """wrk's requests, p50 and p99 in ms, answers other than 200, CPU seconds of its own."""
+    url = f"http://{address[0]}:{address[1]}/search?q=q&format=json"
+    command = ["wrk", "-t1", f"-c{clients}", f"-d{seconds:g}s", "--latency"]
+    before = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
+    text = subprocess.run(command + (["-s", folder / "vary.lua"] if varies else []) + [url], check=True,
+                          capture_output=True, text=True).stdout
+    own = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]) - before
+    found = lambda pattern, default="0": (re.search(pattern, text) or [None, default])[1]
+    return {"requests": int(found(r"(\d+) requests in")), "bad": int(found(r"Non-2xx or 3xx responses: (\d+)")),
+            "p50": milliseconds(found(r"50%\s+(\S+)")), "p99": milliseconds(found(r"99%\s+(\S+)")), "cpu": own}
 
 
 def serve(metafuse, folder, name):
@@ -117,19 +116,35 @@ def serve(metafuse, folder, name):
 def row(metafuse, folder, nginx, name, clients, seconds):
     server, address, ready_ms = serve(metafuse, folder, name)
     varies = name == "uncached"
-    measure(address, 0.5, clients, varies)
+    measure(address, folder, 1, clients, varies)
     nginx_pids = [nginx.pid, *children(nginx.pid)]
-    before = cpu_seconds([server.pid]), cpu_seconds(nginx_pids), sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
-    times, bad = measure(address, seconds, clients, varies)
-    after = cpu_seconds([server.pid]), cpu_seconds(nginx_pids), sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
-    own, theirs, ours = ((b - a) * 1e3 / max(1, len(times)) for a, b in zip(before, after))
+    before = cpu_seconds([server.pid]), cpu_seconds(nginx_pids)
+    got = measure(address, folder, seconds, clients, varies)
+    own, theirs = (after - earlier for after, earlier in zip((cpu_seconds([server.pid]), cpu_seconds(nginx_pids)), before))
     smaps = pathlib.Path(f"/proc/{server.pid}/smaps_rollup").read_text()
     pss = next(int(line.split()[1]) for line in smaps.splitlines() if line.startswith("Pss:")) / 1024
     server.send_signal(signal.SIGTERM)
     server.wait()
-    at = lambda share: times[min(len(times) - 1, int(share * len(times)))] * 1e3
-    print(f"{name:9} {clients:7d} {len(times):8d} {len(times) / seconds:9.0f} {at(0.5):8.2f} {at(0.99):8.2f} "
-          f"{own:12.3f} {theirs:9.3f} {ours:10.3f} {len(bad):6d} {ready_ms:8.0f} {pss:8.1f}")
+    each = lambda cpu: cpu * 1e3 / max(1, got["requests"])
+    share = lambda cpu: 100 * cpu / seconds / os.cpu_count()
+    print(f"{name:9} {clients:7d} {got['requests']:8d} {got['requests'] / seconds:8.0f} {got['p50']:7.2f} {got['p99']:7.2f} "
+          f"{each(own):8.4f} {each(theirs):7.4f} {each(got['cpu']):7.4f} "
+          f"{share(own):4.0f} {share(theirs):4.0f} {share(got['cpu']):4.0f} {got['bad']:4d} {ready_ms:6.0f} {pss:6.1f}")
+
+
+@contextlib.contextmanager
+def engines(folder):
+    """Files, configuration and nginx in a folder; the port of nginx."""
+    folder.chmod(0o755)
+    port = free_port()
+    write_files(folder, port)
+    nginx = subprocess.Popen(["/usr/sbin/nginx", "-c", folder / "nginx.conf", "-e", folder / "error.log"])
+    try:
+        time.sleep(0.3)
+        yield port, nginx
+    finally:
+        nginx.terminate()
+        nginx.wait()
 
 
 def main():
@@ -137,19 +152,18 @@ def main():
     seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 5
     with tempfile.TemporaryDirectory(prefix="metafuse-bench-") as name:
         folder = pathlib.Path(name)
-        folder.chmod(0o755)
-        port = free_port()
-        write_files(folder, port)
-        nginx = subprocess.Popen(["/usr/sbin/nginx", "-c", folder / "nginx.conf", "-e", folder / "error.log"])
-        try:
-            time.sleep(0.3)
+        with engines(folder) as (port, nginx):
             print(f"load average at start: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-            print("mode      clients requests  per_sec   p50_ms   p99_ms metafuse_cpu nginx_cpu client_cpu   bad ready_ms  pss_MiB")
+            floor = pathlib.Path(metafuse).parent / "bench/fetch_lists"
+            if floor.exists():
+                print("one round of 16 lists, libcurl's transfers alone and the whole fetch:")
+                done = subprocess.run([floor, f"http://127.0.0.1:{port}"], check=True, capture_output=True, text=True)
+                print(done.stdout, end="")
+            print("                                            latency, ms  CPU-ms a search         % of all cores")
+            print("mode      clients requests  per_sec     p50     p99 metafuse   nginx  client  own  ngx  cli  bad  ready    pss")
             for mode, clients in (("uncached", 1), ("uncached", 8), ("cached", 8)):
                 row(metafuse, folder, nginx, mode, clients, seconds)
-        finally:
-            nginx.terminate()
-            nginx.wait()
 
 
-main()
+if __name__ == "__main__":
+    main()
