@@ -8,9 +8,12 @@ namespace {
 /// Of a string or a small struct in a vector, beyond its characters.
 constexpr std::size_t kObjectBytes = 64;
 
+/// Of the allocations behind a hit's texts, beyond their characters.
+constexpr std::size_t kHitAllocationBytes = 5 * 24;
+
 std::size_t memory_of(const Hit& hit) {
-  return sizeof(Hit) + hit.url.size() + hit.title.size() + hit.snippet.size() + hit.published.size() +
-         hit.thumbnail.size();
+  return sizeof(Hit) + kHitAllocationBytes + hit.url.size() + hit.title.size() + hit.snippet.size() +
+         hit.published.size() + hit.thumbnail.size();
 }
 
 }  // namespace

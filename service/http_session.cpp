@@ -11,6 +11,8 @@
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 
 #include "service/http_response_text.h"
 #include "service/http_scan.h"
@@ -26,6 +28,8 @@ using ErrorCode = boost::system::error_code;
 
 constexpr std::size_t kReadBytes = 16 * 1024;
 constexpr std::size_t kMaxBufferBytes = kMaxHeadBytes + 2 * kReadBytes;
+/// What the kernel may hold for a client that does not read; without a bound it takes megabytes.
+constexpr int kSendBytes = 128 * 1024;
 constexpr std::size_t kMaxLingerReads = 16;
 constexpr std::size_t kMaxChunkExtensionBytes = 256;
 
@@ -72,6 +76,7 @@ class Session : public std::enable_shared_from_this<Session> {
     const auto peer = socket_.remote_endpoint(ignored);
     if (!ignored) peer_ = peer.address().to_string();
     socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+    socket_.set_option(asio::socket_base::send_buffer_size(kSendBytes), ignored);
     socket_.non_blocking(true, ignored);
   }
   Session(const Session&) = delete;
@@ -121,7 +126,8 @@ class Session : public std::enable_shared_from_this<Session> {
     // One deadline for the whole head: a client that sends a byte a second gains nothing.
     is_waiting_idle_ = buffer_.size() == 0 && !is_first;
     const double idle = context_->is_draining ? std::min(1.0, limits_->idle_seconds) : limits_->idle_seconds;
-    limit(is_waiting_idle_ ? idle : limits_->header_seconds);
+    idle_until_ = std::chrono::steady_clock::now() + seconds(idle);
+    limit(is_waiting_idle_ ? std::min(idle, limits_->write_seconds) : limits_->header_seconds);
     if (buffer_.size() == 0) return read_more();
     // others' turn first: a pipeline of requests does not hold the thread, nor nest on its stack
     asio::post(socket_.get_executor(), [self = shared_from_this()] { self->look_for_head(); });
@@ -142,8 +148,10 @@ class Session : public std::enable_shared_from_this<Session> {
 
   void on_read(ErrorCode error, std::size_t bytes) {
     if (is_timed_out_) {
+      const bool is_idle = is_waiting_idle_ && buffer_.size() == 0;
+      if (is_idle && may_stay_idle()) return read_more();
       ++context_->timed_out;
-      if (is_waiting_idle_ && buffer_.size() == 0) return close();
+      if (is_idle) return close();
       return refuse(Refusal{408, "the header did not arrive in time"});
     }
     if (error) return close();
@@ -153,6 +161,25 @@ class Session : public std::enable_shared_from_this<Session> {
       limit(limits_->header_seconds);
     }
     look_for_head();
+  }
+
+  /// A client that has taken its last answer may say nothing for a while; one that has not is slow to read.
+  bool may_stay_idle() {
+    const std::chrono::duration<double> left = idle_until_ - std::chrono::steady_clock::now();
+    if (left.count() <= 0) return false;
+    if (unsent_bytes() > 0) {
+      ErrorCode ignored;
+      socket_.set_option(asio::ip::tcp::socket::linger(true, 0), ignored);  // what it did not read is dropped
+      return false;
+    }
+    limit(left.count());
+    return true;
+  }
+
+  /// What the kernel still holds for the client.
+  int unsent_bytes() {
+    int bytes = 0;
+    return ::ioctl(socket_.native_handle(), SIOCOUTQ, &bytes) == 0 ? bytes : 0;
   }
 
   void take_head(std::string_view text) {
@@ -294,6 +321,7 @@ class Session : public std::enable_shared_from_this<Session> {
         if (extensions.size() > kMaxChunkExtensionBytes)
           error = beast::http::make_error_code(beast::http::error::bad_chunk_extension);
       };
+  std::chrono::steady_clock::time_point idle_until_;
   bool is_waiting_idle_ = false;
   bool is_timed_out_ = false;
   bool is_busy_ = false;

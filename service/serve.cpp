@@ -5,6 +5,8 @@
 #include <mutex>
 #include <thread>
 
+#include <malloc.h>
+
 #include "service/app.h"
 #include "service/http_server.h"
 
@@ -12,6 +14,7 @@ namespace metafuse::service {
 namespace {
 
 constexpr auto kDrainBeforeClosing = std::chrono::milliseconds(500);
+constexpr int kHeaps = 2;
 constexpr auto kDrainPatience = std::chrono::seconds(30);
 
 /// Set once by a signal, waited for by the main thread.
@@ -56,6 +59,8 @@ void drain(App& app, HttpServer& server) {
 
 Result<void> serve(const ServeOptions& options) {
   std::signal(SIGPIPE, SIG_IGN);
+  // by default every thread may get a heap of its own, and each keeps what was once freed into it
+  ::mallopt(M_ARENA_MAX, kHeaps);
   static const SteadyClock clock;
   auto app = App::create({options.config, options.load_engines, options.reread, &clock, {}});
   if (!app) return app.error();

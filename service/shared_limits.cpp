@@ -58,6 +58,7 @@ SharedUsage SharedLimits::usage() {
 }
 
 void SharedLimits::exchange() {
+  const std::lock_guard exchange_lock(exchange_mutex_);
   const std::string rate = text_of(limiter_.per_second());
   const std::string burst = text_of(limiter_.burst());
   for (const RateLimiter::Use& use : limiter_.take_uses()) {

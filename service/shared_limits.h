@@ -32,6 +32,7 @@ class SharedLimits {
 
   RedisClient redis_;
   RateLimiter& limiter_;
+  std::mutex exchange_mutex_;  ///< one exchange at a time, so that its end means that all before it is told
   std::mutex mutex_;
   std::condition_variable stops_;
   bool is_stopping_ = false;

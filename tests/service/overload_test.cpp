@@ -58,8 +58,9 @@ void overload(int clients, int requests) {
   Crowd after;
   ask_often(server.port(), 20, 0, after);
   CHECK(after.complete == 20);
-  CHECK(server.get("/metrics").find("metafuse_refused_total{reason=\"overload\"} " +
-                                    std::to_string(crowd.refused)) != std::string::npos);
+  CHECK(server.get("/metrics")
+            .find("metafuse_refused_total{reason=\"overload\"} " + std::to_string(crowd.refused)) !=
+        std::string::npos);
 }
 
 }  // namespace

@@ -1,88 +1,13 @@
 #include <atomic>
-#include <chrono>
-#include <fstream>
-#include <functional>
-#include <sstream>
 #include <thread>
 
 #include <catch2/catch.hpp>
 
-#include "tests/support/child_process.h"
-#include "tests/support/raw_client.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/serve_process.h"
 
 using namespace metafuse::test;
 
 namespace {
-
-std::string read_file(const std::string& path) {
-  std::ifstream in(path);
-  std::ostringstream out;
-  out << in.rdbuf();
-  return out.str();
-}
-
-/// Looks again until a claim holds, at most 20 s.
-bool becomes_true(const std::function<bool()>& claim) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (std::chrono::steady_clock::now() < until) {
-    if (claim()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return false;
-}
-
-/// `metafuse serve` over the embedded engine.
-class ServeProcess {
- public:
-  explicit ServeProcess(const std::string& listen = "127.0.0.1:0") {
-    write_templates("First");
-    folder_.write("documents.jsonl", R"({"url":"https://ada.example/","title":"Ada","text":"ada lovelace"})"
-                                     "\n");
-    folder_.write("engines.yaml", "engines:\n  - {name: local, engine: local, database: local.db}\n");
-    folder_.write("metafuse.yaml", "version: 1\nlisten: " + listen +
-                                       "\ntemplates: [templates/*.yaml]\nengines: [engines.yaml]\n");
-    ChildProcess index({METAFUSE_EXECUTABLE, "index", "--database", folder_.path("local.db"),
-                        folder_.path("documents.jsonl")},
-                       log());
-    REQUIRE(index.wait() == 0);
-    server_ = std::make_unique<ChildProcess>(
-        std::vector<std::string>{METAFUSE_EXECUTABLE, "serve", "--config", folder_.path("metafuse.yaml")},
-        log());
-  }
-
-  void write_templates(const std::string& description) const {
-    folder_.write("templates/d.yaml", "version: 1\ndomain: d\ndescription: " + description +
-                                          "\nslots: {NAME: {required: true}}\ntemplates:\n"
-                                          "  - {id: a, engine: local, query: '{NAME|all}'}\n");
-  }
-  std::string log() const { return folder_.path("log"); }
-  ChildProcess& process() { return *server_; }
-  const TemporaryFolder& folder() const { return folder_; }
-
-  std::uint16_t port() {
-    if (port_ != 0) return port_;
-    const std::string start = "http://127.0.0.1:";
-    REQUIRE(becomes_true([&] {
-      const std::string text = read_file(log());
-      const std::size_t at = text.find(start);
-      if (at == std::string::npos || text.find('\n', at) == std::string::npos) return false;
-      port_ = static_cast<std::uint16_t>(std::stoi(text.substr(at + start.size())));
-      return true;
-    }));
-    return port_;
-  }
-  std::string get(const std::string& target) {
-    RawClient client(port());
-    client.send("GET " + target + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-    return client.read_all();
-  }
-
- private:
-  TemporaryFolder folder_;
-  std::unique_ptr<ChildProcess> server_;
-  std::uint16_t port_ = 0;
-};
 
 /// What the requests of one client came to.
 struct Counts {
@@ -122,6 +47,27 @@ void end_under_load(int requests) {
   CHECK(counts.dropped == 0);
 }
 
+/// Every fourth file is broken.
+void reload_under_load(int reloads) {
+  ServeProcess server;
+  const std::uint16_t port = server.port();
+  Counts counts;
+  std::vector<std::thread> clients;
+  for (int i = 0; i < 2; ++i) clients.emplace_back([&] { send_until_gone(port, counts); });
+  for (int i = 0; i < reloads; ++i) {
+    if (i % 4 == 3)
+      server.folder().write("templates/d.yaml", "version: [\n");
+    else
+      server.write_templates("Number" + std::to_string(i));
+    const int before = counts.answered;
+    ::kill(server.process().pid(), SIGHUP);
+    CHECK(becomes_true([&] { return counts.answered > before + 5; }));
+  }
+  CHECK(server.process().end(SIGTERM) == 0);
+  for (std::thread& client : clients) client.join();
+  CHECK(counts.dropped == 0);
+}
+
 }  // namespace
 
 TEST_CASE("SIGHUP reloads; a file with mistakes keeps what served, and the log says why",
@@ -156,22 +102,31 @@ TEST_CASE("SIGTERM under load drops none of 10,000 requests", "[service][serve][
   end_under_load(10000);
 }
 
+TEST_CASE("Reloads under load, a quarter of broken files, fail no request", "[service][serve]") {
+  reload_under_load(8);
+}
+
 TEST_CASE("200 reloads under load, 50 of broken files, fail no request", "[service][serve][full]") {
+  reload_under_load(200);
+}
+
+TEST_CASE("A reload takes new limits and names what needs a restart", "[service][serve]") {
   ServeProcess server;
-  const std::uint16_t port = server.port();
-  Counts counts;
-  std::vector<std::thread> clients;
-  for (int i = 0; i < 2; ++i) clients.emplace_back([&] { send_until_gone(port, counts); });
-  for (int i = 0; i < 200; ++i) {
-    if (i % 4 == 3)
-      server.folder().write("templates/d.yaml", "version: [\n");
-    else
-      server.write_templates("Number" + std::to_string(i));
-    const int before = counts.answered;
-    ::kill(server.process().pid(), SIGHUP);
-    CHECK(becomes_true([&] { return counts.answered > before + 5; }));
-  }
+  CHECK(status_in(server.get("/search?q=ada&format=json")) == 200);
+  server.folder().write(
+      "metafuse.yaml",
+      "version: 1\nlisten: 127.0.0.1:1\nworkers: 3\ntemplates: [templates/*.yaml]\nengines: "
+      "[engines.yaml]\nlimits: {requests_per_second: 0.001, burst: 1}\n");
+  ::kill(server.process().pid(), SIGHUP);
+  CHECK(becomes_true(
+      [&] { return read_file(server.log()).find(R"("event":"reloaded")") != std::string::npos; }));
+  const std::string log = read_file(server.log());
+  CHECK(log.find(R"("event":"needs a restart","key":"listen")") != std::string::npos);
+  CHECK(log.find(R"("event":"needs a restart","key":"workers")") != std::string::npos);
+  CHECK(log.find(R"("key":"store")") == std::string::npos);
+  CHECK(status_in(server.get("/search?q=ada&format=json")) == 200);
+  const std::string refused = server.get("/search?q=ada&format=json");
+  CHECK(status_in(refused) == 429);
+  CHECK(refused.find("\r\nRetry-After: ") != std::string::npos);
   CHECK(server.process().end(SIGTERM) == 0);
-  for (std::thread& client : clients) client.join();
-  CHECK(counts.dropped == 0);
 }

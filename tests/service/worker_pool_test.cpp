@@ -1,3 +1,5 @@
+#include "service/worker_pool.h"
+
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -5,8 +7,6 @@
 #include <vector>
 
 #include <catch2/catch.hpp>
-
-#include "service/worker_pool.h"
 
 using metafuse::service::QueueLimits;
 using metafuse::service::WorkerPool;

@@ -18,7 +18,10 @@ namespace metafuse::test {
 /// A TCP connection to a port of this machine that sends bytes as they are.
 class RawClient {
  public:
-  explicit RawClient(std::uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  /// in: receive_bytes - how much the kernel takes for a client that does not read; 0 for its own choice
+  explicit RawClient(std::uint16_t port, int receive_bytes = 0)
+      : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    if (receive_bytes > 0) ::setsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof receive_bytes);
     sockaddr_in to{};
     to.sin_family = AF_INET;
     to.sin_port = htons(port);

@@ -1,0 +1,91 @@
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "tests/support/test_server.h"
+
+using namespace metafuse;
+using namespace metafuse::test;
+
+namespace {
+
+enum class Slow { header, body, read };
+
+/// A client that is never done: it sends a head or a body byte by byte, or asks and does not read.
+struct SlowClient {
+  SlowClient(std::uint16_t port, Slow kind_in)
+      : kind(kind_in), connection(port, kind_in == Slow::read ? 4096 : 0) {
+    if (kind == Slow::header) connection.send("GET / HTTP/1.1\r\nHost: localhost\r\nX: ");
+    if (kind == Slow::body)
+      connection.send(
+          "POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+          "Content-Length: 100000\r\n\r\n");
+    if (kind == Slow::read) connection.send("GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  }
+  void trickle() {
+    if (kind != Slow::read) connection.send("x");
+  }
+
+  Slow kind;
+  RawClient connection;
+};
+
+struct SlowLoad {
+  int clients = 0;  ///< of each kind
+  std::string limits;
+  double seconds = 0;      ///< within which all must be cut
+  double most_p99_ms = 0;  ///< of normal searches beside them
+};
+
+void check_slow_clients(const SlowLoad& load) {
+  TestServer server(TestServer::default_answer, load.limits);
+  std::vector<std::unique_ptr<SlowClient>> slow;
+  for (int i = 0; i < load.clients; ++i)
+    for (const Slow kind : {Slow::header, Slow::body, Slow::read})
+      slow.push_back(std::make_unique<SlowClient>(server.port(), kind));
+  const auto begin = std::chrono::steady_clock::now();
+  const auto passed = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  std::vector<double> normal_ms;
+  std::size_t round = 0;
+  RawClient normal(server.port());
+  while (server.server().counts().accepted < slow.size() + 1) std::this_thread::yield();
+  while (normal_ms.empty() || (server.server().counts().open > 1 && passed() < 3 * load.seconds)) {
+    for (std::size_t i = round++ % 50; i < slow.size(); i += 50) slow[i]->trickle();
+    const auto asked = std::chrono::steady_clock::now();
+    normal.send("GET /search?q=n" + std::to_string(round) +
+                "&format=json HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    REQUIRE(status_in(normal.read_response()) == 200);
+    normal_ms.push_back(
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - asked).count());
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  const double seconds = passed();
+  std::sort(normal_ms.begin(), normal_ms.end());
+  const double p99 = normal_ms[normal_ms.size() * 99 / 100];
+  INFO(slow.size() << " slow clients cut within " << seconds << " s, p99 of " << normal_ms.size()
+                   << " normal searches " << p99 << " ms");
+  CHECK(server.server().counts().open <= 1);
+  CHECK(seconds <= load.seconds);
+  CHECK(p99 <= load.most_p99_ms);
+  if (load.clients >= 1000) WARN("cut within " << seconds << " s, normal p99 " << p99 << " ms");
+}
+
+}  // namespace
+
+TEST_CASE("Clients that are slow to send or to read are cut, and others are served", "[service][slow]") {
+  check_slow_clients(
+      {10, "limits: {header_seconds: 0.3, body_seconds: 0.3, write_seconds: 0.3}\n", 60, 60'000});
+}
+
+TEST_CASE("1,000 slow clients of each kind are cut within 10 s while normal p99 stays below 250 ms",
+          "[service][slow][full]") {
+  check_slow_clients({1000, "limits: {max_connections: 5000}\n", 10, 250});
+}
