@@ -35,6 +35,31 @@ TEST_CASE("A search merges the lists of all templates, by RRF without a model, a
   CHECK(std::string(fusion.at("notice").as_string()).find("no trained model") != std::string::npos);
 }
 
+TEST_CASE("The list that ranks a page best decides what is shown, and the others fill its gaps",
+          "[service][search]") {
+  TestServer server([](const ExpandedQuery& query) {
+    fetchers::FetchedList list;
+    list.query = query;
+    std::vector<Hit>& hits = list.list.hits;
+    if (query.engine == "one") {  // ranks the page second
+      hits.push_back({"http://other.example/", "Other", "", "", "", {}});
+      hits.push_back(
+          {"https://www.page.example/x/?utm_source=one", "One", "snippet of one", "2024-01-01", "", {}});
+    } else {  // ranks it first, without snippet and date
+      hits.push_back({"http://page.example/x", "Two", "", "", "", {}});
+      hits.push_back({"http://PAGE.example:80/x/", "Two again", "not this one", "", "", {}});
+    }
+    return list;
+  });
+  const JsonObject answer = json_of(server.get("/search?q=ada&format=json"));
+  const JsonArray& results = answer.at("results").as_array();
+  REQUIRE(results.size() == 2);
+  CHECK(results[0].at("url") == "http://page.example/x");
+  CHECK(results[0].at("title") == "Two");
+  CHECK(results[0].at("content") == "snippet of one");
+  CHECK(std::string(results[0].at("publishedDate").as_string()).starts_with("2024-01-01"));
+}
+
 TEST_CASE("An engine that fails is named and does not fail the search", "[service][search]") {
   TestServer server([](const ExpandedQuery& query) {
     fetchers::FetchedList list = TestServer::default_answer(query);
