@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -86,22 +87,27 @@ std::vector<std::string> texts_of(const xmlXPathObject& object) {
   return out;
 }
 
-/// UTF-8 when the bytes are UTF-8 whatever the header says, else what the header says, else what the page
-/// says.
+/// What the header says, else what the page says of itself near its begin, else what browsers assume.
+std::string charset_of_page(std::string_view body, std::string_view content_type) {
+  if (std::string charset = charset_of(content_type); !charset.empty()) return charset;
+  std::string head(body.substr(0, 1024));
+  std::transform(head.begin(), head.end(), head.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  const std::size_t at = head.find("charset=");
+  if (at == std::string::npos) return "windows-1252";
+  std::string_view value = std::string_view(head).substr(at + std::string_view("charset=").size());
+  if (value.starts_with('"') || value.starts_with('\'')) value.remove_prefix(1);
+  return std::string(value.substr(0, std::min<std::size_t>(value.find_first_of("\"'/>; \t\r\n"), 40)));
+}
+
+/// UTF-8 when the bytes are UTF-8 whatever anybody says. libxml2 always gets UTF-8: its own conversion prints
+/// what it cannot convert.
 Document parse_page(std::string_view body, const AnswerContext& context) {
-  std::string encoding = charset_of(context.content_type);
-  std::string repaired;
-  if (first_invalid_utf8(body) == std::string_view::npos) {
-    encoding = "utf-8";
-  } else if (encoding == "utf-8" || encoding == "utf8") {
-    body = repaired = to_valid_utf8(body);
-  }
+  std::string text;
+  if (first_invalid_utf8(body) != std::string_view::npos)
+    body = text = as_utf8(body, charset_of_page(body, context.content_type)).value_or(to_valid_utf8(body));
   const int options = HTML_PARSE_NONET | HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING;
-  const auto read = [&](const char* charset) {
-    return htmlReadMemory(body.data(), static_cast<int>(body.size()), nullptr, charset, options);
-  };
-  xmlDoc* document = read(encoding.empty() ? nullptr : encoding.c_str());
-  return Document(document != nullptr ? document : read(nullptr));
+  return Document(htmlReadMemory(body.data(), static_cast<int>(body.size()), nullptr, "utf-8", options));
 }
 
 /// Evaluates the XPath of one engine on one page.

@@ -146,7 +146,8 @@ std::string charset_of_document(std::string_view body, std::string_view content_
   const std::string_view declaration = body.substr(0, std::min<std::size_t>(body.find("?>"), 200));
   const std::size_t at = declaration.find("encoding=");
   if (!body.starts_with("<?xml") || at == std::string_view::npos) return charset_of(content_type);
-  const std::string_view value = declaration.substr(at + 10);
+  std::string_view value = declaration.substr(at + std::string_view("encoding=").size());
+  if (!value.empty()) value.remove_prefix(1);  // the quotation mark
   return charset_of("charset=" + std::string(value.substr(0, value.find_first_of("\"'"))));
 }
 

@@ -169,6 +169,18 @@ const std::vector<Format> kFormats = {
      "<meta charset=windows-1251><ul><li><a href='http://a/'>\xCC\xE8\xF0</a></ul>",
      {"http://a/"},
      {"Мир"}},
+    {"HTML in windows-1251 by a long head",
+     html("results_xpath: //li, url_xpath: ./a/@href, title_xpath: ./a"),
+     "<META http-equiv='Content-Type' CONTENT=\"text/html; "
+     "charset=windows-1251\"/></head><body><div><div><div><div><ul><li><a "
+     "href='http://a/'>\xCC\xE8\xF0</a></ul>",
+     {"http://a/"},
+     {"Мир"}},
+    {"HTML that says nothing of its charset",
+     html("results_xpath: //li, url_xpath: ./a/@href, title_xpath: ./a"),
+     "<ul><li><a href='http://a/'>caf\xE9 \x93x\x94</a></ul>",
+     {"http://a/"},
+     {"café “x”"}},
     {"HTML whose lists are zipped",
      html("url_xpath: \"//dt/a/@href\", title_xpath: //dt/a, content_xpath: //dd"),
      "<dl><dt><a href='http://a/'>A</a><dd>x<dt><a href='http://b/'>B</a><dd>y</dl>",
