@@ -12,6 +12,9 @@ constexpr std::size_t kBlockRows =
     8192;  // potentials of so many rows stay in the cache for a batch of features
 constexpr std::size_t kSparseDivisor = 4;  // rarer than one in so many: the ranked documents are listed
 
+constexpr std::size_t kGroup = 32;      // features whose lanes are kept at once
+constexpr std::size_t kFewRows = 1024;  // fewer: clearing the lanes would cost more than they save
+
 /// Four interleaved histograms, so that equal codes in a row do not wait for each other.
 struct Lanes {
   std::int64_t sums[4][256];
@@ -79,7 +82,8 @@ Histograms::Histograms(const CodedFeatures& features, Communicator* communicator
 }
 
 bool Histograms::is_dense(std::size_t feature) const {
-  return features_->document_count() > 0 && features_->is_byte(feature) && sparse_[feature].rows.empty();
+  return features_->document_count() >= kFewRows && features_->is_byte(feature) &&
+         sparse_[feature].rows.empty();
 }
 
 void Histograms::fill_others(std::size_t feature, std::span<const std::int64_t> potentials) {
@@ -91,8 +95,7 @@ void Histograms::fill_others(std::size_t feature, std::span<const std::int64_t> 
     for (std::size_t i = 0; i < sparse.rows.size(); ++i) sums[sparse.codes[i]] += potentials[sparse.rows[i]];
     return;
   }
-  const std::uint32_t* const codes = features_->words(feature);
-  for (std::size_t i = 0; i < potentials.size(); ++i) sums[codes[i]] += potentials[i];
+  for (std::size_t i = 0; i < potentials.size(); ++i) sums[features_->code(i, feature)] += potentials[i];
   sums[0] = 0;
 }
 
@@ -126,7 +129,8 @@ void Histograms::fill(std::span<const std::size_t> features, std::span<const std
   parallel_for(parts, threads, [&](std::size_t part) {
     const std::size_t begin = dense.size() * part / parts;
     const std::size_t end = dense.size() * (part + 1) / parts;
-    fill_dense(std::span(dense).subspan(begin, end - begin), potentials);
+    for (std::size_t at = begin; at < end; at += kGroup)
+      fill_dense(std::span(dense).subspan(at, std::min(kGroup, end - at)), potentials);
   });
   parallel_for(others.size(), threads, [&](std::size_t i) { fill_others(others[i], potentials); });
   if (communicator_ != nullptr) add_up_ranks(features);

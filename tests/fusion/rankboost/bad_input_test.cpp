@@ -1,0 +1,122 @@
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "core/text_file.h"
+#include "tests/support/command.h"
+
+using namespace metafuse;
+using test::CommandResult;
+using test::run_metafuse;
+using test::TemporaryFolder;
+
+namespace {
+
+constexpr const char* kJudged =
+    "0 qid:1 1:1 2:5 # a\n1 qid:1 1:2 2:4 # b\n0 qid:2 1:3 2:1 # c\n1 qid:2 1:2 2:1 # d\n";
+
+/// Trains on a LETOR text; `more` are further options.
+CommandResult train(const TemporaryFolder& folder, const std::string& text,
+                    std::vector<std::string> more = {}) {
+  std::vector<std::string> words{"train", "--letor", folder.write("judged", text), "--model",
+                                 folder.path("model")};
+  words.insert(words.end(), more.begin(), more.end());
+  return run_metafuse(words);
+}
+
+bool has_model(const TemporaryFolder& folder) {
+  return read_text(folder.path("model"), std::size_t{1} << 30).has_value();
+}
+
+void check_refused(const CommandResult& done, int status, const std::string& said) {
+  INFO(done.err);
+  CHECK(done.status == status);
+  CHECK(done.err.find(said) != std::string::npos);
+}
+
+void check_done(const CommandResult& done, const std::string& said) {
+  INFO(done.err);
+  CHECK(done.status == 0);
+  CHECK(done.err.find(said) != std::string::npos);
+}
+
+}  // namespace
+
+TEST_CASE("Input without a crucial pair is refused: one grade, or one document a query",
+          "[fusion][rankboost]") {
+  const TemporaryFolder folder;
+  check_refused(train(folder, "1 qid:1 1:1\n1 qid:1 1:2\n"), 65, "no query has a crucial pair");
+  check_refused(train(folder, "1 qid:1 1:1\n0 qid:2 1:2\n"), 65, "no query has a crucial pair");
+  CHECK_FALSE(has_model(folder));
+}
+
+TEST_CASE("Numbers that are not finite are refused with their line", "[fusion][rankboost]") {
+  const TemporaryFolder folder;
+  for (const std::string bad : {"inf", "-inf", "1e999", "nan", "Infinity", "0x", "1,5"})
+    check_refused(train(folder, "1 qid:1 1:0\n0 qid:1 1:" + bad + "\n"), 65, "judged:2: ");
+  CHECK_FALSE(has_model(folder));
+}
+
+TEST_CASE("A constant feature and one that is unranked everywhere are never chosen", "[fusion][rankboost]") {
+  const TemporaryFolder folder;
+  check_done(train(folder, "1 qid:1 1:5 2:1\n0 qid:1 1:5 2:0\n"), "1 rounds");
+  check_done(train(folder, "1 qid:1 1:NULL 2:1\n0 qid:1 1:NULL 2:0\n"), "1 rounds");
+  const auto none = train(folder, "1 qid:1 1:5\n0 qid:1 1:5\n");
+  check_done(none, "0 rounds");
+}
+
+TEST_CASE("Contradictory pairs are counted, and bad pairs refused with their line", "[fusion][rankboost]") {
+  const TemporaryFolder folder;
+  const auto with_pairs = [&](const std::string& pairs) {
+    return train(folder, kJudged, {"--pairs", folder.write("pairs", pairs)});
+  };
+  check_done(with_pairs("1 a b 1\n1 b a 2\n"), "2 pairs contradict other feedback");
+  check_refused(with_pairs("# comment\n1 a zz 1\n"), 65, "pairs:2: the query \"1\" has no document \"zz\"");
+  check_refused(with_pairs("9 a b 1\n"), 65, "pairs:1: no list and no judgment knows the query \"9\"");
+  for (const std::string weight : {"-1", "0", "inf", "nan", "x"})
+    check_refused(with_pairs("1 a b " + weight + "\n"), 65, "pairs:1: the weight");
+  check_refused(with_pairs("1 a b\n"), 65, "pairs:1: a pair is");
+  check_refused(with_pairs("1 a a 1\n"), 65, "pairs:1: a document cannot stand above itself");
+}
+
+TEST_CASE("A million features cost little, more than the limit are refused", "[fusion][rankboost]") {
+  const TemporaryFolder folder;
+  check_done(train(folder, "1 qid:1 1:1 200000:3\n0 qid:1 1:2\n"), "1 rounds");
+  check_refused(train(folder, "1 qid:1 1:1 99999999:3\n0 qid:1 1:2\n"), 65,
+                "with an index from 1 to 16777216");
+}
+
+TEST_CASE("Zero rounds give a model that ties everything", "[fusion][rankboost]") {
+  const TemporaryFolder folder;
+  check_done(train(folder, kJudged, {"--rounds", "0"}), "0 rounds (all rounds done)");
+  const auto scored =
+      run_metafuse({"score", "--model", folder.path("model"), "--letor", folder.path("judged")});
+  CHECK(scored.out == "0\n0\n0\n0\n");
+}
+
+TEST_CASE("A full disk ends training with status 75 and leaves no model", "[fusion][rankboost]") {
+  const TemporaryFolder folder;
+  const std::string judged =
+      "0 qid:1 1:1 2:5\n1 qid:1 1:2 2:4\n0 qid:2 1:1 2:1\n1 qid:2 1:2 2:3\n0 qid:2 1:4 2:2\n";
+  check_refused(train(folder, judged, {"--checkpoint", "/dev/full", "--checkpoint-every", "1"}), 75,
+                "No space left on device");
+  CHECK_FALSE(has_model(folder));
+  check_refused(run_metafuse({"train", "--letor", folder.path("judged"), "--model", "/dev/full"}), 75,
+                "No space left on device");
+}
+
+TEST_CASE("Resuming with other data or options is refused, saying what differs", "[fusion][rankboost]") {
+  const TemporaryFolder folder;
+  const std::string judged =
+      "0 qid:1 1:1 2:5\n1 qid:1 1:2 2:4\n0 qid:2 1:1 2:1\n1 qid:2 1:2 2:3\n0 qid:2 1:4 2:2\n";
+  const std::string checkpoint = folder.path("checkpoint");
+  check_done(train(folder, judged, {"--rounds", "4", "--checkpoint", checkpoint, "--checkpoint-every", "1"}),
+             "rounds");
+  check_done(train(folder, judged, {"--rounds", "4", "--resume", checkpoint}), "rounds");
+  check_refused(train(folder, judged, {"--resume", checkpoint, "--q-default", "learn"}), 65, "q_default");
+  check_refused(train(folder, judged + "1 qid:2 1:1 2:9\n", {"--resume", checkpoint}), 65, "documents");
+  check_refused(train(folder, judged, {"--resume", folder.write("cut", "{\"format\":\"metafuse-ch")}), 65,
+                "cut:1:");
+  check_refused(train(folder, judged, {"--resume", folder.path("none")}), 66, "none");
+}
