@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""rankboost_scaling.py BUILD_DIR WORK_DIR [--quick]
+"""rankboost_scaling.py BUILD_DIR WORK_DIR [--quick] [--ranks-only]
 
 How training time grows: log-log slopes of processor seconds in documents, features and rounds, one thread, for weak
 learners 3.cum and 2.cum; then the same job on 1, 2 and 4 ranks of MPI with its bytes a round. Makes its inputs in WORK_DIR.
@@ -8,6 +8,7 @@ import argparse, math, os, re, resource, subprocess, sys
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument('build'); parser.add_argument('folder'); parser.add_argument('--quick', action='store_true')
+parser.add_argument('--ranks-only', action='store_true')
 a = parser.parse_args()
 os.makedirs(a.folder, exist_ok=True)
 
@@ -37,7 +38,7 @@ def show(name, learner, points, unit):
 
 
 scale = 1 if a.quick else 2
-for learner in ('3.cum', '2.cum'):
+for learner in () if a.ranks_only else ('3.cum', '2.cum'):
     show('documents', learner, [(q * 100, min(round_seconds(workload(q, 46), 60, learner)[0] for _ in range(3)))
                                 for q in (125 * scale, 250 * scale, 500 * scale, 1000 * scale)], 'a round, 46 features')
     show('features', learner, [(f, min(round_seconds(workload(500, f), 60, learner)[0] for _ in range(3))) for f in (16, 32, 64, 128)],
