@@ -1,13 +1,45 @@
 #include "service/http_head.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <string>
 #include <string_view>
+
+#include "service/http_response_text.h"
+#include "service/http_scan.h"
+
+namespace {
+
+using namespace metafuse::service;
+
+void read(std::string_view text) {
+  const std::string_view rest = text.substr(empty_lines_before(text));
+  HttpHead head;
+  if (const auto end = head_end(rest))
+    (void)parse_head(rest.substr(0, *end), 1 << 20, head);
+  else
+    (void)hopeless_head(rest);
+  (void)parse_head(text, 1 << 20, head);
+  (void)parse_form(text);
+}
+
+/// Whatever a header holds, the answer's head has the lines that it should have.
+void write(std::string_view text) {
+  HttpResponse response;
+  response.set("X-Value", text);
+  response.set(text, "value");
+  const std::string head = response_head(response, {});
+  const auto lines = std::count(head.begin(), head.end(), '\n');
+  if (lines > 5 || head.find("\r\n\r\n") != head.size() - 4) std::abort();
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  metafuse::service::HttpHead head;
-  (void)metafuse::service::parse_head(text, 1 << 20, head);
-  (void)metafuse::service::parse_form(text);
+  read(text);
+  write(text);
   return 0;
 }
