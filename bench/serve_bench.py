@@ -100,7 +100,7 @@ def measure(address, folder, seconds, clients, varies):
     own = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]) - before
     found = lambda pattern, default="0": (re.search(pattern, text) or [None, default])[1]
     return {"requests": int(found(r"(\d+) requests in")), "bad": int(found(r"Non-2xx or 3xx responses: (\d+)")),
-            "p50": milliseconds(found(r"50%\s+(\S+)")), "p99": milliseconds(found(r"99%\s+(\S+)")), "cpu": own}
+            "p50": milliseconds(found(r"\n\s+50%\s+(\S+)")), "p99": milliseconds(found(r"\n\s+99%\s+(\S+)")), "cpu": own}
 
 
 def serve(metafuse, folder, name):
