@@ -40,7 +40,7 @@ struct LimitsConfig {
   double burst = 20;
   std::size_t max_connections = 2000;
   std::size_t max_body_bytes = std::size_t{1} << 20;
-  std::size_t max_queue = 32;   ///< searches that wait for a worker before new ones get 503
+  std::size_t max_queue = 32;    ///< searches that wait for a worker before new ones get 503
   double queue_seconds = 0.015;  ///< how long one waits for a worker before it gets 503
   double header_seconds = 5;
   double body_seconds = 8;
@@ -54,7 +54,7 @@ struct LimitsConfig {
 struct CacheConfig {
   std::size_t entries = 4096;  ///< 0 for no cache
   double seconds = 60;
-  std::size_t megabytes = 16;  ///< of all entries together
+  std::size_t megabytes = 8;  ///< of all entries together
   std::string redis;  ///< "redis://HOST:PORT/NUMBER" when several processes share the cache, else empty
 
   friend bool operator==(const CacheConfig&, const CacheConfig&) = default;
