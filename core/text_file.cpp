@@ -124,7 +124,8 @@ std::size_t count_lines(std::string_view text) {
     std::uint64_t eight = 0;
     std::memcpy(&eight, text.data(), 8);
     eight ^= kEnds;
-    const std::uint64_t found = ~(((eight & kLow) + kLow) | eight | kLow) >> 7;  // one in the low bit of a byte
+    const std::uint64_t found =
+        ~(((eight & kLow) + kLow) | eight | kLow) >> 7;  // one in the low bit of a byte
     count += static_cast<std::size_t>(found * 0x0101010101010101 >> 56);
   }
   return count + static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
