@@ -1,0 +1,31 @@
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/json.h"
+#include "service/feedback.h"
+#include "service/http_head.h"
+#include "service/mcp/protocol.h"
+#include "service/native_request.h"
+#include "service/search_parameters.h"
+#include "service/shown_results.h"
+#include "service/snapshot.h"
+
+/// What a request's body, query or cookie may hold, in every dialect.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace metafuse;
+  using namespace metafuse::service;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  static const Snapshot snapshot;
+  if (const auto fields = parse_form(text)) (void)read_parameters(*fields, snapshot);
+  (void)site_cookie(read_site_cookie(text));
+  const auto json = parse_json(text, "body", Code::usage);
+  if (!json) return 0;
+  (void)parse_feedback(*json);
+  mcp::Message message;
+  mcp::Era era = mcp::Era::session;
+  if (!mcp::read_message(*json, message)) (void)mcp::check_headers(HttpRequest(), message, era);
+  if (json->is_object())
+    for (const bool may_send_raw : {false, true}) (void)read_native_search(json->as_object(), may_send_raw);
+  return 0;
+}
