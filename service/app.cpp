@@ -118,6 +118,9 @@ App::App(AppOptions options, std::shared_ptr<const Snapshot> snapshot, std::uniq
       search_log_(store_ ? std::make_unique<SearchLog>(*store_) : nullptr),
       model_versions_(
           options_.config.models.empty() ? nullptr : std::make_unique<ModelVersions>(options_.config.models)),
+      online_rerankers_(model_versions_ == nullptr || store_ == nullptr
+                            ? nullptr
+                            : std::make_unique<OnlineRerankers>(options_.config.models)),
       quotas_(shared_limits_ ? shared_limits_->usage() : shared_usage(store_.get())),
       pool_(worker_count(options_.config), queue_limits(options_.config.limits)) {
   note_models(*snapshot_);
@@ -266,7 +269,8 @@ void App::handle(HttpRequest request, std::shared_ptr<Responder> responder) {
   Match match = match_route(exchange->request.method, exchange->request.path);
   exchange->path_values = std::move(match.values);
   exchange->route = match.route != nullptr ? match.route->name : "none";
-  const Dialect dialect = match.route != nullptr ? match.route->dialect : dialect_of(exchange->request);
+  const Dialect spoken = dialect_of(exchange->request);  // POST /search has two
+  const Dialect dialect = match.route != nullptr && spoken != Dialect::tavily ? match.route->dialect : spoken;
   if (auto refusal = check_access(match.route, *exchange)) {
     metrics_.refused(refusal->reason);
     return answer(*exchange, error_response(dialect, refusal->status, refusal->text), *responder);
@@ -385,7 +389,8 @@ bool App::answer_rendered(const Exchange& exchange, Dialect dialect, Responder& 
 void App::keep_rendered(const Exchange& exchange, const SearchRequest& request, const SearchAnswer& answer,
                         const ShownResults& shown, const HttpResponse& response) {
   const LoadedDomain* domain = exchange.snapshot->find_domain(request.domain);
-  if (options_.config.cache.entries == 0 || domain == nullptr || is_interleaving(*exchange.snapshot, *domain))
+  if (options_.config.cache.entries == 0 || domain == nullptr ||
+      is_interleaving(*exchange.snapshot, *domain) || exchange.snapshot->config.learning.has_online_reranker)
     return;
   // an answer that could not be stored has no search id: the next one may
   if (search_log_ != nullptr && !shown.positions.empty() && shown.search == nullptr) return;
@@ -438,6 +443,14 @@ Result<SearchAnswer> App::search_engines(const Snapshot& snapshot, const SearchR
   return search_further(snapshot, request, clock(), **so_far);
 }
 
+SharedAnswer App::reranked(const Snapshot& snapshot, const LoadedDomain& domain,
+                           const SharedAnswer& answer) const {
+  if (!snapshot.config.learning.has_online_reranker || online_rerankers_ == nullptr) return answer;
+  const RerankerPointer reranker = online_rerankers_->find(domain);
+  if (reranker == nullptr || answer->results.empty()) return answer;
+  return std::make_shared<const SearchAnswer>(reranked_answer(domain, *answer, *reranker));
+}
+
 SharedAnswer App::interleaved(const Snapshot& snapshot, const SearchRequest& request,
                               const SharedAnswer& answer) const {
   const LoadedDomain* domain = snapshot.find_domain(request.domain);
@@ -462,7 +475,7 @@ Result<SharedAnswer> App::search(const Exchange& exchange, const SearchRequest& 
     if (!deeper) break;
     answer = std::move(deeper);
   }
-  return interleaved(*exchange.snapshot, request, *answer);
+  return interleaved(*exchange.snapshot, request, reranked(*exchange.snapshot, domain, *answer));
 }
 
 Result<SharedAnswer> App::search_window(const Exchange& exchange, const SearchRequest& request,

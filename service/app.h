@@ -20,6 +20,7 @@
 #include "service/log.h"
 #include "service/metrics.h"
 #include "service/model_versions.h"
+#include "service/online_rerankers.h"
 #include "service/rate_limiter.h"
 #include "service/rendered_answers.h"
 #include "service/router.h"
@@ -91,6 +92,9 @@ class App {
   /// nullptr without a folder of models.
   ModelVersions* model_versions() { return model_versions_.get(); }
 
+  /// nullptr without a store and a folder of models; learns only where the configuration says so.
+  OnlineRerankers* online_rerankers() { return online_rerankers_.get(); }
+
   /// Sends an answer with the headers that all have, counted and logged.
   void answer(const Exchange& exchange, HttpResponse response, Responder& responder);
   /// Counts and logs an answer that a handler sent piece by piece.
@@ -120,6 +124,8 @@ class App {
   /// Answers from what was rendered before; false when there is nothing, or a quota's counter must be asked.
   bool answer_rendered(const Exchange& exchange, Dialect dialect, Responder& responder);
   HttpResponse quota_refusal(Dialect dialect, const QuotaAnswer& quota);
+  SharedAnswer reranked(const Snapshot& snapshot, const LoadedDomain& domain,
+                        const SharedAnswer& answer) const;
   bool is_interleaving(const Snapshot& snapshot, const LoadedDomain& domain) const;
   void reload_when_wanted();
   SharedAnswer interleaved(const Snapshot& snapshot, const SearchRequest& request,
@@ -156,6 +162,7 @@ class App {
   std::string secret_;  ///< the store's
   std::unique_ptr<SearchLog> search_log_;
   std::unique_ptr<ModelVersions> model_versions_;
+  std::unique_ptr<OnlineRerankers> online_rerankers_;
   Quotas quotas_;
   WorkerPool pool_;
   std::thread reloader_;

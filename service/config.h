@@ -74,6 +74,7 @@ struct LearningConfig {
   bool is_promotion_automatic = false;
   double interleave_share = 0;  ///< of searches, 0 to 1
   double click_half_life_days = 30;
+  bool has_online_reranker = false;  ///< feedback changes the order at once
 
   friend bool operator==(const LearningConfig&, const LearningConfig&) = default;
 };

@@ -60,20 +60,6 @@ Result<void> read_kind(const JsonObject& body, FeedbackRequest& request) {
   return {};
 }
 
-/// Where the result stands in what was shown, or nothing.
-std::optional<std::uint32_t> shown_position(const StoredSearch& search, const FeedbackRequest& request,
-                                            const TrackingParameters& tracking) {
-  if (request.position > 0) {
-    if (request.position > search.shown.size()) return std::nullopt;
-    return request.position - 1;
-  }
-  const auto key = canonical_url_key(request.url, tracking);
-  if (key.has_error()) return std::nullopt;
-  for (std::size_t i = 0; i < search.shown.size(); ++i)
-    if (search.documents[search.shown[i].document] == *key) return static_cast<std::uint32_t>(i);
-  return std::nullopt;
-}
-
 Result<FeedbackOutcome> take_judgment(Store& store, const FeedbackRequest& request,
                                       const FeedbackSender& sender, const StoredSearch& search,
                                       std::uint32_t position, UnixTime now) {
@@ -140,6 +126,19 @@ const OutcomeRow& row_of(FeedbackOutcome outcome) {
 }
 
 }  // namespace
+
+std::optional<std::uint32_t> shown_position(const StoredSearch& search, const FeedbackRequest& request,
+                                            const TrackingParameters& tracking) {
+  if (request.position > 0) {
+    if (request.position > search.shown.size()) return std::nullopt;
+    return request.position - 1;
+  }
+  const auto key = canonical_url_key(request.url, tracking);
+  if (key.has_error()) return std::nullopt;
+  for (std::size_t i = 0; i < search.shown.size(); ++i)
+    if (search.documents[search.shown[i].document] == *key) return static_cast<std::uint32_t>(i);
+  return std::nullopt;
+}
 
 int http_status(FeedbackOutcome outcome) {
   return row_of(outcome).status;

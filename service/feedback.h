@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -26,6 +27,10 @@ inline constexpr int kMaxGrade = 10;
 /// errors: usage naming the field: missing, of the wrong type, unknown, both or neither of url and position,
 ///         a grade without a judgment, out of range
 Result<FeedbackRequest> parse_feedback(const Json& body);
+
+/// Where the result that feedback is about stands in what was shown, or nothing.
+std::optional<std::uint32_t> shown_position(const StoredSearch& search, const FeedbackRequest& request,
+                                            const TrackingParameters& tracking);
 
 /// Who sends it.
 struct FeedbackSender {

@@ -95,6 +95,11 @@ void read_names(const Fields& fields, const Snapshot& snapshot, SearchParameters
 
 }  // namespace
 
+bool has_known_format(const Fields& fields) {
+  SearchParameters ignored;
+  return read_format(fields, ignored).has_value();
+}
+
 Result<SearchParameters> read_parameters(const Fields& fields, const Snapshot& snapshot) {
   SearchParameters out;
   if (auto done = read_format(fields, out); !done) return done.error();

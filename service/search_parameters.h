@@ -23,6 +23,9 @@ struct SearchParameters {
   }
 };
 
+/// Whether the answer can be written as the request wants it; SearXNG answers 403 to what it does not.
+bool has_known_format(const Fields& fields);
+
 /// Reads q, domain, slot.NAME, format, pageno, limit, explain, language, time_range, safesearch, engines,
 /// categories and timeout_limit; other parameters are ignored, as SearXNG does.
 ///

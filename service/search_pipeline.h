@@ -56,18 +56,20 @@ struct FusedResult {
   std::string key;  ///< canonical URL key
   Hit hit;          ///< as the best-ranked list delivered it
   std::vector<Placement> placements;
-  double score = 0;           ///< the ranker's
-  double relative_score = 0;  ///< within [0, 1], best 1
-  std::size_t document = 0;   ///< its instance in the answer's fusion state
+  double score = 0;            ///< the ranker's
+  double relative_score = 0;   ///< within [0, 1], best 1
+  std::size_t document = 0;    ///< its instance in the answer's fusion state
+  std::size_t moved_from = 0;  ///< place by the model, from 1, where an online reranker ordered; else 0
 };
 
 /// How the results were ordered.
 struct FusionNote {
-  std::string method;      ///< "rankboost", "rrf", ...
-  std::string model;       ///< name of the model file, empty without a model
-  std::string version;     ///< digest of the model file, empty without a model
-  std::string challenger;  ///< version that the results are interleaved with, empty for none
-  std::string notice;      ///< what a user should hear: why no model was used
+  std::string method;              ///< "rankboost", "rrf", ...
+  std::string model;               ///< name of the model file, empty without a model
+  std::string version;             ///< digest of the model file, empty without a model
+  std::string challenger;          ///< version that the results are interleaved with, empty for none
+  std::uint64_t online_steps = 0;  ///< examples that the online reranker learned from; 0 when none ordered
+  std::string notice;              ///< what a user should hear: why no model was used
 };
 
 /// The fused ranking as the ranker saw it, with the keys that it refers to.

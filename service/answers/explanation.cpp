@@ -13,6 +13,8 @@ JsonObject fusion_json(const SearchAnswer& answer) {
   out["model"] = answer.fusion.model.empty() ? Json(nullptr) : Json(answer.fusion.model);
   out["version"] = answer.fusion.version.empty() ? Json(nullptr) : Json(answer.fusion.version);
   out["notice"] = answer.fusion.notice.empty() ? Json(nullptr) : Json(answer.fusion.notice);
+  if (answer.fusion.online_steps > 0)
+    out["online"] = JsonObject{{"method", "oap-bpm"}, {"examples", answer.fusion.online_steps}};
   out["features"] = std::move(features);
   return out;
 }

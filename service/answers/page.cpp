@@ -78,6 +78,13 @@ void add_reasons(const LoadedDomain& domain, const SearchAnswer& answer, const F
     view.add("REST").set("TEXT", "and " + std::to_string(reasons.size() - most_rows) + " lighter ones");
 }
 
+/// What the online reranker did with a result.
+std::string moved_text(const SearchAnswer& answer, const FusedResult& result) {
+  if (result.moved_from == 0) return {};
+  return "; place " + std::to_string(result.moved_from) + " before what was learned online from " +
+         std::to_string(answer.fusion.online_steps) + " examples of feedback";
+}
+
 void add_result(const LoadedDomain& domain, const SearchAnswer& answer, const FusedResult& result,
                 std::size_t most_rows, View& page) {
   View& view = page.add("RESULT");
@@ -87,7 +94,8 @@ void add_result(const LoadedDomain& domain, const SearchAnswer& answer, const Fu
   const std::string date =
       result.hit.published.empty() ? std::string() : " · " + result.hit.published.substr(0, 10);
   view.set("BY", engines_text(answer, result) + date);
-  view.set("SCORE", "Score " + short_number(result.score) + " by " + answer.fusion.method);
+  view.set("SCORE", "Score " + short_number(result.score) + " by " + answer.fusion.method +
+                        moved_text(answer, result));
   add_reasons(domain, answer, result, most_rows, view);
   if (const std::string host = host_of(result.hit.url); !host.empty()) view.add("SITE").set("HOST", host);
 }

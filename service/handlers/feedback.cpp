@@ -7,6 +7,21 @@
 #include "service/request_body.h"
 
 namespace metafuse::service {
+namespace {
+
+/// The feedback is stored already: what fails here is only in the log.
+void learn_online(App& app, const FeedbackRequest& request, const TrackingParameters& tracking) {
+  const auto snapshot = app.snapshot();
+  if (!snapshot->config.learning.has_online_reranker || app.online_rerankers() == nullptr) return;
+  const auto search = app.store()->find_search(request.search);
+  const LoadedDomain* domain = search && *search ? snapshot->find_domain((*search)->domain) : nullptr;
+  if (domain == nullptr) return;
+  const auto learned = app.online_rerankers()->learn(*domain, *app.store(), request, tracking);
+  if (!learned)
+    app.log().write(Log::Level::error, "online learning failed", {{"reason", learned.error().text}});
+}
+
+}  // namespace
 
 HttpResponse handle_feedback(App& app, const Exchange& exchange) {
   const auto refuse = [](int status, std::string_view text) {
@@ -31,6 +46,7 @@ HttpResponse handle_feedback(App& app, const Exchange& exchange) {
   if (!outcome) return refuse(status_of(outcome.error().code), outcome.error().text);
   const int status = http_status(*outcome);
   if (status >= 400) return refuse(status, explanation_of(*outcome));
+  if (*outcome == FeedbackOutcome::recorded) learn_online(app, *request, rules.tracking);
   return make_response(status, "application/json", to_text(JsonObject{{"outcome", name_of(*outcome)}}));
 }
 

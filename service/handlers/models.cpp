@@ -98,6 +98,8 @@ HttpResponse handle_get_models(App& app, const Exchange& exchange) {
   JsonArray models;
   for (const DomainModels& domain : *all) {
     JsonObject entry = state_json(domain.domain, domain.state);
+    if (exchange.snapshot->config.learning.has_online_reranker)
+      entry["online_examples"] = app.online_rerankers()->steps(exchange.snapshot->domains.at(domain.domain));
     if (domain.score) entry["interleaving"] = interleaving_json(*domain.score);
     models.emplace_back(std::move(entry));
   }
@@ -163,13 +165,20 @@ HttpResponse handle_measure_model(App& app, const Exchange& exchange) {
 
 HttpResponse handle_reset_feedback(App& app, const Exchange& exchange) {
   if (auto refused = refusal(app, exchange)) return std::move(*refused);
-  const auto body = fields_of(exchange.request, {"clicks", "judgments"});
+  const auto body = fields_of(exchange.request, {"clicks", "judgments", "online"});
   if (!body) return refuse(body.error());
   const auto clicks = flag_of(*body, "clicks");
   if (!clicks) return refuse(clicks.error());
   const auto judgments = flag_of(*body, "judgments");
   if (!judgments) return refuse(judgments.error());
-  if (!*clicks && !*judgments) return refuse(400, "send {\"clicks\":true}, {\"judgments\":true} or both");
+  const auto online = flag_of(*body, "online");
+  if (!online) return refuse(online.error());
+  if (!*clicks && !*judgments && !*online)
+    return refuse(400, "send {\"clicks\":true}, {\"judgments\":true}, {\"online\":true} or several");
+  const LoadedDomain& domain = exchange.snapshot->domains.at(exchange.path_values.front());
+  if (*online)
+    if (const auto forgotten = app.online_rerankers()->reset(domain); !forgotten)
+      return refuse(forgotten.error());
   const auto removed = app.store()->reset_feedback(exchange.path_values.front(), *clicks, *judgments);
   if (!removed) return refuse(removed.error());
   return accept({{"clicks", removed->clicks}, {"judgments", removed->judgments}});

@@ -53,6 +53,8 @@ HttpResponse render(const Exchange& exchange, const SearchAnswer& answer, const 
 
 HttpResponse search_fields(App& app, const Exchange& exchange, const Fields& fields) {
   const Dialect dialect = dialect_for(fields);
+  if (!has_known_format(fields))
+    return error_response(Dialect::searxng, 403, "no such format; send html, json, csv or rss");
   auto parameters = read_parameters(fields, *exchange.snapshot);
   if (!parameters) return error_response(dialect, 400, parameters.error().text);
   if (auto refused = app.over_quota(dialect, exchange, parameters->search)) return std::move(*refused);

@@ -5,6 +5,54 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import { startServer } from "./server.mjs";
 
 const server = await startServer();
+
+/// One request of the stateless form (2026-07-28), which the package does not speak yet: no session, every
+/// request complete in itself.
+async function request(method, params = {}, headers = {}) {
+  const version = "2026-07-28";
+  const meta = {
+    "io.modelcontextprotocol/protocolVersion": version,
+    "io.modelcontextprotocol/clientInfo": { name: "integration-test", version: "1" },
+    "io.modelcontextprotocol/clientCapabilities": {},
+  };
+  const response = await fetch(new URL("/mcp", server.address), {
+    method: "POST",
+    headers: {
+      "Content-Type": "application/json",
+      Accept: "application/json, text/event-stream",
+      "MCP-Protocol-Version": version,
+      "Mcp-Method": method,
+      ...(params.name ? { "Mcp-Name": params.name } : {}),
+      ...headers,
+    },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: { ...params, _meta: meta } }),
+  });
+  return { status: response.status, ...(await response.json()) };
+}
+
+async function stateless() {
+  const { result: discovered } = await request("server/discover");
+  assert.ok(discovered.supportedVersions.includes("2026-07-28"));
+  assert.ok(discovered.ttlMs > 0 && discovered.cacheScope === "public");
+  const { result: listed } = await request("tools/list");
+  assert.deepEqual(listed.tools.map((tool) => tool.name), ["web_search", "list_domains"]);
+  assert.equal(listed.resultType, "complete");
+  const { result: found } = await request("tools/call", {
+    name: "web_search",
+    arguments: { slots: { TOPIC: "text editor" }, domain: "software", limit: 2, explain: true },
+  });
+  assert.equal(found.structuredContent.results.length, 2);
+  assert.ok(found.structuredContent.results[0].explanation.length > 0);
+  assert.equal(found.isError, false);
+  const wrong = await request("tools/call", { name: "web_search", arguments: {} }, { "Mcp-Name": "list_domains" });
+  assert.deepEqual([wrong.status, wrong.error.code], [400, -32020]);
+  const late = await request("tools/list", {}, { "MCP-Protocol-Version": "2031-01-01" });
+  assert.deepEqual([late.status, late.error.code], [400, -32022]);
+  assert.ok(late.error.data.supported.length > 1);
+  const none = await request("initialize");
+  assert.deepEqual([none.status, none.error.code], [404, -32601]);
+}
+
 try {
   const client = new Client({ name: "integration-test", version: "1" });
   await client.connect(new StreamableHTTPClientTransport(new URL("/mcp", server.address)));
@@ -24,6 +72,7 @@ try {
   await assert.rejects(client.callTool({ name: "no_such_tool", arguments: {} }));
   await client.ping();
   await client.close();
+  await stateless();
   console.log("mcp_client_test: passed");
 } finally {
   await server.stop();

@@ -9,7 +9,7 @@ done
 mkdir -p "$folder"
 cp "$here"/package.json "$here"/*.mjs "$folder"/
 cd "$folder"
-if ! [ -d node_modules/playwright-core ]; then
+if ! [ -d node_modules/playwright-core ] || ! [ -d node_modules/@tavily/core ]; then
   PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm install --no-audit --no-fund --silent ||
     { echo "SKIPPED: npm cannot install the packages of tests/integration/package.json"; exit 0; }
 fi

@@ -176,6 +176,44 @@ TEST_CASE("Query variants become lists of their template", "[service][native]") 
         400);
 }
 
+TEST_CASE("Variants count each, raw ones need the role, and 64 queries are the most", "[service][native]") {
+  TestServer server(TestServer::default_answer,
+                    "keys:\n  - {name: raw, roles: [search, raw], quota_per_day: 12, sha256: " +
+                        service::sha256_hex("raw-key") + "}\n");
+  const std::string key = "Authorization: Bearer raw-key\r\n";
+  const auto ask = [&](const std::string& body) {
+    return server.post("/v1/search", "application/json", body, key);
+  };
+  const JsonObject raw = json_of(ask(
+      R"({"query":"ada","explain":true,"variants":[{"template":"placed","text":"\"a\" -b","raw":true}]})"));
+  CHECK(raw.at("queries").as_array().back().at("text") == "\"a\" -b");
+  // three templates' queries and one variant: 4 of 12; the same once more, and a third time
+  CHECK(status_in(ask(R"({"query":"bob","variants":[{"template":"placed","text":"b"}]})")) == 200);
+  CHECK(status_in(ask(R"({"query":"cy","variants":[{"template":"plain","text":"c"}]})")) == 429);
+  CHECK(status_in(ask(R"({"query":"cy","variants":[{"template":"placed","text":"c"}]})")) == 200);
+
+  std::string many = "version: 1\ndomain: pages\nslots:\n  NAME: {required: true}\ntemplates:\n";
+  for (int i = 0; i < 25; ++i)
+    many += "  - {id: t" + std::to_string(i) + ", engine: [one, two], query: '{NAME}'}\n";
+  TestServer wide(TestServer::default_answer, "", many);
+  const auto with = [&](int variants) {
+    std::string body = R"({"query":"ada","variants":[)";
+    for (int i = 0; i < variants; ++i)
+      body += std::string(i > 0 ? "," : "") + R"({"template":"t1","text":"x"})";
+    return status_in(wide.post("/v1/search", "application/json", body + "]}"));
+  };
+  CHECK(with(7) == 200);  // 50 + 14
+  CHECK(with(8) == 400);
+}
+
+TEST_CASE("A format that is not given is 403, as SearXNG answers", "[service][searxng]") {
+  TestServer server;
+  for (const char* format : {"xml", "JSON", "yaml"})
+    CHECK(status_in(server.get("/search?q=ada&format=" + std::string(format))) == 403);
+  for (const char* format : {"", "html", "json", "csv", "rss"})
+    CHECK(status_in(server.get("/search?q=ada&format=" + std::string(format))) == 200);
+}
+
 TEST_CASE("Tavily's clients get Tavily's fields", "[service][tavily]") {
   TestServer server;
   const JsonObject answer = json_of(server.post(
@@ -198,6 +236,8 @@ TEST_CASE("Older clients of Tavily may send their key in the body", "[service][t
     return status_in(server.post("/search", "application/json", body, headers));
   };
   CHECK(ask(R"({"query":"ada"})") == 401);
+  CHECK(body_in(server.post("/search", "application/json", R"({"query":"ada"})"))
+            .starts_with(R"({"detail":{"error":)"));
   CHECK(ask(R"({"query":"ada","api_key":"wrong"})") == 401);
   CHECK(ask(R"({"query":"ada","api_key":["tvly-key"]})") == 401);
   CHECK(ask(R"({"query":"ada","api_key":"tvly-key"})") == 200);

@@ -1,0 +1,39 @@
+// Tavily's own client, from npm, pointed at POST /search.
+import assert from "node:assert/strict";
+import { tavily } from "@tavily/core";
+import { startServer } from "./server.mjs";
+
+const server = await startServer();
+try {
+  const client = tavily({ apiKey: "admin-key", apiBaseURL: server.address });
+  const urls = async (query, options) => (await client.search(query, options)).results.map((item) => item.url);
+
+  const found = await client.search("text editor", { includeAnswer: true, includeRawContent: "text", includeImages: true });
+  assert.equal(found.query, "text editor");
+  assert.equal(found.results.length, 3);
+  assert.equal(found.answer ?? null, null); // nothing is made up
+  assert.deepEqual(found.images, []);
+  assert.equal(typeof found.responseTime, "number");
+  for (const result of found.results) {
+    assert.ok(result.score >= 0 && result.score <= 1);
+    assert.ok(result.title.length > 0 && result.content.length > 0);
+    assert.equal(result.rawContent ?? null, null);
+  }
+  assert.deepEqual(found.results.map((item) => item.score), found.results.map((item) => item.score).sort((a, b) => b - a));
+
+  assert.equal((await urls("text editor", { maxResults: 1 })).length, 1);
+  assert.deepEqual(await urls("text editor", { includeDomains: ["nano-editor.org"] }), ["https://nano-editor.org/"]);
+  assert.ok(!(await urls("text editor", { excludeDomains: ["gnu.org"] })).some((url) => url.includes("gnu.org")));
+  assert.deepEqual(await urls("text editor", { startDate: "2024-01-01" }), []); // this engine gives no dates
+  assert.equal((await urls("text editor", { searchDepth: "advanced", topic: "news", timeRange: "week" })).length, 3);
+  assert.deepEqual(await urls('"small friendly" editor', { exactMatch: true }), ["https://nano-editor.org/"]);
+
+  const stranger = tavily({ apiKey: "tvly-stranger", apiBaseURL: server.address });
+  await assert.rejects(stranger.search("text editor"), /not known/);
+  await assert.rejects(client.search(""));
+  await assert.rejects(client.search("text editor", { searchDepth: "deepest" }));
+  await assert.rejects(client.search("text editor", { maxResults: 21 }));
+  console.log("tavily_client_test: passed");
+} finally {
+  await server.stop();
+}
