@@ -23,6 +23,9 @@
 namespace metafuse::cli {
 namespace {
 
+constexpr std::string_view kMetric = "map";
+constexpr std::size_t kPatience = 50;
+
 struct Arguments {
   TrainingOptions input;
   LearnerChoice learner;
@@ -32,8 +35,8 @@ struct Arguments {
   std::uint64_t seed = 1;
   std::string resume;
   std::vector<std::string> validate;
-  std::string metric = "map";
-  std::size_t patience = 50;
+  std::optional<std::string> metric;
+  std::optional<std::size_t> patience;
   double time_limit = 0.0;
   std::string checkpoint;
   std::size_t checkpoint_every = 100;
@@ -85,6 +88,9 @@ Result<void> check_abilities(const Arguments& arguments, const fusion::Learner& 
   if (!arguments.validate.empty() && !learner.can_validate)
     return fail(Code::usage,
                 "the learner " + learner.name + " does not use validation data; leave out --validate");
+  if ((arguments.metric || arguments.patience) && !learner.can_stop_early)
+    return fail(Code::usage, "the learner " + learner.name + " has its own rule for --validate; leave out " +
+                                 (arguments.metric ? "--metric" : "--patience"));
   if ((!arguments.checkpoint.empty() || arguments.time_limit > 0.0) && !learner.can_checkpoint)
     return fail(Code::usage, "the learner " + learner.name + " knows neither --checkpoint nor --time-limit");
   return {};
@@ -97,11 +103,11 @@ Result<void> set_stopping(const Arguments& arguments, const fusion::Learner& lea
   if (validation) {
     request.validate = &*validation;
     if (learner.can_stop_early) {
-      auto measure = fusion::score_measure(*validation, arguments.metric);
+      request.measure_name = arguments.metric.value_or(std::string(kMetric));
+      auto measure = fusion::score_measure(*validation, request.measure_name);
       if (!measure) return measure.error();
       request.measure = std::move(*measure);
-      request.measure_name = arguments.metric;
-      request.patience = arguments.patience;
+      request.patience = arguments.patience.value_or(kPatience);
     }
   }
   if (learner.can_checkpoint) {
@@ -242,43 +248,49 @@ void add_train(CLI::App& app, Result<void>& outcome) {
       ->check(CLI::Range(0U, 1024U))
       ->capture_default_str();
   verb->add_option("--seed", arguments->seed, "seed of everything drawn at random")->capture_default_str();
-  verb->add_option(
+  CLI::Option* validate = verb->add_option(
       "--validate", arguments->validate,
       "stop early: files of the training input's kind, or beside --runs the qrels of other queries; "
       "the best number of rounds is kept");
   verb->add_option("--metric", arguments->metric, "with --validate: the measure, as evaluate names it")
-      ->capture_default_str();
+      ->default_str(std::string(kMetric))
+      ->needs(validate);
   verb->add_option("--patience", arguments->patience,
                    "with --validate: rounds without a better value after which to stop, 0 for never")
-      ->capture_default_str();
+      ->default_str(std::to_string(kPatience))
+      ->needs(validate);
   verb->add_option("--time-limit", arguments->time_limit, "stop after so many seconds, 0 for never")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  verb->add_option("--checkpoint", arguments->checkpoint,
-                   "a file to go on from when training is interrupted");
+  CLI::Option* checkpoint = verb->add_option("--checkpoint", arguments->checkpoint,
+                                             "a file to go on from when training is interrupted");
   verb->add_option("--checkpoint-every", arguments->checkpoint_every, "rounds between two checkpoints")
       ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+      ->capture_default_str()
+      ->needs(checkpoint);
   verb->add_option(
       "--resume", arguments->resume,
       "a checkpoint to go on from; of an online learner: a model. The result is the same as without "
       "the interruption");
-  verb->add_flag(
+  CLI::Option* stream = verb->add_flag(
       "--stream", arguments->is_stream,
       "online learners: LETOR lines on standard input; each is predicted (grade TAB score on standard "
       "output), then learned from; the model is written at the end");
   verb->add_option("--bad-lines", arguments->bad_lines, "of --stream: skip (and report) or fail")
       ->check(CLI::IsMember({"skip", "fail"}))
-      ->capture_default_str();
-  verb->add_option("--store", arguments->store,
-                   "judgments and clicks of a server: its SQLite file or postgresql://...");
-  verb->add_option("--domain", arguments->domain, "of --store: the domain to learn for");
+      ->capture_default_str()
+      ->needs(stream);
+  CLI::Option* store = verb->add_option(
+      "--store", arguments->store, "judgments and clicks of a server: its SQLite file or postgresql://...");
+  verb->add_option("--domain", arguments->domain, "of --store: the domain to learn for")->needs(store);
   verb->add_option("--half-life", arguments->half_life_days,
                    "of --store: days after which a click counts half")
       ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+      ->capture_default_str()
+      ->needs(store);
   verb->add_flag("--use-held-out", arguments->are_held_out_used,
-                 "of --store: also learn from the judged queries on which promotions are measured");
+                 "of --store: also learn from the judged queries on which promotions are measured")
+      ->needs(store);
   verb->footer(
       "Examples:\n"
       "  metafuse train --runs a.run b.run --qrels qrels --rounds 50 --model model.json\n"

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
@@ -90,4 +91,31 @@ TEST_CASE("A stream refuses what it cannot do with a usage error", "[cli][online
   const std::string resume = " --resume " + folder.path("m.json");
   CHECK(stream(folder.path("in"), "--learner oap-bpm" + resume + model).status == 64);
   CHECK(stream(folder.path("in"), "--learner prank --grades 0,1,2" + resume + model).status == 64);
+}
+
+TEST_CASE("An option that would have no effect is refused, naming what it goes with", "[cli][online]") {
+  const TemporaryFolder folder;
+  const std::string data = folder.path("data");
+  write(data, lines(0, 30));
+  const auto train = [&](std::vector<std::string> options) {
+    options.insert(options.begin(),
+                   {METAFUSE_EXECUTABLE, "train", "--letor", data, "--model", folder.path("m.json")});
+    return run_command(options);
+  };
+  CHECK(train({"--rounds", "3"}).status == 0);
+  for (const std::vector<std::string>& alone : {std::vector<std::string>{"--patience", "5"},
+                                                {"--metric", "map"},
+                                                {"--checkpoint-every", "5"},
+                                                {"--bad-lines", "skip"},
+                                                {"--domain", "d"},
+                                                {"--half-life", "3"},
+                                                {"--use-held-out"}}) {
+    const CommandResult refused = train(alone);
+    INFO(alone.front() << ": " << refused.err);
+    CHECK(refused.status == 64);
+    CHECK(refused.err.find(alone.front()) != std::string::npos);
+  }
+  const CommandResult own_rule = train({"--learner", "mpboost", "--validate", data, "--patience", "5"});
+  CHECK(own_rule.status == 64);
+  CHECK(own_rule.err.find("leave out --patience") != std::string::npos);
 }
