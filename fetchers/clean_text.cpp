@@ -223,6 +223,8 @@ std::string in_one_line(std::string_view text) {
 }  // namespace
 
 std::string clean_text(std::string_view text, bool is_html, std::size_t max_bytes) {
+  while (text.ends_with(' ') || text.ends_with('\n')) text.remove_suffix(1);
+  while (text.starts_with(' ') || text.starts_with('\n')) text.remove_prefix(1);
   if (text.size() <= max_bytes && is_clean(text, is_html)) return std::string(text);
   if (text.size() > 64 * max_bytes) text = text.substr(0, 64 * max_bytes);
   const std::string valid =

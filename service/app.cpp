@@ -20,7 +20,7 @@
 namespace metafuse::service {
 namespace {
 
-constexpr unsigned kWorkersPerCore = 8;
+constexpr unsigned kWorkersPerCore = 32;
 constexpr unsigned kRunningPerCore = 3;  ///< while the cores are busy
 
 unsigned core_count() {

@@ -109,7 +109,7 @@ struct ServerConfig {
   double deadline_seconds = 3;  ///< for all lists of one search
   LearnedWaitConfig learned_wait;
   TrackingParameters tracking = default_tracking_parameters();
-  unsigned workers = 0;  ///< threads that fetch and score, 0 for 8 a core
+  unsigned workers = 0;  ///< threads that fetch and score, 0 for 32 a core
   LimitsConfig limits;
   CacheConfig cache;
   PrivacyConfig privacy;

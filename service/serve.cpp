@@ -14,7 +14,7 @@ namespace metafuse::service {
 namespace {
 
 constexpr auto kDrainBeforeClosing = std::chrono::milliseconds(500);
-constexpr int kHeaps = 2;
+constexpr int kHeaps = 4;
 constexpr auto kDrainPatience = std::chrono::seconds(30);
 
 /// Set once by a signal, waited for by the main thread.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <system_error>
 #include <utility>
 
 namespace metafuse::service {
@@ -11,6 +12,7 @@ using SteadyTime = std::chrono::steady_clock;
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenLooks{50};
+constexpr int kGrace = 2;  ///< times the longest wait, for an idle thread that the system has not yet run
 constexpr double kBusyShare = 0.6;  ///< of all cores; what serves us, engines and clients, needs some too
 
 std::chrono::nanoseconds cpu_time() {
@@ -21,9 +23,8 @@ std::chrono::nanoseconds cpu_time() {
 
 }  // namespace
 
-WorkerPool::WorkerPool(unsigned threads, const QueueLimits& limits) : limits_(limits) {
-  const std::lock_guard lock(mutex_);  // no thread looks at the others before all are there
-  for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+WorkerPool::WorkerPool(unsigned max_threads, const QueueLimits& limits)
+    : max_threads_(max_threads), limits_(limits) {
   giver_up_ = std::thread([this] { give_up_late(); });
 }
 
@@ -37,10 +38,20 @@ bool WorkerPool::try_run(std::function<void()> work, std::function<void()> give_
     const std::lock_guard lock(mutex_);
     if (is_stopping_ || queue_.size() >= limits_.max_queue) return false;
     queue_.push_back({std::move(work), std::move(give_up), SteadyTime::now()});
-    must_wait = queue_.size() + running_ > threads_.size();
+    must_wait = queue_.size() + running_ > threads_.size() && !add_thread();
   }
   ready_.notify_one();
   if (must_wait) may_be_late_.notify_one();
+  return true;
+}
+
+bool WorkerPool::add_thread() {
+  if (threads_.size() >= max_threads_) return false;
+  try {
+    threads_.emplace_back(&WorkerPool::work, this);
+  } catch (const std::system_error&) {
+    return false;  // the system has no more threads: the ones that are there go on
+  }
   return true;
 }
 
@@ -87,7 +98,7 @@ void WorkerPool::work() {
 
 /// How many items may run at once just now.
 std::size_t WorkerPool::allowed() {
-  if (limits_.max_running_when_busy == 0) return threads_.size();
+  if (limits_.max_running_when_busy == 0) return max_threads_;
   const auto now = SteadyTime::now();
   if (now - measured_at_ >= kBetweenLooks) {
     const auto cpu = cpu_time();
@@ -97,7 +108,7 @@ std::size_t WorkerPool::allowed() {
     measured_at_ = now;
     measured_cpu_ = cpu;
   }
-  return is_busy_ ? limits_.max_running_when_busy : threads_.size();
+  return is_busy_ ? limits_.max_running_when_busy : max_threads_;
 }
 
 /// The oldest item stands in front, so only its time is watched. While every item finds a thread at once,
@@ -112,6 +123,12 @@ void WorkerPool::give_up_late() {
     const auto late_at = queue_.front().since + limits_.max_wait;
     if (SteadyTime::now() < late_at) {
       may_be_late_.wait_until(lock, late_at);
+      continue;
+    }
+    const bool is_thread_idle = running_ < std::min(threads_.size(), allowed());
+    if (is_thread_idle && SteadyTime::now() < late_at + kGrace * limits_.max_wait) {
+      ready_.notify_one();  // it may have slept while the cores were busy
+      may_be_late_.wait_for(lock, limits_.max_wait);
       continue;
     }
     const Item late = std::move(queue_.front());

@@ -22,10 +22,11 @@ struct QueueLimits {
   std::size_t max_running_when_busy = 0;
 };
 
-/// Threads that do what may block, behind a queue that is bounded in length and in time.
+/// Threads that do what may block, behind a queue that is bounded in length and in time. A thread is started
+/// when work finds none idle, so that a pool for many slow engines costs little while it is not needed.
 class WorkerPool {
  public:
-  WorkerPool(unsigned threads, const QueueLimits& limits);
+  WorkerPool(unsigned max_threads, const QueueLimits& limits);
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
   ~WorkerPool();
@@ -40,7 +41,7 @@ class WorkerPool {
 
   std::size_t queued() const;
   std::size_t running() const { return running_; }
-  unsigned thread_count() const { return static_cast<unsigned>(threads_.size()); }
+  unsigned max_threads() const { return max_threads_; }
 
  private:
   struct Item {
@@ -50,9 +51,11 @@ class WorkerPool {
   };
 
   void work();
+  bool add_thread();
   void give_up_late();
   std::size_t allowed();
 
+  const unsigned max_threads_;
   mutable std::mutex mutex_;
   QueueLimits limits_;
   std::condition_variable ready_;
