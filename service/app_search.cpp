@@ -1,0 +1,200 @@
+#include <chrono>
+#include <utility>
+
+#include "core/number.h"
+#include "core/random.h"
+#include "service/app.h"
+#include "service/errors.h"
+#include "service/feedback.h"
+#include "service/interleaved_answer.h"
+#include "service/interleaving.h"
+#include "service/list_windows.h"
+
+// How the server answers a search: quota, what was rendered before, the caches, the engines, what the
+// learning adds.
+
+namespace metafuse::service {
+namespace {
+
+constexpr int kMostHops = 99;
+
+/// Everything that changes an answer in this process.
+std::string cache_key(const Snapshot& snapshot, const SearchRequest& request) {
+  const LoadedDomain* domain = snapshot.find_domain(request.domain);
+  if (domain == nullptr) return {};
+  return std::to_string(snapshot.generation) + ' ' + shared_key(*domain, request);
+}
+
+/// How many meta-search servers a request came through, as the last one counted; too many for a damaged
+/// count, so that no loop hides behind one.
+int hops_of(const HttpRequest& request) {
+  const std::string_view header = request.header("X-Metafuse-Hops");
+  std::int64_t hops = 0;
+  if (header.empty()) return 0;
+  if (!to_integer(header, hops) || hops < 0 || hops > kMostHops) return kMostHops;
+  return static_cast<int>(hops);
+}
+
+}  // namespace
+
+std::optional<HttpResponse> App::over_quota(Dialect dialect, const Exchange& exchange,
+                                            const SearchRequest& request) {
+  if (exchange.key == nullptr || exchange.key->quota_per_day == 0) return std::nullopt;
+  const auto queries = expand_request(*exchange.snapshot, request);
+  if (!queries) return std::nullopt;  // the search itself says what is wrong
+  const QuotaAnswer quota = quotas_.charge(*exchange.key, queries->size(), unix_time());
+  if (quota.is_within) return std::nullopt;
+  return quota_refusal(dialect, quota);
+}
+
+HttpResponse App::quota_refusal(Dialect dialect, const QuotaAnswer& quota) {
+  metrics_.refused("quota");
+  HttpResponse response =
+      error_response(dialect, 429, "the key's quota of expanded queries for today is used up");
+  response.set("Retry-After", std::to_string(static_cast<long>(quota.retry_after_seconds)));
+  return response;
+}
+
+bool App::answer_rendered(const Exchange& exchange, Dialect dialect, Responder& responder) {
+  if (options_.config.cache.entries == 0) return false;
+  const auto key = rendered_key(exchange);
+  const auto kept = key ? rendered_.find(*key) : nullptr;
+  if (kept == nullptr) return false;
+  if (exchange.key != nullptr) {
+    const auto quota = quotas_.charge_at_once(*exchange.key, kept->expanded_queries, unix_time());
+    if (!quota) return false;
+    if (!quota->is_within) {
+      answer(exchange, quota_refusal(dialect, *quota), responder);
+      return true;
+    }
+  }
+  HttpResponse response;
+  response.headers = kept->headers;
+  response.frame = kept->frame;
+  if (kept->search != nullptr) {
+    // a store that cannot keep up leaves the id empty: nothing to click, but an answer
+    if (std::string id = new_search_id(); search_log_->add(kept->search, id, unix_time()))
+      response.body = std::move(id);
+  }
+  metrics_.cache("rendered");
+  metrics_.search(kept->domain, kept->method);
+  answer(exchange, std::move(response), responder);
+  return true;
+}
+
+void App::keep_rendered(const Exchange& exchange, const SearchRequest& request, const SearchAnswer& answer,
+                        const ShownResults& shown, const HttpResponse& response) {
+  const LoadedDomain* domain = exchange.snapshot->find_domain(request.domain);
+  if (options_.config.cache.entries == 0 || domain == nullptr ||
+      is_interleaving(*exchange.snapshot, *domain) || exchange.snapshot->config.learning.has_online_reranker)
+    return;
+  // an answer that could not be stored has no search id: the next one may
+  if (search_log_ != nullptr && !shown.positions.empty() && shown.search == nullptr) return;
+  const auto until = cache_.popular_until(cache_key(*exchange.snapshot, request), answer);
+  auto key = until ? rendered_key(exchange) : std::nullopt;
+  if (!key) return;
+  auto frame = std::make_shared<const BodyFrame>(frame_of(response.body, shown.search_id));
+  rendered_.keep(std::move(*key),
+                 {response.headers, std::move(frame), shown.search, answer.lists.size(), answer.domain,
+                  answer.fusion.method},
+                 *until);
+}
+
+void App::remember(const Exchange& exchange, const SearchAnswer& answer, ShownResults& shown) {
+  if (search_log_ == nullptr || shown.positions.empty()) return;
+  auto search = std::make_shared<const StoredSearch>(stored_search(
+      answer, shown.positions, secret_, exchange.snapshot->config.privacy.hash_queries, unix_time()));
+  if (!search_log_->add(search, search->id, search->at)) return;
+  shown.search_id = search->id;
+  shown.search = std::move(search);
+}
+
+bool App::is_interleaving(const Snapshot& snapshot, const LoadedDomain& domain) const {
+  return snapshot.config.learning.interleave_share > 0 && store_ != nullptr && domain.challenger.has_value();
+}
+
+Result<SearchAnswer> App::search_uncached(const Snapshot& snapshot, const SearchRequest& request,
+                                          const PartialAnswer& on_partial) {
+  const LoadedDomain* domain = snapshot.find_domain(request.domain);
+  if (shared_answers_ == nullptr || domain == nullptr) return search_engines(snapshot, request, on_partial);
+  const std::string key = shared_key(*domain, request);
+  if (auto answer = shared_answers_->find(key, *domain, request)) {
+    metrics_.cache("shared");
+    return std::move(*answer);
+  }
+  auto made = search_engines(snapshot, request, on_partial);
+  if (made) shared_answers_->keep(key, *made);
+  return made;
+}
+
+Result<SearchAnswer> App::search_engines(const Snapshot& snapshot, const SearchRequest& request,
+                                         const PartialAnswer& on_partial) {
+  if (request.windows <= 1) return service::search(snapshot, request, clock(), on_partial);
+  SearchRequest before = request;
+  --before.windows;
+  bool was_cached = false;
+  const auto so_far = cache_.get(
+      cache_key(snapshot, before), [&] { return search_uncached(snapshot, before, {}); }, was_cached);
+  if (!so_far) return so_far.error();
+  return search_further(snapshot, request, clock(), **so_far);
+}
+
+SharedAnswer App::reranked(const Snapshot& snapshot, const LoadedDomain& domain,
+                           const SharedAnswer& answer) const {
+  if (!snapshot.config.learning.has_online_reranker || online_rerankers_ == nullptr) return answer;
+  const RerankerPointer reranker = online_rerankers_->find(domain);
+  if (reranker == nullptr || answer->results.empty()) return answer;
+  return std::make_shared<const SearchAnswer>(reranked_answer(domain, *answer, *reranker));
+}
+
+SharedAnswer App::interleaved(const Snapshot& snapshot, const SearchRequest& request,
+                              const SharedAnswer& answer) const {
+  const LoadedDomain* domain = snapshot.find_domain(request.domain);
+  const double share = snapshot.config.learning.interleave_share;
+  if (domain == nullptr || !is_interleaving(snapshot, *domain)) return answer;
+  const std::uint64_t seed = interleaving_seed(shared_key(*domain, request), unix_time());
+  Random random(seed);
+  if (!is_interleaved(share, random)) return answer;
+  return std::make_shared<const SearchAnswer>(interleaved_answer(*domain, *answer, random.next()));
+}
+
+Result<SharedAnswer> App::search(const Exchange& exchange, const SearchRequest& request,
+                                 const PartialAnswer& on_partial) {
+  auto answer = search_window(exchange, request, on_partial);
+  if (!answer) return answer;
+  const LoadedDomain& domain = *exchange.snapshot->find_domain(request.domain);
+  SearchRequest further = request;
+  while (wants_next_window(domain, further, **answer)) {
+    ++further.windows;
+    if (over_quota(Dialect::plain, exchange, further)) break;
+    auto deeper = search_window(exchange, further, {});
+    if (!deeper) break;
+    answer = std::move(deeper);
+  }
+  return interleaved(*exchange.snapshot, request, reranked(*exchange.snapshot, domain, *answer));
+}
+
+Result<SharedAnswer> App::search_window(const Exchange& exchange, const SearchRequest& request,
+                                        const PartialAnswer& on_partial) {
+  bool was_cached = false;
+  SearchRequest counted = request;
+  counted.hops = hops_of(exchange.request);
+  auto answer = cache_.get(
+      cache_key(*exchange.snapshot, request),
+      [&] { return search_uncached(*exchange.snapshot, counted, on_partial); }, was_cached);
+  if (!answer) return answer;
+  metrics_.cache(was_cached ? "hit" : "miss");
+  metrics_.search((*answer)->domain, (*answer)->fusion.method);
+  if (was_cached) return answer;
+  suggester_.learn((*answer)->suggestions);
+  metrics_.stage("fetch", (*answer)->fetch_seconds);
+  metrics_.stage("fuse", (*answer)->fuse_seconds);
+  for (const fetchers::FetchedList& list : (*answer)->lists) {
+    metrics_.engine(list.query.engine, list.has_failed() ? fetchers::name_of(list.failure) : "ok",
+                    std::chrono::duration<double>(list.elapsed).count());
+    metrics_.breaker(list.query.engine, list.failure == fetchers::Failure::breaker_open);
+  }
+  return answer;
+}
+
+}  // namespace metafuse::service
