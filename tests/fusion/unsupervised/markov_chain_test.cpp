@@ -86,3 +86,22 @@ TEST_CASE("The Markov chains agree with their dense definitions", "[fusion][meth
     }
   }
 }
+
+// Two lists say a before b, one says b before a. With two documents the chain is in a for the share
+// to_a / (to_a + to_b), where to_b = .95 P(a to b) + .025 and to_a = .95 P(b to a) + .025:
+//   MC1  from a the places at or above it are a, a, b, a; from b they are a, b, a, b, b: 1/4 and 2/5
+//   MC2  from a only the third list leads to b, in half of the draws: 1/6; from b two lists of three do: 1/3
+//   MC3  b is drawn and stands above a: 1/3 x 1/2; a is drawn and stands above b: 2/3 x 1/2
+//   MC4  the majority never prefers b; it prefers a whenever a is drawn: 0 and 1/2
+TEST_CASE("The Markov chains of two documents are what a hand works out", "[fusion][methods][markov]") {
+  QueryLists query;
+  query.documents = {"a", "b"};
+  query.lists = {{{0, 2.0}, {1, 1.0}}, {{0, 2.0}, {1, 1.0}}, {{1, 2.0}, {0, 1.0}}};
+  const double by_hand[] = {.405 / .6675, .341666666666667 / .525, .341666666666667 / .525, .5 / .525};
+  for (int chain = 1; chain <= 4; ++chain) {
+    INFO(chain);
+    const auto scores = fuse_scores(*find_fusion_method("mc" + std::to_string(chain)), query, {});
+    CHECK(scores[0] == Approx(by_hand[chain - 1]).epsilon(1e-9));
+    CHECK(scores[1] == Approx(1.0 - by_hand[chain - 1]).epsilon(1e-9));
+  }
+}
