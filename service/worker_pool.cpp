@@ -12,8 +12,8 @@ using SteadyTime = std::chrono::steady_clock;
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenLooks{50};
-constexpr int kGrace = 2;  ///< times the longest wait, for an idle thread that the system has not yet run
-constexpr double kBusyShare = 0.6;  ///< of all cores; what serves us, engines and clients, needs some too
+constexpr int kGrace = 9;  ///< times the longest wait, for a free thread that the system has not yet run
+constexpr double kBusyShare = 0.45;  ///< of all cores; what serves us, engines and clients, needs some too
 
 std::chrono::nanoseconds cpu_time() {
   timespec time{};
@@ -87,8 +87,10 @@ void WorkerPool::work() {
       std::unique_lock lock(mutex_);
       ready_.wait(lock, [this] { return is_stopping_ || (!queue_.empty() && running_ < allowed()); });
       if (queue_.empty()) return;
+      const bool is_late = !is_stopping_ && is_front_late(SteadyTime::now());
       next = std::move(queue_.front());
       queue_.pop_front();
+      if (is_late) next.work = std::move(next.give_up);
       ++running_;
     }
     next.work();
@@ -111,6 +113,14 @@ std::size_t WorkerPool::allowed() {
   return is_busy_ ? limits_.max_running_when_busy : max_threads_;
 }
 
+/// Whether the oldest item waited too long. While there are free threads that the system has not yet run, it
+/// may wait a little more: that is no queue.
+bool WorkerPool::is_front_late(SteadyTime::time_point now) {
+  if (queue_.empty() || limits_.max_wait <= std::chrono::nanoseconds::zero()) return false;
+  const bool has_free_threads = running_ + queue_.size() <= std::min(threads_.size(), allowed());
+  return now >= queue_.front().since + (has_free_threads ? 1 + kGrace : 1) * limits_.max_wait;
+}
+
 /// The oldest item stands in front, so only its time is watched. While every item finds a thread at once,
 /// this thread sleeps.
 void WorkerPool::give_up_late() {
@@ -125,9 +135,8 @@ void WorkerPool::give_up_late() {
       may_be_late_.wait_until(lock, late_at);
       continue;
     }
-    const bool is_thread_idle = running_ < std::min(threads_.size(), allowed());
-    if (is_thread_idle && SteadyTime::now() < late_at + kGrace * limits_.max_wait) {
-      ready_.notify_one();  // it may have slept while the cores were busy
+    if (!is_front_late(SteadyTime::now())) {
+      ready_.notify_one();  // a free thread may have slept while the cores were busy
       may_be_late_.wait_for(lock, limits_.max_wait);
       continue;
     }

@@ -54,6 +54,7 @@ class WorkerPool {
   bool add_thread();
   void give_up_late();
   std::size_t allowed();
+  bool is_front_late(std::chrono::steady_clock::time_point now);
 
   const unsigned max_threads_;
   mutable std::mutex mutex_;
