@@ -33,7 +33,8 @@ struct YamlNode {
   const YamlNode* find(std::string_view key) const;
 };
 
-/// A key of a map and its value. (A pair of nodes cannot stand in a node: clang wants pairs' members complete.)
+/// A key of a map and its value. (A pair of nodes cannot stand in a node: clang wants pairs' members
+/// complete.)
 struct YamlEntry {
   YamlNode first;
   YamlNode second;

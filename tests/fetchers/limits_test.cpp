@@ -106,7 +106,7 @@ TEST_CASE("a hung engine adds its learned wait once, and nothing afterwards", "[
     CHECK(server.hung_requests() == asked);
   }
   SUCCEED("usual " << milliseconds_of(usual) << " ms, hung " << milliseconds_of(once) << " ms, afterwards "
-                << milliseconds_of(later) << " ms");
+                   << milliseconds_of(later) << " ms");
 }
 
 TEST_CASE("a body of 200 MB grows memory by at most 2 MiB", "[fetchers][limits]") {
