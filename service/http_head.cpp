@@ -225,6 +225,12 @@ std::optional<Fields> parse_form(std::string_view text) {
   return out;
 }
 
+std::string form_value(const Fields& fields, std::string_view name) {
+  for (const auto& [key, value] : fields)
+    if (key == name) return value;
+  return {};
+}
+
 std::string percent_encode(std::string_view text) {
   constexpr std::string_view kHex = "0123456789ABCDEF";
   constexpr std::string_view kPlain = "-._~";

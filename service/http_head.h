@@ -48,6 +48,9 @@ std::optional<std::string> percent_decode(std::string_view text, bool plus_is_sp
 /// Pairs of "a=b&c=d"; nullopt as percent_decode, or for more than 200 pairs.
 std::optional<Fields> parse_form(std::string_view text);
 
+/// The first value of a name, "" when there is none.
+std::string form_value(const Fields& fields, std::string_view name);
+
 std::string percent_encode(std::string_view text);
 
 }  // namespace metafuse::service

@@ -16,12 +16,6 @@ namespace {
 constexpr std::string_view kHtml = "text/html; charset=utf-8";
 constexpr std::string_view kActivate = "activate-";
 
-std::string field(const Fields& fields, std::string_view wanted) {
-  for (const auto& [name, value] : fields)
-    if (name == wanted) return value;
-  return {};
-}
-
 bool is_off(App& app) {
   return app.store() == nullptr || app.model_versions() == nullptr;
 }
@@ -70,13 +64,13 @@ HttpResponse handle_model_form(App& app, const Exchange& exchange) {
     return error_response(Dialect::page, 415, "send the page's form");
   const auto fields = parse_form(exchange.request.body);
   if (!fields) return error_response(Dialect::page, 400, "the form is damaged");
-  const KeyConfig* key = find_key(exchange.snapshot->config.keys, field(*fields, "key"));
+  const KeyConfig* key = find_key(exchange.snapshot->config.keys, form_value(*fields, "key"));
   ModelPageState state;
   if (key == nullptr || !key->has(Role::admin)) {
     state.wrong = "the key is not known or lacks the role admin";
     return make_response(403, kHtml, model_page(*exchange.snapshot, state));
   }
-  const std::string action = field(*fields, "action");
+  const std::string action = form_value(*fields, "action");
   const HttpResponse done = run_action(app, exchange, *key, action);
   if (done.status != 200)
     state.wrong = sentence_of(done, "it failed");

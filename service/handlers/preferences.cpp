@@ -9,12 +9,6 @@
 namespace metafuse::service {
 namespace {
 
-std::string field(const Fields& fields, std::string_view name) {
-  for (const auto& [key, value] : fields)
-    if (key == name) return value;
-  return {};
-}
-
 void forget(SitePreferences& preferences, const std::string& site) {
   for (auto* list : {&preferences.raised, &preferences.lowered, &preferences.blocked})
     std::erase(*list, site);
@@ -37,7 +31,7 @@ HttpResponse handle_preferences(App&, const Exchange& exchange) {
     return error_response(Dialect::page, 403, "this form is not from here");
   const auto fields = parse_form(exchange.request.body);
   if (!fields) return error_response(Dialect::page, 400, "the form is damaged");
-  std::string back = field(*fields, "back");
+  std::string back = form_value(*fields, "back");
   if (!back.starts_with("/search?") || back.find_first_of("\r\n") != std::string::npos) back = "/";
   SitePreferences preferences = read_site_cookie(exchange.request.header("Cookie"));
   // The button that was pressed says what becomes of the site that is its value.
@@ -46,7 +40,7 @@ HttpResponse handle_preferences(App&, const Exchange& exchange) {
         {"lower", &preferences.lowered},
         {"block", &preferences.blocked},
         {"forget", nullptr}}) {
-    const std::string site = field(*fields, name);
+    const std::string site = form_value(*fields, name);
     if (site.empty()) continue;
     forget(preferences, site);
     if (list != nullptr) list->push_back(site);

@@ -16,12 +16,6 @@ namespace {
 constexpr std::string_view kHtml = "text/html; charset=utf-8";
 constexpr std::string_view kVersionAction = "version-";
 
-std::string field(const Fields& fields, std::string_view wanted) {
-  for (const auto& [name, value] : fields)
-    if (name == wanted) return value;
-  return {};
-}
-
 /// Browsers send text areas with CRLF line ends.
 std::string with_unix_line_ends(std::string_view text) {
   std::string out;
@@ -146,13 +140,13 @@ HttpResponse handle_template_form(App& app, const Exchange& exchange) {
   const auto fields = parse_form(exchange.request.body);
   if (!fields) return error_response(Dialect::page, 400, "the form is damaged");
   TemplateEditorState state = state_of(app, exchange, *domain);
-  state.text = with_unix_line_ends(field(*fields, "text"));
-  state.etag = field(*fields, "etag");
-  state.query = field(*fields, "query");
-  const std::string action = field(*fields, "action");
+  state.text = with_unix_line_ends(form_value(*fields, "text"));
+  state.etag = form_value(*fields, "etag");
+  state.query = form_value(*fields, "query");
+  const std::string action = form_value(*fields, "action");
   int status = 200;
   if (action == "save") {
-    status = save(app, exchange, domain->domain.name, field(*fields, "key"), state);
+    status = save(app, exchange, domain->domain.name, form_value(*fields, "key"), state);
   } else if (action.starts_with(kVersionAction)) {
     open_version(app, *domain, std::string_view(action).substr(kVersionAction.size()), state);
   } else {
