@@ -19,23 +19,6 @@ constexpr std::size_t kMostPoints = 400;
 constexpr std::array kColours = {"#1f7fc4", "#c8553d", "#2f8f5b", "#8e63c7", "#b07d10", "#3a8a99", "#7b8794"};
 constexpr std::array kDashes = {"", "6 3", "2 3", "9 3 2 3"};
 
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '&')
-      out += "&amp;";
-    else if (c == '"')
-      out += "&quot;";
-    else
-      out += c;
-  }
-  return out;
-}
-
 std::string fixed(double number, int decimals) {
   char text[64];
   std::snprintf(text, sizeof text, "%.*f", decimals, number);
@@ -71,7 +54,7 @@ double round_step(const Range& range) {
 
 std::string label(double x, double y, const char* anchor, const std::string& words) {
   return "<text x=\"" + fixed(x, 1) + "\" y=\"" + fixed(y, 1) + "\" text-anchor=\"" + anchor + "\">" +
-         escaped(words) + "</text>\n";
+         escaped_html(words) + "</text>\n";
 }
 
 /// Where values stand on the drawing.
@@ -116,6 +99,23 @@ std::string points_of(const Curve& curve, const Frame& frame) {
 
 }  // namespace
 
+std::string escaped_html(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '"')
+      out += "&quot;";
+    else
+      out += c;
+  }
+  return out;
+}
+
 std::string svg_plot(const std::vector<Curve>& curves, const PlotText& text) {
   Frame frame;
   frame.is_log_x = text.is_log_x;
@@ -128,9 +128,9 @@ std::string svg_plot(const std::vector<Curve>& curves, const PlotText& text) {
   const double height =
       std::max(kTop + kHeight + 50.0, kTop + 30.0 + 18.0 * static_cast<double>(curves.size()));
   std::string out = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 800 " + fixed(height, 0) +
-                    "\" role=\"img\" aria-label=\"" + escaped(text.title) +
+                    "\" role=\"img\" aria-label=\"" + escaped_html(text.title) +
                     "\" fill=\"currentColor\" font-family=\"sans-serif\" font-size=\"12\">\n<title>" +
-                    escaped(text.title) + "</title>\n" + label(8, 16, "start", text.title);
+                    escaped_html(text.title) + "</title>\n" + label(8, 16, "start", text.title);
   out += grid(frame);
   out += label(kLeft + kWidth / 2, kTop + kHeight + 38, "middle", text.x_name);
   out += label(8, kTop - 8, "start", text.y_name);
@@ -152,13 +152,13 @@ std::string html_page(const std::string& title, const std::string& table,
       "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"color-scheme\" "
       "content=\"light "
       "dark\"><title>" +
-      escaped(title) +
+      escaped_html(title) +
       "</title>\n<style>body{font:15px/1.5 system-ui,sans-serif;max-width:76em;margin:2em auto;padding:0 "
       "1em}pre{overflow-x:auto}</style>\n<h1>" +
-      escaped(title) + "</h1>\n<pre>" + escaped(table) + "</pre>\n";
+      escaped_html(title) + "</h1>\n<pre>" + escaped_html(table) + "</pre>\n";
   if (!sentences.empty()) {
     out += "<ul>\n";
-    for (const std::string& sentence : sentences) out += "<li>" + escaped(sentence) + "</li>\n";
+    for (const std::string& sentence : sentences) out += "<li>" + escaped_html(sentence) + "</li>\n";
     out += "</ul>\n";
   }
   for (const std::string& plot : plots) out += plot;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "evaluation/svg_plot.h"
+
 namespace metafuse::evaluation {
 namespace {
 
@@ -87,23 +89,6 @@ std::string figure(const std::string& caption, const std::string& inside) {
 }
 
 }  // namespace
-
-std::string escaped_html(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '"')
-      out += "&quot;";
-    else
-      out += c;
-  }
-  return out;
-}
 
 std::string bar_plot(const std::string& caption, const std::string& x_label, const std::string& y_label,
                      const std::vector<std::pair<std::string, double>>& bars) {

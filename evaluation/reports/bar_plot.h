@@ -11,7 +11,4 @@ namespace metafuse::evaluation {
 std::string bar_plot(const std::string& caption, const std::string& x_label, const std::string& y_label,
                      const std::vector<std::pair<std::string, double>>& bars);
 
-/// & < > " as entities.
-std::string escaped_html(const std::string& text);
-
 }  // namespace metafuse::evaluation
