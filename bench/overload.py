@@ -3,7 +3,7 @@
 
 usage: bench/overload.py BUILD_FOLDER [SECONDS]
 The engines are those of serve_bench.py, nothing is cached, requests come at a fixed rate whatever the server does
-(bench/load_client). Fails when any request is lost, partial or refused without Retry-After.
+(bench/load_client). Fails when any request is lost or refused without Retry-After.
 """
 import json
 import os

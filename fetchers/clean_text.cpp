@@ -172,11 +172,11 @@ std::uint64_t places_of(char c, std::uint64_t eight) {
 }
 
 /// True for a line of ASCII words, one blank between them, that cleaning would leave as it is: no markup, no
-/// entity where they count, no control. Most text is; the rest takes the long way.
+/// entity where they count, no control. Most text is; the rest takes the long way. The text has no blank at
+/// its ends.
 bool is_clean(std::string_view text, bool is_html) {
   if constexpr (std::endian::native != std::endian::little) return false;  // "before" is a shift to the left
   if (text.empty()) return true;
-  if (text.front() == ' ' || text.back() == ' ') return false;
   std::uint64_t blank_before = 0;  // the high bit of the last byte of the eight before
   for (std::size_t at = 0; at < text.size(); at += 8) {
     std::uint64_t eight = repeated('x');
