@@ -2,34 +2,41 @@
 """A server at four times its capacity: what becomes of each request, and how soon it recovers.
 
 usage: bench/overload.py BUILD_FOLDER [SECONDS]
-The engines are those of serve_bench.py, nothing is cached, requests come at a fixed rate whatever the server does
-(bench/load_client). Fails when any request is lost or refused without Retry-After.
+16 local engines, nothing is cached, requests come at a fixed rate whatever the server does (bench/load_client, whose own
+waiting for a core counts in its times). "server" columns are the server's own times of the same answers, from its log: from
+the request's last byte to its answer's first. Fails when any request is lost or refused without Retry-After.
 """
 import json
 import os
 import pathlib
-import signal
-import subprocess
 import sys
-import tempfile
 import time
 
+import local_service
 import serve_bench
 
 TARGET = "/search?format=json&q={n}"
+PHASES = (("half of capacity", 0.5, 64), ("capacity", 1, 64), ("four times capacity", 4, 512))
 
 
 def load(build, port, rate, seconds, connections):
-    done = subprocess.run([build / "bench/load_client", str(port), f"{rate:.0f}", f"{seconds:g}", str(connections), TARGET],
-                          capture_output=True, text=True)
-    if not done.stdout:
-        sys.exit(f"load_client: {done.stderr}")
-    return json.loads(done.stdout)
+    return local_service.outcome(local_service.start_load(build, port, rate, seconds, connections, TARGET))
 
 
-def show(name, rate, seconds, got):
-    print(f"{name:26} {rate:7.0f} {got['complete'] / seconds:9.0f} {got['refused'] / seconds:9.0f} {got['partial']:7d} {got['wrong']:6d} "
-          f"{got['p50_ms']:8.2f} {got['p99_ms']:8.2f} {got['refused_p50_ms']:9.2f} {got['refused_p99_ms']:9.2f}")
+def percentile(values, share):
+    return sorted(values)[min(len(values) - 1, int(share * len(values)))] if values else 0.0
+
+
+def served_ms(log):
+    """The server's own milliseconds of what it answered since the last call."""
+    lines = (json.loads(line) for line in log.read().splitlines())
+    return [line["ms"] for line in lines if line.get("event") == "request" and line["status"] == 200]
+
+
+def show(name, rate, seconds, got, own):
+    print(f"{name:20} {rate:6.0f} {got['complete'] / seconds:9.0f} {got['refused'] / seconds:8.0f} {got['partial']:8d} {got['wrong']:6d} "
+          f"{got['p50_ms']:7.2f} {got['p99_ms']:7.2f} {percentile(own, 0.5):7.2f} {percentile(own, 0.99):7.2f} "
+          f"{got['refused_p50_ms']:8.2f} {got['refused_p99_ms']:7.2f} {got['refused_max_ms']:7.2f}", flush=True)
 
 
 def seconds_to_recover(build, port, rate, good_p99):
@@ -42,35 +49,33 @@ def seconds_to_recover(build, port, rate, good_p99):
     return time.monotonic() - begin
 
 
-def run(build, folder, seconds):
-    server, address, _ = serve_bench.serve(build / "metafuse", folder, "uncached")
-    try:
-        serve_bench.measure(address, folder, 1, 8, True)
-        capacity = serve_bench.measure(address, folder, seconds, 8, True)["requests"] / seconds
-        print(f"capacity: {capacity:.0f} searches a second (8 connections, one after another on each)")
-        print("                               rate  answered   refused partial  wrong   p50_ms   p99_ms   no_p50_ms no_p99_ms")
-        wrong = 0
-        for name, times, connections in (("half of capacity", 0.5, 64), ("capacity", 1, 64), ("four times capacity", 4, 512)):
-            got = load(build, address[1], times * capacity, seconds, connections)
-            show(name, times * capacity, seconds, got)
+def run(build, folder, port, seconds):
+    serve_bench.measure(folder, port, 1, 8)
+    capacity = serve_bench.measure(folder, port, seconds, 8)["requests"] / seconds
+    print(f"capacity: {capacity:.0f} searches a second (8 connections, one after another on each)")
+    print("                                                              answered      by the server       refused")
+    print("                       rate  answered  refused  partial  wrong     p50     p99     p50     p99      p50     p99    most")
+    wrong, p99 = 0, []
+    with open(folder / "server.log") as log:
+        log.seek(0, os.SEEK_END)
+        for name, times, connections in PHASES:
+            got = load(build, port, times * capacity, seconds, connections)
+            own = served_ms(log)
+            show(name, times * capacity, seconds, got, own)
             wrong += got["wrong"]
-            if times == 0.5:
-                calm = got["p99_ms"]
-        print(f"back to normal at half of capacity after {seconds_to_recover(build, address[1], capacity / 2, calm):.2f} s")
-        return 1 if wrong else 0
-    finally:
-        server.send_signal(signal.SIGTERM)
-        server.wait()
+            p99.append((got["p99_ms"], percentile(own, 0.99)))
+    print("p99 at four times capacity as a multiple of that at half and at all of it: client "
+          f"{p99[2][0] / p99[0][0]:.1f} and {p99[2][0] / p99[1][0]:.1f}, server {p99[2][1] / p99[0][1]:.1f} and {p99[2][1] / p99[1][1]:.1f}")
+    print(f"back to normal at half of capacity after {seconds_to_recover(build, port, capacity / 2, p99[0][0]):.2f} s")
+    return 1 if wrong else 0
 
 
 def main():
     build = pathlib.Path(os.path.abspath(sys.argv[1]))
     seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 5
-    with tempfile.TemporaryDirectory(prefix="metafuse-overload-") as name:
-        folder = pathlib.Path(name)
-        with serve_bench.engines(folder):
-            print(f"load average at start: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-            sys.exit(run(build, folder, seconds))
+    with local_service.engines() as (folder, _, _), \
+            local_service.server(build / "metafuse", folder, serve_bench.UNCACHED) as (_, port, _):
+        sys.exit(run(build, folder, port, seconds))
 
 
 main()
