@@ -15,10 +15,14 @@ namespace metafuse::service {
 namespace {
 
 constexpr unsigned kWorkersPerCore = 32;
-constexpr unsigned kRunningPerCore = 3;  ///< while the cores are busy
 
 unsigned core_count() {
   return std::max(1U, std::thread::hardware_concurrency());
+}
+
+/// One a core, and one that takes over where another waits for an engine.
+std::size_t running_when_busy() {
+  return core_count() + 1;
 }
 
 unsigned worker_count(const ServerConfig& config) {
@@ -73,7 +77,7 @@ std::unique_ptr<SharedLimits> shared_limits(const AppOptions& options, RateLimit
 }
 
 QueueLimits queue_limits(const LimitsConfig& limits) {
-  return {limits.max_queue, duration_of(limits.queue_seconds), kRunningPerCore * core_count()};
+  return {limits.max_queue, duration_of(limits.queue_seconds), running_when_busy()};
 }
 
 }  // namespace

@@ -7,13 +7,11 @@
 
 namespace metafuse::service {
 
-using SteadyTime = std::chrono::steady_clock;
+using std::chrono::steady_clock;
 
 namespace {
 
-constexpr std::chrono::milliseconds kBetweenLooks{50};
-constexpr int kGrace = 9;  ///< times the longest wait, for a free thread that the system has not yet run
-constexpr double kBusyShare = 0.45;  ///< of all cores; what serves us, engines and clients, needs some too
+constexpr int kGrace = 3;  ///< times the longest wait, for a free thread that the system has not yet run
 
 std::chrono::nanoseconds cpu_time() {
   timespec time{};
@@ -24,7 +22,9 @@ std::chrono::nanoseconds cpu_time() {
 }  // namespace
 
 WorkerPool::WorkerPool(unsigned max_threads, const QueueLimits& limits)
-    : max_threads_(max_threads), limits_(limits) {
+    : max_threads_(max_threads),
+      limits_(limits),
+      running_limit_(std::max(1U, std::thread::hardware_concurrency()), max_threads) {
   giver_up_ = std::thread([this] { give_up_late(); });
 }
 
@@ -33,32 +33,34 @@ WorkerPool::~WorkerPool() {
 }
 
 bool WorkerPool::try_run(std::function<void()> work, std::function<void()> give_up) {
-  bool must_wait = false;
+  bool needs_watch = false;
   {
     const std::lock_guard lock(mutex_);
-    if (is_stopping_ || queue_.size() >= limits_.max_queue) return false;
-    queue_.push_back({std::move(work), std::move(give_up), SteadyTime::now()});
-    must_wait = queue_.size() + running_ > threads_.size() && !add_thread();
+    const Time now = steady_clock::now();
+    if (is_stopping_ || !gate_.admits(waiting(now), allowed(now), limits_.max_queue, now)) return false;
+    queue_.push_back({std::move(work), std::move(give_up), now});
+    if (queue_.size() + running_ > threads_.size()) add_thread();
+    needs_watch = !is_watched_ && running_ + queue_.size() > std::min(threads_.size(), allowed(now));
   }
   ready_.notify_one();
-  if (must_wait) may_be_late_.notify_one();
+  if (needs_watch) may_be_late_.notify_one();
   return true;
 }
 
-bool WorkerPool::add_thread() {
-  if (threads_.size() >= max_threads_) return false;
+void WorkerPool::add_thread() {
+  if (threads_.size() >= max_threads_) return;
   try {
     threads_.emplace_back(&WorkerPool::work, this);
   } catch (const std::system_error&) {
-    return false;  // the system has no more threads: the ones that are there go on
+    // the system has no more threads: the ones that are there go on
   }
-  return true;
 }
 
 void WorkerPool::set_limits(const QueueLimits& limits) {
   {
     const std::lock_guard lock(mutex_);
     limits_ = limits;
+    gate_ = {};
   }
   may_be_late_.notify_one();
 }
@@ -85,12 +87,15 @@ void WorkerPool::work() {
     Item next;
     {
       std::unique_lock lock(mutex_);
-      ready_.wait(lock, [this] { return is_stopping_ || (!queue_.empty() && running_ < allowed()); });
+      ready_.wait(lock, [this] {
+        return is_stopping_ || (!queue_.empty() && running_ < allowed(steady_clock::now()));
+      });
       if (queue_.empty()) return;
-      const bool is_late = !is_stopping_ && is_front_late(SteadyTime::now());
+      const Time now = steady_clock::now();
+      const auto late_at = front_is_late_at(now);
       next = std::move(queue_.front());
       queue_.pop_front();
-      if (is_late) next.work = std::move(next.give_up);
+      if (!is_stopping_ && late_at && *late_at <= now) next.work = std::move(next.give_up);
       ++running_;
     }
     next.work();
@@ -99,26 +104,24 @@ void WorkerPool::work() {
 }
 
 /// How many items may run at once just now.
-std::size_t WorkerPool::allowed() {
+std::size_t WorkerPool::allowed(Time now) {
   if (limits_.max_running_when_busy == 0) return max_threads_;
-  const auto now = SteadyTime::now();
-  if (now - measured_at_ >= kBetweenLooks) {
-    const auto cpu = cpu_time();
-    const std::chrono::duration<double> used = cpu - measured_cpu_;
-    const std::chrono::duration<double> passed = now - measured_at_;
-    is_busy_ = used.count() > kBusyShare * passed.count() * std::max(1U, std::thread::hardware_concurrency());
-    measured_at_ = now;
-    measured_cpu_ = cpu;
-  }
-  return is_busy_ ? limits_.max_running_when_busy : max_threads_;
+  if (running_limit_.is_fresh(now)) return running_limit_.last();
+  return running_limit_.at(now, cpu_time(), limits_.max_running_when_busy);
 }
 
-/// Whether the oldest item waited too long. While there are free threads that the system has not yet run, it
-/// may wait a little more: that is no queue.
-bool WorkerPool::is_front_late(SteadyTime::time_point now) {
-  if (queue_.empty() || limits_.max_wait <= std::chrono::nanoseconds::zero()) return false;
-  const bool has_free_threads = running_ + queue_.size() <= std::min(threads_.size(), allowed());
-  return now >= queue_.front().since + (has_free_threads ? 1 + kGrace : 1) * limits_.max_wait;
+/// Items beyond those that run or may run at once.
+std::size_t WorkerPool::waiting(Time now) {
+  const std::size_t all = running_ + queue_.size();
+  return all - std::min(all, allowed(now));
+}
+
+/// When the oldest item will have waited too long; nothing when none ever will. While there are free threads
+/// that the system has not yet run, it may wait a little more: that is no queue.
+std::optional<WorkerPool::Time> WorkerPool::front_is_late_at(Time now) {
+  if (queue_.empty() || limits_.max_wait <= std::chrono::nanoseconds::zero()) return std::nullopt;
+  const bool has_free_threads = running_ + queue_.size() <= std::min(threads_.size(), allowed(now));
+  return queue_.front().since + (has_free_threads ? 1 + kGrace : 1) * limits_.max_wait;
 }
 
 /// The oldest item stands in front, so only its time is watched. While every item finds a thread at once,
@@ -126,25 +129,23 @@ bool WorkerPool::is_front_late(SteadyTime::time_point now) {
 void WorkerPool::give_up_late() {
   std::unique_lock lock(mutex_);
   while (!is_stopping_) {
-    if (queue_.empty() || limits_.max_wait <= std::chrono::nanoseconds::zero()) {
+    const Time now = steady_clock::now();
+    const auto late_at = front_is_late_at(now);
+    is_watched_ = !queue_.empty();
+    if (!is_watched_) {
       may_be_late_.wait(lock);
-      continue;
+    } else if (!late_at || now < *late_at) {
+      // more may run by now, or a free thread slept while the cores were busy
+      if (running_ < allowed(now)) ready_.notify_all();
+      const Time next_look = now + RunningLimit::kBetweenLooks;
+      may_be_late_.wait_until(lock, late_at ? std::min(*late_at, next_look) : next_look);
+    } else {
+      const Item late = std::move(queue_.front());
+      queue_.pop_front();
+      lock.unlock();
+      late.give_up();
+      lock.lock();
     }
-    const auto late_at = queue_.front().since + limits_.max_wait;
-    if (SteadyTime::now() < late_at) {
-      may_be_late_.wait_until(lock, late_at);
-      continue;
-    }
-    if (!is_front_late(SteadyTime::now())) {
-      ready_.notify_one();  // a free thread may have slept while the cores were busy
-      may_be_late_.wait_for(lock, limits_.max_wait);
-      continue;
-    }
-    const Item late = std::move(queue_.front());
-    queue_.pop_front();
-    lock.unlock();
-    late.give_up();
-    lock.lock();
   }
 }
 

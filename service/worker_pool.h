@@ -7,18 +7,22 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
+
+#include "service/queue_gate.h"
+#include "service/running_limit.h"
 
 namespace metafuse::service {
 
 /// How much work may wait for a thread.
 struct QueueLimits {
-  std::size_t max_queue = 32;
-  /// What waited this long is given up; 0 for no end. A queue that stands would only make every answer late.
+  std::size_t max_queue = 16;
+  /// What waited this long is given up; 0 for no end.
   std::chrono::nanoseconds max_wait{0};
-  /// While this process keeps most of the machine's cores busy, more work at once would make all of it late
-  /// and none of it sooner; work that waits for engines may take every thread. 0 for no such bound.
+  /// While this process keeps the cores busy, no more than this many run at once (see RunningLimit); 0 for no
+  /// such bound.
   std::size_t max_running_when_busy = 0;
 };
 
@@ -50,11 +54,14 @@ class WorkerPool {
     std::chrono::steady_clock::time_point since;
   };
 
+  using Time = std::chrono::steady_clock::time_point;
+
   void work();
-  bool add_thread();
+  void add_thread();
   void give_up_late();
-  std::size_t allowed();
-  bool is_front_late(std::chrono::steady_clock::time_point now);
+  std::size_t allowed(Time now);
+  std::size_t waiting(Time now);
+  std::optional<Time> front_is_late_at(Time now);
 
   const unsigned max_threads_;
   mutable std::mutex mutex_;
@@ -63,9 +70,9 @@ class WorkerPool {
   std::condition_variable may_be_late_;
   std::deque<Item> queue_;
   bool is_stopping_ = false;
-  std::chrono::steady_clock::time_point measured_at_{};
-  std::chrono::nanoseconds measured_cpu_{0};
-  bool is_busy_ = false;  ///< the cores were, when they were looked at last
+  bool is_watched_ = false;  ///< the queue, by the thread that gives up
+  RunningLimit running_limit_;
+  QueueGate gate_;
   std::atomic<std::size_t> running_{0};
   std::vector<std::thread> threads_;
   std::thread giver_up_;

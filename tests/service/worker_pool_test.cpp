@@ -8,7 +8,12 @@
 
 #include <catch2/catch.hpp>
 
+#include "service/queue_gate.h"
+#include "service/running_limit.h"
+
+using metafuse::service::QueueGate;
 using metafuse::service::QueueLimits;
+using metafuse::service::RunningLimit;
 using metafuse::service::WorkerPool;
 using std::chrono::milliseconds;
 
@@ -61,5 +66,49 @@ TEST_CASE("A queue is full at its length, which may be changed", "[service][pool
   CHECK_FALSE(pool.try_run([] {}, [] {}));
   pool.set_limits({3, milliseconds(0), 0});
   CHECK(pool.try_run([] {}, [] {}));
+  may_end.set_value();
+}
+
+TEST_CASE("As few run at once as keep the cores busy, and all where they rest", "[service][pool]") {
+  RunningLimit limit(2, 64);
+  RunningLimit::Time now{};
+  std::chrono::nanoseconds cpu{0};
+  const auto after = [&](milliseconds passed, double cores) {
+    now += passed;
+    cpu += std::chrono::duration_cast<std::chrono::nanoseconds>(cores * passed);
+    return limit.at(now, cpu, 3);
+  };
+  CHECK(after(milliseconds(100), 0.1) == 64);
+  CHECK(after(milliseconds(20), 1.5) == 32);
+  CHECK(after(milliseconds(5), 0.0) == 32);  // not yet
+  for (const std::size_t expected : {16, 8, 4, 3, 3}) CHECK(after(milliseconds(20), 1.5) == expected);
+  for (const std::size_t expected : {5, 8, 13, 20, 31, 47, 64, 64})
+    CHECK(after(milliseconds(20), 0.2) == expected);
+}
+
+TEST_CASE("A queue that was filled is kept short until its crowd has gone", "[service][pool]") {
+  QueueGate gate;
+  QueueGate::Time now{};
+  now += std::chrono::hours(1);
+  CHECK(gate.admits(15, 4, 16, now));
+  CHECK_FALSE(gate.admits(16, 4, 16, now));
+  CHECK(gate.admits(1, 4, 16, now));
+  CHECK_FALSE(gate.admits(2, 4, 16, now));
+  CHECK(gate.admits(0, 0, 16, now));  // nothing runs, and yet one may wait
+  CHECK_FALSE(gate.admits(1, 0, 16, now));
+  for (int i = 0; i < 15; ++i) CHECK_FALSE(gate.admits(2, 4, 16, now += milliseconds(99)));
+  CHECK(gate.admits(2, 4, 16, now += milliseconds(100)));  // nobody was refused for a while
+  CHECK_FALSE(gate.admits(16, 4, 16, now));
+  for (int i = 0; i < 19; ++i) CHECK_FALSE(gate.admits(2, 4, 16, now += milliseconds(99)));
+  for (int i = 0; i < 2; ++i) now += milliseconds(60), (void)gate.admits(2, 4, 16, now);
+  CHECK(gate.admits(15, 4, 16, now));  // two seconds are over: those who ask again at once may all fit
+}
+
+TEST_CASE("What threads are free for does not count as waiting", "[service][pool]") {
+  std::promise<void> may_end;
+  const auto end = may_end.get_future().share();
+  WorkerPool pool(8, {1, milliseconds(0), 0});
+  for (int i = 0; i < 9; ++i) CHECK(pool.try_run([&] { end.wait(); }, [] {}));
+  CHECK_FALSE(pool.try_run([] {}, [] {}));
   may_end.set_value();
 }
