@@ -40,8 +40,8 @@ struct LimitsConfig {
   double burst = 20;
   std::size_t max_connections = 2000;
   std::size_t max_body_bytes = std::size_t{1} << 20;
-  std::size_t max_queue = 16;    ///< searches that wait for a worker before new ones get 503
-  double queue_seconds = 0.02;   ///< how long one waits for a worker before it gets 503
+  std::size_t max_queue = 16;   ///< searches that wait for a worker before new ones get 503
+  double queue_seconds = 0.02;  ///< how long one waits for a worker before it gets 503
   double header_seconds = 5;
   double body_seconds = 8;
   double idle_seconds = 30;
