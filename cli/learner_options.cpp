@@ -14,10 +14,31 @@ std::string names_of_learners() {
   return names;
 }
 
-/// What the options of one name mean, for each learner that has it.
+/// What the options of one name mean; learners that mean the same by it stand together.
 struct SharedOption {
+  struct Meaning {
+    std::string learners;
+    std::string text;
+  };
+
   std::string values;
-  std::string meaning;
+  std::vector<Meaning> meanings;
+
+  void add(const std::string& learner, const std::string& text) {
+    for (Meaning& meaning : meanings)
+      if (meaning.text == text) {
+        meaning.learners += ", " + learner;
+        return;
+      }
+    meanings.push_back({learner, text});
+  }
+
+  std::string help() const {
+    std::string lines;
+    for (const Meaning& meaning : meanings)
+      lines += (lines.empty() ? "" : "\n") + meaning.learners + ": " + meaning.text;
+    return lines;
+  }
 };
 
 std::map<std::string, SharedOption> options_of_all() {
@@ -26,8 +47,7 @@ std::map<std::string, SharedOption> options_of_all() {
     for (const LearnerOption& option : learner.options) {
       SharedOption& entry = shared[option.name];
       if (entry.values.empty()) entry.values = option.values;
-      const std::string fallback = option.fallback.empty() ? "" : " [" + option.fallback + "]";
-      entry.meaning += (entry.meaning.empty() ? "" : "; ") + learner.name + ": " + option.meaning + fallback;
+      entry.add(learner.name, option.meaning + (option.fallback.empty() ? "" : " [" + option.fallback + "]"));
     }
   }
   return shared;
@@ -41,7 +61,7 @@ void add_learner_options(CLI::App& verb, LearnerChoice& choice) {
     const std::string key = name;
     verb.add_option_function<std::string>(
             "--" + name, [&choice, key](const std::string& value) { choice.options[key] = value; },
-            shared.meaning)
+            shared.help())
         ->type_name(shared.values)
         ->group("Learner options");
   }

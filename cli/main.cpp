@@ -7,8 +7,10 @@
 #include <string_view>
 
 #include "cli/near_names.h"
+#include "cli/number_checks.h"
 #include "cli/verbs.h"
 #include "core/contract.h"
+#include "core/utf8.h"
 #include "service/version.h"
 
 namespace metafuse::cli {
@@ -37,11 +39,15 @@ constexpr AddVerb kVerbs[] = {
 };
 // clang-format on
 
-/// An error of several lines is several mistakes; each line is complete in itself.
+/// An error of several lines is several mistakes; each line is complete in itself. What an input's bytes
+/// would do to a terminal is not done.
 int report(Code code, std::string_view text) {
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
-    std::cerr << "metafuse: " << text.substr(begin, end - begin) << '\n';
+    std::string line = to_valid_utf8(text.substr(begin, end - begin));
+    std::replace_if(
+        line.begin(), line.end(), [](char c) { return (c >= 0 && c < ' ' && c != '\t') || c == 0x7F; }, '?');
+    std::cerr << "metafuse: " << line << '\n';
     begin = end + 1;
   }
   return static_cast<int>(code);
@@ -73,6 +79,18 @@ std::string unknown_verb(const CLI::App& app, int argc, char** argv) {
   return {};
 }
 
+/// The command whose --help says what was expected: "metafuse model show".
+std::string chosen_verb(const CLI::App& app) {
+  std::string name = app.get_name();
+  for (const CLI::App* verb : app.get_subcommands()) name += ' ' + chosen_verb(*verb);
+  return name;
+}
+
+/// An empty argument is a shell variable that was not set: the option would be taken as not given.
+bool has_empty_argument(int argc, char** argv) {
+  return std::any_of(argv, argv + argc, [](const char* argument) { return *argument == '\0'; });
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"metafuse: meta-search whose fusion is learned from judged queries", "metafuse"};
   app.set_version_flag("--version", std::string(service::version()));
@@ -81,11 +99,14 @@ int run(int argc, char** argv) {
   for (const AddVerb add : kVerbs) add(app, outcome);
   if (const std::string unknown = unknown_verb(app, argc, argv); !unknown.empty())
     return report(Code::usage, unknown);
+  check_all_numbers(app);
+  if (has_empty_argument(argc, argv))
+    return report(Code::usage, "an argument is empty; give it a value or leave it out");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error);
-    return report(Code::usage, std::string(error.what()) + "; see metafuse --help");
+    return report(Code::usage, std::string(error.what()) + "; see " + chosen_verb(app) + " --help");
   }
   if (!outcome) return report(outcome.error().code, outcome.error().text);
   if (!std::cout.flush()) return report(Code::try_again, "standard output: cannot write; is the disk full?");

@@ -1,5 +1,7 @@
 #include "cli/training_input.h"
 
+#include "cli/number_checks.h"
+
 namespace metafuse::cli {
 
 using fusion::FeedbackOptions;
@@ -19,7 +21,7 @@ void add_training_options(CLI::App& verb, TrainingOptions& options) {
       ->check(CLI::IsMember({"zero", "unranked"}))
       ->capture_default_str();
   verb.add_option("--depth", input.depth, "how far down each list counts, 0 for all of it")
-      ->check(CLI::NonNegativeNumber)
+      ->check(at_least_zero())
       ->capture_default_str();
   verb.add_option("--derive", input.derive, "derived features: lists,rrf,best-rank,median-rank,share");
   verb.add_option("--feedback", options.feedback, "graded or bipartite")

@@ -58,6 +58,7 @@ Result<void> run_compare(Arguments a) {
     for (const fusion::Learner& learner : fusion::learners()) a.learners.push_back(learner.name);
   }
   a.options.learners = a.learners;
+  if (auto writable = check_writable(a.output); !writable) return writable;
   auto judgments = evaluation::read_qrels(a.qrels);
   if (!judgments) return judgments.error();
   auto runs = evaluation::read_runs(a.runs, {}, a.options.evaluation.threads);

@@ -42,6 +42,8 @@ bool has_rank_features(const fusion::TrainingSet& set) {
 Result<void> run_crossvalidate(const Arguments& arguments) {
   auto learner = chosen_learner(arguments.learner);
   if (!learner) return learner.error();
+  if (!arguments.report.empty())
+    if (auto writable = check_writable(arguments.report); !writable) return writable;
   auto set = fusion::read_training_set(training_input(arguments.input, arguments.threads));
   if (!set) return set.error();
   auto folds = folds_of(arguments, *set);

@@ -2,6 +2,7 @@
 #include <memory>
 #include <set>
 
+#include "cli/number_checks.h"
 #include "cli/verbs.h"
 #include "core/number.h"
 #include "core/parallel.h"
@@ -159,7 +160,7 @@ void add_fuse(CLI::App& app, Result<void>& outcome) {
   verb->add_option("--method", a->method, "a fusion method, for example rrf; see --list-methods");
   verb->add_flag("--list-methods", a->lists_methods, "print every method with its parameter and source");
   verb->add_option("--runs", a->runs, "TREC runs, FILE or NAME=FILE");
-  verb->add_option("--k", a->k, "the method's parameter")->check(CLI::NonNegativeNumber);
+  verb->add_option("--k", a->k, "the method's parameter")->check(at_least_zero());
   verb->add_option("--normalise", a->normalise, "none, min-max, max, sum, z-score, rank, borda or l2");
   verb->add_option("--weights", a->weights, "a weight for each run, separated by commas")->delimiter(',');
   verb->add_option("--train", a->train, "judgments that a supervised method learns from");

@@ -1,3 +1,4 @@
+#include <csignal>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -15,7 +16,19 @@ struct Arguments {
   fetchers::IndexOptions options;
 };
 
+volatile std::sig_atomic_t is_interrupted = 0;
+
+/// An index takes long enough to be interrupted, and what is half-written is to go.
+void watch_interrupts() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { is_interrupted = 1; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C ends at once
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
+}
+
 Result<void> run(Arguments& arguments) {
+  watch_interrupts();
+  arguments.options.is_interrupted = [] { return is_interrupted != 0; };
   arguments.options.progress = terminal_progress("index");
   const auto report = fetchers::build_local_index(arguments.database, arguments.documents, arguments.options);
   if (!report) return report.error();

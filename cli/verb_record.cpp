@@ -5,6 +5,7 @@
 
 #include "cli/secrets.h"
 #include "cli/verbs.h"
+#include "core/file_lock.h"
 #include "service/engines.h"
 #include "service/record_lists.h"
 
@@ -34,6 +35,8 @@ Result<void> run(Arguments& arguments) {
   std::error_code error;
   std::filesystem::create_directories(arguments.options.output, error);
   if (error) return fail(Code::no_input, arguments.options.output + ": " + error.message());
+  auto lock = FileLock::take(arguments.options.output, "another record writes here; wait for its end");
+  if (!lock) return lock.error();
   config->recordings.mode = service::RecordingsConfig::Mode::record;
   config->recordings.directory = arguments.options.output;
   config->models.clear();  // what is recorded does not depend on a model, which may not exist yet
@@ -48,6 +51,11 @@ Result<void> run(Arguments& arguments) {
   const SteadyClock clock;
   const auto report = service::record_lists(**snapshot, *queries, arguments.options, clock);
   if (!report) return report.error();
+  snapshot->reset();  // closes the archive
+  const std::string archive = arguments.options.output + "/archive.har";
+  if (std::filesystem::exists(archive + ".part", error))
+    return fail(Code::try_again,
+                archive + ": cannot be written; free some space and run the same command again");
   print(*report, arguments);
   return {};
 }

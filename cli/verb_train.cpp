@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "cli/learner_options.h"
+#include "cli/number_checks.h"
 #include "cli/train_stream.h"
 #include "cli/training_input.h"
 #include "cli/verbs.h"
@@ -120,6 +121,14 @@ Result<void> set_stopping(const Arguments& arguments, const fusion::Learner& lea
   return {};
 }
 
+/// Asked before the work: hours of training are not lost to a mistyped folder.
+Result<void> check_outputs(const Arguments& arguments) {
+  for (const std::string& path : {arguments.model, arguments.trace, arguments.checkpoint})
+    if (!path.empty())
+      if (auto writable = check_writable(path); !writable) return writable;
+  return {};
+}
+
 Result<void> run_stream(const Arguments& arguments, const fusion::Learner& learner) {
   const fusion::TrainingInput& input = arguments.input.input;
   if (!input.letor.empty() || !input.letor_ranks.empty() || !input.runs.empty())
@@ -168,6 +177,7 @@ unsigned threads_worth_starting(unsigned most, const fusion::FeatureMatrix& matr
 Result<void> train_in_ranks(const Arguments& arguments, fusion::Communicator* communicator) {
   const auto learner = chosen_learner(arguments.learner);
   if (!learner) return learner.error();
+  if (auto writable = check_outputs(arguments); !writable) return writable;
   if (arguments.is_stream) return run_stream(arguments, **learner);
   if (auto able = check_abilities(arguments, **learner); !able) return able;
   if (communicator != nullptr && !(*learner)->can_distribute)
@@ -245,7 +255,7 @@ void add_train(CLI::App& app, Result<void>& outcome) {
   verb->add_option(
           "--threads", arguments->threads,
           "threads to use, 0 for one a core (under mpirun one a rank); the model is the same for any number")
-      ->check(CLI::Range(0U, 1024U))
+      ->check(CLI::Range(0, 1024))
       ->capture_default_str();
   verb->add_option("--seed", arguments->seed, "seed of everything drawn at random")->capture_default_str();
   CLI::Option* validate = verb->add_option(
@@ -260,12 +270,12 @@ void add_train(CLI::App& app, Result<void>& outcome) {
       ->default_str(std::to_string(kPatience))
       ->needs(validate);
   verb->add_option("--time-limit", arguments->time_limit, "stop after so many seconds, 0 for never")
-      ->check(CLI::NonNegativeNumber)
+      ->check(at_least_zero())
       ->capture_default_str();
   CLI::Option* checkpoint = verb->add_option("--checkpoint", arguments->checkpoint,
                                              "a file to go on from when training is interrupted");
   verb->add_option("--checkpoint-every", arguments->checkpoint_every, "rounds between two checkpoints")
-      ->check(CLI::PositiveNumber)
+      ->check(above_zero())
       ->capture_default_str()
       ->needs(checkpoint);
   verb->add_option(
@@ -285,7 +295,7 @@ void add_train(CLI::App& app, Result<void>& outcome) {
   verb->add_option("--domain", arguments->domain, "of --store: the domain to learn for")->needs(store);
   verb->add_option("--half-life", arguments->half_life_days,
                    "of --store: days after which a click counts half")
-      ->check(CLI::PositiveNumber)
+      ->check(above_zero())
       ->capture_default_str()
       ->needs(store);
   verb->add_flag("--use-held-out", arguments->are_held_out_used,

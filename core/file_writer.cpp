@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -62,7 +63,12 @@ Result<void> FileWriter::write(std::string_view text) {
 
 Result<void> FileWriter::commit() {
   require(state_ != nullptr && state_->descriptor >= 0, "the file is open");
-  if (state_->beside.empty()) return {};
+  if (state_->beside.empty()) {  // written in place
+    if (state_->descriptor == STDOUT_FILENO) return {};
+    const bool is_closed = ::close(std::exchange(state_->descriptor, -1)) == 0;
+    if (!is_closed) return write_error(state_->path, errno);
+    return {};
+  }
   const bool is_safe = ::fchmod(state_->descriptor, 0644) == 0 && ::fsync(state_->descriptor) == 0;
   const int error = errno;
   const bool is_closed = ::close(state_->descriptor) == 0;

@@ -31,6 +31,9 @@ Result<References> read_references(const std::string& path) {
     return {};
   });
   if (!read) return read.error();
+  if (references.empty())
+    return fail(Code::bad_data,
+                path + ": holds no line `query measure mean deviation`; is it the right file?");
   return references;
 }
 

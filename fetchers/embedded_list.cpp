@@ -1,5 +1,8 @@
 #include "fetchers/embedded_list.h"
 
+#include "fetchers/embedded_exchange.h"
+#include "fetchers/har_entry.h"
+
 namespace metafuse::fetchers {
 namespace {
 

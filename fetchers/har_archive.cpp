@@ -1,10 +1,7 @@
 #include "fetchers/har_archive.h"
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <filesystem>
 #include <vector>
 
@@ -14,9 +11,8 @@
 #include "core/atomic_file.h"
 #include "core/json.h"
 #include "core/text_file.h"
-#include "core/utf8.h"
-#include "fetchers/base64.h"
-#include "fetchers/url_text.h"
+#include "fetchers/har_entry.h"
+#include "fetchers/json_members.h"
 
 namespace metafuse::fetchers {
 namespace {
@@ -25,149 +21,6 @@ constexpr std::size_t kMaxArchiveBytes = std::size_t{4} << 30;
 constexpr std::string_view kHead =
     "{\"log\":{\"version\":\"1.2\",\"creator\":{\"name\":\"metafuse\",\"version\":\"1\"},\"entries\":[\n";
 constexpr std::string_view kTail = "\n]}}\n";
-
-bool is_secret_header(std::string_view name) {
-  std::string lower(name);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  for (const std::string_view part : {"authorization", "cookie", "key", "token", "secret", "password"})
-    if (lower.find(part) != std::string::npos) return true;
-  return false;
-}
-
-JsonArray headers_json(const StringPairs& headers) {
-  JsonArray out;
-  for (const auto& [name, value] : headers)
-    out.push_back(JsonObject{{"name", to_valid_utf8(name)},
-                             {"value", is_secret_header(name) ? "REDACTED" : to_valid_utf8(value)}});
-  return out;
-}
-
-std::string now_text() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  std::array<char, 32> out{};
-  return {out.data(), std::strftime(out.data(), out.size(), "%Y-%m-%dT%H:%M:%S.000Z", &parts)};
-}
-
-JsonObject content_json(const HttpAnswer& answer) {
-  JsonObject content{{"size", answer.body.size()},
-                     {"mimeType", to_valid_utf8(answer.header("content-type"))}};
-  if (first_invalid_utf8(answer.body) == std::string_view::npos) {
-    content["text"] = answer.body;
-  } else {
-    content["text"] = base64_encoded(answer.body);
-    content["encoding"] = "base64";
-  }
-  return content;
-}
-
-std::string entry_line(const HttpRequest& request, const HttpAnswer& answer) {
-  const double elapsed_ms = std::chrono::duration<double, std::milli>(answer.elapsed).count();
-  JsonObject sent{
-      {"method", request.method}, {"url", to_valid_utf8(request.record_url)}, {"httpVersion", "HTTP/1.1"},
-      {"cookies", JsonArray()},   {"headers", headers_json(request.headers)}, {"queryString", JsonArray()},
-      {"headersSize", -1},        {"bodySize", request.record_body.size()}};
-  if (!request.record_body.empty())
-    sent["postData"] = JsonObject{{"mimeType", ""}, {"text", to_valid_utf8(request.record_body)}};
-  JsonObject received{{"status", answer.status},
-                      {"statusText", ""},
-                      {"httpVersion", "HTTP/1.1"},
-                      {"cookies", JsonArray()},
-                      {"headers", headers_json(answer.headers)},
-                      {"content", content_json(answer)},
-                      {"redirectURL", ""},
-                      {"headersSize", -1},
-                      {"bodySize", answer.body.size()}};
-  if (answer.failure != Failure::none) {
-    received["_failure"] = std::string(name_of(answer.failure));
-    received["_message"] = to_valid_utf8(answer.message);
-  }
-  // Only what a redirect changed: the URL that was asked for may hold secrets.
-  if (answer.url != request.url) received["_finalUrl"] = to_valid_utf8(answer.url);
-  const JsonObject entry{{"startedDateTime", now_text()},
-                         {"time", elapsed_ms},
-                         {"request", std::move(sent)},
-                         {"response", std::move(received)},
-                         {"cache", JsonObject()},
-                         {"timings", JsonObject{{"send", 0}, {"wait", elapsed_ms}, {"receive", 0}}}};
-  return to_text(entry);
-}
-
-const JsonObject* object_in(const JsonObject& object, std::string_view key) {
-  const Json* value = object.if_contains(key);
-  return value == nullptr ? nullptr : value->if_object();
-}
-
-std::string text_in(const JsonObject& object, std::string_view key) {
-  const Json* value = object.if_contains(key);
-  return value != nullptr && value->is_string()
-             ? std::string(value->as_string().c_str(), value->as_string().size())
-             : std::string();
-}
-
-double number_in(const JsonObject& object, std::string_view key) {
-  const Json* value = object.if_contains(key);
-  if (value == nullptr || !value->is_number()) return 0;
-  return value->to_number<double>();
-}
-
-Failure failure_named(std::string_view name) {
-  for (int i = 0; i <= static_cast<int>(Failure::not_recorded); ++i)
-    if (name_of(static_cast<Failure>(i)) == name) return static_cast<Failure>(i);
-  return Failure::bad_answer;
-}
-
-struct Exchange {
-  std::string key;
-  HttpAnswer answer;
-};
-
-Result<Exchange> read_entry(const Json& json, const std::string& place) {
-  const JsonObject* entry = json.if_object();
-  const JsonObject* sent = entry == nullptr ? nullptr : object_in(*entry, "request");
-  const JsonObject* received = entry == nullptr ? nullptr : object_in(*entry, "response");
-  if (sent == nullptr || received == nullptr)
-    return fail(Code::bad_data, place + ": an entry without request and response");
-  HttpRequest request;
-  request.method = text_in(*sent, "method");
-  request.record_url = text_in(*sent, "url");
-  if (request.method.empty() || request.record_url.empty())
-    return fail(Code::bad_data, place + ": a request without method and url");
-  if (const JsonObject* posted = object_in(*sent, "postData")) request.record_body = text_in(*posted, "text");
-  Exchange exchange;
-  exchange.key = exchange_key(request);
-  HttpAnswer& answer = exchange.answer;
-  answer.status = static_cast<int>(number_in(*received, "status"));
-  answer.elapsed = std::chrono::duration_cast<Duration>(
-      std::chrono::duration<double, std::milli>(std::clamp(number_in(*entry, "time"), 0.0, 1e9)));
-  if (const std::string failure = text_in(*received, "_failure"); !failure.empty()) {
-    answer.failure = failure_named(failure);
-    answer.message = text_in(*received, "_message");
-  }
-  answer.url = text_in(*received, "_finalUrl");
-  if (answer.url.empty()) answer.url = request.record_url;
-  if (const Json* headers = received->if_contains("headers"); headers != nullptr && headers->is_array())
-    for (const Json& header : headers->as_array())
-      if (const JsonObject* pair = header.if_object()) {
-        std::string name = text_in(*pair, "name");
-        std::transform(name.begin(), name.end(), name.begin(),
-                       [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-        answer.headers.emplace_back(std::move(name), text_in(*pair, "value"));
-      }
-  if (const JsonObject* content = object_in(*received, "content")) {
-    answer.body = text_in(*content, "text");
-    if (text_in(*content, "encoding") == "base64") {
-      auto bytes = base64_decoded(answer.body);
-      if (!bytes) return fail(Code::bad_data, place + ": content that is no base64");
-      answer.body = std::move(*bytes);
-    }
-    if (answer.header("content-type").empty())
-      answer.headers.emplace_back("content-type", text_in(*content, "mimeType"));
-  }
-  return exchange;
-}
 
 /// Calls take(entry, place) for every entry of a HAR file.
 template <class Take>
@@ -201,63 +54,6 @@ Result<void> for_each_journal_entry(const std::string& path, const Take& take) {
 
 }  // namespace
 
-std::string exchange_key(const HttpRequest& request) {
-  return request.method + " " + request.record_url + "\n" + request.record_body;
-}
-
-HttpRequest embedded_request(std::string_view engine, std::string_view query, int depth, int offset) {
-  HttpRequest request;
-  request.url = "metafuse://" + percent_encoded(engine) + "/?query=" + percent_encoded(query) +
-                "&depth=" + std::to_string(depth) + "&offset=" + std::to_string(offset);
-  request.record_url = request.url;
-  return request;
-}
-
-HttpAnswer embedded_answer(const Result<RankedList>& list, Duration elapsed) {
-  HttpAnswer answer;
-  answer.elapsed = elapsed;
-  answer.status = 200;
-  answer.headers = {{"content-type", "application/json"}};
-  if (!list) {
-    answer.failure = list.error().code == Code::try_again ? Failure::timeout : Failure::bad_answer;
-    answer.message = list.error().text;
-    return answer;
-  }
-  JsonArray hits;
-  for (const Hit& hit : list->hits) {
-    JsonObject object{{"url", hit.url}, {"title", hit.title}, {"snippet", hit.snippet}};
-    if (!hit.published.empty()) object["published"] = hit.published;
-    if (hit.score) object["score"] = *hit.score;
-    hits.push_back(std::move(object));
-  }
-  answer.body = to_text(JsonObject{{"hits", std::move(hits)}});
-  return answer;
-}
-
-Result<RankedList> read_embedded_answer(const HttpAnswer& answer) {
-  if (answer.failure != Failure::none)
-    return fail(answer.failure == Failure::timeout ? Code::try_again : Code::bad_data, answer.message);
-  auto json = parse_json(answer.body, "recording");
-  if (!json) return json.error();
-  const JsonObject* root = json->if_object();
-  const Json* hits = root == nullptr ? nullptr : root->if_contains("hits");
-  if (hits == nullptr || !hits->is_array()) return fail(Code::bad_data, "a recording without hits");
-  RankedList list;
-  for (const Json& item : hits->as_array()) {
-    const JsonObject* object = item.if_object();
-    if (object == nullptr) continue;
-    Hit hit{text_in(*object, "url"),
-            text_in(*object, "title"),
-            text_in(*object, "snippet"),
-            text_in(*object, "published"),
-            {},
-            {}};
-    if (object->contains("score")) hit.score = number_in(*object, "score");
-    list.hits.push_back(std::move(hit));
-  }
-  return list;
-}
-
 Result<std::unique_ptr<HarWriter>> HarWriter::open(const std::string& path) {
   std::unique_ptr<HarWriter> writer(new HarWriter(path));
   std::error_code ignored;
@@ -273,7 +69,7 @@ HarWriter::~HarWriter() {
 }
 
 void HarWriter::append(const HttpRequest& request, const HttpAnswer& answer) {
-  const std::string line = entry_line(request, answer) + "\n";
+  const std::string line = har_entry(request, answer) + "\n";
   const std::lock_guard lock(mutex_);
   for (std::size_t at = 0; at < line.size() && journal_ >= 0;) {
     const ssize_t written = ::write(journal_, line.data() + at, line.size() - at);
@@ -290,7 +86,7 @@ Result<void> HarWriter::close() {
   std::vector<std::string> order;
   std::unordered_map<std::string, std::string> lines;
   const auto keep = [&](const Json& json, const std::string& place, std::string_view line) -> Result<void> {
-    auto exchange = read_entry(json, place);
+    auto exchange = read_har_entry(json, place);
     if (!exchange) return exchange.error();
     if (!lines.contains(exchange->key)) order.push_back(exchange->key);
     lines[exchange->key] = line;
@@ -314,7 +110,7 @@ Result<void> HarWriter::close() {
 Result<HarArchive> HarArchive::read(const std::string& path) {
   HarArchive archive;
   const auto keep = [&](const Json& json, const std::string& place) -> Result<void> {
-    auto exchange = read_entry(json, place);
+    auto exchange = read_har_entry(json, place);
     if (!exchange) return exchange.error();
     archive.answers_.insert_or_assign(std::move(exchange->key), std::move(exchange->answer));
     return {};
@@ -334,53 +130,6 @@ Result<HarArchive> HarArchive::read(const std::string& path) {
 const HttpAnswer* HarArchive::find(const std::string& key) const {
   const auto found = answers_.find(key);
   return found == answers_.end() ? nullptr : &found->second;
-}
-
-namespace {
-
-class RecordingTransport final : public Transport {
- public:
-  RecordingTransport(std::unique_ptr<Transport> inner, HarWriter& writer)
-      : inner_(std::move(inner)), writer_(writer) {}
-
-  void send(HttpRequest request, Done done) override {
-    auto kept = std::make_shared<const HttpRequest>(request);
-    inner_->send(std::move(request), [this, kept, done = std::move(done)](HttpAnswer answer) {
-      writer_.append(*kept, answer);
-      done(std::move(answer));
-    });
-  }
-
- private:
-  std::unique_ptr<Transport> inner_;
-  HarWriter& writer_;
-};
-
-class ReplayTransport final : public Transport {
- public:
-  explicit ReplayTransport(const HarArchive& archive) : archive_(archive) {}
-
-  void send(HttpRequest request, Done done) override {
-    if (const HttpAnswer* answer = archive_.find(exchange_key(request))) return done(*answer);
-    HttpAnswer missing;
-    missing.failure = Failure::not_recorded;
-    missing.message = "the recording has no " + request.method + " " + request.record_url +
-                      (request.record_body.empty() ? "" : " " + request.record_body.substr(0, 200));
-    done(std::move(missing));
-  }
-
- private:
-  const HarArchive& archive_;
-};
-
-}  // namespace
-
-std::unique_ptr<Transport> make_recording_transport(std::unique_ptr<Transport> inner, HarWriter& writer) {
-  return std::make_unique<RecordingTransport>(std::move(inner), writer);
-}
-
-std::unique_ptr<Transport> make_replay_transport(const HarArchive& archive) {
-  return std::make_unique<ReplayTransport>(archive);
 }
 
 }  // namespace metafuse::fetchers

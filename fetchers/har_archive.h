@@ -7,24 +7,14 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "core/ranked_list.h"
 #include "core/result.h"
 #include "fetchers/transport.h"
 
 namespace metafuse::fetchers {
 
-/// What makes two requests the same for a replay: method, URL and body, without secrets; headers never count.
-std::string exchange_key(const HttpRequest& request);
-
-/// The pseudo-request of an engine that is not behind HTTP.
-HttpRequest embedded_request(std::string_view engine, std::string_view query, int depth, int offset);
-HttpAnswer embedded_answer(const Result<RankedList>& list, Duration elapsed);
-Result<RankedList> read_embedded_answer(const HttpAnswer& answer);
-
 /// Writes exchanges into a HAR 1.2 file. What was recorded stands in FILE.part, a line each, as soon as
 /// append() returns; close() makes the HAR of it, together with what FILE held before (the newest of equal
-/// requests stays). Secrets and cookies are replaced, bytes that are not UTF-8 are kept as base64, failures
-/// as `_failure`.
+/// requests stays). FILE.part stays where that fails.
 class HarWriter {
  public:
   /// errors: no_input when the folder may not be written
@@ -56,10 +46,5 @@ class HarArchive {
  private:
   std::unordered_map<std::string, HttpAnswer> answers_;
 };
-
-/// Sends through `inner` and records. Both must outlive it.
-std::unique_ptr<Transport> make_recording_transport(std::unique_ptr<Transport> inner, HarWriter& writer);
-/// Answers from an archive; what is not there fails with not_recorded and names the request.
-std::unique_ptr<Transport> make_replay_transport(const HarArchive& archive);
 
 }  // namespace metafuse::fetchers

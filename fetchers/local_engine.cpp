@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "core/number.h"
+#include "fetchers/index_format.h"
 #include "fetchers/sqlite_database.h"
 
 namespace metafuse::fetchers {
@@ -15,21 +16,6 @@ struct Connection {
   SqliteDatabase database;
   SqliteStatement statement;
 };
-
-Error not_an_index(const std::string& path, const std::string& why) {
-  return fail(Code::bad_data, path + ": no index of documents (" + why + "); build one with metafuse index");
-}
-
-Result<void> check_format(SqliteDatabase& database, const std::string& path) {
-  auto meta = database.prepare(
-      "SELECT value FROM meta WHERE name='version' AND EXISTS "
-      "(SELECT 1 FROM meta WHERE name='format' AND value='metafuse-index')");
-  if (!meta) return not_an_index(path, meta.error().text);
-  auto row = meta->step();
-  if (!row || !*row) return not_an_index(path, "it does not say so");
-  if (meta->text(0) != "1") return not_an_index(path, "version " + std::string(meta->text(0)));
-  return {};
-}
 
 /// "bm25(10.0, 1.0)": one weight a column, in the order of the index.
 Result<std::string> rank_function(SqliteDatabase& database, const LocalAccess& access) {
@@ -62,7 +48,7 @@ Result<Connection> connect(const LocalAccess& access) {
   auto database = SqliteDatabase::open_read_only(access.database);
   if (!database)
     return fail(database.error().code, database.error().text + "; build the index with metafuse index");
-  if (auto checked = check_format(*database, access.database); !checked) return checked.error();
+  if (auto checked = check_index_format(*database, access.database); !checked) return checked.error();
   if (auto set = database->run("PRAGMA mmap_size=268435456; PRAGMA cache_size=-4096;"); !set)
     return set.error();
   auto rank = rank_function(*database, access);

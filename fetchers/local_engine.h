@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,7 +23,8 @@ struct IndexReport {
 };
 
 struct IndexOptions {
-  bool stems_english = false;  ///< "searches" finds "search"
+  bool stems_english = false;            ///< "searches" finds "search"
+  std::function<bool()> is_interrupted;  ///< asked between documents; may be left out
   ProgressReport progress;
 };
 
@@ -30,9 +32,10 @@ struct IndexOptions {
 /// fields with text values become columns of their own.
 ///
 /// in:     documents - files, plain or compressed, "-" is standard input; database - replaced as a whole
-/// errors: bad_data with "FILE:LINE: ...": no JSON object, no url, a value that is no text; no_input;
-/// try_again
-///         when the disk is full. Nothing half-written stays behind.
+/// errors: bad_data with "FILE:LINE: ...": no JSON object, no url, a value that is no text; no_input, also
+/// when
+///         something other than an index stands at `database`; try_again when the disk is full or
+///         is_interrupted says so. Nothing half-written stays behind.
 /// cost:   about 30,000 short documents a second
 Result<IndexReport> build_local_index(const std::string& database, const std::vector<std::string>& documents,
                                       const IndexOptions& options = {});

@@ -4,14 +4,13 @@
 
 #include <unistd.h>
 
+#include "core/atomic_file.h"
 #include "core/json.h"
 #include "core/text_file.h"
 #include "core/utf8.h"
+#include "fetchers/index_format.h"
 #include "fetchers/local_engine.h"
 #include "fetchers/sqlite_database.h"
-
-// The file: `meta` says what it is; `documents` (FTS5, without content) holds the words of every column;
-// `pages` holds what a result shows. A document has the same rowid in both.
 
 namespace metafuse::fetchers {
 namespace {
@@ -34,6 +33,22 @@ bool is_column_name(std::string_view name) {
   });
 }
 
+/// An index replaces an index or an empty file; anything else at its place is more likely a mistyped name,
+/// and is kept.
+Result<void> check_place(const std::string& path) {
+  if (auto writable = check_writable(path); !writable) return writable;
+  std::error_code error;
+  const auto kept = [&](const std::string& what) {
+    return fail(Code::no_input, path + ": is " + what + ", which an index would replace; name another file");
+  };
+  if (!std::filesystem::exists(path, error)) return {};
+  if (!std::filesystem::is_regular_file(path, error)) return kept("no regular file");
+  if (std::filesystem::is_empty(path, error)) return {};
+  auto database = SqliteDatabase::open_read_only(path);
+  if (!database || !check_index_format(*database, path)) return kept("there and no index of documents");
+  return {};
+}
+
 /// Every document once, the last of each URL, at the place of the first.
 class Collector {
  public:
@@ -53,11 +68,11 @@ class Collector {
       if (!value.is_string())
         return fail(Code::bad_data, place + ": the field \"" + std::string(key) + "\" is no text");
       if (key == "url") {
-        document.url = value.as_string().c_str();
+        document.url = std::string(value.as_string());
         continue;
       }
       if (auto added = add_column(std::string(key), place); !added) return added.error();
-      document.fields.emplace(key, value.as_string().c_str());
+      document.fields.emplace(key, std::string(value.as_string()));
     }
     if (document.url.empty()) return fail(Code::bad_data, place + ": no \"url\"");
     keep(std::move(document));
@@ -105,9 +120,7 @@ Result<void> create_tables(SqliteDatabase& database, const Collector& collected,
   const std::string tokenizer =
       std::string(options.stems_english ? "porter " : "") + "unicode61 remove_diacritics 2";
   const std::string sql =
-      "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; BEGIN;"
-      "CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT);"
-      "INSERT INTO meta VALUES('format','metafuse-index'),('version','1');"
+      "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; BEGIN;" + std::string(kCreateIndexMeta) +
       "CREATE TABLE pages(id INTEGER PRIMARY KEY, url TEXT NOT NULL, title TEXT NOT NULL, snippet TEXT NOT "
       "NULL);"
       "CREATE VIRTUAL TABLE documents USING fts5(" +
@@ -140,6 +153,7 @@ Result<void> insert_all(SqliteDatabase& database, const Collector& collected, co
       if (auto stepped = statement->step(); !stepped) return stepped.error();
       statement->reset();
     }
+    if (options.is_interrupted && options.is_interrupted()) return fail(Code::try_again, "interrupted");
     if (options.progress && (i + 1) % kProgressEvery == 0)
       options.progress(i + 1, collected.documents.size());
   }
@@ -158,6 +172,7 @@ Result<void> write_index(const std::string& path, const Collector& collected, co
 
 Result<IndexReport> build_local_index(const std::string& database, const std::vector<std::string>& documents,
                                       const IndexOptions& options) {
+  if (auto free = check_place(database); !free) return free.error();
   Collector collected;
   for (const std::string& file : documents) {
     auto read = for_each_line(
@@ -175,8 +190,7 @@ Result<IndexReport> build_local_index(const std::string& database, const std::ve
   }
   if (!written) {
     std::filesystem::remove(beside, error);
-    return fail(written.error().code,
-                database + ": " + written.error().text + "; is the folder there and writable?");
+    return fail(written.error().code, database + ": cannot write the index: " + written.error().text);
   }
   return IndexReport{collected.documents.size(), collected.replaced, std::move(collected.columns)};
 }

@@ -2,6 +2,7 @@
 
 #include "fetchers/curl_transport.h"
 #include "fetchers/engine_fetcher.h"
+#include "fetchers/recorded_transport.h"
 
 namespace metafuse::fetchers {
 namespace {

@@ -198,6 +198,23 @@ class RowTaker {
   TrainingSetBuilder builder_;
 };
 
+/// Says where the document of a refused input stood a second time. Reads the files once more, which is worth
+/// it: a line of millions is hard to find by its id.
+Error duplicate_in_files(const TrainingInput& input, const Error& found) {
+  const bool are_ranks = !input.letor_ranks.empty();
+  std::set<std::pair<std::string, std::string>> seen;
+  for (const std::string& file : are_ranks ? input.letor_ranks : input.letor) {
+    if (file == "-") return found;
+    auto read = evaluation::for_each_letor_row(
+        file, {are_ranks}, [&](const evaluation::LetorRow& row) -> Result<void> {
+          if (row.document.empty() || seen.emplace(row.query, row.document).second) return {};
+          return fail(Code::bad_data, file + ":" + std::to_string(row.line) + ": " + found.text);
+        });
+    if (!read) return read.error();
+  }
+  return found;
+}
+
 }  // namespace
 
 Result<TrainingSet> read_from_letor(const TrainingInput& input, TrainingInputReport& report) {
@@ -220,7 +237,7 @@ Result<TrainingSet> read_from_letor(const TrainingInput& input, TrainingInputRep
   const auto derived = letor_derived(input, *features);
   if (!derived) return derived.error();
   auto set = builder.finish(*features, input.feedback, !reader.are_ranks() && !input.is_absent_unranked);
-  if (!set) return set;
+  if (!set) return duplicate_in_files(input, set.error());
   add_derived_columns(*set, *derived);
   if (auto apart = check_parts_differ(*set, input.communicator); !apart) return apart.error();
   report.judged_queries = set->queries.size();

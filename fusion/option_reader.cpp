@@ -13,8 +13,7 @@ std::string OptionReader::text(std::string_view name) const {
 
 void OptionReader::refuse(std::string_view name, const std::string& given, const std::string& wanted) {
   if (!outcome_) return;
-  outcome_ =
-      fail(Code::usage, "--" + std::string(name) + " " + given + ": not " + wanted + "; give " + wanted);
+  outcome_ = fail(Code::usage, "--" + std::string(name) + ' ' + given + ": give " + wanted);
 }
 
 std::size_t OptionReader::count(std::string_view name, std::size_t fallback, std::size_t least,

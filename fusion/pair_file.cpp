@@ -46,6 +46,7 @@ Result<std::vector<std::string>> queries_of_pairs(const std::string& path) {
 }
 
 Result<void> read_pairs(const std::string& path, bool is_shared, TrainingSet& set) {
+  bool has_pair = false;  // of this rank or another
   auto read = for_each_line(path, [&](std::string_view line, std::size_t number) -> Result<void> {
     const auto fields = fields_of(line);
     if (fields.empty() || fields[0].starts_with('#')) return {};
@@ -53,6 +54,7 @@ Result<void> read_pairs(const std::string& path, bool is_shared, TrainingSet& se
       return fail(Code::bad_data, located(path, {number, 0}, what));
     };
     if (fields.size() != 4) return bad("a pair is: qid document_below document_above weight");
+    has_pair = true;
     const QueryRange* query = find_query(set, fields[0]);
     if (query == nullptr && is_shared) return {};  // of another rank
     if (query == nullptr)
@@ -69,6 +71,7 @@ Result<void> read_pairs(const std::string& path, bool is_shared, TrainingSet& se
     return {};
   });
   if (!read) return read;
+  if (!has_pair) return fail(Code::bad_data, path + ": holds no pair; leave it out to learn from grades");
   std::sort(set.pairs.begin(), set.pairs.end(), [](const WeightedPair& a, const WeightedPair& b) {
     return std::tie(a.below, a.above, a.weight) < std::tie(b.below, b.above, b.weight);
   });

@@ -25,7 +25,7 @@ struct RecordedQuery {
 };
 
 std::string text_in(const Json* value) {
-  return value != nullptr && value->is_string() ? std::string(value->as_string().c_str()) : std::string();
+  return value != nullptr && value->is_string() ? std::string(value->as_string()) : std::string();
 }
 
 Result<JudgedQuery> read_query(const Json& json, const std::string& place,
@@ -43,7 +43,7 @@ Result<JudgedQuery> read_query(const Json& json, const std::string& place,
   for (const auto& [name, value] : slots->as_object()) {
     if (!value.is_string())
       return fail(Code::bad_data, place + ": the slot " + std::string(name) + " is no text");
-    query.slots.slots.emplace(name, value.as_string().c_str());
+    query.slots.slots.emplace(name, std::string(value.as_string()));
   }
   const Json* relevant = object->if_contains("relevant");
   if (relevant == nullptr) return query;

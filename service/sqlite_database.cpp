@@ -8,8 +8,9 @@
 
 #include <fcntl.h>
 #include <sqlite3.h>
-#include <sys/file.h>
 #include <unistd.h>
+
+#include "core/file_lock.h"
 
 namespace metafuse::service {
 namespace {
@@ -152,29 +153,6 @@ class Connection final : public SqlSession {
   std::unordered_map<std::string, StatementPointer> statements_;
 };
 
-/// An advisory lock that dies with the process.
-class FileLock {
- public:
-  FileLock() = default;
-  FileLock(const FileLock&) = delete;
-  FileLock& operator=(const FileLock&) = delete;
-  ~FileLock() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-
-  Result<void> take(const std::string& path) {
-    descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (descriptor_ < 0)
-      return fail(Code::no_input, path + ": " + std::strerror(errno) + "; make the folder, writable to us");
-    if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return {};
-    return fail(Code::unavailable,
-                path + ": another server uses this store; stop it, or share a PostgreSQL store");
-  }
-
- private:
-  int descriptor_ = -1;
-};
-
 class SqliteDatabase final : public SqlDatabase {
  public:
   explicit SqliteDatabase(StoreMode mode) : is_serving_(mode == StoreMode::serve) {}
@@ -182,7 +160,10 @@ class SqliteDatabase final : public SqlDatabase {
   Result<void> open(const std::string& path) {
     path_ = path;
     if (is_serving_) {
-      if (auto locked = lock_.take(path + ".lock"); locked.has_error()) return locked;
+      auto locked = FileLock::take(path + ".lock",
+                                   "another server uses this store; stop it, or share a PostgreSQL store");
+      if (locked.has_error()) return locked.error();
+      lock_ = std::move(*locked);
       // Made here so that only its owner can read it; SQLite gives its other files the same mode.
       const int made = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
       if (made < 0) return fail(Code::no_input, path + ": " + std::strerror(errno));

@@ -11,7 +11,7 @@ constexpr std::int64_t kMostRounds = 10'000'000;
 
 Error bad_option(const std::string& name, const std::string& value) {
   for (const LearnerOption& row : option_rows())
-    if (row.name == name) return fail(Code::usage, "--" + name + " " + value + ": not one of " + row.values);
+    if (row.name == name) return fail(Code::usage, "--" + name + " " + value + ": give one of " + row.values);
   return fail(Code::usage, "rankboost has no option --" + name + "; see metafuse train --help");
 }
 
@@ -19,7 +19,7 @@ Result<std::size_t> parse_count(const std::string& name, const std::string& valu
                                 std::int64_t highest) {
   std::int64_t number = 0;
   if (!to_integer(value, number) || number < lowest || number > highest)
-    return fail(Code::usage, "--" + name + " " + value + ": not a whole number from " +
+    return fail(Code::usage, "--" + name + " " + value + ": give a whole number from " +
                                  std::to_string(lowest) + " to " + std::to_string(highest));
   return static_cast<std::size_t>(number);
 }

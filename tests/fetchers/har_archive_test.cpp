@@ -6,6 +6,8 @@
 
 #include "core/text_file.h"
 #include "fetchers/base64.h"
+#include "fetchers/har_entry.h"
+#include "fetchers/recorded_transport.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;

@@ -30,7 +30,8 @@ TEST_CASE("training inputs that cannot be learned from are refused with file and
   refused("1 qid:1 1:inf #docid = a\n", "", "t.txt:1");
   refused("1 qid:1 1:nan #docid = a\n", "", "t.txt:1");
   refused("", "", "t.txt");
-  refused("1 qid:1 1:1 #docid = a\n0 qid:1 1:2 #docid = a\n", "", "twice");
+  refused("1 qid:1 1:1 #docid = a\n0 qid:1 1:2 #docid = a\n", "",
+          "t.txt:2: query \"1\": the document \"a\" stands twice");
   refused(good, "1 b c 1\n", "p.txt:1");
   refused(good, "2 b a 1\n", "p.txt:1");
   refused(good, "1 b a -1\n", "p.txt:1");
@@ -38,6 +39,7 @@ TEST_CASE("training inputs that cannot be learned from are refused with file and
   refused(good, "1 b a nan\n", "p.txt:1");
   refused(good, "1 a a 1\n", "p.txt:1");
   refused(good, "1 b a\n", "p.txt:1");
+  refused(good, "# none\n", "p.txt: holds no pair");
 }
 
 TEST_CASE("queries of one grade, of one document and without pairs are left out and counted",

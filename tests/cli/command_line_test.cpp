@@ -1,0 +1,131 @@
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "core/file_lock.h"
+#include "core/text_file.h"
+#include "tests/support/command.h"
+
+using namespace metafuse;
+using test::run_metafuse;
+using test::TemporaryFolder;
+
+namespace {
+
+constexpr const char* kJudged =
+    "1 qid:1 1:2 2:5 # a\n0 qid:1 1:1 2:4 # b\n1 qid:2 1:3 2:1 # c\n0 qid:2 1:2 2:1 # d\n";
+
+void check_refused(const test::CommandResult& done, int status, const std::string& said) {
+  INFO(done.err);
+  CHECK(done.status == status);
+  CHECK(done.err.find(said) != std::string::npos);
+  CHECK(done.err.find('\n') + 1 == done.err.size());
+  CHECK(done.out.empty());
+}
+
+}  // namespace
+
+TEST_CASE("numbers that would wrap around or mean nothing are refused by every verb", "[cli]") {
+  const TemporaryFolder folder;
+  const std::string judged = folder.write("judged", kJudged);
+  const std::string run = folder.write("a.run", "1 Q0 a 1 1 a\n");
+  const auto train = [&](const std::string& option, const std::string& value) {
+    return run_metafuse({"train", "--letor", judged, "--model", folder.path("m"), option, value});
+  };
+  check_refused(train("--seed", "-1"), 64, "--seed: \"-1\": give a whole number, 0 or more");
+  check_refused(train("--seed", "18446744073709551616"), 64, "--seed");
+  CHECK(train("--seed", "18446744073709551615").status == 0);
+  check_refused(train("--time-limit", "nan"), 64, "--time-limit: \"nan\": give a number, 0 or more");
+  check_refused(train("--relevance-level", "inf"), 64, "--relevance-level: \"inf\": give a number");
+  check_refused(run_metafuse({"train", "--letor", judged, "--model", folder.path("m"), "--validate", judged,
+                              "--patience", "-1"}),
+                64, "--patience");
+  check_refused(run_metafuse({"fuse", "--method", "rrf", "--runs", run, "--limit", "-1"}), 64, "--limit");
+  check_refused(run_metafuse({"fuse", "--method", "rrf", "--runs", run, "--k", "nan"}), 64, "--k");
+}
+
+TEST_CASE("an empty argument is no option left out", "[cli]") {
+  check_refused(run_metafuse({"model", "show", ""}), 64, "an argument is empty");
+}
+
+TEST_CASE("a mistake on the command line names the verb whose help explains it", "[cli]") {
+  check_refused(run_metafuse({"model", "show"}), 64, "see metafuse model show --help");
+}
+
+TEST_CASE("what a file's bytes would do to a terminal is not done by an error", "[cli]") {
+  const TemporaryFolder folder;
+  const auto done = run_metafuse(
+      {"train", "--letor", folder.write("t", "\x1b[2J\xff qid:1 1:1\n"), "--model", folder.path("m")});
+  check_refused(done, 65, "?[2J\xEF\xBF\xBD");
+}
+
+TEST_CASE("a place that cannot be written is said before the work", "[cli]") {
+  const TemporaryFolder folder;
+  const std::string nowhere = folder.path("none/out");
+  const std::string unread = folder.path("unread");  // is not there: reading it would be another error
+  check_refused(run_metafuse({"train", "--letor", unread, "--model", nowhere}), 66, nowhere);
+  check_refused(run_metafuse({"train", "--letor", unread, "--model", folder.path("m"), "--trace", nowhere}),
+                66, nowhere);
+  check_refused(run_metafuse({"crossvalidate", "--letor", unread, "--report", folder.path()}), 66,
+                "directory");
+  check_refused(run_metafuse({"compare-methods", "--runs", unread, "--qrels", unread, "--output", nowhere}),
+                66, nowhere);
+}
+
+TEST_CASE("a z-score file without any line is refused, not taken for missing queries", "[cli][evaluate]") {
+  const TemporaryFolder folder;
+  check_refused(run_metafuse({"evaluate", "--qrels", folder.write("q", "1 0 a 1\n"), "--runs",
+                              folder.write("r", "1 Q0 a 1 1 t\n"), "--z-scores", folder.write("z", "\n")}),
+                65, "holds no line");
+}
+
+TEST_CASE("index replaces an index, and nothing else", "[cli][index]") {
+  const TemporaryFolder folder;
+  const std::string documents = folder.write("d.jsonl", "{\"url\":\"http://a.example/\",\"title\":\"A\"}\n");
+  const auto index = [&](const std::string& database) {
+    return run_metafuse({"index", "--database", database, documents});
+  };
+  CHECK(index(folder.path("i.db")).status == 0);
+  CHECK(index(folder.path("i.db")).status == 0);
+  CHECK(index(folder.write("empty", "")).status == 0);
+  const std::string text = folder.write("notes.txt", "mine");
+  check_refused(index(text), 66, "no index of documents");
+  CHECK(*read_text(text, 100) == "mine");
+  check_refused(index(folder.path()), 66, "Is a directory");
+  check_refused(index("/dev/null"), 66, "no regular file");
+}
+
+TEST_CASE("two records do not write into one folder", "[cli][record]") {
+  const TemporaryFolder folder;
+  folder.write("t.yaml",
+               "version: 1\ndomain: d\nslots: {Q: {required: true}}\n"
+               "templates: [{id: a, engine: l, query: '{Q}'}]\n");
+  folder.write("e.yaml", "engines: [{name: l, engine: local, database: i.db}]\n");
+  const std::string config =
+      folder.write("c.yaml", "version: 1\ndefault_domain: d\ntemplates: [t.yaml]\nengines: [e.yaml]\n");
+  const std::string queries = folder.write("q.jsonl", "{\"id\":\"1\",\"slots\":{\"Q\":\"x\"}}\n");
+  const std::string documents = folder.write("d.jsonl", "{\"url\":\"http://a.example/\",\"title\":\"x\"}\n");
+  REQUIRE(run_metafuse({"index", "--database", folder.path("i.db"), documents}).status == 0);
+  folder.write("out/kept", "");
+  const auto record = [&] {
+    return run_metafuse({"record", "--config", config, "--domain", "d", "--queries", queries, "--output",
+                         folder.path("out")});
+  };
+  {
+    const auto held = FileLock::take(folder.path("out"), "held");
+    REQUIRE(held.has_value());
+    check_refused(record(), 69, "another record");
+  }
+  const auto done = record();
+  INFO(done.err);
+  CHECK(done.status == 0);
+}
+
+TEST_CASE("options that mean the same for several learners are explained once", "[cli]") {
+  const std::string help = run_metafuse({"train", "--help"}).out;
+  const std::string meaning = "in a new seeded order each";
+  const std::size_t at = help.find(meaning);
+  REQUIRE(at != std::string::npos);
+  CHECK(help.find(meaning, at + 1) == std::string::npos);
+}
