@@ -262,7 +262,7 @@ void App::handle(HttpRequest request, std::shared_ptr<Responder> responder) {
     return answer(*exchange, std::move(response), *responder);
   }
   if (match.route != nullptr) {
-    if (answer_rendered(*exchange, dialect, *responder)) return;
+    if (answer_rendered(*exchange, *responder)) return;
     return dispatch(*match.route, std::move(exchange), std::move(responder));
   }
   const bool is_known = !match.allowed.empty();

@@ -74,18 +74,20 @@ class App {
   void stop();
 
   /// A search through the cache, counted and timed.
+  ///
+  /// in: sites - results that they block are made up for by asking the engines further
   Result<SharedAnswer> search(const Exchange& exchange, const SearchRequest& request,
-                              const PartialAnswer& on_partial = {});
+                              const SitePreferences& sites = {}, const PartialAnswer& on_partial = {});
 
   /// 429 when the key's quota for today does not hold the request's expanded queries, which are charged.
   std::optional<HttpResponse> over_quota(Dialect dialect, const Exchange& exchange,
                                          const SearchRequest& request);
   /// Keeps what is shown, so that feedback can refer to it; sets shown.search_id. Nothing without a store.
   void remember(const Exchange& exchange, const SearchAnswer& answer, ShownResults& shown);
-  /// Keeps a search's rendered answer for equal requests, when the fused answer behind it is cached and was
-  /// asked for before; `response` as the handler made it.
-  void keep_rendered(const Exchange& exchange, const SearchRequest& request, const SearchAnswer& answer,
-                     const ShownResults& shown, const HttpResponse& response);
+  /// Makes a search's rendered answer ready to be sent: fills its gaps, and names in a header the engines
+  /// whose lists are missing. It is kept for equal requests when the fused answer behind it is cached and was
+  /// asked for before.
+  HttpResponse finish_search(const Exchange& exchange, FoundSearch found, HttpResponse rendered);
   std::vector<std::string> suggest(std::string_view prefix) const { return suggester_.complete(prefix); }
   Store* store() { return store_.get(); }
   SearchLog* search_log() { return search_log_.get(); }
@@ -121,9 +123,11 @@ class App {
   void note_what_needs_a_restart(const ServerConfig& next);
   void dispatch(const Route& route, std::shared_ptr<Exchange> exchange, std::shared_ptr<Responder> responder);
   void run(const Route& route, const Exchange& exchange, Responder& responder);
-  /// Answers from what was rendered before; false when there is nothing, or a quota's counter must be asked.
-  bool answer_rendered(const Exchange& exchange, Dialect dialect, Responder& responder);
-  HttpResponse quota_refusal(Dialect dialect, const QuotaAnswer& quota);
+  /// Answers from what was rendered before; false when there is nothing, or the key's quota does not surely
+  /// hold it.
+  bool answer_rendered(const Exchange& exchange, Responder& responder);
+  /// Until when; nothing for an answer that is not the same twice, or that nobody asked for before.
+  std::optional<TimePoint> may_be_sent_again(const Exchange& exchange, const FoundSearch& found) const;
   SharedAnswer reranked(const Snapshot& snapshot, const LoadedDomain& domain,
                         const SharedAnswer& answer) const;
   bool is_interleaving(const Snapshot& snapshot, const LoadedDomain& domain) const;

@@ -1,4 +1,6 @@
+#include <array>
 #include <chrono>
+#include <set>
 #include <utility>
 
 #include "core/number.h"
@@ -35,6 +37,16 @@ int hops_of(const HttpRequest& request) {
   return static_cast<int>(hops);
 }
 
+/// Names of the engines whose lists an answer lacks, each once.
+std::string engines_without_list(const SearchAnswer& answer) {
+  std::string out;
+  std::set<std::string_view> named;
+  for (const fetchers::FetchedList& list : answer.lists)
+    if (list.has_failed() && named.insert(list.query.engine).second)
+      out += (out.empty() ? "" : ", ") + list.query.engine;
+  return out;
+}
+
 }  // namespace
 
 std::optional<HttpResponse> App::over_quota(Dialect dialect, const Exchange& exchange,
@@ -44,10 +56,6 @@ std::optional<HttpResponse> App::over_quota(Dialect dialect, const Exchange& exc
   if (!queries) return std::nullopt;  // the search itself says what is wrong
   const QuotaAnswer quota = quotas_.charge(*exchange.key, queries->size(), unix_time());
   if (quota.is_within) return std::nullopt;
-  return quota_refusal(dialect, quota);
-}
-
-HttpResponse App::quota_refusal(Dialect dialect, const QuotaAnswer& quota) {
   metrics_.refused("quota");
   HttpResponse response =
       error_response(dialect, 429, "the key's quota of expanded queries for today is used up");
@@ -55,49 +63,62 @@ HttpResponse App::quota_refusal(Dialect dialect, const QuotaAnswer& quota) {
   return response;
 }
 
-bool App::answer_rendered(const Exchange& exchange, Dialect dialect, Responder& responder) {
+bool App::answer_rendered(const Exchange& exchange, Responder& responder) {
   if (options_.config.cache.entries == 0) return false;
   const auto key = rendered_key(exchange);
-  const auto kept = key ? rendered_.find(*key) : nullptr;
+  const auto kept = key ? rendered_.find(key->text) : nullptr;
   if (kept == nullptr) return false;
   if (exchange.key != nullptr) {
     const auto quota = quotas_.charge_at_once(*exchange.key, kept->expanded_queries, unix_time());
-    if (!quota) return false;
-    if (!quota->is_within) {
-      answer(exchange, quota_refusal(dialect, *quota), responder);
-      return true;
-    }
+    if (!quota || !quota->is_within) return false;
+  }
+  std::string search_id;
+  if (kept->search != nullptr) {
+    // a store that cannot keep up leaves the id empty: nothing to click, but an answer
+    search_id = new_search_id();
+    if (!search_log_->add(kept->search, search_id, unix_time())) search_id.clear();
   }
   HttpResponse response;
   response.headers = kept->headers;
   response.frame = kept->frame;
-  if (kept->search != nullptr) {
-    // a store that cannot keep up leaves the id empty: nothing to click, but an answer
-    if (std::string id = new_search_id(); search_log_->add(kept->search, id, unix_time()))
-      response.body = std::move(id);
-  }
+  response.fillings = fillings_of(std::array{
+      GapMark{Gap::search_id, {}, std::move(search_id)}, GapMark{Gap::request_id, {}, key->request_id},
+      GapMark{Gap::seconds, {}, seconds_text(clock().now() - exchange.arrived)}});
   metrics_.cache("rendered");
   metrics_.search(kept->domain, kept->method);
   answer(exchange, std::move(response), responder);
   return true;
 }
 
-void App::keep_rendered(const Exchange& exchange, const SearchRequest& request, const SearchAnswer& answer,
-                        const ShownResults& shown, const HttpResponse& response) {
-  const LoadedDomain* domain = exchange.snapshot->find_domain(request.domain);
+HttpResponse App::finish_search(const Exchange& exchange, FoundSearch found, HttpResponse rendered) {
+  const ShownResults& shown = found.shown;
+  const bool has_gaps = !found.marks.empty();
+  if (!shown.search_id.empty()) found.marks.push_back({Gap::search_id, shown.search_id, shown.search_id});
+  if (const std::string missing = engines_without_list(*found.answer); !missing.empty())
+    rendered.set("X-Unresponsive-Engines", missing);
+  const auto until = may_be_sent_again(exchange, found);
+  auto key = until ? rendered_key(exchange) : std::nullopt;
+  if (!key && !has_gaps) return rendered;
+  rendered.frame = std::make_shared<const BodyFrame>(frame_of(rendered.body, found.marks));
+  rendered.fillings = fillings_of(found.marks);
+  rendered.body.clear();
+  if (key)
+    rendered_.keep(std::move(key->text),
+                   {rendered.headers, rendered.frame, shown.search, found.answer->lists.size(),
+                    found.answer->domain, found.answer->fusion.method},
+                   *until);
+  return rendered;
+}
+
+std::optional<TimePoint> App::may_be_sent_again(const Exchange& exchange, const FoundSearch& found) const {
+  const LoadedDomain* domain = exchange.snapshot->find_domain(found.request.domain);
   if (options_.config.cache.entries == 0 || domain == nullptr ||
       is_interleaving(*exchange.snapshot, *domain) || exchange.snapshot->config.learning.has_online_reranker)
-    return;
+    return std::nullopt;
   // an answer that could not be stored has no search id: the next one may
-  if (search_log_ != nullptr && !shown.positions.empty() && shown.search == nullptr) return;
-  const auto until = cache_.popular_until(cache_key(*exchange.snapshot, request), answer);
-  auto key = until ? rendered_key(exchange) : std::nullopt;
-  if (!key) return;
-  auto frame = std::make_shared<const BodyFrame>(frame_of(response.body, shown.search_id));
-  rendered_.keep(std::move(*key),
-                 {response.headers, std::move(frame), shown.search, answer.lists.size(), answer.domain,
-                  answer.fusion.method},
-                 *until);
+  if (search_log_ != nullptr && !found.shown.positions.empty() && found.shown.search == nullptr)
+    return std::nullopt;
+  return cache_.popular_until(cache_key(*exchange.snapshot, found.request), *found.answer);
 }
 
 void App::remember(const Exchange& exchange, const SearchAnswer& answer, ShownResults& shown) {
@@ -159,12 +180,12 @@ SharedAnswer App::interleaved(const Snapshot& snapshot, const SearchRequest& req
 }
 
 Result<SharedAnswer> App::search(const Exchange& exchange, const SearchRequest& request,
-                                 const PartialAnswer& on_partial) {
+                                 const SitePreferences& sites, const PartialAnswer& on_partial) {
   auto answer = search_window(exchange, request, on_partial);
   if (!answer) return answer;
   const LoadedDomain& domain = *exchange.snapshot->find_domain(request.domain);
   SearchRequest further = request;
-  while (wants_next_window(domain, further, **answer)) {
+  while (wants_next_window(domain, further, **answer, blocked_results(**answer, sites))) {
     ++further.windows;
     if (over_quota(Dialect::plain, exchange, further)) break;
     auto deeper = search_window(exchange, further, {});

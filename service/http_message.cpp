@@ -68,7 +68,8 @@ std::optional<std::string_view> HttpRequest::parameter(std::string_view name) co
 
 std::size_t HttpResponse::body_bytes() const {
   if (frame == nullptr) return body.size();
-  std::size_t bytes = (frame->parts.size() - 1) * body.size();
+  std::size_t bytes = 0;
+  for (const std::size_t filling : frame->gaps) bytes += fillings[filling].size();
   for (const std::string& part : frame->parts) bytes += part.size();
   return bytes;
 }

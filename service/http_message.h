@@ -34,16 +34,18 @@ struct HttpRequest {
   std::optional<std::string_view> parameter(std::string_view name) const;
 };
 
-/// Text that many answers share: an answer's own words stand between its parts.
+/// Text that many answers share, with gaps for an answer's own words.
 struct BodyFrame {
   std::vector<std::string> parts;  ///< at least one
+  std::vector<std::size_t> gaps;   ///< which filling stands between a part and the next
 };
 
 struct HttpResponse {
   int status = 200;
   std::vector<Header> headers;
   std::string body;
-  std::shared_ptr<const BodyFrame> frame;  ///< with one, `body` stands between each two of its parts
+  std::shared_ptr<const BodyFrame> frame;  ///< instead of `body`
+  std::vector<std::string> fillings;       ///< of the frame's gaps
 
   /// How long the body is as it is sent.
   std::size_t body_bytes() const;

@@ -99,13 +99,13 @@ class Session : public std::enable_shared_from_this<Session> {
   void write_piece(std::string piece) {
     if (piece.empty() || has_failed_) return;
     if (!head_.request.is_http_1_0) piece = chunk_of(std::move(piece));
-    writer_.send({std::move(piece), {}, nullptr}, shared_from_this());
+    writer_.send({std::move(piece), {}, nullptr, {}}, shared_from_this());
   }
 
   void end_pieces() {
     if (has_failed_) return;
     is_last_queued_ = true;
-    if (!head_.request.is_http_1_0) return writer_.send({"0\r\n\r\n", {}, nullptr}, shared_from_this());
+    if (!head_.request.is_http_1_0) return writer_.send({"0\r\n\r\n", {}, nullptr, {}}, shared_from_this());
     if (writer_.is_idle()) finish_answer();
   }
 
@@ -253,6 +253,7 @@ class Session : public std::enable_shared_from_this<Session> {
     if (!is_piecewise && !head_.is_head && has_body(response.status)) {
       out.body = std::move(response.body);
       out.frame = std::move(response.frame);
+      out.fillings = std::move(response.fillings);
     }
     writer_.send(std::move(out), shared_from_this());
   }

@@ -17,10 +17,12 @@ bool may_hold_more(const SearchAnswer& answer, int depth) {
   });
 }
 
-bool wants_next_window(const LoadedDomain& domain, const SearchRequest& request, const SearchAnswer& answer) {
+bool wants_next_window(const LoadedDomain& domain, const SearchRequest& request, const SearchAnswer& answer,
+                       std::size_t blocked) {
   const int depth = domain.domain.depth;
-  return request.depth == 0 && request.results > static_cast<std::size_t>(depth) &&
-         answer.results.size() < request.results && may_hold_more(answer, depth);
+  const std::size_t wanted = request.results + blocked;
+  return request.depth == 0 && request.results > 0 && wanted > static_cast<std::size_t>(depth) &&
+         answer.results.size() < wanted && may_hold_more(answer, depth);
 }
 
 std::vector<fetchers::FetchedList> joined_lists(const std::vector<fetchers::FetchedList>& so_far,

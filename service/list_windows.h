@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -20,7 +21,10 @@ inline constexpr int kMostWindows = 10;
 bool may_hold_more(const SearchAnswer& answer, int depth);
 
 /// Whether a request looks for results past the lists' depth that the answer so far does not hold.
-bool wants_next_window(const LoadedDomain& domain, const SearchRequest& request, const SearchAnswer& answer);
+///
+/// in: blocked - results of the answer that its reader does not want to see
+bool wants_next_window(const LoadedDomain& domain, const SearchRequest& request, const SearchAnswer& answer,
+                       std::size_t blocked);
 
 /// The lists of the windows so far, continued. A list that failed in either is named as failed, and keeps
 /// what it had.

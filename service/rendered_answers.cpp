@@ -1,13 +1,41 @@
 #include "service/rendered_answers.h"
 
+#include <chrono>
+#include <cmath>
 #include <utility>
 
-#include "service/shown_results.h"
+#include <boost/json/object.hpp>
+
+#include "core/contract.h"
+#include "core/json.h"
+#include "service/digest.h"
+#include "service/mcp/protocol.h"
+#include "service/request_body.h"
 
 namespace metafuse::service {
 namespace {
 
 constexpr std::size_t kMaxKeyBytes = 8192;
+constexpr std::size_t kGaps = 3;
+constexpr std::size_t kMarkBytes = 16;
+
+/// A call in JSON-RPC without its id, which is new each time.
+struct Call {
+  std::string id;
+  std::string body;
+};
+
+/// out: nothing for anything but the call of a tool
+std::optional<Call> read_call(const HttpRequest& request) {
+  auto body = json_body(request);
+  if (!body) return std::nullopt;
+  Json value(std::move(*body));
+  mcp::Message message;
+  if (mcp::read_message(value, message) || message.is_notification || message.method != "tools/call")
+    return std::nullopt;
+  value.as_object().erase("id");
+  return Call{to_text(message.id), to_text(value)};
+}
 
 /// With its length before it, so that no two requests run together to one text.
 void append(std::string& key, std::string_view part) {
@@ -59,37 +87,67 @@ std::size_t RenderedAnswers::bytes() const {
   return cache_.bytes();
 }
 
-std::optional<std::string> rendered_key(const Exchange& exchange) {
+std::optional<RenderedKey> rendered_key(const Exchange& exchange) {
   const HttpRequest& request = exchange.request;
-  const std::string_view type = request.header("Content-Type");
-  const bool is_search = exchange.route == "search" && media_type(type) != "application/json";
-  // Tavily's answer says how long it took
-  if (!is_search && exchange.route != "v1_search") return std::nullopt;
+  const bool is_call = exchange.route == "mcp";
+  if (!is_call && exchange.route != "search" && exchange.route != "v1_search") return std::nullopt;
   if (request.target.size() + request.body.size() > kMaxKeyBytes) return std::nullopt;
-  std::string key = std::to_string(exchange.snapshot->generation);
+  RenderedKey out;
+  std::string& key = out.text;
+  key = std::to_string(exchange.snapshot->generation);
   key.reserve(request.target.size() + request.body.size() + 128);
   append(key, request.method == "HEAD" ? "GET" : request.method);
   append(key, request.target);
-  append(key, type);
-  append(key, request.body);
+  append(key, request.header("Content-Type"));
+  if (is_call) {
+    auto call = read_call(request);
+    if (!call) return std::nullopt;
+    append(key, call->body);
+    for (const std::string_view name : {"MCP-Protocol-Version", "Mcp-Method", "Mcp-Name", "Origin"})
+      append(key, request.header(name));
+    out.request_id = std::move(call->id);
+  } else {
+    append(key, request.body);
+  }
   append(key, request.header("Host"));
   append(key, exchange.may(Role::raw) ? "raw" : "");
   if (const std::string_view cookie = request.header("Cookie"); !cookie.empty())
     append(key, site_cookie(read_site_cookie(cookie)));
-  return key;
+  return out;
 }
 
-BodyFrame frame_of(std::string_view body, std::string_view search_id) {
+BodyFrame frame_of(std::string_view body, std::span<const GapMark> marks) {
   BodyFrame frame;
-  std::size_t begin = 0;
-  while (!search_id.empty()) {
-    const std::size_t at = body.find(search_id, begin);
-    if (at == std::string_view::npos) break;
-    frame.parts.emplace_back(body.substr(begin, at - begin));
-    begin = at + search_id.size();
+  while (true) {
+    std::size_t first = std::string_view::npos;
+    const GapMark* found = nullptr;
+    for (const GapMark& mark : marks) {
+      require(!mark.text.empty(), "a mark is a text");
+      const std::size_t at = body.find(mark.text);
+      if (at >= first) continue;
+      first = at;
+      found = &mark;
+    }
+    frame.parts.emplace_back(body.substr(0, first));
+    if (found == nullptr) return frame;
+    frame.gaps.push_back(static_cast<std::size_t>(found->gap));
+    body.remove_prefix(first + found->text.size());
   }
-  frame.parts.emplace_back(body.substr(begin));
-  return frame;
+}
+
+GapFillings fillings_of(std::span<const GapMark> marks) {
+  GapFillings out(kGaps);
+  for (const GapMark& mark : marks) out[static_cast<std::size_t>(mark.gap)] = mark.filling;
+  return out;
+}
+
+std::string seconds_text(Duration duration) {
+  const double seconds = std::chrono::duration<double>(duration).count();
+  return to_text(Json(std::round(1e3 * seconds) / 1e3));
+}
+
+std::string new_mark() {
+  return random_hex(kMarkBytes);
 }
 
 }  // namespace metafuse::service

@@ -24,7 +24,7 @@ void SessionWriter::gather() {
     return;
   }
   for (std::size_t i = 0; i < item.frame->parts.size(); ++i) {
-    if (i > 0) buffers_.push_back(asio::buffer(item.body));
+    if (i > 0) buffers_.push_back(asio::buffer(item.fillings[item.frame->gaps[i - 1]]));
     buffers_.push_back(asio::buffer(item.frame->parts[i]));
   }
 }

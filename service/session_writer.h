@@ -13,11 +13,12 @@
 
 namespace metafuse::service {
 
-/// What goes out in one go: a head, then a body, which a frame may surround.
+/// What goes out in one go: a head, then a body or what stands for it.
 struct Outgoing {
   std::string head;
   std::string body;
   std::shared_ptr<const BodyFrame> frame;
+  std::vector<std::string> fillings;
 };
 
 /// Sends what is queued on a socket, in order. What the socket takes at once costs one system call and no

@@ -62,6 +62,13 @@ ShownResults shown_results(const SearchAnswer& answer, std::size_t first, int li
   return out;
 }
 
+std::size_t blocked_results(const SearchAnswer& answer, const SitePreferences& preferences) {
+  if (preferences.blocked.empty()) return 0;
+  return static_cast<std::size_t>(std::count_if(
+      answer.results.begin(), answer.results.end(),
+      [&](const FusedResult& result) { return is_any(preferences.blocked, host_of(result.hit.url)); }));
+}
+
 std::string host_of(std::string_view url) {
   const std::size_t begin = url.find("://");
   if (begin == std::string_view::npos) return {};

@@ -37,6 +37,9 @@ struct ShownResults {
 ShownResults shown_results(const SearchAnswer& answer, std::size_t first, int limit,
                            const SitePreferences& preferences);
 
+/// How many results of an answer a user's preferences hide.
+std::size_t blocked_results(const SearchAnswer& answer, const SitePreferences& preferences);
+
 /// The host of a URL in lower case, without port; "" when there is none.
 std::string host_of(std::string_view url);
 

@@ -28,6 +28,7 @@ constexpr std::string_view kInstructions =
 struct Outcome {
   int status = 200;
   std::optional<Json> reply;
+  std::optional<FoundSearch> found = {};  ///< the search behind the reply
 };
 
 JsonObject server_info() {
@@ -64,7 +65,7 @@ JsonObject discover() {
 
 /// The result of one method, or why there is none.
 std::optional<RpcError> run_method(App& app, const Exchange& exchange, Era era, const Message& message,
-                                   JsonObject& result) {
+                                   JsonObject& result, std::optional<FoundSearch>& found) {
   const std::string& method = message.method;
   if (era == Era::session && method == "initialize") {
     result = initialize(message);
@@ -82,7 +83,7 @@ std::optional<RpcError> run_method(App& app, const Exchange& exchange, Era era, 
       return RpcError{
           mcp::ErrorCode::invalid_params, 200, "tools/call needs a name and an object of arguments", {}};
     auto called = mcp::call_tool(app, exchange, name->as_string(),
-                                 arguments == nullptr ? JsonObject() : arguments->as_object());
+                                 arguments == nullptr ? JsonObject() : arguments->as_object(), found);
     if (!called)
       return RpcError{
           mcp::ErrorCode::invalid_params, 200, "unknown tool: " + std::string(name->as_string()), {}};
@@ -105,9 +106,12 @@ Outcome answer_message(App& app, const Exchange& exchange, const Json& value) {
   Era era = Era::session;
   if (auto error = mcp::check_headers(exchange.request, message, era)) return failed(message.id, *error);
   if (message.is_notification || message.is_response) return Outcome{202, std::nullopt};
+  Outcome out;
   JsonObject result;
-  if (auto error = run_method(app, exchange, era, message, result)) return failed(message.id, *error);
-  return Outcome{200, mcp::result_message(message.id, std::move(result))};
+  if (auto error = run_method(app, exchange, era, message, result, out.found))
+    return failed(message.id, *error);
+  out.reply = mcp::result_message(message.id, std::move(result));
+  return out;
 }
 
 /// Batches belong to 2025-03-26 alone.
@@ -123,6 +127,16 @@ Outcome answer_batch(App& app, const Exchange& exchange, const JsonArray& batch)
       replies.push_back(std::move(*outcome.reply));
   if (replies.empty()) return Outcome{202, std::nullopt};
   return Outcome{200, std::move(replies)};
+}
+
+/// A search's reply: equal calls differ in their ids alone.
+HttpResponse found_response(App& app, const Exchange& exchange, Outcome outcome) {
+  JsonObject& reply = outcome.reply->as_object();
+  const std::string mark = new_mark();
+  outcome.found->marks.push_back({Gap::request_id, '"' + mark + '"', to_text(reply.at("id"))});
+  reply["id"] = mark;
+  return app.finish_search(exchange, std::move(*outcome.found),
+                           make_response(200, "application/json", to_text(reply)));
 }
 
 /// Browsers send Origin: only pages of ours or of an allowed origin may call.
@@ -151,6 +165,7 @@ HttpResponse handle_mcp(App& app, const Exchange& exchange) {
     outcome = answer_batch(app, exchange, body->as_array());
   else
     outcome = answer_message(app, exchange, *body);
+  if (outcome.found) return found_response(app, exchange, std::move(outcome));
   if (outcome.reply) return make_response(outcome.status, "application/json", to_text(*outcome.reply));
   HttpResponse response;
   response.status = outcome.status;

@@ -16,14 +16,13 @@ HttpResponse handle_native_search(App& app, const Exchange& exchange) {
   const auto wanted = read_native_search(*body, exchange.may(Role::raw));
   if (!wanted) return error_response(Dialect::native, 400, wanted.error().text);
   if (auto refused = app.over_quota(Dialect::native, exchange, wanted->search)) return std::move(*refused);
-  const auto answer = app.search(exchange, wanted->search);
+  const auto answer = app.search(exchange, wanted->search, wanted->sites);
   if (!answer) return error_response(Dialect::native, status_of(answer.error().code), answer.error().text);
   ShownResults shown = shown_results(**answer, wanted->first(), wanted->limit, wanted->sites);
   app.remember(exchange, **answer, shown);
   const JsonObject out = native_json(*exchange.snapshot, **answer, shown, wanted->is_explained);
-  HttpResponse response = make_response(200, "application/json", to_text(out));
-  app.keep_rendered(exchange, wanted->search, **answer, shown, response);
-  return response;
+  return app.finish_search(exchange, {wanted->search, *answer, std::move(shown), {}},
+                           make_response(200, "application/json", to_text(out)));
 }
 
 HttpResponse handle_get_templates(App&, const Exchange& exchange) {

@@ -58,15 +58,16 @@ HttpResponse search_fields(App& app, const Exchange& exchange, const Fields& fie
   auto parameters = read_parameters(fields, *exchange.snapshot);
   if (!parameters) return error_response(dialect, 400, parameters.error().text);
   if (auto refused = app.over_quota(dialect, exchange, parameters->search)) return std::move(*refused);
-  const auto answer = app.search(exchange, parameters->search);
+  const SitePreferences preferences = read_site_cookie(exchange.request.header("Cookie"));
+  const auto answer = app.search(exchange, parameters->search, preferences);
   if (!answer) return error_response(dialect, status_of(answer.error().code), answer.error().text);
   const TimePoint begin = app.clock().now();
-  const SitePreferences preferences = read_site_cookie(exchange.request.header("Cookie"));
   ShownResults shown = shown_results(**answer, parameters->first(), parameters->limit, preferences);
   app.remember(exchange, **answer, shown);
   HttpResponse response =
       render(exchange, **answer, PageRequest{&*parameters, &shown, &preferences, link_target(fields)});
-  app.keep_rendered(exchange, parameters->search, **answer, shown, response);
+  response =
+      app.finish_search(exchange, {parameters->search, *answer, std::move(shown), {}}, std::move(response));
   app.metrics().stage("render", std::chrono::duration<double>(app.clock().now() - begin).count());
   return response;
 }

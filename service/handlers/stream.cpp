@@ -39,7 +39,7 @@ void stream_search(App& app, const Exchange& exchange, Responder& responder) {
     data["wanted"] = wanted;
     responder.write(event("partial", data));
   };
-  const auto answer = app.search(exchange, parameters->search, on_partial);
+  const auto answer = app.search(exchange, parameters->search, {}, on_partial);
   if (answer) {
     ShownResults shown = shown_results(**answer, parameters->first(), parameters->limit, {});
     app.remember(exchange, **answer, shown);

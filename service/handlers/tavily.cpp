@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 
 #include "core/json.h"
 #include "service/answers/reasons.h"
@@ -132,9 +131,12 @@ HttpResponse handle_tavily_search(App& app, const Exchange& exchange) {
   out["answer"] = nullptr;
   out["images"] = JsonArray{};
   out["results"] = std::move(results);
-  out["response_time"] =
-      std::round(1e3 * std::chrono::duration<double>(app.clock().now() - exchange.arrived).count()) / 1e3;
-  return make_response(200, "application/json", to_text(out));
+  const std::string mark = new_mark();
+  out["response_time"] = mark;
+  std::vector<GapMark> marks{
+      {Gap::seconds, '"' + mark + '"', seconds_text(app.clock().now() - exchange.arrived)}};
+  return app.finish_search(exchange, {wanted->search, *answer, {}, std::move(marks)},
+                           make_response(200, "application/json", to_text(out)));
 }
 
 }  // namespace metafuse::service

@@ -83,7 +83,8 @@ std::string readable(const SearchAnswer& answer, const ShownResults& shown) {
   return out;
 }
 
-JsonObject web_search(App& app, const Exchange& exchange, const JsonObject& arguments) {
+JsonObject web_search(App& app, const Exchange& exchange, const JsonObject& arguments,
+                      std::optional<FoundSearch>& found) {
   const auto wanted = read_arguments(arguments);
   if (!wanted) return text_result(wanted.error().text, true);
   if (app.over_quota(Dialect::mcp, exchange, wanted->search))
@@ -94,6 +95,7 @@ JsonObject web_search(App& app, const Exchange& exchange, const JsonObject& argu
   app.remember(exchange, **answer, shown);
   JsonObject out = text_result(readable(**answer, shown), false);
   out["structuredContent"] = native_json(*exchange.snapshot, **answer, shown, wanted->is_explained);
+  found.emplace(FoundSearch{wanted->search, *answer, std::move(shown), {}});
   return out;
 }
 
@@ -137,8 +139,8 @@ JsonArray tool_list() {
 }
 
 std::optional<JsonObject> call_tool(App& app, const Exchange& exchange, std::string_view name,
-                                    const JsonObject& arguments) {
-  if (name == "web_search") return web_search(app, exchange, arguments);
+                                    const JsonObject& arguments, std::optional<FoundSearch>& found) {
+  if (name == "web_search") return web_search(app, exchange, arguments, found);
   if (name == "list_domains") return list_domains(exchange);
   return std::nullopt;
 }

@@ -5,6 +5,7 @@
 
 #include "core/json.h"
 #include "service/exchange.h"
+#include "service/rendered_answers.h"
 
 namespace metafuse::service {
 class App;
@@ -17,8 +18,8 @@ JsonArray tool_list();
 
 /// Runs a tool. What goes wrong inside it is a result with isError, as the protocol wants.
 ///
-/// out: nothing for a tool that does not exist
+/// out: nothing for a tool that does not exist; found - the search behind the result, when there is one
 std::optional<JsonObject> call_tool(App& app, const Exchange& exchange, std::string_view name,
-                                    const JsonObject& arguments);
+                                    const JsonObject& arguments, std::optional<FoundSearch>& found);
 
 }  // namespace metafuse::service::mcp

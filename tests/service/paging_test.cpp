@@ -84,6 +84,26 @@ TEST_CASE("The first page asks the engines once, and short lists are not asked a
   CHECK(shorter.fetcher().fetches() == 1);
 }
 
+TEST_CASE("Results of blocked sites are made up for from further down", "[service][paging]") {
+  TestServer server(first_page);
+  server.fetcher().set_further([](const ExpandedQuery& query, int page) {
+    return page <= 2 ? numbered_page(query, page) : fetchers::FetchedList();
+  });
+  std::string cookie = "Cookie: sites=";
+  for (int i = 1; i <= 8; ++i) cookie += (i > 1 ? "|!one-" : "!one-") + std::to_string(i) + ".example";
+  const auto urls = [&](const std::string& parameters) {
+    const auto value =
+        parse_json(body_in(server.get("/search?q=ada&format=json&" + parameters, cookie + "\r\n")), "answer");
+    REQUIRE(value.has_value());
+    return urls_of(value->as_object());
+  };
+  CHECK(urls("limit=12").size() == 12);
+  CHECK(server.fetcher().fetches() == 1);  // 20 results, 8 of them blocked
+  CHECK(urls("limit=15").size() == 15);
+  CHECK(server.fetcher().fetches() == 2);
+  CHECK(urls("limit=40").size() == 32);  // all that there is
+}
+
 TEST_CASE("A list that fails further down keeps what it had and is named", "[service][paging]") {
   TestServer server(first_page);
   server.fetcher().set_further([](const ExpandedQuery& query, int page) {

@@ -29,14 +29,23 @@ std::string ask(TestServer& server, const Question& question) {
                      question.body, question.headers);
 }
 
-/// The response without what is new in every answer: search ids and the trace.
+/// The response without what is new in every answer: search ids, the trace, and how long it took.
 std::string without_ids(std::string text) {
+  if (const std::size_t at = text.find("\"response_time\":"); at != std::string::npos)
+    text.replace(at, text.find('}', at) - at, "TIME");
+  if (const std::size_t at = text.find("Content-Length: "); at != std::string::npos)
+    text.erase(at, text.find("\r\n", at) - at);
   for (std::size_t at = 0; at + 32 <= text.size(); ++at) {
     if (text.substr(at, 32).find_first_not_of("0123456789abcdef") != std::string::npos) continue;
     text.replace(at, 32, "ID");
   }
   const std::size_t trace = text.find("traceparent: ");
   return text.erase(trace, text.find("\r\n", trace) - trace);
+}
+
+std::string call_of(const std::string& id, const std::string& arguments) {
+  return R"({"jsonrpc":"2.0","method":"tools/call","id":)" + id +
+         R"(,"params":{"name":"web_search","arguments":)" + arguments + "}}";
 }
 
 std::string search_id(const std::string& response) {
@@ -61,6 +70,10 @@ TEST_CASE("A rendered answer is what the search would answer, for every shape of
   for (const char* body :
        {R"({"query":"ada"})", R"({"query":"ada","limit":1})", R"({"query":"ada","explain":true})"})
     questions.push_back({"/v1/search", "", body});
+  for (const char* body : {R"({"query":"ada"})", R"({"query":"ada","max_results":1})"})
+    questions.push_back({"/search", "", body});
+  for (const char* arguments : {R"({"query":"ada"})", R"({"query":"ada","limit":1,"explain":true})"})
+    questions.push_back({"/mcp", "", call_of("7", arguments)});
   for (const char* body : {"q=ada&format=json", "q=ada&format=csv&limit=2"})
     questions.push_back({"/search", "", body});
   TestServer server(TestServer::default_answer, "store: metafuse.db\ncache: {seconds: 600}\n");
@@ -86,6 +99,63 @@ TEST_CASE("Every rendered answer has a search id of its own that takes clicks", 
   for (const std::string& id : ids)
     CHECK(status_in(server.post("/v1/feedback", "application/json",
                                 R"({"search_id":")" + id + R"(","kind":"click","position":1})")) == 200);
+}
+
+TEST_CASE("Equal calls of a tool share a rendered answer, each under its own id", "[service][rendered]") {
+  TestServer server(TestServer::default_answer, "store: metafuse.db\n");
+  std::set<std::string> bodies;
+  std::set<std::string> searches;
+  for (const char* id : {"1", "2", R"("three")", R"("\u0022,")", "-5", "18446744073709551615"}) {
+    const std::string response = server.post("/mcp", "application/json", call_of(id, R"({"query":"ada"})"));
+    const Json reply = parse_json(body_in(response), "reply").value();
+    CHECK(reply.at("id") == parse_json(id, "id").value());
+    searches.emplace(reply.at("result").at("structuredContent").at("search_id").as_string());
+    bodies.insert(to_text(reply.at("result").at("content")));
+  }
+  CHECK(searches.size() == 6);
+  CHECK(bodies.size() == 1);
+  CHECK(server.app().rendered().size() == 1);
+  CHECK(counts(server, "metafuse_cache_lookups_total{outcome=\"rendered\"} 4"));
+  // what is wrong with a call is said each time
+  CHECK(status_in(server.post("/mcp", "application/json", call_of("1.5", R"({"query":"ada"})"))) == 400);
+  CHECK(status_in(server.post("/mcp", "application/json", call_of("1", R"({"query":"ada"})"),
+                              "Origin: http://evil.example\r\n")) == 403);
+}
+
+TEST_CASE("A rendered answer in Tavily's dialect says how long it took", "[service][rendered]") {
+  TestServer server;
+  for (int i = 0; i < 4; ++i) {
+    const std::string response = server.post("/search", "application/json", R"({"query":"ada"})");
+    const Json reply = parse_json(body_in(response), "reply").value();
+    CHECK(reply.at("response_time").to_number<double>() >= 0);
+    CHECK(reply.at("results").as_array().size() == 4);
+  }
+  CHECK(server.app().rendered().size() == 1);
+}
+
+TEST_CASE("Every answer to a search names the engines whose lists it lacks", "[service][rendered]") {
+  TestServer server([](const ExpandedQuery& query) {
+    fetchers::FetchedList list = TestServer::default_answer(query);
+    if (query.engine == "one") {
+      list = {};
+      list.failure = fetchers::Failure::refused;
+    }
+    return list;
+  });
+  const std::vector<Question> questions = {{"/search?q=ada&format=json", "", ""},
+                                           {"/search?q=ada&format=csv", "", ""},
+                                           {"/search?q=ada&format=rss", "", ""},
+                                           {"/search?q=ada", "", ""},
+                                           {"/search", "", R"({"query":"ada"})"},
+                                           {"/v1/search", "", R"({"query":"ada"})"},
+                                           {"/mcp", "", call_of("1", R"({"query":"ada"})")}};
+  for (const Question& question : questions) {
+    INFO(question.target << ' ' << question.body);
+    CHECK(ask(server, question).find("\r\nX-Unresponsive-Engines: one\r\n") != std::string::npos);
+  }
+  TestServer whole;
+  for (const Question& question : questions)
+    CHECK(ask(whole, question).find("X-Unresponsive-Engines") == std::string::npos);
 }
 
 TEST_CASE("Rendered answers are counted against quotas and rates, and need their key",
@@ -134,7 +204,7 @@ TEST_CASE("A rendered answer lasts as long as it is told, within its bytes", "[s
   service::RenderedAnswers kept(10'000, clock);
   const auto answer = [](std::size_t bytes) {
     service::RenderedAnswer out;
-    out.frame = std::make_shared<const service::BodyFrame>(service::BodyFrame{{std::string(bytes, 'x')}});
+    out.frame = std::make_shared<const service::BodyFrame>(service::BodyFrame{{std::string(bytes, 'x')}, {}});
     return out;
   };
   kept.keep("a", answer(4000), clock.now() + std::chrono::seconds(10));
@@ -150,13 +220,20 @@ TEST_CASE("A rendered answer lasts as long as it is told, within its bytes", "[s
   CHECK(kept.bytes() <= 10'000);
 }
 
-TEST_CASE("A body is cut where its search id stands", "[service][rendered]") {
+TEST_CASE("A body is cut where its marks stand", "[service][rendered]") {
   using Parts = std::vector<std::string>;
-  CHECK(service::frame_of("abc", "").parts == Parts{"abc"});
-  CHECK(service::frame_of("abc", "x").parts == Parts{"abc"});
-  CHECK(service::frame_of("xabxxc", "x").parts == Parts{"", "ab", "", "c"});
+  using Gaps = std::vector<std::size_t>;
+  using service::Gap;
+  const std::vector<service::GapMark> none;
+  const std::vector<service::GapMark> marks = {{Gap::search_id, "x", "id"}, {Gap::seconds, "yy", "0.25"}};
+  CHECK(service::frame_of("abc", none).parts == Parts{"abc"});
+  CHECK(service::frame_of("abc", marks).parts == Parts{"abc"});
+  const service::BodyFrame frame = service::frame_of("xabyyxc", marks);
+  CHECK(frame.parts == Parts{"", "ab", "", "c"});
+  CHECK(frame.gaps == Gaps{0, 2, 0});
   service::HttpResponse response;
-  response.body = "id";
-  response.frame = std::make_shared<const service::BodyFrame>(service::frame_of("xabxxc", "x"));
-  CHECK(response.body_bytes() == std::string("idabididc").size());
+  response.frame = std::make_shared<const service::BodyFrame>(frame);
+  response.fillings = service::fillings_of(marks);
+  CHECK(response.fillings == service::GapFillings{"id", "", "0.25"});
+  CHECK(response.body_bytes() == std::string("idab0.25idc").size());
 }
