@@ -15,12 +15,21 @@ class SessionDeadline {
   SessionDeadline(const SessionExecutor& executor, std::function<void()> on_passed)
       : timer_(executor), on_passed_(std::move(on_passed)) {}
 
+  static std::chrono::steady_clock::time_point after(double seconds) {
+    const std::chrono::duration<double> from_now(seconds);
+    return std::chrono::steady_clock::now() +
+           std::chrono::duration_cast<std::chrono::steady_clock::duration>(from_now);
+  }
+
   /// in: hold - keeps the owner alive until the timer goes off or is stopped
-  void set(std::chrono::nanoseconds from_now, const std::shared_ptr<void>& hold) {
-    at_ = std::chrono::steady_clock::now() + from_now;
+  void set(double seconds, const std::shared_ptr<void>& hold) {
+    has_passed_ = false;
+    at_ = after(seconds);
     if (!is_waiting_ || at_ < timer_.expiry()) wait(hold);
   }
   void clear() { at_ = kNever; }
+  /// Whether the limit that was set last is over.
+  bool has_passed() const { return has_passed_; }
   void stop() {
     clear();
     timer_.cancel();
@@ -38,6 +47,7 @@ class SessionDeadline {
       if (at_ == kNever) return;
       if (std::chrono::steady_clock::now() < at_) return wait(hold);
       at_ = kNever;
+      has_passed_ = true;
       on_passed_();
     });
   }
@@ -46,6 +56,7 @@ class SessionDeadline {
   std::function<void()> on_passed_;
   std::chrono::steady_clock::time_point at_ = kNever;
   bool is_waiting_ = false;
+  bool has_passed_ = false;
 };
 
 }  // namespace metafuse::service
