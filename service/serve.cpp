@@ -15,6 +15,7 @@ namespace {
 
 constexpr auto kDrainBeforeClosing = std::chrono::milliseconds(500);
 constexpr int kHeaps = 4;
+constexpr auto kBetweenTrims = std::chrono::seconds(20);
 constexpr auto kDrainPatience = std::chrono::seconds(30);
 
 /// Set once by a signal, waited for by the main thread.
@@ -27,9 +28,10 @@ class Stop {
     }
     changed_.notify_all();
   }
-  void wait() {
+  /// out: whether it was requested by then
+  bool wait(Duration longest) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return is_requested_; });
+    return changed_.wait_for(lock, longest, [this] { return is_requested_; });
   }
 
  private:
@@ -84,7 +86,8 @@ Result<void> serve(const ServeOptions& options) {
     running.reload_soon();
   });
   if (options.on_ready) options.on_ready(address_text(options.config, (*server)->port()));
-  stop.wait();
+  // what a crowd left free inside the heaps goes back to the system
+  while (!stop.wait(kBetweenTrims)) ::malloc_trim(0);
   drain(running, **server);
   running.attach({});
   return {};
