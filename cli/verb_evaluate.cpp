@@ -113,9 +113,12 @@ Result<void> add_agreements(const Arguments& arguments, const EvaluationOptions&
   if (!runs) return runs.error();
   const auto reference = std::find_if(runs->begin(), runs->end(),
                                       [&](const Run& run) { return run.name == arguments.agreement; });
-  if (reference == runs->end())
-    return fail(Code::usage, "--agreement: no run is named \"" + arguments.agreement +
-                                 "\"; give its tag, or the NAME of NAME=FILE");
+  if (reference == runs->end()) {
+    std::string names;
+    for (const Run& run : *runs) names += (names.empty() ? "" : ", ") + run.name;
+    return fail(Code::usage, "--agreement: no run is named \"" + arguments.agreement + "\"; there are " +
+                                 names + " (a run is named by its tag, or by NAME=FILE)");
+  }
   report.reference = arguments.agreement;
   for (const Run& run : *runs)
     if (&run != &*reference) report.agreements.push_back(agreement_of(run, *reference));
@@ -241,7 +244,8 @@ void add_evaluate(CLI::App& app, Result<void>& outcome) {
       "  metafuse evaluate --qrels qrels.txt --runs a.run b.run\n"
       "  metafuse evaluate --qrels qrels.txt --runs a.run --measures all_trec --per-query --format "
       "trec_eval\n"
-      "  metafuse evaluate --qrels qrels.txt --runs a.run b.run --compare a --test randomisation --format "
+      "  metafuse evaluate --qrels qrels.txt --runs a=a.run b=b.run --compare a --test randomisation "
+      "--format "
       "html --output report.html\n"
       "  metafuse evaluate --letor test.txt --scores scores.txt --mode letor4 --measures letor");
   verb->callback([arguments, &outcome] { outcome = run_evaluate(*arguments); });

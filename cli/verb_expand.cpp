@@ -1,5 +1,6 @@
 #include <iostream>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,17 @@ Result<BaseQuery> read_base_query(const templates::Domain& domain, const Argumen
   return base_query;
 }
 
+/// A query in another engine's syntax looks right and is not.
+void warn_of_unknown_engines(const std::vector<ExpandedQuery>& queries,
+                             const std::vector<fetchers::Engine>& engines, const std::string& path) {
+  std::set<std::string> unknown;
+  for (const ExpandedQuery& query : queries)
+    if (fetchers::find_engine(engines, query.engine) == nullptr) unknown.insert(query.engine);
+  for (const std::string& name : unknown)
+    std::cerr << "metafuse: warning: " << path << ": defines no engine \"" << name
+              << "\"; its queries are written in the default syntax, web\n";
+}
+
 void print_json(const std::vector<ExpandedQuery>& queries) {
   JsonArray out;
   for (const ExpandedQuery& query : queries)
@@ -80,6 +92,7 @@ Result<void> run(const Arguments& arguments) {
   };
   auto queries = templates::expand(file->domain, *base_query, syntax_of);
   if (!queries) return queries.error();
+  if (!arguments.engines.empty()) warn_of_unknown_engines(*queries, *engines, arguments.engines);
   arguments.is_json ? print_json(*queries) : print_lines(*queries);
   return {};
 }
@@ -102,7 +115,7 @@ void add_expand(CLI::App& app, Result<void>& outcome) {
       "Examples:\n"
       "  metafuse expand --templates config/templates/ml-homepages.yaml --set 'NAME=Joe Researcher'\n"
       "  metafuse expand --templates config/templates/free-software.yaml 'web browser' --engines "
-      "config/engines.yaml");
+      "demo/engines.yaml");
   verb->callback([arguments, &outcome] { outcome = run(*arguments); });
 }
 

@@ -100,9 +100,12 @@ Result<void> compare_with_baseline(Report& report, const ComparisonOptions& opti
     return fail(Code::usage, "no test " + shown(options.test) + "; there are t, wilcoxon and randomisation");
   const auto at = std::find_if(report.runs.begin(), report.runs.end(),
                                [&](const RunEvaluation& run) { return run.run == options.baseline; });
-  if (at == report.runs.end())
-    return fail(Code::usage, "--compare: no run is named " + shown(options.baseline) +
-                                 "; give its tag, or the NAME of NAME=FILE");
+  if (at == report.runs.end()) {
+    std::string names;
+    for (const RunEvaluation& run : report.runs) names += (names.empty() ? "" : ", ") + run.run;
+    return fail(Code::usage, "--compare: no run is named " + shown(options.baseline) + "; there are " +
+                                 names + " (a run is named by its tag, or by NAME=FILE)");
+  }
   const auto baseline = static_cast<std::size_t>(at - report.runs.begin());
   report.baseline = options.baseline;
   report.test = options.test;

@@ -205,6 +205,18 @@ class Run {
     return training;
   }
 
+  /// One line, however many features have more values than thresholds.
+  std::string reduced_features_text() const {
+    std::string names;
+    for (std::size_t i = 0; i < features_.feature_count(); ++i) {
+      const Thresholds& thresholds = features_.thresholds(i);
+      if (!thresholds.is_reduced) continue;
+      names += (names.empty() ? "" : ", ") + request_.train->matrix.features()[i].name + " (" +
+               std::to_string(thresholds.distinct) + ')';
+    }
+    return names.empty() ? names : "features (values) reduced by --max-thresholds: " + names + '\n';
+  }
+
   std::string summary(double loss) const {
     std::string text = std::to_string(rounds_.size()) + " rounds (" + stop_reason_ + "), " +
                        std::to_string(feedback_.query_count) + " queries, " +
@@ -224,14 +236,7 @@ class Run {
       append_number(text, best_value_);
       text += " after these rounds\n";
     }
-    for (std::size_t i = 0; i < features_.feature_count(); ++i) {
-      const Thresholds& thresholds = features_.thresholds(i);
-      if (!thresholds.is_reduced) continue;
-      text += "feature " + request_.train->matrix.features()[i].name + ": " +
-              std::to_string(thresholds.distinct) + " values reduced to " +
-              std::to_string(thresholds.size()) + " thresholds\n";
-    }
-    return text;
+    return text + reduced_features_text();
   }
 
   TrainingResult result() {
