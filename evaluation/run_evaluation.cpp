@@ -118,6 +118,27 @@ Result<void> evaluate_topics(const std::vector<Shared>& shared, const MeasureSet
   return {};
 }
 
+/// The topics of a run that nobody judged count for nothing, but a line that is none among them says that the
+/// file is damaged or another.
+Result<void> check_unjudged(const RunIndex& run, const std::vector<Shared>& judged,
+                            const EvaluationOptions& options) {
+  std::vector<bool> is_judged(run.topics.topic_count(), false);
+  for (const Shared& shared : judged)
+    if (shared.topic != kNoList) is_judged[shared.topic] = true;
+  std::vector<std::size_t> unjudged;
+  for (std::size_t topic = 0; topic < is_judged.size(); ++topic)
+    if (!is_judged[topic]) unjudged.push_back(topic);
+  std::vector<std::optional<Error>> errors(unjudged.size());
+  parallel_for(unjudged.size(), options.threads, [&](std::size_t i) {
+    std::vector<RunLine> lines;
+    if (auto parsed = parse_run_topic(run, unjudged[i], options.file, lines); !parsed)
+      errors[i] = parsed.error();
+  });
+  for (const auto& error : errors)
+    if (error) return *error;
+  return {};
+}
+
 Error shares_nothing(const std::string& path) {
   return fail(Code::bad_data, path + ": shares no query with the judgments; are they of one collection?");
 }
@@ -192,6 +213,7 @@ Result<RunEvaluation> evaluate_run(const RunIndex& run, const Judgments& judgmen
                                    const EvaluationOptions& options) {
   const Work work = plan_work(
       run.topics.topic_count(), [&](std::size_t i) { return run.topics.topic(i); }, judgments, options);
+  if (auto checked = check_unjudged(run, work.topics, options); !checked) return checked.error();
   if (!work.shares_any) return shares_nothing(run.topics.file.path);
   RunEvaluation evaluation;
   evaluation.run = run.name;

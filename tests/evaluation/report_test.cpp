@@ -98,6 +98,10 @@ TEST_CASE("Runs and judgments that share no query are one error; complete means 
   const auto refused = evaluate_run(*twice, *judgments, set, {});
   REQUIRE(refused.has_error());
   CHECK(refused.error().text.find("d:3: the document \"b\" stands twice") != std::string::npos);
+  // A file that was cut off is no run, even where nobody judged the topic.
+  const auto cut = index_run(folder.write("cut", "1 Q0 a 1 1 t\n9 Q0 b 1 1 t\n9 Q0 c\n"));
+  CHECK(evaluate_run(*cut, *judgments, set, {}).error().text.find("cut:3: too few columns") !=
+        std::string::npos);
 }
 
 TEST_CASE("LETOR files evaluate by a file of scores in file order", "[evaluation][report]") {
