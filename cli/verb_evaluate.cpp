@@ -8,6 +8,7 @@
 #include "core/atomic_file.h"
 #include "core/parallel.h"
 #include "evaluation/comparison.h"
+#include "evaluation/letor_evaluation.h"
 #include "evaluation/z_scores.h"
 
 namespace metafuse::cli {

@@ -54,13 +54,6 @@ Result<RunEvaluation> evaluate_run(const Run& run, const Judgments& judgments, c
 Result<RunEvaluation> evaluate_run_by_groups(const RunIndex& run, std::span<const Judgments> groups,
                                              const MeasureSet& set, const EvaluationOptions& options);
 
-/// A LETOR file and a file of scores, one line a row.
-///
-/// errors: those of the readers; bad_data when the numbers of lines differ or a score is not finite
-Result<RunEvaluation> evaluate_letor(const std::string& letor_path, bool values_are_ranks,
-                                     const std::string& scores_path, const MeasureSet& set,
-                                     const EvaluationOptions& options);
-
 /// Fills `summary` from `values` by each measure's average.
 void summarise(RunEvaluation& evaluation, const MeasureSet& set, const EvaluationOptions& options);
 

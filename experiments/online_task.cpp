@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <numeric>
 #include <sstream>
 
 #include "core/text_file.h"
+#include "experiments/split.h"
 
 namespace metafuse::experiments {
 namespace {
@@ -149,13 +149,6 @@ OnlineSample draw_movielens(const std::vector<Person>& people, Random& random) {
     (t < kTrain ? sample.train_ranks : sample.test_ranks).push_back(people[target].stars.at(movies[t]));
   }
   return sample;
-}
-
-/// The file as it stands or packed beside it.
-std::string with_packing(const std::string& path) {
-  for (const char* packing : {"", ".xz", ".gz", ".zst"})
-    if (std::filesystem::exists(path + packing)) return path + packing;
-  return path;
 }
 
 }  // namespace

@@ -74,10 +74,4 @@ std::string columns(const std::vector<std::vector<std::string>>& rows) {
   return text + '\n';
 }
 
-std::string with_packing(const std::string& path) {
-  for (const char* packing : {"", ".xz", ".gz", ".zst"})
-    if (std::filesystem::exists(path + packing)) return path + packing;
-  return path;
-}
-
 }  // namespace metafuse::experiments

@@ -42,7 +42,4 @@ Result<std::string> deliver(PaperReport report, const ExperimentOptions& options
 /// Rows of equally many cells in columns: the first flush left, the others flush right.
 std::string columns(const std::vector<std::vector<std::string>>& rows);
 
-/// The file as it stands or packed beside it (.xz, .gz, .zst).
-std::string with_packing(const std::string& path);
-
 }  // namespace metafuse::experiments

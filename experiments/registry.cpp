@@ -7,7 +7,7 @@
 #include "experiments/letor_agg/experiment.h"
 #include "experiments/metasearch.h"
 #include "experiments/movies/experiment.h"
-#include "experiments/mpboost.h"
+#include "experiments/mpboost/experiment.h"
 #include "experiments/online.h"
 #include "experiments/rankboost_plus/experiment.h"
 #include "experiments/weak_learners.h"

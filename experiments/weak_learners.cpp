@@ -10,6 +10,7 @@
 #include "experiments/home_pages/indexed_pages.h"
 #include "experiments/interval.h"
 #include "experiments/paper_report.h"
+#include "experiments/split.h"
 #include "fusion/rankboost_plus/losses.h"
 #include "fusion/registry.h"
 #include "fusion/training_input.h"

@@ -3,8 +3,7 @@
 #include <array>
 #include <filesystem>
 
-#include "experiments/paper_report.h"
-#include "fusion/training_input.h"
+#include "experiments/split.h"
 
 namespace metafuse::experiments::calibrated {
 namespace {
@@ -12,13 +11,6 @@ namespace {
 using fusion::TrainingSet;
 using fusion::adaboost_mh::graded_documents;
 using fusion::adaboost_mh::GradedDocuments;
-
-Result<TrainingSet> read_parts(const DataSet& set, const std::string& data, const std::vector<int>& parts) {
-  fusion::TrainingInput input;
-  for (const int part : parts)
-    input.letor.push_back(with_packing(data + "/" + set.folder + "/S" + std::to_string(part) + ".txt"));
-  return fusion::read_training_set(input);
-}
 
 /// A column of table 2, by the names of our rows and then of the other methods.
 std::vector<std::pair<std::string, double>> published(const std::array<double, 10>& figures) {
@@ -52,20 +44,15 @@ std::vector<DataSet> data_sets(const std::string& data) {
 }
 
 Result<FoldData> read_fold(const DataSet& set, const std::string& data, int fold) {
-  const auto part = [&](int offset) { return (fold - 1 + offset) % 5 + 1; };
-  auto train = read_parts(set, data, {part(0), part(1), part(2)});
-  if (!train) return train.error();
-  auto validation = read_parts(set, data, {part(3)});
-  if (!validation) return validation.error();
-  auto test = read_parts(set, data, {part(4)});
-  if (!test) return test.error();
+  auto split = read_letor_split(data + "/" + set.folder, static_cast<std::size_t>(fold - 1));
+  if (!split) return split.error();
   FoldData out;
-  auto grades = fusion::adaboost_mh::class_grades(*train);
+  auto grades = fusion::adaboost_mh::class_grades(split->train);
   if (!grades) return grades.error();
   out.grades = *grades;
-  out.train = std::move(*train);
-  out.validation_set = std::move(*validation);
-  out.test_set = std::move(*test);
+  out.train = std::move(split->train);
+  out.validation_set = std::move(split->validate);
+  out.test_set = std::move(split->test);
   for (const auto& [source, target] :
        {std::pair<const TrainingSet*, GradedDocuments*>{&out.train, &out.training},
         {&out.validation_set, &out.validation},

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <numeric>
 
-#include "experiments/paper_report.h"
+#include "experiments/split.h"
 
 namespace metafuse::experiments::letor_agg {
 namespace {

@@ -6,8 +6,8 @@
 #include <unordered_map>
 
 #include "evaluation/run_file.h"
-#include "experiments/paper_report.h"
 #include "experiments/round_curve.h"
+#include "experiments/split.h"
 
 namespace metafuse::experiments::letor_agg {
 

@@ -7,6 +7,7 @@
 #include "experiments/movies/claims.h"
 #include "experiments/movies/figure.h"
 #include "experiments/paper_report.h"
+#include "experiments/split.h"
 
 namespace metafuse::experiments::movies {
 namespace {

@@ -4,15 +4,11 @@
 #include <numeric>
 
 #include "experiments/movies/ratings.h"
-#include "experiments/paper_report.h"
-#include "fusion/training_input.h"
 
 namespace metafuse::experiments::rankboost_plus {
 namespace {
 
 using fusion::TrainingSet;
-
-constexpr std::size_t kFolds = 5;
 
 /// Some documents of a set as one query.
 TrainingSet rows_of(const TrainingSet& set, std::span<const std::size_t> rows) {
@@ -65,12 +61,6 @@ TrainingSet user_set(const movies::Ratings& ratings, std::size_t user) {
   return set;
 }
 
-Result<TrainingSet> read_parts(const std::vector<std::string>& paths) {
-  fusion::TrainingInput input;
-  for (const std::string& path : paths) input.letor.push_back(with_packing(path));
-  return fusion::read_training_set(input);
-}
-
 }  // namespace
 
 std::vector<Split> split_documents(const TrainingSet& set, Random random) {
@@ -78,16 +68,9 @@ std::vector<Split> split_documents(const TrainingSet& set, Random random) {
   std::iota(order.begin(), order.end(), std::size_t{0});
   random.shuffle(order);
   std::vector<Split> folds;
-  for (std::size_t f = 0; f < kFolds; ++f) {
-    std::vector<std::size_t> parts[3];
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      const std::size_t place = (i + kFolds - f) % kFolds;
-      parts[place < 3 ? 0 : place - 2].push_back(order[i]);
-    }
-    for (auto& part : parts) {
-      std::sort(part.begin(), part.end());
-      if (part.empty()) return {};
-    }
+  for (std::size_t f = 0; f < kFifths; ++f) {
+    const auto parts = turn_of_fifths(order, f);
+    if (std::any_of(parts.begin(), parts.end(), [](const auto& part) { return part.empty(); })) return {};
     folds.push_back({rows_of(set, parts[0]), rows_of(set, parts[1]), rows_of(set, parts[2])});
     const Split& split = folds.back();
     if (!is_mixed(split.train) || !is_mixed(split.validate) || !is_mixed(split.test)) return {};
@@ -117,7 +100,7 @@ Result<Tasks> movie_tasks(const std::string& data, std::size_t most, Random rand
 }
 
 Result<Tasks> web_tasks(const std::string& data, std::size_t most, Random random) {
-  const auto set = read_parts({data + "/mslr-web10k-sample/fold1_test_sample.txt",
+  const auto set = read_letor({data + "/mslr-web10k-sample/fold1_test_sample.txt",
                                data + "/mslr-web10k-sample/fold1_valid_sample.txt"});
   if (!set) return set.error();
   constexpr std::size_t kMostPairs = 50000;
@@ -138,19 +121,12 @@ Result<Tasks> web_tasks(const std::string& data, std::size_t most, Random random
 }
 
 Result<Tasks> letor_tasks(const std::string& data, std::size_t most) {
-  const auto part = [&](std::size_t i) {
-    return data + "/letor4-MQ2008/S" + std::to_string(i % kFolds + 1) + ".txt";
-  };
   Tasks result;
-  for (std::size_t f = 0; f < std::min(most, kFolds); ++f) {
-    auto train = read_parts({part(f), part(f + 1), part(f + 2)});
-    if (!train) return train.error();
-    auto validate = read_parts({part(f + 3)});
-    if (!validate) return validate.error();
-    auto test = read_parts({part(f + 4)});
-    if (!test) return test.error();
+  for (std::size_t f = 0; f < std::min(most, kFifths); ++f) {
+    auto split = read_letor_split(data + "/letor4-MQ2008", f);
+    if (!split) return split.error();
     Task task{"Fold" + std::to_string(f + 1), {}};
-    task.folds.push_back({std::move(*train), std::move(*validate), std::move(*test)});
+    task.folds.push_back(std::move(*split));
     result.tasks.push_back(std::move(task));
   }
   return result;

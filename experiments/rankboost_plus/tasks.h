@@ -7,14 +7,10 @@
 
 #include "core/random.h"
 #include "core/result.h"
+#include "experiments/split.h"
 #include "fusion/training_set.h"
 
 namespace metafuse::experiments::rankboost_plus {
-
-/// What is trained on, chosen by and tested on.
-struct Split {
-  fusion::TrainingSet train, validate, test;
-};
 
 /// One ranking task of Connamacher et al. 2020, with its folds.
 struct Task {

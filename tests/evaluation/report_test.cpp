@@ -4,6 +4,7 @@
 
 #include "core/json.h"
 #include "evaluation/comparison.h"
+#include "evaluation/letor_evaluation.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;

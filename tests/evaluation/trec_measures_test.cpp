@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
+#include "evaluation/letor_evaluation.h"
 #include "evaluation/run_evaluation.h"
 #include "tests/support/slow_trec_measures.h"
 #include "tests/support/temporary_folder.h"
