@@ -11,8 +11,6 @@ using std::chrono::steady_clock;
 
 namespace {
 
-constexpr int kGrace = 3;  ///< times the longest wait, for a free thread that the system has not yet run
-
 std::chrono::nanoseconds cpu_time() {
   timespec time{};
   ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
@@ -116,12 +114,12 @@ std::size_t WorkerPool::waiting(Time now) {
   return all - std::min(all, allowed(now));
 }
 
-/// When the oldest item will have waited too long; nothing when none ever will. While there are free threads
-/// that the system has not yet run, it may wait a little more: that is no queue.
+/// When the oldest item will have waited too long; nothing when none ever will, and while there is a free
+/// thread for it: that is no queue, the system has only not yet run the thread.
 std::optional<WorkerPool::Time> WorkerPool::front_is_late_at(Time now) {
   if (queue_.empty() || limits_.max_wait <= std::chrono::nanoseconds::zero()) return std::nullopt;
-  const bool has_free_threads = running_ + queue_.size() <= std::min(threads_.size(), allowed(now));
-  return queue_.front().since + (has_free_threads ? 1 + kGrace : 1) * limits_.max_wait;
+  if (running_ + queue_.size() <= std::min(threads_.size(), allowed(now))) return std::nullopt;
+  return queue_.front().since + limits_.max_wait;
 }
 
 /// The oldest item stands in front, so only its time is watched. While every item finds a thread at once,
