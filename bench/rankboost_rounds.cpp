@@ -27,10 +27,10 @@ double wall_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-long peak_megabytes() {
+double peak_megabytes() {
   struct rusage usage {};
   getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_maxrss / 1024;
+  return static_cast<double>(usage.ru_maxrss) / 1024.0;
 }
 
 double median(std::vector<double> values) {
@@ -72,7 +72,7 @@ int main(int count, char** arguments) {
     return 65;
   }
   const double read_cpu = cpu_seconds() - read_begin;
-  const long read_peak = peak_megabytes();
+  const double read_peak = peak_megabytes();
   std::vector<double> cpu;
   std::vector<double> wall;
   request.train = &*set;
@@ -97,7 +97,7 @@ int main(int count, char** arguments) {
   std::printf(
       "documents %zu features %zu rounds %zu read_cpu %.3f setup_cpu %.3f round_cpu_mean %.6f "
       "round_cpu_median "
-      "%.6f round_wall_median %.6f read_peak_mb %ld peak_mb %ld\n",
+      "%.6f round_wall_median %.6f read_peak_mb %.2f peak_mb %.2f\n",
       set->matrix.document_count(), set->matrix.feature_count(), cpu.size(), read_cpu,
       cpu.empty() ? 0.0 : cpu.front() - train_begin,
       cpu_rounds.empty() ? 0.0 : sum / static_cast<double>(cpu_rounds.size()), median(cpu_rounds),

@@ -48,7 +48,7 @@ class Rows {
     skip_blanks();
     if (at_ == end_ || *at_ == '#') return false;
     const char* const begin = at_;
-    if (!read_double(at_, end_, row.grade) || !ends_field() || !std::isfinite(row.grade))
+    if (!read_number(row.grade) || !ends_field() || !std::isfinite(row.grade))
       return bad("the grade " + shown(field_at(begin)) + " is no number; " + kForm);
     if (auto read = parse_query(row); !read) return read.error();
     last_index_ = 0;
@@ -65,6 +65,18 @@ class Rows {
     while (at_ < end_ && is_blank(*at_)) ++at_;
   }
   bool ends_field() const { return at_ == end_ || is_blank(*at_); }
+
+  /// As read_double, for the short whole numbers that ranks, grades and counts are first.
+  bool read_number(double& value) {
+    unsigned number = 0;
+    const char* p = at_;
+    for (; p < end_ && p - at_ < 4 && *p >= '0' && *p <= '9'; ++p)
+      number = number * 10 + static_cast<unsigned>(*p - '0');
+    if (p == at_ || (p < end_ && !is_blank(*p))) return read_double(at_, end_, value);
+    value = number;
+    at_ = p;
+    return true;
+  }
 
   std::string_view field_at(const char* begin) const {
     const char* p = begin;
@@ -103,7 +115,7 @@ class Rows {
       if (is_null) at_ += 4;
       return (is_null && ends_field()) || refuse(begin, " is neither a number nor NULL");
     }
-    if (!read_double(at_, end_, cell.value) || !ends_field()) [[unlikely]]
+    if (!read_number(cell.value) || !ends_field()) [[unlikely]]
       return refuse(begin, " is neither a number nor NULL");
     if (!std::isfinite(cell.value)) [[unlikely]]
       return refuse(begin, " is not finite; give a number or NULL");

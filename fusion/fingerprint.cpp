@@ -43,7 +43,7 @@ void add_query(const TrainingSet& set, const QueryRange& query, std::size_t& nex
   parts[kQueries].add(static_cast<std::uint64_t>(query.end - query.begin));
   parts[kQueries].add(query.weight);
   for (std::size_t row = query.begin; row < query.end; ++row) {
-    parts[kDocuments].add(std::string_view(set.documents[row]));
+    parts[kDocuments].add(set.documents[row]);
     parts[kGrades].add(set.grades[row]);
     parts[kGrades].add(static_cast<std::uint64_t>(set.in_feedback[row]));
     for (std::size_t feature = 0; feature < set.matrix.feature_count(); ++feature) {

@@ -28,7 +28,7 @@ Standing standing_of(const FeatureMatrix& matrix, std::size_t row) {
 }  // namespace
 
 std::vector<std::size_t> fused_order(const FeatureMatrix& matrix, std::size_t begin, std::size_t end,
-                                     std::span<const double> scores, std::span<const std::string> ids) {
+                                     std::span<const double> scores, const TextList& ids) {
   require(scores.size() == end - begin, "one score a row");
   std::vector<Place> places;
   places.reserve(end - begin);

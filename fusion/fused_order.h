@@ -2,9 +2,9 @@
 
 #include <cstddef>
 #include <span>
-#include <string>
 #include <vector>
 
+#include "core/text_list.h"
 #include "fusion/feature_matrix.h"
 
 namespace metafuse::fusion {
@@ -16,6 +16,6 @@ namespace metafuse::fusion {
 /// in:     scores - one a row of the range; ids - one a row of the whole matrix
 /// cost:   O(rows x features + rows log rows)
 std::vector<std::size_t> fused_order(const FeatureMatrix& matrix, std::size_t begin, std::size_t end,
-                                     std::span<const double> scores, std::span<const std::string> ids);
+                                     std::span<const double> scores, const TextList& ids);
 
 }  // namespace metafuse::fusion

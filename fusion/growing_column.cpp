@@ -102,6 +102,15 @@ CodedColumn GrowingColumn::finish(std::span<const std::uint32_t> order, bool is_
     translated.push_back(piece(i).translation(column.values, is_absent_zero));
   const auto put_all = [&](auto& codes) {
     using Code = typename std::remove_reference_t<decltype(codes)>::value_type;
+    const auto put_own = [&](const auto& raw_codes) {
+      codes.resize(order.size());
+      const std::uint32_t* const translations = translated[0].data();
+      const auto* const raw_code = raw_codes.begin();
+      const std::size_t known = raw_codes.size();
+      for (std::size_t i = 0; i < order.size(); ++i)
+        codes[i] = static_cast<Code>(translations[order[i] < known ? raw_code[order[i]] : 0]);
+    };
+    if (appended_.empty()) return is_wide_ ? put_own(words_) : put_own(bytes_);
     codes.reserve(order.size());
     for (const std::uint32_t row : order) {
       const auto [number, place] = place_of(row);

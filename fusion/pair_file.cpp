@@ -21,12 +21,10 @@ const QueryRange* find_query(const TrainingSet& set, std::string_view id) {
 }
 
 Result<std::uint32_t> find_document(const TrainingSet& set, const QueryRange& query, std::string_view id) {
-  const auto begin = set.documents.begin() + static_cast<std::ptrdiff_t>(query.begin);
-  const auto end = set.documents.begin() + static_cast<std::ptrdiff_t>(query.end);
-  const auto at = std::lower_bound(begin, end, id);
-  if (at == end || *at != id)
+  const auto row = set.documents.find_ascending(query.begin, query.end, id);
+  if (!row)
     return fail(Code::bad_data, "the query \"" + query.id + "\" has no document \"" + std::string(id) + "\"");
-  return static_cast<std::uint32_t>(at - set.documents.begin());
+  return static_cast<std::uint32_t>(*row);
 }
 
 }  // namespace

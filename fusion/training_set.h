@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/text_list.h"
 #include "fusion/feature_matrix.h"
 
 namespace metafuse::fusion {
@@ -40,7 +41,7 @@ struct FeedbackOptions {
 struct TrainingSet {
   FeatureMatrix matrix;
   std::vector<QueryRange> queries;
-  std::vector<std::string> documents;     ///< id a row; may be empty strings
+  TextList documents;                     ///< id a row; may be empty strings
   std::vector<double> grades;             ///< a row; integral unless the source has real grades
   std::vector<std::uint8_t> in_feedback;  ///< a row; 0 where an unjudged document is left out of feedback
   std::vector<WeightedPair> pairs;        ///< general feedback, beside or instead of the grades

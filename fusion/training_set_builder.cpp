@@ -17,10 +17,9 @@ struct TrainingSetBuilder::State {
   std::vector<std::string> query_ids;
   std::unordered_map<std::string, std::uint32_t> query_numbers;
   std::uint32_t last_query = 0;
-  std::string id_text;
   // A row:
+  TextList documents;
   GrowingArray<std::uint32_t> queries;
-  GrowingArray<std::size_t> id_ends;
   GrowingArray<double> grades;
   GrowingArray<std::uint8_t> in_feedback;
 
@@ -29,11 +28,6 @@ struct TrainingSetBuilder::State {
     State left;
     left.columns = std::move(columns);
     *this = std::move(left);
-  }
-
-  std::string_view document(std::uint32_t row) const {
-    const std::size_t begin = row == 0 ? 0 : id_ends[row - 1];
-    return std::string_view(id_text).substr(begin, id_ends[row] - begin);
   }
 
   std::uint32_t query_number(std::string_view id) {
@@ -79,18 +73,51 @@ struct TrainingSetBuilder::State {
   }
 
  private:
-  void sort_documents(std::span<std::uint32_t> rows, bool is_absent_zero) const {
-    std::vector<std::pair<std::uint64_t, std::uint32_t>>
-        keyed;  // the first bytes of the id decide nearly always
-    for (const std::uint32_t row : rows) keyed.emplace_back(first_bytes(document(row)), row);
-    std::sort(keyed.begin(), keyed.end(), [&](const auto& a, const auto& b) {
-      if (a.first != b.first) return a.first < b.first;
-      const int ids = document(a.second).compare(document(b.second));
-      if (ids != 0) return ids < 0;
-      return document(a.second).empty() && precedes_by_content(a.second, b.second, is_absent_zero);
-    });
-    for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = keyed[i].second;
+  /// How many bytes at the front all these documents' ids share.
+  std::size_t common_prefix(std::span<const std::uint32_t> rows) const {
+    std::string_view prefix = documents[rows.front()];
+    for (const std::uint32_t row : rows) {
+      const std::string_view id = documents[row];
+      std::size_t same = 0;
+      while (same < std::min(prefix.size(), id.size()) && prefix[same] == id[same]) ++same;
+      prefix = prefix.substr(0, same);
+    }
+    return prefix.size();
   }
+
+  bool precedes(std::uint32_t a, std::uint32_t b, bool is_absent_zero) const {
+    const int ids = documents[a].compare(documents[b]);
+    if (ids != 0) return ids < 0;
+    return documents[a].empty() && precedes_by_content(a, b, is_absent_zero);
+  }
+
+  /// Sorts numbers that hold the six bytes of an id behind the common prefix, which decide nearly always, and
+  /// the place among `rows`.
+  void sort_documents(std::span<std::uint32_t> rows, bool is_absent_zero) const {
+    const auto by_all = [&](std::uint32_t a, std::uint32_t b) { return precedes(a, b, is_absent_zero); };
+    if (rows.size() > std::size_t{1} << kPlaceBits) {
+      std::sort(rows.begin(), rows.end(), by_all);
+      return;
+    }
+    const std::size_t prefix = common_prefix(rows);
+    std::vector<std::uint64_t> keys;
+    keys.reserve(rows.size());
+    for (const std::uint32_t row : rows)
+      keys.push_back(first_bytes(documents[row].substr(prefix)) >> kPlaceBits << kPlaceBits | keys.size());
+    std::sort(keys.begin(), keys.end());
+    const std::vector<std::uint32_t> before(rows.begin(), rows.end());
+    std::size_t begin = 0;  // of places with equal keys
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      rows[i] = before[keys[i] & ((std::size_t{1} << kPlaceBits) - 1)];
+      if (i + 1 < rows.size() && keys[i] >> kPlaceBits == keys[i + 1] >> kPlaceBits) continue;
+      if (i > begin)
+        std::sort(rows.begin() + static_cast<std::ptrdiff_t>(begin),
+                  rows.begin() + static_cast<std::ptrdiff_t>(i + 1), by_all);
+      begin = i + 1;
+    }
+  }
+
+  static constexpr unsigned kPlaceBits = 16;
 };
 
 TrainingSetBuilder::TrainingSetBuilder() : state_(std::make_unique<State>()) {}
@@ -107,8 +134,7 @@ void TrainingSetBuilder::add(const InstanceRow& row) {
   const std::size_t number = state.queries.size();
   require(number < std::numeric_limits<std::uint32_t>::max(), "fewer than 2^32 documents");
   state.queries.push_back(state.query_number(row.query));
-  state.id_text += row.document;
-  state.id_ends.push_back(state.id_text.size());
+  state.documents.push_back(row.document);
   state.grades.push_back(row.grade);
   state.in_feedback.push_back(row.is_in_feedback ? 1 : 0);
   for (const Cell& cell : row.cells) {
@@ -129,8 +155,7 @@ void TrainingSetBuilder::append(TrainingSetBuilder&& other) {
   std::vector<std::uint32_t> numbers;
   for (const std::string& id : taken.query_ids) numbers.push_back(state.query_number(id));
   for (const std::uint32_t query : taken.queries) state.queries.push_back(numbers[query]);
-  for (const std::size_t end : taken.id_ends) state.id_ends.push_back(state.id_text.size() + end);
-  state.id_text += taken.id_text;
+  for (std::size_t i = 0; i < taken.documents.size(); ++i) state.documents.push_back(taken.documents[i]);
   for (const double grade : taken.grades) state.grades.push_back(grade);
   for (const std::uint8_t is_in_feedback : taken.in_feedback) state.in_feedback.push_back(is_in_feedback);
   state.columns.resize(std::max(state.columns.size(), taken.columns.size()));
@@ -146,7 +171,7 @@ Result<TrainingSet> TrainingSetBuilder::finish(std::vector<Feature> features, co
   const std::vector<std::uint32_t> order = state.canonical_order(is_absent_zero);
   TrainingSet set;
   set.feedback = feedback;
-  set.documents.reserve(order.size());
+  set.documents.reserve(order.size(), state.documents.bytes());
   set.grades.reserve(order.size());
   set.in_feedback.reserve(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -154,12 +179,12 @@ Result<TrainingSet> TrainingSetBuilder::finish(std::vector<Feature> features, co
     if (i == 0 || state.queries[order[i - 1]] != state.queries[row]) {
       if (!set.queries.empty()) set.queries.back().end = i;
       set.queries.push_back({state.query_ids[state.queries[row]], i, order.size(), 1.0});
-    } else if (!state.document(row).empty() && state.document(row) == state.document(order[i - 1])) {
+    } else if (!state.documents[row].empty() && state.documents[row] == state.documents[order[i - 1]]) {
       return fail(Code::bad_data, "query \"" + set.queries.back().id + "\": the document \"" +
-                                      std::string(state.document(row)) +
+                                      std::string(state.documents[row]) +
                                       "\" stands twice; keep one of its lines");
     }
-    set.documents.emplace_back(state.document(row));
+    set.documents.push_back(state.documents[row]);
     set.grades.push_back(state.grades[row]);
     set.in_feedback.push_back(state.in_feedback[row]);
   }

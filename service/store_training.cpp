@@ -169,17 +169,15 @@ class Collector {
         std::lower_bound(set.queries.begin(), set.queries.end(), pending.query,
                          [](const auto& query, const std::string& id) { return query.id < id; });
     if (range == set.queries.end() || range->id != pending.query) return;
-    const auto begin = set.documents.begin() + static_cast<std::ptrdiff_t>(range->begin);
-    const auto end = set.documents.begin() + static_cast<std::ptrdiff_t>(range->end);
-    const auto row = [&](std::uint32_t document) -> std::optional<std::uint32_t> {
-      const auto at = std::lower_bound(begin, end, pending.documents[document]);
-      if (at == end || *at != pending.documents[document]) return std::nullopt;
-      return static_cast<std::uint32_t>(at - set.documents.begin());
+    const auto row = [&](std::uint32_t document) {
+      return set.documents.find_ascending(range->begin, range->end, pending.documents[document]);
     };
     for (const ClickPair& pair : pending.pairs) {
       const auto below = row(pair.below);
       const auto above = row(pair.above);
-      if (below && above && pair.weight > 0) set.pairs.push_back({*below, *above, pair.weight});
+      if (below && above && pair.weight > 0)
+        set.pairs.push_back(
+            {static_cast<std::uint32_t>(*below), static_cast<std::uint32_t>(*above), pair.weight});
     }
   }
 

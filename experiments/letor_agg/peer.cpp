@@ -40,8 +40,9 @@ Result<Values> peer_values(const std::string& folder, const std::string& configu
     for (std::size_t row = query.begin; row < query.end; ++row) {
       const auto found = by_document.find(set.documents[row]);
       if (found == by_document.end())
-        return fail(Code::bad_data, path + ": no score for document " + set.documents[row] + " of query " +
-                                        query.id + "; a run must hold every document of its part");
+        return fail(Code::bad_data, path + ": no score for document " + std::string(set.documents[row]) +
+                                        " of query " + query.id +
+                                        "; a run must hold every document of its part");
       scores[row] = found->second;
     }
   }

@@ -43,7 +43,7 @@ fusion::TrainingSet training_half(const Ratings& ratings, const Task& task) {
   fusion::TrainingSet set;
   set.matrix = matrix_of(ratings, task.features, task.train);
   set.queries = {{"target", 0, task.train.size(), 1.0}};
-  set.documents.assign(task.train.size(), "");
+  set.documents = TextList(task.train.size(), "");
   set.grades = task.train_stars;
   set.in_feedback.assign(task.train.size(), 1);
   return set;
@@ -55,7 +55,7 @@ fusion::TrainingSet all_movies(const Ratings& ratings, const Task& task) {
   fusion::TrainingSet set;
   set.matrix = matrix_of(ratings, task.features, movies);
   set.queries = {{"target", 0, movies.size(), 1.0}};
-  set.documents.assign(movies.size(), "");
+  set.documents = TextList(movies.size(), "");
   set.grades.assign(movies.size(), 0.0);
   set.in_feedback.assign(movies.size(), 0);
   for (std::size_t i = 0; i < task.train.size(); ++i) {

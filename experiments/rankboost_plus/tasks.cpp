@@ -15,7 +15,7 @@ TrainingSet rows_of(const TrainingSet& set, std::span<const std::size_t> rows) {
   TrainingSet part;
   part.matrix = fusion::FeatureMatrix(set.matrix.features(), rows.size());
   part.queries = {{"task", 0, rows.size(), 1.0}};
-  part.documents.assign(rows.size(), "");
+  part.documents = TextList(rows.size(), "");
   part.in_feedback.assign(rows.size(), 1);
   part.feedback = set.feedback;
   for (std::size_t x = 0; x < rows.size(); ++x) {

@@ -63,7 +63,7 @@ void Distribution::assign_slots() {
   run_starts_.push_back(rows_.size());
   up_.assign(rows_.size(), 1.0);
   down_.assign(rows_.size(), 1.0);
-  by_slot_.assign(rows_.size(), 0);
+  before_.assign(rows_.size(), 0.0F);
 }
 
 template <class Work>
@@ -140,18 +140,18 @@ void Distribution::refresh(const QueryFeedback& query, double old_factor, Sums& 
       costs[a] += weight * downs[b];
       sum += weight * ups[a] * downs[b];
     }
+  const Run all{run_starts_[query.first_class], run_starts_[query.first_class + classes]};
+  const std::uint32_t* const rows = rows_.data() + all.begin;
+  sums.potentials.resize(std::max(sums.potentials.size(), all.end - all.begin));
   for (std::size_t place = 0; place < classes; ++place) {
     const Run run = run_of(query, place);
     const PotentialTerms terms{place > 0 ? down_.data() + run.begin : nullptr,
                                place + 1 < classes || place == 0 ? up_.data() + run.begin : nullptr,
                                gains[place], costs[place]};
-    sums.change += make_potentials(terms, old_factor, by_slot_.data() + run.begin, run.end - run.begin);
+    sums.change += make_potentials(terms, old_factor, before_.data() + run.begin,
+                                   sums.potentials.data() + (run.begin - all.begin), run.end - run.begin);
   }
-  const Run first = run_of(query, 0);
-  if (classes > 0) {
-    const std::size_t end = run_of(query, classes - 1).end;
-    scatter(by_slot_.data() + first.begin, rows_.data() + first.begin, potentials_.data(), end - first.begin);
-  }
+  scatter(sums.potentials.data(), rows, potentials_.data(), all.end - all.begin);
   sums.total += std::llrint(sum);
   if (query.pairs_begin < query.pairs_end) add_pairs(query, sums);
 }
@@ -188,8 +188,9 @@ void Distribution::finish_refresh(std::span<const Sums> sums) {
   sum_over_ranks(communicator_, both);
   total_ = both[0];
   require(total_ > 0, "a distribution has weight");
-  // A little more than half the change, for what rounding took away.
-  largest_change_ = 0.5 * (1.0 + 1e-9) * (static_cast<double>(both[1]) / kChangeUnits) + 1e-15;
+  // A little more than half the change, for what rounding took away: of all potentials before, whose absolute
+  // sum is at most 2, one part in 2^24, since they are kept in single precision for this bound alone.
+  largest_change_ = 0.5 * (1.0 + 1e-9) * (static_cast<double>(both[1]) / kChangeUnits) + 0x1p-23;
 }
 
 void Distribution::multiply(const QueryFeedback& query, const CodedRanking& ranking, double alpha,
@@ -198,12 +199,13 @@ void Distribution::multiply(const QueryFeedback& query, const CodedRanking& rank
   if (ranking.features->is_byte(ranking.feature)) {
     const std::uint8_t* const codes = ranking.features->bytes(ranking.feature);
     const std::size_t top = query.classes > 0 ? run_of(query, query.classes - 1).begin : all.end;
-    const std::size_t bottom = query.classes > 0 ? run_of(query, 0).end : all.begin;
+    const std::size_t bottom = query.classes > 0 ? std::min(run_of(query, 0).end, top) : all.begin;
     // Nothing stands above the top class or below the bottom class.
     multiply_by_code(up_.data() + all.begin, factors.up.data(), codes, rows_.data() + all.begin,
-                     top - all.begin);
-    multiply_by_code(down_.data() + bottom, factors.down.data(), codes, rows_.data() + bottom,
-                     all.end - bottom);
+                     bottom - all.begin);
+    multiply_both_by_code(up_.data() + bottom, down_.data() + bottom, factors.both.data(), codes,
+                          rows_.data() + bottom, top - bottom);
+    multiply_by_code(down_.data() + top, factors.down.data(), codes, rows_.data() + top, all.end - top);
   } else {
     for (std::size_t slot = all.begin; slot < all.end; ++slot) {
       const std::uint32_t code = ranking.features->code(rows_[slot], ranking.feature);
@@ -222,6 +224,7 @@ double Distribution::update(const CodedRanking& ranking, double alpha) {
   for (const double value : ranking.values) {
     factors.up.push_back(portable_exp(alpha * value));
     factors.down.push_back(portable_exp(-alpha * value));
+    factors.both.push_back({factors.up.back(), factors.down.back()});
   }
   const double old_total = static_cast<double>(total_);
   inverse_ *= scale_ / old_total;
@@ -235,15 +238,18 @@ double Distribution::update(const CodedRanking& ranking, double alpha) {
   return static_cast<double>(total_) / scale_;
 }
 
-void Distribution::factors_by_row(std::vector<PairFactors>& factors) const {
-  factors.resize(potentials_.size());
-  for_each_chunk([&](std::size_t, const QueryFeedback& query) {
-    if (query.classes == 0) return;
-    const std::size_t lowest_end = run_of(query, 0).end;
-    const Run highest = run_of(query, query.classes - 1);
-    for (std::size_t slot = run_of(query, 0).begin; slot < highest.end; ++slot)
-      factors[rows_[slot]] = {slot < highest.begin ? up_[slot] : 0.0, slot >= lowest_end ? down_[slot] : 0.0};
-  });
+void Distribution::factors_of(const QueryFeedback& query, std::vector<PairFactors>& factors) const {
+  factors.resize(query.end - query.begin);
+  const Run all{run_starts_[query.first_class], run_starts_[query.first_class + query.classes]};
+  if (query.classes < 2 || all.end - all.begin < factors.size())
+    std::fill(factors.begin(), factors.end(), PairFactors{});
+  if (query.classes < 2) return;
+  const auto factor = [&](std::size_t slot) -> PairFactors& { return factors[rows_[slot] - query.begin]; };
+  const std::size_t lowest_end = run_of(query, 0).end;
+  const std::size_t highest_begin = run_of(query, query.classes - 1).begin;
+  for (std::size_t slot = all.begin; slot < lowest_end; ++slot) factor(slot) = {up_[slot], 0.0};
+  for (std::size_t slot = lowest_end; slot < highest_begin; ++slot) factor(slot) = {up_[slot], down_[slot]};
+  for (std::size_t slot = highest_begin; slot < all.end; ++slot) factor(slot) = {0.0, down_[slot]};
 }
 
 double Distribution::slope(const CodedRanking& ranking, double alpha) const {

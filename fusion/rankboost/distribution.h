@@ -68,9 +68,9 @@ class Distribution {
   PairWeights pair_weights_of(const CodedRanking& ranking) const;
 
   const Feedback& feedback() const { return *feedback_; }
-  /// D's factors by row, for sweeps over pairs. 0 where there is no such pair: up in a query's highest class,
-  /// down in its lowest, both in no feedback.
-  void factors_by_row(std::vector<PairFactors>& factors) const;
+  /// D's factors of a query's rows, for sweeps over pairs: ones before the first anchor(). 0 where there is
+  /// no such pair: up in the query's highest class, down in its lowest, both in no feedback.
+  void factors_of(const QueryFeedback& query, std::vector<PairFactors>& factors) const;
   std::span<const double> tables() const { return tables_; }
   std::span<const double> pair_weights() const { return pair_weights_; }
   /// What up x down x table is multiplied by to be in the units of total().
@@ -85,10 +85,12 @@ class Distribution {
   struct Factors {
     std::vector<double> up;
     std::vector<double> down;
+    std::vector<PairFactors> both;
   };
   /// What a thread adds up over its queries.
   struct Sums {
     std::vector<double> scratch;
+    std::vector<std::int64_t> potentials;  // of one query, by slot
     std::int64_t total = 0;
     double change = 0.0;
   };
@@ -115,7 +117,7 @@ class Distribution {
   std::vector<std::uint32_t> rows_;      // a slot: documents in feedback by query, grade class and row
   std::vector<double> up_;               // a slot
   std::vector<double> down_;             // a slot
-  std::vector<std::int64_t> by_slot_;    // potentials from grades
+  std::vector<float> before_;            // a slot: about what its potential from grades was
   std::vector<double> tables_;
   std::vector<double> pair_weights_;
   std::vector<std::int64_t> potentials_;  // a row

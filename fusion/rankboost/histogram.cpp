@@ -12,7 +12,7 @@ constexpr std::size_t kBlockRows =
     8192;  // potentials of so many rows stay in the cache for a batch of features
 constexpr std::size_t kSparseDivisor = 4;  // rarer than one in so many: the ranked documents are listed
 
-constexpr std::size_t kGroup = 32;      // features whose lanes are kept at once
+constexpr std::size_t kGroup = 8;       // features whose lanes are kept at once
 constexpr std::size_t kFewRows = 1024;  // fewer: clearing the lanes would cost more than they save
 
 /// Four interleaved histograms, so that equal codes in a row do not wait for each other.
@@ -66,24 +66,31 @@ Histograms::Histograms(const CodedFeatures& features, Communicator* communicator
   for (std::size_t feature = 0; feature < features.feature_count(); ++feature) {
     starts_.push_back(starts_.back() + features.thresholds(feature).size() + 1);
     if (documents == 0 || !features.is_byte(feature)) continue;
-    const std::uint8_t* codes = features.bytes(feature);
-    const auto ranked = documents - static_cast<std::size_t>(std::count(codes, codes + documents, 0));
-    if (ranked * kSparseDivisor > documents) continue;
-    Sparse& sparse = sparse_[feature];
-    sparse.rows.reserve(ranked);
-    sparse.codes.reserve(ranked);
-    for (std::uint32_t row = 0; row < documents; ++row) {
-      if (codes[row] == 0) continue;
-      sparse.rows.push_back(row);
-      sparse.codes.push_back(codes[row]);
-    }
+    const std::span codes(features.bytes(feature), documents);
+    const auto ranked = documents - static_cast<std::size_t>(std::count(codes.begin(), codes.end(), 0));
+    if (ranked * kSparseDivisor <= documents) sparse_[feature] = sparse_of(codes);
   }
   sums_.assign(starts_.back(), 0);
 }
 
+Histograms::Sparse Histograms::sparse_of(std::span<const std::uint8_t> codes) {
+  constexpr std::size_t kFurthest = 255;
+  Sparse sparse;
+  std::size_t last = 0;  // row of the last entry; the first row is reached by a step of 0
+  for (std::size_t row = 0; row < codes.size(); ++row) {
+    if (codes[row] == 0 && row - last < kFurthest) continue;
+    sparse.steps.push_back(static_cast<std::uint8_t>(row - last));
+    sparse.codes.push_back(codes[row]);
+    last = row;
+  }
+  sparse.steps.shrink_to_fit();
+  sparse.codes.shrink_to_fit();
+  return sparse;
+}
+
 bool Histograms::is_dense(std::size_t feature) const {
   return features_->document_count() >= kFewRows && features_->is_byte(feature) &&
-         sparse_[feature].rows.empty();
+         sparse_[feature].steps.empty();
 }
 
 void Histograms::fill_others(std::size_t feature, std::span<const std::int64_t> potentials) {
@@ -91,8 +98,11 @@ void Histograms::fill_others(std::size_t feature, std::span<const std::int64_t> 
   const std::size_t size = starts_[feature + 1] - starts_[feature];
   std::fill(sums, sums + size, 0);
   if (features_->document_count() == 0 || size <= 1) return;
-  if (const Sparse& sparse = sparse_[feature]; !sparse.rows.empty()) {
-    for (std::size_t i = 0; i < sparse.rows.size(); ++i) sums[sparse.codes[i]] += potentials[sparse.rows[i]];
+  if (const Sparse& sparse = sparse_[feature]; !sparse.steps.empty()) {
+    const std::int64_t* potential = potentials.data();
+    for (std::size_t i = 0; i < sparse.steps.size(); ++i)
+      sums[sparse.codes[i]] += *(potential += sparse.steps[i]);
+    sums[0] = 0;
     return;
   }
   for (std::size_t i = 0; i < potentials.size(); ++i) sums[features_->code(i, feature)] += potentials[i];

@@ -25,11 +25,14 @@ class Histograms {
   }
 
  private:
-  /// The ranked documents of a feature that ranks few.
+  /// The ranked documents of a feature that ranks few: how many rows further each stands, and its code. Code
+  /// 0 only bridges a gap that one byte cannot tell.
   struct Sparse {
-    std::vector<std::uint32_t> rows;
+    std::vector<std::uint8_t> steps;
     std::vector<std::uint8_t> codes;
   };
+
+  static Sparse sparse_of(std::span<const std::uint8_t> codes);
 
   bool is_dense(std::size_t feature) const;
   void fill_dense(std::span<const std::size_t> features, std::span<const std::int64_t> potentials);

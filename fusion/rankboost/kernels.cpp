@@ -1,6 +1,7 @@
 #include "fusion/rankboost/kernels.h"
 
 #include <cmath>
+#include <cstring>
 
 #include "core/clones.h"
 
@@ -29,32 +30,60 @@ void multiply_by_code(double* numbers, const double* by_code, const std::uint8_t
   for (std::size_t i = 0; i < count; ++i) numbers[i] *= by_code[codes[rows[i]]];
 }
 
-METAFUSE_CLONES double make_potentials(const PotentialTerms& terms, double old_factor, std::int64_t* fixed,
-                                       std::size_t count) {
-  const double* const down = terms.down;
-  const double* const up = terms.up;
-  const double gain = terms.gain;
-  const double cost = terms.cost;
-  double change[kLanes] = {};
-  const auto put = [&](std::size_t i, std::size_t lane, double potential) {
-    change[lane] += std::fabs(potential - static_cast<double>(fixed[i]) * old_factor);
-    fixed[i] = std::llrint(potential);
-  };
-  std::size_t i = 0;
-  if (down == nullptr) {
-    for (; i + kLanes <= count; i += kLanes)
-      for (std::size_t lane = 0; lane < kLanes; ++lane) put(i + lane, lane, -(up[i + lane] * cost));
-    for (std::size_t lane = 0; i + lane < count; ++lane) put(i + lane, lane, -(up[i + lane] * cost));
-  } else if (up == nullptr) {
-    for (std::size_t lane = 0; i < count; ++i, lane = (lane + 1) % kLanes) put(i, lane, down[i] * gain);
-  } else {
-    for (; i + kLanes <= count; i += kLanes)
-      for (std::size_t lane = 0; lane < kLanes; ++lane)
-        put(i + lane, lane, down[i + lane] * gain - up[i + lane] * cost);
-    for (std::size_t lane = 0; i + lane < count; ++lane)
-      put(i + lane, lane, down[i + lane] * gain - up[i + lane] * cost);
+void multiply_both_by_code(double* up, double* down, const PairFactors* by_code, const std::uint8_t* codes,
+                           const std::uint32_t* rows, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const PairFactors& factors = by_code[codes[rows[i]]];
+    up[i] *= factors.up;
+    down[i] *= factors.down;
   }
-  return total_of(change);
+}
+
+namespace {
+
+using Doubles __attribute__((vector_size(64))) = double;
+using Floats __attribute__((vector_size(32))) = float;
+using Whole __attribute__((vector_size(64))) = std::int64_t;
+
+/// The potentials of the documents at `i`: of one, or of eight.
+template <class Numbers>
+inline void set_potentials(const PotentialTerms& terms, std::size_t i, Numbers& potentials) {
+  Numbers down{};
+  Numbers up{};
+  if (terms.down != nullptr) std::memcpy(&down, terms.down + i, sizeof down);
+  if (terms.up != nullptr) std::memcpy(&up, terms.up + i, sizeof up);
+  potentials = down * terms.gain - up * terms.cost;
+}
+
+}  // namespace
+
+METAFUSE_CLONES double make_potentials(const PotentialTerms& terms, double old_factor, float* before,
+                                       std::int64_t* fixed, std::size_t count) {
+  Doubles change{};
+  std::size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    Doubles potentials;
+    set_potentials(terms, i, potentials);
+    Floats old;
+    std::memcpy(&old, before + i, sizeof old);
+    const Doubles moved = potentials - __builtin_convertvector(old, Doubles) * old_factor;
+    change += moved < 0.0 ? -moved : moved;
+    old = __builtin_convertvector(potentials, Floats);
+    std::memcpy(before + i, &old, sizeof old);
+    const auto rounded =
+        __builtin_convertvector(potentials + (potentials < 0.0 ? Doubles{} - 0.5 : Doubles{} + 0.5), Whole);
+    std::memcpy(fixed + i, &rounded, sizeof rounded);
+  }
+  double lanes[kLanes];
+  std::memcpy(lanes, &change, sizeof lanes);
+  for (std::size_t lane = 0; i + lane < count; ++lane) {
+    double potential = 0.0;
+    set_potentials(terms, i + lane, potential);
+    lanes[lane] += std::fabs(potential - static_cast<double>(before[i + lane]) * old_factor);
+    before[i + lane] = static_cast<float>(potential);
+    fixed[i + lane] = static_cast<std::int64_t>(potential + (potential < 0.0 ? -0.5 : 0.5));
+  }
+  return total_of(lanes);
 }
 
 void scatter(const std::int64_t* from, const std::uint32_t* rows, std::int64_t* to, std::size_t count) {

@@ -46,6 +46,7 @@ struct Separation::Scratch {
   // gathered.
   std::vector<std::uint32_t> buckets;
   std::vector<std::uint32_t> order;
+  std::vector<PairFactors> query_factors;  // of the query's rows
   PairFactors factors[kMostInOrder] = {};
   std::uint16_t classes[kMostInOrder] = {};
 };
@@ -76,14 +77,16 @@ void Separation::prepare(const Weights& weights) {
   costs_.assign(feedback_->class_count, 0.0);
   gains_.assign(feedback_->class_count, 0.0);
   std::vector<double> sums;
+  std::vector<PairFactors> factors;
   for (const QueryFeedback& query : feedback_->queries) {
     const std::size_t classes = query.classes;
     sums.assign(2 * classes, 0.0);
+    weights.factors->factors_of(query, factors);
     for (std::size_t row = query.begin; row < query.end; ++row) {
       const std::size_t place = feedback_->classes[row];
       if (place == Feedback::kNone) continue;
-      sums[place] += weights.factors[row].up;
-      sums[classes + place] += weights.factors[row].down;
+      sums[place] += factors[row - query.begin].up;
+      sums[classes + place] += factors[row - query.begin].down;
     }
     for (std::size_t a = 0; a < classes; ++a)
       for (std::size_t b = a + 1; b < classes; ++b) {
@@ -151,8 +154,8 @@ void Separation::sweep_small(const QueryFeedback& query, std::size_t feature, bo
   const auto code = [&](std::uint8_t row) { return features_->code(query.begin + row, feature); };
   const auto ranked = static_cast<std::size_t>(
       std::partition_point(order, order + count, [&](std::uint8_t row) { return code(row) > 0; }) - order);
-  MovingDocuments documents{weights_.factors.data() + query.begin, feedback_->classes.data() + query.begin,
-                            order, ranked};
+  MovingDocuments documents{scratch.query_factors.data(), feedback_->classes.data() + query.begin, order,
+                            ranked};
   if (is_one_default) {
     documents.order = order + ranked;
     documents.count = count - ranked;
@@ -184,7 +187,7 @@ void Separation::sweep_large(const QueryFeedback& query, std::size_t feature, bo
   for (std::size_t at = 0; at < end; at += kMostInOrder) {
     const std::size_t count = std::min(kMostInOrder, end - at);
     for (std::size_t k = 0; k < count; ++k) {
-      scratch.factors[k] = weights_.factors[query.begin + order[at + k]];
+      scratch.factors[k] = scratch.query_factors[order[at + k]];
       scratch.classes[k] = feedback_->classes[query.begin + order[at + k]];
     }
     separate(query, {scratch.factors, scratch.classes, kInOrder.data(), count}, scratch);
@@ -215,6 +218,7 @@ std::vector<std::int64_t> Separation::sweep(std::size_t feature, bool is_one_def
   for (const QueryFeedback& query : feedback_->queries) {
     if (query.classes > 1) {
       begin_query(query, scratch);
+      weights_.factors->factors_of(query, scratch.query_factors);
       const bool is_small = query.end - query.begin <= kMostInOrder;
       if (is_small)
         sweep_small(query, feature, is_one_default, scratch, changes);

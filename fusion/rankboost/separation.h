@@ -21,9 +21,9 @@ namespace metafuse::fusion::rankboost {
 /// feedback.
 class Separation {
  public:
-  /// The factors of D, or ones to count pairs.
+  /// D, or ones to count pairs.
   struct Weights {
-    std::span<const PairFactors> factors;  ///< a row
+    const Distribution* factors = nullptr;
     std::span<const double> tables;
     std::span<const double> pairs;
     double scale = 1.0;  ///< what their products are multiplied by

@@ -44,16 +44,6 @@ std::vector<std::int64_t> counting_potentials(const Feedback& feedback, std::siz
   return potentials;
 }
 
-/// Ones for D's factors, with 0 where factors_by_row() has 0.
-std::vector<PairFactors> counting_factors(const Feedback& feedback, std::size_t documents) {
-  std::vector<PairFactors> factors(documents);
-  for (const QueryFeedback& query : feedback.queries)
-    for (std::size_t row = query.begin; row < query.end; ++row)
-      if (const std::size_t place = feedback.classes[row]; place != Feedback::kNone)
-        factors[row] = {place + 1 < query.classes ? 1.0 : 0.0, place > 0 ? 1.0 : 0.0};
-  return factors;
-}
-
 std::vector<std::size_t> all_of(const CodedFeatures& features) {
   std::vector<std::size_t> all(features.feature_count());
   std::iota(all.begin(), all.end(), std::size_t{0});
@@ -62,19 +52,18 @@ std::vector<std::size_t> all_of(const CodedFeatures& features) {
 
 }  // namespace
 
-SideSearch::SideSearch(const Feedback& feedback, const CodedFeatures& features, const Options& options,
-                       unsigned threads, Communicator* communicator)
-    : feedback_(&feedback),
-      features_(&features),
+SideSearch::SideSearch(const Distribution& distribution, const CodedFeatures& features,
+                       const Options& options, unsigned threads, Communicator* communicator)
+    : features_(&features),
       options_(&options),
       threads_(threads),
       communicator_(communicator),
       histograms_(features, communicator),
-      separation_(feedback, features, threads),
+      separation_(distribution.feedback(), features, threads),
       known_(features.feature_count()),
       swept_at_(features.feature_count(), std::numeric_limits<double>::infinity()),
       best_(features.feature_count(), -1.0) {
-  find_possible_sides();
+  find_possible_sides(distribution);
 }
 
 template <class Take>
@@ -139,12 +128,12 @@ void SideSearch::sweep(std::span<const std::size_t> features) {
   add_up_ranks(features);
 }
 
-void SideSearch::find_possible_sides() {
+void SideSearch::find_possible_sides(const Distribution& distribution) {
+  const Feedback& feedback = distribution.feedback();
   const std::vector<std::size_t> all = all_of(*features_);
-  histograms_.fill(all, counting_potentials(*feedback_, features_->document_count()), threads_);
-  const std::vector<PairFactors> factors = counting_factors(*feedback_, features_->document_count());
-  const std::vector<double> ones(std::max(feedback_->weights.size(), feedback_->pairs.size()), 1.0);
-  separation_.prepare({factors, ones, ones, 1.0});
+  histograms_.fill(all, counting_potentials(feedback, features_->document_count()), threads_);
+  const std::vector<double> ones(std::max(feedback.weights.size(), feedback.pairs.size()), 1.0);
+  separation_.prepare({&distribution, ones, ones, 1.0});
   sweep(all);
   for (const std::size_t feature : all) {
     for (Known& known : known_[feature]) known.possible.assign(features_->thresholds(feature).size() + 1, 0);
@@ -198,8 +187,8 @@ std::optional<Candidate> SideSearch::find(const Distribution& distribution, cons
   const Round round{weights, alpha_of, static_cast<double>(distribution.total())};
   std::vector<std::size_t> order = all_of(*features_);
   histograms_.fill(order, distribution.potentials(), threads_);
-  distribution.factors_by_row(factors_);
-  separation_.prepare({factors_, distribution.tables(), distribution.pair_weights(), distribution.factor()});
+  separation_.prepare(
+      {&distribution, distribution.tables(), distribution.pair_weights(), distribution.factor()});
   std::vector<double> bounds;
   for (const std::size_t feature : order) bounds.push_back(bound(feature, round));
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {

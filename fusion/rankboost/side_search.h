@@ -22,7 +22,8 @@ namespace metafuse::fusion::rankboost {
 /// features that may hold the best candidate are swept: that skip is exact.
 class SideSearch {
  public:
-  SideSearch(const Feedback& feedback, const CodedFeatures& features, const Options& options,
+  /// in: distribution - not yet anchored
+  SideSearch(const Distribution& distribution, const CodedFeatures& features, const Options& options,
              unsigned threads, Communicator* communicator = nullptr);
 
   /// out: nothing when no candidate is admissible
@@ -45,7 +46,7 @@ class SideSearch {
     double total;
   };
 
-  void find_possible_sides();
+  void find_possible_sides(const Distribution& distribution);
   void sweep(std::span<const std::size_t> features);
   void add_up_ranks(std::span<const std::size_t> features);
   double bound(std::size_t feature, const Round& round) const;
@@ -60,14 +61,12 @@ class SideSearch {
   template <class Take>
   void for_each_candidate(std::size_t feature, const Round& round, const Take& take) const;
 
-  const Feedback* feedback_;
   const CodedFeatures* features_;
   const Options* options_;
   unsigned threads_;
   Communicator* communicator_;
   Histograms histograms_;
   Separation separation_;
-  std::vector<PairFactors> factors_;  // D's, of the round
   std::vector<std::array<Known, 2>> known_;
   std::vector<double> swept_at_;  // a feature: log_kept_ when it was swept
   std::vector<double> best_;      // a feature: its best admissible criterion, when it was swept in this round

@@ -26,7 +26,7 @@ Trainer::Trainer(const Feedback& feedback, const CodedFeatures& features, const 
       weights_(features),
       is_in_use_(features.feature_count(), 0) {
   if (options.criterion == Options::Criterion::z)
-    side_search_.emplace(feedback, features, options, threads, communicator);
+    side_search_.emplace(distribution_, features, options, threads, communicator);
   else
     edge_search_.emplace(features, options, threads, communicator);
   distribution_.anchor(std::vector<double>(features.document_count(), 0.0), 0.0);

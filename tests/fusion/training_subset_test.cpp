@@ -85,7 +85,7 @@ TEST_CASE("Pairs follow their query into a selection", "[fusion][training_subset
 
 TEST_CASE("Equal scores are ordered by lists, then best rank, then id", "[fusion][fused_order]") {
   FeatureMatrix matrix({{"x", FeatureKind::rank, 30}, {"y", FeatureKind::rank, 30}}, 5);
-  const std::vector<std::string> ids{"e", "d", "c", "b", "a"};
+  const TextList ids{"e", "d", "c", "b", "a"};
   matrix.set(0, 0, -9);
   matrix.set(0, 1, -9);  // two lists
   matrix.set(1, 0, -2);  // one list, rank 2

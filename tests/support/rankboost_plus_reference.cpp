@@ -35,7 +35,7 @@ TrainingSet set_of(const BinaryRankings& rankings, std::size_t documents) {
   for (std::size_t s = 0; s < rankings.size(); ++s)
     for (std::size_t x = 0; x < documents; ++x) set.matrix.set(x, s, rankings[s][x]);
   set.queries.push_back({"q", 0, documents, 1.0});
-  set.documents.assign(documents, "");
+  set.documents = TextList(documents, "");
   set.grades.assign(documents, 0.0);
   set.in_feedback.assign(documents, 1);
   return set;

@@ -27,7 +27,7 @@ TrainingSet set_of(const std::vector<std::vector<double>>& rows) {
   for (std::size_t x = 0; x < rows.size(); ++x) {
     set.grades.push_back(std::max(0.0, rows[x][0]));
     set.in_feedback.push_back(rows[x][0] >= 0.0 ? 1 : 0);
-    set.documents.emplace_back();
+    set.documents.push_back({});
     for (std::size_t f = 1; f < rows[x].size(); ++f)
       if (rows[x][f] != kUnranked) set.matrix.set(x, f - 1, rows[x][f]);
   }

@@ -28,7 +28,7 @@ TrainingSet random_set(std::uint64_t seed, std::size_t grades, bool has_real_gra
     set.queries.push_back(
         {"q" + std::to_string(q), q * documents / queries, (q + 1) * documents / queries, 1.0});
   for (std::size_t x = 0; x < documents; ++x) {
-    set.documents.emplace_back();
+    set.documents.push_back({});
     set.in_feedback.push_back(random.below(8) == 0 ? 0 : 1);
     set.grades.push_back(has_real_grades ? 4.0 * random.uniform()
                                          : static_cast<double>(random.below(grades)));
@@ -169,7 +169,7 @@ TEST_CASE("MPBoost takes real-valued grades pair by pair", "[fusion][mpboost]") 
   for (std::size_t x = 0; x < 40; ++x) {
     set.grades.push_back(4.0 * random.uniform());
     set.in_feedback.push_back(1);
-    set.documents.emplace_back();
+    set.documents.push_back({});
     for (std::size_t f = 0; f < 3; ++f) set.matrix.set(x, f, static_cast<double>(random.below(5)));
   }
   BoostOptions options;
@@ -191,7 +191,7 @@ TEST_CASE("MPBoost's first round is the one worked out by hand", "[fusion][mpboo
   set.queries = {{"q", 0, 4, 1.0}};
   set.grades = {1, 0, 1, 0};
   set.in_feedback = {1, 1, 1, 1};
-  set.documents.assign(4, "");
+  set.documents = TextList(4, "");
   for (const std::size_t x : {0U, 1U, 2U, 3U}) set.matrix.set(x, 0, x == 0 ? 2.0 : x == 3 ? 0.0 : 1.0);
   BoostOptions options;
   options.distance = Distance::logitdd;

@@ -47,7 +47,7 @@ std::vector<Row> rows_of(const TrainingSet& set) {
   std::vector<Row> rows;
   for (const QueryRange& query : set.queries)
     for (std::size_t row = query.begin; row < query.end; ++row) {
-      Row out{query.id, set.documents[row], set.grades[row], set.in_feedback[row] != 0, {}};
+      Row out{query.id, std::string(set.documents[row]), set.grades[row], set.in_feedback[row] != 0, {}};
       for (std::uint32_t f = 0; f < set.matrix.feature_count(); ++f)
         if (!set.matrix.is_unranked(row, f)) out.cells.push_back({f, set.matrix.value(row, f)});
       rows.push_back(std::move(out));

@@ -38,12 +38,16 @@ TEST_CASE("Sums and potentials have the same bits at every width of SIMD", "[fus
       const double both[] = {0x1p40 / 3.0, 0x1p41 / 7.0};
       const PotentialTerms terms{form == 0 ? nullptr : down.data(), form == 1 ? nullptr : up.data(), both[0],
                                  both[1]};
-      std::vector<std::int64_t> fixed(count, 12345);
-      std::vector<std::int64_t> again = fixed;
-      const double change = make_potentials(terms, 0.3, fixed.data(), count);
-      const double other = test::plain_potentials(terms.down, terms.up, both, 0.3, again.data(), count);
+      std::vector<float> before(count, 12345.0F);
+      std::vector<float> before_again = before;
+      std::vector<std::int64_t> fixed(count);
+      std::vector<std::int64_t> again(count);
+      const double change = make_potentials(terms, 0.3, before.data(), fixed.data(), count);
+      const double other =
+          test::plain_potentials(terms.down, terms.up, both, 0.3, before_again.data(), again.data(), count);
       REQUIRE(are_same(&change, &other, sizeof change));
       REQUIRE(fixed == again);
+      REQUIRE(before == before_again);
     }
   }
 }

@@ -16,8 +16,9 @@ double plain_sum(const double* numbers, std::size_t count) {
 }
 
 double plain_potentials(const double* down, const double* up, const double* gain_and_cost, double old_factor,
-                        std::int64_t* fixed, std::size_t count) {
-  return plain::make_potentials({down, up, gain_and_cost[0], gain_and_cost[1]}, old_factor, fixed, count);
+                        float* before, std::int64_t* fixed, std::size_t count) {
+  return plain::make_potentials({down, up, gain_and_cost[0], gain_and_cost[1]}, old_factor, before, fixed,
+                                count);
 }
 
 void plain_separation(const double* factors, const std::uint16_t* classes, const std::uint8_t* order,

@@ -11,7 +11,7 @@ double plain_sum(const double* numbers, std::size_t count);
 
 /// in: gain_and_cost - two numbers
 double plain_potentials(const double* down, const double* up, const double* gain_and_cost, double old_factor,
-                        std::int64_t* fixed, std::size_t count);
+                        float* before, std::int64_t* fixed, std::size_t count);
 
 /// in: factors - up and down in turn; state - the layout of SeparationState
 void plain_separation(const double* factors, const std::uint16_t* classes, const std::uint8_t* order,

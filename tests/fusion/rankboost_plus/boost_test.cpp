@@ -25,7 +25,7 @@ TrainingSet random_set(Random& random, std::size_t features, std::size_t queries
   for (std::size_t q = 0; q < queries; ++q)
     set.queries.push_back({"q" + std::to_string(q), q * per_query, (q + 1) * per_query, 1.0});
   for (std::size_t x = 0; x < queries * per_query; ++x) {
-    set.documents.emplace_back();
+    set.documents.push_back({});
     set.grades.push_back(static_cast<double>(random.below(3)));
     set.in_feedback.push_back(random.below(10) == 0 ? 0 : 1);
     for (std::size_t f = 0; f < features; ++f)

@@ -93,7 +93,7 @@ TEST_CASE("rankboost-plus caps the thresholds a feature where memory would not d
   set.matrix = FeatureMatrix(features, documents);
   for (std::size_t x = 0; x < documents; ++x) {
     if (x % 10 == 0) set.queries.push_back({"q" + std::to_string(x), x, x + 10, 1.0});
-    set.documents.emplace_back();
+    set.documents.push_back({});
     set.in_feedback.push_back(1);
     set.grades.push_back(static_cast<double>(random.below(2)));
     for (std::size_t f = 0; f < features.size(); ++f)
