@@ -37,7 +37,8 @@ void add_training_options(CLI::App& verb, TrainingOptions& options) {
       ->check(CLI::IsMember({"zero", "keep"}))
       ->capture_default_str();
   verb.add_option("--query-weights", input.query_weights,
-                  "pairs (every pair weighs the same), equal (every query), or a file of: qid weight")
+                  "pairs (every pair weighs the same), equal (every query), documents (a query as many as it "
+                  "has), or a file of: qid weight")
       ->capture_default_str();
   verb.add_option("--grade-weights", options.grade_weights,
                   "a pair weighs one, the difference of grades, or of gains")

@@ -83,6 +83,10 @@ Result<void> apply_query_weights(const std::string& choice, TrainingSet& set) {
     return {};
   }
   set.feedback.query_weights = FeedbackOptions::QueryWeights::given;
+  if (choice == "documents") {
+    for (QueryRange& query : set.queries) query.weight = static_cast<double>(query.end - query.begin);
+    return {};
+  }
   std::unordered_map<std::string, double> weights;
   auto read = for_each_line(choice, [&](std::string_view line, std::size_t number) -> Result<void> {
     const auto fields = fields_of(line);

@@ -18,7 +18,8 @@ Result<std::vector<std::string>> queries_of_pairs(const std::string& path);
 /// errors: bad_data with file and line: an unknown query or document, a weight that is not positive
 Result<void> read_pairs(const std::string& path, bool is_shared, TrainingSet& set);
 
-/// Sets how much each query counts: `pairs`, `equal`, or a file of `qid weight` lines.
+/// Sets how much each query counts: `pairs`, `equal`, `documents` (as many as it has), or a file of `qid
+/// weight` lines.
 ///
 /// errors: bad_data: a bad line, a query that stands twice or not at all
 Result<void> apply_query_weights(const std::string& choice, TrainingSet& set);

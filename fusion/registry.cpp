@@ -4,6 +4,7 @@
 
 #include "fusion/adaboost_mh/learner.h"
 #include "fusion/baselines/learners.h"
+#include "fusion/monotone_trees/learner.h"
 #include "fusion/mpboost/learner.h"
 #include "fusion/online/learner.h"
 #include "fusion/rankboost/bagged.h"
@@ -16,10 +17,8 @@ std::span<const Learner> learners() {
   static const std::vector<Learner> table = [] {
     // One row a learner, in the order of the docs; each stands in its own folder.
     std::vector<Learner> rows = {
-        rankboost::learner(),
-        rankboost::bagged_learner(),
-        rankboost_plus::learner(),
-        mpboost::learner(),
+        rankboost::learner(),      rankboost::bagged_learner(), rankboost_plus::learner(),
+        monotone_trees::learner(), mpboost::learner(),
     };
     for (Learner& row : baselines::learners()) rows.push_back(std::move(row));
     rows.push_back(adaboost_mh::learner());

@@ -23,7 +23,7 @@ struct TrainingInput {
   bool are_negative_grades_kept = false;  ///< else they count as 0
   int depth = 0;                          ///< of rank features, 0 for all
   std::string derive;                     ///< derived features: "lists,rrf,best-rank,median-rank,share"
-  std::string query_weights = "pairs";    ///< pairs, equal, or a file of `qid weight` lines
+  std::string query_weights = "pairs";    ///< pairs, equal, documents, or a file of `qid weight` lines
   FeedbackOptions feedback;               ///< its query_weights are set from the field above
   unsigned threads = 1;
   Communicator* communicator = nullptr;  ///< each rank reads the part of the queries that is its own

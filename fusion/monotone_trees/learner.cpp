@@ -1,0 +1,156 @@
+#include "fusion/monotone_trees/learner.h"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "fusion/monotone_trees/boost.h"
+#include "fusion/monotone_trees/tree_ranker.h"
+#include "fusion/option_reader.h"
+#include "fusion/rankboost/feedback.h"
+
+namespace metafuse::fusion::monotone_trees {
+namespace {
+
+struct Options {
+  BoostOptions boost;
+  std::size_t bags = 20;
+  std::size_t max_thresholds = 255;
+};
+
+Result<Options> read_options(const TrainingRequest& request) {
+  OptionReader reader(request.options);
+  Options options;
+  options.boost.rounds = reader.count("rounds", options.boost.rounds, 0, 100000);
+  options.boost.depth = reader.count("tree-depth", options.boost.depth, 1, 8);
+  options.boost.rate = reader.number("rate", options.boost.rate, 1e-6, 1.0);
+  options.boost.features = reader.number("feature-share", options.boost.features, 1e-6, 1.0);
+  options.boost.queries = reader.number("query-share", options.boost.queries, 1e-6, 1.0);
+  options.bags = reader.count("bags", options.bags, 1, 1000);
+  options.max_thresholds = reader.count("max-thresholds", options.max_thresholds, 1, 255);
+  if (auto outcome = reader.outcome(); !outcome) return outcome.error();
+  return options;
+}
+
+/// The trees of every bag; threads take the next one that nobody has, and each bag is a function of its
+/// number alone.
+std::vector<std::vector<Tree>> train_bags(const TrainingRequest& request, const Options& options,
+                                          const rankboost::Feedback& feedback) {
+  const FeatureMatrix& matrix = request.train->matrix;
+  const CodedFeatures features(matrix, {options.max_thresholds}, feedback.is_used);
+  std::vector<FeatureKind> kinds;
+  for (const Feature& feature : matrix.features()) kinds.push_back(feature.kind);
+  std::vector<std::vector<Tree>> bags(options.bags);
+  std::atomic<std::size_t> next{0};
+  std::atomic<std::size_t> done{0};
+  const Random random(request.seed);
+  const auto work = [&](bool reports) {
+    for (std::size_t bag = next++; bag < bags.size(); bag = next++) {
+      bags[bag] = boost_trees(features, kinds, feedback, options.boost, random.split(bag));
+      ++done;
+      if (reports && request.progress) request.progress(done, bags.size());
+    }
+  };
+  std::vector<std::jthread> threads;
+  for (unsigned i = 1; i < request.threads; ++i) threads.emplace_back(work, false);
+  work(true);
+  return bags;
+}
+
+/// Fewer rounds are a prefix of every bag: one training tells the value of each number of them.
+struct BestRounds {
+  std::size_t rounds = 0;
+  double value = 0.0;
+};
+
+BestRounds best_rounds(const TrainingRequest& request, const std::vector<std::vector<Tree>>& bags) {
+  std::vector<double> scores(request.validate->matrix.document_count(), 0.0);
+  BestRounds best;
+  for (std::size_t round = 0; round < bags[0].size(); ++round) {
+    std::vector<Tree> trees;
+    for (const std::vector<Tree>& bag : bags) trees.push_back(bag[round]);
+    add_to_scores(request.validate->matrix, trees, scores);
+    const double value = request.measure(scores);
+    if (round == 0 || value > best.value) best = {round + 1, value};
+    if (request.patience > 0 && round + 1 >= best.rounds + request.patience) break;
+  }
+  return best;
+}
+
+/// The bags' first `rounds` trees as one sum, which is the mean of the bags.
+std::vector<Tree> mean_of(const std::vector<std::vector<Tree>>& bags, std::size_t rounds) {
+  std::vector<Tree> trees;
+  for (const std::vector<Tree>& bag : bags)
+    for (std::size_t round = 0; round < std::min(rounds, bag.size()); ++round) {
+      Tree tree = bag[round];
+      for (TreeNode& node : tree) node.value /= static_cast<double>(bags.size());
+      trees.push_back(std::move(tree));
+    }
+  return trees;
+}
+
+JsonObject options_json(const Options& options) {
+  return {{"rounds", options.boost.rounds},
+          {"tree-depth", options.boost.depth},
+          {"rate", options.boost.rate},
+          {"feature-share", options.boost.features},
+          {"query-share", options.boost.queries},
+          {"bags", options.bags},
+          {"max-thresholds", options.max_thresholds}};
+}
+
+Result<TrainingResult> train(const TrainingRequest& request) {
+  const auto options = read_options(request);
+  if (!options) return options.error();
+  if (!request.train->pairs.empty())
+    return fail(Code::usage, "monotone-trees learns from grades only; leave --pairs out, or use rankboost");
+  const auto feedback = rankboost::make_feedback(*request.train);
+  if (!feedback) return feedback.error();
+  const auto bags = train_bags(request, *options, *feedback);
+  TrainingResult result;
+  result.summary = std::to_string(options->bags) + " bags over " + std::to_string(feedback->query_count) +
+                   " queries with " + std::to_string(feedback->crucial_pairs) + " crucial pairs; " +
+                   std::to_string(feedback->left_out) + " queries without any left out\n";
+  std::size_t rounds = options->boost.rounds;
+  if (request.measure) {
+    const BestRounds best = best_rounds(request, bags);
+    rounds = best.rounds;
+    result.model.training["validation"] =
+        JsonObject{{"measure", request.measure_name}, {"value", best.value}, {"rounds", best.rounds}};
+    result.summary += "validation " + request.measure_name + " is best after " + std::to_string(rounds) +
+                      " rounds of each bag, which are kept\n";
+  }
+  result.model.learner = "monotone-trees";
+  result.model.features = request.train->matrix.features();
+  result.model.ranker = std::make_shared<TreeRanker>(mean_of(bags, rounds), result.model.features);
+  result.model.training["options"] = options_json(*options);
+  result.model.training["seed"] = request.seed;
+  result.model.training["queries"] = feedback->query_count;
+  result.model.training["crucial_pairs"] = feedback->crucial_pairs;
+  return result;
+}
+
+}  // namespace
+
+Learner learner() {
+  Learner row;
+  row.name = "monotone-trees";
+  row.meaning = "the mean of boosted trees in which no better rank ever costs a document";
+  row.source = "Friedman 2001, Burges et al. 2005, Chen and Guestrin 2016";
+  row.options = {
+      {"rounds", "N", "100", "trees a bag; the best number up to it when there is validation data"},
+      {"bags", "N", "20", "sums of trees whose mean is taken"},
+      {"tree-depth", "N", "3", "questions on the way to a leaf"},
+      {"rate", "X", "0.1", "what of a tree's best step is taken"},
+      {"feature-share", "X", "0.5", "features that each tree may ask about"},
+      {"query-share", "X", "0.8", "base queries that each bag learns from"},
+      {"max-thresholds", "N", "255", "thresholds a feature, minus infinity among them"},
+  };
+  row.train = train;
+  row.can_validate = true;
+  row.can_stop_early = true;
+  row.read = read_tree_ranker;
+  return row;
+}
+
+}  // namespace metafuse::fusion::monotone_trees

@@ -1,0 +1,177 @@
+#include <cmath>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "fusion/monotone_trees/grow.h"
+#include "fusion/monotone_trees/pair_sampler.h"
+#include "tests/support/random_training_set.h"
+
+using namespace metafuse;
+using namespace metafuse::fusion;
+using namespace metafuse::fusion::monotone_trees;
+
+namespace {
+
+FeatureMatrix matrix_of(const std::vector<std::vector<double>>& rows, FeatureKind kind) {
+  std::vector<Feature> features(rows[0].size(), Feature{"", kind, 0});
+  for (std::size_t f = 0; f < features.size(); ++f) features[f].name = "f" + std::to_string(f);
+  FeatureMatrix matrix(features, rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    for (std::size_t f = 0; f < features.size(); ++f)
+      if (!std::isnan(rows[i][f])) matrix.set(i, f, rows[i][f]);
+  return matrix;
+}
+
+struct Growth {
+  Tree tree;
+  std::vector<double> steps;
+};
+
+Growth grow(const FeatureMatrix& matrix, const std::vector<Push>& pushes, std::size_t depth) {
+  const CodedFeatures features(matrix, {255});
+  std::vector<FeatureKind> kinds;
+  std::vector<std::uint32_t> askable;
+  for (const Feature& feature : matrix.features()) {
+    askable.push_back(static_cast<std::uint32_t>(askable.size()));
+    kinds.push_back(feature.kind);
+  }
+  std::vector<std::size_t> rows(pushes.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = i;
+  Growth growth;
+  growth.steps.resize(rows.size());
+  const GrowData data(features, kinds, rows);
+  growth.tree = grow_tree({data, pushes, askable, depth}, growth.steps);
+  return growth;
+}
+
+std::vector<Push> random_pushes(std::size_t count, Random& random) {
+  std::vector<Push> pushes(count);
+  double sum = 0.0;
+  for (Push& push : pushes) {
+    push = {random.normal() / static_cast<double>(count),
+            (0.1 + random.uniform()) / static_cast<double>(count)};
+    sum += push.potential;
+  }
+  for (Push& push : pushes) push.potential -= sum / static_cast<double>(count);
+  return pushes;
+}
+
+}  // namespace
+
+TEST_CASE("A tree of one question takes Newton's step on both of its sides", "[fusion][monotone_trees]") {
+  const double none = std::nan("");
+  // Ranks 1, 2, 5, 9 and unranked. The potentials above rank 2 sum to 3, below to -3; no other cut parts them
+  // better: "rank <= 1" gives 2^2/1 + 2^2/4, "rank <= 2" 3^2/2 + 3^2/3, "rank <= 5" 2^2/3 + 2^2/2.
+  const FeatureMatrix matrix = matrix_of({{-1}, {-2}, {-5}, {-9}, {none}}, FeatureKind::rank);
+  const Growth growth = grow(matrix, {{2, 1}, {1, 1}, {-1, 1}, {-1, 1}, {-1, 1}}, 1);
+  REQUIRE(growth.tree.size() == 3);
+  CHECK(growth.tree[0].feature == 0);
+  CHECK(growth.tree[0].threshold == -3.0);  // rank <= 2, so that rank 3 is on the side of 5
+  // A 10,000th of the curvature of all, 5, is added to that of each side.
+  CHECK(growth.tree[2].value == Approx(3.0 / 2.0005));
+  CHECK(growth.tree[1].value == Approx(-3.0 / 3.0005));
+  for (const std::size_t i : {0, 1}) CHECK(growth.steps[i] == growth.tree[2].value);
+  for (const std::size_t i : {2, 3, 4}) CHECK(growth.steps[i] == growth.tree[1].value);
+}
+
+TEST_CASE("What lowers the loss by turning the ranks around is not asked", "[fusion][monotone_trees]") {
+  const FeatureMatrix matrix = matrix_of({{1}, {2}, {3}}, FeatureKind::value);
+  const Growth growth = grow(matrix, {{2, 1}, {0, 1}, {-2, 1}}, 3);
+  REQUIRE(growth.tree.size() == 1);
+  CHECK(growth.tree[0].is_leaf());
+}
+
+TEST_CASE("Every tree is monotone, and each document gets the value of its leaf",
+          "[fusion][monotone_trees]") {
+  Random random(5);
+  std::size_t questions = 0;
+  for (int trial = 0; trial < 200; ++trial) {
+    std::vector<std::vector<double>> rows(2 + random.below(40), std::vector<double>(1 + random.below(4)));
+    for (auto& row : rows)
+      for (double& cell : row)
+        cell = random.below(4) == 0 ? std::nan("") : static_cast<double>(random.below(12));
+    const FeatureMatrix matrix = matrix_of(rows, FeatureKind::value);
+    const Growth growth = grow(matrix, random_pushes(rows.size(), random), 1 + random.below(5));
+    CHECK(is_monotone(growth.tree));
+    questions += growth.tree.size() / 2;
+    for (std::size_t i = 0; i < rows.size(); ++i) CHECK(value_of(growth.tree, rows[i]) == growth.steps[i]);
+  }
+  CHECK(questions > 500);
+}
+
+TEST_CASE("The first question is the best of all that keep the order", "[fusion][monotone_trees]") {
+  Random random(6);
+  for (int trial = 0; trial < 200; ++trial) {
+    std::vector<std::vector<double>> rows(2 + random.below(20), std::vector<double>(1 + random.below(3)));
+    for (auto& row : rows)
+      for (double& cell : row)
+        cell = random.below(4) == 0 ? std::nan("") : static_cast<double>(random.below(6));
+    const auto pushes = random_pushes(rows.size(), random);
+    double calm = 0.0;
+    for (const Push& push : pushes) calm += 1e-4 * push.curvature;
+    const auto gain_above = [&](std::size_t f, double threshold) {
+      Push low{0, calm}, high{0, calm};
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        Push& side = rows[i][f] > threshold ? high : low;
+        side.potential += pushes[i].potential;
+        side.curvature += pushes[i].curvature;
+      }
+      if (low.curvature == calm || high.curvature == calm) return 0.0;
+      if (low.potential / low.curvature > high.potential / high.curvature) return 0.0;
+      return low.potential * low.potential / low.curvature + high.potential * high.potential / high.curvature;
+    };
+    double best = 0.0;
+    for (std::size_t f = 0; f < rows[0].size(); ++f)
+      for (double threshold = -1.0; threshold < 6.0; threshold += 1.0)
+        best = std::max(best, gain_above(f, threshold));
+    const Growth growth = grow(matrix_of(rows, FeatureKind::value), pushes, 1);
+    if (growth.tree.size() == 1)
+      CHECK(best < 1e-12);
+    else
+      CHECK(gain_above(growth.tree[0].feature, growth.tree[0].threshold) == Approx(best));
+  }
+}
+
+TEST_CASE("Drawn pairs push a query's documents against each other, on average as all its pairs do",
+          "[fusion][monotone_trees]") {
+  Random random(7);
+  for (int trial = 0; trial < 20; ++trial) {
+    TrainingSet set = test::random_training_set(random);
+    set.feedback.is_bipartite = true;
+    const auto feedback = rankboost::make_feedback(set);
+    if (!feedback) continue;
+    std::vector<std::size_t> queries(feedback->queries.size());
+    for (std::size_t q = 0; q < queries.size(); ++q) queries[q] = q;
+    const PairSampler sampler(*feedback, queries);
+    const std::size_t count = sampler.rows().size();
+    const std::vector<double> scores(count, 0.0);
+    std::vector<Push> pushes(count);
+    std::vector<double> mean(count, 0.0);
+    constexpr int kDraws = 4000;
+    for (int draw = 0; draw < kDraws; ++draw) {
+      sampler.draw(random, scores, pushes);
+      double sum = 0.0;
+      for (std::size_t i = 0; i < count; ++i) {
+        mean[i] += pushes[i].potential / kDraws;
+        sum += pushes[i].potential;
+        CHECK(pushes[i].curvature >= 0.0);
+      }
+      CHECK(std::abs(sum) < 1e-12);
+    }
+    // At equal scores half of each pair's weight pushes; two classes: every pair of a query weighs the same.
+    std::size_t at = 0;
+    for (const auto& query : feedback->queries) {
+      std::size_t members[2] = {0, 0};
+      for (std::size_t row = query.begin; row < query.end; ++row)
+        if (feedback->classes[row] < 2) ++members[feedback->classes[row]];
+      const double pair = feedback->weights[query.table + 1];
+      for (std::size_t i = 0; i < members[0] + members[1]; ++i, ++at) {
+        const bool is_high = feedback->classes[sampler.rows()[at]] == 1;
+        const double exact = 0.5 * pair * static_cast<double>(members[is_high ? 0 : 1]);
+        CHECK(mean[at] == Approx(is_high ? exact : -exact).epsilon(0.1));
+      }
+    }
+    CHECK(at == count);
+  }
+}
