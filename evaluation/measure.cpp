@@ -200,12 +200,6 @@ std::optional<Mode> mode_of(std::string_view name) {
   return std::nullopt;
 }
 
-std::string_view name_of(Mode mode) {
-  for (const auto& [other, text] : kModes)
-    if (other == mode) return text;
-  return "";
-}
-
 std::optional<std::size_t> MeasureSet::column(std::string_view name) const {
   const auto at = std::find(names.begin(), names.end(), name);
   if (at == names.end()) return std::nullopt;

@@ -18,7 +18,6 @@ enum class Mode { trec10, trec9, letor3, letor4, mslr, gdeval };
 
 /// "trec10" ... "gdeval", or nothing.
 std::optional<Mode> mode_of(std::string_view name);
-std::string_view name_of(Mode mode);
 
 struct Rules {
   Mode mode = Mode::trec10;
@@ -53,7 +52,6 @@ struct Measure {
 
 /// All measures in the order in which trec_eval prints them, then ours.
 std::span<const Measure> all_measures();
-const Measure* find_measure(std::string_view name);
 
 /// A measure with its parameters; it has one column for each cutoff.
 struct MeasureRequest {

@@ -153,10 +153,4 @@ std::span<const Measure> all_measures() {
   return table;
 }
 
-const Measure* find_measure(std::string_view name) {
-  const auto table = all_measures();
-  const auto at = std::find_if(table.begin(), table.end(), [&](const Measure& m) { return m.name == name; });
-  return at == table.end() ? nullptr : &*at;
-}
-
 }  // namespace metafuse::evaluation

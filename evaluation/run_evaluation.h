@@ -45,10 +45,6 @@ struct RunEvaluation {
 Result<RunEvaluation> evaluate_run(const RunIndex& run, const Judgments& judgments, const MeasureSet& set,
                                    const EvaluationOptions& options);
 
-/// As above, for a run that is in memory; its lists are ordered again by the mode's rule.
-Result<RunEvaluation> evaluate_run(const Run& run, const Judgments& judgments, const MeasureSet& set,
-                                   const EvaluationOptions& options);
-
 /// The same over judgment groups: qrels whose second column names a judge. Every value is the mean over the
 /// groups that judged the query (trec_eval -R qrels_jg); measures are named NAME_avgjg.
 Result<RunEvaluation> evaluate_run_by_groups(const RunIndex& run, std::span<const Judgments> groups,

@@ -125,10 +125,6 @@ TrainingSetBuilder::~TrainingSetBuilder() = default;
 TrainingSetBuilder::TrainingSetBuilder(TrainingSetBuilder&&) noexcept = default;
 TrainingSetBuilder& TrainingSetBuilder::operator=(TrainingSetBuilder&&) noexcept = default;
 
-std::size_t TrainingSetBuilder::document_count() const {
-  return state_->queries.size();
-}
-
 void TrainingSetBuilder::add(const InstanceRow& row) {
   State& state = *state_;
   const std::size_t number = state.queries.size();

@@ -43,7 +43,6 @@ class TrainingSetBuilder {
   /// Takes over another builder's rows, as if they had been added behind these, and leaves it empty. Nothing
   /// may be added afterwards but by append().
   void append(TrainingSetBuilder&& other);
-  std::size_t document_count() const;
 
   /// in:     features - one each, in order; cells of features beyond are refused by require()
   ///         is_absent_zero - a cell that a row did not name is 0 (LETOR), else unranked

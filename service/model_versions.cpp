@@ -242,14 +242,6 @@ Result<void> ModelVersions::revert(std::string_view domain) {
   return make_champion(domain, version, *state);
 }
 
-Result<void> ModelVersions::drop_challenger(std::string_view domain) {
-  const std::lock_guard lock(mutex_);
-  auto state = load(domain);
-  if (state.has_error()) return state.error();
-  state->challenger.clear();
-  return save(domain, std::move(*state));
-}
-
 Result<std::uint32_t> ModelVersions::count_test(std::string_view domain) {
   const std::lock_guard lock(mutex_);
   auto state = load(domain);

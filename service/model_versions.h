@@ -54,7 +54,6 @@ class ModelVersions {
   Result<void> activate(std::string_view domain, std::string_view version);
   /// One step back. errors: usage when there was no champion before
   Result<void> revert(std::string_view domain);
-  Result<void> drop_challenger(std::string_view domain);
   /// Counts a promotion test. out: how many there were since the champion came, this one too
   Result<std::uint32_t> count_test(std::string_view domain);
 

@@ -265,22 +265,4 @@ QueryLists lists_of_topic(std::span<const evaluation::Run> runs, std::string_vie
   return query;
 }
 
-evaluation::Run fuse_runs(std::span<const evaluation::Run> runs, const ScoreQuery& score,
-                          const FuseOptions& options) {
-  evaluation::Run fused;
-  fused.name = options.tag;
-  const std::vector<std::string_view> topics = topics_of(runs);
-  fused.topics.resize(topics.size());
-  parallel_for(topics.size(), options.threads, [&](std::size_t i) {
-    const QueryLists query = lists_of_topic(runs, topics[i], options.depth);
-    const std::vector<double> scores = score(query);
-    const std::vector<std::uint32_t> order = fused_order(query, scores);
-    const std::size_t count = options.limit > 0 ? std::min(options.limit, order.size()) : order.size();
-    fused.topics[i].topic = topics[i];
-    for (std::size_t place = 0; place < count; ++place)
-      fused.topics[i].entries.push_back({query.documents[order[place]], static_cast<double>(count - place)});
-  });
-  return fused;
-}
-
 }  // namespace metafuse::fusion

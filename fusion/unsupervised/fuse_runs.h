@@ -32,10 +32,6 @@ struct FuseOptions {
 Result<void> fuse_files(std::span<const evaluation::RunIndex> runs, const ScoreQuery& score,
                         const FuseOptions& options, FileWriter& output);
 
-/// The same for runs in memory, with the same scores. Views point into the runs.
-evaluation::Run fuse_runs(std::span<const evaluation::Run> runs, const ScoreQuery& score,
-                          const FuseOptions& options);
-
 /// The lists of one topic; a run without the topic has an empty list. Documents are numbered in the order of
 /// the lists.
 QueryLists lists_of_topic(std::span<const evaluation::Run> runs, std::string_view topic, std::size_t depth);

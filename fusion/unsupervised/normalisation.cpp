@@ -56,12 +56,6 @@ std::optional<Normalisation> normalisation_of(std::string_view name) {
   return std::nullopt;
 }
 
-std::string_view name_of(Normalisation normalisation) {
-  for (const auto& [text, other] : kNames)
-    if (other == normalisation) return text;
-  return "";
-}
-
 std::string_view normalisation_names() {
   return "none, min-max, max, sum, z-score, rank, borda and l2";
 }
