@@ -26,9 +26,6 @@ struct PlotText {
 /// Requires a point somewhere; with is_log_x, x > 0.
 std::string svg_plot(const std::vector<Curve>& curves, const PlotText& text);
 
-/// & < > " as entities.
-std::string escaped_html(const std::string& text);
-
 /// A page that holds a heading, tables as preformatted text, sentences as a list and plots, in one file.
 std::string html_page(const std::string& title, const std::string& table,
                       const std::vector<std::string>& plots, const std::vector<std::string>& sentences = {});

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
-#include "evaluation/svg_plot.h"
+#include "evaluation/svg_shapes.h"
 
 namespace metafuse::evaluation {
 namespace {
@@ -15,77 +14,34 @@ constexpr double kLeft = 60.0;
 constexpr double kRight = 12.0;
 constexpr double kTop = 12.0;
 constexpr double kBottom = 44.0;
+constexpr double kGap = 0.1;  ///< between bars, of a bar's place
 
 // Okabe, Ito 2008: told apart by colour-blind readers too.
-constexpr const char* kGain = "#0072B2";
-constexpr const char* kLoss = "#D55E00";
+constexpr const char* kGain = "fill=\"#0072B2\"";
+constexpr const char* kLoss = "fill=\"#D55E00\"";
 
-std::string number(double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.4g", value);
-  return text;
+double top_of(const PlotRange& values, double value) {
+  return kTop + (kHeight - kTop - kBottom) * (1.0 - values.share(value));
 }
 
-struct Range {
-  double low = 0.0;
-  double high = 1.0;
-};
-
-Range widened(Range range) {
-  if (!(range.high > range.low)) range.high = range.low + 1.0;
-  return range;
+std::string line(double x, double y, const std::string& to, const char* opacity) {
+  return "<path stroke=\"currentColor\" stroke-opacity=\"" + std::string(opacity) + "\" d=\"M" +
+         svg_number(x) + " " + svg_number(y) + to + "\"/>\n";
 }
 
-/// A step of 1, 2 or 5 times a power of ten that cuts the range into about five.
-double tick_step(const Range& range) {
-  const double raw = (range.high - range.low) / 5.0;
-  const double power = std::pow(10.0, std::floor(std::log10(raw)));
-  for (const double factor : {1.0, 2.0, 5.0})
-    if (raw <= factor * power) return factor * power;
-  return 10.0 * power;
-}
-
-/// Maps data to the picture.
-struct Frame {
-  Range x;
-  Range y;
-  double at_x(double value) const {
-    return kLeft + (value - x.low) / (x.high - x.low) * (kWidth - kLeft - kRight);
-  }
-  double at_y(double value) const {
-    return kHeight - kBottom - (value - y.low) / (y.high - y.low) * (kHeight - kTop - kBottom);
-  }
-};
-
-std::string text_at(double x, double y, const std::string& anchor, const std::string& text) {
-  return "<text x=\"" + number(x) + "\" y=\"" + number(y) + "\" text-anchor=\"" + anchor + "\">" +
-         escaped_html(text) + "</text>";
-}
-
-std::string line_between(double x1, double y1, double x2, double y2, const char* style) {
-  return "<line x1=\"" + number(x1) + "\" y1=\"" + number(y1) + "\" x2=\"" + number(x2) + "\" y2=\"" +
-         number(y2) + "\" " + style + "/>";
-}
-
-std::string axes(const Frame& frame, const std::string& x_label, const std::string& y_label) {
+std::string axes(const PlotRange& values, const std::string& x_label, const std::string& y_label) {
   std::string out;
-  const double y_step = tick_step(frame.y);
-  for (double v = std::ceil(frame.y.low / y_step) * y_step; v <= frame.y.high + 1e-9 * y_step; v += y_step) {
-    out += line_between(kLeft, frame.at_y(v), kWidth - kRight, frame.at_y(v), "stroke=\"#ddd\"");
-    out += text_at(kLeft - 6, frame.at_y(v) + 4, "end", number(std::abs(v) < 1e-12 ? 0.0 : v));
+  const double step = round_step(values);
+  const std::string across = "h" + svg_number(kWidth - kLeft - kRight);
+  for (double v = std::ceil(values.low / step) * step; v <= values.high + 1e-9 * step; v += step) {
+    out += line(kLeft, top_of(values, v), across, ".18");
+    out += svg_text(kLeft - 6, top_of(values, v) + 4, "end", short_svg_number(v));
   }
-  out += line_between(kLeft, kHeight - kBottom, kWidth - kRight, kHeight - kBottom, "stroke=\"#333\"");
-  out += line_between(kLeft, kTop, kLeft, kHeight - kBottom, "stroke=\"#333\"");
-  out += text_at(0.5 * (kLeft + kWidth - kRight), kHeight - 8, "middle", x_label);
-  out += "<text transform=\"translate(14 " + number(0.5 * kHeight) +
+  out += line(kLeft, kHeight - kBottom, across, ".8");
+  out += line(kLeft, kTop, "v" + svg_number(kHeight - kTop - kBottom), ".8");
+  out += svg_text(0.5 * (kLeft + kWidth - kRight), kHeight - 8, "middle", x_label);
+  return out + "<text transform=\"translate(14 " + svg_number(0.5 * kHeight) +
          ") rotate(-90)\" text-anchor=\"middle\">" + escaped_html(y_label) + "</text>";
-  return out;
-}
-
-std::string figure(const std::string& caption, const std::string& inside) {
-  return "<figure><svg role=\"img\" aria-label=\"" + escaped_html(caption) + "\" viewBox=\"0 0 " +
-         number(kWidth) + " " + number(kHeight) + "\" font-size=\"12\" font-family=\"sans-serif\">" + inside +
-         "</svg><figcaption>" + escaped_html(caption) + "</figcaption></figure>\n";
 }
 
 }  // namespace
@@ -93,21 +49,19 @@ std::string figure(const std::string& caption, const std::string& inside) {
 std::string bar_plot(const std::string& caption, const std::string& x_label, const std::string& y_label,
                      const std::vector<std::pair<std::string, double>>& bars) {
   if (bars.empty()) return "";
-  Frame frame{{0.0, static_cast<double>(bars.size())}, {0.0, 0.0}};
-  for (const auto& bar : bars)
-    frame.y = {std::min(frame.y.low, bar.second), std::max(frame.y.high, bar.second)};
-  frame.y = widened(frame.y);
-  std::string inside = axes(frame, x_label, y_label);
+  PlotRange values{0.0, 0.0};
+  for (const auto& bar : bars) values.take(bar.second);
+  if (!(values.high > values.low)) values.high = values.low + 1.0;
+  std::string out = "<figure>" + svg_opened(kWidth, kHeight, caption) + axes(values, x_label, y_label);
+  const double place = (kWidth - kLeft - kRight) / static_cast<double>(bars.size());
   for (std::size_t i = 0; i < bars.size(); ++i) {
-    const double left = frame.at_x(static_cast<double>(i));
-    const double right = frame.at_x(static_cast<double>(i) + 0.9);
-    const double top = frame.at_y(std::max(0.0, bars[i].second));
-    const double bottom = frame.at_y(std::min(0.0, bars[i].second));
-    inside += "<rect x=\"" + number(left) + "\" y=\"" + number(top) + "\" width=\"" + number(right - left) +
-              "\" height=\"" + number(bottom - top) + "\" fill=\"" + (bars[i].second >= 0.0 ? kGain : kLoss) +
-              "\"><title>" + escaped_html(bars[i].first) + ": " + number(bars[i].second) + "</title></rect>";
+    const auto& [name, value] = bars[i];
+    const double top = top_of(values, std::max(0.0, value));
+    out += svg_bar(kLeft + place * static_cast<double>(i), top, place * (1 - kGap),
+                   top_of(values, std::min(0.0, value)) - top, value >= 0.0 ? kGain : kLoss,
+                   "<title>" + escaped_html(name) + ": " + short_svg_number(value) + "</title>");
   }
-  return figure(caption, inside);
+  return out + "</svg><figcaption>" + escaped_html(caption) + "</figcaption></figure>\n";
 }
 
 }  // namespace metafuse::evaluation

@@ -3,6 +3,7 @@
 #include "evaluation/report.h"
 #include "evaluation/reports/bar_plot.h"
 #include "evaluation/svg_plot.h"
+#include "evaluation/svg_shapes.h"
 
 // One self-contained page: tables, comparisons, and plots as inline SVG. Curves are drawn where the report
 // has the columns: every cutoff measure with three or more cutoffs (top-k, success, precision ...), precision
