@@ -25,7 +25,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   mcp::Message message;
   mcp::Era era = mcp::Era::session;
   if (!mcp::read_message(*json, message)) (void)mcp::check_headers(HttpRequest(), message, era);
-  if (json->is_object())
-    for (const bool may_send_raw : {false, true}) (void)read_native_search(json->as_object(), may_send_raw);
+  if (json->is_object()) (void)read_native_search(json->as_object());
   return 0;
 }

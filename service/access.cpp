@@ -1,9 +1,10 @@
 #include "service/access.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "service/client_address.h"
 #include "service/digest.h"
-#include "service/keys.h"
 #include "service/request_body.h"
 
 namespace metafuse::service {
@@ -59,17 +60,45 @@ std::string key_in_body(const HttpRequest& request) {
   return key != nullptr && key->is_string() ? std::string(key->get_string()) : std::string();
 }
 
-std::optional<AccessRefusal> check_role(const Route& route, const Exchange& exchange) {
+/// Whether the client sits on this machine, as far as can be told: what came through a proxy that is not
+/// trusted to name its clients did not.
+bool is_local(const Exchange& exchange) {
+  const std::string& client = exchange.client;
+  const bool is_loopback = client.starts_with("127.") || client == "::1" || client.starts_with("::ffff:127.");
+  const bool was_forwarded =
+      !exchange.request.header("X-Forwarded-For").empty() || !exchange.request.header("Forwarded").empty();
+  return is_loopback && (!was_forwarded || client != exchange.request.peer);
+}
+
+/// Whether a route needs no key from this client.
+bool is_open(const Route& route, const Exchange& exchange) {
   const ServerConfig& config = exchange.snapshot->config;
-  Role role = Role::search;
-  if (route.access == Access::open) return std::nullopt;
-  if (route.access == Access::search && !config.needs_key) return std::nullopt;
-  if (route.access == Access::judge) role = Role::judge;
-  if (route.access == Access::admin) role = Role::admin;
+  switch (route.access) {
+    case Access::open:
+      return true;
+    case Access::search:
+      return !config.needs_key;
+    case Access::metrics:
+      return config.metrics == MetricsAccess::open ||
+             (config.metrics == MetricsAccess::loopback && is_local(exchange));
+    case Access::admin:
+      return false;
+  }
+  return false;
+}
+
+Role role_of(Access access) {
+  if (access == Access::admin) return Role::admin;
+  return access == Access::metrics ? Role::metrics : Role::search;
+}
+
+std::optional<AccessRefusal> check_role(const Route& route, const Exchange& exchange) {
+  if (is_open(route, exchange)) return std::nullopt;
+  const Role role = role_of(route.access);
   if (exchange.key == nullptr)
-    return AccessRefusal{401, "no_key", "this needs an API key; send Authorization: Bearer KEY"};
+    return AccessRefusal{401, "no_key", "this needs an API key; send Authorization: Bearer KEY", {}};
   if (!exchange.may(role) && !exchange.may(Role::admin))
-    return AccessRefusal{403, "role", "the key may not do this; ask for one with the role that it needs"};
+    return AccessRefusal{403, "role", "the key may not do this; ask for one with the role that it needs", {}};
   return std::nullopt;
 }
 
@@ -116,27 +145,39 @@ Dialect dialect_of(const HttpRequest& request) {
   if (request.path.starts_with("/v1/")) return Dialect::native;
   if (request.path == "/mcp") return Dialect::mcp;
   if (request.path == "/search" && request.method == "POST" &&
+      (!request.body.empty() || request.query.empty()) &&
       media_type(request.header("Content-Type")) == "application/json")
     return Dialect::tavily;
   return request.header("Accept").find("text/html") != std::string_view::npos ? Dialect::page
                                                                               : Dialect::plain;
 }
 
-std::optional<AccessRefusal> check_access(const Route* route, Exchange& exchange) {
+std::optional<AccessRefusal> check_access(const Route* route, KeyGuard& guard, Exchange& exchange) {
   const ServerConfig& config = exchange.snapshot->config;
   exchange.traceparent = next_traceparent(exchange.request.header("traceparent"));
   exchange.client = client_address(config, exchange.request);
+  exchange.is_https = contains(config.trusted_proxies, exchange.request.peer) &&
+                      equal_ignoring_case(exchange.request.header("X-Forwarded-Proto"), "https");
   if (!is_own_host(config, exchange.request.header("Host")))
-    return AccessRefusal{421, "host", "this server does not answer for that Host; add it to server_names"};
+    return AccessRefusal{
+        421, "host", "this server does not answer for that Host; add it to server_names", {}};
   if (route == nullptr) return std::nullopt;
   const std::string in_body = key_in_body(exchange.request);
   const std::string_view key = in_body.empty() ? presented_key(exchange.request) : in_body;
-  if (!key.empty()) {
-    exchange.key = find_key(config.keys, key);
-    if (exchange.key == nullptr && route->access != Access::open && !config.keys.empty())
-      return AccessRefusal{401, "bad_key", "the API key is not known here"};
+  if (!key.empty() && route->access != Access::open && !config.keys.empty()) {
+    const KeyGuard::Answer found =
+        guard.find(config.keys, key, address_prefix(exchange.client), exchange.arrived);
+    if (found.retry_after_seconds)
+      return AccessRefusal{429, "key_rate", "too many wrong API keys from this address; wait",
+                           found.retry_after_seconds};
+    if (found.key == nullptr) return AccessRefusal{401, "bad_key", "the API key is not known here", {}};
+    exchange.key = found.key;
   }
   return check_role(*route, exchange);
+}
+
+std::string retry_after_text(double seconds) {
+  return std::to_string(static_cast<long>(std::ceil(std::max(1.0, seconds))));
 }
 
 std::optional<HttpResponse> preflight_answer(const Exchange& exchange) {
@@ -163,6 +204,7 @@ void add_common_headers(const Exchange& exchange, HttpResponse& response) {
   response.set("Cross-Origin-Resource-Policy", "same-origin");
   response.set("Permissions-Policy", "camera=(), geolocation=(), microphone=()");
   if (response.header("Cache-Control").empty()) response.set("Cache-Control", "no-store");
+  if (exchange.is_https) response.set("Strict-Transport-Security", "max-age=31536000");
   response.set("Server", "metafuse");
   response.set("traceparent", exchange.traceparent);
   add_cors(exchange, response);

@@ -1,7 +1,6 @@
 #include "service/app.h"
 
 #include <algorithm>
-#include <cmath>
 #include <exception>
 #include <thread>
 #include <utility>
@@ -91,6 +90,7 @@ App::App(AppOptions options, std::shared_ptr<const Snapshot> snapshot, std::uniq
       rendered_(rendered_bytes(options_.config), *options_.clock),
       shared_answers_(shared_answers(options_)),
       limiter_(options_.config.limits.requests_per_second, options_.config.limits.burst),
+      key_guard_(options_.config.limits.failed_keys_per_minute),
       shared_limits_(shared_limits(options_, limiter_)),
       store_(std::move(store)),
       secret_(std::move(secret)),
@@ -190,6 +190,7 @@ std::optional<ConnectionCounts> App::connections() const {
 
 void App::apply_limits(const LimitsConfig& limits) {
   limiter_.set_rate(limits.requests_per_second, limits.burst);
+  key_guard_.set_rate(limits.failed_keys_per_minute);
   pool_.set_limits(queue_limits(limits));
   const std::lock_guard lock(sockets_mutex_);
   if (sockets_.set_limits) sockets_.set_limits(limits);
@@ -250,15 +251,20 @@ void App::handle(HttpRequest request, std::shared_ptr<Responder> responder) {
   exchange->route = match.route != nullptr ? match.route->name : "none";
   const Dialect spoken = dialect_of(exchange->request);  // POST /search has two
   const Dialect dialect = match.route != nullptr && spoken != Dialect::tavily ? match.route->dialect : spoken;
-  if (auto refusal = check_access(match.route, *exchange)) {
+  if (auto refusal = check_access(match.route, key_guard_, *exchange)) {
     metrics_.refused(refusal->reason);
-    return answer(*exchange, error_response(dialect, refusal->status, refusal->text), *responder);
+    exchange->refused = refusal->reason;
+    HttpResponse response = error_response(dialect, refusal->status, refusal->text);
+    if (refusal->retry_after_seconds)
+      response.set("Retry-After", retry_after_text(*refusal->retry_after_seconds));
+    return answer(*exchange, std::move(response), *responder);
   }
   const auto wait = match.route != nullptr ? seconds_too_fast(*match.route, *exchange) : std::nullopt;
   if (wait) {
     metrics_.refused("rate");
+    exchange->refused = "rate";
     HttpResponse response = error_response(dialect, 429, "too many requests from this address; slow down");
-    response.set("Retry-After", std::to_string(static_cast<long>(std::ceil(std::max(1.0, *wait)))));
+    response.set("Retry-After", retry_after_text(*wait));
     return answer(*exchange, std::move(response), *responder);
   }
   if (match.route != nullptr) {
@@ -310,7 +316,21 @@ void App::count(const Exchange& exchange, int status, std::size_t bytes) {
   const double seconds = seconds_of(clock().now() - exchange.arrived);
   metrics_.request(exchange.route, status, seconds);
   if (exchange.route == "healthz" || exchange.route == "readyz" || exchange.route == "metrics") return;
-  log_.request({exchange.route, exchange.request.method, status, seconds, bytes, exchange.traceparent});
+  log_.request({.route = exchange.route,
+                .method = exchange.request.method,
+                .status = status,
+                .seconds = seconds,
+                .bytes = bytes,
+                .key = exchange.key == nullptr ? std::string_view() : std::string_view(exchange.key->name),
+                .refused = exchange.refused,
+                .trace = exchange.traceparent});
+}
+
+KeyGuard::Answer App::find_key(const Exchange& exchange, std::string_view presented) {
+  const KeyGuard::Answer found = key_guard_.find(exchange.snapshot->config.keys, presented,
+                                                 address_prefix(exchange.client), clock().now());
+  if (found.key == nullptr) metrics_.refused(found.retry_after_seconds ? "key_rate" : "bad_key");
+  return found;
 }
 
 std::optional<double> App::seconds_too_fast(const Route& route, const Exchange& exchange) {

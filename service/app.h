@@ -16,6 +16,7 @@
 #include "service/exchange.h"
 #include "service/http_message.h"
 #include "service/http_server.h"
+#include "service/key_guard.h"
 #include "service/keys.h"
 #include "service/log.h"
 #include "service/metrics.h"
@@ -79,9 +80,13 @@ class App {
   Result<SharedAnswer> search(const Exchange& exchange, const SearchRequest& request,
                               const SitePreferences& sites = {}, const PartialAnswer& on_partial = {});
 
+  /// Compares a key that a form carries; a client that guesses is slowed down as with the header.
+  KeyGuard::Answer find_key(const Exchange& exchange, std::string_view presented);
   /// 429 when the key's quota for today does not hold the request's expanded queries, which are charged.
   std::optional<HttpResponse> over_quota(Dialect dialect, const Exchange& exchange,
                                          const SearchRequest& request);
+  std::optional<HttpResponse> over_quota(Dialect dialect, const Exchange& exchange,
+                                         std::size_t expanded_queries);
   /// Keeps what is shown, so that feedback can refer to it; sets shown.search_id. Nothing without a store.
   void remember(const Exchange& exchange, const SearchAnswer& answer, ShownResults& shown);
   /// Makes a search's rendered answer ready to be sent: fills its gaps, and names in a header the engines
@@ -161,6 +166,7 @@ class App {
   std::unique_ptr<SharedAnswers> shared_answers_;
   Suggester suggester_;
   RateLimiter limiter_;
+  KeyGuard key_guard_;
   std::unique_ptr<SharedLimits> shared_limits_;
   std::unique_ptr<Store> store_;
   std::string secret_;  ///< the store's

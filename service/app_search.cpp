@@ -54,7 +54,13 @@ std::optional<HttpResponse> App::over_quota(Dialect dialect, const Exchange& exc
   if (exchange.key == nullptr || exchange.key->quota_per_day == 0) return std::nullopt;
   const auto queries = expand_request(*exchange.snapshot, request);
   if (!queries) return std::nullopt;  // the search itself says what is wrong
-  const QuotaAnswer quota = quotas_.charge(*exchange.key, queries->size(), unix_time());
+  return over_quota(dialect, exchange, queries->size());
+}
+
+std::optional<HttpResponse> App::over_quota(Dialect dialect, const Exchange& exchange,
+                                            std::size_t expanded_queries) {
+  if (exchange.key == nullptr) return std::nullopt;
+  const QuotaAnswer quota = quotas_.charge(*exchange.key, expanded_queries, unix_time());
   if (quota.is_within) return std::nullopt;
   metrics_.refused("quota");
   HttpResponse response =

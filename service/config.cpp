@@ -98,6 +98,7 @@ void read_limits(const YamlNode& node, Reading& reading) {
   LimitsConfig& out = reading.config.limits;
   out.requests_per_second = take_double(map, "requests_per_second", 0, 1e6, out.requests_per_second);
   out.burst = take_double(map, "burst", 1, 1e6, out.burst);
+  out.failed_keys_per_minute = take_double(map, "failed_keys_per_minute", 0, 1e6, out.failed_keys_per_minute);
   out.max_connections = take_count(map, "max_connections", 1, 1'000'000, out.max_connections);
   out.max_body_bytes = take_count(map, "max_body_bytes", 1024, 64 << 20, out.max_body_bytes);
   out.max_queue = take_count(map, "max_queue", 1, 100'000, out.max_queue);
@@ -169,15 +170,19 @@ void read_tracking(YamlMap& map, Reading& reading) {
 }
 
 void read_roles(YamlMap& map, const YamlNode& node, KeyConfig& key, Reading& reading) {
-  static constexpr std::pair<std::string_view, Role> kRoles[] = {
-      {"search", Role::search}, {"judge", Role::judge}, {"admin", Role::admin}, {"raw", Role::raw}};
+  static constexpr std::pair<std::string_view, Role> kRoles[] = {{"search", Role::search},
+                                                                 {"judge", Role::judge},
+                                                                 {"admin", Role::admin},
+                                                                 {"raw", Role::raw},
+                                                                 {"metrics", Role::metrics}};
   const auto names = map.take_strings("roles");
   if (!names) key.roles.push_back(Role::search);
   for (const std::string& name : names.value_or(std::vector<std::string>{})) {
     const auto* at = std::find_if(std::begin(kRoles), std::end(kRoles),
                                   [&](const auto& role) { return role.first == name; });
     if (at == std::end(kRoles))
-      reading.diagnostics.error(node.place, "no role \"" + name + "\"; roles are search, judge, admin, raw");
+      reading.diagnostics.error(node.place,
+                                "no role \"" + name + "\"; roles are search, judge, admin, raw, metrics");
     else
       key.roles.push_back(at->second);
   }
@@ -227,6 +232,19 @@ void read_keys(YamlMap& map, Reading& reading) {
   for (const YamlNode& item : node->items) read_key(item, reading);
 }
 
+void read_metrics(YamlMap& map, Reading& reading) {
+  const YamlNode* node = map.take("metrics");
+  if (node == nullptr) return;
+  if (node->text == "loopback")
+    reading.config.metrics = MetricsAccess::loopback;
+  else if (node->text == "open")
+    reading.config.metrics = MetricsAccess::open;
+  else if (node->text == "key")
+    reading.config.metrics = MetricsAccess::key;
+  else
+    reading.diagnostics.error(node->place, "metrics is loopback, open or key, not \"" + node->text + "\"");
+}
+
 void read_paths(YamlMap& map, Reading& reading) {
   ServerConfig& out = reading.config;
   out.templates = take_files(map, "templates", reading);
@@ -253,6 +271,7 @@ void read_root(const YamlNode& root, Reading& reading) {
   out.cors_origins = map.take_strings("cors_origins").value_or(out.cors_origins);
   out.needs_key = map.take_bool("needs_key").value_or(false);
   read_keys(map, reading);
+  read_metrics(map, reading);
   out.deadline_seconds = take_double(map, "deadline", 0.01, 120, out.deadline_seconds);
   out.workers = static_cast<unsigned>(take_count(map, "workers", 0, 1024, 0));
   read_section(map, "learned_wait", read_learned_wait, reading);

@@ -21,7 +21,10 @@ struct RecordingsConfig {
 };
 
 /// What a holder of a key may do beyond searching.
-enum class Role { search, judge, admin, raw };
+enum class Role { search, judge, admin, raw, metrics };
+
+/// Who may read /metrics without a key: clients on this machine, all, nobody.
+enum class MetricsAccess { loopback, open, key };
 
 /// One API key; only its digest is kept in the file.
 struct KeyConfig {
@@ -38,6 +41,7 @@ struct KeyConfig {
 struct LimitsConfig {
   double requests_per_second = 0;  ///< per address prefix without a key, 0 for no limit
   double burst = 20;
+  double failed_keys_per_minute = 20;  ///< wrong API keys per address prefix, 0 for no limit
   std::size_t max_connections = 2000;
   std::size_t max_body_bytes = std::size_t{1} << 20;
   std::size_t max_queue = 16;   ///< searches that wait for a worker before new ones get 503
@@ -105,6 +109,7 @@ struct ServerConfig {
   std::vector<std::string> trusted_proxies;  ///< addresses whose X-Forwarded-For is believed
   std::vector<std::string> cors_origins;
   bool needs_key = false;  ///< searching itself needs a key
+  MetricsAccess metrics = MetricsAccess::loopback;
   std::vector<KeyConfig> keys;
   double deadline_seconds = 3;  ///< for all lists of one search
   LearnedWaitConfig learned_wait;

@@ -31,6 +31,26 @@ fetchers::FetcherOptions fetcher_options(const ServerConfig& config, const Secre
   return options;
 }
 
+EngineTraits traits_of(const Engine& engine) {
+  EngineTraits out{engine.shortcut.empty() ? engine.name : engine.shortcut,
+                   true,
+                   false,
+                   false,
+                   false,
+                   engine.timeout_seconds};
+  if (const auto* http = std::get_if<fetchers::HttpAccess>(&engine.access)) {
+    out.has_paging = http->has_paging;
+    out.has_language = (http->url + http->body).find("{lang}") != std::string::npos;
+    out.has_time_range = http->has_time_range;
+    out.has_safe_search = http->has_safe_search;
+  } else if (const auto* sqlite = std::get_if<fetchers::SqliteAccess>(&engine.access)) {
+    out.has_paging = sqlite->statement.find(":offset") != std::string::npos;
+  } else if (std::holds_alternative<fetchers::CommandAccess>(engine.access)) {
+    out.has_paging = false;
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<LoadedEngines> load_engines(const ServerConfig& config, const SecretLookup& secret_of) {
@@ -52,6 +72,7 @@ Result<LoadedEngines> load_engines(const ServerConfig& config, const SecretLooku
                     at->second + " too; rename one";
       out.names.push_back(engine.name);
       syntaxes[engine.name] = engine.query_syntax;
+      out.traits[engine.name] = traits_of(engine);
       engines.push_back(std::move(engine));
     }
   }

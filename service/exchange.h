@@ -22,7 +22,15 @@ struct Exchange {
   std::string_view route;          ///< the route's name, for metrics
   std::string traceparent;         ///< of the answer
   TimePoint arrived;
+  bool is_https = false;     ///< between the client and a trusted proxy
+  std::string_view refused;  ///< why it was turned away, for the log
 
+  /// "https://HOST" as the client knows this server.
+  std::string origin() const {
+    const std::string_view host = request.header("Host");
+    return (is_https ? "https://" : "http://") +
+           (host.empty() ? std::string("localhost") : std::string(host));
+  }
   bool may(Role role) const { return key != nullptr && key->has(role); }
 };
 

@@ -46,7 +46,10 @@ SearchAnswer interleaved_answer(const LoadedDomain& domain, const SearchAnswer& 
   std::iota(champion.begin(), champion.end(), std::size_t{0});
   Interleaved mixed = team_draft(champion, challenger_order(domain, answer), random);
   SearchAnswer out = answer;
-  for (std::size_t i = 0; i < mixed.order.size(); ++i) out.results[i] = answer.results[mixed.order[i]];
+  for (std::size_t i = 0; i < mixed.order.size(); ++i) {
+    out.results[i] = answer.results[mixed.order[i]];
+    out.results[i].relative_score = answer.results[i].relative_score;  // clients that sort keep the draft
+  }
   out.teams = std::move(mixed.teams);
   out.fusion.challenger = domain.challenger_version;
   return out;

@@ -89,6 +89,15 @@ void Log::request(const RequestLine& request) {
   append_number(line, std::round(request.seconds * 1e6) / 1e3);
   line += R"(,"bytes":)";
   append_number(line, request.bytes);
+  if (!request.key.empty()) {
+    line += R"(,"key":)";
+    line += to_text(Json(request.key));
+  }
+  if (!request.refused.empty()) {
+    line += R"(,"refused":")";
+    line += request.refused;
+    line += '"';
+  }
   line += R"(,"trace":")";
   line += request.trace;
   body_->line(line += "\"}");

@@ -1,5 +1,7 @@
 #include "service/native_request.h"
 
+#include <algorithm>
+
 #include "service/json_fields.h"
 #include "service/search_parameters.h"
 
@@ -15,7 +17,7 @@ void read_slots(JsonFields& fields, NativeSearch& out) {
   if (values.has_failed()) fields.set_mistake("slots: " + values.error().text);
 }
 
-void read_variants(JsonFields& fields, bool may_send_raw, NativeSearch& out) {
+void read_variants(JsonFields& fields, NativeSearch& out) {
   const JsonArray* variants = fields.array("variants");
   if (variants == nullptr) return;
   for (const Json& item : *variants) {
@@ -28,7 +30,6 @@ void read_variants(JsonFields& fields, bool may_send_raw, NativeSearch& out) {
     variant.refuse_others({"template", "text", "raw"});
     if (read.template_id.empty() || read.text.empty())
       variant.set_mistake("each variant has a template and a text");
-    if (read.is_raw && !may_send_raw) variant.set_mistake("raw variants need a key with the role raw");
     if (variant.has_failed()) return fields.set_mistake("variants: " + variant.error().text);
     out.search.variants.push_back(std::move(read));
   }
@@ -54,13 +55,18 @@ void read_time_range(JsonFields& fields, NativeSearch& out) {
 
 }  // namespace
 
-Result<NativeSearch> read_native_search(const JsonObject& body, bool may_send_raw) {
+bool NativeSearch::is_raw() const {
+  return std::any_of(search.variants.begin(), search.variants.end(),
+                     [](const QueryVariant& variant) { return variant.is_raw; });
+}
+
+Result<NativeSearch> read_native_search(const JsonObject& body) {
   JsonFields fields(body);
   NativeSearch out;
   out.search.text = fields.text("query").value_or("");
   out.search.domain = fields.text("domain", 64).value_or("");
   read_slots(fields, out);
-  read_variants(fields, may_send_raw, out);
+  read_variants(fields, out);
   out.search.engines = fields.texts("engines", 64);
   out.limit = fields.integer("limit", 1, kMaxLimit).value_or(30);
   out.search.page = fields.integer("page", 1, 1000).value_or(1);

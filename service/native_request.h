@@ -14,6 +14,8 @@ struct NativeSearch {
   bool is_explained = false;
   SitePreferences sites;
 
+  /// Whether a variant skips the syntax filter, which needs a key with the role raw.
+  bool is_raw() const;
   std::size_t first() const {
     return static_cast<std::size_t>(search.page - 1) * static_cast<std::size_t>(limit);
   }
@@ -22,8 +24,7 @@ struct NativeSearch {
 /// Reads {"query","domain","slots":{},"variants":[{"template","text"}],"engines":[],"limit","page","explain",
 /// "deadline_ms","depth","language","time_range","safe_search","sites":{"raise":[],"lower":[],"block":[]}}.
 ///
-/// in:     may_send_raw - whether the caller's key has the role raw, so that variants skip the syntax filter
 /// errors: usage that names the member; members that do not exist are refused
-Result<NativeSearch> read_native_search(const JsonObject& body, bool may_send_raw);
+Result<NativeSearch> read_native_search(const JsonObject& body);
 
 }  // namespace metafuse::service

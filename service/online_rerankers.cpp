@@ -173,6 +173,7 @@ SearchAnswer reranked_answer(const LoadedDomain& domain, const SearchAnswer& ans
   for (std::size_t i = 0; i < order.size(); ++i) {
     out.results[i] = answer.results[order[i]];
     out.results[i].moved_from = order[i] + 1;
+    out.results[i].online_score = scores[out.results[i].document];
     out.results[i].relative_score = answer.results[i].relative_score;
   }
   out.fusion.online_steps = reranker.steps();

@@ -12,10 +12,7 @@ RateLimiter::RateLimiter(double per_second, double burst, std::size_t max_client
   require(max_clients > 0, "a rate limiter keeps at least one client");
 }
 
-Admission RateLimiter::take(std::string_view client, TimePoint now, double tokens) {
-  const std::lock_guard lock(mutex_);
-  if (per_second_ <= 0) return {};
-  const double cost = std::min(tokens, burst_);
+RateLimiter::Bucket& RateLimiter::bucket_of(std::string_view client, TimePoint now) {
   if (const auto at = index_.find(client); at != index_.end()) {
     order_.splice(order_.begin(), order_, at->second);
   } else {
@@ -32,12 +29,28 @@ Admission RateLimiter::take(std::string_view client, TimePoint now, double token
     bucket.tokens = std::min(burst_, bucket.tokens + rested * per_second_);
     bucket.at = now;
   }
+  return bucket;
+}
+
+Admission RateLimiter::take(std::string_view client, TimePoint now, double tokens) {
+  const std::lock_guard lock(mutex_);
+  if (per_second_ <= 0) return {};
+  const double cost = std::min(tokens, burst_);
+  Bucket& bucket = bucket_of(client, now);
   if (bucket.tokens >= cost) {
     bucket.tokens -= cost;
     bucket.used += cost;
     return {};
   }
   return {false, (cost - bucket.tokens) / per_second_};
+}
+
+Admission RateLimiter::look(std::string_view client, TimePoint now) {
+  const std::lock_guard lock(mutex_);
+  if (per_second_ <= 0) return {};
+  const double tokens = bucket_of(client, now).tokens;
+  if (tokens >= 1) return {};
+  return {false, (1 - tokens) / per_second_};
 }
 
 void RateLimiter::set_rate(double per_second, double burst) {

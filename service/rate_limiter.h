@@ -27,6 +27,8 @@ class RateLimiter {
 
   /// in: client - an address_prefix(); tokens - what the request costs, at most `burst` counts
   Admission take(std::string_view client, TimePoint now, double tokens = 1);
+  /// Whether one token is there, without taking it.
+  Admission look(std::string_view client, TimePoint now);
   std::size_t size() const;
   /// From now on; buckets are cut to a smaller burst.
   void set_rate(double per_second, double burst);
@@ -50,6 +52,9 @@ class RateLimiter {
     TimePoint at;
     double used = 0;  ///< since the last take_uses()
   };
+
+  /// The client's bucket, filled up to now; the mutex is held.
+  Bucket& bucket_of(std::string_view client, TimePoint now);
 
   std::size_t max_clients_;
   mutable std::mutex mutex_;

@@ -109,7 +109,7 @@ std::optional<RenderedKey> rendered_key(const Exchange& exchange) {
   } else {
     append(key, request.body);
   }
-  append(key, request.header("Host"));
+  append(key, exchange.origin());
   append(key, exchange.may(Role::raw) ? "raw" : "");
   if (const std::string_view cookie = request.header("Cookie"); !cookie.empty())
     append(key, site_cookie(read_site_cookie(cookie)));

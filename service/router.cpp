@@ -75,7 +75,8 @@ constexpr Route kRoutes[] = {
      "Whether the process lives"},
     {"GET", "/readyz", "readyz", plain, open, inline_thread, handle_readyz, nullptr,
      "Whether it should get requests; 503 while it drains"},
-    {"GET", "/metrics", "metrics", plain, open, worker, handle_metrics, nullptr, "Prometheus metrics"},
+    {"GET", "/metrics", "metrics", plain, Access::metrics, worker, handle_metrics, nullptr,
+     "Prometheus metrics"},
     {"GET", "/static/{file}", "static", plain, open, inline_thread, handle_static, nullptr,
      "The page's style sheet and script"},
 };

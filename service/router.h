@@ -16,7 +16,7 @@ class App;
 enum class Dialect { plain, page, searxng, tavily, mcp, native };
 
 /// Who may use a route.
-enum class Access { open, search, judge, admin };
+enum class Access { open, search, metrics, admin };
 
 /// Where a handler runs: on the I/O thread when it only formats what is in memory, else on a worker.
 enum class Where { inline_thread, worker };

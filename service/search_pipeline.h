@@ -57,9 +57,10 @@ struct FusedResult {
   Hit hit;          ///< as the best-ranked list delivered it
   std::vector<Placement> placements;
   double score = 0;            ///< the ranker's
-  double relative_score = 0;   ///< within [0, 1], best 1
+  double relative_score = 0;   ///< within [0, 1], best 1; never rises down the answer
   std::size_t document = 0;    ///< its instance in the answer's fusion state
   std::size_t moved_from = 0;  ///< place by the model, from 1, where an online reranker ordered; else 0
+  double online_score = 0;     ///< the reranker's, where moved_from says that one ordered
 };
 
 /// How the results were ordered.

@@ -46,9 +46,11 @@ std::string host_of(std::string_view url);
 /// Whether a host is the site or below it; a leading "*." or "www." of the site does not count.
 bool is_under_site(std::string_view host, std::string_view site);
 
-/// Preferences as they stand in the cookie "sites": "+a.example|-b.example|!c.example". Damaged parts are
-/// left out.
+/// Preferences as they stand in the cookie "sites" (over HTTPS "__Host-sites"):
+/// "+a.example|-b.example|!c.example". Damaged parts are left out.
 SitePreferences read_site_cookie(std::string_view cookie_header);
 std::string site_cookie(const SitePreferences& preferences);
+/// The Set-Cookie header of preferences.
+std::string set_site_cookie(const SitePreferences& preferences, bool is_https);
 
 }  // namespace metafuse::service

@@ -31,12 +31,23 @@ struct LoadedDomain {
   std::string challenger_version;
 };
 
+/// What an engine can do, for clients that ask before they search.
+struct EngineTraits {
+  std::string shortcut;
+  bool has_paging = false;
+  bool has_language = false;
+  bool has_time_range = false;
+  bool has_safe_search = false;
+  double timeout_seconds = 3;
+};
+
 /// The engines that a configuration defines.
 struct LoadedEngines {
   std::vector<std::string> names;  ///< in the order of their files
   std::shared_ptr<fetchers::Fetcher> fetcher;
   templates::SyntaxLookup syntax_of;
   std::vector<std::string> warnings;
+  std::map<std::string, EngineTraits> traits = {};
 };
 
 /// Reads the engine files of a configuration; a value, so that tests can put engines of their own in.

@@ -15,8 +15,15 @@ JsonObject fusion_json(const SearchAnswer& answer) {
   out["notice"] = answer.fusion.notice.empty() ? Json(nullptr) : Json(answer.fusion.notice);
   if (answer.fusion.online_steps > 0)
     out["online"] = JsonObject{{"method", "oap-bpm"}, {"examples", answer.fusion.online_steps}};
+  if (!answer.fusion.challenger.empty()) out["interleaved_with"] = answer.fusion.challenger;
   out["features"] = std::move(features);
   return out;
+}
+
+void add_online(const FusedResult& result, JsonObject& out) {
+  if (result.moved_from == 0) return;
+  out["moved_from"] = result.moved_from;
+  out["online_score"] = result.online_score;
 }
 
 JsonArray explanation_json(const LoadedDomain& domain, const SearchAnswer& answer,

@@ -5,11 +5,15 @@
 
 namespace metafuse::service {
 
-/// How the answer was fused: {"method","model","version","notice","features":[...]}.
+/// How the answer was fused: {"method","model","version","notice","features":[...]}; with "online" where an
+/// online reranker ordered, and "interleaved_with" where the order is drafted from two models'.
 JsonObject fusion_json(const SearchAnswer& answer);
 
-/// Why one result stands where it stands: [{"feature","rank","weight"}...], heaviest first; rank null where
-/// the list does not hold it.
+/// What an online reranker made of one result: "moved_from" and "online_score"; nothing without one.
+void add_online(const FusedResult& result, JsonObject& out);
+
+/// Why the model gave one result its score: [{"feature","rank","weight"}...], heaviest first; rank null where
+/// the list does not hold it. The weights sum to `score`, whatever ordered the results after that.
 JsonArray explanation_json(const LoadedDomain& domain, const SearchAnswer& answer, const FusedResult& result);
 
 }  // namespace metafuse::service

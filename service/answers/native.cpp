@@ -21,7 +21,7 @@ JsonObject result_json(const LoadedDomain& domain, const SearchAnswer& answer, c
   out["published"] = result.hit.published.empty() ? Json(nullptr) : Json(result.hit.published);
   out["score"] = result.score;
   out["relative_score"] = result.relative_score;
-  if (result.moved_from > 0) out["moved_from"] = result.moved_from;
+  add_online(result, out);
   out["engines"] = std::move(engines);
   out["placements"] = std::move(placements);
   if (is_explained) out["explanation"] = explanation_json(domain, answer, result);

@@ -61,7 +61,7 @@ JsonObject result_json(const LoadedDomain& domain, const SearchAnswer& answer, c
   out["publishedDate"] = result.hit.published.empty() ? Json(nullptr) : Json(result.hit.published);
   JsonObject fusion;
   fusion["score"] = result.relative_score;
-  if (result.moved_from > 0) fusion["moved_from"] = result.moved_from;
+  add_online(result, fusion);
   if (parameters.wants_explanation) fusion["explanation"] = explanation_json(domain, answer, result);
   out["fusion"] = std::move(fusion);
   return out;

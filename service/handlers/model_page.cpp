@@ -8,7 +8,6 @@
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
 #include "service/http_head.h"
-#include "service/keys.h"
 
 namespace metafuse::service {
 namespace {
@@ -64,8 +63,12 @@ HttpResponse handle_model_form(App& app, const Exchange& exchange) {
     return error_response(Dialect::page, 415, "send the page's form");
   const auto fields = parse_form(exchange.request.body);
   if (!fields) return error_response(Dialect::page, 400, "the form is damaged");
-  const KeyConfig* key = find_key(exchange.snapshot->config.keys, form_value(*fields, "key"));
+  const auto [key, retry_after] = app.find_key(exchange, form_value(*fields, "key"));
   ModelPageState state;
+  if (retry_after) {
+    state.wrong = "too many wrong keys from this address; wait a moment";
+    return make_response(429, kHtml, model_page(*exchange.snapshot, state));
+  }
   if (key == nullptr || !key->has(Role::admin)) {
     state.wrong = "the key is not known or lacks the role admin";
     return make_response(403, kHtml, model_page(*exchange.snapshot, state));

@@ -13,8 +13,10 @@ HttpResponse handle_native_search(App& app, const Exchange& exchange) {
     return error_response(Dialect::native, 415, "send application/json");
   const auto body = json_body(exchange.request);
   if (!body) return error_response(Dialect::native, 400, body.error().text);
-  const auto wanted = read_native_search(*body, exchange.may(Role::raw));
+  const auto wanted = read_native_search(*body);
   if (!wanted) return error_response(Dialect::native, 400, wanted.error().text);
+  if (wanted->is_raw() && !exchange.may(Role::raw))
+    return error_response(Dialect::native, 403, "raw variants need a key with the role raw");
   if (auto refused = app.over_quota(Dialect::native, exchange, wanted->search)) return std::move(*refused);
   const auto answer = app.search(exchange, wanted->search, wanted->sites);
   if (!answer) return error_response(Dialect::native, status_of(answer.error().code), answer.error().text);

@@ -32,7 +32,8 @@ HttpResponse handle_preferences(App&, const Exchange& exchange) {
   const auto fields = parse_form(exchange.request.body);
   if (!fields) return error_response(Dialect::page, 400, "the form is damaged");
   std::string back = form_value(*fields, "back");
-  if (!back.starts_with("/search?") || back.find_first_of("\r\n") != std::string::npos) back = "/";
+  if (!back.starts_with("/search?") || back.find_first_of("\r\n") != std::string::npos)
+    back = std::string("/");
   SitePreferences preferences = read_site_cookie(exchange.request.header("Cookie"));
   // The button that was pressed says what becomes of the site that is its value.
   for (const auto& [name, list] :
@@ -48,8 +49,7 @@ HttpResponse handle_preferences(App&, const Exchange& exchange) {
   HttpResponse response;
   response.status = 303;
   response.set("Location", back);
-  response.set("Set-Cookie",
-               "sites=" + site_cookie(preferences) + "; Path=/; Max-Age=31536000; HttpOnly; SameSite=Strict");
+  response.set("Set-Cookie", set_site_cookie(preferences, exchange.is_https));
   return response;
 }
 

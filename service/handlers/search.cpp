@@ -40,8 +40,7 @@ HttpResponse render(const Exchange& exchange, const SearchAnswer& answer, const 
       return response;
     }
     case Format::rss: {
-      const std::string self =
-          "http://" + std::string(exchange.request.header("Host")) + "/search?" + page.target;
+      const std::string self = exchange.origin() + "/search?" + page.target;
       return make_response(200, "application/rss+xml; charset=utf-8",
                            searxng_rss(answer, *page.shown, parameters, self));
     }
@@ -85,6 +84,9 @@ HttpResponse handle_search(App& app, const Exchange& exchange) {
 }
 
 HttpResponse handle_post_search(App& app, const Exchange& exchange) {
+  // LangChain's SearXNG client posts nothing and puts its parameters into the target
+  if (exchange.request.body.empty() && !exchange.request.query.empty())
+    return search_fields(app, exchange, exchange.request.query);
   const std::string type = media_type(exchange.request.header("Content-Type"));
   if (type == "application/json") return handle_tavily_search(app, exchange);
   if (type != "application/x-www-form-urlencoded")

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "core/json.h"
 #include "service/answers/dialects.h"
 #include "service/app.h"
@@ -8,9 +10,33 @@
 namespace metafuse::service {
 namespace {
 
-std::string own_url(const Exchange& exchange) {
-  const std::string_view host = exchange.request.header("Host");
-  return "http://" + (host.empty() ? std::string("localhost") : std::string(host));
+/// The domains whose templates ask an engine: what `categories` may say to search with it.
+JsonArray domains_of(const Snapshot& snapshot, const std::string& engine) {
+  JsonArray out;
+  for (const auto& [name, domain] : snapshot.domains)
+    for (const templates::SearchTemplate& item : domain.domain.templates)
+      if (std::find(item.engines.begin(), item.engines.end(), engine) != item.engines.end()) {
+        out.emplace_back(name);
+        break;
+      }
+  return out;
+}
+
+JsonObject engine_json(const Snapshot& snapshot, const std::string& name) {
+  const auto at = snapshot.engines.traits.find(name);
+  EngineTraits traits;
+  if (at != snapshot.engines.traits.end()) traits = at->second;
+  return {{"name", name},
+          {"categories", domains_of(snapshot, name)},
+          {"shortcut", traits.shortcut},
+          {"enabled", true},
+          {"paging", traits.has_paging},
+          {"language_support", traits.has_language},
+          {"languages", JsonArray{}},
+          {"regions", JsonArray{}},
+          {"safesearch", traits.has_safe_search},
+          {"time_range_support", traits.has_time_range},
+          {"timeout", traits.timeout_seconds}};
 }
 
 }  // namespace
@@ -20,16 +46,7 @@ HttpResponse handle_searxng_config(App&, const Exchange& exchange) {
   JsonArray engines;
   for (const auto& [name, domain] : exchange.snapshot->domains) categories.emplace_back(name);
   for (const std::string& name : exchange.snapshot->engines.names)
-    engines.push_back(JsonObject{{"name", name},
-                                 {"categories", categories},
-                                 {"shortcut", name},
-                                 {"enabled", true},
-                                 {"paging", true},
-                                 {"language_support", false},
-                                 {"languages", JsonArray{}},
-                                 {"safesearch", false},
-                                 {"time_range_support", false},
-                                 {"timeout", exchange.snapshot->config.deadline_seconds}});
+    engines.push_back(engine_json(*exchange.snapshot, name));
   JsonObject out;
   out["categories"] = std::move(categories);
   out["engines"] = std::move(engines);
@@ -61,7 +78,7 @@ HttpResponse handle_autocompleter(App& app, const Exchange& exchange) {
 }
 
 HttpResponse handle_opensearch(App&, const Exchange& exchange) {
-  const std::string url = xml_escape(own_url(exchange));
+  const std::string url = xml_escape(exchange.origin());
   const std::string body =
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
       "<OpenSearchDescription xmlns=\"http://a9.com/-/spec/opensearch/1.1/\">\n"

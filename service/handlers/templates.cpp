@@ -4,7 +4,6 @@
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
 #include "service/http_head.h"
-#include "service/keys.h"
 #include "service/native_request.h"
 #include "service/request_body.h"
 #include "service/template_editing.h"
@@ -77,7 +76,11 @@ void open_version(App& app, const LoadedDomain& domain, std::string_view number_
 
 int save(App& app, const Exchange& exchange, const std::string& domain, std::string_view presented,
          TemplateEditorState& state) {
-  const KeyConfig* key = find_key(exchange.snapshot->config.keys, presented);
+  const auto [key, retry_after] = app.find_key(exchange, presented);
+  if (retry_after) {
+    state.notice = "not saved: too many wrong keys from this address; wait a moment";
+    return 429;
+  }
   if (key == nullptr || !key->has(Role::admin)) {
     state.notice = "not saved: the key is not known or lacks the role admin";
     return 403;
@@ -190,12 +193,23 @@ HttpResponse handle_preview_templates(App& app, const Exchange& exchange) {
     is_live = at->value().get_bool();
     body->erase(at);
   }
-  const auto wanted = read_native_search(*body, false);
+  const auto wanted = read_native_search(*body);
   if (!wanted) return error_response(Dialect::native, 400, wanted.error().text);
+  if (wanted->is_raw() && !exchange.may(Role::raw))
+    return error_response(Dialect::native, 403, "raw variants need a key with the role raw");
   const auto edited = edited_domain(*exchange.snapshot, *domain, text);
   if (!edited) return error_response(Dialect::native, 422, edited.error().text);
-  const auto preview = preview_templates(*exchange.snapshot, *edited, wanted->search, is_live, app.clock());
-  if (!preview) return error_response(Dialect::native, status_of(preview.error().code), preview.error().text);
+  const auto refuse = [](const Error& error) {
+    return error_response(Dialect::native, status_of(error.code), error.text);
+  };
+  auto preview = preview_templates(*exchange.snapshot, *edited, wanted->search, false, app.clock());
+  if (!preview) return refuse(preview.error());
+  if (is_live) {
+    if (auto refused = app.over_quota(Dialect::native, exchange, preview->expansions.size()))
+      return std::move(*refused);
+    preview = preview_templates(*exchange.snapshot, *edited, wanted->search, true, app.clock());
+    if (!preview) return refuse(preview.error());
+  }
   return make_response(200, "application/json", to_text(preview_json(*preview)));
 }
 

@@ -173,7 +173,7 @@ TEST_CASE("Query variants become lists of their template", "[service][native]") 
                               R"({"query":"a","variants":[{"template":"none","text":"x"}]})")) == 400);
   CHECK(status_in(server.post("/v1/search", "application/json",
                               R"({"query":"a","variants":[{"template":"plain","text":"x","raw":true}]})")) ==
-        400);
+        403);
 }
 
 TEST_CASE("Variants count each, raw ones need the role, and 64 queries are the most", "[service][native]") {

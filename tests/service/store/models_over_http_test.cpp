@@ -155,6 +155,12 @@ TEST_CASE("interleaved searches are credited to who placed what was clicked", "[
     const JsonObject answer = body_of(server.get("/search?format=json&q=live" + std::to_string(i)));
     const std::string id(answer.at("fusion").at("search_id").as_string());
     CHECK(answer.at("results").as_array().size() == 4);
+    CHECK(answer.at("fusion").at("interleaved_with").as_string().size() == 12);
+    double before = 1;
+    for (const Json& result : answer.at("results").as_array()) {  // a client that sorts keeps the draft
+      CHECK(result.at("fusion").at("score").to_number<double>() <= before);
+      before = result.at("fusion").at("score").to_number<double>();
+    }
     server.app().search_log()->flush();
     const auto stored = server.app().store()->find_search(id);
     REQUIRE(stored.has_value());

@@ -82,6 +82,19 @@ TEST_CASE("clicks change the order at once where the configuration says so", "[s
         std::string::npos);
   CHECK(off.server.get("/search?q=ada").find("learned online") == std::string::npos);
 
+  // weights explain the model's score; the order is the reranker's own
+  double before = 1e300;
+  const JsonObject explained = online.answer("ada&explain=1");
+  for (const Json& result : explained.at("results").as_array()) {
+    double sum = 0;
+    for (const Json& reason : result.at("fusion").at("explanation").as_array())
+      sum += reason.at("weight").to_number<double>();
+    CHECK(sum == Approx(result.at("score").to_number<double>()));
+    const auto score = result.at("fusion").at("online_score").to_number<double>();
+    CHECK(score <= before);
+    before = score;
+  }
+
   const auto models = parse_json(body_in(online.server.get("/v1/models", kAdmin)), "models");
   CHECK(models->at("models").at(0).at("online_examples").to_number<int>() >= 15);
   CHECK(status_in(online.server.post("/v1/models/pages/reset", "application/json", R"({"online":true})",
