@@ -1,6 +1,8 @@
+#include "core/contract.h"
 #include "core/json.h"
 #include "service/app.h"
 #include "service/handlers/handlers.h"
+#include "service/handlers/openapi_schemas.h"
 #include "service/version.h"
 
 namespace metafuse::service {
@@ -45,6 +47,12 @@ void add_search_parameters(JsonArray& out) {
   out.push_back(query_parameter("timeout_limit", "number", "seconds for all lists"));
 }
 
+Json schema_of(const BodySchema& body) {
+  auto schema = parse_json(body.schema, std::string(body.media_type));
+  require(schema.has_value(), "a schema is JSON");
+  return std::move(*schema);
+}
+
 std::string_view error_type(Dialect dialect) {
   if (dialect == Dialect::native) return "application/problem+json";
   if (dialect == Dialect::page) return "text/html";
@@ -60,19 +68,24 @@ JsonObject operation_of(const Route& route) {
   const bool is_get_search =
       route.method == "GET" && (route.pattern == "/search" || route.pattern == "/v1/search/stream");
   if (is_get_search) add_search_parameters(parameters);
+  if (route.name == "autocompleter") parameters.push_back(query_parameter("q", "string", "how it begins"));
+  if (route.name == "evaluation")
+    parameters.push_back(query_parameter("domain", "string", "the default domain without it"));
   if (!parameters.empty()) operation["parameters"] = std::move(parameters);
-  if (route.method == "POST" || route.method == "PUT") {
-    JsonObject content{{"application/json", JsonObject{{"schema", JsonObject{{"type", "object"}}}}}};
-    if (route.method == "PUT")
-      content = JsonObject{{"application/yaml", JsonObject{{"schema", JsonObject{{"type", "string"}}}}}};
-    operation["requestBody"] = JsonObject{{"required", true}, {"content", std::move(content)}};
-  }
+  JsonObject content;
+  for (const BodySchema& body : request_bodies(route))
+    content[body.media_type] = JsonObject{{"schema", schema_of(body)}};
+  if (!content.empty()) operation["requestBody"] = JsonObject{{"content", std::move(content)}};
   JsonObject failure{{"description", "what is wrong, in the dialect's own shape"}};
   failure["content"] = JsonObject{{error_type(route.dialect), JsonObject{}}};
+  JsonObject answers;
+  for (const std::string_view type : answer_types(route)) answers[type] = JsonObject{};
   operation["responses"] =
-      JsonObject{{"200", JsonObject{{"description", "done"}}}, {"default", std::move(failure)}};
-  if (route.access != Access::open) operation["security"] = JsonArray{JsonObject{{"key", JsonArray{}}}};
-  if (route.access == Access::search) operation["security"].as_array().push_back(JsonObject{});
+      JsonObject{{"200", JsonObject{{"description", "done"}, {"content", std::move(answers)}}},
+                 {"default", std::move(failure)}};
+  if (route.access == Access::open) return operation;
+  operation["security"] = JsonArray{JsonObject{{"key", JsonArray{}}}};
+  if (route.access != Access::admin) operation["security"].as_array().push_back(JsonObject{});
   return operation;
 }
 
