@@ -152,6 +152,14 @@ Dialect dialect_of(const HttpRequest& request) {
                                                                               : Dialect::plain;
 }
 
+Dialect error_dialect(const Route* route, const HttpRequest& request) {
+  const Dialect spoken = dialect_of(request);
+  if (route == nullptr || spoken == Dialect::tavily) return spoken;
+  const auto format = request.parameter("format");
+  const bool wants_page = spoken == Dialect::page && (!format || format->empty() || *format == "html");
+  return route->name == "search" && wants_page ? Dialect::page : route->dialect;
+}
+
 std::optional<AccessRefusal> check_access(const Route* route, KeyGuard& guard, Exchange& exchange) {
   const ServerConfig& config = exchange.snapshot->config;
   exchange.traceparent = next_traceparent(exchange.request.header("traceparent"));

@@ -31,6 +31,10 @@ std::string retry_after_text(double seconds);
 /// The dialect whose error shape fits a path that no route has.
 Dialect dialect_of(const HttpRequest& request);
 
+/// The dialect of an error before a handler runs: the route's, but Tavily's where its client posted, and a
+/// page for a browser that searched. in: route - nullptr for a path that does not exist
+Dialect error_dialect(const Route* route, const HttpRequest& request);
+
 /// Security headers, CORS and traceparent; the same for every answer.
 void add_common_headers(const Exchange& exchange, HttpResponse& response);
 

@@ -249,8 +249,7 @@ void App::handle(HttpRequest request, std::shared_ptr<Responder> responder) {
   Match match = match_route(exchange->request.method, exchange->request.path);
   exchange->path_values = std::move(match.values);
   exchange->route = match.route != nullptr ? match.route->name : "none";
-  const Dialect spoken = dialect_of(exchange->request);  // POST /search has two
-  const Dialect dialect = match.route != nullptr && spoken != Dialect::tavily ? match.route->dialect : spoken;
+  const Dialect dialect = error_dialect(match.route, exchange->request);
   if (auto refusal = check_access(match.route, key_guard_, *exchange)) {
     metrics_.refused(refusal->reason);
     exchange->refused = refusal->reason;
@@ -287,7 +286,8 @@ void App::dispatch(const Route& route, std::shared_ptr<Exchange> exchange,
   const auto give_up = [this, &route, exchange, responder] {
     metrics_.refused("overload");
     answer(*exchange,
-           error_response(route.dialect, 503, "too much work waits already; try again in a second"),
+           error_response(error_dialect(&route, exchange->request), 503,
+                          "too much work waits already; try again in a second"),
            *responder);
   };
   const auto work = [this, &route, exchange, responder] { run(route, *exchange, *responder); };
@@ -303,7 +303,9 @@ void App::run(const Route& route, const Exchange& exchange, Responder& responder
     failure = error.what();
   }
   log_.write(Log::Level::error, "a mistake of ours", {{"route", route.name}, {"what", failure}});
-  answer(exchange, error_response(route.dialect, 500, "a mistake of ours; it is in the log"), responder);
+  answer(exchange,
+         error_response(error_dialect(&route, exchange.request), 500, "a mistake of ours; it is in the log"),
+         responder);
 }
 
 void App::answer(const Exchange& exchange, HttpResponse response, Responder& responder) {

@@ -22,6 +22,7 @@
 #include "service/metrics.h"
 #include "service/model_versions.h"
 #include "service/online_rerankers.h"
+#include "service/rare_events.h"
 #include "service/rate_limiter.h"
 #include "service/rendered_answers.h"
 #include "service/router.h"
@@ -146,6 +147,8 @@ class App {
   Result<SearchAnswer> search_engines(const Snapshot& snapshot, const SearchRequest& request,
                                       const PartialAnswer& on_partial);
   void note_models(const Snapshot& snapshot);
+  /// Counts what the engines did, and says in the log which failed.
+  void note_lists(const std::vector<fetchers::FetchedList>& lists);
 
   AppOptions options_;
   mutable std::mutex snapshot_mutex_;
@@ -161,6 +164,7 @@ class App {
   std::atomic<bool> is_draining_{false};
   Metrics metrics_;
   Log log_;
+  RareEvents engine_failures_;
   AnswerCache cache_;
   RenderedAnswers rendered_;
   std::unique_ptr<SharedAnswers> shared_answers_;

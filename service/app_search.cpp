@@ -216,12 +216,20 @@ Result<SharedAnswer> App::search_window(const Exchange& exchange, const SearchRe
   suggester_.learn((*answer)->suggestions);
   metrics_.stage("fetch", (*answer)->fetch_seconds);
   metrics_.stage("fuse", (*answer)->fuse_seconds);
-  for (const fetchers::FetchedList& list : (*answer)->lists) {
-    metrics_.engine(list.query.engine, list.has_failed() ? fetchers::name_of(list.failure) : "ok",
-                    std::chrono::duration<double>(list.elapsed).count());
-    metrics_.breaker(list.query.engine, list.failure == fetchers::Failure::breaker_open);
-  }
+  note_lists((*answer)->lists);
   return answer;
+}
+
+void App::note_lists(const std::vector<fetchers::FetchedList>& lists) {
+  for (const fetchers::FetchedList& list : lists) {
+    const std::string& engine = list.query.engine;
+    const std::string_view outcome = list.has_failed() ? fetchers::name_of(list.failure) : "ok";
+    metrics_.engine(engine, outcome, std::chrono::duration<double>(list.elapsed).count());
+    metrics_.breaker(engine, list.failure == fetchers::Failure::breaker_open);
+    // the message may hold the query, so it stays out
+    if (list.has_failed() && engine_failures_.is_due(engine + ' ' + std::string(outcome), clock().now()))
+      log_.write(Log::Level::warning, "engine failed", {{"engine", engine}, {"failure", outcome}});
+  }
 }
 
 }  // namespace metafuse::service

@@ -139,6 +139,8 @@ void read_learning(const YamlNode& node, Reading& reading) {
   out.is_promotion_automatic = map.take_bool("automatic_promotion").value_or(out.is_promotion_automatic);
   out.interleave_share = take_double(map, "interleave_share", 0, 1, out.interleave_share);
   out.click_half_life_days = take_double(map, "click_half_life_days", 0.01, 3650, out.click_half_life_days);
+  out.clicks_per_address = take_double(map, "clicks_per_address", 0, 1e9, out.clicks_per_address);
+  out.clicks_per_key = take_double(map, "clicks_per_key", 0, 1e9, out.clicks_per_key);
   out.has_online_reranker = map.take_bool("online_reranker").value_or(out.has_online_reranker);
   map.finish();
 }

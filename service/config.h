@@ -78,6 +78,8 @@ struct LearningConfig {
   bool is_promotion_automatic = false;
   double interleave_share = 0;  ///< of searches, 0 to 1
   double click_half_life_days = 30;
+  double clicks_per_address = 20;    ///< weight a day that counts from one address prefix
+  double clicks_per_key = 200;       ///< the same of one API key
   bool has_online_reranker = false;  ///< feedback changes the order at once
 
   friend bool operator==(const LearningConfig&, const LearningConfig&) = default;

@@ -53,6 +53,7 @@ std::string failure_text(const fetchers::FetchedList& list) {
 }
 
 std::string short_number(double value) {
+  if (value == 0) return "0";
   char text[40];
   std::snprintf(text, sizeof text, std::fabs(value) < 0.1 ? "%.4f" : "%.3f", value);
   return text;

@@ -40,8 +40,10 @@ HttpResponse handle_feedback(App& app, const Exchange& exchange) {
   sender.key = exchange.key == nullptr ? "" : exchange.key->name;
   sender.is_judge = exchange.may(Role::judge);
   app.search_log()->flush();
+  const ServerConfig& config = exchange.snapshot->config;
   FeedbackRules rules;
-  rules.tracking = app.snapshot()->config.tracking;
+  rules.tracking = config.tracking;
+  rules.caps = {config.learning.clicks_per_address, config.learning.clicks_per_key};
   const auto outcome = take_feedback(*app.store(), *request, sender, rules, app.unix_time());
   if (!outcome) return refuse(status_of(outcome.error().code), outcome.error().text);
   const int status = http_status(*outcome);

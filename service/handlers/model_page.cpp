@@ -75,6 +75,11 @@ HttpResponse handle_model_form(App& app, const Exchange& exchange) {
   }
   const std::string action = form_value(*fields, "action");
   const HttpResponse done = run_action(app, exchange, *key, action);
+  app.log().write(Log::Level::info, "form",
+                  {{"route", exchange.route},
+                   {"key", key->name},
+                   {"action", action.substr(0, 64)},
+                   {"status", done.status}});
   if (done.status != 200)
     state.wrong = sentence_of(done, "it failed");
   else if (action != "show")

@@ -11,7 +11,7 @@ namespace {
 std::string_view type_of(std::string_view file) {
   if (file.ends_with(".css")) return "text/css; charset=utf-8";
   if (file.ends_with(".js")) return "text/javascript; charset=utf-8";
-  if (file.ends_with(".svg")) return "image/svg+xml";
+  if (file.ends_with(".svg")) return "image/svg+xml; charset=utf-8";
   return {};
 }
 

@@ -86,6 +86,9 @@ int save(App& app, const Exchange& exchange, const std::string& domain, std::str
     return 403;
   }
   const SaveOutcome outcome = save_templates(app, domain, state.text, state.etag, key->name);
+  app.log().write(
+      Log::Level::info, "form",
+      {{"route", exchange.route}, {"key", key->name}, {"action", "save"}, {"status", outcome.status}});
   if (outcome.status == 422)
     state.messages = line_messages(Error{Code::bad_config, outcome.text});
   else

@@ -8,6 +8,7 @@
 #include "core/json.h"
 #include "service/digest.h"
 #include "service/key_guard.h"
+#include "service/rare_events.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/test_server.h"
 
@@ -92,6 +93,18 @@ TEST_CASE("wrong keys get 401, then 429 in each dialect and in the forms", "[ser
   CHECK(server.get("/metrics").find(R"(metafuse_refused_total{reason="key_rate"} 5)") != std::string::npos);
 }
 
+TEST_CASE("who is turned away hears it in the dialect that was spoken", "[service][access]") {
+  TestServer server(TestServer::default_answer, keys("needs_key: true\n"));
+  const std::string browser = "Accept: text/html,application/xhtml+xml\r\n";
+  CHECK(server.get("/search?q=a", browser).find("\r\nContent-Type: text/html") != std::string::npos);
+  CHECK(body_in(server.get("/search?q=a&format=json", browser)).starts_with(R"({"error":)"));
+  CHECK(body_in(server.get("/search?q=a")).starts_with(R"({"error":)"));
+  CHECK(body_in(server.post("/search", "application/json", R"({"query":"a"})")).starts_with(R"({"detail":)"));
+  CHECK(body_in(server.post("/v1/search", "application/json", R"({"query":"a"})"))
+            .starts_with(R"({"type":"about:blank")"));
+  CHECK(status_in(server.get("/search?q=a", bearer("search-key"))) == 200);
+}
+
 TEST_CASE("metrics are for this machine, all, or keys", "[service][access]") {
   const auto status = [](const std::string& config, const std::string& headers) {
     TestServer server(TestServer::default_answer, keys(config));
@@ -159,6 +172,18 @@ TEST_CASE("/config says which domains ask an engine", "[service][searxng]") {
   CHECK(engine.at("name") == Json("two"));
   CHECK(engine.at("categories") == Json(JsonArray{"pages"}));
   CHECK(engine.at("time_range_support") == Json(false));
+}
+
+TEST_CASE("What fails with every search is told once a minute", "[service][log]") {
+  ManualClock clock;
+  RareEvents events;
+  CHECK(events.is_due("one tls", clock.now()));
+  CHECK_FALSE(events.is_due("one tls", clock.now()));
+  CHECK(events.is_due("one timeout", clock.now()));
+  clock.advance(seconds(59));
+  CHECK_FALSE(events.is_due("one tls", clock.now()));
+  clock.advance(seconds(1));
+  CHECK(events.is_due("one tls", clock.now()));
 }
 
 TEST_CASE("Live previews count against the quota", "[service][templates]") {

@@ -52,6 +52,14 @@ TEST_CASE("Clicks need a search id and a result that was shown; judgments need a
   CHECK(judged->size() == 1);
 }
 
+TEST_CASE("How many clicks an address may send in a day is the configuration's", "[service][feedback]") {
+  TestServer server(TestServer::default_answer, store_config("learning: {clicks_per_address: 2}\n"));
+  for (const int status : {200, 200, 429}) {
+    const std::string id = search_id(server.get("/search?q=ada&format=json"));
+    CHECK(status_in(server.post("/v1/feedback", "application/json", click(id, 1))) == status);
+  }
+}
+
 TEST_CASE("A key's quota counts expanded queries", "[service][keys]") {
   TestServer server(TestServer::default_answer, store_config());
   const std::string key = "Authorization: Bearer small-key\r\n";
