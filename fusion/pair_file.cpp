@@ -56,15 +56,16 @@ Result<void> read_pairs(const std::string& path, bool is_shared, TrainingSet& se
     const QueryRange* query = find_query(set, fields[0]);
     if (query == nullptr && is_shared) return {};  // of another rank
     if (query == nullptr)
-      return bad("no list and no judgment knows the query \"" + std::string(fields[0]) + "\"");
+      return bad("no list and no judgment knows the query \"" + std::string(fields[0]) +
+                 "\"; leave the pair out");
     const auto below = find_document(set, *query, fields[1]);
     if (!below) return bad(below.error().text + "; leave the pair out");
     const auto above = find_document(set, *query, fields[2]);
     if (!above) return bad(above.error().text + "; leave the pair out");
     double weight = 0.0;
     if (!to_double(fields[3], weight) || !std::isfinite(weight) || weight <= 0.0)
-      return bad("the weight \"" + std::string(fields[3]) + "\" is no positive number");
-    if (*below == *above) return bad("a document cannot stand above itself");
+      return bad("the weight \"" + std::string(fields[3]) + "\" is no number above 0; give one");
+    if (*below == *above) return bad("a document cannot stand above itself; leave the pair out");
     set.pairs.push_back({*below, *above, weight});
     return {};
   });

@@ -1,7 +1,7 @@
 #include "fusion/score_file.h"
 
 #include <algorithm>
-#include <cstdio>
+#include <charconv>
 #include <set>
 #include <string>
 #include <vector>
@@ -10,19 +10,23 @@
 #include "evaluation/letor_file.h"
 #include "fusion/features.h"
 #include "fusion/fuse.h"
+#include "fusion/weak_ranking.h"
 
 namespace metafuse::fusion {
 namespace {
 
 constexpr std::size_t kBlockRows = 4096;
 
+void append_score(std::string& text, double score) {
+  char line[40];
+  char* const end = std::to_chars(line, line + sizeof line - 1, score, std::chars_format::general, 17).ptr;
+  *end = '\n';
+  text.append(line, static_cast<std::size_t>(end + 1 - line));
+}
+
 std::string score_lines(const std::vector<double>& scores) {
   std::string text;
-  char number[40];
-  for (const double score : scores) {
-    const int length = std::snprintf(number, sizeof number, "%.17g\n", score);
-    text.append(number, static_cast<std::size_t>(length));
-  }
+  for (const double score : scores) append_score(text, score);
   return text;
 }
 
@@ -32,6 +36,57 @@ Result<void> check_features(const evaluation::LetorRow& row, std::size_t known) 
                                   ", but the model knows " + std::to_string(known) +
                                   "; score files of the kind that it was trained on");
 }
+
+/// Scores one row after another by step tables: the sum of what StepRanker::score() adds up, in its order.
+class StepScorer {
+ public:
+  StepScorer(const Model& model, const StepRanker& ranker, bool are_ranks)
+      : known_(model.features.size()), are_ranks_(are_ranks), places_(model.features.size(), kUnused) {
+    for (std::size_t feature = 0; feature < known_; ++feature) {
+      const StepTable& table = ranker.tables()[feature];
+      if (table.thresholds.empty()) continue;
+      places_[feature] = tables_.size();
+      tables_.push_back(&table);
+      depths_.push_back(model.features[feature].depth);
+      absent_.push_back(model.is_absent_zero ? table.at(0.0) : table.unranked);
+    }
+    parts_ = absent_;
+  }
+
+  Result<void> take(const evaluation::LetorRow& row) {
+    if (auto known = check_features(row, known_); !known) return known;
+    parts_ = absent_;
+    for (const evaluation::LetorCell& cell : row.cells) {
+      const std::size_t place = places_[cell.index - 1];
+      if (place != kUnused) parts_[place] = part_of(cell, place);
+    }
+    double score = 0.0;
+    for (const double part : parts_) score += part;
+    append_score(text_, score);
+    return {};
+  }
+
+  std::string finish() { return std::move(text_); }
+
+ private:
+  static constexpr std::size_t kUnused = static_cast<std::size_t>(-1);
+
+  double part_of(const evaluation::LetorCell& cell, std::size_t place) const {
+    const StepTable& table = *tables_[place];
+    if (cell.is_unranked || (are_ranks_ && depths_[place] != 0 && cell.value > depths_[place]))
+      return table.unranked;
+    return table.at(are_ranks_ ? -cell.value : cell.value);
+  }
+
+  std::size_t known_;
+  bool are_ranks_;
+  std::vector<std::size_t> places_;  // a feature: among those that the model uses
+  std::vector<const StepTable*> tables_;
+  std::vector<int> depths_;
+  std::vector<double> absent_;
+  std::vector<double> parts_;
+  std::string text_;
+};
 
 /// Collects rows into a block and writes their scores when it is full.
 class BlockScorer {
@@ -152,6 +207,8 @@ Result<std::string> score_letor_file(const Model& model, const std::string& path
     return fail(Code::bad_data, path + ": the model was trained on " + (are_ranks ? "values" : "ranks") +
                                     "; use " + (are_ranks ? "--letor" : "--letor-ranks"));
   if (list_count(model) < model.features.size()) return score_rows(QueryScorer(model), path, are_ranks);
+  if (const auto* steps = dynamic_cast<const StepRanker*>(model.ranker.get()))
+    return score_rows(StepScorer(model, *steps, are_ranks), path, are_ranks);
   return score_rows(BlockScorer(model, are_ranks), path, are_ranks);
 }
 

@@ -109,8 +109,15 @@ void add_to_scores(const FeatureMatrix& documents, const WeakRanking& ranking, s
 }
 
 double StepTable::at(double value) const {
-  return weights[static_cast<std::size_t>(std::lower_bound(thresholds.begin(), thresholds.end(), value) -
-                                          thresholds.begin())];
+  // How many thresholds lie below the value, by halving without a jump that depends on it.
+  const double* first = thresholds.data();
+  for (std::size_t left = thresholds.size(); left > 1;) {
+    const std::size_t half = left / 2;
+    first += first[half - 1] < value ? half : 0;
+    left -= half;
+  }
+  const auto below = static_cast<std::size_t>(first - thresholds.data());
+  return weights[below + (below < thresholds.size() && *first < value ? 1 : 0)];
 }
 
 std::vector<StepTable> step_tables(std::span<const WeakRanking> rankings, std::span<const Feature> features) {

@@ -1,5 +1,6 @@
 #include "fusion/rankboost/checkpoint.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/text_file.h"
@@ -93,20 +94,30 @@ Result<Checkpoint> read_checkpoint(const std::string& path) {
   return checkpoint;
 }
 
+namespace {
+
+/// How an option is written on the command line.
+std::string switch_of(std::string key) {
+  std::replace(key.begin(), key.end(), '_', '-');
+  return "--" + key;
+}
+
+}  // namespace
+
 Result<void> check_same_run(const std::string& path, const Checkpoint& found, const Checkpoint& wanted) {
   std::string differing;
+  const auto add = [&](const std::string& what) { differing += (differing.empty() ? " " : ", ") + what; };
   for (const auto& option : wanted.options) {
     const Json* other = found.options.if_contains(option.key());
     if (other == nullptr || *other != option.value())
-      differing += " --" + std::string(option.key()) + " (" +
-                   (other == nullptr ? "absent" : to_text(*other)) + " then, " + to_text(option.value()) +
-                   " now)";
+      add(switch_of(option.key()) + " (" + (other == nullptr ? "absent" : to_text(*other)) + " then, " +
+          to_text(option.value()) + " now)");
   }
   for (const auto& [part, digest] : wanted.data) {
     bool is_same = false;
     for (const auto& [other_part, other_digest] : found.data)
       is_same = is_same || (other_part == part && other_digest == digest);
-    if (!is_same) differing += " the input's " + part;
+    if (!is_same) add("the input's " + part);
   }
   if (differing.empty()) return {};
   return fail(Code::bad_data, path + ": the checkpoint is of another run; what differs:" + differing +

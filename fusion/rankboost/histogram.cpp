@@ -12,7 +12,8 @@ constexpr std::size_t kBlockRows =
     8192;  // potentials of so many rows stay in the cache for a batch of features
 constexpr std::size_t kSparseDivisor = 4;  // rarer than one in so many: the ranked documents are listed
 
-constexpr std::size_t kGroup = 8;       // features whose lanes are kept at once
+constexpr std::size_t kGroup = 8;  // features whose lanes are kept at once
+constexpr std::size_t kSharedGroup = 4;
 constexpr std::size_t kFewRows = 1024;  // fewer: clearing the lanes would cost more than they save
 
 /// Four interleaved histograms, so that equal codes in a row do not wait for each other.
@@ -135,12 +136,11 @@ void Histograms::fill(std::span<const std::size_t> features, std::span<const std
   std::vector<std::size_t> dense;
   std::vector<std::size_t> others;
   for (const std::size_t feature : features) (is_dense(feature) ? dense : others).push_back(feature);
-  const std::size_t parts = std::max<std::size_t>(std::min<std::size_t>(threads, dense.size()), 1);
-  parallel_for(parts, threads, [&](std::size_t part) {
-    const std::size_t begin = dense.size() * part / parts;
-    const std::size_t end = dense.size() * (part + 1) / parts;
-    for (std::size_t at = begin; at < end; at += kGroup)
-      fill_dense(std::span(dense).subspan(at, std::min(kGroup, end - at)), potentials);
+  // With several threads, pieces small enough that all end at about the same time.
+  const std::size_t group = threads > 1 ? kSharedGroup : kGroup;
+  parallel_for((dense.size() + group - 1) / group, threads, [&](std::size_t part) {
+    const std::size_t begin = part * group;
+    fill_dense(std::span(dense).subspan(begin, std::min(group, dense.size() - begin)), potentials);
   });
   parallel_for(others.size(), threads, [&](std::size_t i) { fill_others(others[i], potentials); });
   if (communicator_ != nullptr) add_up_ranks(features);

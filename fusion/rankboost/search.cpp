@@ -122,10 +122,10 @@ std::optional<Candidate> EdgeSearch::find(const Distribution& distribution, cons
   for (std::size_t done = 0; done < order.size();) {
     std::size_t end = done;
     std::size_t most = done + kBatch * threads_;
-    while (most < order.size() && std::isinf(reach_[order[most]])) ++most;
-    // Ranks that talk to each other do so once or twice a round.
-    if (!is_alone_)
-      while (most < order.size() && reach_[order[most]] >= kLikely * last_best_) ++most;
+    // The best edge is seldom larger than in the round before, so these are looked at all the same: at once,
+    // for fewer passes over the potentials. Ranks talk to each other once or twice a round.
+    const double likely = (is_alone_ ? 1.0 : kLikely) * last_best_;
+    while (most < order.size() && reach_[order[most]] >= likely) ++most;
     while (end < std::min(most, order.size()) && reach_[order[end]] >= best * (1.0 - 2.0 * kTieTolerance))
       ++end;
     if (end == done) break;

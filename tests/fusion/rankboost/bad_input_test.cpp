@@ -114,7 +114,7 @@ TEST_CASE("Resuming with other data or options is refused, saying what differs",
   check_done(train(folder, judged, {"--rounds", "4", "--checkpoint", checkpoint, "--checkpoint-every", "1"}),
              "rounds");
   check_done(train(folder, judged, {"--rounds", "4", "--resume", checkpoint}), "rounds");
-  check_refused(train(folder, judged, {"--resume", checkpoint, "--q-default", "learn"}), 65, "q_default");
+  check_refused(train(folder, judged, {"--resume", checkpoint, "--q-default", "learn"}), 65, "--q-default");
   check_refused(train(folder, judged + "1 qid:2 1:1 2:9\n", {"--resume", checkpoint}), 65, "documents");
   check_refused(train(folder, judged, {"--resume", folder.write("cut", "{\"format\":\"metafuse-ch")}), 65,
                 "cut:1:");

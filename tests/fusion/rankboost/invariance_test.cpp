@@ -240,7 +240,7 @@ TEST_CASE("a checkpoint of other data or options is refused, saying what differs
   request.options["weak-learner"] = "3";
   const auto other_options = find_learner("rankboost")->train(request);
   REQUIRE_FALSE(other_options.has_value());
-  REQUIRE(other_options.error().text.find("weak_learner") != std::string::npos);
+  REQUIRE(other_options.error().text.find("--weak-learner (\"") != std::string::npos);
   request.options.erase("weak-learner");
   TrainingSet changed = set;
   changed.grades.front() += 1.0;
