@@ -1,7 +1,7 @@
 #pragma once
 
-#include <algorithm>
 #include <string>
+#include <string_view>
 
 namespace metafuse {
 
@@ -11,9 +11,10 @@ constexpr char ascii_lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
 }
 
-inline std::string ascii_lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](char c) { return ascii_lower(c); });
-  return text;
+inline std::string ascii_lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = ascii_lower(c);
+  return lower;
 }
 
 }  // namespace metafuse

@@ -3,19 +3,16 @@
 #include <algorithm>
 #include <array>
 
+#include "core/ascii.h"
 #include "core/yaml_reader.h"
 
 namespace metafuse {
 namespace {
 
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-}
-
 std::vector<std::string> take_names(YamlMap& map, const char* key, Diagnostics& diagnostics) {
   std::vector<std::string> names = map.take_strings(key).value_or(std::vector<std::string>{});
   for (std::string& name : names) {
-    std::transform(name.begin(), name.end(), name.begin(), lower);
+    for (char& c : name) c = ascii_lower(c);
     if (name.empty() || name.find_first_of("&=?#% \t") != std::string::npos)
       diagnostics.error(map.place(), std::string(key) + ": \"" + name +
                                          "\" is no name of a parameter; write it as it stands before the =");
@@ -116,11 +113,11 @@ bool TrackingParameters::has(std::string_view name) const {
   std::string long_name;
   std::string_view small;
   if (name.size() <= buffer.size()) {
-    std::transform(name.begin(), name.end(), buffer.begin(), lower);
+    std::transform(name.begin(), name.end(), buffer.begin(), [](char c) { return ascii_lower(c); });
     small = std::string_view(buffer.data(), name.size());
   } else {
     long_name = name;
-    std::transform(long_name.begin(), long_name.end(), long_name.begin(), lower);
+    for (char& c : long_name) c = ascii_lower(c);
     small = long_name;
   }
   const auto is_prefix = [&](const std::string& prefix) {

@@ -10,6 +10,8 @@
 #include <curl/curl.h>
 #include <idn2.h>
 
+#include "core/ascii.h"
+
 namespace metafuse {
 namespace {
 
@@ -54,13 +56,9 @@ std::optional<std::string> part_of(CURLU* url, CURLUPart part) {
   return out;
 }
 
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-}
-
 int hex_value(char c) {
   if (c >= '0' && c <= '9') return c - '0';
-  const char small = lower(c);
+  const char small = ascii_lower(c);
   return small >= 'a' && small <= 'f' ? small - 'a' + 10 : -1;
 }
 
@@ -108,7 +106,7 @@ void append_host(std::string& out, std::string host) {
     out += is_address ? "[" + std::string(text.data()) + "]" : host;
     return;
   }
-  std::transform(host.begin(), host.end(), host.begin(), lower);
+  for (char& c : host) c = ascii_lower(c);
   if (std::any_of(host.begin(), host.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x80; })) {
     char* ascii = nullptr;
     if (idn2_to_ascii_8z(host.c_str(), &ascii, IDN2_NONTRANSITIONAL | IDN2_NFC_INPUT) == IDN2_OK) {
@@ -123,7 +121,7 @@ void append_host(std::string& out, std::string host) {
 /// `;jsessionid=...` at the end of a segment names a visitor, not a page.
 std::string without_session(std::string path) {
   std::string small = path;
-  std::transform(small.begin(), small.end(), small.begin(), lower);
+  for (char& c : small) c = ascii_lower(c);
   const std::size_t at = small.find(";jsessionid=");
   if (at != std::string::npos) path.erase(at, std::min(path.find('/', at), path.size()) - at);
   return path;

@@ -6,6 +6,7 @@
 
 #include <iconv.h>
 
+#include "core/ascii.h"
 #include "core/utf8.h"
 
 namespace metafuse::fetchers {
@@ -51,9 +52,7 @@ class Converter {
 }  // namespace
 
 std::string charset_of(std::string_view content_type) {
-  std::string lower(content_type);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  const std::string lower = ascii_lower(content_type);
   const std::size_t at = lower.find("charset=");
   if (at == std::string::npos) return {};
   std::string charset = lower.substr(at + 8);

@@ -10,6 +10,7 @@
 #include <curl/curl.h>
 #include <libxml/HTMLparser.h>
 
+#include "core/ascii.h"
 #include "core/number.h"
 #include "core/utf8.h"
 
@@ -23,10 +24,6 @@ constexpr std::array<std::string_view, 34> kInlineTags = {
 
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
 /// A tag that begins at `text[0] == '<'`: its name in small letters and its length, 0 when none does.
@@ -49,7 +46,7 @@ Tag read_tag(std::string_view text) {
   if (at >= text.size() || !is_letter(text[at])) return tag;
   while (at < text.size() &&
          (is_letter(text[at]) || (text[at] >= '0' && text[at] <= '9') || text[at] == ':' || text[at] == '-'))
-    tag.name += lower(text[at++]);
+    tag.name += ascii_lower(text[at++]);
   if (at < text.size() && text[at] != '>' && text[at] != '/' && text[at] != ' ' && text[at] != '\n' &&
       text[at] != '\t')
     return tag;

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "core/ascii.h"
 #include "core/number.h"
 
 namespace metafuse::fetchers {
@@ -16,10 +17,6 @@ constexpr double kMostAhead = 64 * 1024;
 
 long milliseconds(Duration duration) {
   return std::max<long>(1, static_cast<long>(std::chrono::ceil<std::chrono::milliseconds>(duration).count()));
-}
-
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
 }
 
 Failure failure_of(CURLcode status) {
@@ -252,7 +249,7 @@ std::size_t CurlTransfer::on_header(char* data, std::size_t size, std::size_t co
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos || colon == 0) return bytes;
   std::string name(line.substr(0, colon));
-  std::transform(name.begin(), name.end(), name.begin(), lower);
+  for (char& c : name) c = ascii_lower(c);
   std::string_view value = line.substr(colon + 1);
   while (!value.empty() && (value.front() == ' ' || value.front() == '\t')) value.remove_prefix(1);
   if (answer.headers.empty()) answer.headers.reserve(16);

@@ -4,6 +4,7 @@
 #include <array>
 #include <ctime>
 
+#include "core/ascii.h"
 #include "core/utf8.h"
 #include "fetchers/base64.h"
 #include "fetchers/json_members.h"
@@ -11,14 +12,8 @@
 namespace metafuse::fetchers {
 namespace {
 
-std::string lower_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return text;
-}
-
 bool is_secret_header(std::string_view name) {
-  const std::string lower = lower_case(std::string(name));
+  const std::string lower = ascii_lower(name);
   for (const std::string_view part : {"authorization", "cookie", "key", "token", "secret", "password"})
     if (lower.find(part) != std::string::npos) return true;
   return false;
@@ -82,7 +77,7 @@ void read_headers(const JsonObject& received, HttpAnswer& answer) {
   if (headers == nullptr || !headers->is_array()) return;
   for (const Json& header : headers->as_array())
     if (const JsonObject* pair = header.if_object())
-      answer.headers.emplace_back(lower_case(text_in(*pair, "name")), text_in(*pair, "value"));
+      answer.headers.emplace_back(ascii_lower(text_in(*pair, "name")), text_in(*pair, "value"));
 }
 
 Result<void> read_content(const JsonObject& received, const std::string& place, HttpAnswer& answer) {

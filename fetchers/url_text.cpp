@@ -6,6 +6,8 @@
 
 #include <curl/curl.h>
 
+#include "core/ascii.h"
+
 namespace metafuse::fetchers {
 namespace {
 
@@ -164,9 +166,7 @@ std::optional<UrlParts> parts_of_url(const std::string& text) {
     return std::nullopt;
   UrlParts parts;
   parts.scheme = part(url.get(), CURLUPART_SCHEME).value_or("");
-  parts.host = part(url.get(), CURLUPART_HOST).value_or("");
-  std::transform(parts.host.begin(), parts.host.end(), parts.host.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  parts.host = ascii_lower(part(url.get(), CURLUPART_HOST).value_or(""));
   while (parts.host.size() > 1 && parts.host.back() == '.') parts.host.pop_back();
   parts.port = std::atoi(part(url.get(), CURLUPART_PORT, CURLU_DEFAULT_PORT).value_or("0").c_str());
   parts.path_and_query = part(url.get(), CURLUPART_PATH).value_or("/");

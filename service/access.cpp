@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/ascii.h"
 #include "service/client_address.h"
 #include "service/digest.h"
 #include "service/request_body.h"
@@ -125,9 +126,7 @@ std::string host_without_port(std::string_view host) {
     out = std::string(host.substr(1, std::min(host.find(']'), host.size()) - 1));
   else
     out = std::string(host.substr(0, host.rfind(':')));
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return out;
+  return ascii_lower(out);
 }
 
 std::string next_traceparent(std::string_view incoming) {

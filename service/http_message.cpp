@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include "core/ascii.h"
+
 namespace metafuse::service {
 namespace {
-
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-}
 
 std::string_view find_header(const std::vector<Header>& headers, std::string_view name) {
   for (const Header& header : headers)
@@ -53,7 +51,7 @@ constexpr std::array<std::pair<int, std::string_view>, 30> kReasons = {{
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char x, char y) { return lower(x) == lower(y); });
+                    [](char x, char y) { return ascii_lower(x) == ascii_lower(y); });
 }
 
 std::string_view HttpRequest::header(std::string_view name) const {
@@ -104,7 +102,7 @@ std::string_view reason_of(int status) {
 std::string media_type(std::string_view content_type) {
   std::string out(content_type.substr(0, content_type.find(';')));
   while (!out.empty() && (out.back() == ' ' || out.back() == '\t')) out.pop_back();
-  std::transform(out.begin(), out.end(), out.begin(), lower);
+  for (char& c : out) c = ascii_lower(c);
   return out;
 }
 

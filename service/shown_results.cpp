@@ -3,17 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/ascii.h"
 #include "service/access.h"
 
 namespace metafuse::service {
 namespace {
-
-std::string lowered_text(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return out;
-}
 
 bool is_any(const std::vector<std::string>& sites, const std::string& host) {
   return std::any_of(sites.begin(), sites.end(),
@@ -95,7 +89,7 @@ std::string host_of(std::string_view url) {
 }
 
 bool is_under_site(std::string_view host, std::string_view site_in) {
-  std::string site = lowered_text(site_in);
+  std::string site = ascii_lower(site_in);
   if (site.starts_with("*.")) site.erase(0, 2);
   if (site.starts_with("www.")) site.erase(0, 4);
   if (site.empty()) return false;

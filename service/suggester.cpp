@@ -2,17 +2,9 @@
 
 #include <algorithm>
 
+#include "core/ascii.h"
+
 namespace metafuse::service {
-namespace {
-
-std::string lowered(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return out;
-}
-
-}  // namespace
 
 void Suggester::learn(const std::vector<std::string>& suggestions) {
   const std::lock_guard lock(mutex_);
@@ -25,11 +17,11 @@ void Suggester::learn(const std::vector<std::string>& suggestions) {
 }
 
 std::vector<std::string> Suggester::complete(std::string_view prefix, std::size_t limit) const {
-  const std::string wanted = lowered(prefix);
+  const std::string wanted = ascii_lower(prefix);
   std::vector<std::string> out;
   const std::lock_guard lock(mutex_);
   for (const std::string& text : texts_) {
-    const std::size_t at = lowered(text).find(wanted);
+    const std::size_t at = ascii_lower(text).find(wanted);
     if (at == std::string::npos || (at > 0 && text[at - 1] != ' ')) continue;
     out.push_back(text);
     if (out.size() >= limit) break;

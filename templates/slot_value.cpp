@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/ascii.h"
 #include "core/utf8.h"
 #include "templates/code_points.h"
 
@@ -85,17 +86,10 @@ std::string escaped(std::string_view word, const QuerySyntax& syntax) {
   return out;
 }
 
-std::string lower_ascii(std::string_view word) {
-  std::string out(word);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
-
 std::string write_word(std::string_view word, const QuerySyntax& syntax, bool in_quotes) {
   if (in_quotes) return escaped(word, syntax);
   const bool is_operator = is_operator_word(syntax, word);
-  if (is_operator && syntax.operator_guard == QuerySyntax::OperatorGuard::lower) return lower_ascii(word);
+  if (is_operator && syntax.operator_guard == QuerySyntax::OperatorGuard::lower) return ascii_lower(word);
   if (is_operator || (syntax.quotes_odd_words && !is_bare_word(word)))
     return '"' + escaped(word, syntax) + '"';
   return escaped(word, syntax);

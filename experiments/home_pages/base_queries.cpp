@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/ascii.h"
 #include "core/json.h"
 #include "core/random.h"
 
@@ -42,8 +43,7 @@ std::vector<std::string> words_of(const std::string& synopsis) {
   std::vector<std::string> words;
   std::string word;
   for (std::size_t i = 0; i <= synopsis.size(); ++i) {
-    const char raw = i < synopsis.size() ? synopsis[i] : ' ';
-    const char c = raw >= 'A' && raw <= 'Z' ? static_cast<char>(raw - 'A' + 'a') : raw;
+    const char c = ascii_lower(i < synopsis.size() ? synopsis[i] : ' ');
     if (is_letter_or_digit(c) || (!word.empty() && kInside.find(c) != std::string_view::npos)) {
       word += c;
       continue;

@@ -4,6 +4,7 @@
 #include <map>
 #include <string_view>
 
+#include "core/ascii.h"
 #include "core/json.h"
 #include "core/text_file.h"
 #include "core/url.h"
@@ -30,7 +31,7 @@ std::vector<std::string> runs_of(std::string_view text, IsPart is_part) {
   std::string run;
   for (std::size_t i = 0; i <= text.size(); ++i) {
     if (i < text.size() && is_part(text[i])) {
-      run += text[i] >= 'A' && text[i] <= 'Z' ? static_cast<char>(text[i] - 'A' + 'a') : text[i];
+      run += ascii_lower(text[i]);
     } else if (!run.empty()) {
       out.push_back(std::move(run));
       run.clear();

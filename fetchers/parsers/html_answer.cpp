@@ -8,6 +8,7 @@
 #include <libxml/xpath.h>
 #include <libxml/xpathInternals.h>
 
+#include "core/ascii.h"
 #include "core/utf8.h"
 #include "fetchers/charset.h"
 #include "fetchers/parsers/hit_builder.h"
@@ -90,9 +91,7 @@ std::vector<std::string> texts_of(const xmlXPathObject& object) {
 /// What the header says, else what the page says of itself near its begin, else what browsers assume.
 std::string charset_of_page(std::string_view body, std::string_view content_type) {
   if (std::string charset = charset_of(content_type); !charset.empty()) return charset;
-  std::string head(body.substr(0, 1024));
-  std::transform(head.begin(), head.end(), head.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  const std::string head = ascii_lower(body.substr(0, 1024));
   const std::size_t at = head.find("charset=");
   if (at == std::string::npos) return "windows-1252";
   std::string_view value = std::string_view(head).substr(at + std::string_view("charset=").size());

@@ -1,3 +1,4 @@
+#include "core/ascii.h"
 #include "core/contract.h"
 #include "core/json.h"
 #include "service/app.h"
@@ -7,13 +8,6 @@
 
 namespace metafuse::service {
 namespace {
-
-std::string lowered(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-  return out;
-}
 
 /// {name} segments of a pattern.
 JsonArray path_parameters(std::string_view pattern) {
@@ -62,8 +56,8 @@ std::string_view error_type(Dialect dialect) {
 JsonObject operation_of(const Route& route) {
   JsonObject operation;
   operation["summary"] = route.summary;
-  operation["operationId"] =
-      lowered(route.method) + '_' + std::string(route.name) + '_' + std::to_string(&route - routes().data());
+  operation["operationId"] = ascii_lower(route.method) + '_' + std::string(route.name) + '_' +
+                             std::to_string(&route - routes().data());
   JsonArray parameters = path_parameters(route.pattern);
   const bool is_get_search =
       route.method == "GET" && (route.pattern == "/search" || route.pattern == "/v1/search/stream");
@@ -96,7 +90,7 @@ HttpResponse handle_openapi(App&, const Exchange&) {
   for (const Route& route : routes()) {
     Json& path = paths[route.pattern];
     if (!path.is_object()) path = JsonObject();
-    path.as_object()[lowered(route.method)] = operation_of(route);
+    path.as_object()[ascii_lower(route.method)] = operation_of(route);
   }
   JsonObject out;
   out["openapi"] = "3.1.0";

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/ascii.h"
 #include "core/json.h"
 #include "service/answers/reasons.h"
 #include "service/app.h"
@@ -78,12 +79,6 @@ Result<TavilySearch> read_tavily(const JsonObject& body) {
   return out;
 }
 
-std::string lowered(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return text;
-}
-
 bool is_wanted(const TavilySearch& wanted, const Hit& hit) {
   const std::string host = host_of(hit.url);
   const auto matches = [&](const std::string& domain) { return is_under_site(host, domain); };
@@ -95,7 +90,8 @@ bool is_wanted(const TavilySearch& wanted, const Hit& hit) {
   if (!wanted.start_date.empty() && (day.empty() || day < wanted.start_date)) return false;
   if (!wanted.end_date.empty() && (day.empty() || day > wanted.end_date)) return false;
   if (wanted.exact_phrase.empty()) return true;
-  return lowered(hit.title + "\n" + hit.snippet).find(lowered(wanted.exact_phrase)) != std::string::npos;
+  return ascii_lower(hit.title + "\n" + hit.snippet).find(ascii_lower(wanted.exact_phrase)) !=
+         std::string::npos;
 }
 
 JsonObject result_json(const TavilySearch& wanted, const FusedResult& result) {
