@@ -9,7 +9,12 @@
 
 namespace metafuse::test {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+// clang names its sanitizers as features, g++ by macros
+#ifndef __has_feature
+#define __has_feature(x) 0
+#endif
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
 inline constexpr bool kMeasuresMemory = false;  // the sanitizers' own memory would be measured
 #else
 inline constexpr bool kMeasuresMemory = true;
