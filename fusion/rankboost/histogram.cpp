@@ -8,13 +8,13 @@
 namespace metafuse::fusion::rankboost {
 namespace {
 
-constexpr std::size_t kBlockRows =
-    8192;  // potentials of so many rows stay in the cache for a batch of features
+// Potentials of so many rows stay in the second cache while a group of features passes over them, whose lanes
+// must fit in there too. Where all rows are one block, fewer lanes do.
+constexpr std::size_t kBlockRows = 32768;
+constexpr std::size_t kGroup = 16;
+constexpr std::size_t kGroupOfOneBlock = 4;
 constexpr std::size_t kSparseDivisor = 4;  // rarer than one in so many: the ranked documents are listed
-
-constexpr std::size_t kGroup = 8;  // features whose lanes are kept at once
-constexpr std::size_t kSharedGroup = 4;
-constexpr std::size_t kFewRows = 1024;  // fewer: clearing the lanes would cost more than they save
+constexpr std::size_t kFewRows = 1024;     // fewer: clearing the lanes would cost more than they save
 
 /// Four interleaved histograms, so that equal codes in a row do not wait for each other.
 struct Lanes {
@@ -136,11 +136,13 @@ void Histograms::fill(std::span<const std::size_t> features, std::span<const std
   std::vector<std::size_t> dense;
   std::vector<std::size_t> others;
   for (const std::size_t feature : features) (is_dense(feature) ? dense : others).push_back(feature);
-  // With several threads, pieces small enough that all end at about the same time.
-  const std::size_t group = threads > 1 ? kSharedGroup : kGroup;
-  parallel_for((dense.size() + group - 1) / group, threads, [&](std::size_t part) {
-    const std::size_t begin = part * group;
-    fill_dense(std::span(dense).subspan(begin, std::min(group, dense.size() - begin)), potentials);
+  const std::size_t most = potentials.size() > kBlockRows ? kGroup : kGroupOfOneBlock;
+  const std::size_t groups = threads * ((dense.size() + most * threads - 1) / (most * threads));
+  const auto bound = [&](std::size_t group) {  // even, since two features cost less together than apart
+    return group == groups ? dense.size() : dense.size() * group / groups / 2 * 2;
+  };
+  parallel_for(groups, threads, [&](std::size_t group) {
+    fill_dense(std::span(dense).subspan(bound(group), bound(group + 1) - bound(group)), potentials);
   });
   parallel_for(others.size(), threads, [&](std::size_t i) { fill_others(others[i], potentials); });
   if (communicator_ != nullptr) add_up_ranks(features);
