@@ -34,7 +34,9 @@ Result<void> run(Arguments& arguments) {
   if (!queries) return queries.error();
   std::error_code error;
   std::filesystem::create_directories(arguments.options.output, error);
-  if (error) return fail(Code::no_input, arguments.options.output + ": " + error.message());
+  if (error)
+    return fail(Code::no_input,
+                arguments.options.output + ": " + error.message() + "; name a writable folder");
   auto lock = FileLock::take(arguments.options.output, "another record writes here; wait for its end");
   if (!lock) return lock.error();
   config->recordings.mode = service::RecordingsConfig::Mode::record;

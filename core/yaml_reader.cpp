@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include <yaml-cpp/depthguard.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
@@ -158,6 +159,9 @@ Result<YamlNode> parse_yaml(std::string_view text, std::string_view name, const 
       diagnostics.error(*second,
                         "a second YAML document, or a sign where none can stand; keep one document a file");
     root = Copier(limits, diagnostics).copy(YAML::Load(std::string(text)), 0);
+  } catch (const YAML::DeepRecursion& error) {  // which says "bad file"
+    diagnostics.error(place_of(error.mark),
+                      "nested deeper than " + std::to_string(limits.max_depth) + " levels");
   } catch (const YAML::Exception& error) {
     diagnostics.error(place_of(error.mark), "not valid YAML: " + error.msg);
   }

@@ -45,6 +45,7 @@ TEST_CASE("Aliases cannot blow a small file up", "[core][yaml]") {
 
 TEST_CASE("Depth, syntax, encoding and second documents are refused", "[core][yaml]") {
   CHECK(error_of(std::string(60, '[') + std::string(60, ']')).find("nested deeper") != std::string::npos);
+  CHECK(error_of(std::string(5000, '[')).find("nested deeper") != std::string::npos);
   CHECK(error_of("a: [1\n").find("not valid YAML") != std::string::npos);
   CHECK(error_of("a: \xff\n").find("UTF-8") != std::string::npos);
   CHECK(error_of("a: 1\n---\nb: 2\n").find("second YAML document") != std::string::npos);
