@@ -46,6 +46,7 @@ void print_text(const service::Snapshot& snapshot, const service::SearchAnswer& 
   for (const auto& list : answer.lists)
     if (list.has_failed())
       std::cerr << "metafuse: " << list.query.feature_name() << ": " << service::failure_text(list) << '\n';
+  if (answer.results.empty()) std::cerr << "metafuse: no result\n";
   const service::LoadedDomain& domain = *snapshot.find_domain(answer.domain);
   int rank = 0;
   for (const service::FusedResult& result : service::window_of(answer, 0, arguments.limit)) {

@@ -224,6 +224,16 @@ void cut_lists(int depth, std::vector<FetchedList>& lists) {
 
 }  // namespace
 
+namespace {
+
+std::string names_of_domains(const Snapshot& snapshot) {
+  std::string names;
+  for (const auto& [name, domain] : snapshot.domains) names += (names.empty() ? "" : ", ") + name;
+  return names;
+}
+
+}  // namespace
+
 bool SearchAnswer::has_failures() const {
   return std::any_of(lists.begin(), lists.end(), [](const FetchedList& list) { return list.has_failed(); });
 }
@@ -231,7 +241,7 @@ bool SearchAnswer::has_failures() const {
 Result<std::vector<ExpandedQuery>> expand_request(const Snapshot& snapshot, const SearchRequest& request) {
   const LoadedDomain* domain = snapshot.find_domain(request.domain);
   if (domain == nullptr)
-    return fail(Code::usage, "no domain \"" + request.domain + "\"; see list_domains or /config");
+    return fail(Code::usage, "no domain \"" + request.domain + "\"; there are " + names_of_domains(snapshot));
   if (request.variants.size() > kMaxVariants) return fail(Code::usage, "more than 16 query variants");
   std::vector<ExpandedQuery> queries;
   const bool has_query = !request.slots.slots.empty() || !request.text.empty();
