@@ -14,7 +14,7 @@ namespace {
 
 struct Options {
   BoostOptions boost;
-  std::size_t bags = 20;
+  std::size_t bags = 10;
   std::size_t max_thresholds = 255;
 };
 
@@ -139,7 +139,7 @@ Learner learner() {
   row.source = "Friedman 2001, Burges et al. 2005, Chen and Guestrin 2016";
   row.options = {
       {"rounds", "N", "100", "trees a bag; the best number up to it when there is validation data"},
-      {"bags", "N", "20", "sums of trees whose mean is taken"},
+      {"bags", "N", "10", "sums of trees whose mean is taken"},
       {"tree-depth", "N", "3", "questions on the way to a leaf"},
       {"rate", "X", "0.1", "what of a tree's best step is taken"},
       {"feature-share", "X", "0.5", "features that each tree may ask about"},
