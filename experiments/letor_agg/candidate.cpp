@@ -11,18 +11,43 @@ using Grades = fusion::FeedbackOptions::GradeWeights;
 struct Scale {
   int rounds;
   int bags;
+  int trees;  // a bag
 };
 
 Scale scale_of(ExperimentOptions::Size size) {
   switch (size) {
     case ExperimentOptions::Size::quick:
-      return {40, 4};
+      return {40, 4, 10};
     case ExperimentOptions::Size::normal:
-      return {300, 20};
+      return {120, 10, 100};
     case ExperimentOptions::Size::full:
       break;
   }
-  return {500, 100};
+  return {500, 100, 300};
+}
+
+Candidate rankboost(const Scale& scale, const Reading& reading) {
+  return {"rankboost",
+          "rankboost",
+          reading,
+          {{"rounds", std::to_string(scale.rounds)}, {"max-thresholds", "all"}}};
+}
+
+Candidate bagged(const Scale& scale, const Reading& reading) {
+  Candidate candidate = rankboost(scale, reading);
+  candidate.name = "rankboost-bagged " + std::to_string(scale.bags);
+  candidate.learner = "rankboost-bagged";
+  candidate.options["bags"] = std::to_string(scale.bags);
+  return candidate;
+}
+
+Candidate trees(const Scale& scale, const Reading& reading, int depth) {
+  return {"monotone-trees " + std::to_string(scale.bags) + ", depth " + std::to_string(depth),
+          "monotone-trees",
+          reading,
+          {{"rounds", std::to_string(scale.trees)},
+           {"bags", std::to_string(scale.bags)},
+           {"tree-depth", std::to_string(depth)}}};
 }
 
 fusion::TrainingRequest request_of(const fusion::TrainingSet& set, const Candidate& candidate,
@@ -40,26 +65,18 @@ fusion::TrainingRequest request_of(const fusion::TrainingSet& set, const Candida
 
 std::vector<Candidate> candidates(ExperimentOptions::Size size) {
   const Scale scale = scale_of(size);
-  std::vector<Candidate> all;
-  const auto add = [&](const std::string& queries, const std::string& pairs, Grades grades, int bags,
-                       const std::string& derive = "") {
-    Candidate candidate{
-        (bags > 0 ? "rankboost-bagged " + std::to_string(bags) : "rankboost") + ", " + queries + ", " + pairs,
-        bags > 0 ? "rankboost-bagged" : "rankboost",
-        {queries, grades, derive},
-        {{"rounds", std::to_string(scale.rounds)}, {"max-thresholds", "all"}}};
-    if (!derive.empty()) candidate.name += ", derive " + derive;
-    if (bags > 0) candidate.options["bags"] = std::to_string(bags);
-    all.push_back(std::move(candidate));
+  std::vector<Candidate> all = {
+      rankboost(scale, {"equal", Grades::one, ""}),
+      bagged(scale, {"equal", Grades::one, "share"}),
+      trees(scale, {"documents", Grades::one, "share"}, 2),
+      trees(scale, {"documents", Grades::one, "share"}, 3),
+      trees(scale, {"documents", Grades::one, ""}, 3),
   };
-  add("pairs", "one", Grades::one, 0);
-  add("pairs", "difference", Grades::difference, 0);
-  add("equal", "one", Grades::one, 0);
-  add("equal", "difference", Grades::difference, 0);
-  add("equal", "one", Grades::one, scale.bags);
-  add("equal", "difference", Grades::difference, scale.bags);
-  add("equal", "one", Grades::one, scale.bags, "share");
-  add("equal", "difference", Grades::difference, scale.bags, "share");
+  for (Candidate& candidate : all) {
+    candidate.name += ", " + candidate.reading.query_weights;
+    candidate.name += candidate.reading.grade_weights == Grades::one ? ", one" : ", difference";
+    if (!candidate.reading.derive.empty()) candidate.name += ", derive " + candidate.reading.derive;
+  }
   return all;
 }
 
@@ -83,9 +100,9 @@ Result<std::vector<double>> validation_curve(const Fold& fold, const Candidate& 
   return curve;
 }
 
-Result<fusion::Model> train(const Fold& fold, const Candidate& candidate, std::size_t rounds,
-                            const ExperimentOptions& options) {
-  const auto set = read_parts(fold.train, candidate.reading);
+Result<fusion::Model> train(const std::vector<std::string>& parts, const Candidate& candidate,
+                            std::size_t rounds, const ExperimentOptions& options) {
+  const auto set = read_parts(parts, candidate.reading);
   if (!set) return set.error();
   fusion::TrainingRequest request = request_of(*set, candidate, options);
   request.options["rounds"] = std::to_string(rounds);

@@ -29,8 +29,8 @@ Result<std::vector<double>> validation_curve(const Fold& fold, const Candidate& 
                                              const evaluation::MeasureSet& measures,
                                              const ExperimentOptions& options);
 
-/// The model of a fold with a given number of rounds.
-Result<fusion::Model> train(const Fold& fold, const Candidate& candidate, std::size_t rounds,
-                            const ExperimentOptions& options);
+/// The model of some parts with a given number of rounds.
+Result<fusion::Model> train(const std::vector<std::string>& parts, const Candidate& candidate,
+                            std::size_t rounds, const ExperimentOptions& options);
 
 }  // namespace metafuse::experiments::letor_agg

@@ -36,9 +36,8 @@ Difference difference_of(const Values& ours, const Values& theirs, std::size_t m
   return difference;
 }
 
-void describe_set(const std::string& set, const Outcome& outcome, std::uint64_t seed, PaperReport& report,
-                  JsonArray& json) {
-  const std::vector<Values>& values = outcome.by_set.at(set);
+void describe_set(const std::string& set, const Outcome& outcome, const std::vector<Values>& values,
+                  std::uint64_t seed, PaperReport& report, JsonArray& json) {
   std::vector<std::vector<std::string>> means = {
       {set + ", " + std::to_string(values[0].size()) + " queries"}};
   std::vector<std::vector<std::string>> gains = {{"ours less"}};
@@ -66,15 +65,28 @@ void describe_set(const std::string& set, const Outcome& outcome, std::uint64_t 
       json.push_back(std::move(row));
     }
   }
-  report.text += columns(means) + columns(gains);
+  report.text += columns(means);
+  if (values.size() > 1) report.text += columns(gains);
+}
+
+/// A method's values on the queries of both sets, set by set.
+std::vector<Values> pooled(const Outcome& outcome) {
+  std::vector<Values> all(outcome.methods.size());
+  for (const char* set : kSets)
+    for (std::size_t method = 0; method < all.size(); ++method) {
+      const Values& values = outcome.by_set.at(set)[method];
+      all[method].insert(all[method].end(), values.begin(), values.end());
+    }
+  return all;
 }
 
 }  // namespace
 
-void describe(const Outcome& outcome, std::uint64_t seed, PaperReport& report) {
+void describe(const Outcome& outcome, const std::string& field, std::uint64_t seed, PaperReport& report) {
   JsonArray json;
-  for (const char* set : kSets) describe_set(set, outcome, seed, report, json);
-  report.json["test"] = std::move(json);
+  for (const char* set : kSets) describe_set(set, outcome, outcome.by_set.at(set), seed, report, json);
+  describe_set("both sets", outcome, pooled(outcome), seed, report, json);
+  report.json[field] = std::move(json);
 }
 
 }  // namespace metafuse::experiments::letor_agg

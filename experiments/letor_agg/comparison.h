@@ -17,7 +17,8 @@ struct Outcome {
 };
 
 /// Means of every method, and ours less each other one with 95 % bootstrap interval and p of the paired
-/// randomisation test, for each set and measure.
-void describe(const Outcome& outcome, std::uint64_t seed, PaperReport& report);
+/// randomisation test, for each set, for the queries of both together, and for each measure. Adds to the
+/// report's text, and its JSON under `field`.
+void describe(const Outcome& outcome, const std::string& field, std::uint64_t seed, PaperReport& report);
 
 }  // namespace metafuse::experiments::letor_agg

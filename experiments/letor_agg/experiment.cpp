@@ -98,33 +98,81 @@ void append(Values& to, Values&& from) {
   std::move(from.begin(), from.end(), std::back_inserter(to));
 }
 
-Result<void> test_fold(const Fold& fold, const Ours& ours, const std::string& peer,
-                       const evaluation::MeasureSet& measures, const ExperimentOptions& options,
-                       Outcome& outcome) {
-  const auto model = train(fold, ours.candidate, ours.rounds, options);
+/// What a fold's test part is worth to a model of ours.
+Result<Values> test_ours(const Fold& fold, const std::vector<std::string>& parts, const Ours& ours,
+                         const RoundCurve& curve, const ExperimentOptions& options) {
+  const auto model = train(parts, ours.candidate, ours.rounds, options);
   if (!model) return model.error();
   const auto test = read_parts({fold.test}, ours.candidate.reading, model->features);
   if (!test) return test.error();
+  return curve.per_query(model->ranker->score(test->matrix));
+}
+
+/// What each method that needs no training makes of a part.
+std::vector<Values> test_baselines(const fusion::TrainingSet& lists, const RoundCurve& curve) {
+  std::vector<Values> values;
+  for (const fusion::Baseline& baseline : fusion::rank_baselines()) {
+    std::vector<double> scores(lists.grades.size());
+    for (const fusion::QueryRange& query : lists.queries) {
+      const auto part = baseline.score(lists.matrix, query.begin, query.end);
+      std::copy(part.begin(), part.end(), scores.begin() + static_cast<std::ptrdiff_t>(query.begin));
+    }
+    values.push_back(curve.per_query(scores));
+  }
+  return values;
+}
+
+/// Everything that is measured on test parts: models of the training parts, and models that were trained
+/// again on training and validation parts, when nothing is left to choose.
+struct Tested {
+  Outcome plain;
+  Outcome refitted;
+};
+
+Result<void> test_fold(const Fold& fold, const Ours& ours, const std::string& peer,
+                       const evaluation::MeasureSet& measures, const ExperimentOptions& options,
+                       Tested& tested) {
   // Derived features are no lists, so what fuses without training reads the part without them.
   const auto lists = read_parts({fold.test}, {});
   if (!lists) return lists.error();
   const RoundCurve curve(*lists, measures);
-  std::vector<Values>& values = outcome.by_set[fold.set];
-  values.resize(outcome.methods.size());
-  std::size_t method = 0;
-  append(values[method], curve.per_query(model->ranker->score(test->matrix)));
-  for (const fusion::Baseline& baseline : fusion::rank_baselines()) {
-    std::vector<double> scores(lists->grades.size());
-    for (const fusion::QueryRange& query : lists->queries) {
-      const auto part = baseline.score(lists->matrix, query.begin, query.end);
-      std::copy(part.begin(), part.end(), scores.begin() + static_cast<std::ptrdiff_t>(query.begin));
+  std::vector<std::string> more = fold.train;
+  more.push_back(fold.validate);
+  const auto add = [&](Outcome& outcome, const std::vector<std::string>& parts, const char* peer_part,
+                       std::vector<Values> others) -> Result<void> {
+    auto measured = test_ours(fold, parts, ours, curve, options);
+    if (!measured) return measured.error();
+    others.insert(others.begin(), std::move(*measured));
+    if (!peer.empty()) {
+      auto theirs = peer_values(options.peer_runs, peer, fold, peer_part, *lists, measures);
+      if (!theirs) return theirs.error();
+      others.push_back(std::move(*theirs));
     }
-    append(values[++method], curve.per_query(scores));
-  }
-  if (peer.empty()) return {};
-  auto measured = peer_values(options.peer_runs, peer, fold, "test", *lists, measures);
-  if (!measured) return measured.error();
-  append(values[++method], std::move(*measured));
+    std::vector<Values>& values = outcome.by_set[fold.set];
+    values.resize(others.size());
+    for (std::size_t i = 0; i < others.size(); ++i) append(values[i], std::move(others[i]));
+    return {};
+  };
+  if (auto added = add(tested.plain, fold.train, "test", test_baselines(*lists, curve)); !added) return added;
+  return add(tested.refitted, more, "refitted", {});
+}
+
+Result<void> test_all(const std::vector<Fold>& folds, const Ours& ours, const std::string& peer,
+                      const evaluation::MeasureSet& measures, const ExperimentOptions& options,
+                      PaperReport& report) {
+  Tested tested;
+  tested.plain.methods = {ours.candidate.name};
+  tested.refitted.methods = {ours.candidate.name};
+  for (const fusion::Baseline& baseline : fusion::rank_baselines())
+    tested.plain.methods.push_back(baseline.name);
+  if (!peer.empty())
+    for (Outcome* outcome : {&tested.plain, &tested.refitted}) outcome->methods.push_back(peer);
+  for (const Fold& fold : folds)
+    if (auto done = test_fold(fold, ours, peer, measures, options, tested); !done) return done;
+  report.text += "Test parts\n\n";
+  describe(tested.plain, "test", options.seed, report);
+  report.text += "Test parts, refitted on training and validation parts\n\n";
+  describe(tested.refitted, "refitted", options.seed, report);
   return {};
 }
 
@@ -143,16 +191,9 @@ Result<std::string> run_letor_agg(const ExperimentOptions& options) {
   if (!ours) return ours.error();
   const auto peer = choose_peer(*folds, *measures, options, report);
   if (!peer) return peer.error();
-  report.text += "Test parts\n\n";
-  Outcome outcome;
-  outcome.methods = {ours->candidate.name};
-  for (const fusion::Baseline& baseline : fusion::rank_baselines()) outcome.methods.push_back(baseline.name);
-  if (!peer->empty()) outcome.methods.push_back(*peer);
-  for (const Fold& fold : *folds)
-    if (auto tested = test_fold(fold, *ours, *peer, *measures, options, outcome); !tested)
-      return tested.error();
+  if (auto tested = test_all(*folds, *ours, *peer, *measures, options, report); !tested)
+    return tested.error();
   if (options.progress) options.progress(1, 1);
-  describe(outcome, options.seed, report);
   return deliver(std::move(report), options);
 }
 
