@@ -89,6 +89,17 @@ std::vector<Tree> mean_of(const std::vector<std::vector<Tree>>& bags, std::size_
   return trees;
 }
 
+/// A line a bag and round: the tree that it added, as it is before the mean of the bags is taken.
+std::vector<JsonObject> trace_of(const std::vector<std::vector<Tree>>& bags, std::size_t rounds,
+                                 const std::vector<Feature>& features) {
+  std::vector<JsonObject> lines;
+  for (std::size_t bag = 0; bag < bags.size(); ++bag)
+    for (std::size_t round = 0; round < std::min(rounds, bags[bag].size()); ++round)
+      lines.push_back(JsonObject{
+          {"bag", bag + 1}, {"round", round + 1}, {"tree", tree_json(bags[bag][round], features)}});
+  return lines;
+}
+
 JsonObject options_json(const Options& options) {
   return {{"rounds", options.boost.rounds},
           {"tree-depth", options.boost.depth},
@@ -120,6 +131,7 @@ Result<TrainingResult> train(const TrainingRequest& request) {
     result.summary += "validation " + request.measure_name + " is best after " + std::to_string(rounds) +
                       " rounds of each bag, which are kept\n";
   }
+  if (request.wants_trace) result.trace = trace_of(bags, rounds, request.train->matrix.features());
   result.model.learner = "monotone-trees";
   result.model.features = request.train->matrix.features();
   result.model.ranker = std::make_shared<TreeRanker>(mean_of(bags, rounds), result.model.features);

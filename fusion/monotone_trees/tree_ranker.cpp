@@ -20,10 +20,10 @@ void copy_row(const FeatureMatrix& documents, std::size_t document, std::vector<
                                                 : documents.value(document, f);
 }
 
-JsonObject node_json(const TreeNode& node, const std::vector<FeatureKind>& kinds) {
+JsonObject node_json(const TreeNode& node, std::span<const Feature> features) {
   if (node.is_leaf()) return {{"value", node.value}};
   JsonObject object{{"feature", node.feature}};
-  const bool is_rank = kinds[node.feature] == FeatureKind::rank;
+  const bool is_rank = features[node.feature].kind == FeatureKind::rank;
   Json& cut = object[is_rank ? "rank" : "threshold"];
   if (std::isinf(node.threshold))
     cut = nullptr;
@@ -58,8 +58,12 @@ std::map<std::pair<std::uint32_t, double>, double> raises_of(const std::vector<T
 }  // namespace
 
 TreeRanker::TreeRanker(std::vector<Tree> trees, const std::vector<Feature>& features)
-    : trees_(std::move(trees)) {
-  for (const Feature& feature : features) kinds_.push_back(feature.kind);
+    : trees_(std::move(trees)), features_(features) {}
+
+JsonArray tree_json(const Tree& tree, std::span<const Feature> features) {
+  JsonArray nodes;
+  for (const TreeNode& node : tree) nodes.push_back(node_json(node, features));
+  return nodes;
 }
 
 void add_to_scores(const FeatureMatrix& documents, std::span<const Tree> trees, std::vector<double>& scores) {
@@ -71,16 +75,16 @@ void add_to_scores(const FeatureMatrix& documents, std::span<const Tree> trees, 
 }
 
 std::vector<double> TreeRanker::score(const FeatureMatrix& documents) const {
-  require(documents.feature_count() == kinds_.size(), "the model's features");
+  require(documents.feature_count() == features_.size(), "the model's features");
   std::vector<double> scores(documents.document_count(), 0.0);
   add_to_scores(documents, trees_, scores);
   return scores;
 }
 
 std::vector<double> TreeRanker::contributions(const FeatureMatrix& documents, std::size_t document) const {
-  std::vector<double> row(kinds_.size());
+  std::vector<double> row(features_.size());
   copy_row(documents, document, row);
-  std::vector<double> parts(kinds_.size(), 0.0);
+  std::vector<double> parts(features_.size(), 0.0);
   for (const Tree& tree : trees_)
     for (std::uint32_t at = 0; !tree[at].is_leaf();) {
       const std::uint32_t next = child_of(tree[at], row);
@@ -92,11 +96,7 @@ std::vector<double> TreeRanker::contributions(const FeatureMatrix& documents, st
 
 JsonObject TreeRanker::body() const {
   JsonArray trees;
-  for (const Tree& tree : trees_) {
-    JsonArray nodes;
-    for (const TreeNode& node : tree) nodes.push_back(node_json(node, kinds_));
-    trees.push_back(std::move(nodes));
-  }
+  for (const Tree& tree : trees_) trees.push_back(tree_json(tree, features_));
   JsonObject body;
   body["trees"] = std::move(trees);
   return body;

@@ -33,8 +33,11 @@ class TreeRanker final : public Ranker {
 
  private:
   std::vector<Tree> trees_;
-  std::vector<FeatureKind> kinds_;
+  std::vector<Feature> features_;
 };
+
+/// The nodes of a tree as a model's body has them.
+JsonArray tree_json(const Tree& tree, std::span<const Feature> features);
 
 /// Adds what the trees say of every document to its score. cost: O(documents x (features + trees x depth))
 void add_to_scores(const FeatureMatrix& documents, std::span<const Tree> trees, std::vector<double>& scores);

@@ -13,6 +13,7 @@
 #include "fusion/option_reader.h"
 #include "fusion/rankboost/learner.h"
 #include "fusion/rankboost/options.h"
+#include "fusion/step_result.h"
 #include "fusion/training_subset.h"
 #include "fusion/weak_ranking.h"
 
@@ -104,6 +105,21 @@ std::vector<WeakRanking> merged(const std::vector<TrainedBag>& trained, std::siz
   return out;
 }
 
+/// A line a bag and round.
+std::vector<JsonObject> trace_of(const TrainingRequest& request, const std::vector<TrainedBag>& trained,
+                                 std::size_t rounds) {
+  std::vector<JsonObject> lines;
+  const StepTrace trace(request);
+  for (std::size_t bag = 0; bag < trained.size(); ++bag) {
+    const auto rankings = rankings_of(trained[bag]);
+    for (std::size_t round = 0; round < std::min(rounds, rankings.size()); ++round) {
+      lines.push_back(trace.line(round + 1, rankings[round]));
+      lines.back()["bag"] = bag + 1;
+    }
+  }
+  return lines;
+}
+
 Result<TrainingResult> train(const TrainingRequest& request) {
   OptionReader reader(request.options);
   const std::size_t bags = reader.count("bags", 20, 1, kMostBags);
@@ -129,6 +145,7 @@ Result<TrainingResult> train(const TrainingRequest& request) {
     result.model.training["validation"] =
         JsonObject{{"measure", request.measure_name}, {"value", best.value}, {"rounds", best.rounds}};
   }
+  if (request.wants_trace) result.trace = trace_of(request, trained, rounds);
   std::vector<WeakRanking> rankings = merged(trained, rounds);
   result.summary = std::to_string(bags) + " bags of " + std::to_string(request.train->queries.size()) +
                    " queries, " + std::to_string(rankings.size()) + " different weak rankings\n";

@@ -70,6 +70,23 @@ TEST_CASE("A bagged model stays monotone in every feature", "[fusion][bagged]") 
     for (std::size_t j = 1; j < table.weights.size(); ++j) CHECK(table.weights[j] >= table.weights[j - 1]);
 }
 
+TEST_CASE("The trace of bags has a line a bag and round", "[fusion][bagged]") {
+  const TrainingSet set = some_set();
+  TrainingRequest request;
+  request.train = &set;
+  request.options = {{"rounds", "4"}, {"bags", "3"}};
+  const auto result = find_learner("rankboost-bagged")->train(request);
+  REQUIRE(result.has_value());
+  REQUIRE(result->trace.size() == 12);
+  CHECK(result->trace[5].at("bag").to_number<int>() == 2);
+  CHECK(result->trace[5].at("round").to_number<int>() == 2);
+  double weight = 0.0, expected = 0.0;
+  for (const JsonObject& line : result->trace) weight += line.at("alpha").to_number<double>() / 3.0;
+  for (const WeakRanking& h : dynamic_cast<const StepRanker&>(*result->model.ranker).rankings())
+    expected += h.alpha;
+  CHECK(weight == Approx(expected));
+}
+
 TEST_CASE("Options that cannot be bagged are refused", "[fusion][bagged]") {
   const TrainingSet set = some_set();
   TrainingRequest request;

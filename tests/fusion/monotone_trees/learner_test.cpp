@@ -179,6 +179,17 @@ TEST_CASE("Validation data choose a number of rounds, as if trained with so many
   CHECK(chosen->model.ranker->score(set.matrix) == eight.ranker->score(set.matrix));
 }
 
+TEST_CASE("The trace has a line a bag and round, with the tree of it", "[fusion][monotone_trees]") {
+  const TrainingSet set = some_set();
+  const auto result = train(set, {{"rounds", "3"}, {"bags", "2"}});
+  REQUIRE(result.has_value());
+  REQUIRE(result->trace.size() == 6);
+  CHECK(result->trace[4].at("bag").to_number<int>() == 2);
+  CHECK(result->trace[4].at("round").to_number<int>() == 2);
+  CHECK(result->trace[4].at("tree").as_array().size() ==
+        dynamic_cast<const TreeRanker&>(*result->model.ranker).trees()[4].size());
+}
+
 TEST_CASE("Queries can weigh as many as their documents", "[fusion][monotone_trees]") {
   const TrainingSet set = some_set("documents");
   for (const QueryRange& query : set.queries) CHECK(query.weight == 12.0);
