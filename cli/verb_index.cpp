@@ -46,7 +46,8 @@ Result<void> run(Arguments& arguments) {
 void add_index(CLI::App& app, Result<void>& outcome) {
   CLI::App* verb = app.add_subcommand("index", "build the embedded local engine's index");
   auto arguments = std::make_shared<Arguments>();
-  verb->add_option("--database", arguments->database, "the index to write (SQLite); replaced as a whole")
+  verb->add_option("--database", arguments->database,
+                   "the index to write (SQLite); an index that is there is replaced as a whole")
       ->required();
   verb->add_option("DOCUMENTS", arguments->documents,
                    "JSON lines {\"url\",\"title\",\"text\",...}, - for standard input")

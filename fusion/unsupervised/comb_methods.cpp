@@ -9,13 +9,6 @@
 namespace metafuse::fusion::methods {
 namespace {
 
-std::vector<double> list_counts(const QueryLists& query) {
-  std::vector<double> counts(query.size(), 0.0);
-  for (const auto& list : query.lists)
-    for (const ListEntry& entry : list) counts[entry.document] += 1.0;
-  return counts;
-}
-
 /// Folds the weighted scores of each document, starting from the first one it has.
 template <class Fold>
 void fold_scores(const QueryLists& query, const FusionOptions& options, Scores& scores, Fold fold) {

@@ -42,13 +42,6 @@ void iterate(Scores& scores, double k, Step step) {
   }
 }
 
-std::vector<double> list_counts(const QueryLists& query) {
-  std::vector<double> counts(query.size(), 0.0);
-  for (const auto& list : query.lists)
-    for (const ListEntry& entry : list) counts[entry.document] += 1.0;
-  return counts;
-}
-
 }  // namespace
 
 void markov_chain_1(const QueryLists& query, const FusionOptions&, double k, Scores& scores) {

@@ -40,6 +40,13 @@ std::vector<std::uint32_t> fused_order(const QueryLists& query, std::span<const 
   return order;
 }
 
+std::vector<double> list_counts(const QueryLists& query) {
+  std::vector<double> counts(query.size(), 0.0);
+  for (const auto& list : query.lists)
+    for (const ListEntry& entry : list) counts[entry.document] += 1.0;
+  return counts;
+}
+
 std::vector<std::uint32_t> rank_table(const QueryLists& query) {
   std::vector<std::uint32_t> table(query.lists.size() * query.size(), 0);
   for (std::size_t list = 0; list < query.lists.size(); ++list)

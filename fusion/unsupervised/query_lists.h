@@ -34,6 +34,9 @@ std::vector<Standing> standings(const QueryLists& query);
 std::vector<std::uint32_t> fused_order(const QueryLists& query, std::span<const double> scores,
                                        std::span<const Standing> known = {});
 
+/// How many lists hold each document.
+std::vector<double> list_counts(const QueryLists& query);
+
 /// 1-based ranks, list by list: rank_table[list * documents + document], 0 where unranked.
 std::vector<std::uint32_t> rank_table(const QueryLists& query);
 

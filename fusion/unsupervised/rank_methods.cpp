@@ -27,13 +27,6 @@ void add_by_rank(const QueryLists& query, Scores& scores, Value value) {
   }
 }
 
-std::vector<double> list_counts(const QueryLists& query) {
-  std::vector<double> counts(query.size(), 0.0);
-  for (const auto& list : query.lists)
-    for (const ListEntry& entry : list) counts[entry.document] += 1.0;
-  return counts;
-}
-
 }  // namespace
 
 void reciprocal_rank_fusion(const QueryLists& query, const FusionOptions& options, double k, Scores& scores) {

@@ -9,6 +9,7 @@
 #include "fusion/adaboost_mh/ensemble.h"
 #include "fusion/adaboost_mh/ensemble_ranker.h"
 #include "fusion/training_set_builder.h"
+#include "tests/support/ordered_pairs.h"
 
 using metafuse::Code;
 using metafuse::Random;
@@ -47,19 +48,6 @@ metafuse::Result<TrainingResult> train(const std::string& learner, const Trainin
   return find_learner(learner)->train(request);
 }
 
-double share_right(const TrainingSet& set, const std::vector<double>& scores) {
-  double right = 0.0;
-  double pairs = 0.0;
-  for (const QueryRange& query : set.queries)
-    for (std::size_t a = query.begin; a < query.end; ++a)
-      for (std::size_t b = query.begin; b < query.end; ++b)
-        if (set.grades[a] > set.grades[b]) {
-          pairs += 1.0;
-          right += scores[a] > scores[b] ? 1.0 : scores[a] == scores[b] ? 0.5 : 0.0;
-        }
-  return right / pairs;
-}
-
 const std::map<std::string, std::string> kSmall = {
     {"leaves", "3,5"}, {"terms", "2"}, {"rounds", "5,10"}, {"process-points", "40"}};
 
@@ -72,7 +60,8 @@ TEST_CASE("AdaBoost.MH orders unseen documents by what their grades followed", "
     const auto result = train("adaboost-mh", set, {{"base", base}, {"rounds", "30"}});
     REQUIRE(result.has_value());
     INFO(base);
-    CHECK(share_right(fresh, result->model.ranker->score(fresh.matrix)) > 0.9);
+    CHECK(metafuse::test::share_of_rightly_ordered_pairs(fresh, result->model.ranker->score(fresh.matrix)) >
+          0.9);
     const std::string text = model_text(result->model);
     auto read = parse_model(text, "model");
     REQUIRE(read.has_value());
@@ -110,7 +99,7 @@ TEST_CASE("The calibrated ensemble orders unseen documents, and its file and thr
     REQUIRE(result.has_value());
     INFO(calibration);
     const auto scores = result->model.ranker->score(fresh.matrix);
-    CHECK(share_right(fresh, scores) > 0.88);
+    CHECK(metafuse::test::share_of_rightly_ordered_pairs(fresh, scores) > 0.88);
     const std::string text = model_text(result->model);
     CHECK(text == model_text(train("calibrated-adaboost", set, options, 3)->model));
     auto read = parse_model(text, "model");
@@ -133,7 +122,7 @@ TEST_CASE("Other learners are members of an ensemble", "[fusion][adaboost_mh]") 
   const auto result = train("calibrated-adaboost", set, options, 2);
   REQUIRE(result.has_value());
   const auto scores = result->model.ranker->score(set.matrix);
-  CHECK(share_right(set, scores) > 0.88);
+  CHECK(metafuse::test::share_of_rightly_ordered_pairs(set, scores) > 0.88);
   auto read = parse_model(model_text(result->model), "model");
   REQUIRE(read.has_value());
   CHECK(read->ranker->score(set.matrix) == scores);

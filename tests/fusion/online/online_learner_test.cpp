@@ -7,6 +7,7 @@
 #include "fusion/online/reranker.h"
 #include "fusion/online/stream.h"
 #include "fusion/training_set_builder.h"
+#include "tests/support/ordered_pairs.h"
 
 using metafuse::Code;
 using metafuse::Random;
@@ -52,19 +53,6 @@ metafuse::Result<TrainingResult> train(const std::string& learner, const Trainin
 
 const char* const kNames[] = {"prank", "prank-vp", "widrow-hoff", "oap-bpm", "oap-bagg", "oap-vp"};
 
-double share_of_rightly_ordered_pairs(const TrainingSet& set, const std::vector<double>& scores) {
-  double right = 0.0;
-  double pairs = 0.0;
-  for (const QueryRange& query : set.queries)
-    for (std::size_t a = query.begin; a < query.end; ++a)
-      for (std::size_t b = query.begin; b < query.end; ++b)
-        if (set.grades[a] > set.grades[b]) {
-          pairs += 1.0;
-          right += scores[a] > scores[b] ? 1.0 : scores[a] == scores[b] ? 0.5 : 0.0;
-        }
-  return right / pairs;
-}
-
 }  // namespace
 
 TEST_CASE("Every online learner orders documents by what it was shown", "[fusion][online]") {
@@ -75,7 +63,8 @@ TEST_CASE("Every online learner orders documents by what it was shown", "[fusion
       const auto result = train(name, set, {{"passes", "10"}, {"kernel", kernel}});
       REQUIRE(result.has_value());
       INFO(name << ' ' << kernel);
-      CHECK(share_of_rightly_ordered_pairs(fresh, result->model.ranker->score(fresh.matrix)) > 0.85);
+      CHECK(metafuse::test::share_of_rightly_ordered_pairs(fresh, result->model.ranker->score(fresh.matrix)) >
+            0.85);
       CHECK(result->trace.size() == 10);
     }
 }
