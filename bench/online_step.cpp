@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <ctime>
+#include <span>
 #include <vector>
 
 #include "core/random.h"
@@ -41,32 +42,36 @@ double read_once(const PrankBank& bank) {
   return sum;
 }
 
+/// A stream of examples, handed over `block` at a time.
 void measure(std::size_t rankers, std::size_t dimensions, double tau, bool wants_votes, std::size_t block) {
+  constexpr std::size_t kExamples = 1000;
   PrankBank bank(rankers, dimensions, 5, tau, 1);
   Random random(2);
-  std::vector<double> rows(block * bank.stride(), 0.0);
+  std::vector<double> rows(kExamples * bank.stride(), 0.0);
   std::vector<int> ranks;
-  for (std::size_t t = 0; t < block; ++t) {
+  for (std::size_t t = 0; t < kExamples; ++t) {
     double sum = 0.0;
     for (std::size_t i = 0; i < dimensions; ++i) sum += rows[t * bank.stride() + i] = random.normal();
     const double score = sum / std::sqrt(static_cast<double>(dimensions)) + 0.1 * random.normal();
     ranks.push_back(std::clamp(3 + static_cast<int>(std::floor(score)), 1, 5));
   }
-  std::vector<BankPrediction> predictions(block);
+  std::vector<BankPrediction> predictions(kExamples);
   std::uint64_t step = 0;
   const auto learn = [&] {
-    bank.learn({rows.data(), ranks, step}, wants_votes, 1, predictions);
-    step += block;
+    for (std::size_t t = 0; t < kExamples; t += block, step += block)
+      bank.learn({&rows[t * bank.stride()], std::span(ranks).subspan(t, block), step}, wants_votes, 1,
+                 std::span(predictions).subspan(t, block));
   };
-  for (int warm = 0; warm < 3; ++warm) learn();
+  for (int warm = 0; warm < 2; ++warm) learn();
   double wrong = 0.0;
-  for (std::size_t t = 0; t < block; ++t)
-    wrong += predictions[t].point != ranks[t] ? 1.0 / static_cast<double>(block) : 0.0;
-  const double learning = seconds_of(block == 1 ? 1000 : 1, learn) / static_cast<double>(block);
+  for (std::size_t t = 0; t < kExamples; ++t)
+    wrong += predictions[t].point != ranks[t] ? 1.0 / static_cast<double>(kExamples) : 0.0;
+  const double learning = seconds_of(1, learn) / static_cast<double>(kExamples);
   volatile double sink = 0.0;
   const double reading = seconds_of(200, [&] { sink = read_once(bank); });
   std::printf("%zu\t%zu\t%.1f\t%s\t%zu\t%.2f\t%.1f\t%.1f\t%.2f\n", rankers, dimensions, tau,
               wants_votes ? "yes" : "no", block, wrong, 1e6 * learning, 1e6 * reading, learning / reading);
+  std::fflush(stdout);
 }
 
 }  // namespace

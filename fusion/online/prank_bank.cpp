@@ -1,6 +1,7 @@
 #include "fusion/online/prank_bank.h"
 
 #include <algorithm>
+#include <cmath>
 #include <thread>
 
 #include "core/contract.h"
@@ -10,11 +11,13 @@
 namespace metafuse::fusion {
 namespace {
 
-/// Examples a thread takes at a time: few enough that their rows stay in cache beside a PRank's.
+/// Examples a thread takes at a time: short rows so few that they stay in the first cache beside a PRank's,
+/// long ones so many that fetching the PRank's pays.
 std::size_t block_size(std::size_t stride) {
+  constexpr std::size_t kFirstCache = 2'048;
   constexpr std::size_t kCached = 16'384;
-  constexpr std::size_t kMost = 256;
-  return std::clamp<std::size_t>(kCached / stride, 1, kMost);
+  constexpr std::size_t kLeast = 8;
+  return std::clamp<std::size_t>(std::max(kFirstCache / stride, std::min(kLeast, kCached / stride)), 1, 256);
 }
 
 }  // namespace
@@ -69,7 +72,8 @@ void PrankBank::draw(std::uint64_t step, std::uint8_t* is_shown) const {
   }
   // Seeded by the step's number, so that a resumed stream draws what an unbroken one does.
   Random random = Random(seed_).split(step);
-  for (std::size_t j = 0; j < rankers_; ++j) is_shown[j] = random.uniform() < tau_ ? 1 : 0;
+  const auto bound = static_cast<std::uint64_t>(std::ceil(tau_ * 0x1.0p53));
+  for (std::size_t j = 0; j < rankers_; ++j) is_shown[j] = random.next() >> 11 < bound ? 1 : 0;
 }
 
 int PrankBank::move_cuts(std::size_t ranker, double score, int rank, std::int64_t* cut_moves) {
@@ -100,15 +104,16 @@ void PrankBank::learn_rankers(const BankBlock& block, std::span<const std::uint8
                                               : add_row_and_dot(weights, step, waiting, row, stride_);
       waiting = nullptr;
       const int predicted = rank_of(score, thresholds(j));
-      const auto right = static_cast<std::int64_t>(correct_[j]);
-      tally.votes[t] += predicted;
-      tally.right[t] += right;
-      tally.right_votes[t] += right * predicted;
-      if (!is_shown) continue;
-      if (predicted == block.ranks[t]) {
-        ++correct_[j];
-        continue;
+      if (wants_votes) {
+        const auto right = static_cast<std::int64_t>(correct_[j]);
+        tally.votes[t] += predicted;
+        tally.right[t] += right;
+        tally.right_votes[t] += right * predicted;
       }
+      // One branch on the score, and seldom taken: a processor that guesses it wrong waits for the whole sum.
+      const bool is_right = predicted == block.ranks[t];
+      correct_[j] += is_shown && is_right ? 1 : 0;
+      if (is_right || !is_shown) continue;
       const int move = move_cuts(j, score, block.ranks[t], &tally.cut_moves[t * cuts()]);
       tally.moves[t] += move;
       waiting = row;

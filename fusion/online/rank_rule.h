@@ -11,11 +11,9 @@ namespace metafuse::fusion {
 /// cost:   O(k)
 /// source: Harrington 2003, algorithm 1, line 1
 inline int rank_of(double score, std::span<const double> thresholds) {
+  // Ascending thresholds: counting those at or below the score needs no branch on it.
   int rank = 1;
-  for (const double threshold : thresholds) {
-    if (score < threshold) break;
-    ++rank;
-  }
+  for (const double threshold : thresholds) rank += score < threshold ? 0 : 1;
   return rank;
 }
 
