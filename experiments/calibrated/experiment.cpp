@@ -23,6 +23,7 @@ using fusion::adaboost_mh::name_of;
 
 constexpr const char* kRows[] = {"ensemble, CPC",      "ensemble, RBC",         "ensemble, CPC+RBC",
                                  "AdaBoost.MH, trees", "AdaBoost.MH, products", "RankBoost"};
+constexpr const char* kFileOrder = "the files' own order";
 constexpr std::size_t kDepth = 10;
 
 Plan plan_of(const ExperimentOptions& options) {
@@ -50,6 +51,7 @@ struct SetResult {
   std::map<std::string, std::vector<double>> fold_means;  ///< of the paper's measure, a fold each
   std::map<std::string, std::vector<double>> ndcg;        ///< mean over folds of NDCG@1 ... @10
   std::map<std::string, std::string> choices;
+  std::map<std::string, double> validations;        ///< NDCG@10 where the choice and the weights were made
   std::vector<std::vector<std::vector<double>>> p;  ///< target x target x fold
   std::size_t fallbacks = 0;
   std::size_t folds = 0;
@@ -78,6 +80,7 @@ class Choice {
     SetResult result;
     for (const auto& [name, best] : best_) {
       result.choices[name] = best.folds[0].choice;
+      result.validations[name] = best.validation;
       auto& ndcg = result.ndcg[name];
       ndcg.resize(kDepth, 0.0);
       const auto folds = static_cast<double>(best.folds.size());
@@ -124,6 +127,9 @@ Result<SetResult> run_set(const DataSet& set, const Plan& plan, const Experiment
   }
   Choice choice;
   choice.add(rankboost);
+  std::vector<std::vector<Candidate>> orders;
+  for (const FoldData& fold : data) orders.push_back({order_candidate(fold, set.mode)});
+  choice.add(orders);
   std::vector<std::unique_ptr<FoldRunner>> runners;
   for (const FoldData& fold : data)
     runners.push_back(std::make_unique<FoldRunner>(fold, plan, set.mode, runners.size()));
@@ -161,19 +167,23 @@ std::string table_of(const DataSet& set, const SetResult& result) {
   std::vector<std::vector<std::string>> rows = {
       {set.name + ", " + set.measure, "here", "paper", "difference"}};
   for (std::size_t fold = 1; fold <= result.folds; ++fold) rows[0].push_back("fold " + std::to_string(fold));
-  for (const auto& [name, published] : set.published) {
+  const auto add_row = [&](const std::string& name, const std::string& published, double figure) {
     const auto found = result.fold_means.find(name);
-    std::vector<std::string> row = {name, "-", fixed(published, 4), "-"};
+    std::vector<std::string> row = {name, "-", published, "-"};
     if (found != result.fold_means.end()) {
       row[1] = fixed(mean(found->second), 4);
-      row[3] = fixed(mean(found->second) - published, 4);
+      if (published != "-") row[3] = fixed(mean(found->second) - figure, 4);
       for (const double value : found->second) row.push_back(fixed(value, 4));
     }
     row.resize(rows[0].size(), "");
     rows.push_back(std::move(row));
-  }
-  std::string text = columns(rows) + "\nchosen by the mean of the folds' validation parts:\n";
-  for (const char* name : kRows) text += std::string("  ") + name + ": " + result.choices.at(name) + "\n";
+  };
+  for (const auto& [name, published] : set.published) add_row(name, fixed(published, 4), published);
+  add_row(kFileOrder, "-", 0.0);
+  std::string text = columns(rows) + "\nchosen by the mean of the folds' validation parts (NDCG@10 there):\n";
+  for (const char* name : kRows)
+    text += std::string("  ") + name + ": " + result.choices.at(name) + " (" +
+            fixed(result.validations.at(name), 4) + ")\n";
   if (result.fallbacks > 0)
     text += std::to_string(result.fallbacks) +
             " calibrations had constant votes and fell back to the mean gain\n";
@@ -205,6 +215,7 @@ JsonObject json_of(const DataSet& set, const SetResult& result) {
   for (const auto& [name, values] : result.fold_means) {
     const auto& ndcg = result.ndcg.at(name);
     rows[name] = JsonObject{{"mean", mean(values)},
+                            {"validation", result.validations.at(name)},
                             {"folds", JsonArray(values.begin(), values.end())},
                             {"ndcg_at", JsonArray(ndcg.begin(), ndcg.end())}};
   }

@@ -171,4 +171,13 @@ Result<std::vector<Candidate>> rankboost_candidates(const FoldData& data, const 
   return candidates;
 }
 
+Candidate order_candidate(const FoldData& data, evaluation::Mode mode) {
+  const std::vector<double> validation(data.validation.classes.size(), 0.0);
+  const std::vector<double> test(data.test.classes.size(), 0.0);
+  const auto gains = gains_of(data.grades);
+  return {"the files' own order", "nothing",
+          ndcg_10(validation, {data.validation.classes, gains, data.validation.queries}),
+          tool_values(data, test, mode)};
+}
+
 }  // namespace metafuse::experiments::calibrated

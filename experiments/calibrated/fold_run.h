@@ -81,4 +81,7 @@ class FoldRunner {
 Result<std::vector<Candidate>> rankboost_candidates(const FoldData& data, const Plan& plan,
                                                     evaluation::Mode mode);
 
+/// What an order that learned nothing is worth: all documents of a query tied, so as their file has them.
+Candidate order_candidate(const FoldData& data, evaluation::Mode mode);
+
 }  // namespace metafuse::experiments::calibrated
