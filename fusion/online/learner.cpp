@@ -1,44 +1,16 @@
 #include "fusion/online/learner.h"
 
-#include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <numeric>
 #include <sstream>
 
 #include "core/random.h"
-#include "fusion/option_reader.h"
 
 namespace metafuse::fusion::online {
 namespace {
 
 constexpr OnlineMethod kMethods[] = {OnlineMethod::prank,   OnlineMethod::prank_vp, OnlineMethod::widrow_hoff,
                                      OnlineMethod::oap_bpm, OnlineMethod::oap_bagg, OnlineMethod::oap_vp};
-
-bool is_ensemble(OnlineMethod method) {
-  return method == OnlineMethod::oap_bpm || method == OnlineMethod::oap_bagg ||
-         method == OnlineMethod::oap_vp;
-}
-
-/// "0,1,2"; ascending.
-Result<std::vector<double>> parse_grades(const std::string& text) {
-  std::vector<double> grades;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  while (at <= end) {
-    const char* const comma = std::find(at, end, ',');
-    double grade = 0.0;
-    const auto [stop, error] = std::from_chars(at, comma, grade);
-    const bool is_good = error == std::errc() && stop == comma && std::isfinite(grade);
-    if (!is_good || (!grades.empty() && grade <= grades.back()))
-      return fail(Code::usage, "--grades " + text + ": give ascending numbers with commas, such as 0,1,2");
-    grades.push_back(grade);
-    at = comma + 1;
-  }
-  if (grades.size() < 2 || grades.size() > 1000)
-    return fail(Code::usage, "--grades " + text + ": give between two grades and a thousand");
-  return grades;
-}
 
 Result<void> check_feedback(const TrainingSet& set) {
   if (!set.pairs.empty())
@@ -183,26 +155,6 @@ Result<TrainingResult> train(const TrainingRequest& request) {
   return result_of(request, inputs, std::move(model), losses);
 }
 
-std::vector<LearnerOption> options_of(OnlineMethod method) {
-  std::vector<LearnerOption> options = {
-      {"passes", "N", "1", "times through the documents, in a new seeded order each"},
-      {"scale", "unit|none", "unit", "features scaled to [0, 1] by their training range"},
-      {"grades", "LIST", "", "all grades there may be, as 0,1,2; default: those of the documents"},
-      {"kernel", "linear|polynomial", "linear", "(x . x' + 1)^degree when polynomial"},
-      {"degree", "N", "2", "of the polynomial kernel"},
-      {"max-map", "N", "1000", "largest exact feature map of the kernel; beyond, examples are stored"},
-      {"budget", "N", "500", "examples that a kernel without exact map stores, the oldest making room"}};
-  if (is_ensemble(method)) {
-    options.push_back({"rankers", "N", "100", "PRanks side by side"});
-    options.push_back({"tau", "P", "0.3", "probability that a PRank is shown a document"});
-  }
-  if (method == OnlineMethod::widrow_hoff)
-    options.push_back({"step", "ETA", "0.05", "step size of the gradient"});
-  if (method == OnlineMethod::prank_vp)
-    options.push_back({"max-votes", "N", "10000", "rules kept; beyond, the one with the fewest votes goes"});
-  return options;
-}
-
 template <OnlineMethod method>
 Learner row(std::string meaning) {
   Learner learner;
@@ -222,32 +174,6 @@ std::optional<OnlineMethod> method_of(std::string_view learner) {
   for (const OnlineMethod method : kMethods)
     if (to_name(method) == learner) return method;
   return std::nullopt;
-}
-
-Result<LearnerSettings> read_settings(OnlineMethod method, const std::map<std::string, std::string>& options,
-                                      std::uint64_t seed) {
-  OptionReader reader(options);
-  LearnerSettings settings;
-  OnlineOptions& model = settings.model;
-  model.method = method;
-  model.seed = seed;
-  model.rankers = reader.count("rankers", 100, 1, 100'000);
-  model.tau = reader.number("tau", 0.3, 1e-6, 1.0);
-  model.step = reader.number("step", 0.05, 1e-12, 1e6);
-  model.max_votes = reader.count("max-votes", 10'000, 1, 10'000'000);
-  model.kernel.is_polynomial = reader.choice("kernel", {"linear", "polynomial"}) == 1;
-  model.kernel.degree = static_cast<int>(reader.count("degree", 2, 1, 20));
-  model.kernel.max_map = reader.count("max-map", 1000, 0, 1'000'000);
-  model.kernel.budget = reader.count("budget", 500, 1, 100'000);
-  settings.passes = reader.count("passes", 1, 1, 1'000'000);
-  settings.is_scaled = reader.choice("scale", {"unit", "none"}) == 0;
-  if (auto outcome = reader.outcome(); !outcome) return outcome.error();
-  if (reader.has("grades")) {
-    auto grades = parse_grades(reader.text("grades"));
-    if (!grades) return grades.error();
-    settings.grades = std::move(*grades);
-  }
-  return settings;
 }
 
 Result<OnlineRanker> fresh_ranker(const LearnerSettings& settings, std::vector<InputScale> scales,

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "fusion/online/learner_settings.h"
 #include "fusion/online/online_ranker.h"
 #include "fusion/registry.h"
 
@@ -10,18 +11,6 @@ namespace metafuse::fusion::online {
 /// The six rows of the table of learners: prank, prank-vp, widrow-hoff, oap-bpm, oap-bagg, oap-vp
 /// (Harrington 2003).
 std::vector<Learner> learners();
-
-/// What the user set of an online learner.
-struct LearnerSettings {
-  OnlineOptions model;
-  std::size_t passes = 1;
-  bool is_scaled = true;
-  std::vector<double> grades;  ///< --grades; empty takes those of the training documents
-};
-
-/// errors: usage, naming the option
-Result<LearnerSettings> read_settings(OnlineMethod method, const std::map<std::string, std::string>& options,
-                                      std::uint64_t seed);
 
 /// The method of a learner's name, or nothing for a learner that is not online.
 std::optional<OnlineMethod> method_of(std::string_view learner);

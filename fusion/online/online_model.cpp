@@ -9,11 +9,6 @@
 namespace metafuse::fusion {
 namespace {
 
-bool is_ensemble(OnlineMethod method) {
-  return method == OnlineMethod::oap_bpm || method == OnlineMethod::oap_bagg ||
-         method == OnlineMethod::oap_vp;
-}
-
 Result<void> check(const OnlineOptions& options) {
   const auto refuse = [](std::string text) { return Result<void>(fail(Code::usage, std::move(text))); };
   if (options.inputs == 0) return refuse("an online ranker needs at least one feature");
@@ -47,6 +42,11 @@ std::string_view to_name(OnlineMethod method) {
       return "oap-vp";
   }
   return "";
+}
+
+bool is_ensemble(OnlineMethod method) {
+  return method == OnlineMethod::oap_bpm || method == OnlineMethod::oap_bagg ||
+         method == OnlineMethod::oap_vp;
 }
 
 Result<OnlineModel> OnlineModel::make(const OnlineOptions& options) {

@@ -19,6 +19,9 @@ enum class OnlineMethod { prank, prank_vp, widrow_hoff, oap_bpm, oap_bagg, oap_v
 /// "prank", "prank-vp", "widrow-hoff", "oap-bpm", "oap-bagg", "oap-vp".
 std::string_view to_name(OnlineMethod method);
 
+/// Whether it is made of N PRanks.
+bool is_ensemble(OnlineMethod method);
+
 struct OnlineOptions {
   OnlineMethod method = OnlineMethod::oap_bpm;
   std::size_t inputs = 1;     ///< numbers an example

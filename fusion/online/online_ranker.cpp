@@ -102,9 +102,7 @@ std::string OnlineRanker::describe(const std::vector<Feature>& features) const {
   std::ostringstream text;
   text << to_name(options.method) << " after " << model_.steps() << " examples, " << options.ranks
        << " ranks";
-  if (options.method == OnlineMethod::oap_bpm || options.method == OnlineMethod::oap_bagg ||
-      options.method == OnlineMethod::oap_vp)
-    text << ", " << options.rankers << " PRanks, tau " << options.tau;
+  if (is_ensemble(options.method)) text << ", " << options.rankers << " PRanks, tau " << options.tau;
   if (options.kernel.is_polynomial) text << ", kernel (x . x' + 1)^" << options.kernel.degree;
   text << "\ngrades";
   for (const double grade : inputs_.grades) text << ' ' << grade;
