@@ -2,7 +2,10 @@
 
 #include <array>
 #include <filesystem>
+#include <map>
+#include <string_view>
 
+#include "core/text_file.h"
 #include "experiments/split.h"
 
 namespace metafuse::experiments::calibrated {
@@ -29,6 +32,35 @@ std::vector<std::pair<std::string, double>> published(const std::array<double, 1
   return column;
 }
 
+std::string_view after(std::string_view line, std::string_view mark) {
+  const std::size_t at = line.find(mark);
+  if (at == std::string_view::npos) return {};
+  line.remove_prefix(at + mark.size());
+  return line.substr(0, line.find(' '));
+}
+
+/// The line of each document of a part, by its query and id; a part is read in an order of its own.
+Result<std::vector<std::size_t>> lines_of(const DataSet& set, const std::string& data, int part,
+                                          const TrainingSet& documents) {
+  std::map<std::pair<std::string, std::string>, std::size_t> places;
+  const std::string path = with_packing(data + "/" + set.folder + "/S" + std::to_string(part) + ".txt");
+  auto done = for_each_line(path, [&](std::string_view line, std::size_t number) -> Result<void> {
+    places[{std::string(after(line, "qid:")), std::string(after(line, "#docid = "))}] = number;
+    return {};
+  });
+  if (!done) return done.error();
+  std::vector<std::size_t> lines;
+  for (const auto& query : documents.queries)
+    for (std::size_t d = query.begin; d < query.end; ++d) {
+      const auto found = places.find({query.id, documents.documents[d]});
+      if (found == places.end())
+        return fail(Code::bad_data, path + ": a document of query " + query.id +
+                                        " has no #docid; take the file as distributed");
+      lines.push_back(found->second);
+    }
+  return lines;
+}
+
 }  // namespace
 
 std::vector<DataSet> data_sets(const std::string& data) {
@@ -50,6 +82,9 @@ Result<FoldData> read_fold(const DataSet& set, const std::string& data, int fold
   auto grades = fusion::adaboost_mh::class_grades(split->train);
   if (!grades) return grades.error();
   out.grades = *grades;
+  auto lines = lines_of(set, data, (fold + 3) % 5 + 1, split->test);
+  if (!lines) return lines.error();
+  out.test_lines = std::move(*lines);
   out.train = std::move(split->train);
   out.validation_set = std::move(split->validate);
   out.test_set = std::move(split->test);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 
 #include "core/parallel.h"
 #include "fusion/adaboost_mh/ranker.h"
@@ -19,10 +20,16 @@ std::vector<std::vector<double>> tool_values(const FoldData& data, const std::ve
   rules.mode = mode;
   std::vector<std::vector<double>> values;
   for (const RowRange& query : data.test.queries) {
-    const std::span<const double> part(&scores[query.begin], query.end - query.begin);
+    std::vector<std::size_t> documents(query.end - query.begin);
+    std::iota(documents.begin(), documents.end(), query.begin);
+    std::sort(documents.begin(), documents.end(),
+              [&](std::size_t a, std::size_t b) { return data.test_lines[a] < data.test_lines[b]; });
+    std::vector<double> part;
     std::vector<double> grades;
-    for (std::size_t d = query.begin; d < query.end; ++d)
+    for (const std::size_t d : documents) {
+      part.push_back(scores[d]);
       grades.push_back(data.grades[static_cast<std::size_t>(data.test.classes[d])]);
+    }
     values.push_back(evaluation::evaluate(
         *set, evaluation::judged_ranking(grades, evaluation::order_by_score(part), part), rules));
   }
