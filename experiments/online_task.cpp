@@ -9,7 +9,6 @@
 #include <sstream>
 
 #include "core/text_file.h"
-#include "experiments/paper_report.h"
 #include "experiments/split.h"
 
 namespace metafuse::experiments {

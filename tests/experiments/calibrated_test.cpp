@@ -10,7 +10,7 @@
 
 #include "core/text_file.h"
 #include "experiments/calibrated/fold_run.h"
-#include "experiments/paper_report.h"
+#include "experiments/split.h"
 #include "tests/support/data_folder.h"
 
 using namespace metafuse::experiments::calibrated;
