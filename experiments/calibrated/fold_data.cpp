@@ -52,7 +52,7 @@ Result<std::vector<std::size_t>> lines_of(const DataSet& set, const std::string&
   std::vector<std::size_t> lines;
   for (const auto& query : documents.queries)
     for (std::size_t d = query.begin; d < query.end; ++d) {
-      const auto found = places.find({query.id, documents.documents[d]});
+      const auto found = places.find({query.id, std::string(documents.documents[d])});
       if (found == places.end())
         return fail(Code::bad_data, path + ": a document of query " + query.id +
                                         " has no #docid; take the file as distributed");
