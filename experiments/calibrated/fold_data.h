@@ -30,7 +30,7 @@ struct FoldData {
   fusion::adaboost_mh::GradedDocuments training;
   fusion::adaboost_mh::GradedDocuments validation;
   fusion::adaboost_mh::GradedDocuments test;
-  std::vector<std::size_t> test_lines;  ///< where each test document stands in its file: the tools' tie rule
+  std::vector<std::size_t> test_lines;  ///< where each test document stands in its file, for equal scores
 };
 
 /// Fold 1 ... 5: three parts to train, the next to validate, the next to test, as LETOR cuts them.

@@ -27,7 +27,8 @@ struct Candidate {
   std::vector<std::vector<double>> values;  ///< what the LETOR tools print of the test queries: queries x 11
 };
 
-/// What the LETOR tools print, one row a query: NDCG@1 ... @10, MeanNDCG. Equal scores in the files' order.
+/// What the LETOR tools print, one row a query: NDCG@1 ... @10, MeanNDCG. Equal scores stand in the files'
+/// order.
 std::vector<std::vector<double>> tool_values(const FoldData& data, const std::vector<double>& scores,
                                              evaluation::Mode mode);
 

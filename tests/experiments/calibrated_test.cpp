@@ -56,8 +56,7 @@ TEST_CASE("Least squares on the first fold of OHSUMED has the NDCG that LETOR pu
   }
 }
 
-TEST_CASE("Equal scores count in the order of the file, as the LETOR tools have them",
-          "[experiments][calibrated]") {
+TEST_CASE("Equal scores count in the order of the file", "[experiments][calibrated]") {
   const auto folder = metafuse::test::data_folder("letor3-OHSUMED");
   if (!folder) return;
   const std::string data = std::filesystem::path(*folder).parent_path().string();
