@@ -19,7 +19,7 @@ Scale scale_of(ExperimentOptions::Size size) {
     case ExperimentOptions::Size::quick:
       return {40, 4, 10};
     case ExperimentOptions::Size::normal:
-      return {120, 10, 100};
+      return {150, 40, 120};
     case ExperimentOptions::Size::full:
       break;
   }
