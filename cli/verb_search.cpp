@@ -54,7 +54,7 @@ void print_text(const service::Snapshot& snapshot, const service::SearchAnswer& 
               << result.hit.title << '\n';
     if (!arguments.is_explained) continue;
     for (const service::Reason& reason : service::reasons_of(domain, answer, result))
-      std::cout << '\t' << service::short_number(reason.weight) << '\t' << reason.feature << '\t'
+      std::cout << '\t' << service::weight_text(reason) << '\t' << reason.feature << '\t'
                 << (reason.rank > 0 ? "rank " + std::to_string(reason.rank) : "unranked") << '\n';
   }
 }

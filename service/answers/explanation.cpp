@@ -33,7 +33,7 @@ JsonArray explanation_json(const LoadedDomain& domain, const SearchAnswer& answe
     JsonObject item;
     item["feature"] = reason.feature;
     item["rank"] = reason.rank > 0 ? Json(reason.rank) : Json(nullptr);
-    item["weight"] = reason.weight;
+    item["weight"] = reason.weight ? Json(*reason.weight) : Json(nullptr);
     out.push_back(std::move(item));
   }
   return out;

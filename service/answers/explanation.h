@@ -13,7 +13,8 @@ JsonObject fusion_json(const SearchAnswer& answer);
 void add_online(const FusedResult& result, JsonObject& out);
 
 /// Why the model gave one result its score: [{"feature","rank","weight"}...], heaviest first; rank null where
-/// the list does not hold it. The weights sum to `score`, whatever ordered the results after that.
+/// the list does not hold it, weight null where the model is not a sum over lists. The weights sum to
+/// `score`, whatever ordered the results after that.
 JsonArray explanation_json(const LoadedDomain& domain, const SearchAnswer& answer, const FusedResult& result);
 
 }  // namespace metafuse::service

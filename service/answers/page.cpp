@@ -63,16 +63,16 @@ void add_reasons(const LoadedDomain& domain, const SearchAnswer& answer, const F
                  std::size_t most_rows, View& view) {
   const auto reasons = reasons_of(domain, answer, result);
   double most = 0;
-  for (const Reason& reason : reasons) most = std::max(most, std::fabs(reason.weight));
+  for (const Reason& reason : reasons) most = std::max(most, std::fabs(reason.weight.value_or(0.0)));
   for (std::size_t i = 0; i < std::min(reasons.size(), most_rows); ++i) {
     const Reason& reason = reasons[i];
-    const int bar =
-        most > 0 ? static_cast<int>(std::lround(kBarSteps * std::max(0.0, reason.weight) / most)) : 0;
+    const double weight = std::max(0.0, reason.weight.value_or(0.0));
+    const int bar = most > 0 ? static_cast<int>(std::lround(kBarSteps * weight / most)) : 0;
     view.add("WHY")
         .set("F", reason.feature)
         .set("R", reason.rank > 0 ? std::to_string(reason.rank) : "–")
         .set("B", std::to_string(bar))
-        .set("W", short_number(reason.weight));
+        .set("W", weight_text(reason));
   }
   if (reasons.size() > most_rows)
     view.add("REST").set("TEXT", "and " + std::to_string(reasons.size() - most_rows) + " lighter ones");

@@ -22,12 +22,13 @@ std::vector<Reason> reasons_of(const LoadedDomain& domain, const SearchAnswer& a
   const auto& features = domain.model ? domain.model->features : answer.features;
   std::vector<Reason> out;
   for (std::size_t i = 0; i < features.size(); ++i) {
-    Reason reason{features[i].name, 0, i < weights.size() ? weights[i] : 0.0};
-    reason.rank = best_rank(answer, result, reason.feature);
-    if (reason.rank > 0 || reason.weight != 0) out.push_back(std::move(reason));
+    Reason reason{features[i].name, best_rank(answer, result, features[i].name), {}};
+    if (i < weights.size()) reason.weight = weights[i];
+    if (reason.rank > 0 || reason.weight.value_or(0.0) != 0) out.push_back(std::move(reason));
   }
-  std::stable_sort(out.begin(), out.end(),
-                   [](const Reason& a, const Reason& b) { return a.weight > b.weight; });
+  std::stable_sort(out.begin(), out.end(), [](const Reason& a, const Reason& b) {
+    return a.weight ? a.weight > b.weight : a.rank < b.rank;
+  });
   return out;
 }
 
@@ -50,6 +51,10 @@ std::string failure_text(const fetchers::FetchedList& list) {
   std::string out(fetchers::name_of(list.failure));
   if (!list.message.empty()) out += ": " + list.message;
   return out;
+}
+
+std::string weight_text(const Reason& reason) {
+  return reason.weight ? short_number(*reason.weight) : "–";
 }
 
 std::string short_number(double value) {

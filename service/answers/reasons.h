@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,12 +11,12 @@ namespace metafuse::service {
 
 /// What one list had to say about one result.
 struct Reason {
-  std::string feature;  ///< "TEMPLATE@ENGINE", or a derived feature's name
-  int rank = 0;         ///< 0 when the list does not hold the result
-  double weight = 0;    ///< what it adds to the score
+  std::string feature;           ///< "TEMPLATE@ENGINE", or a derived feature's name
+  int rank = 0;                  ///< 0 when the list does not hold the result
+  std::optional<double> weight;  ///< what it adds to the score; none when the model is not a sum over lists
 };
 
-/// Every feature that ranked the result or adds to its score, heaviest first.
+/// Every feature that ranked the result or adds to its score, heaviest first, those of no weight by rank.
 std::vector<Reason> reasons_of(const LoadedDomain& domain, const SearchAnswer& answer,
                                const FusedResult& result);
 
@@ -27,6 +28,9 @@ std::span<const FusedResult> window_of(const SearchAnswer& answer, std::size_t f
 
 /// "engine: why" of each failed list.
 std::string failure_text(const fetchers::FetchedList& list);
+
+/// A weight for people: a dash where there is none.
+std::string weight_text(const Reason& reason);
 
 /// A number for people: up to three decimals.
 std::string short_number(double value);

@@ -1,3 +1,5 @@
+#include <set>
+
 #include <catch2/catch.hpp>
 
 #include "core/json.h"
@@ -50,9 +52,31 @@ std::map<std::string, std::string> small_options(const std::string& learner) {
   return {};
 }
 
+bool is_sum_over_lists(const std::string& learner) {  // others vote, or have a constant
+  static const std::set<std::string> kNoSums{"adaboost-mh", "calibrated-adaboost", "prank-vp", "oap-bagg",
+                                             "oap-vp",      "widrow-hoff"};
+  return kNoSums.count(learner) == 0;
+}
+
+/// Weights that sum to the score, or none and the best ranks first.
+void check_explanation(const JsonObject& result, bool is_sum) {
+  double sum = 0.0;
+  double last_rank = 0.0;
+  for (const Json& item : result.at("fusion").at("explanation").as_array()) {
+    CHECK(item.at("weight").is_null() != is_sum);
+    if (is_sum) {
+      sum += item.at("weight").to_number<double>();
+      continue;
+    }
+    CHECK(item.at("rank").to_number<double>() >= last_rank);
+    last_rank = item.at("rank").to_number<double>();
+  }
+  if (is_sum) CHECK(sum == Approx(result.at("score").to_number<double>()).margin(1e-9));
+}
+
 }  // namespace
 
-TEST_CASE("A domain is served with a model of any learner", "[service][search]") {
+TEST_CASE("A domain is served and explained with a model of any learner", "[service][search]") {
   const TrainingSet set = ranked_set();
   TestServer server;
   for (const Learner& learner : learners()) {
@@ -64,12 +88,13 @@ TEST_CASE("A domain is served with a model of any learner", "[service][search]")
     REQUIRE(trained.has_value());
     server.folder().write("models/pages.json", model_text(trained->model));
     REQUIRE(server.app().reload().has_value());
-    const auto answer = parse_json(body_in(server.get("/search?q=ada&format=json")), "answer");
+    const auto answer = parse_json(body_in(server.get("/search?q=ada&format=json&explain=1")), "answer");
     REQUIRE(answer.has_value());
     const JsonObject& fusion = answer->as_object().at("fusion").as_object();
     CHECK(std::string(fusion.at("method").as_string()) == learner.name);
     const JsonArray& results = answer->as_object().at("results").as_array();
     REQUIRE(results.size() == 4);
+    for (const Json& result : results) check_explanation(result.as_object(), is_sum_over_lists(learner.name));
     for (std::size_t i = 1; i < results.size(); ++i)
       CHECK(results[i - 1].at("score").to_number<double>() >= results[i].at("score").to_number<double>());
   }
