@@ -14,13 +14,19 @@ namespace metafuse::service {
 namespace {
 
 constexpr unsigned kWorkersPerCore = 32;
+constexpr unsigned kRunningPerCore = 3;
 
 unsigned core_count() {
   return std::max(1U, std::thread::hardware_concurrency());
 }
 
-/// One a core, and one that takes over where another waits for an engine.
+/// Searches that run together share the fetcher's passes over the sockets, which costs them less.
 std::size_t running_when_busy() {
+  return kRunningPerCore * core_count();
+}
+
+/// One a core, and one that takes over where another waits for an engine.
+std::size_t running_in_crowd() {
   return core_count() + 1;
 }
 
@@ -76,7 +82,7 @@ std::unique_ptr<SharedLimits> shared_limits(const AppOptions& options, RateLimit
 }
 
 QueueLimits queue_limits(const LimitsConfig& limits) {
-  return {limits.max_queue, duration_of(limits.queue_seconds), running_when_busy()};
+  return {limits.max_queue, duration_of(limits.queue_seconds), running_when_busy(), running_in_crowd()};
 }
 
 }  // namespace

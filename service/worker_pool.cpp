@@ -105,7 +105,9 @@ void WorkerPool::work() {
 std::size_t WorkerPool::allowed(Time now) {
   if (limits_.max_running_when_busy == 0) return max_threads_;
   if (running_limit_.is_fresh(now)) return running_limit_.last();
-  return running_limit_.at(now, cpu_time(), limits_.max_running_when_busy);
+  const bool is_less = limits_.max_running_in_crowd > 0 && gate_.is_crowded(now);
+  return running_limit_.at(now, cpu_time(),
+                           is_less ? limits_.max_running_in_crowd : limits_.max_running_when_busy);
 }
 
 /// Items beyond those that run or may run at once.

@@ -24,6 +24,9 @@ struct QueueLimits {
   /// While this process keeps the cores busy, no more than this many run at once (see RunningLimit); 0 for no
   /// such bound.
   std::size_t max_running_when_busy = 0;
+  /// The same while work is being refused: each piece is then done sooner, all of them a little later; 0 for
+  /// as many.
+  std::size_t max_running_in_crowd = 0;
 };
 
 /// Threads that do what may block, behind a queue that is bounded in length and in time. A thread is started

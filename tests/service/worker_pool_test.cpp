@@ -91,12 +91,15 @@ TEST_CASE("A queue that was filled is kept short until its crowd has gone", "[se
   QueueGate::Time now{};
   now += std::chrono::hours(1);
   CHECK(gate.admits(15, 4, 16, now));
+  CHECK_FALSE(gate.is_crowded(now));
   CHECK_FALSE(gate.admits(16, 4, 16, now));
+  CHECK(gate.is_crowded(now));
   CHECK(gate.admits(1, 4, 16, now));
   CHECK_FALSE(gate.admits(2, 4, 16, now));
   CHECK(gate.admits(0, 0, 16, now));  // nothing runs, and yet one may wait
   CHECK_FALSE(gate.admits(1, 0, 16, now));
   for (int i = 0; i < 15; ++i) CHECK_FALSE(gate.admits(2, 4, 16, now += milliseconds(99)));
+  CHECK_FALSE(gate.is_crowded(now + milliseconds(100)));
   CHECK(gate.admits(2, 4, 16, now += milliseconds(100)));  // nobody was refused for a while
   CHECK_FALSE(gate.admits(16, 4, 16, now));
   for (int i = 0; i < 19; ++i) CHECK_FALSE(gate.admits(2, 4, 16, now += milliseconds(99)));
