@@ -1,9 +1,8 @@
 #include "fusion/monotone_trees/learner.h"
 
 #include <algorithm>
-#include <atomic>
-#include <thread>
 
+#include "fusion/bagging.h"
 #include "fusion/monotone_trees/boost.h"
 #include "fusion/monotone_trees/tree_ranker.h"
 #include "fusion/option_reader.h"
@@ -32,8 +31,7 @@ Result<Options> read_options(const TrainingRequest& request) {
   return options;
 }
 
-/// The trees of every bag; threads take the next one that nobody has, and each bag is a function of its
-/// number alone.
+/// The trees of every bag.
 std::vector<std::vector<Tree>> train_bags(const TrainingRequest& request, const Options& options,
                                           const rankboost::Feedback& feedback) {
   const FeatureMatrix& matrix = request.train->matrix;
@@ -41,40 +39,19 @@ std::vector<std::vector<Tree>> train_bags(const TrainingRequest& request, const 
   std::vector<FeatureKind> kinds;
   for (const Feature& feature : matrix.features()) kinds.push_back(feature.kind);
   std::vector<std::vector<Tree>> bags(options.bags);
-  std::atomic<std::size_t> next{0};
-  std::atomic<std::size_t> done{0};
   const Random random(request.seed);
-  const auto work = [&](bool reports) {
-    for (std::size_t bag = next++; bag < bags.size(); bag = next++) {
-      bags[bag] = boost_trees(features, kinds, feedback, options.boost, random.split(bag));
-      ++done;
-      if (reports && request.progress) request.progress(done, bags.size());
-    }
-  };
-  std::vector<std::jthread> threads;
-  for (unsigned i = 1; i < request.threads; ++i) threads.emplace_back(work, false);
-  work(true);
+  for_each_bag(request, bags.size(), [&](std::size_t bag) {
+    bags[bag] = boost_trees(features, kinds, feedback, options.boost, random.split(bag));
+  });
   return bags;
 }
 
-/// Fewer rounds are a prefix of every bag: one training tells the value of each number of them.
-struct BestRounds {
-  std::size_t rounds = 0;
-  double value = 0.0;
-};
-
 BestRounds best_rounds(const TrainingRequest& request, const std::vector<std::vector<Tree>>& bags) {
-  std::vector<double> scores(request.validate->matrix.document_count(), 0.0);
-  BestRounds best;
-  for (std::size_t round = 0; round < bags[0].size(); ++round) {
+  return best_rounds_of_bags(request, bags[0].size(), [&](std::size_t round, std::vector<double>& scores) {
     std::vector<Tree> trees;
     for (const std::vector<Tree>& bag : bags) trees.push_back(bag[round]);
     add_to_scores(request.validate->matrix, trees, scores);
-    const double value = request.measure(scores);
-    if (round == 0 || value > best.value) best = {round + 1, value};
-    if (request.patience > 0 && round + 1 >= best.rounds + request.patience) break;
-  }
-  return best;
+  });
 }
 
 /// The bags' first `rounds` trees as one sum, which is the mean of the bags.
@@ -126,10 +103,7 @@ Result<TrainingResult> train(const TrainingRequest& request) {
   if (request.measure) {
     const BestRounds best = best_rounds(request, bags);
     rounds = best.rounds;
-    result.model.training["validation"] =
-        JsonObject{{"measure", request.measure_name}, {"value", best.value}, {"rounds", best.rounds}};
-    result.summary += "validation " + request.measure_name + " is best after " + std::to_string(rounds) +
-                      " rounds of each bag, which are kept\n";
+    result.summary += record_best_rounds(request, best, result.model.training);
   }
   if (request.wants_trace) result.trace = trace_of(bags, rounds, request.train->matrix.features());
   result.model.learner = "monotone-trees";

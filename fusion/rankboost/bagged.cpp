@@ -1,15 +1,13 @@
 #include "fusion/rankboost/bagged.h"
 
 #include <algorithm>
-#include <atomic>
-#include <functional>
 #include <map>
 #include <optional>
 #include <span>
-#include <thread>
 #include <tuple>
 
 #include "core/random.h"
+#include "fusion/bagging.h"
 #include "fusion/option_reader.h"
 #include "fusion/rankboost/learner.h"
 #include "fusion/rankboost/options.h"
@@ -32,31 +30,20 @@ std::vector<std::size_t> bootstrap_sample(std::size_t queries, Random random) {
 
 using TrainedBag = std::optional<Result<TrainingResult>>;
 
-/// Trains every bag; threads take the next one that nobody has, and each bag is a function of its number
-/// alone.
 std::vector<TrainedBag> train_bags(const TrainingRequest& request, std::size_t bags,
                                    const std::map<std::string, std::string>& options) {
   std::vector<TrainedBag> trained(bags);
-  std::atomic<std::size_t> next{0};
-  std::atomic<std::size_t> done{0};
   const Random random(request.seed);
-  const auto work = [&](bool reports) {
-    for (std::size_t bag = next++; bag < bags; bag = next++) {
-      const auto sample = bootstrap_sample(request.train->queries.size(), random.split(bag));
-      const TrainingSet set = select_queries(*request.train, sample);
-      TrainingRequest inner;
-      inner.train = &set;
-      inner.options = options;
-      inner.seed = request.seed;
-      inner.wants_trace = false;
-      trained[bag] = learner().train(inner);
-      ++done;
-      if (reports && request.progress) request.progress(done, bags);
-    }
-  };
-  std::vector<std::jthread> threads;
-  for (unsigned i = 1; i < request.threads; ++i) threads.emplace_back(work, false);
-  work(true);
+  for_each_bag(request, bags, [&](std::size_t bag) {
+    const auto sample = bootstrap_sample(request.train->queries.size(), random.split(bag));
+    const TrainingSet set = select_queries(*request.train, sample);
+    TrainingRequest inner;
+    inner.train = &set;
+    inner.options = options;
+    inner.seed = request.seed;
+    inner.wants_trace = false;
+    trained[bag] = learner().train(inner);
+  });
   return trained;
 }
 
@@ -64,29 +51,14 @@ std::span<const WeakRanking> rankings_of(const TrainedBag& bag) {
   return dynamic_cast<const StepRanker&>(*(*bag)->model.ranker).rankings();
 }
 
-/// How many rounds of every bag make the best mean on validation data.
-struct BestRounds {
-  std::size_t rounds = 0;
-  double value = 0.0;
-};
-
-/// A bag's first rounds are what it would have learned with fewer of them, so one training of each bag tells
-/// every number of rounds. The first of equal values is kept; `patience` ends the search as it would end
-/// training.
 BestRounds best_rounds(const TrainingRequest& request, const std::vector<TrainedBag>& trained) {
   std::size_t longest = 0;
   for (const TrainedBag& bag : trained) longest = std::max(longest, rankings_of(bag).size());
-  std::vector<double> scores(request.validate->matrix.document_count(), 0.0);
-  BestRounds best;
-  for (std::size_t round = 0; round < longest; ++round) {
+  return best_rounds_of_bags(request, longest, [&](std::size_t round, std::vector<double>& scores) {
     for (const TrainedBag& bag : trained)
       if (round < rankings_of(bag).size())
         add_to_scores(request.validate->matrix, rankings_of(bag)[round], scores);
-    const double value = request.measure(scores);
-    if (round == 0 || value > best.value) best = {round + 1, value};
-    if (request.patience > 0 && round + 1 >= best.rounds + request.patience) break;
-  }
-  return best;
+  });
 }
 
 /// The bags' first `rounds` weak rankings with equal ones merged: features ascending, thresholds from the
@@ -139,19 +111,16 @@ Result<TrainingResult> train(const TrainingRequest& request) {
   result.model.learner = "rankboost-bagged";
   result.model.features = request.train->matrix.features();
   std::size_t rounds = parsed->rounds;
+  std::string choice;
   if (request.measure) {
     const BestRounds best = best_rounds(request, trained);
     rounds = best.rounds;
-    result.model.training["validation"] =
-        JsonObject{{"measure", request.measure_name}, {"value", best.value}, {"rounds", best.rounds}};
+    choice = record_best_rounds(request, best, result.model.training);
   }
   if (request.wants_trace) result.trace = trace_of(request, trained, rounds);
   std::vector<WeakRanking> rankings = merged(trained, rounds);
   result.summary = std::to_string(bags) + " bags of " + std::to_string(request.train->queries.size()) +
-                   " queries, " + std::to_string(rankings.size()) + " different weak rankings\n";
-  if (request.measure)
-    result.summary += "validation " + request.measure_name + " is best after " + std::to_string(rounds) +
-                      " rounds of each bag, which are kept\n";
+                   " queries, " + std::to_string(rankings.size()) + " different weak rankings\n" + choice;
   result.model.ranker = std::make_shared<StepRanker>(std::move(rankings), result.model.features);
   result.model.training["options"] = options_json(*parsed);
   result.model.training["bags"] = bags;
