@@ -18,14 +18,15 @@ import time
 import urllib.error
 import urllib.request
 
+import json_engine
+
 METAFUSE = os.path.abspath(sys.argv[1])
 ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 5
 RESULTS = 10
 failures = []
 
 
-class Engine(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+class Engine(json_engine.JsonEngine):
     asked = 0
 
     def do_GET(self):
@@ -33,14 +34,7 @@ class Engine(http.server.BaseHTTPRequestHandler):
         fails = self.path.startswith("/c") and Engine.asked % 7 == 0
         results = [{"u": f"http://site{i * 7 % 19}.example{self.path[:2]}", "t": f"Page {i}", "c": "some words"} for i in range(RESULTS)]
         body = b"out of order" if fails else json.dumps({"r": results}).encode()
-        self.send_response(500 if fails else 200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
+        self.send(500 if fails else 200, body)
 
 
 class Engines(http.server.ThreadingHTTPServer):
@@ -52,9 +46,8 @@ class Engines(http.server.ThreadingHTTPServer):
 
 
 def write_files(folder, port):
-    block = "engine: json_engine, results_query: r, url_query: u, title_query: t, content_query: c"
     (folder / "engines.yaml").write_text("engines:\n" + "".join(
-        f"  - {{name: {name}, search_url: \"http://127.0.0.1:{port}/{name}?q={{query}}\", {block}}}\n" for name in "abc"))
+        f"  - {{name: {name}, search_url: \"http://127.0.0.1:{port}/{name}?q={{query}}\", {json_engine.DEFINITION}}}\n" for name in "abc"))
     (folder / "serve.yaml").write_text("version: 1\nlisten: 127.0.0.1:0\ntemplates: [t.yaml]\nengines: [engines.yaml]\n"
                                        "store: store.db\nlimits: {max_queue: 1000, queue_seconds: 30}\n")
     write_templates(folder, "First")

@@ -15,32 +15,23 @@ import threading
 import time
 import urllib.parse
 
+import json_engine
+
 METAFUSE = os.path.abspath(sys.argv[1])
 QUERIES = 12
 PER_SECOND = 25
 asked = []  # (time, path)
 
 
-class Engine(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
+class Engine(json_engine.JsonEngine):
     def do_GET(self):
         asked.append((time.monotonic(), self.path))
         words = urllib.parse.parse_qs(urllib.parse.urlsplit(self.path).query)["q"][0]
         results = [{"u": f"http://site.example/{words}/{i}", "t": f"{words} {i}", "c": "text"} for i in range(5)]
         if self.path.startswith("/b") and words == "word3":
-            self.send_response(500)
-            results = "this engine is out of order"
+            self.send(500, json.dumps({"r": "this engine is out of order"}).encode())
         else:
-            self.send_response(200)
-        body = json.dumps({"r": results}).encode()
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
+            self.send(200, json.dumps({"r": results}).encode())
 
 
 def require(condition, what):
@@ -49,7 +40,7 @@ def require(condition, what):
 
 
 def write_files(folder, port):
-    block = "engine: json_engine, results_query: r, url_query: u, title_query: t, content_query: c, max_connections: 1"
+    block = json_engine.DEFINITION + ", max_connections: 1"
     (folder / "engines.yaml").write_text(
         f"engines:\n  - {{name: a, search_url: \"http://127.0.0.1:{port}/a?q={{query}}\", {block}, requests_per_second: {PER_SECOND}}}\n"
         f"  - {{name: b, search_url: \"http://127.0.0.1:{port}/b?q={{query}}\", {block}}}\n")
