@@ -37,9 +37,10 @@ def with_children(process):
     return [process.pid, *map(int, children)]
 
 
-def proportional_mib(pid):
+def proportional_mib(pid, kind="Pss"):
+    """All of a process's memory, or "Pss_Anon": what it wrote itself, which other processes that share its libraries don't change."""
     smaps = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
-    return next(int(line.split()[1]) for line in smaps.splitlines() if line.startswith("Pss:")) / 1024
+    return next(int(line.split()[1]) for line in smaps.splitlines() if line.startswith(kind + ":")) / 1024
 
 
 def write_engines(folder, port):

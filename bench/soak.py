@@ -4,7 +4,8 @@
 usage: bench/soak.py BUILD_FOLDER [MINUTES]
 Uncached and cached searches at a fixed rate below capacity, over 16 local engines and with a store. After a fifth of the
 time (warm-up) proportional memory is sampled every second; fails when its straight line rises by more than 1 % of its mean
-over the rest, or descriptors or threads grow.
+over the rest, or descriptors or threads grow. Anonymous memory, which the process wrote itself, is said apart: the rest are
+pages of the program and its libraries, whose proportional share falls and rises with the other processes that use them.
 """
 import os
 import pathlib
@@ -18,7 +19,8 @@ MIX = (("/search?format=json&q={n}", 40, 8), ("/search?format=json&q=again", 100
 
 
 def sample(pid):
-    return local_service.proportional_mib(pid), len(os.listdir(f"/proc/{pid}/fd")), len(os.listdir(f"/proc/{pid}/task"))
+    return (local_service.proportional_mib(pid), local_service.proportional_mib(pid, "Pss_Anon"),
+            len(os.listdir(f"/proc/{pid}/fd")), len(os.listdir(f"/proc/{pid}/task")))
 
 
 def rise(values):
@@ -29,18 +31,26 @@ def rise(values):
     return slope * (n - 1)
 
 
+def show(name, values):
+    """out: by how many per cent of their mean the values rise"""
+    share = 100 * rise(values) / (sum(values) / len(values))
+    print(f"{name} after warm-up: {values[0]:.1f} MiB first, {values[-1]:.1f} last, {max(values):.1f} most; straight line {share:+.2f} %")
+    return share
+
+
 def watch(server, minutes):
-    samples = []
+    samples = [sample(server.pid)]
+    print(f"memory when ready: {samples[0][0]:.1f} MiB, of it anonymous {samples[0][1]:.1f}", flush=True)
     until = time.monotonic() + minutes * 60
     while time.monotonic() < until:
         time.sleep(1)
         samples.append(sample(server.pid))
     steady = samples[len(samples) // 5:]
-    memory = [item[0] for item in steady]
-    share = 100 * rise(memory) / (sum(memory) / len(memory))
-    print(f"memory after warm-up: {memory[0]:.1f} MiB first, {memory[-1]:.1f} last, {max(memory):.1f} most; straight line {share:+.2f} %")
-    print(f"descriptors: {steady[0][1]} first, {steady[-1][1]} last; threads: {steady[0][2]} first, {steady[-1][2]} last")
-    return share <= 1 and steady[-1][1] <= steady[0][1] + 2 and steady[-1][2] <= steady[0][2]
+    memory, anonymous, descriptors, threads = zip(*steady)
+    share = show("memory", memory)
+    show("of it anonymous", anonymous)
+    print(f"descriptors: {descriptors[0]} first, {descriptors[-1]} last; threads: {threads[0]} first, {threads[-1]} last")
+    return share <= 1 and descriptors[-1] <= descriptors[0] + 2 and threads[-1] <= threads[0]
 
 
 def main():

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "cli/learner_options.h"
+#include "cli/mpi_loader.h"
 #include "cli/number_checks.h"
 #include "cli/train_stream.h"
 #include "cli/training_input.h"
@@ -16,9 +17,6 @@
 #include "core/parallel.h"
 #include "fusion/model_file.h"
 #include "fusion/registry.h"
-#ifdef METAFUSE_HAS_MPI
-#include "fusion/mpi/mpi_communicator.h"
-#endif
 #include "service/store_training.h"
 
 namespace metafuse::cli {
@@ -230,17 +228,16 @@ Result<void> train_in_ranks(const Arguments& arguments, fusion::Communicator* co
 
 /// Under mpirun every rank reads and trains on its own queries; the first writes.
 Result<void> run_train(const Arguments& arguments) {
-#ifdef METAFUSE_HAS_MPI
   const char* ranks = std::getenv("OMPI_COMM_WORLD_SIZE");
-  if (ranks != nullptr && std::string_view(ranks) != "1") {
-    const auto communicator = fusion::start_mpi();
-    auto outcome = train_in_ranks(arguments, communicator.get());
-    if (outcome) return outcome;
-    std::cerr << "metafuse: " + outcome.error().text + "\n";  // one write: ranks share the stream
-    fusion::abort_mpi(static_cast<int>(outcome.error().code));
-  }
-#endif
-  return train_in_ranks(arguments, nullptr);
+  if (ranks == nullptr || std::string_view(ranks) == "1") return train_in_ranks(arguments, nullptr);
+  const auto mpi = load_mpi();
+  if (!mpi) return mpi.error();
+  const auto communicator = mpi->start();
+  auto outcome = train_in_ranks(arguments, communicator.get());
+  if (outcome) return outcome;
+  std::cerr << "metafuse: " + outcome.error().text + "\n";  // one write: ranks share the stream
+  mpi->abort(static_cast<int>(outcome.error().code));
+  return outcome;
 }
 
 }  // namespace

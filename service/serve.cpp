@@ -9,6 +9,7 @@
 
 #include "service/app.h"
 #include "service/http_server.h"
+#include "service/start_memory.h"
 
 namespace metafuse::service {
 namespace {
@@ -86,6 +87,7 @@ Result<void> serve(const ServeOptions& options) {
     running.reload_soon();
   });
   if (options.on_ready) options.on_ready(address_text(options.config, (*server)->port()));
+  forget_start_pages();
   // what a crowd left free inside the heaps goes back to the system
   while (!stop.wait(kBetweenTrims)) ::malloc_trim(0);
   drain(running, **server);

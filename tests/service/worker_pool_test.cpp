@@ -86,7 +86,7 @@ TEST_CASE("As few run at once as keep the cores busy, and all where they rest", 
     CHECK(after(milliseconds(20), 0.2) == expected);
 }
 
-TEST_CASE("A queue that was filled is kept short until its crowd has gone", "[service][pool]") {
+TEST_CASE("A queue that was full is cut short, and doubles while nobody is refused", "[service][pool]") {
   QueueGate gate;
   QueueGate::Time now{};
   now += std::chrono::hours(1);
@@ -95,16 +95,27 @@ TEST_CASE("A queue that was filled is kept short until its crowd has gone", "[se
   CHECK_FALSE(gate.admits(16, 4, 16, now));
   CHECK(gate.is_crowded(now));
   CHECK(gate.admits(1, 4, 16, now));
-  CHECK_FALSE(gate.admits(2, 4, 16, now));
   CHECK(gate.admits(0, 0, 16, now));  // nothing runs, and yet one may wait
   CHECK_FALSE(gate.admits(1, 0, 16, now));
   for (int i = 0; i < 15; ++i) CHECK_FALSE(gate.admits(2, 4, 16, now += milliseconds(99)));
   CHECK_FALSE(gate.is_crowded(now + milliseconds(100)));
-  CHECK(gate.admits(2, 4, 16, now += milliseconds(100)));  // nobody was refused for a while
+  for (const std::size_t places : {4, 8, 16}) {
+    now += milliseconds(100);
+    CHECK(gate.admits(places - 1, 4, 16, now));
+  }
   CHECK_FALSE(gate.admits(16, 4, 16, now));
-  for (int i = 0; i < 19; ++i) CHECK_FALSE(gate.admits(2, 4, 16, now += milliseconds(99)));
-  for (int i = 0; i < 2; ++i) now += milliseconds(60), (void)gate.admits(2, 4, 16, now);
-  CHECK(gate.admits(15, 4, 16, now));  // two seconds are over: those who ask again at once may all fit
+  CHECK_FALSE(gate.admits(2, 4, 16, now));
+}
+
+TEST_CASE("Those who ask again at once may all fit: the whole queue is tried now and then",
+          "[service][pool]") {
+  QueueGate gate;
+  QueueGate::Time now{};
+  now += std::chrono::hours(1);
+  const auto end = now + std::chrono::seconds(10);
+  CHECK_FALSE(gate.admits(16, 4, 16, now));
+  while (now + milliseconds(50) < end) CHECK_FALSE(gate.admits(2, 4, 16, now += milliseconds(50)));
+  CHECK(gate.admits(15, 4, 16, end));
 }
 
 TEST_CASE("What threads are free for does not count as waiting", "[service][pool]") {

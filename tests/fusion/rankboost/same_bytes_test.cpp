@@ -1,4 +1,5 @@
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -95,6 +96,18 @@ TEST_CASE("A model has the same bytes from 1, 2 and 4 ranks of MPI", "[fusion][r
     CHECK(alone == model_of(folder, ranks(2), form));
     CHECK(alone == model_of(folder, ranks(4), form));
   }
+}
+
+TEST_CASE("A rank that finds no MPI says so instead of training alone", "[fusion][rankboost][mpi]") {
+  const TemporaryFolder folder;
+  folder.write("judged", judged_lines());
+  std::filesystem::copy_file(METAFUSE_EXECUTABLE, folder.path("metafuse"));
+  const auto done = run_command({"/bin/sh", "-c",
+                                 "OMPI_COMM_WORLD_SIZE=2 " + folder.path("metafuse") + " train --letor " +
+                                     folder.path("judged") + " --model " + folder.path("never.json")});
+  CHECK(done.status == 69);
+  CHECK(done.err.find("metafuse_mpi.so") != std::string::npos);
+  CHECK(content(folder.path("never.json")).starts_with("cannot be read"));
 }
 
 TEST_CASE("A job whose rank is killed ends, and resumed from its checkpoint gives the same bytes",

@@ -1,7 +1,6 @@
-#include "fusion/mpi/mpi_communicator.h"
+#include "fusion/mpi/mpi_module.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include <mpi.h>
 
@@ -50,15 +49,18 @@ class MpiCommunicator final : public Communicator {
   int size_ = 1;
 };
 
-}  // namespace
-
-std::unique_ptr<Communicator> start_mpi() {
+std::unique_ptr<Communicator> start() {
   return std::make_unique<MpiCommunicator>();
 }
 
-void abort_mpi(int status) {
+void abort(int status) {
   MPI_Abort(MPI_COMM_WORLD, status);
-  std::abort();
 }
 
+}  // namespace
 }  // namespace metafuse::fusion
+
+extern "C" {
+extern const metafuse::fusion::MpiModule metafuse_mpi_module;
+const metafuse::fusion::MpiModule metafuse_mpi_module{metafuse::fusion::start, metafuse::fusion::abort};
+}
