@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <string>
 
 #include "core/contract.h"
 #include "evaluation/id_table.h"
-#include "fusion/first_bytes.h"
+#include "fusion/prefix_order.h"
 
 namespace metafuse::fusion {
 namespace {
@@ -52,26 +53,15 @@ std::vector<double> shares(const QueryInstances& instances, std::size_t list) {
   return values;
 }
 
-/// The places of ids, ascending bytewise. What all begin with, such as a scheme, is looked at once, and the
-/// eight bytes behind it decide nearly always.
-
+/// The places of ids, ascending bytewise.
 std::vector<std::uint32_t> order_of(const std::vector<std::string_view>& ids) {
-  std::size_t common = ids.empty() ? 0 : ids[0].size();
-  for (const std::string_view id : ids) {
-    const std::size_t most = std::min(common, id.size());
-    common = static_cast<std::size_t>(
-        std::mismatch(id.begin(), id.begin() + static_cast<std::ptrdiff_t>(most), ids[0].begin()).first -
-        id.begin());
-  }
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> keyed;
-  keyed.reserve(ids.size());
-  for (std::uint32_t i = 0; i < ids.size(); ++i) keyed.emplace_back(first_bytes(ids[i].substr(common)), i);
-  std::sort(keyed.begin(), keyed.end(), [&](const auto& a, const auto& b) {
-    return a.first != b.first ? a.first < b.first : ids[a.second] < ids[b.second];
-  });
-  std::vector<std::uint32_t> order;
-  order.reserve(ids.size());
-  for (const auto& [key, i] : keyed) order.push_back(i);
+  std::vector<std::uint32_t> order(ids.size());
+  std::iota(order.begin(), order.end(), 0U);
+  const std::size_t prefix = common_prefix(std::span(ids), [](std::string_view id) { return id; });
+  std::vector<std::uint64_t> keys;
+  keys.reserve(ids.size());
+  for (const std::string_view id : ids) keys.push_back(first_bytes(id.substr(prefix)));
+  sort_by_keys(keys, std::span(order), [&](std::uint32_t a, std::uint32_t b) { return ids[a] < ids[b]; });
   return order;
 }
 
@@ -79,7 +69,8 @@ std::vector<std::uint32_t> order_of(const std::vector<std::string_view>& ids) {
 
 QueryInstances collect_instances(std::span<const RankedIds> lists, std::span<const int> depths) {
   require(lists.size() == depths.size(), "a depth a list");
-  thread_local evaluation::IdTable table;
+  thread_local evaluation::IdTable kept_table;
+  evaluation::IdTable& table = kept_table;
   struct Placement {
     std::uint32_t document;
     std::uint32_t list;
@@ -87,6 +78,9 @@ QueryInstances collect_instances(std::span<const RankedIds> lists, std::span<con
   };
   table.clear();
   std::vector<Placement> placements;
+  std::size_t hits = 0;
+  for (const RankedIds list : lists) hits += list.size();
+  placements.reserve(hits);
   for (std::uint32_t list = 0; list < lists.size(); ++list) {
     const std::size_t depth = depths[list] > 0 ? static_cast<std::size_t>(depths[list]) : lists[list].size();
     const std::size_t count = std::min(depth, lists[list].size());

@@ -12,7 +12,8 @@
 namespace metafuse::fusion {
 
 /// Numbers that grow in place: a large block is a mapping of its own, which moves by page tables instead of
-/// copies, leaves no hole behind, and takes no memory where it was never written.
+/// copies, leaves no hole behind, and takes no memory where it was never written. All room behind the end is
+/// 0.
 template <class Number>
 class GrowingArray {
  public:
@@ -33,8 +34,8 @@ class GrowingArray {
 
   /// Puts a number at a place at or behind the end; the places skipped become 0.
   void put(std::size_t at, Number number) {
-    if (at != size_ || at == capacity_) [[unlikely]]
-      make_room(at);
+    if (at >= capacity_) [[unlikely]]
+      grow(at + 1 + at / 4 + 64);
     numbers_[at] = number;
     size_ = at + 1;
   }
@@ -72,6 +73,7 @@ class GrowingArray {
       void* const moved = std::realloc(numbers_, capacity * sizeof(Number));
       if (moved == nullptr) throw std::bad_alloc();
       numbers_ = static_cast<Number*>(moved);
+      std::memset(numbers_ + capacity_, 0, (capacity - capacity_) * sizeof(Number));
     } else if (capacity_ < kMapped) {
       Number* const block = map(capacity);
       if (size_ > 0) std::memcpy(block, numbers_, size_ * sizeof(Number));
@@ -84,11 +86,6 @@ class GrowingArray {
       numbers_ = static_cast<Number*>(moved);
     }
     capacity_ = capacity;
-  }
-
-  void make_room(std::size_t at) {
-    if (at >= capacity_) grow(at + 1 + at / 4 + 64);
-    if (at > size_) std::memset(numbers_ + size_, 0, (at - size_) * sizeof(Number));
   }
 
   Number* numbers_ = nullptr;

@@ -43,16 +43,10 @@ void GrowingColumn::set_wide(std::size_t row, std::uint32_t code) {
   words_.put(row, code);
 }
 
-void GrowingColumn::append(GrowingColumn&& other, std::size_t first) {
-  appended_.push_back({first, std::make_unique<GrowingColumn>(std::move(other))});
-  other = GrowingColumn();
-}
-
-double GrowingColumn::sort_key(std::uint32_t row, bool is_absent_zero) const {
-  const auto [number, place] = place_of(row);
-  const std::uint32_t code = piece(number).raw(place);
+double GrowingColumn::sort_key(std::size_t row, bool is_absent_zero) const {
+  const std::uint32_t code = raw(row);
   if (code == 0) return is_absent_zero ? 0.0 : -std::numeric_limits<double>::infinity();
-  const double value = std::bit_cast<double>(piece(number).values_[code]);
+  const double value = std::bit_cast<double>(values_[code]);
   return std::isnan(value) ? -std::numeric_limits<double>::infinity() : value;
 }
 
@@ -64,19 +58,16 @@ bool GrowingColumn::has_absent(std::size_t rows) const {
   return is_wide_ ? is_short(words_) : is_short(bytes_);
 }
 
-/// The values that occur in any piece, ascending.
-std::vector<double> GrowingColumn::sort_values(std::size_t rows, bool is_absent_zero) const {
-  std::vector<double> sorted;
-  for (std::size_t i = 0; i <= appended_.size(); ++i) {
-    for (const std::uint64_t bits : std::span(piece(i).values_).subspan(1))
-      if (const auto value = std::bit_cast<double>(bits); !std::isnan(value)) sorted.push_back(value);
-    const std::size_t begin = i == 0 ? 0 : appended_[i - 1].first;
-    const std::size_t end = i == appended_.size() ? rows : appended_[i].first;
-    if (is_absent_zero && piece(i).has_absent(end - begin)) sorted.push_back(0.0);
-  }
-  std::sort(sorted.begin(), sorted.end());
-  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
-  return sorted;
+/// Adds the values that occur in the first `rows` rows.
+void GrowingColumn::add_values(std::size_t rows, bool is_absent_zero, std::vector<double>& values) const {
+  for (const std::uint64_t bits : std::span(values_).subspan(1))
+    if (const auto value = std::bit_cast<double>(bits); !std::isnan(value)) values.push_back(value);
+  if (is_absent_zero && has_absent(rows)) values.push_back(0.0);
+}
+
+void GrowingColumn::fill_up(std::size_t rows) {
+  if (is_wide_ && words_.size() < rows) words_.put(rows - 1, 0);
+  if (!is_wide_ && bytes_.size() < rows) bytes_.put(rows - 1, 0);
 }
 
 /// The final code of every raw code of this piece.
@@ -94,31 +85,35 @@ std::vector<std::uint32_t> GrowingColumn::translation(const std::vector<double>&
   return translated;
 }
 
-CodedColumn GrowingColumn::finish(std::span<const std::uint32_t> order, bool is_absent_zero) {
+CodedColumn finish_column(std::span<GrowingColumn* const> parts, std::span<const RowSegment> segments,
+                          std::span<const std::uint32_t> rows, bool is_absent_zero) {
+  std::vector<std::size_t> counts(parts.size(), 0);  // rows of a part
+  for (const RowSegment& segment : segments) counts[segment.part] += segment.end - segment.begin;
   CodedColumn column;
-  column.values = sort_values(order.size(), is_absent_zero);
-  std::vector<std::vector<std::uint32_t>> translated;
-  for (std::size_t i = 0; i <= appended_.size(); ++i)
-    translated.push_back(piece(i).translation(column.values, is_absent_zero));
+  std::vector<double>& values = column.values;
+  for (std::size_t i = 0; i < parts.size(); ++i) parts[i]->add_values(counts[i], is_absent_zero, values);
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  std::vector<std::vector<std::uint32_t>> translations;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    translations.push_back(parts[i]->translation(values, is_absent_zero));
+    parts[i]->fill_up(counts[i]);
+  }
   const auto put_all = [&](auto& codes) {
     using Code = typename std::remove_reference_t<decltype(codes)>::value_type;
-    const auto put_own = [&](const auto& raw_codes) {
-      codes.resize(order.size());
-      const std::uint32_t* const translations = translated[0].data();
-      const auto* const raw_code = raw_codes.begin();
-      const std::size_t known = raw_codes.size();
-      for (std::size_t i = 0; i < order.size(); ++i)
-        codes[i] = static_cast<Code>(translations[order[i] < known ? raw_code[order[i]] : 0]);
-    };
-    if (appended_.empty()) return is_wide_ ? put_own(words_) : put_own(bytes_);
-    codes.reserve(order.size());
-    for (const std::uint32_t row : order) {
-      const auto [number, place] = place_of(row);
-      codes.push_back(static_cast<Code>(translated[number][piece(number).raw(place)]));
+    codes.resize(rows.size());
+    for (const RowSegment& segment : segments) {
+      const std::uint32_t* const translation = translations[segment.part].data();
+      const auto put = [&](const auto* raw_codes) {
+        for (std::size_t i = segment.begin; i < segment.end; ++i)
+          codes[i] = static_cast<Code>(translation[raw_codes[rows[i] - segment.first]]);
+      };
+      const GrowingColumn& part = *parts[segment.part];
+      part.is_wide_ ? put(part.words_.begin()) : put(part.bytes_.begin());
     }
   };
-  column.values.size() <= kMostByteValues ? put_all(column.bytes) : put_all(column.words);
-  *this = GrowingColumn();
+  values.size() <= GrowingColumn::kMostByteValues ? put_all(column.bytes) : put_all(column.words);
+  for (GrowingColumn* const part : parts) *part = GrowingColumn();
   return column;
 }
 

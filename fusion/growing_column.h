@@ -3,15 +3,21 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <memory>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "fusion/feature_matrix.h"
 #include "fusion/growing_array.h"
 
 namespace metafuse::fusion {
+
+/// Places [begin, end) of an order of rows that stand in one part, whose own rows are counted from `first`.
+struct RowSegment {
+  std::size_t part = 0;
+  std::size_t first = 0;
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
 
 /// A column while it grows: values in the order in which they were first seen, found by open addressing.
 /// Code 0 is "no cell"; NaN is a value like any other here and becomes "unranked" at the end.
@@ -26,15 +32,8 @@ class GrowingColumn {
       set_wide(row, code);
   }
 
-  /// Takes over the other's cells: its row 0 becomes row `first`, which is behind all rows of this one.
-  /// Nothing may be set afterwards.
-  void append(GrowingColumn&& other, std::size_t first);
-
-  /// The column in its final form: rows in the order of `order`, values ascending. Leaves nothing behind.
-  CodedColumn finish(std::span<const std::uint32_t> order, bool is_absent_zero);
-
   /// The value of a row's cell as a number that orders cells: unranked lowest. For tie-breaking only.
-  double sort_key(std::uint32_t row, bool is_absent_zero) const;
+  double sort_key(std::size_t row, bool is_absent_zero) const;
 
  private:
   static constexpr std::size_t kMostByteValues = 255;
@@ -43,13 +42,6 @@ class GrowingColumn {
     if (!is_wide_) return row < bytes_.size() ? bytes_[row] : 0;
     return row < words_.size() ? words_[row] : 0;
   }
-  /// The piece that holds a row: this column or one that was appended; and its row there.
-  std::pair<std::size_t, std::size_t> place_of(std::size_t row) const {
-    std::size_t piece = appended_.size();
-    while (piece > 0 && row < appended_[piece - 1].first) --piece;
-    return {piece, piece == 0 ? row : row - appended_[piece - 1].first};
-  }
-  const GrowingColumn& piece(std::size_t i) const { return i == 0 ? *this : *appended_[i - 1].column; }
   bool has_absent(std::size_t rows) const;
 
   static std::uint64_t bits_of(double value) {
@@ -77,13 +69,10 @@ class GrowingColumn {
   std::uint32_t find_or_add(std::uint64_t bits);
   void set_wide(std::size_t row, std::uint32_t code);
   void put_in_slot(std::uint32_t code);
-  std::vector<double> sort_values(std::size_t rows, bool is_absent_zero) const;
+  void add_values(std::size_t rows, bool is_absent_zero, std::vector<double>& values) const;
   std::vector<std::uint32_t> translation(const std::vector<double>& sorted, bool is_absent_zero) const;
-
-  struct Appended {
-    std::size_t first = 0;
-    std::unique_ptr<GrowingColumn> column;
-  };
+  /// Makes cells of all rows that have none.
+  void fill_up(std::size_t rows);
 
   std::vector<std::uint64_t> values_{0};  // bits by code; code 0 has none
   std::vector<std::uint32_t> slots_{0, 0,
@@ -92,7 +81,15 @@ class GrowingColumn {
   GrowingArray<std::uint8_t> bytes_;
   GrowingArray<std::uint32_t> words_;
   bool is_wide_ = false;
-  std::vector<Appended> appended_;
+
+  friend CodedColumn finish_column(std::span<GrowingColumn* const> parts,
+                                   std::span<const RowSegment> segments, std::span<const std::uint32_t> rows,
+                                   bool is_absent_zero);
 };
+
+/// One feature of all parts in its final form: rows in the order of `rows`, values ascending. Leaves nothing
+/// behind.
+CodedColumn finish_column(std::span<GrowingColumn* const> parts, std::span<const RowSegment> segments,
+                          std::span<const std::uint32_t> rows, bool is_absent_zero);
 
 }  // namespace metafuse::fusion

@@ -236,7 +236,8 @@ Result<TrainingSet> read_from_letor(const TrainingInput& input, TrainingInputRep
   if (!features) return features.error();
   const auto derived = letor_derived(input, *features);
   if (!derived) return derived.error();
-  auto set = builder.finish(*features, input.feedback, !reader.are_ranks() && !input.is_absent_unranked);
+  auto set = builder.finish(*features, input.feedback, !reader.are_ranks() && !input.is_absent_unranked,
+                            reader.workers());
   if (!set) return duplicate_in_files(input, set.error());
   add_derived_columns(*set, *derived);
   if (auto apart = check_parts_differ(*set, input.communicator); !apart) return apart.error();

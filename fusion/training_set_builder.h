@@ -40,17 +40,17 @@ class TrainingSetBuilder {
 
   /// Rows may be added before all features are known.
   void add(const InstanceRow& row);
-  /// Takes over another builder's rows, as if they had been added behind these, and leaves it empty. Nothing
-  /// may be added afterwards but by append().
+  /// Takes over another builder's rows, as if they had been added behind these, and leaves it empty.
   void append(TrainingSetBuilder&& other);
 
   /// in:     features - one each, in order; cells of features beyond are refused by require()
-  ///         is_absent_zero - a cell that a row did not name is 0 (LETOR), else unranked
+  ///         is_absent_zero - a cell that a row did not name is 0 (LETOR), else unranked; threads - that
+  ///         finish columns
   /// out:    queries ascending by id, documents by id then by features; queries without a crucial pair stay
   ///         in, learners leave them out
   /// errors: bad_data when a document stands twice in a query (documents without id excepted)
   Result<TrainingSet> finish(std::vector<Feature> features, const FeedbackOptions& feedback,
-                             bool is_absent_zero = false);
+                             bool is_absent_zero = false, unsigned threads = 1);
 
  private:
   struct State;

@@ -1,4 +1,5 @@
 #include <string>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
@@ -54,6 +55,30 @@ TEST_CASE("Any number of reading threads gives the same training set", "[fusion]
         REQUIRE(together->matrix.column(i)->words == alone->matrix.column(i)->words);
       }
     }
+  }
+}
+
+TEST_CASE("Lines of queries that do not stand together give the same training set", "[fusion][letor_input]") {
+  const test::TemporaryFolder folder;
+  const std::string text = letor_text();
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1)
+    lines.push_back(text.substr(at, text.find('\n', at) + 1 - at));
+  Random(9).shuffle(lines);
+  std::string shuffled;
+  for (const std::string& line : lines) shuffled += line;
+  TrainingInput input;
+  input.letor = {folder.write("train", text)};
+  const auto as_written = read_training_set(input);
+  REQUIRE(as_written.has_value());
+  input.letor = {folder.write("shuffled", shuffled)};
+  for (const unsigned threads : {1U, 2U}) {
+    input.threads = threads;
+    const auto mixed = read_training_set(input);
+    REQUIRE(mixed.has_value());
+    CHECK(fingerprint(*mixed) == fingerprint(*as_written));
+    CHECK(mixed->documents == as_written->documents);
+    CHECK(mixed->grades == as_written->grades);
   }
 }
 
