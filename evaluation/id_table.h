@@ -88,26 +88,34 @@ class IdTable {
     std::uint32_t number = 0;
   };
 
+  __extension__ typedef unsigned __int128 Wide;
+
   static std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
-    const std::uint64_t product = a * b;
-    return product ^ product >> 32 ^ a >> 29;
+    const Wide product = Wide{a} * b;
+    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
   }
 
+  /// Sixteen bytes a multiplication, the last ones once more where they overlap.
   static std::uint64_t hash_of(std::string_view id) {
     const char* const at = id.data();
     const std::size_t size = id.size();
     std::uint64_t hash = 0x9e3779b97f4a7c15U ^ size;
-    std::uint64_t last = 0;
-    if (size >= 8) {
-      for (std::size_t i = 0; i + 8 < size; i += 8)
-        hash = mix(hash ^ eight_bytes(at + i), 0xd1342543de82ef95U);
-      last = eight_bytes(at + size - 8);
+    std::uint64_t last[2] = {};
+    if (size >= 16) {
+      for (std::size_t i = 0; i + 16 < size; i += 16)
+        hash = mix(hash ^ eight_bytes(at + i), 0xd1342543de82ef95U ^ eight_bytes(at + i + 8));
+      last[0] = eight_bytes(at + size - 16);
+      last[1] = eight_bytes(at + size - 8);
+    } else if (size >= 8) {
+      last[0] = eight_bytes(at);
+      last[1] = eight_bytes(at + size - 8);
     } else if (size >= 4) {
-      last = four_bytes(at) << 32 | four_bytes(at + size - 4);
+      last[0] = four_bytes(at);
+      last[1] = four_bytes(at + size - 4);
     } else {
-      for (std::size_t i = 0; i < size; ++i) last = last << 8 | static_cast<unsigned char>(at[i]);
+      for (std::size_t i = 0; i < size; ++i) last[0] = last[0] << 8 | static_cast<unsigned char>(at[i]);
     }
-    return mix(hash ^ last, 0xaf251af3b0f025b5U);
+    return mix(hash ^ last[0], 0xaf251af3b0f025b5U ^ last[1]);
   }
 
   void grow();

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/contract.h"
+#include "fusion/prefix_order.h"
 #include "fusion/standing.h"
 
 namespace metafuse::fusion {
@@ -65,10 +66,7 @@ std::size_t add_rank_scores(const StepRanker& ranker, const QueryInstances& inst
   for (std::size_t i = 0; i < scores.size(); ++i) {
     const std::uint32_t* const ranks = instances.ranks_of(i).data();
     double score = 0.0;
-    for (const Column& column : columns) {
-      const std::uint32_t rank = ranks[column.feature];
-      score += rank > 0 ? column.table->at_rank(rank) : column.table->unranked;
-    }
+    for (const Column& column : columns) score += column.table->at_rank(ranks[column.feature]);
     scores[i] = score;
   }
   return end;
@@ -107,13 +105,6 @@ std::vector<WeakRanking> fired_rankings(const StepRanker& ranker, std::size_t fe
   return fired;
 }
 
-Standing standing_of(const QueryInstances& instances, std::size_t instance) {
-  Standing standing;
-  for (const std::uint32_t rank : instances.ranks_of(instance))
-    if (rank > 0) standing.add(rank);
-  return standing;
-}
-
 }  // namespace
 
 std::size_t list_count(const Model& model) {
@@ -123,37 +114,21 @@ std::size_t list_count(const Model& model) {
 
 std::vector<std::uint32_t> order_instances(const QueryInstances& instances, std::span<const double> scores) {
   require(scores.size() == instances.documents.size(), "a score an instance");
-  struct Place {
-    double score;
-    std::uint32_t instance;
-  };
-  std::vector<Place> places;
-  places.reserve(scores.size());
-  for (std::uint32_t i = 0; i < scores.size(); ++i) places.push_back({scores[i], i});
-  std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
-    if (a.score != b.score) return a.score > b.score;
-    return a.instance < b.instance;  // instances ascend by document id
-  });
-  std::vector<std::pair<Standing, std::uint32_t>> equals;
-  for (auto begin = places.begin(); begin != places.end();) {
-    const auto end =
-        std::find_if(begin, places.end(), [&](const Place& place) { return place.score != begin->score; });
-    if (end - begin > 1) {
-      equals.clear();
-      for (auto at = begin; at != end; ++at)
-        equals.emplace_back(standing_of(instances, at->instance), at->instance);
-      std::sort(equals.begin(), equals.end(), [](const auto& a, const auto& b) {
-        const auto standing = by_standing(a.first, b.first);
-        return standing != 0 ? standing < 0 : a.second < b.second;
-      });
-      for (std::size_t i = 0; i < equals.size(); ++i)
-        begin[static_cast<std::ptrdiff_t>(i)].instance = equals[i].second;
-    }
-    begin = end;
+  std::vector<std::uint32_t> order(scores.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::vector<std::uint64_t> keys;
+  std::vector<std::uint64_t> standings;
+  keys.reserve(scores.size());
+  standings.reserve(scores.size());
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    keys.push_back(~ordered_bits(scores[i]));
+    standings.push_back(Standing::of(instances.ranks_of(i)).number());
   }
-  std::vector<std::uint32_t> order;
-  order.reserve(places.size());
-  for (const Place& place : places) order.push_back(place.instance);
+  sort_by_keys(keys, std::span(order), [&](std::uint32_t a, std::uint32_t b) {
+    if (scores[a] != scores[b]) return scores[a] > scores[b];
+    if (standings[a] != standings[b]) return standings[a] < standings[b];
+    return a < b;  // instances ascend by document id
+  });
   return order;
 }
 
