@@ -11,7 +11,7 @@
 #include "cli/verbs.h"
 #include "core/contract.h"
 #include "core/utf8.h"
-#include "service/version.h"
+#include "service/base/version.h"
 
 namespace metafuse::cli {
 namespace {

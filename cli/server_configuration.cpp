@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "cli/secrets.h"
-#include "service/engines.h"
+#include "service/config/engines.h"
 
 namespace metafuse::cli {
 namespace {

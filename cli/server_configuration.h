@@ -3,8 +3,8 @@
 #include <string>
 
 #include "core/result.h"
-#include "service/config.h"
-#include "service/snapshot.h"
+#include "service/config/config.h"
+#include "service/config/snapshot.h"
 
 namespace metafuse::cli {
 

@@ -4,7 +4,7 @@
 
 #include "cli/server_configuration.h"
 #include "cli/verbs.h"
-#include "service/snapshot.h"
+#include "service/config/snapshot.h"
 
 namespace metafuse::cli {
 namespace {

@@ -9,7 +9,7 @@
 #include "core/yaml_reader.h"
 #include "fetchers/engine_file.h"
 #include "fetchers/trial.h"
-#include "service/config.h"
+#include "service/config/config.h"
 
 namespace metafuse::cli {
 namespace {

@@ -6,8 +6,8 @@
 #include "cli/secrets.h"
 #include "cli/verbs.h"
 #include "core/file_lock.h"
-#include "service/engines.h"
-#include "service/record_lists.h"
+#include "service/config/engines.h"
+#include "service/search/record_lists.h"
 
 namespace metafuse::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include "core/json.h"
 #include "service/answers/dialects.h"
 #include "service/answers/reasons.h"
-#include "service/search_pipeline.h"
+#include "service/search/search_pipeline.h"
 
 namespace metafuse::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include "cli/server_configuration.h"
 #include "cli/verbs.h"
 #include "core/json.h"
-#include "service/store.h"
+#include "service/store/store.h"
 
 namespace metafuse::cli {
 namespace {

@@ -17,7 +17,7 @@
 #include "core/parallel.h"
 #include "fusion/model_file.h"
 #include "fusion/registry.h"
-#include "service/store_training.h"
+#include "service/learning/store_training.h"
 
 namespace metafuse::cli {
 namespace {

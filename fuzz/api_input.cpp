@@ -3,13 +3,13 @@
 #include <string_view>
 
 #include "core/json.h"
-#include "service/feedback.h"
-#include "service/http_head.h"
-#include "service/mcp/protocol.h"
-#include "service/native_request.h"
-#include "service/search_parameters.h"
-#include "service/shown_results.h"
-#include "service/snapshot.h"
+#include "service/config/snapshot.h"
+#include "service/http/head.h"
+#include "service/learning/feedback.h"
+#include "service/requests/mcp_protocol.h"
+#include "service/requests/native_request.h"
+#include "service/requests/search_parameters.h"
+#include "service/search/shown_results.h"
 
 /// What a request's body, query or cookie may hold, in every dialect.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

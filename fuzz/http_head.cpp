@@ -1,5 +1,3 @@
-#include "service/http_head.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -7,8 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "service/http_response_text.h"
-#include "service/http_scan.h"
+#include "service/http/head.h"
+#include "service/http/response_text.h"
+#include "service/http/scan.h"
 
 namespace {
 

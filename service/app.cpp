@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "core/contract.h"
-#include "service/access.h"
-#include "service/client_address.h"
+#include "service/access/access.h"
 #include "service/errors.h"
+#include "service/http/client_address.h"
 
 namespace metafuse::service {
 namespace {

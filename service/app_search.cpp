@@ -7,10 +7,10 @@
 #include "core/random.h"
 #include "service/app.h"
 #include "service/errors.h"
-#include "service/feedback.h"
-#include "service/interleaved_answer.h"
-#include "service/interleaving.h"
-#include "service/list_windows.h"
+#include "service/learning/feedback.h"
+#include "service/learning/interleaved_answer.h"
+#include "service/learning/interleaving.h"
+#include "service/search/list_windows.h"
 
 // How the server answers a search: quota, what was rendered before, the caches, the engines, what the
 // learning adds.

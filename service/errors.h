@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "core/result.h"
-#include "service/http_message.h"
+#include "service/http/message.h"
 #include "service/router.h"
 
 namespace metafuse::service {

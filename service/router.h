@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "service/exchange.h"
-#include "service/http_message.h"
+#include "service/http/exchange.h"
+#include "service/http/message.h"
 
 namespace metafuse::service {
 

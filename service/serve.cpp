@@ -8,8 +8,8 @@
 #include <malloc.h>
 
 #include "service/app.h"
-#include "service/http_server.h"
-#include "service/start_memory.h"
+#include "service/base/start_memory.h"
+#include "service/http/server.h"
 
 namespace metafuse::service {
 namespace {

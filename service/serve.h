@@ -5,8 +5,8 @@
 
 #include "core/deadline.h"
 #include "core/result.h"
-#include "service/config.h"
-#include "service/snapshot.h"
+#include "service/config/config.h"
+#include "service/config/snapshot.h"
 
 namespace metafuse::service {
 

@@ -3,9 +3,9 @@
 #include <string>
 
 #include "core/json.h"
-#include "service/search_parameters.h"
-#include "service/search_pipeline.h"
-#include "service/shown_results.h"
+#include "service/requests/search_parameters.h"
+#include "service/search/search_pipeline.h"
+#include "service/search/shown_results.h"
 
 namespace metafuse::service {
 

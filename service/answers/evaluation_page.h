@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "service/evaluation_reports.h"
-#include "service/metrics.h"
-#include "service/snapshot.h"
+#include "service/base/metrics.h"
+#include "service/config/snapshot.h"
+#include "service/learning/evaluation_reports.h"
 
 namespace metafuse::service {
 

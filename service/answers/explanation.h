@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/json.h"
-#include "service/search_pipeline.h"
+#include "service/search/search_pipeline.h"
 
 namespace metafuse::service {
 

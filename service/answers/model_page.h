@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "service/domain_models.h"
-#include "service/snapshot.h"
+#include "service/config/snapshot.h"
+#include "service/learning/domain_models.h"
 
 namespace metafuse::service {
 

@@ -1,7 +1,7 @@
 #include "service/answers/dialects.h"
 #include "service/answers/explanation.h"
 #include "service/answers/reasons.h"
-#include "service/list_windows.h"
+#include "service/search/list_windows.h"
 
 namespace metafuse::service {
 namespace {

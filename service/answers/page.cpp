@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "core/utf8.h"
-#include "service/access.h"
+#include "service/access/access.h"
 #include "service/answers/reasons.h"
-#include "service/http_head.h"
-#include "service/http_message.h"
-#include "service/list_windows.h"
+#include "service/http/head.h"
+#include "service/http/message.h"
+#include "service/search/list_windows.h"
 
 namespace metafuse::service {
 namespace {

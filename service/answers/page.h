@@ -3,11 +3,11 @@
 #include <string>
 #include <string_view>
 
-#include "service/search_parameters.h"
-#include "service/search_pipeline.h"
-#include "service/shown_results.h"
-#include "service/stored_search.h"
-#include "service/view.h"
+#include "service/answers/view.h"
+#include "service/requests/search_parameters.h"
+#include "service/search/search_pipeline.h"
+#include "service/search/shown_results.h"
+#include "service/store/stored_search.h"
 
 namespace metafuse::service {
 

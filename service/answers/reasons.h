@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "service/search_pipeline.h"
+#include "service/search/search_pipeline.h"
 
 namespace metafuse::service {
 

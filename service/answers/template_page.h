@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "service/snapshot.h"
-#include "service/store.h"
-#include "service/template_editing.h"
+#include "service/config/snapshot.h"
+#include "service/search/template_editing.h"
+#include "service/store/store.h"
 
 namespace metafuse::service {
 

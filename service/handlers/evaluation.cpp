@@ -2,8 +2,8 @@
 #include "service/answers/evaluation_page.h"
 #include "service/app.h"
 #include "service/errors.h"
-#include "service/evaluation_reports.h"
 #include "service/handlers/handlers.h"
+#include "service/learning/evaluation_reports.h"
 
 namespace metafuse::service {
 namespace {

@@ -1,10 +1,10 @@
-#include "service/feedback.h"
+#include "service/learning/feedback.h"
 
 #include "core/json.h"
 #include "service/app.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
-#include "service/request_body.h"
+#include "service/http/request_body.h"
 
 namespace metafuse::service {
 namespace {

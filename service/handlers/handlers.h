@@ -1,7 +1,7 @@
 #pragma once
 
-#include "service/exchange.h"
-#include "service/http_message.h"
+#include "service/http/exchange.h"
+#include "service/http/message.h"
 
 namespace metafuse::service {
 

@@ -3,13 +3,13 @@
 #include <boost/json/string.hpp>
 
 #include "core/json.h"
-#include "service/access.h"
+#include "service/access/access.h"
 #include "service/app.h"
+#include "service/base/version.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
-#include "service/mcp/protocol.h"
-#include "service/mcp/tools.h"
-#include "service/version.h"
+#include "service/handlers/mcp_tools.h"
+#include "service/requests/mcp_protocol.h"
 
 namespace metafuse::service {
 namespace {

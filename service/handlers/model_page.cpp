@@ -7,7 +7,7 @@
 #include "service/app.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
-#include "service/http_head.h"
+#include "service/http/head.h"
 
 namespace metafuse::service {
 namespace {

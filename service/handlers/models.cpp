@@ -3,12 +3,12 @@
 
 #include "core/json.h"
 #include "service/app.h"
-#include "service/caretaker.h"
-#include "service/domain_models.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
-#include "service/promotion.h"
-#include "service/request_body.h"
+#include "service/http/request_body.h"
+#include "service/learning/caretaker.h"
+#include "service/learning/domain_models.h"
+#include "service/learning/promotion.h"
 
 namespace metafuse::service {
 namespace {

@@ -3,8 +3,8 @@
 #include "service/app.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
-#include "service/native_request.h"
-#include "service/request_body.h"
+#include "service/http/request_body.h"
+#include "service/requests/native_request.h"
 
 namespace metafuse::service {
 

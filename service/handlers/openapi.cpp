@@ -2,9 +2,9 @@
 #include "core/contract.h"
 #include "core/json.h"
 #include "service/app.h"
+#include "service/base/version.h"
 #include "service/handlers/handlers.h"
 #include "service/handlers/openapi_schemas.h"
-#include "service/version.h"
 
 namespace metafuse::service {
 namespace {

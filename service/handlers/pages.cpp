@@ -1,9 +1,9 @@
 #include "service/answers/page.h"
+#include "service/answers/view.h"
 #include "service/app.h"
-#include "service/digest.h"
+#include "service/base/digest.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
-#include "service/view.h"
 
 namespace metafuse::service {
 namespace {

@@ -3,8 +3,8 @@
 #include "service/app.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
-#include "service/http_head.h"
-#include "service/shown_results.h"
+#include "service/http/head.h"
+#include "service/search/shown_results.h"
 
 namespace metafuse::service {
 namespace {

@@ -4,8 +4,8 @@
 #include "service/app.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
-#include "service/http_head.h"
-#include "service/search_parameters.h"
+#include "service/http/head.h"
+#include "service/requests/search_parameters.h"
 
 namespace metafuse::service {
 namespace {

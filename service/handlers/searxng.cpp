@@ -3,9 +3,9 @@
 #include "core/json.h"
 #include "service/answers/dialects.h"
 #include "service/app.h"
+#include "service/base/version.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
-#include "service/version.h"
 
 namespace metafuse::service {
 namespace {

@@ -1,10 +1,10 @@
 #include "core/json.h"
-#include "service/access.h"
+#include "service/access/access.h"
 #include "service/answers/dialects.h"
 #include "service/app.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
-#include "service/search_parameters.h"
+#include "service/requests/search_parameters.h"
 
 namespace metafuse::service {
 namespace {

@@ -6,9 +6,9 @@
 #include "service/app.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
-#include "service/json_fields.h"
-#include "service/request_body.h"
-#include "service/shown_results.h"
+#include "service/http/request_body.h"
+#include "service/requests/json_fields.h"
+#include "service/search/shown_results.h"
 
 namespace metafuse::service {
 namespace {

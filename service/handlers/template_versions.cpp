@@ -4,10 +4,10 @@
 #include "core/json.h"
 #include "core/number.h"
 #include "service/app.h"
+#include "service/config/snapshot.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
-#include "service/snapshot.h"
-#include "service/template_saving.h"
+#include "service/handlers/template_saving.h"
 
 namespace metafuse::service {
 namespace {

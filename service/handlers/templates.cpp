@@ -3,11 +3,11 @@
 #include "service/app.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
-#include "service/http_head.h"
-#include "service/native_request.h"
-#include "service/request_body.h"
-#include "service/template_editing.h"
-#include "service/template_saving.h"
+#include "service/handlers/template_saving.h"
+#include "service/http/head.h"
+#include "service/http/request_body.h"
+#include "service/requests/native_request.h"
+#include "service/search/template_editing.h"
 
 namespace metafuse::service {
 namespace {

@@ -1,4 +1,4 @@
-#include "service/access.h"
+#include "service/access/access.h"
 
 #include <algorithm>
 #include <string>
@@ -6,9 +6,9 @@
 #include <catch2/catch.hpp>
 
 #include "core/json.h"
-#include "service/digest.h"
-#include "service/key_guard.h"
-#include "service/rare_events.h"
+#include "service/access/key_guard.h"
+#include "service/base/digest.h"
+#include "service/base/rare_events.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/test_server.h"
 

@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/json.h"
-#include "service/evaluation_reports.h"
+#include "service/learning/evaluation_reports.h"
 #include "tests/support/test_server.h"
 
 using namespace metafuse;

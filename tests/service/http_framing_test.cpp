@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "service/http_head.h"
+#include "service/http/head.h"
 #include "tests/support/test_server.h"
 
 using namespace metafuse;

@@ -9,8 +9,8 @@
 
 #include "core/json.h"
 #include "core/random.h"
-#include "service/digest.h"
-#include "service/store.h"
+#include "service/base/digest.h"
+#include "service/store/store.h"
 #include "tests/support/serve_process.h"
 
 using namespace metafuse;

@@ -1,4 +1,4 @@
-#include "service/rendered_answers.h"
+#include "service/answers/rendered_answers.h"
 
 #include <set>
 #include <string>
@@ -7,7 +7,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/json.h"
-#include "service/digest.h"
+#include "service/base/digest.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/test_server.h"
 

@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/json.h"
-#include "service/digest.h"
+#include "service/base/digest.h"
 #include "tests/support/test_server.h"
 
 using namespace metafuse;

@@ -4,9 +4,9 @@
 #include <catch2/catch.hpp>
 
 #include "core/json.h"
-#include "service/digest.h"
-#include "service/http_head.h"
-#include "service/snapshot.h"
+#include "service/base/digest.h"
+#include "service/config/snapshot.h"
+#include "service/http/head.h"
 #include "tests/support/test_server.h"
 
 using namespace metafuse;

@@ -1,4 +1,4 @@
-#include "service/worker_pool.h"
+#include "service/workers/worker_pool.h"
 
 #include <atomic>
 #include <chrono>
@@ -8,8 +8,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "service/queue_gate.h"
-#include "service/running_limit.h"
+#include "service/workers/queue_gate.h"
+#include "service/workers/running_limit.h"
 
 using metafuse::service::QueueGate;
 using metafuse::service::QueueLimits;

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "service/app.h"
-#include "service/http_server.h"
+#include "service/http/server.h"
 #include "tests/support/fake_fetcher.h"
 #include "tests/support/raw_client.h"
 #include "tests/support/temporary_folder.h"

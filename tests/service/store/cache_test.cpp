@@ -10,10 +10,10 @@
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
-#include "service/answer_cache.h"
-#include "service/answer_text.h"
-#include "service/redis_client.h"
-#include "service/shared_answers.h"
+#include "service/cache/answer_cache.h"
+#include "service/cache/answer_text.h"
+#include "service/cache/shared_answers.h"
+#include "service/store/redis_client.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/redis_server.h"
 

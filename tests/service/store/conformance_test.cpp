@@ -9,7 +9,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/json.h"
-#include "service/store.h"
+#include "service/store/store.h"
 #include "tests/service/store/sample_search.h"
 #include "tests/support/postgres_server.h"
 #include "tests/support/temporary_folder.h"

@@ -1,4 +1,4 @@
-#include "service/feedback.h"
+#include "service/learning/feedback.h"
 
 #include <set>
 #include <string>

@@ -1,4 +1,4 @@
-#include "service/interleaving.h"
+#include "service/learning/interleaving.h"
 
 #include <algorithm>
 #include <cmath>

@@ -9,9 +9,9 @@
 
 #include "core/random.h"
 #include "fusion/registry.h"
-#include "service/click_pairs.h"
-#include "service/promotion.h"
-#include "service/store_training.h"
+#include "service/learning/click_pairs.h"
+#include "service/learning/promotion.h"
+#include "service/learning/store_training.h"
 #include "tests/service/store/sample_search.h"
 #include "tests/support/temporary_folder.h"
 

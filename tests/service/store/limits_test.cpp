@@ -6,10 +6,10 @@
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
-#include "service/client_address.h"
-#include "service/digest.h"
-#include "service/keys.h"
-#include "service/rate_limiter.h"
+#include "service/access/keys.h"
+#include "service/access/rate_limiter.h"
+#include "service/base/digest.h"
+#include "service/http/client_address.h"
 #include "tests/service/store/sample_search.h"
 #include "tests/support/manual_clock.h"
 

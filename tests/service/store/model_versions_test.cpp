@@ -1,4 +1,4 @@
-#include "service/model_versions.h"
+#include "service/store/model_versions.h"
 
 #include <filesystem>
 #include <memory>

@@ -4,9 +4,9 @@
 #include <catch2/catch.hpp>
 
 #include "core/json.h"
-#include "service/caretaker.h"
-#include "service/digest.h"
-#include "service/store_training.h"
+#include "service/base/digest.h"
+#include "service/learning/caretaker.h"
+#include "service/learning/store_training.h"
 #include "tests/service/store/sample_search.h"
 #include "tests/support/test_server.h"
 

@@ -1,4 +1,4 @@
-#include "service/online_rerankers.h"
+#include "service/learning/online_rerankers.h"
 
 #include <algorithm>
 #include <string>
@@ -6,8 +6,8 @@
 #include <catch2/catch.hpp>
 
 #include "core/json.h"
-#include "service/digest.h"
-#include "service/stored_features.h"
+#include "service/base/digest.h"
+#include "service/learning/stored_features.h"
 #include "tests/service/store/sample_search.h"
 #include "tests/support/test_server.h"
 

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "service/feedback.h"
-#include "service/store.h"
+#include "service/learning/feedback.h"
+#include "service/store/store.h"
 
 namespace metafuse::test {
 

@@ -1,4 +1,4 @@
-#include "service/shared_limits.h"
+#include "service/access/shared_limits.h"
 
 #include <string>
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "core/random.h"
-#include "service/store.h"
+#include "service/store/store.h"
 #include "tests/service/store/sample_search.h"
 #include "tests/support/temporary_folder.h"
 

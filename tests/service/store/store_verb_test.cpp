@@ -4,8 +4,8 @@
 #include <catch2/catch.hpp>
 
 #include "core/result.h"
-#include "service/digest.h"
-#include "service/store.h"
+#include "service/base/digest.h"
+#include "service/store/store.h"
 #include "tests/service/store/sample_search.h"
 #include "tests/support/command.h"
 #include "tests/support/temporary_folder.h"

@@ -1,0 +1,220 @@
+#include "service/access/access.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/ascii.h"
+#include "service/base/digest.h"
+#include "service/http/client_address.h"
+#include "service/http/request_body.h"
+
+namespace metafuse::service {
+namespace {
+
+constexpr std::string_view kContentSecurityPolicy =
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+bool contains(const std::vector<std::string>& items, std::string_view item) {
+  return std::find(items.begin(), items.end(), item) != items.end();
+}
+
+bool is_own_host(const ServerConfig& config, std::string_view host_header) {
+  const std::string host = host_without_port(host_header);
+  if (host.empty() || host == "localhost" || host == config.listen_host) return true;
+  if (host == "127.0.0.1" || host == "::1") return true;
+  return std::any_of(config.server_names.begin(), config.server_names.end(), [&](const std::string& name) {
+    return name == "*" || equal_ignoring_case(name, host) || equal_ignoring_case(name, host_header);
+  });
+}
+
+/// The last address of X-Forwarded-For that is not a trusted proxy's, when the peer is one.
+std::string client_address(const ServerConfig& config, const HttpRequest& request) {
+  std::string client = request.peer;
+  std::string_view chain = request.header("X-Forwarded-For");
+  while (contains(config.trusted_proxies, client) && !chain.empty()) {
+    const std::size_t comma = chain.rfind(',');
+    std::string_view last = comma == std::string_view::npos ? chain : chain.substr(comma + 1);
+    chain = comma == std::string_view::npos ? std::string_view() : chain.substr(0, comma);
+    while (!last.empty() && last.front() == ' ') last.remove_prefix(1);
+    while (!last.empty() && last.back() == ' ') last.remove_suffix(1);
+    if (last.empty()) break;
+    client = std::string(last);
+  }
+  return client;
+}
+
+std::string_view presented_key(const HttpRequest& request) {
+  const std::string_view authorization = request.header("Authorization");
+  if (authorization.size() > 7 && equal_ignoring_case(authorization.substr(0, 7), "Bearer "))
+    return authorization.substr(7);
+  return request.header("X-API-Key");
+}
+
+/// Older clients of Tavily send their key as a member of the body.
+std::string key_in_body(const HttpRequest& request) {
+  if (!presented_key(request).empty() || dialect_of(request) != Dialect::tavily ||
+      request.body.find("\"api_key\"") == std::string::npos)
+    return {};
+  const auto body = json_body(request);
+  const Json* key = body ? body->if_contains("api_key") : nullptr;
+  return key != nullptr && key->is_string() ? std::string(key->get_string()) : std::string();
+}
+
+/// Whether the client sits on this machine, as far as can be told: what came through a proxy that is not
+/// trusted to name its clients did not.
+bool is_local(const Exchange& exchange) {
+  const std::string& client = exchange.client;
+  const bool is_loopback = client.starts_with("127.") || client == "::1" || client.starts_with("::ffff:127.");
+  const bool was_forwarded =
+      !exchange.request.header("X-Forwarded-For").empty() || !exchange.request.header("Forwarded").empty();
+  return is_loopback && (!was_forwarded || client != exchange.request.peer);
+}
+
+/// Whether a route needs no key from this client.
+bool is_open(const Route& route, const Exchange& exchange) {
+  const ServerConfig& config = exchange.snapshot->config;
+  switch (route.access) {
+    case Access::open:
+      return true;
+    case Access::search:
+      return !config.needs_key;
+    case Access::metrics:
+      return config.metrics == MetricsAccess::open ||
+             (config.metrics == MetricsAccess::loopback && is_local(exchange));
+    case Access::admin:
+      return false;
+  }
+  return false;
+}
+
+Role role_of(Access access) {
+  if (access == Access::admin) return Role::admin;
+  return access == Access::metrics ? Role::metrics : Role::search;
+}
+
+std::optional<AccessRefusal> check_role(const Route& route, const Exchange& exchange) {
+  if (is_open(route, exchange)) return std::nullopt;
+  const Role role = role_of(route.access);
+  if (exchange.key == nullptr)
+    return AccessRefusal{401, "no_key", "this needs an API key; send Authorization: Bearer KEY", {}};
+  if (!exchange.may(role) && !exchange.may(Role::admin))
+    return AccessRefusal{403, "role", "the key may not do this; ask for one with the role that it needs", {}};
+  return std::nullopt;
+}
+
+void add_cors(const Exchange& exchange, HttpResponse& response) {
+  const std::vector<std::string>& allowed = exchange.snapshot->config.cors_origins;
+  const std::string_view origin = exchange.request.header("Origin");
+  if (allowed.empty() || origin.empty()) return;
+  response.set("Vary", "Origin");
+  if (contains(allowed, "*"))
+    response.set("Access-Control-Allow-Origin", "*");
+  else if (contains(allowed, origin))
+    response.set("Access-Control-Allow-Origin", origin);
+}
+
+bool is_lower_hex(std::string_view text) {
+  return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+}  // namespace
+
+std::string host_without_port(std::string_view host) {
+  std::string out;
+  if (!host.empty() && host.front() == '[')
+    out = std::string(host.substr(1, std::min(host.find(']'), host.size()) - 1));
+  else
+    out = std::string(host.substr(0, host.rfind(':')));
+  return ascii_lower(out);
+}
+
+std::string next_traceparent(std::string_view incoming) {
+  // version 00: 00-<32 hex>-<16 hex>-<2 hex>, neither id all zero
+  const bool is_valid = incoming.size() == 55 && incoming.starts_with("00-") && incoming[35] == '-' &&
+                        incoming[52] == '-' && is_lower_hex(incoming.substr(3, 32)) &&
+                        is_lower_hex(incoming.substr(36, 16)) && is_lower_hex(incoming.substr(53)) &&
+                        incoming.substr(3, 32).find_first_not_of('0') != std::string_view::npos &&
+                        incoming.substr(36, 16).find_first_not_of('0') != std::string_view::npos;
+  if (!is_valid) return "00-" + random_hex(16) + '-' + random_hex(8) + "-01";
+  return std::string(incoming.substr(0, 36)) + random_hex(8) + std::string(incoming.substr(52));
+}
+
+Dialect dialect_of(const HttpRequest& request) {
+  if (request.path.starts_with("/v1/")) return Dialect::native;
+  if (request.path == "/mcp") return Dialect::mcp;
+  if (request.path == "/search" && request.method == "POST" &&
+      (!request.body.empty() || request.query.empty()) &&
+      media_type(request.header("Content-Type")) == "application/json")
+    return Dialect::tavily;
+  return request.header("Accept").find("text/html") != std::string_view::npos ? Dialect::page
+                                                                              : Dialect::plain;
+}
+
+Dialect error_dialect(const Route* route, const HttpRequest& request) {
+  const Dialect spoken = dialect_of(request);
+  if (route == nullptr || spoken == Dialect::tavily) return spoken;
+  const auto format = request.parameter("format");
+  const bool wants_page = spoken == Dialect::page && (!format || format->empty() || *format == "html");
+  return route->name == "search" && wants_page ? Dialect::page : route->dialect;
+}
+
+std::optional<AccessRefusal> check_access(const Route* route, KeyGuard& guard, Exchange& exchange) {
+  const ServerConfig& config = exchange.snapshot->config;
+  exchange.traceparent = next_traceparent(exchange.request.header("traceparent"));
+  exchange.client = client_address(config, exchange.request);
+  exchange.is_https = contains(config.trusted_proxies, exchange.request.peer) &&
+                      equal_ignoring_case(exchange.request.header("X-Forwarded-Proto"), "https");
+  if (!is_own_host(config, exchange.request.header("Host")))
+    return AccessRefusal{
+        421, "host", "this server does not answer for that Host; add it to server_names", {}};
+  if (route == nullptr) return std::nullopt;
+  const std::string in_body = key_in_body(exchange.request);
+  const std::string_view key = in_body.empty() ? presented_key(exchange.request) : in_body;
+  if (!key.empty() && route->access != Access::open && !config.keys.empty()) {
+    const KeyGuard::Answer found =
+        guard.find(config.keys, key, address_prefix(exchange.client), exchange.arrived);
+    if (found.retry_after_seconds)
+      return AccessRefusal{429, "key_rate", "too many wrong API keys from this address; wait",
+                           found.retry_after_seconds};
+    if (found.key == nullptr) return AccessRefusal{401, "bad_key", "the API key is not known here", {}};
+    exchange.key = found.key;
+  }
+  return check_role(*route, exchange);
+}
+
+std::string retry_after_text(double seconds) {
+  return std::to_string(static_cast<long>(std::ceil(std::max(1.0, seconds))));
+}
+
+std::optional<HttpResponse> preflight_answer(const Exchange& exchange) {
+  const HttpRequest& request = exchange.request;
+  const bool is_question = request.method == "OPTIONS" && !request.header("Origin").empty() &&
+                           !request.header("Access-Control-Request-Method").empty();
+  if (!is_question || exchange.snapshot->config.cors_origins.empty()) return std::nullopt;
+  HttpResponse response;
+  response.status = 204;
+  response.set("Access-Control-Allow-Methods", "GET, POST, PUT");
+  response.set(
+      "Access-Control-Allow-Headers",
+      "Authorization, Content-Type, If-Match, MCP-Protocol-Version, Mcp-Method, Mcp-Name, X-API-Key");
+  response.set("Access-Control-Max-Age", "600");
+  return response;  // Allow-Origin is set with the common headers, for allowed origins only
+}
+
+void add_common_headers(const Exchange& exchange, HttpResponse& response) {
+  response.set("X-Content-Type-Options", "nosniff");
+  response.set("Referrer-Policy", "no-referrer");
+  response.set("X-Frame-Options", "DENY");
+  response.set("Content-Security-Policy", kContentSecurityPolicy);
+  response.set("Cross-Origin-Opener-Policy", "same-origin");
+  response.set("Cross-Origin-Resource-Policy", "same-origin");
+  response.set("Permissions-Policy", "camera=(), geolocation=(), microphone=()");
+  if (response.header("Cache-Control").empty()) response.set("Cache-Control", "no-store");
+  if (exchange.is_https) response.set("Strict-Transport-Security", "max-age=31536000");
+  response.set("Server", "metafuse");
+  response.set("traceparent", exchange.traceparent);
+  add_cors(exchange, response);
+}
+
+}  // namespace metafuse::service

@@ -1,0 +1,84 @@
+#include "service/access/shared_limits.h"
+
+#include <charconv>
+#include <chrono>
+#include <string>
+
+#include "service/base/digest.h"
+
+namespace metafuse::service {
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenExchanges{100};
+constexpr std::chrono::hours kUsageLifetime{48};
+
+/// A token bucket by Redis' own clock. KEYS: the bucket; ARGV: tokens a second, burst, tokens taken. A bucket
+/// may be overdrawn by one burst, which processes take before they hear of each other. Returns what is left.
+constexpr std::string_view kBucketScript = R"(
+local time = redis.call('TIME')
+local now = time[1] + time[2] / 1000000
+local rate, burst, used = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local bucket = redis.call('HMGET', KEYS[1], 'tokens', 'at')
+local tokens = burst
+if bucket[1] then tokens = math.min(burst, bucket[1] + (now - bucket[2]) * rate) end
+tokens = math.max(-burst, tokens - used)
+redis.call('HSET', KEYS[1], 'tokens', tostring(tokens), 'at', string.format('%.6f', now))
+redis.call('PEXPIRE', KEYS[1], math.ceil(2000 * burst / rate) + 1000)
+return tostring(tokens)
+)";
+
+std::string text_of(double value) {
+  char digits[32];
+  const auto written = std::to_chars(std::begin(digits), std::end(digits), value);
+  return {digits, written.ptr};
+}
+
+}  // namespace
+
+SharedLimits::SharedLimits(RedisAddress address, const Clock& clock, RateLimiter& limiter)
+    : redis_(std::move(address), clock), limiter_(limiter), thread_([this] { exchange_until_stopped(); }) {}
+
+SharedLimits::~SharedLimits() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_stopping_ = true;
+  }
+  stops_.notify_all();
+  thread_.join();
+}
+
+SharedUsage SharedLimits::usage() {
+  return [this](std::string_view key, std::int64_t day,
+                std::uint64_t amount) -> std::optional<std::uint64_t> {
+    const std::string name = "metafuse:usage:" + std::to_string(day) + ':' + sha256_hex(key).substr(0, 32);
+    const auto sum = redis_.add(name, static_cast<std::int64_t>(amount), kUsageLifetime);
+    if (!sum || *sum < 0) return std::nullopt;
+    return static_cast<std::uint64_t>(*sum);
+  };
+}
+
+void SharedLimits::exchange() {
+  const std::lock_guard exchange_lock(exchange_mutex_);
+  const std::string rate = text_of(limiter_.per_second());
+  const std::string burst = text_of(limiter_.burst());
+  for (const RateLimiter::Use& use : limiter_.take_uses()) {
+    // the address itself stays here
+    const std::string key = "metafuse:rate:" + sha256_hex(use.client).substr(0, 32);
+    const auto left = redis_.run_script(kBucketScript, key, {rate, burst, text_of(use.tokens)});
+    if (!left) return;
+    double tokens = 0;
+    const auto [end, error] = std::from_chars(left->data(), left->data() + left->size(), tokens);
+    if (error == std::errc()) limiter_.bound(use.client, tokens);
+  }
+}
+
+void SharedLimits::exchange_until_stopped() {
+  std::unique_lock lock(mutex_);
+  while (!stops_.wait_for(lock, kBetweenExchanges, [this] { return is_stopping_; })) {
+    lock.unlock();
+    exchange();
+    lock.lock();
+  }
+}
+
+}  // namespace metafuse::service

@@ -1,0 +1,124 @@
+#include "service/cache/answer_cache.h"
+
+#include <utility>
+
+namespace metafuse::service {
+namespace {
+
+/// Of a string or a small struct in a vector, beyond its characters.
+constexpr std::size_t kObjectBytes = 64;
+
+/// Of the allocations behind a hit's texts, beyond their characters.
+constexpr std::size_t kHitAllocationBytes = 5 * 24;
+
+std::size_t memory_of(const Hit& hit) {
+  return sizeof(Hit) + kHitAllocationBytes + hit.url.size() + hit.title.size() + hit.snippet.size() +
+         hit.published.size() + hit.thumbnail.size();
+}
+
+}  // namespace
+
+std::size_t memory_of(const SearchAnswer& answer) {
+  std::size_t bytes = sizeof(SearchAnswer);
+  for (const fetchers::FetchedList& list : answer.lists) {
+    bytes += sizeof(fetchers::FetchedList) + list.query.text.size() + list.message.size();
+    // every hit has a canonical key beside it, about as long as its URL
+    for (const Hit& hit : list.list.hits) bytes += memory_of(hit) + hit.url.size() + kObjectBytes;
+    for (const std::string& text : list.list.suggestions) bytes += kObjectBytes + text.size();
+  }
+  for (const FusedResult& result : answer.results)
+    bytes += sizeof(FusedResult) + memory_of(result.hit) + result.key.size() +
+             result.placements.size() * sizeof(Placement) + answer.lists.size() * sizeof(std::uint32_t);
+  return bytes;
+}
+
+AnswerCache::AnswerCache(std::size_t entries, Duration lifetime, const Clock& clock, std::size_t max_bytes)
+    : lifetime_(lifetime), clock_(clock), cache_(entries, max_bytes) {}
+
+SharedAnswer AnswerCache::find(const std::string& key) {
+  const auto* entry = cache_.find(key, clock_.now());
+  return entry == nullptr ? nullptr : entry->value;
+}
+
+void AnswerCache::keep(const std::string& key, SharedAnswer answer) {
+  if (lifetime_ <= Duration::zero() || answer->has_failures()) return;
+  const std::size_t bytes = memory_of(*answer) + 2 * key.size();
+  cache_.keep(key, std::move(answer), clock_.now() + lifetime_, bytes);
+}
+
+void AnswerCache::land(const std::string& key, const std::shared_ptr<Flight>& flight,
+                       Result<SharedAnswer> outcome) {
+  const std::lock_guard lock(mutex_);
+  flight->outcome = std::move(outcome);
+  if (flight->outcome.has_value()) keep(key, *flight->outcome);
+  flight->is_done = true;
+  flights_.erase(key);
+  flight->done.notify_all();
+}
+
+Result<SharedAnswer> AnswerCache::get(const std::string& key,
+                                      const std::function<Result<SearchAnswer>()>& make, bool& was_cached) {
+  const auto flight = std::make_shared<Flight>();
+  {
+    std::unique_lock lock(mutex_);
+    was_cached = true;
+    if (SharedAnswer answer = find(key)) return answer;
+    if (const auto at = flights_.find(key); at != flights_.end()) {
+      const std::shared_ptr<Flight> other = at->second;
+      ++waiting_;
+      other->done.wait(lock, [&] { return other->is_done; });
+      --waiting_;
+      return other->outcome;
+    }
+    was_cached = false;
+    flights_[key] = flight;
+  }
+  try {
+    auto made = make();
+    Result<SharedAnswer> outcome = SharedAnswer();
+    if (made.has_value())
+      outcome = std::make_shared<const SearchAnswer>(std::move(*made));
+    else
+      outcome = made.error();
+    land(key, flight, outcome);
+    return outcome;
+  } catch (...) {
+    land(key, flight, fail(Code::internal, "the search that this one waited for broke off"));
+    throw;
+  }
+}
+
+SharedAnswer AnswerCache::peek(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  return find(key);
+}
+
+std::optional<TimePoint> AnswerCache::popular_until(const std::string& key,
+                                                    const SearchAnswer& answer) const {
+  const std::lock_guard lock(mutex_);
+  const auto* entry = cache_.peek(key, clock_.now());
+  if (entry == nullptr || entry->value.get() != &answer || entry->uses == 0) return std::nullopt;
+  return entry->until;
+}
+
+void AnswerCache::clear() {
+  const std::lock_guard lock(mutex_);
+  cache_.clear();
+}
+
+std::size_t AnswerCache::size() const {
+  const std::lock_guard lock(mutex_);
+  return cache_.size();
+}
+
+std::size_t AnswerCache::bytes() const {
+  const std::lock_guard lock(mutex_);
+  return cache_.bytes();
+}
+
+std::size_t AnswerCache::waiting() const {
+  const std::lock_guard lock(mutex_);
+  return waiting_;
+}
+
+}  // namespace metafuse::service

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "core/deadline.h"
+#include "core/result.h"
+#include "service/base/expiring_cache.h"
+#include "service/search/search_pipeline.h"
+
+namespace metafuse::service {
+
+using SharedAnswer = std::shared_ptr<const SearchAnswer>;
+
+/// About how much memory an answer takes.
+std::size_t memory_of(const SearchAnswer& answer);
+
+/// Answers of the last while, least recently used out first, bounded in number and in bytes. Of equal
+/// requests that come together one does the work and the others wait for it.
+class AnswerCache {
+ public:
+  AnswerCache(std::size_t entries, Duration lifetime, const Clock& clock,
+              std::size_t max_bytes = std::size_t{16} << 20);
+
+  /// The cached answer, or that of `make`. Answers with failed engines are handed to those who wait but not
+  /// kept.
+  ///
+  /// out: was_cached - whether `make` was spared
+  /// errors: those of `make`, for all who wait. What `make` throws reaches its caller; the others get an
+  /// error.
+  Result<SharedAnswer> get(const std::string& key, const std::function<Result<SearchAnswer>()>& make,
+                           bool& was_cached);
+  /// Only what is there; never waits for work.
+  SharedAnswer peek(const std::string& key);
+  /// Until when this very answer is kept, once it was asked for a second time.
+  std::optional<TimePoint> popular_until(const std::string& key, const SearchAnswer& answer) const;
+  void clear();
+  std::size_t size() const;
+  std::size_t bytes() const;
+  /// Requests that wait for another's work.
+  std::size_t waiting() const;
+
+ private:
+  /// Work under way that others wait for.
+  struct Flight {
+    std::condition_variable done;
+    bool is_done = false;
+    Result<SharedAnswer> outcome = SharedAnswer();
+  };
+
+  SharedAnswer find(const std::string& key);
+  void keep(const std::string& key, SharedAnswer answer);
+  void land(const std::string& key, const std::shared_ptr<Flight>& flight, Result<SharedAnswer> outcome);
+
+  const Duration lifetime_;
+  const Clock& clock_;
+  mutable std::mutex mutex_;
+  std::size_t waiting_ = 0;
+  ExpiringCache<SharedAnswer> cache_;
+  std::unordered_map<std::string, std::shared_ptr<Flight>> flights_;
+};
+
+}  // namespace metafuse::service

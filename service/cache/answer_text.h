@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/result.h"
+#include "service/search/search_pipeline.h"
+
+namespace metafuse::service {
+
+/// An answer's lists as JSON, for a cache that processes share: what it takes to fuse them again, which every
+/// process does by its own model. Requires an answer without failed lists.
+///
+/// {"version":1,"query","lists":[{"template","engine","text","suggestions":[...],
+///  "hits":[[url,title,snippet,published,thumbnail,score or null]...]}...]}
+std::string answer_text(const SearchAnswer& answer);
+
+/// Reads what answer_text() wrote and fuses it.
+///
+/// in:     request - the one that was cached
+/// errors: bad_data for anything else; a cache treats it as empty
+Result<SearchAnswer> read_answer_text(std::string_view text, const LoadedDomain& domain,
+                                      const SearchRequest& request);
+
+}  // namespace metafuse::service

@@ -1,0 +1,90 @@
+#include "service/config/engines.h"
+
+#include <filesystem>
+#include <map>
+
+#include "fetchers/engine_file.h"
+#include "fetchers/make_fetcher.h"
+
+namespace metafuse::service {
+namespace {
+
+using fetchers::Engine;
+
+Duration duration_of(double seconds) {
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+}
+
+fetchers::FetcherOptions fetcher_options(const ServerConfig& config, const SecretLookup& secret_of) {
+  using Recording = fetchers::FetcherOptions::Recording;
+  fetchers::FetcherOptions options;
+  options.allow_private = config.allow_private;
+  options.own_addresses = {config.listen_host + ":" + std::to_string(config.port)};
+  if (config.recordings.mode == RecordingsConfig::Mode::record) options.recording = Recording::record;
+  if (config.recordings.mode == RecordingsConfig::Mode::replay) options.recording = Recording::replay;
+  if (options.recording != Recording::off)
+    options.recording_file = (std::filesystem::path(config.recordings.directory) / "archive.har").string();
+  options.secret_of = secret_of;
+  options.learned_wait = {config.learned_wait.is_on, duration_of(config.learned_wait.floor_seconds),
+                          duration_of(config.learned_wait.ceiling_seconds)};
+  options.tracking = config.tracking;
+  return options;
+}
+
+EngineTraits traits_of(const Engine& engine) {
+  EngineTraits out{engine.shortcut.empty() ? engine.name : engine.shortcut,
+                   true,
+                   false,
+                   false,
+                   false,
+                   engine.timeout_seconds};
+  if (const auto* http = std::get_if<fetchers::HttpAccess>(&engine.access)) {
+    out.has_paging = http->has_paging;
+    out.has_language = (http->url + http->body).find("{lang}") != std::string::npos;
+    out.has_time_range = http->has_time_range;
+    out.has_safe_search = http->has_safe_search;
+  } else if (const auto* sqlite = std::get_if<fetchers::SqliteAccess>(&engine.access)) {
+    out.has_paging = sqlite->statement.find(":offset") != std::string::npos;
+  } else if (std::holds_alternative<fetchers::CommandAccess>(engine.access)) {
+    out.has_paging = false;
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<LoadedEngines> load_engines(const ServerConfig& config, const SecretLookup& secret_of) {
+  LoadedEngines out;
+  std::vector<Engine> engines;
+  std::map<std::string, std::string> file_of;
+  std::map<std::string, const QuerySyntax*, std::less<>> syntaxes;
+  std::string mistakes;
+  for (const std::string& file : config.engines) {
+    auto read = fetchers::read_engine_file(file);
+    if (!read) {
+      mistakes += (mistakes.empty() ? "" : "\n") + read.error().text;
+      continue;
+    }
+    out.warnings.insert(out.warnings.end(), read->warnings.begin(), read->warnings.end());
+    for (Engine& engine : read->engines) {
+      if (const auto [at, is_new] = file_of.emplace(engine.name, file); !is_new)
+        mistakes += (mistakes.empty() ? "" : "\n") + file + ": engine " + engine.name + " stands in " +
+                    at->second + " too; rename one";
+      out.names.push_back(engine.name);
+      syntaxes[engine.name] = engine.query_syntax;
+      out.traits[engine.name] = traits_of(engine);
+      engines.push_back(std::move(engine));
+    }
+  }
+  if (!mistakes.empty()) return fail(Code::bad_config, mistakes);
+  auto fetcher = fetchers::make_fetcher(std::move(engines), fetcher_options(config, secret_of));
+  if (!fetcher) return fetcher.error();
+  out.fetcher = std::move(*fetcher);
+  out.syntax_of = [syntaxes](std::string_view name) -> const QuerySyntax& {
+    const auto at = syntaxes.find(name);
+    return at == syntaxes.end() || at->second == nullptr ? default_query_syntax() : *at->second;
+  };
+  return out;
+}
+
+}  // namespace metafuse::service

@@ -1,0 +1,189 @@
+#include "service/config/snapshot.h"
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+
+#include "core/text_file.h"
+#include "core/yaml_reader.h"
+#include "fusion/features.h"
+#include "service/base/digest.h"
+#include "service/store/model_versions.h"
+#include "templates/template_file.h"
+
+namespace metafuse::service {
+namespace {
+
+constexpr std::size_t kMaxTemplateBytes = std::size_t{1} << 20;
+constexpr std::size_t kMaxModelBytes = std::size_t{256} << 20;
+
+/// Mistakes of many files, a line each.
+class Mistakes {
+ public:
+  void add(const Error& error) { add(error.code, error.text); }
+  void add(Code code, const std::string& text) {
+    if (!text_.empty()) text_ += '\n';
+    if (text_.empty()) code_ = code;
+    text_ += text;
+  }
+  bool is_empty() const { return text_.empty(); }
+  Error error() const { return fail(code_, text_); }
+
+ private:
+  Code code_ = Code::bad_config;
+  std::string text_;
+};
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
+  return out;
+}
+
+/// Names of `from` that `other` lacks.
+std::vector<std::string> lacking(const std::vector<fusion::Feature>& from,
+                                 const std::vector<fusion::Feature>& other) {
+  std::vector<std::string> out;
+  for (const fusion::Feature& feature : from) {
+    const auto is_same = [&](const fusion::Feature& f) { return f.name == feature.name; };
+    if (std::none_of(other.begin(), other.end(), is_same)) out.push_back(feature.name);
+  }
+  return out;
+}
+
+Result<void> check_features(const fusion::Model& model, const templates::Domain& domain,
+                            const std::string& file) {
+  std::vector<fusion::Feature> ranks;
+  for (const fusion::Feature& feature : model.features)
+    if (!fusion::is_derived(feature)) ranks.push_back(feature);
+  const auto have = features_of(domain);
+  const auto gone = lacking(ranks, have);
+  const auto added = lacking(have, ranks);
+  if (gone.empty() && added.empty()) return {};
+  std::string text =
+      file + ": the model was trained on other templates than domain " + domain.name + " has now;";
+  if (!gone.empty()) text += " only in the model: " + listed(gone) + ";";
+  if (!added.empty()) text += " only in the templates: " + listed(added) + ";";
+  return fail(Code::bad_data, text + " train it again, or put the templates back");
+}
+
+void load_model(const ServerConfig& config, LoadedDomain& out, Mistakes& mistakes) {
+  if (config.models.empty()) return;
+  const auto file = std::filesystem::path(config.models) / (out.domain.name + ".json");
+  if (!std::filesystem::exists(file)) return;
+  auto text = read_text(file.string(), kMaxModelBytes);
+  if (!text) return mistakes.add(text.error());
+  auto model = fusion::parse_model(*text, file.string());
+  if (!model) return mistakes.add(model.error());
+  if (auto same = check_features(*model, out.domain, file.string()); !same) return mistakes.add(same.error());
+  out.model_file = file.string();
+  out.model_digest = sha256_hex(*text);
+  out.model = std::move(*model);
+}
+
+/// The challenger, while searches are interleaved. One that does not fit is left out with a warning: it
+/// serves nobody yet.
+void load_challenger(const ServerConfig& config, LoadedDomain& out, std::vector<std::string>& warnings) {
+  if (config.models.empty() || config.learning.interleave_share <= 0) return;
+  ModelVersions versions(config.models);
+  const auto state = versions.state(out.domain.name);
+  if (!state) return warnings.push_back(state.error().text);
+  if (state->challenger.empty()) return;
+  auto model = versions.read(out.domain.name, state->challenger);
+  if (!model) return warnings.push_back(model.error().text);
+  if (const auto same = check_features(*model, out.domain, "challenger " + state->challenger); !same)
+    return warnings.push_back(same.error().text);
+  out.challenger = std::move(*model);
+  out.challenger_version = state->challenger;
+}
+
+void load_domain(const std::string& file, Snapshot& snapshot, Mistakes& mistakes) {
+  auto text = read_text(file, kMaxTemplateBytes);
+  if (!text) return mistakes.add(text.error());
+  auto parsed = templates::parse_domain_file(*text, file);
+  if (!parsed) return mistakes.add(parsed.error());
+  LoadedDomain out;
+  out.domain = std::move(parsed->domain);
+  out.file = file;
+  out.etag = text_etag(*text);
+  out.text = std::move(*text);
+  snapshot.warnings.insert(snapshot.warnings.end(), parsed->warnings.begin(), parsed->warnings.end());
+  load_model(snapshot.config, out, mistakes);
+  load_challenger(snapshot.config, out, snapshot.warnings);
+  const std::string name = out.domain.name;
+  if (const auto at = snapshot.domains.find(name); at != snapshot.domains.end())
+    return mistakes.add(Code::bad_config,
+                        file + ": domain " + name + " stands in " + at->second.file + " too; rename one");
+  snapshot.domains.emplace(name, std::move(out));
+}
+
+/// "FILE:LINE:COLUMN" of an engine's name in a template.
+std::string place_of_engine(const LoadedDomain& domain, std::size_t item, const std::string& engine) {
+  const auto root = parse_yaml(domain.text, domain.file);
+  const YamlNode* list = root ? root->find("templates") : nullptr;
+  const YamlNode* node =
+      list != nullptr && item < list->items.size() ? list->items[item].find("engine") : nullptr;
+  if (node == nullptr) return domain.file;
+  Place place = node->place;
+  for (const YamlNode& name : node->items)
+    if (name.text == engine) place = name.place;
+  return domain.file + ":" + std::to_string(place.line) + ":" + std::to_string(place.column);
+}
+
+void check_engines(const Snapshot& snapshot, Mistakes& mistakes) {
+  const std::vector<std::string>& known = snapshot.engines.names;
+  for (const auto& [name, domain] : snapshot.domains)
+    for (std::size_t i = 0; i < domain.domain.templates.size(); ++i)
+      for (const std::string& engine : domain.domain.templates[i].engines)
+        if (std::find(known.begin(), known.end(), engine) == known.end())
+          mistakes.add(Code::bad_config, place_of_engine(domain, i, engine) + ": template " +
+                                             domain.domain.templates[i].id + " asks engine " + engine +
+                                             ", which no engine file defines; defined are " + listed(known));
+}
+
+}  // namespace
+
+const LoadedDomain* Snapshot::find_domain(std::string_view name) const {
+  const auto at = domains.find(name.empty() ? config.default_domain : std::string(name));
+  if (at != domains.end()) return &at->second;
+  if (name.empty() && config.default_domain.empty() && !domains.empty()) return &domains.begin()->second;
+  return nullptr;
+}
+
+std::string text_etag(std::string_view text) {
+  return sha256_hex(text).substr(0, 32);
+}
+
+std::vector<fusion::Feature> features_of(const templates::Domain& domain) {
+  std::vector<fusion::Feature> out;
+  for (const templates::SearchTemplate& item : domain.templates)
+    for (const std::string& engine : item.engines)
+      out.push_back({item.id + "@" + engine, fusion::FeatureKind::rank, domain.depth});
+  return out;
+}
+
+Result<std::shared_ptr<const Snapshot>> load_snapshot(const ServerConfig& config,
+                                                      const LoadEngines& load_engines) {
+  static std::atomic<std::uint64_t> generations{0};
+  auto snapshot = std::make_shared<Snapshot>();
+  snapshot->config = config;
+  snapshot->generation = ++generations;
+  snapshot->warnings = config.warnings;
+  Mistakes mistakes;
+  auto engines = load_engines(config);
+  if (engines)
+    snapshot->engines = std::move(*engines);
+  else
+    mistakes.add(engines.error());
+  for (const std::string& file : config.templates) load_domain(file, *snapshot, mistakes);
+  if (engines) check_engines(*snapshot, mistakes);
+  if (!config.default_domain.empty() && !snapshot->domains.contains(config.default_domain))
+    mistakes.add(Code::bad_config, config.file + ": default_domain " + config.default_domain +
+                                       " has no template file; correct the name");
+  if (!mistakes.is_empty()) return mistakes.error();
+  const auto& more = snapshot->engines.warnings;
+  snapshot->warnings.insert(snapshot->warnings.end(), more.begin(), more.end());
+  return std::shared_ptr<const Snapshot>(std::move(snapshot));
+}
+
+}  // namespace metafuse::service

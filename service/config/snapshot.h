@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "fetchers/fetcher.h"
+#include "fusion/model_file.h"
+#include "service/config/config.h"
+#include "templates/expander.h"
+#include "templates/search_template.h"
+
+namespace metafuse::service {
+
+/// A domain's templates with the model that fuses their lists.
+struct LoadedDomain {
+  templates::Domain domain;
+  std::string file;
+  std::string text;  ///< the YAML as written
+  std::string etag;  ///< digest of `text`
+  std::optional<fusion::Model> model;
+  std::string model_file;
+  std::string model_digest;
+  std::optional<fusion::Model> challenger;  ///< loaded only while searches are interleaved
+  std::string challenger_version;
+};
+
+/// What an engine can do, for clients that ask before they search.
+struct EngineTraits {
+  std::string shortcut;
+  bool has_paging = false;
+  bool has_language = false;
+  bool has_time_range = false;
+  bool has_safe_search = false;
+  double timeout_seconds = 3;
+};
+
+/// The engines that a configuration defines.
+struct LoadedEngines {
+  std::vector<std::string> names;  ///< in the order of their files
+  std::shared_ptr<fetchers::Fetcher> fetcher;
+  templates::SyntaxLookup syntax_of;
+  std::vector<std::string> warnings;
+  std::map<std::string, EngineTraits> traits = {};
+};
+
+/// Reads the engine files of a configuration; a value, so that tests can put engines of their own in.
+using LoadEngines = std::function<Result<LoadedEngines>(const ServerConfig& config)>;
+
+/// Everything that a search reads, loaded once and never changed: a reload makes a new one.
+struct Snapshot {
+  ServerConfig config;
+  std::map<std::string, LoadedDomain> domains;
+  LoadedEngines engines;
+  std::uint64_t generation = 0;  ///< of this load within the process; a cache key
+  std::vector<std::string> warnings;
+
+  /// The named domain, the default one for an empty name, or nullptr.
+  const LoadedDomain* find_domain(std::string_view name) const;
+};
+
+/// The entity tag of a template file's text, without quotes.
+std::string text_etag(std::string_view text);
+
+/// The ranking features of a domain: one a template and engine, in the order of the file.
+std::vector<fusion::Feature> features_of(const templates::Domain& domain);
+
+/// Loads the templates, engines and models that a configuration names.
+///
+/// errors: bad_config with every mistake of every file: templates and engines that do not parse, an engine
+/// that
+///         is not defined, two files of one domain, a default domain that does not exist; bad_data: a model
+///         that does not read or was trained on other templates (says which names differ)
+Result<std::shared_ptr<const Snapshot>> load_snapshot(const ServerConfig& config,
+                                                      const LoadEngines& load_engines);
+
+}  // namespace metafuse::service

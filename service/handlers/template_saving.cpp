@@ -1,0 +1,89 @@
+#include "service/handlers/template_saving.h"
+
+#include <mutex>
+#include <vector>
+
+#include "core/atomic_file.h"
+#include "core/json.h"
+#include "fusion/model_file.h"
+#include "service/app.h"
+#include "service/errors.h"
+#include "service/search/template_editing.h"
+
+namespace metafuse::service {
+namespace {
+
+/// Names in which the edited templates differ from what the model was trained on, empty when they fit.
+std::string model_conflict(const LoadedDomain& current, const LoadedDomain& edited) {
+  if (!current.model || edited.model) return {};
+  std::vector<std::string> names;
+  for (const fusion::Feature& feature : features_of(edited.domain)) names.push_back(feature.name);
+  const auto matched = fusion::match_features(*current.model, names, false);
+  return matched ? std::string() : matched.error().text;
+}
+
+/// The first save also keeps what was there before.
+Result<void> keep_version(Store& store, const LoadedDomain& current, std::string_view text,
+                          std::string_view author, UnixTime now) {
+  const auto versions = store.template_versions(current.domain.name);
+  if (!versions) return versions.error();
+  if (versions->empty()) {
+    const auto first = store.add_template_version({current.domain.name, 0, current.text, "", now});
+    if (!first) return first.error();
+  }
+  const auto added =
+      store.add_template_version({current.domain.name, 0, std::string(text), std::string(author), now});
+  if (!added) return added.error();
+  return {};
+}
+
+}  // namespace
+
+SaveOutcome save_templates(App& app, const std::string& domain, std::string_view text, std::string_view etag,
+                           std::string_view author) {
+  const std::lock_guard lock(app.template_mutex());
+  const auto snapshot = app.snapshot();
+  const auto at = snapshot->domains.find(domain);
+  if (at == snapshot->domains.end()) return {404, "no domain \"" + domain + "\"", ""};
+  const LoadedDomain& current = at->second;
+  if (etag != current.etag)
+    return {412, "the file changed since it was read; load it again and repeat the change", current.etag};
+  const auto edited = edited_domain(*snapshot, current, text);
+  if (!edited) return {422, edited.error().text, current.etag};
+  if (const std::string conflict = model_conflict(current, *edited); !conflict.empty())
+    return {409,
+            conflict + "; train a model for the new templates first, or take " + current.model_file + " away",
+            current.etag};
+  if (app.store() == nullptr)
+    return {
+        409,
+        "saving keeps every version in the store, and there is none; set store: in the server configuration",
+        current.etag};
+  if (const auto kept = keep_version(*app.store(), current, text, author, app.unix_time()); !kept)
+    return {503, kept.error().text, current.etag};
+  if (const auto written = write_file(current.file, text); !written)
+    return {503, written.error().text, current.etag};
+  if (const auto reloaded = app.reload(); !reloaded) {
+    std::string why = reloaded.error().text;
+    if (const auto restored = write_file(current.file, current.text); !restored)
+      why += "; " + restored.error().text;
+    return {409, why, current.etag};
+  }
+  const LoadedDomain* saved = app.snapshot()->find_domain(domain);
+  return {200, "saved", saved == nullptr ? edited->etag : saved->etag};
+}
+
+std::string wanted_etag(const HttpRequest& request) {
+  const std::string_view etag = request.header("If-Match");
+  const bool is_quoted = etag.size() >= 2 && etag.front() == '"' && etag.back() == '"';
+  return std::string(is_quoted ? etag.substr(1, etag.size() - 2) : etag);
+}
+
+HttpResponse saved_response(const SaveOutcome& outcome) {
+  if (outcome.status != 200) return error_response(Dialect::native, outcome.status, outcome.text);
+  HttpResponse response = make_response(200, "application/json", to_text(JsonObject{{"etag", outcome.etag}}));
+  response.set("ETag", '"' + outcome.etag + '"');
+  return response;
+}
+
+}  // namespace metafuse::service

@@ -1,0 +1,253 @@
+#include "service/http/head.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "core/utf8.h"
+
+namespace metafuse::service {
+namespace {
+
+constexpr std::size_t kMaxFields = 200;
+
+bool is_token_char(char c) {
+  constexpr std::string_view kOthers = "!#$%&'*+-.^_`|~";
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+         kOthers.find(c) != std::string_view::npos;
+}
+
+bool is_token(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), is_token_char);
+}
+
+bool is_hex(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+int hex_value(char c) {
+  if (c <= '9') return c - '0';
+  return (c | 0x20) - 'a' + 10;
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+bool is_field_value(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte == '\t' || (byte >= 0x20 && byte != 0x7f);
+  });
+}
+
+bool is_host(std::string_view text) {
+  constexpr std::string_view kAllowed = "-._~!$&'()*+,;=:[]%";
+  if (text.empty() || text.size() > 300) return false;
+  return std::all_of(text.begin(), text.end(), [&](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           kAllowed.find(c) != std::string_view::npos;
+  });
+}
+
+Refusal refuse(int status, std::string reason) {
+  return Refusal{status, std::move(reason)};
+}
+
+/// Cuts the next CRLF-ended line off; false for a bare CR or LF or a missing end.
+bool take_line(std::string_view& rest, std::string_view& line) {
+  const std::size_t end = rest.find('\n');
+  if (end == std::string_view::npos || end == 0 || rest[end - 1] != '\r') return false;
+  line = rest.substr(0, end - 1);
+  rest.remove_prefix(end + 1);
+  return line.find('\r') == std::string_view::npos;
+}
+
+std::optional<Refusal> parse_target(std::string_view target, HttpRequest& request) {
+  if (target.size() > kMaxTargetBytes) return refuse(414, "the target is longer than 8000 bytes");
+  request.target = std::string(target);
+  if (target == "*" && request.method == "OPTIONS") {
+    request.path = "*";
+    return std::nullopt;
+  }
+  if (target.empty() || target.front() != '/') return refuse(400, "the target does not start with /");
+  for (const char c : target)
+    if (c <= 0x20 || c >= 0x7f || c == '#' || c == '\\' || c == '"' || c == '<' || c == '>')
+      return refuse(400, "the target holds a character that must be percent-encoded");
+  const std::size_t mark = target.find('?');
+  auto path = percent_decode(target.substr(0, mark), false);
+  if (!path) return refuse(400, "the path has a damaged percent-encoding or is not UTF-8");
+  request.path = std::move(*path);
+  if (mark == std::string_view::npos) return std::nullopt;
+  auto query = parse_form(target.substr(mark + 1));
+  if (!query) return refuse(400, "the query has a damaged percent-encoding or is not UTF-8");
+  request.query = std::move(*query);
+  return std::nullopt;
+}
+
+std::optional<Refusal> parse_request_line(std::string_view line, HttpHead& out) {
+  const std::size_t first = line.find(' ');
+  const std::size_t last = line.rfind(' ');
+  if (first == std::string_view::npos || first == last)
+    return refuse(400, "the request line has not three parts");
+  const std::string_view method = line.substr(0, first);
+  const std::string_view version = line.substr(last + 1);
+  if (!is_token(method)) return refuse(400, "the method is not a token");
+  const bool is_version = version.size() == 8 && version.starts_with("HTTP/") && version[6] == '.' &&
+                          version[5] >= '0' && version[5] <= '9' && version[7] >= '0' && version[7] <= '9';
+  if (!is_version) return refuse(400, "the version is not HTTP/1.1");
+  if (version[5] != '1' || version[7] > '1') return refuse(505, "only HTTP/1.0 and HTTP/1.1 are spoken here");
+  static constexpr std::array<std::string_view, 7> kMethods = {"GET",   "HEAD",    "POST",  "PUT",
+                                                               "PATCH", "OPTIONS", "DELETE"};
+  if (std::find(kMethods.begin(), kMethods.end(), method) == kMethods.end())
+    return refuse(501, "no such method here");
+  out.request.method = std::string(method);
+  out.is_head = method == "HEAD";
+  out.request.is_http_1_0 = version[7] == '0';
+  out.keeps_alive = !out.request.is_http_1_0;
+  return parse_target(line.substr(first + 1, last - first - 1), out.request);
+}
+
+std::optional<Refusal> parse_field(std::string_view line, HttpRequest& request) {
+  if (line.front() == ' ' || line.front() == '\t') return refuse(400, "a folded header line");
+  const std::size_t colon = line.find(':');
+  if (colon == std::string_view::npos || !is_token(line.substr(0, colon)))
+    return refuse(400, "a header's name is not a token");
+  const std::string_view value = trimmed(line.substr(colon + 1));
+  if (!is_field_value(value)) return refuse(400, "a header's value holds a control character");
+  if (request.headers.size() >= kMaxHeaders) return refuse(431, "more than 100 header lines");
+  request.headers.push_back({std::string(line.substr(0, colon)), std::string(value)});
+  return std::nullopt;
+}
+
+std::size_t count_of(const HttpRequest& request, std::string_view name) {
+  return static_cast<std::size_t>(
+      std::count_if(request.headers.begin(), request.headers.end(),
+                    [&](const Header& header) { return equal_ignoring_case(header.name, name); }));
+}
+
+std::optional<Refusal> check_host(const HttpRequest& request) {
+  const std::size_t hosts = count_of(request, "Host");
+  if (hosts > 1) return refuse(400, "more than one Host");
+  if (hosts == 0 && !request.is_http_1_0) return refuse(400, "no Host");
+  if (hosts == 1 && !is_host(request.header("Host"))) return refuse(400, "Host is not a host");
+  return std::nullopt;
+}
+
+std::optional<Refusal> check_length(std::uint64_t max_body_bytes, HttpHead& out) {
+  const std::string_view value = out.request.header("Content-Length");
+  if (count_of(out.request, "Content-Length") > 1) return refuse(400, "more than one Content-Length");
+  if (value.empty() || value.find_first_not_of("0123456789") != std::string_view::npos)
+    return refuse(400, "Content-Length is not a number");
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), out.content_length);
+  if (error != std::errc() || out.content_length > max_body_bytes)
+    return refuse(413, "the body is longer than " + std::to_string(max_body_bytes) + " bytes");
+  return std::nullopt;
+}
+
+std::optional<Refusal> check_coding(HttpHead& out) {
+  if (count_of(out.request, "Transfer-Encoding") > 1) return refuse(400, "more than one Transfer-Encoding");
+  if (count_of(out.request, "Content-Length") > 0)
+    return refuse(400, "both Content-Length and Transfer-Encoding");
+  if (out.request.is_http_1_0) return refuse(400, "Transfer-Encoding on HTTP/1.0");
+  if (!equal_ignoring_case(out.request.header("Transfer-Encoding"), "chunked"))
+    return refuse(501, "no transfer coding but chunked");
+  out.is_chunked = true;
+  return std::nullopt;
+}
+
+std::optional<Refusal> check_framing(std::uint64_t max_body_bytes, HttpHead& out) {
+  if (auto refusal = check_host(out.request)) return refusal;
+  if (count_of(out.request, "Transfer-Encoding") > 0) {
+    if (auto refusal = check_coding(out)) return refusal;
+  } else if (count_of(out.request, "Content-Length") > 0) {
+    if (auto refusal = check_length(max_body_bytes, out)) return refusal;
+  }
+  if (count_of(out.request, "Expect") > 0) {
+    if (!equal_ignoring_case(out.request.header("Expect"), "100-continue"))
+      return refuse(417, "the only expectation met here is 100-continue");
+    out.wants_continue = true;
+  }
+  const std::string_view connection = out.request.header("Connection");
+  if (equal_ignoring_case(connection, "close")) out.keeps_alive = false;
+  if (out.request.is_http_1_0 && equal_ignoring_case(connection, "keep-alive")) out.keeps_alive = true;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Refusal> parse_head(std::string_view text, std::uint64_t max_body_bytes, HttpHead& out) {
+  std::string_view line;
+  if (!take_line(text, line)) return refuse(400, "a line does not end with CR LF");
+  if (auto refusal = parse_request_line(line, out)) return refusal;
+  out.request.headers.reserve(16);
+  while (true) {
+    if (!take_line(text, line)) return refuse(400, "a line does not end with CR LF");
+    if (line.empty()) break;
+    if (auto refusal = parse_field(line, out.request)) return refusal;
+  }
+  return check_framing(max_body_bytes, out);
+}
+
+std::optional<std::string> percent_decode(std::string_view text, bool plus_is_space) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (c == '%') {
+      if (i + 2 >= text.size() || !is_hex(text[i + 1]) || !is_hex(text[i + 2])) return std::nullopt;
+      c = static_cast<char>(hex_value(text[i + 1]) * 16 + hex_value(text[i + 2]));
+      i += 2;
+    } else if (c == '+' && plus_is_space) {
+      c = ' ';
+    }
+    if (c == '\0') return std::nullopt;
+    out += c;
+  }
+  if (first_invalid_utf8(out) != std::string_view::npos) return std::nullopt;
+  return out;
+}
+
+std::optional<Fields> parse_form(std::string_view text) {
+  Fields out;
+  while (!text.empty()) {
+    const std::string_view pair = text.substr(0, text.find('&'));
+    text.remove_prefix(std::min(text.size(), pair.size() + 1));
+    if (pair.empty()) continue;
+    const std::size_t equals = pair.find('=');
+    auto name = percent_decode(pair.substr(0, equals), true);
+    auto value = percent_decode(equals == std::string_view::npos ? "" : pair.substr(equals + 1), true);
+    if (!name || !value || out.size() >= kMaxFields) return std::nullopt;
+    out.emplace_back(std::move(*name), std::move(*value));
+  }
+  return out;
+}
+
+std::string form_value(const Fields& fields, std::string_view name) {
+  for (const auto& [key, value] : fields)
+    if (key == name) return value;
+  return {};
+}
+
+std::string percent_encode(std::string_view text) {
+  constexpr std::string_view kHex = "0123456789ABCDEF";
+  constexpr std::string_view kPlain = "-._~";
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool is_plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                          kPlain.find(c) != std::string_view::npos;
+    if (is_plain) {
+      out += c;
+    } else {
+      out += '%';
+      out += kHex[byte >> 4];
+      out += kHex[byte & 15];
+    }
+  }
+  return out;
+}
+
+}  // namespace metafuse::service

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace metafuse::service {
+
+struct Header {
+  std::string name;
+  std::string value;
+};
+
+using Fields = std::vector<std::pair<std::string, std::string>>;
+
+/// A request that passed every framing rule of head.h.
+struct HttpRequest {
+  std::string method;
+  std::string target;  ///< path and query as they came
+  std::string path;    ///< percent-decoded, without the query
+  Fields query;        ///< decoded name=value pairs of the target, in order
+  std::vector<Header> headers;
+  std::string body;
+  std::string peer;  ///< address of the other end, without port
+  bool is_http_1_0 = false;
+
+  /// The first header of that name (any case), or "".
+  std::string_view header(std::string_view name) const;
+  /// The first query parameter of that name.
+  std::optional<std::string_view> parameter(std::string_view name) const;
+};
+
+/// Text that many answers share, with gaps for an answer's own words.
+struct BodyFrame {
+  std::vector<std::string> parts;  ///< at least one
+  std::vector<std::size_t> gaps;   ///< which filling stands between a part and the next
+};
+
+struct HttpResponse {
+  int status = 200;
+  std::vector<Header> headers;
+  std::string body;
+  std::shared_ptr<const BodyFrame> frame;  ///< instead of `body`
+  std::vector<std::string> fillings;       ///< of the frame's gaps
+
+  /// How long the body is as it is sent.
+  std::size_t body_bytes() const;
+  void set(std::string_view name, std::string_view value);
+  std::string_view header(std::string_view name) const;
+};
+
+HttpResponse make_response(int status, std::string_view content_type, std::string body);
+
+/// The way back to the client; may be called from any thread, once for send or begin, then writes and end.
+class Responder {
+ public:
+  virtual ~Responder() = default;
+  virtual void send(HttpResponse response) = 0;
+  /// Starts an answer whose body comes in pieces.
+  virtual void begin(HttpResponse head) = 0;
+  virtual void write(std::string piece) = 0;
+  virtual void end() = 0;
+};
+
+std::string_view reason_of(int status);
+
+/// "application/json" of "Application/JSON; charset=utf-8", in lower case.
+std::string media_type(std::string_view content_type);
+
+bool equal_ignoring_case(std::string_view a, std::string_view b);
+
+}  // namespace metafuse::service

@@ -1,0 +1,161 @@
+#include "service/http/request_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/http/read.hpp>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+
+#include "service/http/scan.h"
+
+namespace metafuse::service {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+
+constexpr std::size_t kReadBytes = 16 * 1024;
+constexpr std::size_t kMaxBufferBytes = kMaxHeadBytes + 2 * kReadBytes;
+constexpr std::size_t kMaxLingerReads = 16;
+constexpr std::size_t kMaxChunkExtensionBytes = 256;
+
+}  // namespace
+
+RequestReader::RequestReader(SessionSocket& socket, SessionDeadline& deadline,
+                             std::shared_ptr<const LimitsConfig> limits, Events events)
+    : socket_(socket),
+      deadline_(deadline),
+      limits_(std::move(limits)),
+      events_(std::move(events)),
+      buffer_(kMaxBufferBytes),
+      chunk_check_([](std::uint64_t, beast::string_view extensions, ErrorCode& error) {
+        if (extensions.size() > kMaxChunkExtensionBytes)
+          error = beast::http::make_error_code(beast::http::error::bad_chunk_extension);
+      }) {}
+
+std::string_view RequestReader::received() const {
+  const auto data = buffer_.cdata();
+  return {static_cast<const char*>(data.data()), data.size()};
+}
+
+void RequestReader::next(bool is_first, double idle_seconds, Hold hold) {
+  head_ = HttpHead{};
+  parser_.reset();
+  // One deadline for the whole head: a client that sends a byte a second gains nothing.
+  is_waiting_idle_ = buffer_.size() == 0 && !is_first;
+  idle_until_ = SessionDeadline::after(idle_seconds);
+  deadline_.set(is_waiting_idle_ ? std::min(idle_seconds, limits_->write_seconds) : limits_->header_seconds,
+                hold);
+  if (buffer_.size() == 0) return read_more(std::move(hold));
+  // others' turn first: a pipeline of requests does not hold the thread, nor nest on its stack
+  asio::post(socket_.get_executor(),
+             [this, hold = std::move(hold)]() mutable { look_for_head(std::move(hold)); });
+}
+
+void RequestReader::look_for_head(Hold hold) {
+  buffer_.consume(empty_lines_before(received()));
+  if (const auto end = head_end(received())) return take_head(received().substr(0, *end), std::move(hold));
+  if (const auto refusal = hopeless_head(received())) return events_.on_refusal(*refusal);
+  read_more(std::move(hold));
+}
+
+void RequestReader::read_more(Hold hold) {
+  socket_.async_read_some(buffer_.prepare(kReadBytes),
+                          [this, hold = std::move(hold)](ErrorCode error, std::size_t bytes) mutable {
+                            on_read(error, bytes, std::move(hold));
+                          });
+}
+
+void RequestReader::on_read(ErrorCode error, std::size_t bytes, Hold hold) {
+  if (deadline_.has_passed()) {
+    const bool is_idle = is_waiting_idle_ && buffer_.size() == 0;
+    if (!is_idle) return events_.on_refusal(Refusal{408, "the header did not arrive in time"});
+    if (may_stay_idle(hold)) return read_more(std::move(hold));
+    return events_.on_end(true);
+  }
+  if (error) return events_.on_end(false);
+  buffer_.commit(bytes);
+  if (is_waiting_idle_) {
+    is_waiting_idle_ = false;
+    deadline_.set(limits_->header_seconds, hold);
+  }
+  look_for_head(std::move(hold));
+}
+
+/// A client that has taken its last answer may say nothing for a while; one that has not is slow to read.
+bool RequestReader::may_stay_idle(const Hold& hold) {
+  const std::chrono::duration<double> left = idle_until_ - std::chrono::steady_clock::now();
+  if (left.count() <= 0) return false;
+  if (unsent_bytes() > 0) {
+    ErrorCode ignored;
+    socket_.set_option(asio::ip::tcp::socket::linger(true, 0), ignored);  // what it did not read is dropped
+    return false;
+  }
+  deadline_.set(left.count(), hold);
+  return true;
+}
+
+/// What the kernel still holds for the client.
+int RequestReader::unsent_bytes() {
+  int bytes = 0;
+  return ::ioctl(socket_.native_handle(), SIOCOUTQ, &bytes) == 0 ? bytes : 0;
+}
+
+void RequestReader::take_head(std::string_view text, Hold hold) {
+  if (auto refusal = parse_head(text, limits_->max_body_bytes, head_)) return events_.on_refusal(*refusal);
+  if (head_.content_length > 0 || head_.is_chunked) return read_body(std::move(hold));
+  buffer_.consume(text.size());
+  events_.on_request();
+}
+
+void RequestReader::read_body(Hold hold) {
+  parser_.emplace();
+  parser_->body_limit(limits_->max_body_bytes);
+  parser_->header_limit(kMaxHeadBytes);
+  parser_->on_chunk_header(chunk_check_);
+  deadline_.set(limits_->body_seconds, hold);
+  if (!head_.wants_continue) return read_rest_of_body(std::move(hold));
+  asio::async_write(socket_, asio::buffer(std::string_view("HTTP/1.1 100 Continue\r\n\r\n")),
+                    [this, hold = std::move(hold)](ErrorCode error, std::size_t) mutable {
+                      if (error) return events_.on_end(false);
+                      read_rest_of_body(std::move(hold));
+                    });
+}
+
+void RequestReader::read_rest_of_body(Hold hold) {
+  beast::http::async_read(socket_, buffer_, *parser_,
+                          [this, hold = std::move(hold)](ErrorCode error, std::size_t) { on_body(error); });
+}
+
+void RequestReader::on_body(ErrorCode failure) {
+  if (deadline_.has_passed()) return events_.on_refusal(Refusal{408, "the body did not arrive in time"});
+  if (failure == beast::http::error::body_limit)
+    return events_.on_refusal(Refusal{413, "the body is too long"});
+  if (failure.category() == beast::http::make_error_code(beast::http::error::end_of_stream).category() &&
+      failure != beast::http::error::end_of_stream && failure != beast::http::error::partial_message)
+    return events_.on_refusal(Refusal{400, "the body is framed wrongly"});
+  if (failure) return events_.on_end(false);
+  head_.request.body = std::move(parser_->get().body());
+  parser_.reset();
+  events_.on_request();
+}
+
+void RequestReader::forget_rest(Hold hold) {
+  forget_rest(kMaxLingerReads, std::move(hold));
+}
+
+void RequestReader::forget_rest(std::size_t reads_left, Hold hold) {
+  buffer_.clear();
+  if (reads_left == 0) return events_.on_end(false);
+  socket_.async_read_some(buffer_.prepare(kReadBytes),
+                          [this, reads_left, hold = std::move(hold)](ErrorCode error, std::size_t) mutable {
+                            if (error) return events_.on_end(false);
+                            forget_rest(reads_left - 1, std::move(hold));
+                          });
+}
+
+}  // namespace metafuse::service

@@ -1,0 +1,229 @@
+#include "service/http/server.h"
+
+#include <csignal>
+#include <future>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <linux/filter.h>
+#include <sys/socket.h>
+
+#include "service/http/session.h"
+
+namespace metafuse::service {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using ErrorCode = boost::system::error_code;
+
+/// Connections that stay open without a request this long are closed when the server stops.
+constexpr auto kQuietBeforeClosing = std::chrono::milliseconds(500);
+constexpr std::string_view kBusy =
+    "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+
+Result<tcp::endpoint> endpoint_of(asio::io_context& io, const HttpServerOptions& options) {
+  ErrorCode error;
+  tcp::resolver resolver(io);
+  const auto found =
+      resolver.resolve(options.host, std::to_string(options.port), tcp::resolver::passive, error);
+  if (error || found.empty())
+    return fail(Code::unavailable, "cannot listen on " + options.host + ": " + error.message() +
+                                       "; name an address of this machine");
+  return found.begin()->endpoint();
+}
+
+std::vector<std::unique_ptr<asio::io_context>> make_loops(unsigned threads) {
+  std::vector<std::unique_ptr<asio::io_context>> loops;
+  for (unsigned i = 0; i < std::max(1U, threads); ++i) loops.push_back(std::make_unique<asio::io_context>(1));
+  return loops;
+}
+
+/// Lets the kernel drop what arrives for a listener: clients ask again, and are refused once it is closed.
+/// Without this, a connection that is made between the last accept and the close is reset.
+void ignore_newcomers(int listener) {
+  sock_filter drop_all = BPF_STMT(BPF_RET | BPF_K, 0);
+  const sock_fprog program{1, &drop_all};
+  // a kernel without filters only brings the short race back
+  (void)::setsockopt(listener, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
+}
+
+}  // namespace
+
+class HttpServer::Body {
+ public:
+  Body(const HttpServerOptions& options, HttpHandler handler)
+      : options_(options),
+        context_(std::make_shared<SessionContext>()),
+        loops_(make_loops(options.threads)),
+        acceptor_(*loops_.front()),
+        signals_(*loops_.front()),
+        pause_(*loops_.front()) {
+    context_->set_limits(options.limits);
+    context_->handler = std::move(handler);
+  }
+  Body(const Body&) = delete;
+  Body& operator=(const Body&) = delete;
+  ~Body() { stop(Duration::zero()); }
+
+  Result<void> open() {
+    const auto endpoint = endpoint_of(*loops_.front(), options_);
+    if (!endpoint) return endpoint.error();
+    ErrorCode error;
+    acceptor_.open(endpoint->protocol(), error);
+    if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
+    if (!error) acceptor_.bind(*endpoint, error);
+    if (!error) acceptor_.listen(4096, error);
+    if (error)
+      return fail(Code::unavailable, "cannot listen on " + options_.host + ":" +
+                                         std::to_string(options_.port) + ": " + error.message() +
+                                         "; stop what holds the port, or choose another with --listen");
+    port_ = acceptor_.local_endpoint().port();
+    accept();
+    for (const auto& loop : loops_) {
+      running_.emplace_back(loop->get_executor());
+      threads_.emplace_back([&loop = *loop] { loop.run(); });
+    }
+    return {};
+  }
+
+  std::uint16_t port() const { return port_; }
+  SessionContext& context() { return *context_; }
+
+  void on_signal(std::function<void(int)> act) {
+    act_ = std::move(act);
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP}) signals_.add(signal);
+    wait_for_signal();
+  }
+
+  void stop(Duration patience) {
+    if (threads_.empty()) return;
+    asio::post(acceptor_.get_executor(), [this] { close_listener(); });
+    listener_gone_.get_future().wait();
+    const auto until = std::chrono::steady_clock::now() + patience;
+    auto quiet_since = std::chrono::steady_clock::now();
+    while (context_->open > 0) {
+      const auto now = std::chrono::steady_clock::now();
+      if (context_->busy > 0) quiet_since = now;
+      if (now >= until || now - quiet_since >= std::min<Duration>(kQuietBeforeClosing, patience)) break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    running_.clear();
+    for (const auto& loop : loops_) loop->stop();
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+  }
+
+ private:
+  void accept() {
+    acceptor_.async_accept(next_loop().get_executor(), [this](ErrorCode error, SessionSocket socket) {
+      // a connection that was accepted just before the listener closed is served all the same
+      if (!error) take(std::move(socket));
+      if (!acceptor_.is_open()) return listener_gone_.set_value();
+      if (error) return pause();
+      accept();
+    });
+  }
+
+  /// Out of descriptors or memory: trying again at once would only burn the processor.
+  void pause() {
+    pause_.expires_after(std::chrono::milliseconds(50));
+    pause_.async_wait([this](ErrorCode) {
+      if (!acceptor_.is_open()) return listener_gone_.set_value();
+      accept();
+    });
+  }
+
+  /// Connections go round the threads.
+  asio::io_context& next_loop() { return *loops_[next_++ % loops_.size()]; }
+
+  void take(SessionSocket socket) {
+    ++context_->accepted;
+    if (context_->open >= context_->limits()->max_connections) {
+      ++context_->refused;
+      ErrorCode ignored;
+      socket.non_blocking(true, ignored);
+      socket.write_some(asio::buffer(kBusy), ignored);
+      return;
+    }
+    run_session(std::move(socket), context_);
+  }
+
+  /// Connections that the kernel has already taken for us are served, not reset.
+  void close_listener() {
+    ErrorCode error;
+    ignore_newcomers(acceptor_.native_handle());
+    acceptor_.non_blocking(true, error);
+    while (!error) {
+      SessionSocket socket(next_loop());
+      acceptor_.accept(socket, error);
+      if (!error) take(std::move(socket));
+    }
+    acceptor_.close(error);
+    pause_.cancel();
+    signals_.cancel(error);
+  }
+
+  void wait_for_signal() {
+    signals_.async_wait([this](ErrorCode error, int signal) {
+      if (error) return;
+      act_(signal);
+      wait_for_signal();
+    });
+  }
+
+  HttpServerOptions options_;
+  std::shared_ptr<SessionContext> context_;
+  std::vector<std::unique_ptr<asio::io_context>> loops_;  ///< one a thread
+  std::size_t next_ = 0;
+  tcp::acceptor acceptor_;
+  asio::signal_set signals_;
+  asio::steady_timer pause_;
+  std::function<void(int)> act_;
+  std::uint16_t port_ = 0;
+  std::promise<void> listener_gone_;
+  std::vector<asio::executor_work_guard<asio::io_context::executor_type>> running_;
+  std::vector<std::thread> threads_;
+};
+
+HttpServer::HttpServer(std::unique_ptr<Body> body) : body_(std::move(body)) {}
+HttpServer::~HttpServer() = default;
+
+Result<std::unique_ptr<HttpServer>> HttpServer::start(const HttpServerOptions& options, HttpHandler handler) {
+  auto body = std::make_unique<Body>(options, std::move(handler));
+  if (auto opened = body->open(); !opened) return opened.error();
+  return std::unique_ptr<HttpServer>(new HttpServer(std::move(body)));
+}
+
+std::uint16_t HttpServer::port() const {
+  return body_->port();
+}
+
+ConnectionCounts HttpServer::counts() const {
+  const SessionContext& context = body_->context();
+  return {context.open, context.busy, context.accepted, context.refused, context.timed_out};
+}
+
+void HttpServer::set_limits(const LimitsConfig& limits) {
+  body_->context().set_limits(limits);
+}
+
+void HttpServer::start_draining() {
+  body_->context().is_draining = true;
+}
+
+void HttpServer::stop(Duration patience) {
+  body_->stop(patience);
+}
+
+void HttpServer::on_signal(std::function<void(int)> act) {
+  body_->on_signal(std::move(act));
+}
+
+}  // namespace metafuse::service

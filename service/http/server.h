@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "core/deadline.h"
+#include "core/result.h"
+#include "service/config/config.h"
+#include "service/http/message.h"
+
+namespace metafuse::service {
+
+/// Answers one request. Called on an I/O thread: must not block; the responder may be used later from any
+/// thread.
+using HttpHandler = std::function<void(HttpRequest request, std::shared_ptr<Responder> responder)>;
+
+/// What the connections of a server did, for metrics.
+struct ConnectionCounts {
+  std::size_t open = 0;
+  std::size_t busy = 0;  ///< with a request that is not answered yet
+  std::uint64_t accepted = 0;
+  std::uint64_t refused = 0;  ///< framing errors and connections beyond the limit
+  std::uint64_t timed_out = 0;
+};
+
+struct HttpServerOptions {
+  std::string host = "127.0.0.1";
+  std::uint16_t port = 0;  ///< 0 takes a free one
+  unsigned threads = 2;
+  LimitsConfig limits;
+};
+
+/// An HTTP/1.1 server: accepts, frames, times out. It knows nothing of searching.
+class HttpServer {
+ public:
+  /// errors: unavailable: the port is taken, the host has no address here
+  static Result<std::unique_ptr<HttpServer>> start(const HttpServerOptions& options, HttpHandler handler);
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+  ~HttpServer();
+
+  std::uint16_t port() const;
+  ConnectionCounts counts() const;
+
+  /// For connections that begin from now on.
+  void set_limits(const LimitsConfig& limits);
+
+  /// Asks clients to go: every answer from now on closes its connection; new connections are still taken.
+  void start_draining();
+  /// Stops accepting, waits until no request is open or the time is over, then closes what is left.
+  void stop(Duration patience);
+
+  /// Calls `act` for each signal (SIGTERM, SIGINT, SIGHUP) on an I/O thread.
+  void on_signal(std::function<void(int signal)> act);
+
+ private:
+  class Body;
+  explicit HttpServer(std::unique_ptr<Body> body);
+  std::unique_ptr<Body> body_;
+};
+
+}  // namespace metafuse::service

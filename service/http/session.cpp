@@ -1,0 +1,229 @@
+#include "service/http/session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <boost/asio/dispatch.hpp>
+
+#include "service/http/request_reader.h"
+#include "service/http/response_text.h"
+#include "service/http/session_deadline.h"
+#include "service/http/session_writer.h"
+
+namespace metafuse::service {
+namespace {
+
+namespace asio = boost::asio;
+using ErrorCode = boost::system::error_code;
+
+/// What the kernel may hold for a client that does not read; without a bound it takes megabytes.
+constexpr int kSendBytes = 128 * 1024;
+
+class Session;
+
+/// The responder of one request. When it goes away unanswered, the client gets 500 rather than silence.
+class SessionResponder final : public Responder {
+ public:
+  explicit SessionResponder(std::shared_ptr<Session> session) : session_(std::move(session)) {}
+  SessionResponder(const SessionResponder&) = delete;
+  SessionResponder& operator=(const SessionResponder&) = delete;
+  ~SessionResponder() override;
+  void send(HttpResponse response) override;
+  void begin(HttpResponse head) override;
+  void write(std::string piece) override;
+  void end() override;
+
+ private:
+  std::shared_ptr<Session> session_;
+  bool is_answered_ = false;
+  bool is_ended_ = false;
+};
+
+class Session : public std::enable_shared_from_this<Session> {
+ public:
+  Session(SessionSocket socket, std::shared_ptr<SessionContext> context)
+      : socket_(std::move(socket)),
+        context_(std::move(context)),
+        limits_(context_->limits()),
+        // whatever is pending ends with an error; the socket stays open for a last answer
+        deadline_(socket_.get_executor(), [this] { socket_.cancel(); }),
+        writer_(socket_,
+                {[this] { limit(limits_->write_seconds); }, [this](bool is_done) { on_settled(is_done); }}),
+        reader_(socket_, deadline_, limits_,
+                {[this] { dispatch(); }, [this](const Refusal& refusal) { refuse(refusal); },
+                 [this](bool is_too_idle) {
+                   if (is_too_idle) ++context_->timed_out;
+                   close();
+                 }}) {
+    ++context_->open;
+    ErrorCode ignored;
+    const auto peer = socket_.remote_endpoint(ignored);
+    if (!ignored) peer_ = peer.address().to_string();
+    socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+    socket_.set_option(asio::socket_base::send_buffer_size(kSendBytes), ignored);
+    socket_.non_blocking(true, ignored);
+  }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  ~Session() { --context_->open; }
+
+  void start() {
+    asio::dispatch(socket_.get_executor(), [self = shared_from_this()] { self->next_request(true); });
+  }
+
+  template <class Work>
+  void on_own_thread(Work work) {
+    asio::dispatch(socket_.get_executor(), std::move(work));
+  }
+
+  void send(HttpResponse response) { answer(std::move(response), false); }
+
+  void begin(HttpResponse head) { answer(std::move(head), true); }
+
+  void write_piece(std::string piece) {
+    if (piece.empty() || has_failed_) return;
+    if (!reader_.head().request.is_http_1_0) piece = chunk_of(std::move(piece));
+    writer_.send({std::move(piece), {}, nullptr, {}}, shared_from_this());
+  }
+
+  void end_pieces() {
+    if (has_failed_) return;
+    is_last_queued_ = true;
+    if (!reader_.head().request.is_http_1_0)
+      return writer_.send({"0\r\n\r\n", {}, nullptr, {}}, shared_from_this());
+    if (writer_.is_idle()) finish_answer();
+  }
+
+ private:
+  void limit(double time) { deadline_.set(time, shared_from_this()); }
+
+  void next_request(bool is_first) {
+    const double idle = context_->is_draining ? std::min(1.0, limits_->idle_seconds) : limits_->idle_seconds;
+    reader_.next(is_first, idle, shared_from_this());
+  }
+
+  void dispatch() {
+    ++context_->busy;
+    is_busy_ = true;
+    deadline_.clear();
+    reader_.head().request.peer = peer_;
+    HttpRequest& read = reader_.head().request;
+    HttpRequest request = std::move(read);
+    read = HttpRequest{};
+    read.is_http_1_0 = request.is_http_1_0;
+    context_->handler(std::move(request), std::make_shared<SessionResponder>(shared_from_this()));
+  }
+
+  void refuse(const Refusal& refusal) {
+    ++context_->refused;
+    if (refusal.status == 408) ++context_->timed_out;
+    reader_.head().keeps_alive = false;
+    is_lingering_ = true;
+    answer(make_response(refusal.status, "text/plain; charset=utf-8", refusal.reason + "\n"), false);
+  }
+
+  void answer(HttpResponse response, bool is_piecewise) {
+    if (context_->is_draining) reader_.head().keeps_alive = false;
+    if (is_piecewise && reader_.head().request.is_http_1_0) reader_.head().keeps_alive = false;
+    is_last_queued_ = !is_piecewise;
+    Outgoing out;
+    out.head = response_head(response,
+                             {is_piecewise, reader_.head().request.is_http_1_0, reader_.head().keeps_alive});
+    if (!is_piecewise && !reader_.head().is_head && has_body(response.status)) {
+      out.body = std::move(response.body);
+      out.frame = std::move(response.frame);
+      out.fillings = std::move(response.fillings);
+    }
+    writer_.send(std::move(out), shared_from_this());
+  }
+
+  void on_settled(bool is_done) {
+    if (!is_done) {
+      if (deadline_.has_passed()) ++context_->timed_out;
+      has_failed_ = true;
+      return close();
+    }
+    deadline_.clear();
+    if (is_last_queued_) finish_answer();
+  }
+
+  void finish_answer() {
+    leave();
+    is_last_queued_ = false;
+    if (reader_.head().keeps_alive) return next_request(false);
+    linger();
+  }
+
+  /// Closing with unread bytes would send a reset that can overtake the answer: read a little first.
+  void linger() {
+    ErrorCode ignored;
+    socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+    if (!is_lingering_ && !reader_.has_more()) return close();
+    limit(1);
+    reader_.forget_rest(shared_from_this());
+  }
+
+  void leave() {
+    if (!is_busy_) return;
+    is_busy_ = false;
+    --context_->busy;
+  }
+
+  void close() {
+    leave();
+    deadline_.stop();
+    ErrorCode ignored;
+    socket_.shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
+    socket_.close(ignored);
+  }
+
+  SessionSocket socket_;
+  std::shared_ptr<SessionContext> context_;
+  std::shared_ptr<const LimitsConfig> limits_;
+  SessionDeadline deadline_;
+  SessionWriter writer_;
+  RequestReader reader_;
+  std::string peer_;
+  bool is_busy_ = false;
+  bool is_last_queued_ = false;
+  bool is_lingering_ = false;
+  bool has_failed_ = false;
+};
+
+SessionResponder::~SessionResponder() {
+  if (!is_answered_)
+    send(make_response(500, "text/plain; charset=utf-8", "no answer was made\n"));
+  else if (!is_ended_)
+    end();
+}
+
+void SessionResponder::send(HttpResponse response) {
+  is_answered_ = true;
+  is_ended_ = true;
+  session_->on_own_thread(
+      [session = session_, response = std::move(response)]() mutable { session->send(std::move(response)); });
+}
+
+void SessionResponder::begin(HttpResponse head) {
+  is_answered_ = true;
+  session_->on_own_thread(
+      [session = session_, head = std::move(head)]() mutable { session->begin(std::move(head)); });
+}
+
+void SessionResponder::write(std::string piece) {
+  session_->on_own_thread(
+      [session = session_, piece = std::move(piece)]() mutable { session->write_piece(std::move(piece)); });
+}
+
+void SessionResponder::end() {
+  is_ended_ = true;
+  session_->on_own_thread([session = session_] { session->end_pieces(); });
+}
+
+}  // namespace
+
+void run_session(SessionSocket socket, std::shared_ptr<SessionContext> context) {
+  std::make_shared<Session>(std::move(socket), std::move(context))->start();
+}
+
+}  // namespace metafuse::service

@@ -1,0 +1,114 @@
+#include "service/learning/caretaker.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace metafuse::service {
+namespace {
+
+constexpr std::chrono::seconds kBetweenLooks{60};
+constexpr UnixTime kBetweenForgetting = 3600;
+constexpr double kSecondsPerHour = 3600;
+constexpr double kSecondsPerDay = 86400;
+constexpr int kNiceness = 10;
+
+}  // namespace
+
+RetrainOptions retrain_options(const LoadedDomain& domain, const LearningConfig& learning, UnixTime now) {
+  RetrainOptions options;
+  options.training.domain = domain.domain.name;
+  options.training.now = now;
+  options.training.clicks.half_life_days = learning.click_half_life_days;
+  options.training.features = features_of(domain.domain);
+  return options;
+}
+
+Caretaker::Caretaker(CaretakerOptions options) : options_(std::move(options)) {}
+
+Caretaker::~Caretaker() {
+  stop();
+}
+
+void Caretaker::start() {
+  thread_ = std::thread([this] {
+    // On Linux a thread has a niceness of its own; searches go first.
+    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNiceness);
+    std::unique_lock lock(mutex_);
+    while (!wakes_.wait_for(lock, kBetweenLooks, [this] { return is_stopping_; })) {
+      lock.unlock();
+      try {
+        tick(options_.unix_time());
+      } catch (const std::exception& error) {
+        options_.on_event("a mistake of ours", {{"where", "caretaker"}, {"what", error.what()}});
+      }
+      lock.lock();
+    }
+  });
+}
+
+void Caretaker::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_stopping_ = true;
+  }
+  wakes_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Caretaker::tick(UnixTime now) {
+  const auto snapshot = options_.snapshot();
+  if (now >= next_forgetting_) {
+    next_forgetting_ = now + kBetweenForgetting;
+    forget_old(*snapshot, now);
+  }
+  const LearningConfig& learning = snapshot->config.learning;
+  if (options_.versions == nullptr || learning.retrain_hours <= 0) return;
+  for (const auto& [name, domain] : snapshot->domains) {
+    const double hours = static_cast<double>(now - last_retrain(name)) / kSecondsPerHour;
+    if (hours < learning.retrain_hours) continue;
+    retrained_[name] = now;
+    retrain_domain(domain, learning, now);
+  }
+}
+
+void Caretaker::forget_old(const Snapshot& snapshot, UnixTime now) {
+  const double seconds = snapshot.config.privacy.retention_days * kSecondsPerDay;
+  const auto removed = options_.store->remove_before(now - static_cast<UnixTime>(seconds));
+  if (removed.has_error()) return options_.on_event("retention failed", {{"reason", removed.error().text}});
+  if (removed->searches + removed->clicks > 0)
+    options_.on_event("retention", {{"searches", removed->searches}, {"clicks", removed->clicks}});
+}
+
+UnixTime Caretaker::last_retrain(const std::string& domain) {
+  if (const auto at = retrained_.find(domain); at != retrained_.end()) return at->second;
+  UnixTime latest = 0;
+  const auto state = options_.versions->state(domain);
+  if (state.has_value())
+    for (const ModelVersion& version : state->versions)
+      if (version.origin == "retrain") latest = std::max(latest, version.at);
+  return retrained_[domain] = latest;
+}
+
+void Caretaker::retrain_domain(const LoadedDomain& domain, const LearningConfig& learning, UnixTime now) {
+  const std::string& name = domain.domain.name;
+  const auto trained = retrain(*options_.store, *options_.versions, retrain_options(domain, learning, now));
+  if (trained.has_error())
+    return options_.on_event("retraining failed", {{"domain", name}, {"reason", trained.error().text}});
+  options_.on_event("retrained",
+                    {{"domain", name}, {"version", trained->version}, {"data", trained->report.text()}});
+  if (learning.is_promotion_automatic && !trained->is_champion_again) {
+    const auto report = promote_if_better(*options_.store, *options_.versions, name, {}, true);
+    if (report.has_error())
+      options_.on_event("promotion failed", {{"domain", name}, {"reason", report.error().text}});
+    else
+      options_.on_event(report->is_better ? "promoted" : "not promoted",
+                        {{"domain", name}, {"version", trained->version}, {"reason", report->reason}});
+  }
+  options_.on_models_changed();
+}
+
+}  // namespace metafuse::service

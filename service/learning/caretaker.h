@@ -1,0 +1,63 @@
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "core/json.h"
+#include "service/config/snapshot.h"
+#include "service/learning/promotion.h"
+#include "service/store/model_versions.h"
+#include "service/store/store.h"
+
+namespace metafuse::service {
+
+/// What a caretaker works with. All must outlive it.
+struct CaretakerOptions {
+  Store* store = nullptr;
+  ModelVersions* versions = nullptr;  ///< nullptr without a folder of models: then nothing is trained
+  std::function<std::shared_ptr<const Snapshot>()> snapshot;
+  std::function<UnixTime()> unix_time;
+  std::function<void()> on_models_changed;  ///< a champion or challenger is another one now
+  std::function<void(std::string_view event, JsonObject fields)> on_event;  ///< for the log
+};
+
+/// How the server trains a domain's challenger: by its templates' features and its configuration.
+RetrainOptions retrain_options(const LoadedDomain& domain, const LearningConfig& learning, UnixTime now);
+
+/// Removes what is older than the retention and, when the configuration says so, trains challengers and
+/// promotes them; on a thread of its own and with low priority.
+class Caretaker {
+ public:
+  explicit Caretaker(CaretakerOptions options);
+  Caretaker(const Caretaker&) = delete;
+  Caretaker& operator=(const Caretaker&) = delete;
+  ~Caretaker();
+
+  /// Looks every minute what is due.
+  void start();
+  void stop();
+
+  /// Does what is due at a time: what the thread calls.
+  void tick(UnixTime now);
+
+ private:
+  void forget_old(const Snapshot& snapshot, UnixTime now);
+  void retrain_domain(const LoadedDomain& domain, const LearningConfig& learning, UnixTime now);
+  UnixTime last_retrain(const std::string& domain);
+
+  CaretakerOptions options_;
+  UnixTime next_forgetting_ = 0;
+  std::map<std::string, UnixTime> retrained_;
+  std::mutex mutex_;
+  std::condition_variable wakes_;
+  bool is_stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace metafuse::service

@@ -1,0 +1,24 @@
+#include "service/learning/domain_models.h"
+
+#include <utility>
+
+namespace metafuse::service {
+
+Result<std::vector<DomainModels>> domain_models(const Snapshot& snapshot, ModelVersions& versions,
+                                                Store& store) {
+  std::vector<DomainModels> out;
+  for (const auto& [name, domain] : snapshot.domains) {
+    auto state = versions.state(name);
+    if (!state) return state.error();
+    DomainModels models{name, std::move(*state), std::nullopt};
+    if (!models.state.challenger.empty()) {
+      const auto counts = store.interleaving_counts(name, models.state.champion, models.state.challenger);
+      if (!counts) return counts.error();
+      models.score = interleaving_score(*counts);
+    }
+    out.push_back(std::move(models));
+  }
+  return out;
+}
+
+}  // namespace metafuse::service

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "service/config/snapshot.h"
+#include "service/learning/interleaving.h"
+#include "service/store/model_versions.h"
+#include "service/store/store.h"
+
+namespace metafuse::service {
+
+/// A domain's champion and challenger, and how they fare against each other on live traffic.
+struct DomainModels {
+  std::string domain;
+  ModelState state;
+  std::optional<InterleavingScore> score;  ///< with a challenger only
+};
+
+/// Of every domain, by name.
+Result<std::vector<DomainModels>> domain_models(const Snapshot& snapshot, ModelVersions& versions,
+                                                Store& store);
+
+}  // namespace metafuse::service

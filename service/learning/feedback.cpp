@@ -1,0 +1,199 @@
+#include "service/learning/feedback.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "core/url.h"
+#include "service/base/digest.h"
+#include "service/http/client_address.h"
+
+namespace metafuse::service {
+namespace {
+
+constexpr std::size_t kIdDigits = 32;
+constexpr std::size_t kMaxUrlBytes = 8192;
+constexpr std::int64_t kMaxPosition = 100000;
+
+Error bad(std::string_view field, std::string_view what) {
+  return fail(Code::usage, std::string(field) + ": " + std::string(what));
+}
+
+Result<std::string> text_field(const JsonObject& body, std::string_view name) {
+  const Json* value = body.if_contains(name);
+  if (value == nullptr) return std::string();
+  if (!value->is_string() || value->get_string().empty()) return bad(name, "send a text that is not empty");
+  return std::string(value->get_string());
+}
+
+Result<std::optional<int>> whole_field(const JsonObject& body, std::string_view name, std::int64_t least,
+                                       std::int64_t most) {
+  const Json* value = body.if_contains(name);
+  if (value == nullptr) return std::optional<int>();
+  const std::int64_t* number = value->if_int64();
+  if (number == nullptr || *number < least || *number > most)
+    return bad(name, "send a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+  return std::optional<int>(static_cast<int>(*number));
+}
+
+Result<void> check_fields(const JsonObject& body) {
+  for (const auto& [name, value] : body) {
+    const std::string_view known[] = {"search_id", "kind", "url", "position", "grade"};
+    if (std::find(std::begin(known), std::end(known), std::string_view(name)) == std::end(known))
+      return bad(name, "unknown; send search_id, kind, url or position, and grade");
+  }
+  return {};
+}
+
+Result<void> read_kind(const JsonObject& body, FeedbackRequest& request) {
+  auto kind = text_field(body, "kind");
+  if (kind.has_error()) return kind.error();
+  auto grade = whole_field(body, "grade", 0, kMaxGrade);
+  if (grade.has_error()) return grade.error();
+  if (*kind == "judgment") {
+    request.kind = FeedbackRequest::Kind::judgment;
+    if (!grade->has_value()) return bad("grade", "a judgment needs one");
+    request.grade = **grade;
+    return {};
+  }
+  if (!kind->empty() && *kind != "click") return bad("kind", "send click or judgment");
+  if (grade->has_value()) return bad("grade", "a click has none; send kind judgment");
+  return {};
+}
+
+Result<FeedbackOutcome> take_judgment(Store& store, const FeedbackRequest& request,
+                                      const FeedbackSender& sender, const StoredSearch& search,
+                                      std::uint32_t position, UnixTime now) {
+  StoredJudgment judgment;
+  judgment.domain = search.domain;
+  judgment.query = search.query;
+  judgment.document = search.documents[search.shown[position].document];
+  judgment.judge = sender.key;
+  judgment.grade = request.grade;
+  judgment.search = search.id;
+  judgment.at = now;
+  auto set = store.set_judgment(judgment);
+  if (set.has_error()) return set.error();
+  return FeedbackOutcome::recorded;
+}
+
+Result<FeedbackOutcome> take_click(Store& store, const FeedbackSender& sender, const FeedbackRules& rules,
+                                   const StoredSearch& search, std::uint32_t position, UnixTime now) {
+  auto salt = store.daily_salt(day_of(now));
+  if (salt.has_error()) return salt.error();
+  Click click;
+  click.search = search.id;
+  click.position = position;
+  click.domain = search.domain;
+  click.team = search.shown[position].team;
+  click.at = now;
+  click.prefix = hmac_sha256_hex(*salt, address_prefix(sender.address)).substr(0, kIdDigits);
+  click.key = sender.key;
+  auto added = store.add_click(click, rules.caps);
+  if (added.has_error()) return added.error();
+  switch (*added) {
+    case ClickOutcome::recorded:
+      return FeedbackOutcome::recorded;
+    case ClickOutcome::duplicate:
+      return FeedbackOutcome::duplicate;
+    case ClickOutcome::capped:
+      break;
+  }
+  return FeedbackOutcome::capped;
+}
+
+struct OutcomeRow {
+  FeedbackOutcome outcome;
+  int status;
+  std::string_view name;
+  std::string_view explanation;
+};
+
+constexpr OutcomeRow kOutcomes[] = {
+    {FeedbackOutcome::recorded, 200, "recorded", "The feedback was recorded."},
+    {FeedbackOutcome::duplicate, 200, "duplicate", "This result was clicked before in this search."},
+    {FeedbackOutcome::capped, 429, "capped",
+     "Today's clicks from this address or key count no further; send more tomorrow."},
+    {FeedbackOutcome::unknown_search, 404, "unknown_search",
+     "No search has that id; send the search_id of an answer."},
+    {FeedbackOutcome::expired, 410, "expired", "The search is too old for clicks; search again."},
+    {FeedbackOutcome::not_shown, 422, "not_shown",
+     "The search did not show that result; send the URL or position of one that it showed."},
+    {FeedbackOutcome::not_judge, 403, "not_judge", "A judgment needs an API key with the role judge."},
+};
+
+const OutcomeRow& row_of(FeedbackOutcome outcome) {
+  return kOutcomes[static_cast<std::size_t>(outcome)];
+}
+
+}  // namespace
+
+std::optional<std::uint32_t> shown_position(const StoredSearch& search, const FeedbackRequest& request,
+                                            const TrackingParameters& tracking) {
+  if (request.position > 0) {
+    if (request.position > search.shown.size()) return std::nullopt;
+    return request.position - 1;
+  }
+  const auto key = canonical_url_key(request.url, tracking);
+  if (key.has_error()) return std::nullopt;
+  for (std::size_t i = 0; i < search.shown.size(); ++i)
+    if (search.documents[search.shown[i].document] == *key) return static_cast<std::uint32_t>(i);
+  return std::nullopt;
+}
+
+int http_status(FeedbackOutcome outcome) {
+  return row_of(outcome).status;
+}
+std::string_view name_of(FeedbackOutcome outcome) {
+  return row_of(outcome).name;
+}
+std::string_view explanation_of(FeedbackOutcome outcome) {
+  return row_of(outcome).explanation;
+}
+
+Result<FeedbackRequest> parse_feedback(const Json& body) {
+  if (!body.is_object()) return bad("body", "send a JSON object");
+  const JsonObject& object = body.get_object();
+  if (auto known = check_fields(object); known.has_error()) return known.error();
+  FeedbackRequest request;
+  auto id = text_field(object, "search_id");
+  if (id.has_error()) return id.error();
+  if (id->empty()) return bad("search_id", "is missing; send that of an answer");
+  request.search = std::move(*id);
+  auto url = text_field(object, "url");
+  if (url.has_error()) return url.error();
+  if (url->size() > kMaxUrlBytes) return bad("url", "is longer than 8 KB");
+  request.url = std::move(*url);
+  auto position = whole_field(object, "position", 1, kMaxPosition);
+  if (position.has_error()) return position.error();
+  request.position = static_cast<std::uint32_t>(position->value_or(0));
+  if (request.url.empty() == (request.position == 0)) return bad("url", "send either url or position");
+  if (auto kind = read_kind(object, request); kind.has_error()) return kind.error();
+  return request;
+}
+
+Result<FeedbackOutcome> take_feedback(Store& store, const FeedbackRequest& request,
+                                      const FeedbackSender& sender, const FeedbackRules& rules,
+                                      UnixTime now) {
+  const bool is_judgment = request.kind == FeedbackRequest::Kind::judgment;
+  if (is_judgment && !sender.is_judge) return FeedbackOutcome::not_judge;
+  if (!is_search_id(request.search)) return FeedbackOutcome::unknown_search;
+  auto search = store.find_search(request.search);
+  if (search.has_error()) return search.error();
+  if (!search->has_value()) return FeedbackOutcome::unknown_search;
+  const StoredSearch& found = **search;
+  if (!is_judgment && now - found.at > rules.click_seconds) return FeedbackOutcome::expired;
+  const auto position = shown_position(found, request, rules.tracking);
+  if (!position) return FeedbackOutcome::not_shown;
+  return is_judgment ? take_judgment(store, request, sender, found, *position, now)
+                     : take_click(store, sender, rules, found, *position, now);
+}
+
+std::string new_search_id() {
+  return random_hex(kIdDigits / 2);
+}
+
+bool is_search_id(std::string_view text) {
+  return text.size() == kIdDigits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+}  // namespace metafuse::service

@@ -1,0 +1,171 @@
+#include "service/learning/promotion.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "evaluation/significance.h"
+#include "fusion/fuse.h"
+#include "fusion/registry.h"
+#include "service/learning/stored_features.h"
+
+namespace metafuse::service {
+namespace {
+
+constexpr std::size_t kCutoff = 10;
+constexpr std::uint64_t kSeed = 1;
+
+/// The documents of a search in a model's order; by RRF without one.
+std::vector<std::string_view> ranking(const StoredSearch& search, const fusion::Model* model) {
+  std::vector<std::string_view> out;
+  if (model != nullptr) {
+    const auto fused = fusion::fuse(*model, stored_instances(search, model->features));
+    for (const std::uint32_t i : fused.order) out.push_back(fused.instances.documents[i]);
+    return out;
+  }
+  const auto instances = stored_instances(search, rank_features(search));
+  const fusion::Feature rrf = (*fusion::derived_features("rrf", {})).front();
+  std::vector<double> scores;
+  for (std::size_t i = 0; i < instances.documents.size(); ++i)
+    scores.push_back(fusion::derived_value(rrf, instances.ranks_of(i)));
+  for (const std::uint32_t i : fusion::order_instances(instances, scores))
+    out.push_back(instances.documents[i]);
+  return out;
+}
+
+double gain_at(int grade, std::size_t position) {
+  return (std::exp2(grade) - 1) / std::log2(static_cast<double>(position) + 2);
+}
+
+/// NDCG@10 with gains 2^grade - 1 over all judged documents; nothing without a relevant one.
+std::optional<double> ndcg(const std::vector<std::string_view>& order,
+                           const std::map<std::string, int>& grades) {
+  std::vector<int> ideal;
+  for (const auto& [document, grade] : grades) ideal.push_back(grade);
+  std::sort(ideal.begin(), ideal.end(), std::greater<>());
+  double best = 0;
+  for (std::size_t i = 0; i < std::min(kCutoff, ideal.size()); ++i) best += gain_at(ideal[i], i);
+  if (best <= 0) return std::nullopt;
+  double sum = 0;
+  for (std::size_t i = 0; i < std::min(kCutoff, order.size()); ++i)
+    if (const auto at = grades.find(std::string(order[i])); at != grades.end()) sum += gain_at(at->second, i);
+  return sum / best;
+}
+
+double mean(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return values.empty() ? 0 : sum / static_cast<double>(values.size());
+}
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", value);
+  return text;
+}
+
+void decide(PromotionReport& report, const PromotionRules& rules) {
+  if (report.queries < rules.fewest_queries)
+    report.reason = "only " + std::to_string(report.queries) + " held-out judged queries; " +
+                    std::to_string(rules.fewest_queries) + " are needed";
+  else if (report.challenger <= report.champion)
+    report.reason = "the challenger is not better";
+  else if (report.p >= report.level)
+    report.reason =
+        "the difference may be chance: p = " + number(report.p) + ", needed below " + number(report.level);
+  else {
+    report.is_better = true;
+    report.reason = "the challenger is better: p = " + number(report.p) + " below " + number(report.level);
+  }
+}
+
+}  // namespace
+
+double level_of_test(double level, std::uint32_t test) {
+  const double n = std::max<std::uint32_t>(1, test);
+  return level / (n * (n + 1));
+}
+
+Result<RetrainOutcome> retrain(Store& store, ModelVersions& versions, const RetrainOptions& options) {
+  const fusion::Learner* learner = fusion::find_learner(options.learner);
+  if (learner == nullptr || learner->train == nullptr)
+    return fail(Code::usage, "no learner \"" + options.learner + "\"; see metafuse train --help");
+  RetrainOutcome outcome;
+  StoreTrainingOptions training = options.training;
+  training.are_held_out_used = false;
+  auto set = training_set_from_store(store, training, &outcome.report);
+  if (set.has_error()) return set.error();
+  fusion::TrainingRequest request;
+  request.train = &*set;
+  request.options = options.options;
+  request.seed = options.seed;
+  request.threads = options.threads;
+  request.wants_trace = false;
+  auto trained = learner->train(request);
+  if (trained.has_error()) return trained.error();
+  auto version = versions.add_challenger(training.domain, trained->model, "retrain", training.now);
+  if (version.has_error()) return version.error();
+  auto state = versions.state(training.domain);
+  if (state.has_error()) return state.error();
+  outcome.is_champion_again = state->champion == *version;
+  outcome.version = std::move(*version);
+  outcome.summary = std::move(trained->summary);
+  return outcome;
+}
+
+Result<PromotionReport> measure_models(Store& store, std::string_view domain, const fusion::Model* champion,
+                                       const fusion::Model& challenger, const PromotionRules& rules,
+                                       std::uint32_t test) {
+  auto judged = store.judged_queries(domain);
+  if (judged.has_error()) return judged.error();
+  std::vector<double> old_values;
+  std::vector<double> new_values;
+  for (const JudgedQuery& query : *judged) {
+    if (!is_held_out(query.query)) continue;
+    auto search = store.find_search(query.search);
+    if (search.has_error()) return search.error();
+    if (!search->has_value() || common_features(**search, challenger.features) == 0) continue;
+    const auto grades = grades_of(query);
+    const auto new_value = ndcg(ranking(**search, &challenger), grades);
+    if (!new_value) continue;
+    old_values.push_back(*ndcg(ranking(**search, champion), grades));
+    new_values.push_back(*new_value);
+  }
+  PromotionReport report;
+  report.queries = new_values.size();
+  report.champion = mean(old_values);
+  report.challenger = mean(new_values);
+  report.p = evaluation::randomisation_test(new_values, old_values, kSeed);
+  report.level = level_of_test(rules.level, test);
+  decide(report, rules);
+  return report;
+}
+
+Result<PromotionReport> promote_if_better(Store& store, ModelVersions& versions, std::string_view domain,
+                                          const PromotionRules& rules, bool is_automatic) {
+  auto state = versions.state(domain);
+  if (state.has_error()) return state.error();
+  if (state->challenger.empty())
+    return fail(Code::usage, "domain " + std::string(domain) + " has no challenger; retrain first");
+  auto challenger = versions.read(domain, state->challenger);
+  if (challenger.has_error()) return challenger.error();
+  std::optional<fusion::Model> champion;
+  if (!state->champion.empty()) {
+    auto read = versions.read(domain, state->champion);
+    if (read.has_error()) return read.error();
+    champion = std::move(*read);
+  }
+  auto report =
+      measure_models(store, domain, champion ? &*champion : nullptr, *challenger, rules, state->tests + 1);
+  if (report.has_error() || !is_automatic || report->queries < rules.fewest_queries) return report;
+  if (auto counted = versions.count_test(domain); counted.has_error()) return counted.error();
+  if (report->is_better)
+    if (auto activated = versions.activate(domain, state->challenger); activated.has_error())
+      return activated.error();
+  return report;
+}
+
+}  // namespace metafuse::service

@@ -1,0 +1,232 @@
+#include "service/learning/store_training.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "core/contract.h"
+#include "fusion/features.h"
+#include "fusion/training_set_builder.h"
+#include "service/learning/stored_features.h"
+
+namespace metafuse::service {
+namespace {
+
+constexpr std::size_t kHeldOutOfTen = 3;
+/// How many of the latest searches say which features a domain has.
+constexpr std::size_t kSearchesThatVote = 200;
+
+/// A clicked search's pairs, by document keys, until its rows are known.
+struct PendingPairs {
+  std::string query;  ///< id in the training set
+  std::vector<std::string> documents;
+  std::vector<ClickPair> pairs;
+};
+
+class Collector {
+ public:
+  Collector(Store& store, const StoreTrainingOptions& options, StoreTrainingReport& report)
+      : store_(store), options_(options), report_(report) {}
+
+  Result<fusion::TrainingSet> collect() {
+    auto judged = store_.judged_queries(options_.domain);
+    if (judged.has_error()) return judged.error();
+    auto clicked = store_.clicked_searches(options_.domain, options_.most_clicked_searches);
+    if (clicked.has_error()) return clicked.error();
+    if (auto chosen = choose_features(*judged, *clicked); chosen.has_error()) return chosen.error();
+    for (const JudgedQuery& query : *judged)
+      if (auto added = add_judged(query); added.has_error()) return added.error();
+    for (const std::string& id : *clicked)
+      if (auto added = add_clicked(id); added.has_error()) return added.error();
+    if (report_.judged_queries + report_.clicked_searches == 0)
+      return fail(Code::bad_data, "domain " + options_.domain + ": nothing in the store to learn from (" +
+                                      report_.text() + "); judge or click results first");
+    return finish();
+  }
+
+ private:
+  Result<void> choose_features(const std::vector<JudgedQuery>& judged,
+                               const std::vector<std::string>& clicked) {
+    features_ = options_.features;
+    if (features_.empty()) {
+      auto voted = vote(judged, clicked);
+      if (voted.has_error()) return voted.error();
+      features_ = std::move(*voted);
+    }
+    if (options_.derive.empty()) return {};
+    auto derived = fusion::derived_features(options_.derive, features_);
+    if (derived.has_error()) return derived.error();
+    features_.insert(features_.end(), derived->begin(), derived->end());
+    return {};
+  }
+
+  /// The features of most of the latest searches; of equally many, those of the first seen.
+  Result<std::vector<fusion::Feature>> vote(const std::vector<JudgedQuery>& judged,
+                                            const std::vector<std::string>& clicked) {
+    std::vector<std::string> ids(clicked.begin(), clicked.begin() + static_cast<std::ptrdiff_t>(std::min(
+                                                                        clicked.size(), kSearchesThatVote)));
+    for (std::size_t i = 0; i < std::min(judged.size(), kSearchesThatVote); ++i)
+      ids.push_back(judged[i].search);
+    std::vector<std::pair<std::vector<fusion::Feature>, std::size_t>> votes;
+    for (const std::string& id : ids) {
+      auto search = store_.find_search(id);
+      if (search.has_error()) return search.error();
+      if (!search->has_value()) continue;
+      auto features = rank_features(**search);
+      const auto at =
+          std::find_if(votes.begin(), votes.end(), [&](const auto& v) { return v.first == features; });
+      if (at == votes.end())
+        votes.emplace_back(std::move(features), 1);
+      else
+        ++at->second;
+    }
+    if (votes.empty()) return std::vector<fusion::Feature>();
+    return std::max_element(votes.begin(), votes.end(),
+                            [](const auto& a, const auto& b) { return a.second < b.second; })
+        ->first;
+  }
+
+  /// The search, or nothing (and counted) when it is gone or has other features.
+  Result<std::optional<StoredSearch>> find(const std::string& id) {
+    auto search = store_.find_search(id);
+    if (search.has_error() || (search->has_value() && common_features(**search, features_) > 0))
+      return search;
+    ++report_.foreign_searches;
+    return std::optional<StoredSearch>();
+  }
+
+  Result<void> add_judged(const JudgedQuery& query) {
+    if (!options_.are_held_out_used && is_held_out(query.query)) {
+      ++report_.held_out_queries;
+      return {};
+    }
+    auto search = find(query.search);
+    if (search.has_error()) return search.error();
+    if (!search->has_value()) return {};
+    add_rows("judged " + query.query, **search, grades_of(query));
+    ++report_.judged_queries;
+    return {};
+  }
+
+  Result<void> add_clicked(const std::string& id) {
+    auto search = find(id);
+    if (search.has_error()) return search.error();
+    if (!search->has_value()) return {};
+    const StoredSearch& found = **search;
+    if (!options_.are_held_out_used && is_held_out(found.query)) {
+      ++report_.held_out_searches;
+      return {};
+    }
+    auto clicks = store_.clicks_of(id);
+    if (clicks.has_error()) return clicks.error();
+    auto pairs = click_pairs(found, *clicks, options_.clicks, options_.now);
+    double sum = 0;
+    for (const ClickPair& pair : pairs) sum += pair.weight;
+    double& used = used_by_query_[found.query];
+    if (used + sum > options_.most_of_query) {
+      ++report_.capped_searches;
+      return {};
+    }
+    used += sum;
+    if (sum <= 0) return {};
+    add_rows("clicked " + id, found, {});
+    pending_.push_back({"clicked " + id, found.documents, std::move(pairs)});
+    ++report_.clicked_searches;
+    return {};
+  }
+
+  void add_rows(const std::string& query, const StoredSearch& search,
+                const std::map<std::string, int>& grades) {
+    const auto instances = stored_instances(search, features_);
+    const auto matrix = fusion::feature_matrix(features_, instances);
+    std::vector<fusion::Cell> cells;
+    for (std::size_t i = 0; i < instances.documents.size(); ++i) {
+      cells.clear();
+      for (std::size_t f = 0; f < features_.size(); ++f)
+        if (!matrix.is_unranked(i, f)) cells.push_back({static_cast<std::uint32_t>(f), matrix.value(i, f)});
+      const auto grade = grades.find(std::string(instances.documents[i]));
+      const bool is_judged = grade != grades.end();
+      builder_.add({query, instances.documents[i], is_judged ? static_cast<double>(grade->second) : 0.0,
+                    is_judged || grades.empty() || !options_.are_unjudged_ignored, cells});
+    }
+  }
+
+  Result<fusion::TrainingSet> finish() {
+    auto set = builder_.finish(features_, options_.feedback);
+    if (set.has_error()) return set;
+    for (const PendingPairs& pending : pending_) add_pairs(pending, *set);
+    std::sort(set->pairs.begin(), set->pairs.end(), [](const auto& a, const auto& b) {
+      return a.below != b.below ? a.below < b.below : a.above < b.above;
+    });
+    report_.click_pairs = set->pairs.size();
+    return set;
+  }
+
+  /// Both documents of a pair were in a list once; they are rows unless their lists' features are gone.
+  static void add_pairs(const PendingPairs& pending, fusion::TrainingSet& set) {
+    const auto range =
+        std::lower_bound(set.queries.begin(), set.queries.end(), pending.query,
+                         [](const auto& query, const std::string& id) { return query.id < id; });
+    if (range == set.queries.end() || range->id != pending.query) return;
+    const auto row = [&](std::uint32_t document) {
+      return set.documents.find_ascending(range->begin, range->end, pending.documents[document]);
+    };
+    for (const ClickPair& pair : pending.pairs) {
+      const auto below = row(pair.below);
+      const auto above = row(pair.above);
+      if (below && above && pair.weight > 0)
+        set.pairs.push_back(
+            {static_cast<std::uint32_t>(*below), static_cast<std::uint32_t>(*above), pair.weight});
+    }
+  }
+
+  Store& store_;
+  const StoreTrainingOptions& options_;
+  StoreTrainingReport& report_;
+  std::vector<fusion::Feature> features_;
+  fusion::TrainingSetBuilder builder_;
+  std::map<std::string, double> used_by_query_;
+  std::vector<PendingPairs> pending_;
+};
+
+}  // namespace
+
+std::string StoreTrainingReport::text() const {
+  return std::to_string(judged_queries) + " judged queries and " + std::to_string(clicked_searches) +
+         " clicked searches with " + std::to_string(click_pairs) +
+         " pairs; held out: " + std::to_string(held_out_queries) + " judged queries, " +
+         std::to_string(held_out_searches) +
+         " clicked searches; left out: " + std::to_string(foreign_searches) + " with other features, " +
+         std::to_string(capped_searches) + " of base queries that have their share";
+}
+
+bool is_held_out(std::string_view query) {
+  unsigned digits = 0;
+  const std::string_view head = query.substr(0, 8);
+  std::from_chars(head.data(), head.data() + head.size(), digits, 16);
+  return digits % 10 < kHeldOutOfTen;
+}
+
+std::map<std::string, int> grades_of(const JudgedQuery& query) {
+  std::map<std::string, std::vector<int>> given;
+  for (const StoredJudgment& judgment : query.judgments) given[judgment.document].push_back(judgment.grade);
+  std::map<std::string, int> grades;
+  for (auto& [document, values] : given) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    grades[document] = *middle;
+  }
+  return grades;
+}
+
+Result<fusion::TrainingSet> training_set_from_store(Store& store, const StoreTrainingOptions& options,
+                                                    StoreTrainingReport* report) {
+  require(options.clicks.half_life_days > 0, "a half life is positive");
+  StoreTrainingReport own;
+  StoreTrainingReport& used = report != nullptr ? *report : own;
+  used = {};
+  return Collector(store, options, used).collect();
+}
+
+}  // namespace metafuse::service

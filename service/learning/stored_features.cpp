@@ -1,0 +1,80 @@
+#include "service/learning/stored_features.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "service/search/list_windows.h"
+
+namespace metafuse::service {
+namespace {
+
+using Ids = std::vector<std::string_view>;
+
+std::vector<Ids> ids_of(const StoredSearch& search) {
+  std::vector<Ids> out;
+  for (const StoredList& list : search.lists) {
+    Ids& ids = out.emplace_back();
+    for (const std::uint32_t document : list.documents) ids.push_back(search.documents[document]);
+  }
+  return out;
+}
+
+/// How far down the search's lists counted; 0 when none did.
+int depth_of(const StoredSearch& search) {
+  int depth = 0;
+  for (const StoredList& list : search.lists) depth = std::max(depth, list.depth);
+  return depth;
+}
+
+}  // namespace
+
+std::vector<fusion::Feature> rank_features(const StoredSearch& search) {
+  std::vector<fusion::Feature> out;
+  for (const StoredList& list : search.lists) {
+    const auto is_same = [&](const fusion::Feature& feature) { return feature.name == list.feature; };
+    if (std::none_of(out.begin(), out.end(), is_same))
+      out.push_back({list.feature, fusion::FeatureKind::rank, list.depth});
+  }
+  return out;
+}
+
+std::size_t common_features(const StoredSearch& search, const std::vector<fusion::Feature>& features) {
+  return static_cast<std::size_t>(
+      std::count_if(features.begin(), features.end(), [&](const fusion::Feature& feature) {
+        return std::any_of(search.lists.begin(), search.lists.end(),
+                           [&](const StoredList& list) { return list.feature == feature.name; });
+      }));
+}
+
+fusion::QueryInstances stored_instances(const StoredSearch& search,
+                                        const std::vector<fusion::Feature>& features) {
+  const std::vector<Ids> ids = ids_of(search);
+  std::vector<fusion::RankedIds> lists;
+  std::vector<std::size_t> column_of;  // a list that is kept: its feature's column
+  std::size_t columns = 0;
+  for (const fusion::Feature& feature : features) {
+    if (fusion::is_derived(feature)) continue;
+    for (std::size_t j = 0; j < ids.size(); ++j) {
+      if (search.lists[j].feature != feature.name) continue;
+      lists.emplace_back(ids[j]);
+      column_of.push_back(columns);
+    }
+    ++columns;
+  }
+  const std::vector<int> depths(lists.size(), 0);
+  fusion::QueryInstances all = fusion::collect_instances(lists, depths);
+  if (const int depth = depth_of(search); depth > 0) mask_later_windows(all, depth);  // as it was served
+  fusion::QueryInstances out;
+  out.documents = all.documents;
+  out.lists = columns;
+  out.ranks.assign(all.documents.size() * columns, 0);
+  for (std::size_t i = 0; i < all.documents.size(); ++i)
+    for (std::size_t j = 0; j < lists.size(); ++j) {
+      const std::uint32_t rank = all.ranks_of(i)[j];
+      std::uint32_t& best = out.ranks[i * columns + column_of[j]];
+      if (rank > 0 && (best == 0 || rank < best)) best = rank;
+    }
+  return out;
+}
+
+}  // namespace metafuse::service

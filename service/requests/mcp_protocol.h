@@ -1,0 +1,66 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/json.h"
+#include "service/http/message.h"
+
+namespace metafuse::service::mcp {
+
+/// The two eras of the Model Context Protocol over Streamable HTTP that one endpoint speaks.
+enum class Era {
+  session,    ///< 2025-11-25 and before: initialize first (no session id is needed here)
+  stateless,  ///< 2026-07-28: every request says everything
+};
+
+inline constexpr std::string_view kStatelessVersion = "2026-07-28";
+inline constexpr std::string_view kLatestSessionVersion = "2025-11-25";
+/// What a request without MCP-Protocol-Version speaks.
+inline constexpr std::string_view kAssumedVersion = "2025-03-26";
+
+bool is_session_version(std::string_view version);
+/// All versions, the latest first.
+JsonArray supported_versions();
+
+/// JSON-RPC's codes and MCP's own.
+enum class ErrorCode {
+  parse = -32700,
+  invalid_request = -32600,
+  unknown_method = -32601,
+  invalid_params = -32602,
+  internal = -32603,
+  header_mismatch = -32020,
+  unsupported_version = -32022,
+};
+
+/// An error and the HTTP status that carries it.
+struct RpcError {
+  ErrorCode code = ErrorCode::internal;
+  int status = 400;
+  std::string message;
+  JsonObject data;
+};
+
+/// One message of a request's body.
+struct Message {
+  Json id;  ///< null for a notification
+  bool is_notification = false;
+  bool is_response = false;  ///< a client's answer to a request of ours, of which there are none
+  std::string method;
+  JsonObject params;
+};
+
+/// errors: -32600 for what is no JSON-RPC 2.0 message
+std::optional<RpcError> read_message(const Json& value, Message& out);
+
+/// Finds the era, and checks that the headers say what the message says.
+///
+/// errors: -32020 (400) headers that are missing or differ, -32022 (400) a version that is not spoken
+std::optional<RpcError> check_headers(const HttpRequest& request, const Message& message, Era& era);
+
+Json result_message(const Json& id, JsonObject result);
+Json error_message(const Json& id, const RpcError& error);
+
+}  // namespace metafuse::service::mcp

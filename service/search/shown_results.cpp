@@ -1,0 +1,133 @@
+#include "service/search/shown_results.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/ascii.h"
+#include "service/access/access.h"
+
+namespace metafuse::service {
+namespace {
+
+bool is_any(const std::vector<std::string>& sites, const std::string& host) {
+  return std::any_of(sites.begin(), sites.end(),
+                     [&](const std::string& site) { return is_under_site(host, site); });
+}
+
+/// Positions in the user's order: blocked ones out, others moved by a fixed number of ranks; stable.
+std::vector<std::size_t> preferred_order(const SearchAnswer& answer, const SitePreferences& preferences) {
+  std::vector<std::pair<long, std::size_t>> keyed;
+  for (std::size_t i = 0; i < answer.results.size(); ++i) {
+    const std::string host = host_of(answer.results[i].hit.url);
+    if (is_any(preferences.blocked, host)) continue;
+    long key = 2 * static_cast<long>(i);
+    // the odd offset puts a moved result before those that it meets
+    if (is_any(preferences.raised, host)) key -= 2 * static_cast<long>(kPreferenceRanks) + 1;
+    if (is_any(preferences.lowered, host)) key += 2 * static_cast<long>(kPreferenceRanks) + 1;
+    keyed.emplace_back(key, i);
+  }
+  std::stable_sort(keyed.begin(), keyed.end());
+  std::vector<std::size_t> out;
+  for (const auto& [key, i] : keyed) out.push_back(i);
+  return out;
+}
+
+constexpr std::string_view kCookie = "sites";
+constexpr std::string_view kHostPrefix = "__Host-";
+
+/// The value of a cookie in a Cookie header, or "".
+std::string_view cookie_value(std::string_view header, std::string_view name) {
+  while (!header.empty()) {
+    std::string_view pair = header.substr(0, header.find(';'));
+    header.remove_prefix(std::min(header.size(), pair.size() + 1));
+    while (!pair.empty() && pair.front() == ' ') pair.remove_prefix(1);
+    if (pair.size() > name.size() && pair.starts_with(name) && pair[name.size()] == '=')
+      return pair.substr(name.size() + 1);
+  }
+  return {};
+}
+
+bool is_site(std::string_view text) {
+  if (text.empty() || text.size() > 253 || text.find('.') == std::string_view::npos) return false;
+  return text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789.-_:[]") == std::string_view::npos;
+}
+
+}  // namespace
+
+ShownResults shown_results(const SearchAnswer& answer, std::size_t first, int limit,
+                           const SitePreferences& preferences) {
+  ShownResults out;
+  out.first = first;
+  if (preferences.is_empty()) {
+    out.total = answer.results.size();
+    for (std::size_t i = first; i < out.total && out.positions.size() < static_cast<std::size_t>(limit); ++i)
+      out.positions.push_back(i);
+    return out;
+  }
+  const auto order = preferred_order(answer, preferences);
+  out.total = order.size();
+  for (std::size_t i = first; i < out.total && out.positions.size() < static_cast<std::size_t>(limit); ++i)
+    out.positions.push_back(order[i]);
+  return out;
+}
+
+std::size_t blocked_results(const SearchAnswer& answer, const SitePreferences& preferences) {
+  if (preferences.blocked.empty()) return 0;
+  return static_cast<std::size_t>(std::count_if(
+      answer.results.begin(), answer.results.end(),
+      [&](const FusedResult& result) { return is_any(preferences.blocked, host_of(result.hit.url)); }));
+}
+
+std::string host_of(std::string_view url) {
+  const std::size_t begin = url.find("://");
+  if (begin == std::string_view::npos) return {};
+  std::string_view rest = url.substr(begin + 3);
+  rest = rest.substr(0, rest.find_first_of("/?#"));
+  if (const std::size_t at = rest.rfind('@'); at != std::string_view::npos) rest.remove_prefix(at + 1);
+  return host_without_port(rest.find(':') == std::string_view::npos ? std::string(rest) + ":"
+                                                                    : std::string(rest));
+}
+
+bool is_under_site(std::string_view host, std::string_view site_in) {
+  std::string site = ascii_lower(site_in);
+  if (site.starts_with("*.")) site.erase(0, 2);
+  if (site.starts_with("www.")) site.erase(0, 4);
+  if (site.empty()) return false;
+  return host == site ||
+         (host.size() > site.size() && host.ends_with(site) && host[host.size() - site.size() - 1] == '.');
+}
+
+SitePreferences read_site_cookie(std::string_view header) {
+  SitePreferences out;
+  std::string_view value = cookie_value(header, std::string(kHostPrefix) + std::string(kCookie));
+  if (value.empty()) value = cookie_value(header, kCookie);
+  for (std::size_t count = 0; !value.empty() && count < kMaxSites; ++count) {
+    const std::string_view item = value.substr(0, value.find('|'));
+    value.remove_prefix(std::min(value.size(), item.size() + 1));
+    if (item.size() < 2 || !is_site(item.substr(1))) continue;
+    if (item.front() == '+') out.raised.emplace_back(item.substr(1));
+    if (item.front() == '-') out.lowered.emplace_back(item.substr(1));
+    if (item.front() == '!') out.blocked.emplace_back(item.substr(1));
+  }
+  return out;
+}
+
+std::string site_cookie(const SitePreferences& preferences) {
+  std::string out;
+  const auto add = [&](char mark, const std::vector<std::string>& sites) {
+    for (const std::string& site : sites)
+      if (is_site(site)) out += (out.empty() ? "" : "|") + std::string(1, mark) + site;
+  };
+  add('+', preferences.raised);
+  add('-', preferences.lowered);
+  add('!', preferences.blocked);
+  return out;
+}
+
+std::string set_site_cookie(const SitePreferences& preferences, bool is_https) {
+  return std::string(is_https ? kHostPrefix : std::string_view()) + std::string(kCookie) + '=' +
+         site_cookie(preferences) + "; Path=/; Max-Age=31536000; HttpOnly; SameSite=Strict" +
+         (is_https ? "; Secure" : "");
+}
+
+}  // namespace metafuse::service

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "service/search/search_pipeline.h"
+
+namespace metafuse::service {
+
+/// What one user thinks of sites; a site covers its subdomains.
+struct SitePreferences {
+  std::vector<std::string> raised;
+  std::vector<std::string> lowered;
+  std::vector<std::string> blocked;
+
+  bool is_empty() const { return raised.empty() && lowered.empty() && blocked.empty(); }
+  friend bool operator==(const SitePreferences&, const SitePreferences&) = default;
+};
+
+/// How far a raised site's results move up, and a lowered one's down.
+inline constexpr std::size_t kPreferenceRanks = 10;
+inline constexpr std::size_t kMaxSites = 100;
+
+/// Which results of an answer are shown, and under which search id.
+struct ShownResults {
+  std::vector<std::size_t> positions;          ///< in answer.results
+  std::size_t first = 0;                       ///< rank of the first shown, from 0
+  std::size_t total = 0;                       ///< results that could be shown
+  std::string search_id;                       ///< empty when nothing is stored
+  std::shared_ptr<const StoredSearch> search;  ///< what is stored under that id
+};
+
+/// The window [first, first + limit) of an answer under a user's preferences.
+ShownResults shown_results(const SearchAnswer& answer, std::size_t first, int limit,
+                           const SitePreferences& preferences);
+
+/// How many results of an answer a user's preferences hide.
+std::size_t blocked_results(const SearchAnswer& answer, const SitePreferences& preferences);
+
+/// The host of a URL in lower case, without port; "" when there is none.
+std::string host_of(std::string_view url);
+
+/// Whether a host is the site or below it; a leading "*." or "www." of the site does not count.
+bool is_under_site(std::string_view host, std::string_view site);
+
+/// Preferences as they stand in the cookie "sites" (over HTTPS "__Host-sites"):
+/// "+a.example|-b.example|!c.example". Damaged parts are left out.
+SitePreferences read_site_cookie(std::string_view cookie_header);
+std::string site_cookie(const SitePreferences& preferences);
+/// The Set-Cookie header of preferences.
+std::string set_site_cookie(const SitePreferences& preferences, bool is_https);
+
+}  // namespace metafuse::service

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/deadline.h"
+#include "core/query.h"
+#include "core/result.h"
+#include "service/config/snapshot.h"
+#include "service/search/search_pipeline.h"
+
+namespace metafuse::service {
+
+/// A domain's template file as someone would like it to be.
+///
+/// in:     current - the domain that is edited; text - the whole file
+/// out:    the domain with that text; without a model when the model was trained on other templates
+/// errors: bad_config, every mistake at once, each "FILE:LINE:COLUMN: ..." with the file's name: those of the
+/// template
+///         language, another domain's name, an engine that is not defined
+Result<LoadedDomain> edited_domain(const Snapshot& snapshot, const LoadedDomain& current,
+                                   std::string_view text);
+
+/// What a base query would become under an edited file, before it is saved.
+struct TemplatePreview {
+  std::vector<ExpandedQuery> expansions;
+  std::optional<SearchAnswer> answer;  ///< live lists and their fused result, when asked for
+};
+
+/// errors: those of expand_request
+Result<TemplatePreview> preview_templates(const Snapshot& snapshot, const LoadedDomain& edited,
+                                          SearchRequest request, bool is_live, const Clock& clock);
+
+/// One line of an error in several lines: where it points and what it says.
+struct LineMessage {
+  std::size_t line = 0;  ///< 0: the whole file
+  std::string text;
+};
+std::vector<LineMessage> line_messages(const Error& error);
+
+}  // namespace metafuse::service

@@ -1,0 +1,261 @@
+#include "service/store/model_versions.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/atomic_file.h"
+#include "core/json.h"
+#include "core/text_file.h"
+#include "service/base/digest.h"
+
+namespace metafuse::service {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kVersionDigits = 12;
+constexpr std::size_t kMaxModelBytes = std::size_t{256} << 20;
+constexpr std::size_t kMaxStateBytes = std::size_t{1} << 20;
+
+bool is_version(std::string_view text) {
+  return text.size() == kVersionDigits &&
+         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+std::string version_of(std::string_view text) {
+  return sha256_hex(text).substr(0, kVersionDigits);
+}
+
+std::string state_text(const ModelState& state) {
+  JsonArray versions;
+  for (const ModelVersion& version : state.versions)
+    versions.emplace_back(JsonObject{{"version", version.version},
+                                     {"learner", version.learner},
+                                     {"origin", version.origin},
+                                     {"at", version.at}});
+  JsonArray history;
+  for (const std::string& version : state.history) history.emplace_back(version);
+  return to_pretty_text(JsonObject{{"versions", std::move(versions)},
+                                   {"challenger", state.challenger},
+                                   {"history", std::move(history)},
+                                   {"tests", state.tests}});
+}
+
+Result<std::string> text_at(const JsonObject& object, std::string_view name, const std::string& path) {
+  const Json* value = object.if_contains(name);
+  if (value == nullptr || !value->is_string())
+    return fail(Code::bad_data,
+                path + ": \"" + std::string(name) + "\" is missing; remove the file to start afresh");
+  return std::string(value->get_string());
+}
+
+Result<ModelVersion> read_version(const Json& json, const std::string& path) {
+  if (!json.is_object()) return fail(Code::bad_data, path + ": a version that is no object");
+  const JsonObject& object = json.get_object();
+  ModelVersion version;
+  for (auto [name, field] : {std::pair{"version", &version.version}, std::pair{"learner", &version.learner},
+                             std::pair{"origin", &version.origin}}) {
+    auto text = text_at(object, name, path);
+    if (text.has_error()) return text.error();
+    *field = std::move(*text);
+  }
+  const Json* at = object.if_contains("at");
+  if (!is_version(version.version) || at == nullptr || !at->is_int64())
+    return fail(Code::bad_data, path + ": a version without its digest or time");
+  version.at = at->get_int64();
+  return version;
+}
+
+Result<ModelState> parse_state(std::string_view text, const std::string& path) {
+  auto json = parse_json(text, path);
+  if (json.has_error()) return json.error();
+  if (!json->is_object()) return fail(Code::bad_data, path + ": not an object");
+  const JsonObject& object = json->get_object();
+  ModelState state;
+  auto challenger = text_at(object, "challenger", path);
+  if (challenger.has_error()) return challenger.error();
+  state.challenger = std::move(*challenger);
+  const Json* versions = object.if_contains("versions");
+  const Json* history = object.if_contains("history");
+  const Json* tests = object.if_contains("tests");
+  if (versions == nullptr || !versions->is_array() || history == nullptr || !history->is_array() ||
+      tests == nullptr || !tests->is_int64())
+    return fail(Code::bad_data,
+                path + ": versions, history or tests are missing; remove the file to start afresh");
+  for (const Json& entry : versions->get_array()) {
+    auto version = read_version(entry, path);
+    if (version.has_error()) return version.error();
+    state.versions.push_back(std::move(*version));
+  }
+  for (const Json& entry : history->get_array()) {
+    if (!entry.is_string()) return fail(Code::bad_data, path + ": a history of something else than versions");
+    state.history.emplace_back(entry.get_string());
+  }
+  state.tests = static_cast<std::uint32_t>(tests->get_int64());
+  return state;
+}
+
+ModelVersion* find_version(ModelState& state, std::string_view version) {
+  for (ModelVersion& entry : state.versions)
+    if (entry.version == version) return &entry;
+  return nullptr;
+}
+
+}  // namespace
+
+bool is_domain_name(std::string_view text) {
+  return !text.empty() && text.size() <= 64 &&
+         text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string_view::npos;
+}
+
+ModelVersions::ModelVersions(std::string folder) : folder_(std::move(folder)) {}
+
+std::string ModelVersions::champion_path(std::string_view domain) const {
+  return (fs::path(folder_) / (std::string(domain) + ".json")).string();
+}
+
+std::string ModelVersions::version_path(std::string_view domain, std::string_view version) const {
+  return (fs::path(folder_) / "versions" / std::string(domain) / (std::string(version) + ".json")).string();
+}
+
+Result<ModelState> ModelVersions::load(std::string_view domain) {
+  if (!is_domain_name(domain)) return fail(Code::usage, "no domain \"" + std::string(domain) + "\"");
+  ModelState state;
+  const std::string path = version_path(domain, "state");
+  std::error_code error;
+  if (fs::exists(path, error)) {
+    auto text = read_text(path, kMaxStateBytes);
+    if (text.has_error()) return text.error();
+    auto parsed = parse_state(*text, path);
+    if (parsed.has_error()) return parsed;
+    state = std::move(*parsed);
+  }
+  if (fs::exists(champion_path(domain), error)) {
+    // The file may have been put there by hand: then it becomes a version too.
+    auto text = read_text(champion_path(domain), kMaxModelBytes);
+    if (text.has_error()) return text.error();
+    state.champion = version_of(*text);
+    if (find_version(state, state.champion) == nullptr) {
+      auto model = fusion::parse_model(*text, champion_path(domain));
+      if (model.has_error()) return model.error();
+      fs::create_directories(fs::path(path).parent_path(), error);
+      auto kept = write_file(version_path(domain, state.champion), *text);
+      if (kept.has_error()) return kept.error();
+      state.versions.push_back({state.champion, model->learner, "file", 0, true, false});
+    }
+  }
+  for (ModelVersion& version : state.versions) {
+    version.is_champion = version.version == state.champion;
+    version.is_challenger = version.version == state.challenger;
+  }
+  return state;
+}
+
+Result<void> ModelVersions::save(std::string_view domain, ModelState state) {
+  if (state.history.size() > kMaxHistory)
+    state.history.erase(state.history.begin(),
+                        state.history.end() - static_cast<std::ptrdiff_t>(kMaxHistory));
+  for (std::size_t i = state.versions.size(); i-- > 0 && state.versions.size() > kMaxVersions;) {
+    const std::string version = state.versions[i].version;
+    if (version == state.champion || version == state.challenger ||
+        std::find(state.history.begin(), state.history.end(), version) != state.history.end())
+      continue;
+    std::error_code ignored;
+    fs::remove(version_path(domain, version), ignored);
+    state.versions.erase(state.versions.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  const std::string path = version_path(domain, "state");
+  std::error_code error;
+  fs::create_directories(fs::path(path).parent_path(), error);
+  if (error) return fail(Code::no_input, path + ": " + error.message() + "; make the folder writable");
+  return write_file(path, state_text(state));
+}
+
+Result<ModelState> ModelVersions::state(std::string_view domain) {
+  const std::lock_guard lock(mutex_);
+  return load(domain);
+}
+
+Result<std::string> ModelVersions::add_challenger(std::string_view domain, const fusion::Model& model,
+                                                  std::string_view origin, UnixTime now) {
+  const std::lock_guard lock(mutex_);
+  auto state = load(domain);
+  if (state.has_error()) return state.error();
+  const std::string text = fusion::model_text(model);
+  const std::string version = version_of(text);
+  if (version == state->champion) return version;
+  std::error_code error;
+  fs::create_directories(fs::path(version_path(domain, version)).parent_path(), error);
+  if (error) return fail(Code::no_input, folder_ + ": " + error.message() + "; make the folder writable");
+  auto written = write_file(version_path(domain, version), text);
+  if (written.has_error()) return written.error();
+  if (find_version(*state, version) == nullptr)
+    state->versions.insert(state->versions.begin(),
+                           {version, model.learner, std::string(origin), now, false, true});
+  state->challenger = version;
+  auto saved = save(domain, std::move(*state));
+  if (saved.has_error()) return saved.error();
+  return version;
+}
+
+Result<void> ModelVersions::make_champion(std::string_view domain, std::string_view version,
+                                          ModelState& state) {
+  if (version.empty()) {
+    std::error_code error;
+    fs::remove(champion_path(domain), error);
+    if (error) return fail(Code::no_input, champion_path(domain) + ": " + error.message());
+  } else {
+    auto text = read_text(version_path(domain, version), kMaxModelBytes);
+    if (text.has_error()) return text.error();
+    if (version_of(*text) != version)
+      return fail(Code::bad_data,
+                  version_path(domain, version) + ": was changed; restore it or activate another");
+    auto written = write_file(champion_path(domain), *text);
+    if (written.has_error()) return written;
+  }
+  state.champion = version;
+  if (state.challenger == version) state.challenger.clear();
+  state.tests = 0;
+  return save(domain, state);
+}
+
+Result<void> ModelVersions::activate(std::string_view domain, std::string_view version) {
+  const std::lock_guard lock(mutex_);
+  auto state = load(domain);
+  if (state.has_error()) return state.error();
+  if (find_version(*state, version) == nullptr)
+    return fail(Code::usage, "domain " + std::string(domain) + " has no model version \"" +
+                                 std::string(version) + "\"; see GET /v1/models");
+  if (state->champion == version) return {};
+  state->history.push_back(state->champion);
+  return make_champion(domain, version, *state);
+}
+
+Result<void> ModelVersions::revert(std::string_view domain) {
+  const std::lock_guard lock(mutex_);
+  auto state = load(domain);
+  if (state.has_error()) return state.error();
+  if (state->history.empty())
+    return fail(Code::usage, "domain " + std::string(domain) + " had no champion before");
+  const std::string version = state->history.back();
+  state->history.pop_back();
+  return make_champion(domain, version, *state);
+}
+
+Result<std::uint32_t> ModelVersions::count_test(std::string_view domain) {
+  const std::lock_guard lock(mutex_);
+  auto state = load(domain);
+  if (state.has_error()) return state.error();
+  const std::uint32_t tests = ++state->tests;
+  auto saved = save(domain, std::move(*state));
+  if (saved.has_error()) return saved.error();
+  return tests;
+}
+
+Result<fusion::Model> ModelVersions::read(std::string_view domain, std::string_view version) {
+  if (!is_domain_name(domain) || !is_version(version))
+    return fail(Code::usage, "no model version \"" + std::string(version) + "\"");
+  return fusion::read_model(version_path(domain, version));
+}
+
+}  // namespace metafuse::service

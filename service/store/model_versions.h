@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "fusion/model_file.h"
+#include "service/store/stored_search.h"
+
+namespace metafuse::service {
+
+/// One model that a domain has or had.
+struct ModelVersion {
+  std::string version;  ///< the first 12 digits of the file's SHA-256
+  std::string learner;
+  std::string origin;  ///< "retrain", "file", or what the caller says
+  UnixTime at = 0;     ///< when it was added
+  bool is_champion = false;
+  bool is_challenger = false;
+
+  friend bool operator==(const ModelVersion&, const ModelVersion&) = default;
+};
+
+/// What POST /v1/models and the promotion rule need to know of a domain.
+struct ModelState {
+  std::vector<ModelVersion> versions;  ///< the latest first
+  std::string champion;                ///< empty: results are fused by RRF
+  std::string challenger;              ///< empty for none
+  std::vector<std::string> history;    ///< earlier champions, the latest last; empty text for "no model"
+  std::uint32_t tests = 0;             ///< promotion tests since the champion came
+};
+
+/// Champions and challengers in the folder of models: FOLDER/DOMAIN.json is the champion, which searches
+/// read; FOLDER/versions/DOMAIN/VERSION.json are all versions, and state.json beside them says which is
+/// which. Every change writes beside and renames, so that a reader sees one model or the other. At most
+/// kMaxVersions a domain are kept: the oldest that is neither champion nor challenger nor the way back goes
+/// first.
+class ModelVersions {
+ public:
+  explicit ModelVersions(std::string folder);
+
+  /// errors of all: no_input, try_again as files have them; bad_data for a damaged state.json or model
+  Result<ModelState> state(std::string_view domain);
+
+  /// Keeps a model and makes it the challenger.
+  Result<std::string> add_challenger(std::string_view domain, const fusion::Model& model,
+                                     std::string_view origin, UnixTime now);
+  /// Makes a version the champion; the one before can be come back to. errors: usage for an unknown version
+  Result<void> activate(std::string_view domain, std::string_view version);
+  /// One step back. errors: usage when there was no champion before
+  Result<void> revert(std::string_view domain);
+  /// Counts a promotion test. out: how many there were since the champion came, this one too
+  Result<std::uint32_t> count_test(std::string_view domain);
+
+  Result<fusion::Model> read(std::string_view domain, std::string_view version);
+
+  static constexpr std::size_t kMaxVersions = 50;
+  static constexpr std::size_t kMaxHistory = 20;
+
+ private:
+  std::string champion_path(std::string_view domain) const;
+  std::string version_path(std::string_view domain, std::string_view version) const;
+  Result<ModelState> load(std::string_view domain);
+  Result<void> save(std::string_view domain, ModelState state);
+  Result<void> make_champion(std::string_view domain, std::string_view version, ModelState& state);
+
+  std::string folder_;
+  std::mutex mutex_;
+};
+
+/// Whether a text is a domain's name: [a-z0-9-]{1,64}, so that it can be part of a path.
+bool is_domain_name(std::string_view text);
+
+}  // namespace metafuse::service

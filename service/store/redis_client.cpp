@@ -1,0 +1,185 @@
+#include "service/store/redis_client.h"
+
+#include <charconv>
+#include <chrono>
+
+#include <hiredis/hiredis.h>
+#include <sys/time.h>
+
+namespace metafuse::service {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kConnectPatience{100};
+constexpr milliseconds kAnswerPatience{50};
+constexpr std::chrono::seconds kRest{1};
+constexpr std::size_t kMostFree = 16;
+
+timeval timeval_of(milliseconds duration) {
+  return {static_cast<time_t>(duration.count() / 1000),
+          static_cast<suseconds_t>(duration.count() % 1000 * 1000)};
+}
+
+Error bad(std::string_view what) {
+  return fail(Code::bad_config, "a Redis address " + std::string(what) +
+                                    "; write redis://HOST:PORT/NUMBER or redis://:PASSWORD@HOST:PORT/NUMBER");
+}
+
+/// The whole text as a number of a range.
+std::optional<int> number_of(std::string_view text, int most) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0 || value > most)
+    return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+Result<RedisAddress> parse_redis_url(std::string_view url) {
+  constexpr std::string_view kScheme = "redis://";
+  if (!url.starts_with(kScheme)) return bad("does not begin with redis://");
+  url.remove_prefix(kScheme.size());
+  RedisAddress address;
+  if (const std::size_t at = url.rfind('@'); at != std::string_view::npos) {
+    if (url.front() != ':') return bad("has a user name, which is not supported");
+    address.password = std::string(url.substr(1, at - 1));
+    url.remove_prefix(at + 1);
+  }
+  if (const std::size_t slash = url.find('/'); slash != std::string_view::npos) {
+    const auto database = number_of(url.substr(slash + 1), 1023);
+    if (slash + 1 < url.size() && !database) return bad("has a database that is no number");
+    address.database = database.value_or(0);
+    url = url.substr(0, slash);
+  }
+  const std::size_t bracket = url.starts_with('[') ? url.find(']') : 0;
+  if (bracket == std::string_view::npos) return bad("has an open bracket");
+  const std::size_t colon = url.find(':', bracket);
+  if (colon != std::string_view::npos) {
+    const auto port = number_of(url.substr(colon + 1), 65535);
+    if (!port || *port == 0) return bad("has a port that is none");
+    address.port = *port;
+  }
+  std::string_view host = url.substr(0, colon);
+  if (bracket > 0 && bracket + 1 == host.size()) host = host.substr(1, bracket - 1);
+  if (host.empty() || host.find_first_of("[]") != std::string_view::npos) return bad("has no host");
+  address.host = std::string(host);
+  return address;
+}
+
+struct RedisClient::Reply {
+  struct Free {
+    void operator()(redisReply* reply) const { freeReplyObject(reply); }
+  };
+  std::unique_ptr<redisReply, Free> reply;
+};
+
+void RedisClient::Close::operator()(redisContext* context) const {
+  redisFree(context);
+}
+
+RedisClient::RedisClient(RedisAddress address, const Clock& clock)
+    : address_(std::move(address)), clock_(clock) {}
+
+RedisClient::~RedisClient() = default;
+
+RedisClient::Connection RedisClient::connect() {
+  Connection connection(
+      redisConnectWithTimeout(address_.host.c_str(), address_.port, timeval_of(kConnectPatience)));
+  if (connection == nullptr || connection->err != 0) return nullptr;
+  redisSetTimeout(connection.get(), timeval_of(kAnswerPatience));
+  const auto is_accepted = [&](const char* command, const std::string& argument) {
+    const Reply answer{std::unique_ptr<redisReply, Reply::Free>(static_cast<redisReply*>(
+        redisCommand(connection.get(), "%s %b", command, argument.data(), argument.size())))};
+    return answer.reply != nullptr && answer.reply->type == REDIS_REPLY_STATUS;
+  };
+  if (!address_.password.empty() && !is_accepted("AUTH", address_.password)) return nullptr;
+  if (address_.database != 0 && !is_accepted("SELECT", std::to_string(address_.database))) return nullptr;
+  return connection;
+}
+
+RedisClient::Connection RedisClient::borrow() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (left_alone_until_ && clock_.now() < *left_alone_until_) return nullptr;
+    if (!free_.empty()) {
+      Connection connection = std::move(free_.back());
+      free_.pop_back();
+      return connection;
+    }
+  }
+  Connection connection = connect();
+  if (connection == nullptr) note_failure();
+  return connection;
+}
+
+void RedisClient::give_back(Connection connection) {
+  const std::lock_guard lock(mutex_);
+  left_alone_until_.reset();
+  if (free_.size() < kMostFree) free_.push_back(std::move(connection));
+}
+
+void RedisClient::note_failure() {
+  ++failures_;
+  const std::lock_guard lock(mutex_);
+  left_alone_until_ = clock_.now() + kRest;
+  free_.clear();
+}
+
+std::vector<RedisClient::Reply> RedisClient::run(const std::vector<std::vector<std::string_view>>& commands) {
+  Connection connection = borrow();
+  if (connection == nullptr) return {};
+  std::vector<const char*> texts;
+  std::vector<std::size_t> sizes;
+  for (const auto& command : commands) {
+    texts.clear();
+    sizes.clear();
+    for (const std::string_view part : command) {
+      texts.push_back(part.data());
+      sizes.push_back(part.size());
+    }
+    redisAppendCommandArgv(connection.get(), static_cast<int>(texts.size()), texts.data(), sizes.data());
+  }
+  std::vector<Reply> replies;
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    void* raw = nullptr;
+    const bool is_there = redisGetReply(connection.get(), &raw) == REDIS_OK;
+    replies.push_back({std::unique_ptr<redisReply, Reply::Free>(static_cast<redisReply*>(raw))});
+    if (is_there && raw != nullptr && replies.back().reply->type != REDIS_REPLY_ERROR) continue;
+    note_failure();
+    return {};
+  }
+  give_back(std::move(connection));
+  return replies;
+}
+
+std::optional<std::string> RedisClient::get(std::string_view key) {
+  const auto replies = run({{"GET", key}});
+  if (replies.empty() || replies[0].reply->type != REDIS_REPLY_STRING) return std::nullopt;
+  return std::string(replies[0].reply->str, replies[0].reply->len);
+}
+
+bool RedisClient::set(std::string_view key, std::string_view value, Duration lifetime) {
+  const std::string ms = std::to_string(std::chrono::duration_cast<milliseconds>(lifetime).count());
+  return !run({{"SET", key, value, "PX", ms}}).empty();
+}
+
+std::optional<std::int64_t> RedisClient::add(std::string_view key, std::int64_t amount, Duration lifetime) {
+  const std::string by = std::to_string(amount);
+  const std::string ms = std::to_string(std::chrono::duration_cast<milliseconds>(lifetime).count());
+  const auto replies = run({{"INCRBY", key, by}, {"PEXPIRE", key, ms}});
+  if (replies.empty() || replies[0].reply->type != REDIS_REPLY_INTEGER) return std::nullopt;
+  return replies[0].reply->integer;
+}
+
+std::optional<std::string> RedisClient::run_script(std::string_view script, std::string_view key,
+                                                   const std::vector<std::string>& arguments) {
+  std::vector<std::string_view> command{"EVAL", script, "1", key};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  const auto replies = run({command});
+  if (replies.empty() || replies[0].reply->type != REDIS_REPLY_STRING) return std::nullopt;
+  return std::string(replies[0].reply->str, replies[0].reply->len);
+}
+
+}  // namespace metafuse::service

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include "core/result.h"
+#include "service/store/sql_database.h"
+#include "service/store/store.h"
+
+namespace metafuse::service {
+
+/// The columns that each reader below expects, in order.
+inline constexpr std::string_view kSearchColumns = "id, domain, query, slots, at, model, challenger, lists";
+inline constexpr std::string_view kClickColumns =
+    "search, position, domain, team, at, prefix, api_key, weight";
+inline constexpr std::string_view kJudgmentColumns = "domain, query, document, judge, grade, search, at";
+inline constexpr std::string_view kTemplateColumns = "domain, number, text, author, at";
+
+/// errors: bad_data when the lists or slots are damaged
+Result<StoredSearch> read_search_row(SqlRow row);
+Click read_click_row(SqlRow row);
+StoredJudgment read_judgment_row(SqlRow row);
+TemplateVersion read_template_row(SqlRow row);
+
+/// Takers of a row's first cell.
+TakeRow into(std::string& text);
+TakeRow into(std::int64_t& value);
+TakeRow into(double& value);
+
+/// How many rows a statement returns.
+Result<std::int64_t> count_rows(SqlSession& session, std::string_view sql,
+                                std::initializer_list<SqlValue> values);
+
+}  // namespace metafuse::service

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/result.h"
+#include "service/store/sql_database.h"
+#include "service/store/store.h"
+
+namespace metafuse::service {
+
+/// Opens an SQLite file in WAL mode: one connection writes and checkpoints, another only reads. To serve, the
+/// file is made when it does not exist (readable by its owner only), checked, and locked against a second
+/// server (FILE.lock); two connections that write or checkpoint at once can damage a WAL in SQLite 3.40.
+///
+/// errors: those of open_store
+Result<std::unique_ptr<SqlDatabase>> open_sqlite(const std::string& path, StoreMode mode);
+
+}  // namespace metafuse::service

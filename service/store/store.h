@@ -1,0 +1,163 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "service/store/stored_search.h"
+
+namespace metafuse::service {
+
+/// A click on a result that was shown.
+struct Click {
+  std::string search;          ///< its id
+  std::uint32_t position = 0;  ///< in StoredSearch::shown
+  std::string domain;          ///< the search's
+  Team team = Team::none;      ///< who placed the result
+  UnixTime at = 0;
+  std::string prefix;  ///< the client's address prefix under the day's salt; never an address
+  std::string key;     ///< name of the API key, empty without one
+  double weight = 1;   ///< what it counts after the caps
+
+  friend bool operator==(const Click&, const Click&) = default;
+};
+
+/// The largest sums of weights that one day's clicks may reach.
+struct ClickCaps {
+  double per_prefix = 20;
+  double per_key = 200;
+};
+
+/// What became of a click.
+enum class ClickOutcome { recorded, duplicate, capped };
+
+/// What a judge says of a document of a base query. A judge's later judgment replaces the earlier one.
+struct StoredJudgment {
+  std::string domain;
+  std::string query;     ///< as StoredSearch::query
+  std::string document;  ///< canonical URL key
+  std::string judge;     ///< name of the API key
+  int grade = 0;
+  std::string search;  ///< the search whose results were judged
+  UnixTime at = 0;
+
+  friend bool operator==(const StoredJudgment&, const StoredJudgment&) = default;
+};
+
+/// A base query with everything that was judged of it.
+struct JudgedQuery {
+  std::string query;
+  std::string search;                     ///< the search that was judged last
+  std::vector<StoredJudgment> judgments;  ///< by document, then judge
+
+  friend bool operator==(const JudgedQuery&, const JudgedQuery&) = default;
+};
+
+/// One saved text of a domain's template file.
+struct TemplateVersion {
+  std::string domain;
+  std::uint32_t number = 0;  ///< 1, 2, 3 ... within the domain
+  std::string text;          ///< empty in lists of versions
+  std::string author;        ///< name of the API key
+  UnixTime at = 0;
+
+  friend bool operator==(const TemplateVersion&, const TemplateVersion&) = default;
+};
+
+/// Clicked interleaved searches by who won them: more weight of clicks on the results it placed.
+struct InterleavingCounts {
+  std::uint64_t champion = 0;
+  std::uint64_t challenger = 0;
+  std::uint64_t ties = 0;
+
+  friend bool operator==(const InterleavingCounts&, const InterleavingCounts&) = default;
+};
+
+struct RemovedCounts {
+  std::uint64_t searches = 0;
+  std::uint64_t clicks = 0;
+  std::uint64_t judgments = 0;
+
+  friend bool operator==(const RemovedCounts&, const RemovedCounts&) = default;
+};
+
+/// What a server remembers. Two real implementations: SQLite and PostgreSQL. All functions may be called from
+/// any thread; what one has acknowledged survives the death of the process. No address is ever stored.
+///
+/// errors of all: try_again when the database is busy or the disk full, unavailable when it cannot be
+/// reached, bad_data when it holds what it cannot hold
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  /// One transaction; a search whose id is already there is left as it is.
+  virtual Result<void> add_searches(std::span<const StoredSearch> searches) = 0;
+  virtual Result<std::optional<StoredSearch>> find_search(std::string_view id) = 0;
+
+  /// Records a click unless its result was clicked before in this search. Its weight is cut to what the caps
+  /// leave; nothing is recorded when they leave nothing.
+  virtual Result<ClickOutcome> add_click(const Click& click, const ClickCaps& caps) = 0;
+  /// Of one search, by position.
+  virtual Result<std::vector<Click>> clicks_of(std::string_view search) = 0;
+  /// Ids of searches with clicks, the latest first.
+  virtual Result<std::vector<std::string>> clicked_searches(std::string_view domain, std::size_t limit) = 0;
+
+  virtual Result<void> set_judgment(const StoredJudgment& judgment) = 0;
+  /// By query.
+  virtual Result<std::vector<JudgedQuery>> judged_queries(std::string_view domain) = 0;
+
+  virtual Result<InterleavingCounts> interleaving_counts(std::string_view domain, std::string_view champion,
+                                                         std::string_view challenger) = 0;
+
+  /// out: its number; that of the latest version when its text is the same
+  /// errors: try_again when the domain has kMaxTemplateVersions
+  virtual Result<std::uint32_t> add_template_version(const TemplateVersion& version) = 0;
+  /// Without texts, the latest first.
+  virtual Result<std::vector<TemplateVersion>> template_versions(std::string_view domain) = 0;
+  virtual Result<std::optional<TemplateVersion>> find_template_version(std::string_view domain,
+                                                                       std::uint32_t number) = 0;
+
+  /// Adds to what a key used on a day, and returns the sum. Days count from 1970; earlier ones are forgotten.
+  virtual Result<std::uint64_t> add_usage(std::string_view key, std::int64_t day, std::uint64_t amount) = 0;
+
+  /// A secret of 32 random bytes in hexadecimal digits that stays the same as long as the store lives.
+  virtual Result<std::string> secret() = 0;
+  /// The secret of one day; those of earlier days are destroyed.
+  virtual Result<std::string> daily_salt(std::int64_t day) = 0;
+
+  /// Removes searches and clicks from before a time. A judged search stays, for its lists are training data,
+  /// but loses its slots.
+  virtual Result<RemovedCounts> remove_before(UnixTime time) = 0;
+  /// Forgets a domain's clicks or judgments or both.
+  virtual Result<RemovedCounts> reset_feedback(std::string_view domain, bool clicks, bool judgments) = 0;
+
+  /// Everything but secrets as JSON lines, `{"kind":"search"|"click"|"judgment"|"template", ...}`.
+  virtual Result<void> export_lines(const std::function<Result<void>(std::string_view line)>& take) = 0;
+
+  /// Whether the database is sound and answers.
+  virtual Result<void> check() = 0;
+};
+
+inline constexpr std::uint32_t kMaxTemplateVersions = 10000;
+
+/// How a store is opened.
+enum class StoreMode {
+  serve,  ///< reads and writes
+  read,   ///< beside a server that writes: changes nothing
+};
+
+/// Opens the store that a configuration names.
+///
+/// in:     location - "postgresql://..." or the path of an SQLite file, which is made when it does not exist
+/// errors: no_input: the folder or, to read, the file does not exist; bad_data: not a database of ours, of a
+///         later version, or damaged; unavailable: no server there, or another process writes to the file
+Result<std::unique_ptr<Store>> open_store(const std::string& location, StoreMode mode = StoreMode::serve);
+
+}  // namespace metafuse::service

@@ -1,0 +1,163 @@
+#include "service/store/stored_search.h"
+
+#include <algorithm>
+
+#include "core/utf8.h"
+#include "service/base/digest.h"
+
+namespace metafuse::service {
+namespace {
+
+constexpr std::string_view kTeamLetters = "-ab";
+
+JsonArray numbers(const std::vector<std::uint32_t>& values) {
+  JsonArray out;
+  out.reserve(values.size());
+  for (const std::uint32_t value : values) out.emplace_back(value);
+  return out;
+}
+
+Error damaged(std::string_view what) {
+  return fail(Code::bad_data, "a stored search is damaged: " + std::string(what) +
+                                  "; check the database, or restore it from a backup");
+}
+
+/// The array of a field, or nullptr.
+const JsonArray* array_of(const JsonObject& object, std::string_view name) {
+  const Json* value = object.if_contains(name);
+  return value != nullptr ? value->if_array() : nullptr;
+}
+
+Result<std::vector<std::uint32_t>> read_indices(const JsonArray* array, std::size_t documents) {
+  if (array == nullptr) return damaged("an index list is missing");
+  std::vector<std::uint32_t> out;
+  out.reserve(array->size());
+  for (const Json& value : *array) {
+    const std::int64_t* index = value.if_int64();
+    if (index == nullptr || *index < 0 || static_cast<std::uint64_t>(*index) >= documents)
+      return damaged("an index names no document");
+    out.push_back(static_cast<std::uint32_t>(*index));
+  }
+  return out;
+}
+
+Result<StoredList> read_list(const Json& value, std::size_t documents) {
+  const JsonObject* object = value.if_object();
+  const Json* feature = object != nullptr ? object->if_contains("feature") : nullptr;
+  const Json* depth = object != nullptr ? object->if_contains("depth") : nullptr;
+  const Json* failed = object != nullptr ? object->if_contains("failed") : nullptr;
+  if (feature == nullptr || !feature->is_string() || depth == nullptr || !depth->is_int64() ||
+      failed == nullptr || !failed->is_bool())
+    return damaged("a list without feature, depth or state");
+  auto indices = read_indices(array_of(*object, "documents"), documents);
+  if (indices.has_error()) return indices.error();
+  return StoredList{std::string(feature->get_string()), static_cast<int>(depth->get_int64()),
+                    failed->get_bool(), std::move(*indices)};
+}
+
+Result<void> read_shown(const JsonObject& object, StoredSearch& search) {
+  auto indices = read_indices(array_of(object, "shown"), search.documents.size());
+  if (indices.has_error()) return indices.error();
+  const Json* teams = object.if_contains("teams");
+  std::string_view letters;
+  if (teams != nullptr) {
+    if (!teams->is_string() || teams->get_string().size() != indices->size())
+      return damaged("teams do not fit the results shown");
+    letters = teams->get_string();
+  }
+  for (std::size_t i = 0; i < indices->size(); ++i) {
+    const std::size_t team = letters.empty() ? 0 : kTeamLetters.find(letters[i]);
+    if (team == std::string_view::npos) return damaged("an unknown team");
+    search.shown.push_back({(*indices)[i], static_cast<Team>(team)});
+  }
+  return {};
+}
+
+}  // namespace
+
+void fit_to_limits(StoredSearch& search, const SearchLimits& limits) {
+  if (search.lists.size() > limits.lists) search.lists.resize(limits.lists);
+  if (search.shown.size() > limits.shown) search.shown.resize(limits.shown);
+  if (search.documents.size() > limits.documents) {
+    search.documents.resize(limits.documents);
+    const auto is_beyond = [&](std::uint32_t document) { return document >= limits.documents; };
+    for (StoredList& list : search.lists) std::erase_if(list.documents, is_beyond);
+    std::erase_if(search.shown, [&](const ShownResult& result) { return is_beyond(result.document); });
+  }
+  auto& slots = search.slots.slots;
+  while (slots.size() > limits.slots) slots.erase(std::prev(slots.end()));
+  for (auto& [name, value] : slots) {
+    if (first_invalid_utf8(value) != std::string::npos) value = to_valid_utf8(value);
+    if (value.size() > limits.slot_bytes) value = std::string(truncate_utf8(value, limits.slot_bytes));
+  }
+}
+
+std::string query_digest(std::string_view secret, std::string_view domain, const BaseQuery& slots) {
+  std::string text(domain);
+  text += '\n';
+  text += slots_text(slots);
+  return hmac_sha256_hex(secret, text).substr(0, 32);
+}
+
+std::string lists_text(const StoredSearch& search) {
+  JsonObject object;
+  JsonArray& documents = object["documents"].emplace_array();
+  documents.reserve(search.documents.size());
+  for (const std::string& document : search.documents) documents.emplace_back(document);
+  JsonArray& lists = object["lists"].emplace_array();
+  for (const StoredList& list : search.lists)
+    lists.emplace_back(JsonObject{{"feature", list.feature},
+                                  {"depth", list.depth},
+                                  {"failed", list.has_failed},
+                                  {"documents", numbers(list.documents)}});
+  JsonArray& shown = object["shown"].emplace_array();
+  std::string teams;
+  for (const ShownResult& result : search.shown) {
+    shown.emplace_back(result.document);
+    teams += kTeamLetters[static_cast<std::size_t>(result.team)];
+  }
+  if (teams.find_first_not_of('-') != std::string::npos) object["teams"] = teams;
+  return to_text(object);
+}
+
+Result<void> read_lists_text(std::string_view text, StoredSearch& search) {
+  auto json = parse_json(text, "stored search");
+  if (json.has_error()) return json.error();
+  const JsonObject* object = json->if_object();
+  const JsonArray* documents = object != nullptr ? array_of(*object, "documents") : nullptr;
+  const JsonArray* lists = object != nullptr ? array_of(*object, "lists") : nullptr;
+  if (documents == nullptr || lists == nullptr) return damaged("documents or lists are missing");
+  search.documents.clear();
+  search.lists.clear();
+  search.shown.clear();
+  for (const Json& document : *documents) {
+    if (!document.is_string()) return damaged("a document that is no text");
+    search.documents.emplace_back(document.get_string());
+  }
+  for (const Json& value : *lists) {
+    auto list = read_list(value, search.documents.size());
+    if (list.has_error()) return list.error();
+    search.lists.push_back(std::move(*list));
+  }
+  return read_shown(*object, search);
+}
+
+std::string slots_text(const BaseQuery& slots) {
+  JsonObject object;
+  for (const auto& [name, value] : slots.slots) object[name] = value;
+  return to_text(object);
+}
+
+Result<BaseQuery> read_slots_text(std::string_view text) {
+  auto json = parse_json(text, "stored slots");
+  if (json.has_error()) return json.error();
+  if (!json->is_object()) return damaged("slots that are no object");
+  BaseQuery query;
+  for (const auto& [name, value] : json->get_object()) {
+    if (!value.is_string()) return damaged("a slot that is no text");
+    query.slots.emplace(std::string(name), std::string(value.get_string()));
+  }
+  return query;
+}
+
+}  // namespace metafuse::service

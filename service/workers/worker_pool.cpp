@@ -1,0 +1,152 @@
+#include "service/workers/worker_pool.h"
+
+#include <algorithm>
+#include <ctime>
+#include <system_error>
+#include <utility>
+
+namespace metafuse::service {
+
+using std::chrono::steady_clock;
+
+namespace {
+
+std::chrono::nanoseconds cpu_time() {
+  timespec time{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+}  // namespace
+
+WorkerPool::WorkerPool(unsigned max_threads, const QueueLimits& limits)
+    : max_threads_(max_threads),
+      limits_(limits),
+      running_limit_(std::max(1U, std::thread::hardware_concurrency()), max_threads) {
+  giver_up_ = std::thread([this] { give_up_late(); });
+}
+
+WorkerPool::~WorkerPool() {
+  stop();
+}
+
+bool WorkerPool::try_run(std::function<void()> work, std::function<void()> give_up) {
+  bool needs_watch = false;
+  {
+    const std::lock_guard lock(mutex_);
+    const Time now = steady_clock::now();
+    if (is_stopping_ || !gate_.admits(waiting(now), allowed(now), limits_.max_queue, now)) return false;
+    queue_.push_back({std::move(work), std::move(give_up), now});
+    if (queue_.size() + running_ > threads_.size()) add_thread();
+    needs_watch = !is_watched_ && running_ + queue_.size() > std::min(threads_.size(), allowed(now));
+  }
+  ready_.notify_one();
+  if (needs_watch) may_be_late_.notify_one();
+  return true;
+}
+
+void WorkerPool::add_thread() {
+  if (threads_.size() >= max_threads_) return;
+  try {
+    threads_.emplace_back(&WorkerPool::work, this);
+  } catch (const std::system_error&) {
+    // the system has no more threads: the ones that are there go on
+  }
+}
+
+void WorkerPool::set_limits(const QueueLimits& limits) {
+  {
+    const std::lock_guard lock(mutex_);
+    limits_ = limits;
+    gate_ = {};
+  }
+  may_be_late_.notify_one();
+}
+
+void WorkerPool::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_stopping_ = true;
+  }
+  ready_.notify_all();
+  may_be_late_.notify_all();
+  for (std::thread& thread : threads_)
+    if (thread.joinable()) thread.join();
+  if (giver_up_.joinable()) giver_up_.join();
+}
+
+std::size_t WorkerPool::queued() const {
+  const std::lock_guard lock(mutex_);
+  return queue_.size();
+}
+
+void WorkerPool::work() {
+  while (true) {
+    Item next;
+    {
+      std::unique_lock lock(mutex_);
+      ready_.wait(lock, [this] {
+        return is_stopping_ || (!queue_.empty() && running_ < allowed(steady_clock::now()));
+      });
+      if (queue_.empty()) return;
+      const Time now = steady_clock::now();
+      const auto late_at = front_is_late_at(now);
+      next = std::move(queue_.front());
+      queue_.pop_front();
+      if (!is_stopping_ && late_at && *late_at <= now) next.work = std::move(next.give_up);
+      ++running_;
+    }
+    next.work();
+    --running_;
+  }
+}
+
+/// How many items may run at once just now.
+std::size_t WorkerPool::allowed(Time now) {
+  if (limits_.max_running_when_busy == 0) return max_threads_;
+  if (running_limit_.is_fresh(now)) return running_limit_.last();
+  const bool is_less = limits_.max_running_in_crowd > 0 && gate_.is_crowded(now);
+  return running_limit_.at(now, cpu_time(),
+                           is_less ? limits_.max_running_in_crowd : limits_.max_running_when_busy);
+}
+
+/// Items beyond those that run or may run at once.
+std::size_t WorkerPool::waiting(Time now) {
+  const std::size_t all = running_ + queue_.size();
+  return all - std::min(all, allowed(now));
+}
+
+/// When the oldest item will have waited too long; nothing when none ever will, and while there is a free
+/// thread for it: that is no queue, the system has only not yet run the thread.
+std::optional<WorkerPool::Time> WorkerPool::front_is_late_at(Time now) {
+  if (queue_.empty() || limits_.max_wait <= std::chrono::nanoseconds::zero()) return std::nullopt;
+  if (running_ + queue_.size() <= std::min(threads_.size(), allowed(now))) return std::nullopt;
+  return queue_.front().since + limits_.max_wait;
+}
+
+/// The oldest item stands in front, so only its time is watched. While every item finds a thread at once,
+/// this thread sleeps.
+void WorkerPool::give_up_late() {
+  std::unique_lock lock(mutex_);
+  while (!is_stopping_) {
+    const Time now = steady_clock::now();
+    const auto late_at = front_is_late_at(now);
+    is_watched_ = !queue_.empty();
+    if (!is_watched_) {
+      may_be_late_.wait(lock);
+    } else if (!late_at || now < *late_at) {
+      // more may run by now, or a free thread slept while the cores were busy
+      if (running_ < allowed(now)) ready_.notify_all();
+      const Time next_look = now + RunningLimit::kBetweenLooks;
+      may_be_late_.wait_until(lock, late_at ? std::min(*late_at, next_look) : next_look);
+    } else {
+      const Item late = std::move(queue_.front());
+      queue_.pop_front();
+      lock.unlock();
+      late.give_up();
+      lock.lock();
+    }
+  }
+}
+
+}  // namespace metafuse::service

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "service/workers/queue_gate.h"
+#include "service/workers/running_limit.h"
+
+namespace metafuse::service {
+
+/// How much work may wait for a thread.
+struct QueueLimits {
+  std::size_t max_queue = 16;
+  /// What waited this long is given up; 0 for no end.
+  std::chrono::nanoseconds max_wait{0};
+  /// While this process keeps the cores busy, no more than this many run at once (see RunningLimit); 0 for no
+  /// such bound.
+  std::size_t max_running_when_busy = 0;
+  /// The same while work is being refused: each piece is then done sooner, all of them a little later; 0 for
+  /// as many.
+  std::size_t max_running_in_crowd = 0;
+};
+
+/// Threads that do what may block, behind a queue that is bounded in length and in time. A thread is started
+/// when work finds none idle, so that a pool for many slow engines costs little while it is not needed.
+class WorkerPool {
+ public:
+  WorkerPool(unsigned max_threads, const QueueLimits& limits);
+  WorkerPool(const WorkerPool&) = delete;
+  WorkerPool& operator=(const WorkerPool&) = delete;
+  ~WorkerPool();
+
+  /// Hands work over; false when the queue is full. Neither function may throw.
+  ///
+  /// in: give_up - called instead of `work` when no thread came to it in time
+  bool try_run(std::function<void()> work, std::function<void()> give_up);
+  void set_limits(const QueueLimits& limits);
+  /// Finishes what is queued and joins the threads.
+  void stop();
+
+  std::size_t queued() const;
+  std::size_t running() const { return running_; }
+  unsigned max_threads() const { return max_threads_; }
+
+ private:
+  struct Item {
+    std::function<void()> work;
+    std::function<void()> give_up;
+    std::chrono::steady_clock::time_point since;
+  };
+
+  using Time = std::chrono::steady_clock::time_point;
+
+  void work();
+  void add_thread();
+  void give_up_late();
+  std::size_t allowed(Time now);
+  std::size_t waiting(Time now);
+  std::optional<Time> front_is_late_at(Time now);
+
+  const unsigned max_threads_;
+  mutable std::mutex mutex_;
+  QueueLimits limits_;
+  std::condition_variable ready_;
+  std::condition_variable may_be_late_;
+  std::deque<Item> queue_;
+  bool is_stopping_ = false;
+  bool is_watched_ = false;  ///< the queue, by the thread that gives up
+  RunningLimit running_limit_;
+  QueueGate gate_;
+  std::atomic<std::size_t> running_{0};
+  std::vector<std::thread> threads_;
+  std::thread giver_up_;
+};
+
+}  // namespace metafuse::service
