@@ -8,7 +8,9 @@
 #include "core/json.h"
 #include "service/answers/dialects.h"
 #include "service/answers/reasons.h"
+#include "service/search/search_answer.h"
 #include "service/search/search_pipeline.h"
+#include "service/search/search_request.h"
 
 namespace metafuse::cli {
 namespace {

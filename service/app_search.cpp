@@ -10,7 +10,9 @@
 #include "service/learning/feedback.h"
 #include "service/learning/interleaved_answer.h"
 #include "service/learning/interleaving.h"
+#include "service/search/expansion.h"
 #include "service/search/list_windows.h"
+#include "service/search/search_pipeline.h"
 
 // How the server answers a search: quota, what was rendered before, the caches, the engines, what the
 // learning adds.

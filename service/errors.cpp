@@ -1,5 +1,8 @@
 #include "service/errors.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "core/json.h"
 #include "core/utf8.h"
 #include "service/answers/page.h"
@@ -60,6 +63,29 @@ HttpResponse error_response(Dialect dialect, int status, std::string_view text_i
   if (status == 429 || status == 503) response.set("Retry-After", "1");
   if (status == 401) response.set("WWW-Authenticate", "Bearer realm=\"metafuse\"");
   return response;
+}
+
+Dialect dialect_of(const HttpRequest& request) {
+  if (request.path.starts_with("/v1/")) return Dialect::native;
+  if (request.path == "/mcp") return Dialect::mcp;
+  if (request.path == "/search" && request.method == "POST" &&
+      (!request.body.empty() || request.query.empty()) &&
+      media_type(request.header("Content-Type")) == "application/json")
+    return Dialect::tavily;
+  return request.header("Accept").find("text/html") != std::string_view::npos ? Dialect::page
+                                                                              : Dialect::plain;
+}
+
+Dialect error_dialect(const Route* route, const HttpRequest& request) {
+  const Dialect spoken = dialect_of(request);
+  if (route == nullptr || spoken == Dialect::tavily) return spoken;
+  const auto format = request.parameter("format");
+  const bool wants_page = spoken == Dialect::page && (!format || format->empty() || *format == "html");
+  return route->name == "search" && wants_page ? Dialect::page : route->dialect;
+}
+
+std::string retry_after_text(double seconds) {
+  return std::to_string(static_cast<long>(std::ceil(std::max(1.0, seconds))));
 }
 
 int status_of(Code code) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "core/result.h"
@@ -11,6 +12,16 @@ namespace metafuse::service {
 /// An error in the shape that a dialect's clients read: problem+json (RFC 9457) on /v1, {"detail":{"error"}}
 /// for Tavily, {"error"} for SearXNG, JSON-RPC for MCP, a page or a line of text elsewhere.
 HttpResponse error_response(Dialect dialect, int status, std::string_view text);
+
+/// The dialect of a request, by its path, method and content type.
+Dialect dialect_of(const HttpRequest& request);
+
+/// The dialect of an error before a handler runs: the route's, but Tavily's where its client posted, and a
+/// page for a browser that searched. in: route - nullptr for a path that does not exist
+Dialect error_dialect(const Route* route, const HttpRequest& request);
+
+/// Seconds as Retry-After says them: whole, at least one.
+std::string retry_after_text(double seconds);
 
 /// The HTTP status of an expected failure.
 int status_of(Code code);

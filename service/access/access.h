@@ -25,28 +25,4 @@ struct AccessRefusal {
 ///         without the role, 429 a key from where too many were wrong
 std::optional<AccessRefusal> check_access(const Route* route, KeyGuard& guard, Exchange& exchange);
 
-/// Seconds as Retry-After says them: whole, at least one.
-std::string retry_after_text(double seconds);
-
-/// The dialect whose error shape fits a path that no route has.
-Dialect dialect_of(const HttpRequest& request);
-
-/// The dialect of an error before a handler runs: the route's, but Tavily's where its client posted, and a
-/// page for a browser that searched. in: route - nullptr for a path that does not exist
-Dialect error_dialect(const Route* route, const HttpRequest& request);
-
-/// Security headers, CORS and traceparent; the same for every answer.
-void add_common_headers(const Exchange& exchange, HttpResponse& response);
-
-/// The answer to a browser's question whether another origin's page may send a request (CORS preflight);
-/// nothing when the request is none.
-std::optional<HttpResponse> preflight_answer(const Exchange& exchange);
-
-/// A host and an optional port: "[::1]:80" is {"::1"}, "a:80" is {"a"}, in lower case.
-std::string host_without_port(std::string_view host);
-
-/// A W3C trace context: the trace id of `incoming` when it is well formed, else a new one; always a new span
-/// id.
-std::string next_traceparent(std::string_view incoming);
-
 }  // namespace metafuse::service

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <thread>
 
+#include "core/deadline.h"
 #include "service/access/keys.h"
 #include "service/access/rate_limiter.h"
 #include "service/store/redis_client.h"

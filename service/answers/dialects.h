@@ -3,8 +3,9 @@
 #include <string>
 
 #include "core/json.h"
+#include "service/config/snapshot.h"
 #include "service/requests/search_parameters.h"
-#include "service/search/search_pipeline.h"
+#include "service/search/search_answer.h"
 #include "service/search/shown_results.h"
 
 namespace metafuse::service {

@@ -1,7 +1,8 @@
 #pragma once
 
 #include "core/json.h"
-#include "service/search/search_pipeline.h"
+#include "service/config/snapshot.h"
+#include "service/search/search_answer.h"
 
 namespace metafuse::service {
 

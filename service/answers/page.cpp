@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "core/utf8.h"
-#include "service/access/access.h"
 #include "service/answers/reasons.h"
+#include "service/base/host.h"
 #include "service/http/head.h"
 #include "service/http/message.h"
 #include "service/search/list_windows.h"

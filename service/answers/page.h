@@ -4,8 +4,9 @@
 #include <string_view>
 
 #include "service/answers/view.h"
+#include "service/config/snapshot.h"
 #include "service/requests/search_parameters.h"
-#include "service/search/search_pipeline.h"
+#include "service/search/search_answer.h"
 #include "service/search/shown_results.h"
 #include "service/store/stored_search.h"
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "service/search/list_fusion.h"
+
 namespace metafuse::service {
 namespace {
 

@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "service/search/search_pipeline.h"
+#include "service/config/snapshot.h"
+#include "service/search/search_answer.h"
 
 namespace metafuse::service {
 

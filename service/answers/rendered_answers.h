@@ -14,7 +14,7 @@
 #include "service/cache/answer_cache.h"
 #include "service/http/exchange.h"
 #include "service/http/message.h"
-#include "service/search/search_pipeline.h"
+#include "service/search/search_request.h"
 #include "service/search/shown_results.h"
 #include "service/store/stored_search.h"
 

@@ -12,7 +12,7 @@
 #include "core/deadline.h"
 #include "core/result.h"
 #include "service/base/expiring_cache.h"
-#include "service/search/search_pipeline.h"
+#include "service/search/search_answer.h"
 
 namespace metafuse::service {
 

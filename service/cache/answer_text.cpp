@@ -5,6 +5,7 @@
 
 #include "core/contract.h"
 #include "core/json.h"
+#include "service/search/list_fusion.h"
 
 namespace metafuse::service {
 namespace {

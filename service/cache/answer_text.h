@@ -4,7 +4,9 @@
 #include <string_view>
 
 #include "core/result.h"
-#include "service/search/search_pipeline.h"
+#include "service/config/snapshot.h"
+#include "service/search/search_answer.h"
+#include "service/search/search_request.h"
 
 namespace metafuse::service {
 

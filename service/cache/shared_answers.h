@@ -4,7 +4,9 @@
 #include <string>
 
 #include "core/deadline.h"
-#include "service/search/search_pipeline.h"
+#include "service/config/snapshot.h"
+#include "service/search/search_answer.h"
+#include "service/search/search_request.h"
 #include "service/store/redis_client.h"
 
 namespace metafuse::service {

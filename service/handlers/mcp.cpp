@@ -3,7 +3,6 @@
 #include <boost/json/string.hpp>
 
 #include "core/json.h"
-#include "service/access/access.h"
 #include "service/app.h"
 #include "service/base/version.h"
 #include "service/errors.h"

@@ -1,10 +1,11 @@
 #include "core/json.h"
-#include "service/access/access.h"
 #include "service/answers/dialects.h"
 #include "service/app.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
+#include "service/http/common_headers.h"
 #include "service/requests/search_parameters.h"
+#include "service/search/expansion.h"
 
 namespace metafuse::service {
 namespace {

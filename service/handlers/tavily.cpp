@@ -4,6 +4,7 @@
 #include "core/json.h"
 #include "service/answers/reasons.h"
 #include "service/app.h"
+#include "service/base/host.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
 #include "service/http/request_body.h"

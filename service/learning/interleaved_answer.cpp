@@ -10,6 +10,7 @@
 #include "core/random.h"
 #include "service/base/digest.h"
 #include "service/learning/interleaving.h"
+#include "service/search/list_fusion.h"
 
 namespace metafuse::service {
 namespace {

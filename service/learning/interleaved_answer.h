@@ -3,7 +3,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "service/search/search_pipeline.h"
+#include "service/config/snapshot.h"
+#include "service/search/search_answer.h"
 #include "service/store/stored_search.h"
 
 namespace metafuse::service {

@@ -15,7 +15,7 @@
 #include "fusion/online/reranker.h"
 #include "service/config/snapshot.h"
 #include "service/learning/feedback.h"
-#include "service/search/search_pipeline.h"
+#include "service/search/search_answer.h"
 #include "service/store/store.h"
 
 namespace metafuse::service {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/result.h"
-#include "service/search/search_pipeline.h"
+#include "service/search/search_answer.h"
 #include "service/store/store.h"
 
 namespace metafuse::service {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "service/search/feature_columns.h"
 #include "service/search/list_windows.h"
 
 namespace metafuse::service {
@@ -48,33 +49,22 @@ std::size_t common_features(const StoredSearch& search, const std::vector<fusion
 
 fusion::QueryInstances stored_instances(const StoredSearch& search,
                                         const std::vector<fusion::Feature>& features) {
+  std::vector<std::string_view> names;
+  for (const StoredList& list : search.lists) names.push_back(list.feature);
+  const FeatureColumns all = feature_columns(names, features);
   const std::vector<Ids> ids = ids_of(search);
-  std::vector<fusion::RankedIds> lists;
-  std::vector<std::size_t> column_of;  // a list that is kept: its feature's column
-  std::size_t columns = 0;
-  for (const fusion::Feature& feature : features) {
-    if (fusion::is_derived(feature)) continue;
-    for (std::size_t j = 0; j < ids.size(); ++j) {
-      if (search.lists[j].feature != feature.name) continue;
-      lists.emplace_back(ids[j]);
-      column_of.push_back(columns);
-    }
-    ++columns;
+  std::vector<fusion::RankedIds> lists;  // those that a feature reads
+  FeatureColumns columns{{}, all.count};
+  for (std::size_t j = 0; j < ids.size(); ++j) {
+    if (all.of_list[j] == FeatureColumns::kNone) continue;
+    lists.emplace_back(ids[j]);
+    columns.of_list.push_back(all.of_list[j]);
   }
   const std::vector<int> depths(lists.size(), 0);
-  fusion::QueryInstances all = fusion::collect_instances(lists, depths);
-  if (const int depth = depth_of(search); depth > 0) mask_later_windows(all, depth);  // as it was served
-  fusion::QueryInstances out;
-  out.documents = all.documents;
-  out.lists = columns;
-  out.ranks.assign(all.documents.size() * columns, 0);
-  for (std::size_t i = 0; i < all.documents.size(); ++i)
-    for (std::size_t j = 0; j < lists.size(); ++j) {
-      const std::uint32_t rank = all.ranks_of(i)[j];
-      std::uint32_t& best = out.ranks[i * columns + column_of[j]];
-      if (rank > 0 && (best == 0 || rank < best)) best = rank;
-    }
-  return out;
+  fusion::QueryInstances instances = fusion::collect_instances(lists, depths);
+  if (const int depth = depth_of(search); depth > 0)
+    mask_later_windows(instances, depth);  // as it was served
+  return instances_by_feature(instances, columns);
 }
 
 }  // namespace metafuse::service

@@ -2,7 +2,7 @@
 
 #include "core/json.h"
 #include "core/result.h"
-#include "service/search/search_pipeline.h"
+#include "service/search/search_request.h"
 #include "service/search/shown_results.h"
 
 namespace metafuse::service {

@@ -4,8 +4,9 @@
 #include <string>
 
 #include "core/result.h"
+#include "service/config/snapshot.h"
 #include "service/http/exchange.h"
-#include "service/search/search_pipeline.h"
+#include "service/search/search_request.h"
 
 namespace metafuse::service {
 

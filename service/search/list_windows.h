@@ -6,7 +6,9 @@
 
 #include "fetchers/fetcher.h"
 #include "fusion/features.h"
-#include "service/search/search_pipeline.h"
+#include "service/config/snapshot.h"
+#include "service/search/search_answer.h"
+#include "service/search/search_request.h"
 
 namespace metafuse::service {
 

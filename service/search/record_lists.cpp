@@ -9,7 +9,8 @@
 #include "core/json.h"
 #include "core/text_file.h"
 #include "core/url.h"
-#include "service/search/search_pipeline.h"
+#include "service/search/expansion.h"
+#include "service/search/search_request.h"
 
 namespace metafuse::service {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/ascii.h"
-#include "service/access/access.h"
+#include "service/base/host.h"
 
 namespace metafuse::service {
 namespace {
@@ -76,16 +76,6 @@ std::size_t blocked_results(const SearchAnswer& answer, const SitePreferences& p
   return static_cast<std::size_t>(std::count_if(
       answer.results.begin(), answer.results.end(),
       [&](const FusedResult& result) { return is_any(preferences.blocked, host_of(result.hit.url)); }));
-}
-
-std::string host_of(std::string_view url) {
-  const std::size_t begin = url.find("://");
-  if (begin == std::string_view::npos) return {};
-  std::string_view rest = url.substr(begin + 3);
-  rest = rest.substr(0, rest.find_first_of("/?#"));
-  if (const std::size_t at = rest.rfind('@'); at != std::string_view::npos) rest.remove_prefix(at + 1);
-  return host_without_port(rest.find(':') == std::string_view::npos ? std::string(rest) + ":"
-                                                                    : std::string(rest));
 }
 
 bool is_under_site(std::string_view host, std::string_view site_in) {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "service/search/search_pipeline.h"
+#include "service/search/search_answer.h"
 
 namespace metafuse::service {
 
@@ -39,9 +39,6 @@ ShownResults shown_results(const SearchAnswer& answer, std::size_t first, int li
 
 /// How many results of an answer a user's preferences hide.
 std::size_t blocked_results(const SearchAnswer& answer, const SitePreferences& preferences);
-
-/// The host of a URL in lower case, without port; "" when there is none.
-std::string host_of(std::string_view url);
 
 /// Whether a host is the site or below it; a leading "*." or "www." of the site does not count.
 bool is_under_site(std::string_view host, std::string_view site);

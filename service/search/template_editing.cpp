@@ -5,6 +5,8 @@
 
 #include "core/number.h"
 #include "service/base/digest.h"
+#include "service/search/expansion.h"
+#include "service/search/search_pipeline.h"
 #include "templates/template_file.h"
 
 namespace metafuse::service {

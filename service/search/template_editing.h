@@ -9,7 +9,8 @@
 #include "core/query.h"
 #include "core/result.h"
 #include "service/config/snapshot.h"
-#include "service/search/search_pipeline.h"
+#include "service/search/search_answer.h"
+#include "service/search/search_request.h"
 
 namespace metafuse::service {
 

@@ -13,6 +13,7 @@
 #include "service/cache/answer_cache.h"
 #include "service/cache/answer_text.h"
 #include "service/cache/shared_answers.h"
+#include "service/search/list_fusion.h"
 #include "service/store/redis_client.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/redis_server.h"

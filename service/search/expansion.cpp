@@ -1,0 +1,94 @@
+#include "service/search/expansion.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "templates/expander.h"
+
+namespace metafuse::service {
+namespace {
+
+constexpr std::size_t kMaxVariants = 16;
+constexpr std::size_t kMaxExpandedQueries = 64;
+constexpr std::string_view kVariantSlot = "QUERY";
+
+/// The base query of a request: its slots, its plain text, or both together.
+Result<BaseQuery> base_query_of(const LoadedDomain& domain, const SearchRequest& request) {
+  if (!request.slots.slots.empty() && request.text.empty()) return request.slots;
+  return templates::plain_base_query(domain.domain, request.text, request.slots);
+}
+
+const templates::SearchTemplate* find_template(const templates::Domain& domain, std::string_view id) {
+  for (const templates::SearchTemplate& item : domain.templates)
+    if (item.id == id) return &item;
+  return nullptr;
+}
+
+/// A caller's variant, cleaned by each engine's syntax as a slot's value is.
+Result<void> expand_variant(const Snapshot& snapshot, const LoadedDomain& domain, const QueryVariant& variant,
+                            std::vector<ExpandedQuery>& out) {
+  const templates::SearchTemplate* item = find_template(domain.domain, variant.template_id);
+  if (item == nullptr)
+    return fail(Code::usage, "no template \"" + variant.template_id + "\" in domain " + domain.domain.name +
+                                 "; a variant names the template that it stands for");
+  if (variant.is_raw) {
+    for (const std::string& engine : item->engines) out.push_back({item->id, engine, variant.text});
+    return {};
+  }
+  templates::Domain one;
+  one.slots.push_back({std::string(kVariantSlot), true, ""});
+  one.templates.push_back({item->id, item->engines, "{QUERY}"});
+  auto expanded = templates::expand(one, BaseQuery{{{std::string(kVariantSlot), variant.text}}},
+                                    snapshot.engines.syntax_of);
+  if (!expanded) return expanded.error();
+  out.insert(out.end(), expanded->begin(), expanded->end());
+  return {};
+}
+
+void keep_engines(const std::vector<std::string>& engines, std::vector<ExpandedQuery>& queries) {
+  if (engines.empty()) return;
+  std::erase_if(queries, [&](const ExpandedQuery& query) {
+    return std::find(engines.begin(), engines.end(), query.engine) == engines.end();
+  });
+}
+
+std::string names_of_domains(const Snapshot& snapshot) {
+  std::string names;
+  for (const auto& [name, domain] : snapshot.domains) names += (names.empty() ? "" : ", ") + name;
+  return names;
+}
+
+}  // namespace
+
+Result<std::vector<ExpandedQuery>> expand_request(const Snapshot& snapshot, const SearchRequest& request) {
+  const LoadedDomain* domain = snapshot.find_domain(request.domain);
+  if (domain == nullptr)
+    return fail(Code::usage, "no domain \"" + request.domain + "\"; there are " + names_of_domains(snapshot));
+  if (request.variants.size() > kMaxVariants) return fail(Code::usage, "more than 16 query variants");
+  std::vector<ExpandedQuery> queries;
+  const bool has_query = !request.slots.slots.empty() || !request.text.empty();
+  if (has_query || request.variants.empty()) {
+    const auto base = base_query_of(*domain, request);
+    if (!base) return base.error();
+    auto expanded = templates::expand(domain->domain, *base, snapshot.engines.syntax_of);
+    if (!expanded) return expanded.error();
+    queries = std::move(*expanded);
+  }
+  for (const QueryVariant& variant : request.variants)
+    if (auto done = expand_variant(snapshot, *domain, variant, queries); !done) return done.error();
+  keep_engines(request.engines, queries);
+  if (queries.empty())
+    return fail(Code::usage, "none of the named engines stands in a template of the domain");
+  if (queries.size() > kMaxExpandedQueries)
+    return fail(Code::usage, "more than 64 expanded queries; give fewer variants or name fewer engines");
+  return queries;
+}
+
+std::string query_text(const SearchRequest& request) {
+  if (!request.text.empty()) return request.text;
+  std::string out;
+  for (const auto& [name, value] : request.slots.slots) out += (out.empty() ? "" : " ") + value;
+  return out;
+}
+
+}  // namespace metafuse::service

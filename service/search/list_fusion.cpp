@@ -1,0 +1,139 @@
+#include "service/search/list_fusion.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "fusion/features.h"
+#include "fusion/fuse.h"
+#include "service/search/feature_columns.h"
+#include "service/search/list_keys.h"
+#include "service/search/list_windows.h"
+
+namespace metafuse::service {
+namespace {
+
+using fetchers::FetchedList;
+
+constexpr double kRrfConstant = 60.0;
+
+std::vector<double> rrf_scores(const fusion::QueryInstances& instances) {
+  std::vector<double> scores(instances.documents.size(), 0.0);
+  for (std::size_t i = 0; i < scores.size(); ++i)
+    for (const std::uint32_t rank : instances.ranks_of(i))
+      if (rank > 0) scores[i] += 1.0 / (kRrfConstant + rank);
+  return scores;
+}
+
+/// By the domain's model, or by RRF when it has none. in: lists - the feature that each list stands for
+fusion::FusedRanking ranking_of(const LoadedDomain& domain, const fusion::QueryInstances& instances,
+                                const std::vector<fusion::Feature>& lists) {
+  if (domain.model) {
+    std::vector<std::string_view> names;
+    for (const fusion::Feature& feature : lists) names.push_back(feature.name);
+    return fusion::fuse(*domain.model,
+                        instances_by_feature(instances, feature_columns(names, domain.model->features)));
+  }
+  fusion::FusedRanking ranking;
+  ranking.scores = rrf_scores(instances);
+  ranking.order = fusion::order_instances(instances, ranking.scores);
+  ranking.instances = instances;
+  return ranking;
+}
+
+/// The hit that the best-ranked list delivered, with what it lacks from the others.
+FusedResult result_of(std::size_t document, const fusion::QueryInstances& instances,
+                      const std::vector<ListKeys>& keys, const std::vector<FetchedList>& lists) {
+  FusedResult out;
+  out.document = document;
+  out.key = std::string(instances.documents[document]);
+  const auto ranks = instances.ranks_of(document);
+  for (std::size_t j = 0; j < ranks.size(); ++j)
+    if (ranks[j] > 0) out.placements.push_back({j, static_cast<int>(ranks[j])});
+  std::vector<Placement> by_rank = out.placements;
+  std::stable_sort(by_rank.begin(), by_rank.end(),
+                   [](const Placement& a, const Placement& b) { return a.rank < b.rank; });
+  for (const Placement& place : by_rank) {
+    const std::size_t at = keys[place.feature].hits[static_cast<std::size_t>(place.rank) - 1];
+    const Hit& hit = lists[place.feature].list.hits[at];
+    if (out.hit.url.empty()) out.hit.url = hit.url;
+    if (out.hit.title.empty()) out.hit.title = hit.title;
+    if (out.hit.snippet.empty()) out.hit.snippet = hit.snippet;
+    if (out.hit.published.empty()) out.hit.published = hit.published;
+    if (out.hit.thumbnail.empty()) out.hit.thumbnail = hit.thumbnail;
+  }
+  return out;
+}
+
+void set_relative_scores(std::vector<FusedResult>& results) {
+  if (results.empty()) return;
+  const auto by_score = [](const FusedResult& a, const FusedResult& b) { return a.score < b.score; };
+  const auto [worst, best] = std::minmax_element(results.begin(), results.end(), by_score);
+  const double low = worst->score;
+  const double span = best->score - low;
+  double above = 1.0;  // a later window's result never says more than those above it
+  for (FusedResult& result : results)
+    above = result.relative_score = std::min(above, span > 0 ? (result.score - low) / span : 1.0);
+}
+
+void collect_suggestions(SearchAnswer& answer) {
+  for (const FetchedList& list : answer.lists)
+    for (const std::string& text : list.list.suggestions)
+      if (std::find(answer.suggestions.begin(), answer.suggestions.end(), text) == answer.suggestions.end())
+        answer.suggestions.push_back(text);
+}
+
+void note_method(const LoadedDomain& domain, FusionNote& note) {
+  if (domain.model) {
+    note.method = domain.model->learner;
+    note.model = domain.domain.name;
+    note.version = domain.model_digest.substr(0, 12);
+    return;
+  }
+  note.method = "rrf";
+  note.notice = "domain " + domain.domain.name +
+                " has no trained model; results are fused by reciprocal rank fusion (RRF)";
+}
+
+}  // namespace
+
+void fuse_lists(const LoadedDomain& domain, std::vector<FetchedList> lists, SearchAnswer& answer) {
+  answer.lists = std::move(lists);
+  answer.features.clear();
+  auto state = std::make_shared<FusionState>();
+  KeyMemory memory;
+  std::vector<std::vector<std::string_view>> views;
+  for (const FetchedList& list : answer.lists) {
+    answer.features.push_back({list.query.feature_name(), fusion::FeatureKind::rank, domain.domain.depth});
+    state->keys.push_back(list_keys(list.list, 0, memory));
+  }
+  for (const ListKeys& list : state->keys) views.emplace_back(list.keys.begin(), list.keys.end());
+  const std::vector<fusion::RankedIds> ids(views.begin(), views.end());
+  auto instances = fusion::collect_instances(ids, std::vector<int>(answer.lists.size(), 0));
+  const auto windows = mask_later_windows(instances, domain.domain.depth);
+  state->ranking = ranking_of(domain, instances, answer.features);
+  order_by_window(windows, state->ranking.order);
+  answer.results.clear();
+  for (const std::uint32_t document : state->ranking.order) {
+    answer.results.push_back(result_of(document, instances, state->keys, answer.lists));
+    answer.results.back().score = state->ranking.scores[document];
+  }
+  answer.state = std::move(state);
+  set_relative_scores(answer.results);
+  collect_suggestions(answer);
+  note_method(domain, answer.fusion);
+}
+
+std::vector<double> contributions_of(const LoadedDomain& domain, const SearchAnswer& answer,
+                                     const FusedResult& result) {
+  if (!domain.model) {
+    std::vector<double> out(answer.features.size(), 0.0);
+    for (const Placement& place : result.placements) out[place.feature] = 1.0 / (kRrfConstant + place.rank);
+    return out;
+  }
+  std::vector<double> out;
+  for (const auto& share : fusion::explain(*domain.model, answer.state->ranking, result.document).features)
+    out.push_back(share.weight);
+  return out;
+}
+
+}  // namespace metafuse::service

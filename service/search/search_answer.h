@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/query.h"
+#include "core/ranked_list.h"
+#include "fetchers/fetcher.h"
+#include "fusion/feature_matrix.h"
+#include "fusion/fuse.h"
+#include "service/search/list_keys.h"
+#include "service/store/stored_search.h"
+
+namespace metafuse::service {
+
+/// Where one list ranked a result.
+struct Placement {
+  std::size_t feature = 0;
+  int rank = 0;
+};
+
+/// One result of the fused ranking.
+struct FusedResult {
+  std::string key;  ///< canonical URL key
+  Hit hit;          ///< as the best-ranked list delivered it
+  std::vector<Placement> placements;
+  double score = 0;            ///< the ranker's
+  double relative_score = 0;   ///< within [0, 1], best 1; never rises down the answer
+  std::size_t document = 0;    ///< its instance in the answer's fusion state
+  std::size_t moved_from = 0;  ///< place by the model, from 1, where an online reranker ordered; else 0
+  double online_score = 0;     ///< the reranker's, where moved_from says that one ordered
+};
+
+/// How the results were ordered.
+struct FusionNote {
+  std::string method;              ///< "rankboost", "rrf", ...
+  std::string model;               ///< name of the model file, empty without a model
+  std::string version;             ///< digest of the model file, empty without a model
+  std::string challenger;          ///< version that the results are interleaved with, empty for none
+  std::uint64_t online_steps = 0;  ///< examples that the online reranker learned from; 0 when none ordered
+  std::string notice;              ///< what a user should hear: why no model was used
+};
+
+/// The fused ranking as the ranker saw it, with the keys that it refers to.
+struct FusionState {
+  std::vector<ListKeys> keys;  ///< a list each
+  fusion::FusedRanking ranking;
+};
+
+/// The answer to one search.
+struct SearchAnswer {
+  std::string domain;
+  std::string query;  ///< the plain query, or the slots' values joined by spaces
+  BaseQuery slots;
+  std::vector<fusion::Feature> features;     ///< one for each list that was asked for
+  std::vector<fetchers::FetchedList> lists;  ///< a feature each, failed ones empty
+  std::shared_ptr<const FusionState> state;  ///< what explains a result
+  std::vector<FusedResult> results;          ///< best first, all of them
+  int windows = 1;                           ///< of the domain's depth that the lists hold
+  std::vector<Team> teams;                   ///< who placed each result; empty without interleaving
+  std::vector<std::string> suggestions;
+  FusionNote fusion;
+  double fetch_seconds = 0;
+  double fuse_seconds = 0;
+
+  bool has_failures() const;
+};
+
+}  // namespace metafuse::service
