@@ -1,11 +1,14 @@
 #include "evaluation/letor_file.h"
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <vector>
 
 #include "core/diagnostics.h"
 #include "core/text_file.h"
+#include "evaluation/byte_scanner.h"
+#include "evaluation/id_table.h"
 #include "evaluation/line_parser.h"
 
 namespace metafuse::evaluation {
@@ -37,7 +40,9 @@ std::string_view document_of(std::string_view comment) {
 /// Parses the lines of one block; the state that lines share.
 class Rows {
  public:
-  Rows(const std::string& path, const LetorOptions& options) : path_(path), options_(options) {}
+  /// in: block_end - up to which bytes behind a line may be looked at
+  Rows(const std::string& path, const LetorOptions& options, const char* block_end)
+      : path_(path), options_(options), block_end_(block_end) {}
 
   /// A row, or false for a line that holds nothing but a comment or blanks.
   Result<bool> parse(const char* at, const char* end, std::size_t line, LetorRow& row) {
@@ -53,7 +58,7 @@ class Rows {
     if (auto read = parse_query(row); !read) return read.error();
     last_index_ = 0;
     for (skip_blanks(); at_ < end_ && *at_ != '#'; skip_blanks())
-      if (!parse_cell()) return bad(problem_);
+      if (!parse_short_cell() && !parse_cell()) return bad(problem_);
     row.document = at_ < end_ ? document_of({at_, static_cast<std::size_t>(end_ - at_)}) : std::string_view();
     row.cells = cells_;
     row.line = line;
@@ -88,6 +93,14 @@ class Rows {
 
   Result<void> parse_query(LetorRow& row) {
     skip_blanks();
+    // Nearly always the query of the line before.
+    const auto left = static_cast<std::size_t>(end_ - at_);
+    if (last_query_.size() < left && is_blank(at_[last_query_.size()]) &&
+        same_bytes(at_, last_query_.data(), last_query_.size())) {
+      at_ += last_query_.size();
+      row.query = last_query_.substr(4);
+      return {};
+    }
     const std::string_view field = field_at(at_);
     if (!field.starts_with("qid:") || field.size() == 4)
       return bad("the second column is " + shown(field) + ", not qid:ID; " + kForm);
@@ -95,12 +108,43 @@ class Rows {
     for (const char c : row.query)
       if (static_cast<unsigned char>(c) < ' ') return bad("a control byte; this is not a text file");
     at_ += field.size();
+    last_query_ = field;
     return {};
+  }
+
+  /// Takes a cell of eight bytes with the blank behind it, such as "16:128 ", which lists of ranks consist
+  /// of, without a jump a digit. False, with nothing taken, for any other.
+  bool parse_short_cell() {
+    if (!is_short_ || block_end_ - at_ < 8) return false;
+    const std::uint64_t word = eight_bytes(at_);
+    const std::uint64_t differs = word ^ 0x3a3a3a3a3a3a3a3aU;
+    const std::uint64_t colons = (differs - 0x0101010101010101U) & ~differs & 0x8080808080808080U;
+    const std::uint64_t blanks = (word - 0x2121212121212121U) & ~word & 0x8080808080808080U;
+    const unsigned colon = static_cast<unsigned>(std::countr_zero(colons)) / 8;
+    const unsigned end = static_cast<unsigned>(std::countr_zero(blanks)) / 8;
+    const unsigned digits = end - colon - 1;
+    is_short_ = blanks != 0;
+    if (blanks == 0 || colon - 1 > 2 || digits - 1 > 2) return false;
+    if (at_[end] != ' ' && at_ + end != end_) return false;
+    // Up to three digits each, the last one in the third byte, zeros before the first.
+    const std::uint64_t values = word ^ 0x3030303030303030U;
+    const std::uint64_t index = values << (64 - 8 * colon) >> 40;
+    const std::uint64_t value = values >> 8 * (colon + 1) << (64 - 8 * digits) >> 40;
+    if (((index | value | (index + 0x767676) | (value + 0x767676)) & 0x808080) != 0) return false;
+    const auto number = [](std::uint64_t three) {
+      return static_cast<std::uint32_t>((three & 0xff) * 100 + (three >> 8 & 0xff) * 10 + (three >> 16));
+    };
+    if (number(index) <= last_index_ || (options_.values_are_ranks && value == 0)) return false;
+    last_index_ = number(index);
+    cells_.push_back({last_index_, false, static_cast<double>(number(value))});
+    at_ += end;
+    return true;
   }
 
   /// False, with `problem_` set, for a column that is none.
   bool parse_cell() {
     const char* const begin = at_;
+    is_short_ = false;
     std::uint64_t index = 0;
     while (at_ < end_ && *at_ >= '0' && *at_ <= '9' && index <= kLargestFeature)
       index = index * 10 + static_cast<std::uint64_t>(*at_++ - '0');
@@ -121,6 +165,7 @@ class Rows {
       return refuse(begin, " is not finite; give a number or NULL");
     if (options_.values_are_ranks && (cell.value < 1.0 || cell.value != std::floor(cell.value))) [[unlikely]]
       return refuse(begin, " is no whole number from 1 on");
+    is_short_ = at_ - begin < 8;
     return true;
   }
 
@@ -142,7 +187,10 @@ class Rows {
 
   const std::string& path_;
   const LetorOptions& options_;
+  const char* block_end_;
   std::vector<LetorCell> cells_;
+  std::string_view last_query_;  // with "qid:"; empty before the first
+  bool is_short_ = true;         // the last cell was one that parse_short_cell might take
   const char* at_ = nullptr;
   const char* end_ = nullptr;
   std::size_t line_ = 0;
@@ -152,15 +200,14 @@ class Rows {
 
 Result<std::size_t> parse_block(const std::string& path, std::string_view lines, std::size_t line,
                                 const LetorOptions& options, const TakeLetorRow& take) {
-  Rows rows(path, options);
   const char* at = lines.data();
   const char* const end = at + lines.size();
+  Rows rows(path, options, end);
+  ByteScanner<LineEnds> line_ends(at, end);
   std::size_t count = 0;
   LetorRow row;
   for (; at < end; ++line) {
-    const auto* line_end =
-        static_cast<const char*>(std::memchr(at, '\n', static_cast<std::size_t>(end - at)));
-    if (line_end == nullptr) line_end = end;
+    const char* const line_end = line_ends.next();
     auto parsed = rows.parse(at, line_end, line, row);
     if (!parsed) return parsed.error();
     if (*parsed) {

@@ -1,6 +1,7 @@
 #include "fusion/letor_input.h"
 
 #include <algorithm>
+#include <atomic>
 #include <iterator>
 #include <limits>
 #include <set>
@@ -123,7 +124,8 @@ class LetorReader {
         workers_(std::max(input.threads, 1U)) {}
 
   /// Every row of every file, or of this rank's part of them, with the worker that it came to.
-  Result<void> for_each_row(const std::function<Result<void>(unsigned, const evaluation::LetorRow&)>& take) {
+  template <class Take>
+  Result<void> for_each_row(const Take& take) {
     for (const std::string& file : files_)
       if (auto read = read_file(file, take); !read) return read;
     return {};
@@ -133,15 +135,16 @@ class LetorReader {
   unsigned workers() const { return workers_; }
 
  private:
-  Result<void> read_file(const std::string& path,
-                         const std::function<Result<void>(unsigned, const evaluation::LetorRow&)>& take) {
-    std::vector<std::size_t> rows(workers_, 0);
+  template <class Take>
+  Result<void> read_file(const std::string& path, const Take& take) {
+    std::atomic<bool> has_rows{false};
     const auto take_lines = [&](unsigned worker, std::string_view lines,
                                 std::size_t first_line) -> Result<void> {
       return evaluation::parse_letor_lines(path, lines, first_line, options_,
                                            [&](const evaluation::LetorRow& row) -> Result<void> {
-                                             ++rows[worker];
-                                             return take(worker, row);
+                                             if (!has_rows) has_rows = true;
+                                             take(worker, row);
+                                             return {};
                                            });
     };
     const InputShare share(input_.communicator);
@@ -152,8 +155,7 @@ class LetorReader {
       return take_lines(0, own.text, own.first_line);
     }
     if (auto read = for_each_block_on_workers(path, workers_, take_lines); !read) return read;
-    if (std::all_of(rows.begin(), rows.end(), [](std::size_t count) { return count == 0; }))
-      return evaluation::no_letor_row(path);
+    if (!has_rows) return evaluation::no_letor_row(path);
     return {};
   }
 
@@ -221,10 +223,8 @@ Result<TrainingSet> read_from_letor(const TrainingInput& input, TrainingInputRep
   LetorReader reader(input);
   std::vector<RowTaker> takers;
   for (unsigned worker = 0; worker < reader.workers(); ++worker) takers.emplace_back(input);
-  auto read = reader.for_each_row([&](unsigned worker, const evaluation::LetorRow& row) -> Result<void> {
-    takers[worker].take(row);
-    return {};
-  });
+  auto read = reader.for_each_row(
+      [&](unsigned worker, const evaluation::LetorRow& row) { takers[worker].take(row); });
   if (!read) return read.error();
   std::size_t count = takers.front().feature_count();
   TrainingSetBuilder builder = std::move(takers.front().builder());

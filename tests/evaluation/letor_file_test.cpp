@@ -1,9 +1,11 @@
 #include "evaluation/letor_file.h"
 
+#include <string>
 #include <vector>
 
 #include <catch2/catch.hpp>
 
+#include "core/random.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;
@@ -54,6 +56,52 @@ TEST_CASE("LETOR rows carry grade, query, cells and the comment's document", "[e
   CHECK((*rows)[1].document == "D2");
   CHECK((*rows)[2].cells.empty());
   CHECK((*rows)[2].document.empty());
+}
+
+TEST_CASE("Cells of every length read as they were written", "[evaluation][letor]") {
+  const test::TemporaryFolder folder;
+  Random random(11);
+  std::string text;
+  std::vector<std::vector<LetorCell>> written;
+  const char* const blanks[] = {" ", "  ", "\t", " \t "};
+  for (int line = 0; line < 3000; ++line) {
+    text += "1 qid:" + std::to_string(line / 7);
+    std::vector<LetorCell> cells;
+    std::uint32_t index = 0;
+    for (std::uint64_t left = random.below(9); left > 0; --left) {
+      index += 1 + static_cast<std::uint32_t>(random.below(random.below(4) == 0 ? 900 : 20));
+      const auto number = random.below(random.below(3) == 0 ? 20'000 : 40);
+      const std::string value =
+          random.below(9) == 0 ? "NULL" : std::to_string(number) + (number % 5 == 0 ? ".5" : "");
+      text += blanks[random.below(4)] + (random.below(50) == 0 ? "00" : std::string()) +
+              std::to_string(index) + ':' + value;
+      if (value == "NULL")
+        cells.push_back({index, true, 0.0});
+      else
+        cells.push_back({index, false, static_cast<double>(number) + (number % 5 == 0 ? 0.5 : 0.0)});
+    }
+    text += random.below(3) == 0   ? " # d" + std::to_string(line) + "\n"
+            : random.below(2) == 0 ? "\r\n"
+                                   : "\n";
+    written.push_back(cells);
+  }
+  while (text.back() <= ' ') text.pop_back();  // the file ends with its last cell
+  const auto rows = rows_of(folder, text);
+  REQUIRE(rows.has_value());
+  REQUIRE(rows->size() == written.size());
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    CHECK((*rows)[i].cells == written[i]);
+    CHECK((*rows)[i].query == std::to_string(i / 7));
+  }
+}
+
+TEST_CASE("Short cells that are none are refused", "[evaluation][letor]") {
+  const test::TemporaryFolder folder;
+  for (const char* cells : {"1:1 2:2 2:3 4:4", "1:1 0:2 3:3", "1:1 2x:2 3:3", "1:1 2:: 3:3", "1:1 2:/ 3:3",
+                            "1:1 :2 3:3", "1:1 2: 3:3", "1:1 2:2\x01 3:3", "1:1 3:3 2:2 4:4"})
+    CHECK_FALSE(rows_of(folder, std::string("1 qid:1 1:1 # d\n1 qid:1 ") + cells + " # e\n").has_value());
+  CHECK_FALSE(rows_of(folder, "1 qid:1 1:1 2:0 3:3 # d\n", {true}).has_value());
+  CHECK(rows_of(folder, "1 qid:1 1:1 2:0 3:3 # d\n").has_value());
 }
 
 TEST_CASE("A LETOR file's mistakes are one error with file and line", "[evaluation][letor]") {
