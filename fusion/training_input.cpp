@@ -1,5 +1,7 @@
 #include "fusion/training_input.h"
 
+#include <malloc.h>
+
 #include "fusion/letor_input.h"
 #include "fusion/pair_file.h"
 #include "fusion/run_input.h"
@@ -16,6 +18,8 @@ Result<TrainingSet> read_training_set(const TrainingInput& input, TrainingInputR
   auto set = input.runs.empty() ? read_from_letor(input, told) : read_from_runs(input, told);
   if (!set) return set;
   if (auto weighted = apply_query_weights(input.query_weights, *set); !weighted) return weighted.error();
+  // What reading freed lies between what it kept: given back, so that training does not come on top of it.
+  ::malloc_trim(0);
   if (!input.pairs.empty())
     if (auto read = read_pairs(input.pairs, input.communicator != nullptr, *set); !read) return read.error();
   return set;

@@ -106,6 +106,7 @@ class Distribution {
   void refresh(const QueryFeedback& query, double old_factor, Sums& sums);
   void add_pairs(const QueryFeedback& query, Sums& sums);
   void finish_refresh(std::span<const Sums> sums);
+  double slope_of(const QueryFeedback& query, const CodedRanking& ranking, double alpha, double factor) const;
   template <class Work>
   void for_each_chunk(const Work& work) const;
 

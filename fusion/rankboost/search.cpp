@@ -49,34 +49,36 @@ EdgeSearch::EdgeSearch(const CodedFeatures& features, const Options& options, un
 }
 
 template <class Take>
-void EdgeSearch::for_each_candidate(std::size_t feature, std::int64_t total, const Take& take) const {
+void EdgeSearch::for_each_edge(std::size_t feature, const Take& take) const {
   const auto sums = histograms_.of(feature);
   if (sums.size() <= 1) return;  // unranked everywhere
   const auto highest = static_cast<std::uint32_t>(sums.size() - 1);
   std::int64_t ranked = 0;
   for (const std::int64_t sum : sums) ranked += sum;
-  const auto offer = [&](std::uint32_t threshold, std::uint8_t q_default, double edge) {
-    Candidate candidate{static_cast<std::uint32_t>(feature), threshold, q_default};
-    candidate.r = edge / static_cast<double>(total);
-    candidate.criterion = std::abs(candidate.r);
-    take(candidate);
-  };
   if (options_->is_value) {
     const CodedRanking h = coded_ranking(*features_, *options_, feature, 0, 0.0);
     double edge = 0.0;
     for (std::size_t code = 1; code < sums.size(); ++code)
       edge += static_cast<double>(sums[code]) * h.values[code];
-    if (options_->may_be_zero()) offer(0, 0, edge);
-    if (options_->may_be_one()) offer(0, 1, edge - static_cast<double>(ranked));
+    if (options_->may_be_zero()) take(0, 0, edge);
+    if (options_->may_be_one()) take(0, 1, edge - static_cast<double>(ranked));
     return;
   }
   std::int64_t above = 0;
   for (std::uint32_t threshold = highest;; --threshold) {
     if (threshold < highest) above += sums[threshold + 1];
-    if (options_->may_be_zero() && threshold < highest) offer(threshold, 0, static_cast<double>(above));
-    if (options_->may_be_one() && threshold > 0) offer(threshold, 1, static_cast<double>(above - ranked));
+    if (options_->may_be_zero() && threshold < highest) take(threshold, 0, static_cast<double>(above));
+    if (options_->may_be_one() && threshold > 0) take(threshold, 1, static_cast<double>(above - ranked));
     if (threshold == 0) break;
   }
+}
+
+Candidate EdgeSearch::candidate_of(std::size_t feature, std::uint32_t threshold, std::uint8_t q_default,
+                                   double edge, std::int64_t total) {
+  Candidate candidate{static_cast<std::uint32_t>(feature), threshold, q_default};
+  candidate.r = edge / static_cast<double>(total);
+  candidate.criterion = std::abs(candidate.r);
+  return candidate;
 }
 
 bool EdgeSearch::is_admissible(const Candidate& candidate, const CumulativeWeights& weights,
@@ -97,17 +99,21 @@ void EdgeSearch::forget() {
 
 double EdgeSearch::visit(std::size_t feature, std::int64_t total, const CumulativeWeights& weights,
                          const AlphaOf& alpha_of) {
+  // Edges are compared before they are divided by the total, which changes no order.
   double best = -1.0;
   double reach = 0.0;
-  for_each_candidate(feature, total, [&](const Candidate& candidate) {
+  for_each_edge(feature, [&](std::uint32_t threshold, std::uint8_t q_default, double edge) {
     // What may become admissible while this feature is not chosen: edges that are or turn positive, and any
     // edge of a candidate that already has weight.
-    const bool has_weight = weights.at(candidate.feature, candidate.threshold, candidate.q_default) > 0.0;
-    reach = std::max(reach, options_->is_cumulative && !has_weight ? candidate.r : candidate.criterion);
-    if (candidate.criterion > best && is_admissible(candidate, weights, alpha_of)) best = candidate.criterion;
+    const double size = std::abs(edge);
+    const bool may_be_negative = !options_->is_cumulative || weights.at(feature, threshold, q_default) > 0.0;
+    if (edge > 0.0 || may_be_negative) reach = std::max(reach, size);
+    if (size <= best || (edge <= 0.0 && !may_be_negative)) return;
+    if (is_admissible(candidate_of(feature, threshold, q_default, edge, total), weights, alpha_of))
+      best = size;
   });
-  reach_[feature] = reach;
-  return best;
+  reach_[feature] = reach / static_cast<double>(total);
+  return best < 0.0 ? best : best / static_cast<double>(total);
 }
 
 std::optional<Candidate> EdgeSearch::find(const Distribution& distribution, const CumulativeWeights& weights,
@@ -141,7 +147,8 @@ std::optional<Candidate> EdgeSearch::find(const Distribution& distribution, cons
   std::optional<Candidate> chosen;
   for (std::size_t feature = 0; best >= 0.0 && !chosen && feature < best_.size(); ++feature) {
     if (best - best_[feature] > kTieTolerance * best) continue;
-    for_each_candidate(feature, distribution.total(), [&](const Candidate& candidate) {
+    for_each_edge(feature, [&](std::uint32_t threshold, std::uint8_t q_default, double edge) {
+      const Candidate candidate = candidate_of(feature, threshold, q_default, edge, distribution.total());
       if (!chosen && best - candidate.criterion <= kTieTolerance * best &&
           is_admissible(candidate, weights, alpha_of))
         chosen = candidate;

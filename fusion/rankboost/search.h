@@ -73,8 +73,11 @@ class EdgeSearch {
   double visit(std::size_t feature, std::int64_t total, const CumulativeWeights& weights,
                const AlphaOf& alpha_of);
 
+  /// take(threshold, q_default, edge), in the order of candidates, with D not yet divided by its total
   template <class Take>
-  void for_each_candidate(std::size_t feature, std::int64_t total, const Take& take) const;
+  void for_each_edge(std::size_t feature, const Take& take) const;
+  static Candidate candidate_of(std::size_t feature, std::uint32_t threshold, std::uint8_t q_default,
+                                double edge, std::int64_t total);
   bool is_admissible(const Candidate& candidate, const CumulativeWeights& weights,
                      const AlphaOf& alpha_of) const;
 

@@ -136,13 +136,16 @@ void SideSearch::find_possible_sides(const Distribution& distribution) {
   separation_.prepare({&distribution, ones, ones, 1.0});
   sweep(all);
   for (const std::size_t feature : all) {
-    for (Known& known : known_[feature]) known.possible.assign(features_->thresholds(feature).size() + 1, 0);
+    const std::size_t size = features_->thresholds(feature).size() + 1;
+    for (std::size_t q = 0; q < 2; ++q)
+      if (is_tried(q)) known_[feature][q].possible.assign(size, 0);
     for_each_edge(feature,
                   [&](std::size_t threshold, std::size_t q, std::int64_t edge, std::int64_t separated) {
                     known_[feature][q].possible[threshold] = static_cast<std::uint8_t>(
                         (separated + edge > 0 ? kHasRight : 0) | (separated - edge > 0 ? kHasWrong : 0));
                   });
-    for (Known& known : known_[feature]) known.separated.assign(known.possible.size(), 0.0);
+    for (std::size_t q = 0; q < 2; ++q)
+      if (is_tried(q)) known_[feature][q].separated.assign(size, 0.0);
   }
 }
 
