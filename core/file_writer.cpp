@@ -2,7 +2,7 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
+#include <string>
 #include <utility>
 
 #include <fcntl.h>
@@ -14,9 +14,39 @@
 
 namespace metafuse {
 
+namespace {
+
+constexpr const char* kDescriptors = "/proc/self/fd/";
+constexpr mode_t kMode = 0666;  // less what the user's mask takes away
+
+/// A name beside `path` that nobody else is likely to take; the next one for each number.
+std::string name_beside(const std::string& path, unsigned number) {
+  return path + "." + std::to_string(::getpid()) + "-" + std::to_string(number);
+}
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+}
+
+/// Gives a file without a name one beside `path`, in `name`. out: false with errno
+bool link_beside(int descriptor, const std::string& path, std::string& name) {
+  const std::string from = kDescriptors + std::to_string(descriptor);
+  for (unsigned number = 0;; ++number) {
+    name = name_beside(path, number);
+    if (::linkat(AT_FDCWD, from.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) return true;
+    if (errno == EEXIST) continue;
+    name.clear();
+    return false;
+  }
+}
+
+}  // namespace
+
 struct FileWriter::State {
   std::string path;
-  std::string beside;  // empty: the target is written in place
+  bool is_in_place = false;
+  std::string beside;  // the name until the rename; empty while the file has none
   int descriptor = -1;
 
   State() = default;
@@ -25,6 +55,22 @@ struct FileWriter::State {
   ~State() {
     if (descriptor > STDERR_FILENO) ::close(descriptor);
     if (!beside.empty()) ::unlink(beside.c_str());
+  }
+
+  /// A file that is gone with the process whenever that ends, where the file system has such; else one with
+  /// a name of its own.
+  void open_beside() {
+    errno = EOPNOTSUPP;
+    if (::access(kDescriptors, X_OK) == 0)  // what gives the file its name
+      descriptor = ::open(folder_of(path).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, kMode);
+    if (descriptor >= 0 || (errno != EOPNOTSUPP && errno != EISDIR)) return;
+    for (unsigned number = 0; descriptor < 0; ++number) {
+      beside = name_beside(path, number);
+      descriptor = ::open(beside.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, kMode);
+      if (descriptor >= 0 || errno == EEXIST) continue;
+      beside.clear();
+      return;
+    }
   }
 };
 
@@ -37,14 +83,15 @@ Result<FileWriter> FileWriter::open(const std::string& path) {
   auto state = std::make_unique<State>();
   state->path = path == "-" ? "standard output" : path;
   struct stat status {};
+  const bool is_there = path != "-" && ::stat(path.c_str(), &status) == 0;
+  state->is_in_place = path == "-" || (is_there && !S_ISREG(status.st_mode));
   if (path == "-") {
     state->descriptor = STDOUT_FILENO;
-  } else if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+  } else if (state->is_in_place) {
     state->descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
   } else {
-    state->beside = path + ".XXXXXX";
-    state->descriptor = ::mkostemp(state->beside.data(), O_CLOEXEC);
-    if (state->descriptor < 0) state->beside.clear();
+    state->open_beside();
+    if (is_there && state->descriptor >= 0) ::fchmod(state->descriptor, status.st_mode & 0777);
   }
   if (state->descriptor < 0) return write_error(state->path, errno);
   return FileWriter(std::move(state));
@@ -63,13 +110,15 @@ Result<void> FileWriter::write(std::string_view text) {
 
 Result<void> FileWriter::commit() {
   require(state_ != nullptr && state_->descriptor >= 0, "the file is open");
-  if (state_->beside.empty()) {  // written in place
+  if (state_->is_in_place) {
     if (state_->descriptor == STDOUT_FILENO) return {};
     const bool is_closed = ::close(std::exchange(state_->descriptor, -1)) == 0;
     if (!is_closed) return write_error(state_->path, errno);
     return {};
   }
-  const bool is_safe = ::fchmod(state_->descriptor, 0644) == 0 && ::fsync(state_->descriptor) == 0;
+  const bool is_safe =
+      ::fsync(state_->descriptor) == 0 &&
+      (!state_->beside.empty() || link_beside(state_->descriptor, state_->path, state_->beside));
   const int error = errno;
   const bool is_closed = ::close(state_->descriptor) == 0;
   state_->descriptor = -1;

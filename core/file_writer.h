@@ -9,7 +9,8 @@
 namespace metafuse {
 
 /// Writes a large file piece by piece with the promise of write_file: a reader sees the old file or the whole
-/// new one. "-" writes to standard output at once.
+/// new one, and a process that is killed leaves nothing behind where the file system knows files without a
+/// name (O_TMPFILE). "-" writes to standard output at once.
 class FileWriter {
  public:
   /// errors: as write_file

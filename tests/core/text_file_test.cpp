@@ -1,11 +1,17 @@
 #include "core/text_file.h"
 
+#include <csignal>
 #include <filesystem>
 #include <vector>
 
 #include <catch2/catch.hpp>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "core/atomic_file.h"
+#include "core/file_writer.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;
@@ -67,5 +73,43 @@ TEST_CASE("A written file is whole or absent", "[core][text]") {
   CHECK(*read_text(folder.path("out"), 100) == "second");
   CHECK(write_file(folder.path("no/such/folder"), "x").error().code == Code::no_input);
   CHECK(write_file("/dev/full", "x").error().code == Code::try_again);
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
+}
+
+TEST_CASE("A replaced file keeps its mode, a new one follows the user's mask", "[core][text]") {
+  using std::filesystem::perms;
+  const test::TemporaryFolder folder;
+  const auto mode_of = [&](const char* name) {
+    return std::filesystem::status(folder.path(name)).permissions();
+  };
+  const mode_t mask = ::umask(027);
+  const bool is_written = write_file(folder.path("new"), "x").has_value();
+  ::umask(mask);
+  REQUIRE(is_written);
+  CHECK(mode_of("new") == (perms::owner_read | perms::owner_write | perms::group_read));
+  std::filesystem::permissions(folder.path("new"), perms::owner_read | perms::owner_write);
+  REQUIRE(write_file(folder.path("new"), "y").has_value());
+  CHECK(mode_of("new") == (perms::owner_read | perms::owner_write));
+}
+
+TEST_CASE("A writer that is killed leaves the old file and nothing beside it", "[core][text]") {
+  const test::TemporaryFolder folder;
+  const int probe = ::open(folder.path().c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+  if (probe < 0) {
+    WARN("the file system of " << folder.path() << " knows no files without a name");
+    return;
+  }
+  ::close(probe);
+  REQUIRE(write_file(folder.path("out"), "old").has_value());
+  const pid_t child = ::fork();
+  if (child == 0) {
+    auto writer = FileWriter::open(folder.path("out"));
+    if (writer && writer->write("half of the new")) ::raise(SIGKILL);
+    ::_exit(1);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(WIFSIGNALED(status));
+  CHECK(*read_text(folder.path("out"), 100) == "old");
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
 }
