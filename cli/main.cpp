@@ -8,6 +8,7 @@
 
 #include "cli/near_names.h"
 #include "cli/number_checks.h"
+#include "cli/standard_streams.h"
 #include "cli/verbs.h"
 #include "core/contract.h"
 #include "core/utf8.h"
@@ -91,6 +92,12 @@ bool has_empty_argument(int argc, char** argv) {
   return std::any_of(argv, argv + argc, [](const char* argument) { return *argument == '\0'; });
 }
 
+/// The exit status when all is said: whether standard output took it.
+int flushed() {
+  if (std::cout.flush()) return 0;
+  return report(Code::try_again, "standard output: cannot write; is it closed, or the disk full?");
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"metafuse: meta-search whose fusion is learned from judged queries", "metafuse"};
   app.set_version_flag("--version", std::string(service::version()));
@@ -105,12 +112,14 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error);
+    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
+      app.exit(error);  // prints the help that was asked for
+      return flushed();
+    }
     return report(Code::usage, std::string(error.what()) + "; see " + chosen_verb(app) + " --help");
   }
   if (!outcome) return report(outcome.error().code, outcome.error().text);
-  if (!std::cout.flush()) return report(Code::try_again, "standard output: cannot write; is the disk full?");
-  return 0;
+  return flushed();
 }
 
 }  // namespace
@@ -118,6 +127,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using metafuse::Code;
+  metafuse::cli::hold_standard_streams();
   try {
     return metafuse::cli::run(argc, argv);
   } catch (const metafuse::ContractViolation& error) {

@@ -129,3 +129,17 @@ TEST_CASE("options that mean the same for several learners are explained once", 
   REQUIRE(at != std::string::npos);
   CHECK(help.find(meaning, at + 1) == std::string::npos);
 }
+
+TEST_CASE("a closed standard stream fails, and no file takes its place", "[cli]") {
+  const TemporaryFolder folder;
+  const std::string run = folder.write("a.run", "1 Q0 a 1 1 a\n");
+  const std::string fused = folder.path("fused");
+  const auto closed = [](const std::string& arguments) {
+    return test::run_command({"sh", "-c", METAFUSE_EXECUTABLE + (" " + arguments) + " >&-"});
+  };
+  CHECK(closed("--help").status == 75);
+  CHECK(closed("experiment list").status == 75);
+  CHECK(closed("fuse --method rrf --runs '" + run + "'").status == 66);
+  CHECK(closed("fuse --method rrf --runs '" + run + "' --output '" + fused + "'").status == 0);
+  CHECK(read_text(fused, 1000).value() == "1 Q0 a 1 1 metafuse\n");
+}
