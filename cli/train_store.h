@@ -1,0 +1,15 @@
+#pragma once
+
+#include "cli/train_options.h"
+#include "core/result.h"
+#include "fusion/training_input.h"
+#include "fusion/training_set.h"
+
+namespace metafuse::cli {
+
+/// What a server stored as training data; what was left out is said on standard error.
+///
+/// errors: usage for options that a store has no use for; those of the store
+Result<fusion::TrainingSet> read_store(const TrainArguments& arguments, const fusion::TrainingInput& input);
+
+}  // namespace metafuse::cli
