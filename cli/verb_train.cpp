@@ -74,9 +74,10 @@ Result<void> set_stopping(const TrainArguments& arguments, const fusion::Learner
     request.validate = &*validation;
     if (learner.can_stop_early) {
       request.measure_name = arguments.metric.value_or(std::string(kTrainMetric));
-      auto measure = fusion::score_measure(*validation, request.measure_name);
+      auto measure = fusion::validation_measure(*validation, request.measure_name);
       if (!measure) return measure.error();
-      request.measure = std::move(*measure);
+      request.measure = std::move(measure->value);
+      request.is_measure_cost = measure->is_cost;
       request.patience = arguments.patience.value_or(kTrainPatience);
     }
   }

@@ -33,8 +33,9 @@ BestRounds best_rounds_of_bags(
 }
 
 std::string record_best_rounds(const TrainingRequest& request, const BestRounds& best, JsonObject& training) {
-  training["validation"] =
-      JsonObject{{"measure", request.measure_name}, {"value", best.value}, {"rounds", best.rounds}};
+  training["validation"] = JsonObject{{"measure", request.measure_name},
+                                      {"value", reported_value(request, best.value)},
+                                      {"rounds", best.rounds}};
   return "validation " + request.measure_name + " is best after " + std::to_string(best.rounds) +
          " rounds of each bag, which are kept\n";
 }

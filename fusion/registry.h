@@ -45,6 +45,7 @@ struct TrainingRequest {
   // Early stopping, time limit and checkpoints; only for learners that can.
   ScoreMeasure measure;             ///< of scores of `validate`
   std::string measure_name;         ///< its name
+  bool is_measure_cost = false;     ///< its value is minus a cost, which reports turn around
   std::size_t patience = 0;         ///< rounds without a better value after which training ends; 0: never
   const Clock* clock = nullptr;     ///< with time_limit_seconds
   double time_limit_seconds = 0.0;  ///< 0: none
@@ -52,6 +53,11 @@ struct TrainingRequest {
   std::size_t checkpoint_every = 0;
   std::string resume_checkpoint;  ///< file to go on from; empty: none
 };
+
+/// A value of the request's measure as reports say it.
+inline double reported_value(const TrainingRequest& request, double value) {
+  return request.is_measure_cost ? -value : value;
+}
 
 /// What a learner returns: the model, one JSON object a round for --trace, and a summary for people.
 struct TrainingResult {

@@ -14,7 +14,6 @@ namespace {
 struct Prepared {
   evaluation::MeasureSet measures;
   evaluation::Rules rules;
-  double sign = 1.0;
   struct Query {
     std::size_t begin = 0;
     std::vector<std::uint32_t> ties;  // rows from begin in the order of equal scores
@@ -29,23 +28,25 @@ bool has_relevant(const TrainingSet& set, const QueryRange& query) {
   return false;
 }
 
-double mean_over_queries(const Prepared& prepared, std::span<const double> scores) {
-  double sum = 0.0;
+double average_over_queries(const Prepared& prepared, std::span<const double> scores) {
+  std::vector<double> values;
+  std::vector<double> documents;
   std::vector<std::uint32_t> order;
   for (const Prepared::Query& query : prepared.queries) {
+    const auto own = scores.subspan(query.begin, query.grades.size());
     order = query.ties;
-    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return scores[query.begin + a] > scores[query.begin + b];
-    });
-    sum += evaluation::evaluate(prepared.measures, evaluation::judged_ranking(query.grades, order),
-                                prepared.rules)[0];
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return own[a] > own[b]; });
+    values.push_back(evaluation::evaluate(
+        prepared.measures, evaluation::judged_ranking(query.grades, order, own), prepared.rules)[0]);
+    documents.push_back(static_cast<double>(query.grades.size()));
   }
-  return prepared.sign * sum / static_cast<double>(prepared.queries.size());
+  return evaluation::average(prepared.measures.measure_of(0), values, 0, false, documents);
 }
 
 }  // namespace
 
-Result<ScoreMeasure> score_measure(const TrainingSet& set, const std::string& name) {
+Result<ValidationMeasure> validation_measure(const TrainingSet& set, const std::string& name) {
   auto measures = evaluation::parse_measures(name);
   if (!measures) return measures.error();
   if (measures->size() != 1)
@@ -54,7 +55,6 @@ Result<ScoreMeasure> score_measure(const TrainingSet& set, const std::string& na
   auto prepared = std::make_shared<Prepared>();
   prepared->measures = std::move(*measures);
   prepared->rules.relevance_level = static_cast<int>(set.feedback.relevance_level);
-  prepared->sign = prepared->measures.measure_of(0).is_cost ? -1.0 : 1.0;
   for (const QueryRange& range : set.queries) {
     if (!has_relevant(set, range)) continue;
     Prepared::Query query{range.begin, {}, {}};
@@ -67,8 +67,12 @@ Result<ScoreMeasure> score_measure(const TrainingSet& set, const std::string& na
   }
   if (prepared->queries.empty())
     return fail(Code::bad_data, "no query of the validation input has a relevant document in any list");
-  return ScoreMeasure(
-      [prepared](std::span<const double> scores) { return mean_over_queries(*prepared, scores); });
+  const bool is_cost = prepared->measures.measure_of(0).is_cost;
+  const double sign = is_cost ? -1.0 : 1.0;
+  return ValidationMeasure{[prepared, sign](std::span<const double> scores) {
+                             return sign * average_over_queries(*prepared, scores);
+                           },
+                           is_cost};
 }
 
 }  // namespace metafuse::fusion

@@ -27,11 +27,9 @@ double alpha_of_sides(double right, double wrong, std::uint64_t m) {
   return 0.5 * portable_log((right + smooth) / (wrong + smooth));
 }
 
-double alpha_by_search(const Distribution& distribution, const CodedRanking& ranking, double r) {
+std::optional<double> alpha_by_search(const Distribution& distribution, const CodedRanking& ranking) {
   const PairSides sides = distribution.sides(ranking);
-  const std::uint64_t m = distribution.feedback().crucial_pairs;
-  if (!sides.has_right && !sides.has_wrong) return 0.0;
-  if (!sides.has_right || !sides.has_wrong) return alpha_of_edge(r, sides.all_right || sides.all_wrong, m);
+  if (!sides.has_right || !sides.has_wrong) return std::nullopt;
   // Z is convex in alpha, Z'(0) = -r, and Z'(alpha) -> +-inf for alpha -> +-inf because some pair has
   // b = h(x0) - h(x1) > 0 and some b < 0. So the root lies where -Z'(0) points to, and doubling the step from
   // 0 must pass it: then [low, high] holds exactly one root and halving keeps the sign change inside.

@@ -107,18 +107,23 @@ std::string switch_of(std::string key) {
 Result<void> check_same_run(const std::string& path, const Checkpoint& found, const Checkpoint& wanted) {
   std::string differing;
   const auto add = [&](const std::string& what) { differing += (differing.empty() ? " " : ", ") + what; };
-  for (const auto& option : wanted.options) {
-    const Json* other = found.options.if_contains(option.key());
-    if (other == nullptr || *other != option.value())
-      add(switch_of(option.key()) + " (" + (other == nullptr ? "absent" : to_text(*other)) + " then, " +
-          to_text(option.value()) + " now)");
-  }
-  for (const auto& [part, digest] : wanted.data) {
-    bool is_same = false;
-    for (const auto& [other_part, other_digest] : found.data)
-      is_same = is_same || (other_part == part && other_digest == digest);
-    if (!is_same) add("the input's " + part);
-  }
+  const auto value_of = [](const Json* option) {
+    return option == nullptr ? std::string("absent") : to_text(*option);
+  };
+  const auto compare = [&](std::string_view key) {
+    const Json* then = found.options.if_contains(key);
+    const Json* now = wanted.options.if_contains(key);
+    if (then == nullptr || now == nullptr || *then != *now)
+      add(switch_of(std::string(key)) + " (" + value_of(then) + " then, " + value_of(now) + " now)");
+  };
+  for (const auto& option : wanted.options) compare(option.key());
+  for (const auto& option : found.options)
+    if (!wanted.options.contains(option.key())) compare(option.key());
+  const auto has = [](const Checkpoint& checkpoint, const std::pair<std::string, std::string>& part) {
+    return std::find(checkpoint.data.begin(), checkpoint.data.end(), part) != checkpoint.data.end();
+  };
+  for (const auto& part : wanted.data)
+    if (!has(found, part)) add("the input's " + part.first);
   if (differing.empty()) return {};
   return fail(Code::bad_data, path + ": the checkpoint is of another run; what differs:" + differing +
                                   "; give the same input and options, or start anew without --resume");

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
 
 #include "core/contract.h"
 #include "core/parallel.h"
@@ -15,6 +14,11 @@ namespace {
 
 constexpr std::size_t kChunkRows = 4096;
 constexpr double kChangeUnits = 0x1p44;
+// No alpha is chosen that makes Z larger than 1, and the potentials' absolute sum is at most twice the total:
+// every sum of potentials stays below 2^62.
+constexpr double kScale = 0x1p60;
+constexpr std::int64_t kLeastTotal = std::int64_t{1} << 50;  // below it the potentials have too few digits
+constexpr int kMostRaises = 16;                              // to 2^-960, where doubles end
 
 /// Whole queries of about kChunkRows rows: what one thread takes at a time.
 std::vector<std::size_t> chunk_bounds(const Feedback& feedback) {
@@ -75,16 +79,10 @@ void Distribution::for_each_chunk(const Work& work) const {
   });
 }
 
-void Distribution::set_scale(double alpha) {
-  // The total after a round is at most e^|alpha| times the one before, and the potentials' absolute sum at
-  // most twice the total: with this scale every sum of potentials stays below 2^62.
-  scale_ = portable_exp2(std::floor(60.0 - std::abs(alpha) * std::numbers::log2e));
-}
-
 void Distribution::anchor(std::span<const double> scores, double log_normaliser) {
   const double old_total = static_cast<double>(total_);
   inverse_ = 1.0;
-  set_scale(0.5);
+  scale_ = kScale;
   std::vector<Sums> sums(chunks_.size() - 1);
   for_each_chunk([&](std::size_t chunk, const QueryFeedback& query) {
     anchor_query(query, scores, log_normaliser);
@@ -189,7 +187,6 @@ void Distribution::finish_refresh(std::span<const Sums> sums) {
   std::int64_t both[] = {total, static_cast<std::int64_t>(units)};
   sum_over_ranks(communicator_, both);
   total_ = both[0];
-  require(total_ > 0, "a distribution has weight");
   // A little more than half the change, for what rounding took away: of all potentials before, whose absolute
   // sum is at most 2, one part in 2^24, since they are kept in single precision for this bound alone.
   largest_change_ = 0.5 * (1.0 + 1e-9) * (static_cast<double>(both[1]) / kChangeUnits) + 0x1p-23;
@@ -234,14 +231,31 @@ double Distribution::update(const CodedRanking& ranking, double alpha) {
   }
   const double old_total = static_cast<double>(total_);
   inverse_ *= scale_ / old_total;
-  set_scale(alpha);
+  scale_ = kScale;
   std::vector<Sums> sums(chunks_.size() - 1);
   for_each_chunk([&](std::size_t chunk, const QueryFeedback& query) {
     multiply(query, ranking, alpha, factors);
     refresh(query, scale_ / old_total, sums[chunk]);
   });
   finish_refresh(sums);
-  return static_cast<double>(total_) / scale_;
+  return raised_total();
+}
+
+double Distribution::raised_total() {
+  double z = 1.0;  // what the weights were divided by
+  for (int tries = 0; total_ < kLeastTotal && tries < kMostRaises; ++tries) {
+    const double part = total_ > 0 ? static_cast<double>(total_) / scale_ : 1.0 / kScale;
+    inverse_ /= part;
+    z *= part;
+    std::vector<Sums> sums(chunks_.size() - 1);
+    for_each_chunk([&](std::size_t chunk, const QueryFeedback& query) {
+      refresh(query, 1.0, sums[chunk]);
+      sums[chunk].change = std::numeric_limits<double>::infinity();  // what was before is overwritten
+    });
+    finish_refresh(sums);
+  }
+  require(total_ > 0, "a distribution has weight");
+  return z * (static_cast<double>(total_) / scale_);
 }
 
 }  // namespace metafuse::fusion::rankboost

@@ -59,7 +59,8 @@ class Distribution {
   /// before it is divided by Z: half the L1 change of the potentials.
   double largest_change() const { return largest_change_; }
 
-  /// The derivative of Z at alpha for this weak ranking, D normalised. O(documents + pairs).
+  /// The derivative of Z at alpha for this weak ranking, D normalised; beyond +-1 only its sign is right.
+  /// O(documents + pairs).
   double slope(const CodedRanking& ranking, double alpha) const;
 
   PairSides sides(const CodedRanking& ranking) const;
@@ -95,7 +96,8 @@ class Distribution {
     double change = 0.0;
   };
 
-  void set_scale(double alpha);
+  /// out: Z of the round. A total of too few digits is raised.
+  double raised_total();
   Run run_of(const QueryFeedback& query, std::size_t place) const {
     return {run_starts_[query.first_class + place], run_starts_[query.first_class + place + 1]};
   }

@@ -1,7 +1,7 @@
 // What the distribution says of one weak ranking, and its factors: all that reads D and does not change it.
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <numbers>
 
 #include "core/parallel.h"
 #include "core/portable_math.h"
@@ -55,12 +55,17 @@ double Distribution::slope_of(const QueryFeedback& query, const CodedRanking& ra
 }
 
 double Distribution::slope(const CodedRanking& ranking, double alpha) const {
-  const double scale = portable_exp2(std::floor(60.0 - std::abs(alpha) * std::numbers::log2e));
-  const double factor = inverse_ * scale_ / static_cast<double>(total_) * scale;
+  // What speaks against the sign of alpha is 1 at most, so that a query of more than that decides it by any
+  // number.
+  constexpr double kDecides = 2.0;
+  const double scale = std::ldexp(1.0, 60 - static_cast<int>(std::bit_width(feedback_->query_count)));
+  const double factor = inverse_ * scale_ / static_cast<double>(total_);
   std::vector<std::int64_t> totals(chunks_.size() - 1, 0);
   parallel_for(totals.size(), threads_, [&](std::size_t chunk) {
-    for (std::size_t i = chunks_[chunk]; i < chunks_[chunk + 1]; ++i)
-      totals[chunk] += std::llrint(slope_of(feedback_->queries[i], ranking, alpha, factor));
+    for (std::size_t i = chunks_[chunk]; i < chunks_[chunk + 1]; ++i) {
+      const double slope = slope_of(feedback_->queries[i], ranking, alpha, factor);
+      totals[chunk] += std::llrint(std::clamp(slope, -kDecides, kDecides) * scale);
+    }
   });
   std::int64_t total = 0;
   for (const std::int64_t part : totals) total += part;

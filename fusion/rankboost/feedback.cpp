@@ -80,7 +80,7 @@ class Maker {
       return fail(Code::bad_data,
                   "no query has a crucial pair: in none does a judged list hold documents of two "
                   "different grades; check that the judgments belong to these lists");
-    normalise();
+    if (auto normalised = normalise(); !normalised) return normalised.error();
     return std::move(feedback_);
   }
 
@@ -93,6 +93,10 @@ class Maker {
     const std::size_t pairs_begin = next_pair_;
     while (next_pair_ < pairs_.size() && pairs_[next_pair_].below < range.end)
       weight += pairs_[next_pair_++].weight;
+    if (!std::isfinite(weight))
+      return fail(Code::bad_data, "query \"" + range.id +
+                                      "\": the weights of its pairs add up to more than a number can hold; "
+                                      "take smaller ones, or other --grade-weights");
     const std::uint64_t pairs = totals.pairs + (next_pair_ - pairs_begin);
     const bool is_given = set_.feedback.query_weights == FeedbackOptions::QueryWeights::given;
     if (pairs == 0 || !(weight > 0.0) || (is_given && range.weight <= 0.0)) {
@@ -146,10 +150,15 @@ class Maker {
     return at != pairs_.end() && at->below == pair.above && at->above == pair.below;
   }
 
-  void normalise() {
+  Result<void> normalise() {
     const double total = exact_sum(numbers_of_ranks(communicator_, query_weights_));
+    if (!std::isnormal(total))
+      return fail(Code::bad_data,
+                  "the weights of all pairs add up to more than a number can hold, or to nearly nothing; "
+                  "scale the weights");
     for (double& weight : feedback_.weights) weight /= total;
     for (WeightedPair& pair : feedback_.pairs) pair.weight /= total;
+    return {};
   }
 
   /// Counts over all ranks.

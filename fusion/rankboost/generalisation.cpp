@@ -15,6 +15,14 @@ double count_at(const JsonObject& object, const char* key) {
   return value != nullptr && value->is_number() ? value->to_number<double>() : 0.0;
 }
 
+bool is_value_ranking(const JsonObject& training) {
+  const Json* options = training.if_contains("options");
+  const Json* form = options != nullptr && options->is_object()
+                         ? options->get_object().if_contains("weak_ranking")
+                         : nullptr;
+  return form != nullptr && form->is_string() && form->get_string() == "value";
+}
+
 }  // namespace
 
 double generalisation_bound(double d, std::uint64_t rounds, std::uint64_t m, std::uint64_t n, double delta) {
@@ -33,6 +41,8 @@ std::string generalisation_text(const JsonObject& training, std::uint64_t featur
   const Json* single = training.if_contains("single_bipartite");
   if (single == nullptr || !single->is_object())
     return "theorem 3 does not apply: feedback is a sum over queries\n";
+  if (is_value_ranking(training))
+    return "theorem 3 does not apply: the weak rankings are not {0, 1}-valued\n";
   const auto below = static_cast<std::uint64_t>(count_at(single->get_object(), "below"));
   const auto above = static_cast<std::uint64_t>(count_at(single->get_object(), "above"));
   const auto rounds = static_cast<std::uint64_t>(count_at(training, "rounds"));

@@ -188,7 +188,8 @@ class Run {
     training["rounds"] = rounds_.size();
     training["stopped"] = stop_reason_;
     if (request_.measure)
-      training["validation"] = JsonObject{{"measure", request_.measure_name}, {"value", best_value_}};
+      training["validation"] =
+          JsonObject{{"measure", request_.measure_name}, {"value", reported_value(request_, best_value_)}};
     training["queries"] = feedback_.query_count;
     training["queries_left_out"] = feedback_.left_out;
     training["documents"] = feedback_.used_documents;
@@ -233,7 +234,7 @@ class Run {
     text += " (theorem 1)\n";
     if (request_.measure) {
       text += "validation " + request_.measure_name + " ";
-      append_number(text, best_value_);
+      append_number(text, reported_value(request_, best_value_));
       text += " after these rounds\n";
     }
     return text + reduced_features_text();

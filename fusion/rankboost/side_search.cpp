@@ -12,8 +12,9 @@ namespace metafuse::fusion::rankboost {
 namespace {
 
 constexpr double kTieTolerance = 1e-9;
-constexpr double kRounding = 1e-9;  // more than rounding moves a criterion or the share W- + W+
-constexpr double kLikely = 0.9;     // of the best criterion of the round before
+constexpr double kLeastTolerance = 1e-12;  // where the least Z is 0 or nearly so
+constexpr double kRounding = 1e-9;         // more than rounding moves a criterion or the share W- + W+
+constexpr double kLikely = 0.9;            // of the best criterion of the round before
 constexpr std::uint8_t kHasRight = 1;
 constexpr std::uint8_t kHasWrong = 2;
 
@@ -93,16 +94,18 @@ void SideSearch::for_each_candidate(std::size_t feature, const Round& round, con
         const std::uint8_t bits = known_[feature][q].possible[threshold];
         if (bits == 0 || threshold == (q == 0 ? highest : 0)) return;
         const auto weight = [&](std::int64_t twice, std::uint8_t bit) {
-          return (bits & bit) != 0 ? 0.5 * static_cast<double>(std::max<std::int64_t>(twice, 2)) / round.total
-                                   : 0.0;
+          return (bits & bit) != 0 ? 0.5 * static_cast<double>(std::max<std::int64_t>(twice, 0)) : 0.0;
         };
+        const double right = weight(separated + edge, kHasRight);
+        const double wrong = weight(separated - edge, kHasWrong);
+        const double root = std::sqrt(right) - std::sqrt(wrong);
         Candidate candidate{static_cast<std::uint32_t>(feature), static_cast<std::uint32_t>(threshold),
                             static_cast<std::uint8_t>(q)};
-        candidate.right = weight(separated + edge, kHasRight);
-        candidate.wrong = weight(separated - edge, kHasWrong);
+        candidate.criterion = root * root / round.total;
+        // A side that is possible has weight for alpha, and be it less than the least number here.
+        candidate.right = std::max(right, (bits & kHasRight) != 0 ? 1.0 : 0.0) / round.total;
+        candidate.wrong = std::max(wrong, (bits & kHasWrong) != 0 ? 1.0 : 0.0) / round.total;
         candidate.r = candidate.right - candidate.wrong;
-        const double root = std::sqrt(candidate.right) - std::sqrt(candidate.wrong);
-        candidate.criterion = root * root;
         take(candidate);
       });
 }
@@ -154,7 +157,8 @@ void SideSearch::distribution_changed(double alpha, double z) {
 }
 
 bool SideSearch::is_admissible(const Candidate& candidate, const Round& round) const {
-  if (!options_->is_cumulative || candidate.right > candidate.wrong) return true;
+  // An edge of nothing but rounding may turn out to be negative when alpha is computed.
+  if (!options_->is_cumulative || candidate.r > kLeastTolerance) return true;
   const double so_far = round.weights.at(candidate.feature, candidate.threshold, candidate.q_default);
   return so_far > 0.0 && so_far + round.alpha_of(candidate) > 0.0;
 }
@@ -199,7 +203,9 @@ std::optional<Candidate> SideSearch::find(const Distribution& distribution, cons
   });
   std::fill(best_.begin(), best_.end(), -1.0);
   // The criterion is Z: whatever lies within 1e-9 of the least may be chosen.
-  const auto tolerance = [](double best) { return kTieTolerance * std::abs(1.0 - best); };
+  const auto tolerance = [](double best) {
+    return std::max(kTieTolerance * std::abs(1.0 - best), kLeastTolerance);
+  };
   double best = -1.0;
   for (std::size_t done = 0; done < order.size();) {
     std::size_t most = done + threads_;
@@ -229,6 +235,7 @@ std::optional<Candidate> SideSearch::find(const Distribution& distribution, cons
     chosen->right = exact.right;
     chosen->wrong = exact.wrong;
     chosen->r = exact.right - exact.wrong;
+    chosen->criterion = best;  // what can be gained, though the chosen may lie within the tolerance below it
   }
   return chosen;
 }

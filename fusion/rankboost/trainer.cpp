@@ -37,7 +37,8 @@ CodedRanking Trainer::ranking_of(const Candidate& candidate) const {
 }
 
 double Trainer::alpha_of(const Candidate& candidate) const {
-  if (options_->is_numeric) return alpha_by_search(distribution_, ranking_of(candidate), candidate.r);
+  if (options_->is_numeric)
+    if (const auto alpha = alpha_by_search(distribution_, ranking_of(candidate))) return *alpha;
   if (options_->criterion == Options::Criterion::z)
     return alpha_of_sides(candidate.right, candidate.wrong, feedback_->crucial_pairs);
   bool is_certain = false;
@@ -58,17 +59,26 @@ std::optional<Round> Trainer::step() {
     stop_reason_ = chosen ? "no weak ranking gains anything" : "no weak ranking is admissible";
     return std::nullopt;
   }
-  const bool is_perfect = chosen->r > kNearlyCertain && distribution_.sides(ranking_of(*chosen)).all_right;
-  Round round = take(*chosen, alpha_of(*chosen));
-  if (is_perfect) {
-    round.candidate.r = 1.0;
+  return finish(*chosen, alpha_of(*chosen));
+}
+
+bool Trainer::is_perfect(const Candidate& candidate) const {
+  if (candidate.r <= (options_->is_value ? 0.0 : kNearlyCertain)) return false;
+  return distribution_.sides(ranking_of(candidate)).all_right;
+}
+
+Round Trainer::finish(const Candidate& candidate, double alpha) {
+  const bool is_last = is_perfect(candidate);
+  Round round = take(candidate, alpha);
+  if (is_last) {
+    if (!options_->is_value) round.candidate.r = 1.0;  // without what rounding took away
     stop_reason_ = "the last weak ranking orders every crucial pair rightly";
   }
   return round;
 }
 
 Round Trainer::replay(const Candidate& candidate, double alpha) {
-  return take(candidate, alpha);
+  return finish(candidate, alpha);
 }
 
 Round Trainer::take(const Candidate& candidate, double alpha) {

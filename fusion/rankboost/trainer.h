@@ -39,6 +39,8 @@ class Trainer {
 
  private:
   Round take(const Candidate& candidate, double alpha);
+  Round finish(const Candidate& candidate, double alpha);
+  bool is_perfect(const Candidate& candidate) const;
   double alpha_of(const Candidate& candidate) const;
   CodedRanking ranking_of(const Candidate& candidate) const;
   std::vector<double> table_by_code(std::size_t feature) const;

@@ -162,8 +162,10 @@ class EarlyStop {
   void finish(BoostRun& run, JsonObject& record, std::string& summary) const {
     if (scores_.empty() || run.rounds.empty()) return;
     run.rounds.resize(best_rounds_);
-    record["validation"] = JsonObject{{"measure", request_.measure_name}, {"value", best_value_}};
-    summary += "validation " + request_.measure_name + " " + std::to_string(best_value_) + " after " +
+    record["validation"] =
+        JsonObject{{"measure", request_.measure_name}, {"value", reported_value(request_, best_value_)}};
+    summary += "validation " + request_.measure_name + " " +
+               std::to_string(reported_value(request_, best_value_)) + " after " +
                std::to_string(best_rounds_) + " rounds, which are kept\n";
   }
 

@@ -87,7 +87,7 @@ class Slow {
     double bound = 1.0;
     for (int t = 0; t < options_.rounds; ++t) {
       const auto chosen = choose();
-      if (!chosen || chosen->goodness <= 1e-12) break;
+      if (!chosen) break;
       const double z = update(*chosen);
       bound *= z;
       rounds.push_back({chosen->feature, chosen->threshold, chosen->q_default, chosen->alpha, chosen->r, z,
@@ -147,20 +147,13 @@ class Slow {
     return 0.5 * std::log((1.0 + r + 2.0 * epsilon_) / (1.0 - r + 2.0 * epsilon_));
   }
 
-  /// The root of Z' over all pairs, by halving.
-  double numeric_alpha(const std::vector<double>& differences, double r) const {
+  /// The root of Z' over all pairs, by halving; nothing where Z has no minimum.
+  std::optional<double> numeric_alpha(const std::vector<double>& differences) const {
     const bool has_right =
         std::any_of(differences.begin(), differences.end(), [](double d) { return d > 0; });
     const bool has_wrong =
         std::any_of(differences.begin(), differences.end(), [](double d) { return d < 0; });
-    if (!has_right && !has_wrong) return 0.0;
-    const bool is_certain =
-        std::all_of(differences.begin(), differences.end(), [](double d) { return d > 0; }) ||
-        std::all_of(differences.begin(), differences.end(), [](double d) { return d < 0; });
-    if (!has_right || !has_wrong)
-      return is_certain && !options_.is_value ? smoothed_by_edge(std::copysign(1.0, r))
-             : is_certain                     ? smoothed_by_edge(r)
-                                              : 0.5 * std::log((1.0 + r) / (1.0 - r));
+    if (!has_right || !has_wrong) return std::nullopt;
     double low = -60.0;
     double high = 60.0;
     for (int i = 0; i < 200; ++i) {
@@ -196,7 +189,7 @@ class Slow {
       candidate.alpha = std::abs(r) < 1.0 - 1e-12 ? 0.5 * std::log((1.0 + r) / (1.0 - r))
                                                   : smoothed_by_edge(std::copysign(1.0, r));
     }
-    if (options_.is_numeric) candidate.alpha = numeric_alpha(differences, r);
+    if (options_.is_numeric) candidate.alpha = numeric_alpha(differences).value_or(candidate.alpha);
     const auto at = cumulative_.find({feature, threshold, q});
     const double so_far = at == cumulative_.end() ? 0.0 : at->second;
     if (options_.is_cumulative && !(so_far + candidate.alpha > 0.0)) return std::nullopt;
@@ -209,10 +202,11 @@ class Slow {
       if (const auto candidate = judge(feature, threshold, q)) candidates.push_back(*candidate);
     double best = -1.0;
     for (const Candidate& candidate : candidates) best = std::max(best, candidate.goodness);
-    for (const Candidate& candidate : candidates) {
-      const double scale = options_.is_weak_learner_2 ? std::abs(1.0 - best) : best;
-      if (best - candidate.goodness <= 1e-9 * scale) return candidate;
-    }
+    const double tolerance =
+        options_.is_weak_learner_2 ? std::max(1e-9 * std::abs(1.0 - best), 1e-12) : 1e-9 * best;
+    if (best <= 1e-12) return std::nullopt;
+    for (const Candidate& candidate : candidates)
+      if (best - candidate.goodness <= tolerance) return candidate;
     return std::nullopt;
   }
 

@@ -61,11 +61,14 @@ void check_same_cut(const TrainingSet& set, const JsonObject& line, const test::
 }
 
 /// Trains on random inputs both ways and compares every round.
-int agreeing_rounds(const Form& form, const test::RandomSetOptions& shape, std::uint64_t seed, int inputs) {
+/// in: faintest - the weights of general pairs go down to a so many digits smaller number
+int agreeing_rounds(const Form& form, const test::RandomSetOptions& shape, std::uint64_t seed, int inputs,
+                    double faintest = 0.0) {
   Random random(seed);
   int rounds = 0;
   for (int i = 0; i < inputs; ++i) {
-    const TrainingSet set = test::random_training_set(random, shape);
+    TrainingSet set = test::random_training_set(random, shape);
+    for (WeightedPair& pair : set.pairs) pair.weight *= std::pow(10.0, -random.uniform() * faintest);
     const auto want = test::slow_rankboost(set, slow_options(form));
     TrainingRequest request;
     request.train = &set;
@@ -118,6 +121,16 @@ TEST_CASE("RankBoost agrees with pairs enumerated on general weighted pairs", "[
   shape.may_have_pairs = true;
   shape.is_coded = false;
   check_all_forms(shape, 30);
+}
+
+TEST_CASE("RankBoost agrees with pairs enumerated where some pairs weigh next to nothing",
+          "[fusion][rankboost]") {
+  const test::RandomSetOptions shape{3, 5, 3, true, true};
+  for (const char* learner : {"2", "2.cum"})
+    for (const double faintest : {20.0, 60.0, 250.0}) {
+      INFO("weak learner " << learner << ", weights down to 1e-" << faintest);
+      REQUIRE(agreeing_rounds({learner, "0", "auto", "threshold"}, shape, 99, 60, faintest) > 60);
+    }
 }
 
 TEST_CASE("RankBoost agrees with pairs enumerated where weak rankings are the features themselves",

@@ -80,6 +80,96 @@ TEST_CASE("Contradictory pairs are counted, and bad pairs refused with their lin
   check_refused(with_pairs("1 a a 1\n"), 65, "pairs:1: a document cannot stand above itself");
 }
 
+TEST_CASE("Weights that a number cannot hold together are refused", "[fusion][rankboost]") {
+  const TemporaryFolder folder;
+  check_refused(train(folder, kJudged, {"--pairs", folder.write("pairs", "1 a b 1e308\n1 b a 1e308\n")}), 65,
+                "query \"1\": the weights of its pairs add up to more than a number can hold");
+  check_refused(train(folder, kJudged, {"--pairs", folder.write("pairs", "1 a b 1e308\n2 c d 1e308\n")}), 65,
+                "the weights of all pairs add up to more than a number can hold");
+  check_refused(train(folder, "1 qid:1 1:1\n2000 qid:1 1:2\n", {"--grade-weights", "gain"}), 65,
+                "query \"1\": the weights of its pairs");
+  CHECK_FALSE(has_model(folder));
+}
+
+TEST_CASE("A pair of next to no weight is no reason to fail", "[fusion][rankboost]") {
+  const TemporaryFolder folder;
+  const std::string judged = "0 qid:1 1:1 2:1 # a\n0 qid:1 1:2 2:1 # b\n0 qid:1 1:2 2:2 # c\n";
+  const std::string pairs = folder.write("pairs", "1 a b 1\n1 b a 1e-200\n1 b c 1e-200\n1 c b 1e-5\n");
+  check_done(train(folder, judged, {"--pairs", pairs, "--weak-learner", "2"}),
+             "ranking loss 0, bounded by 2.00");
+}
+
+TEST_CASE("Weak learner 2 goes on while its best candidate gains anything", "[fusion][rankboost]") {
+  // Feature 1 orders as much weight rightly as wrongly; feature 2 gains 1.6e-10, which is within 1e-9 of the
+  // same Z, so that the first of both is taken.
+  const TemporaryFolder folder;
+  const std::string judged =
+      "0 qid:1 1:1 2:0 # a\n0 qid:1 1:2 2:0 # b\n0 qid:1 1:0 2:1 # c\n0 qid:1 1:0 2:2 # d\n";
+  const std::string pairs = folder.write("pairs", "1 a b 1\n1 b a 1\n1 c d 1.00005\n1 d c 1\n");
+  check_done(train(folder, judged, {"--pairs", pairs, "--weak-learner", "2", "--rounds", "3"}), "3 rounds");
+}
+
+TEST_CASE("Theorem 3 is said of {0, 1}-valued weak rankings on one bipartite feedback only",
+          "[fusion][rankboost]") {
+  const TemporaryFolder folder;
+  const auto shown = [&](const std::string& judged, std::vector<std::string> more) {
+    check_done(train(folder, judged, std::move(more)), "rounds");
+    return run_metafuse({"model", "show", folder.path("model")}).out;
+  };
+  const std::string one = "0 qid:1 1:1\n1 qid:1 1:2\n0 qid:1 1:3\n";
+  CHECK(shown(one, {}).find("theorem 3: |training error") != std::string::npos);
+  CHECK(shown(one, {"--weak-ranking", "value"}).find("the weak rankings are not {0, 1}-valued") !=
+        std::string::npos);
+  CHECK(shown(kJudged, {}).find("theorem 3 does not apply: feedback is a sum over queries") !=
+        std::string::npos);
+  CHECK(shown("0 qid:1 1:1\n1 qid:1 1:2\n2 qid:1 1:3\n", {}).find("feedback is a sum") != std::string::npos);
+}
+
+TEST_CASE("Training that ended with a perfect weak ranking ends there when it is resumed",
+          "[fusion][rankboost]") {
+  const TemporaryFolder folder;
+  for (const std::string learner : {"2", "3", "2.cum", "3.cum"}) {
+    const std::vector<std::string> form{"--weak-learner", learner};
+    auto first = form;
+    first.insert(first.end(), {"--checkpoint", folder.path("checkpoint"), "--checkpoint-every", "1"});
+    check_done(train(folder, "0 qid:1 1:1\n1 qid:1 1:2\n", first), "1 rounds (the last weak ranking");
+    const auto whole = read_text(folder.path("model"), 1 << 20);
+    auto again = form;
+    again.insert(again.end(), {"--resume", folder.path("checkpoint")});
+    check_done(train(folder, "0 qid:1 1:1\n1 qid:1 1:2\n", again), "1 rounds (the last weak ranking");
+    CHECK(*whole == *read_text(folder.path("model"), 1 << 20));
+  }
+}
+
+TEST_CASE("A value ranking that orders every pair rightly ends training, by either way to alpha",
+          "[fusion][rankboost]") {
+  const TemporaryFolder folder;
+  const std::string judged = "0 qid:1 1:0\n1 qid:1 1:1\n1 qid:1 1:4\n";
+  for (const std::string alpha : {"auto", "numeric"}) {
+    const std::string trace = folder.path("trace");
+    check_done(train(folder, judged, {"--weak-ranking", "value", "--alpha", alpha, "--trace", trace}),
+               "1 rounds (the last weak ranking");
+    // r = (1/4 + 1) / 2; Z has no minimum, so that both say 1/2 ln((1 + r) / (1 - r)) [6]
+    CHECK(read_text(trace, 1 << 20)->find("\"alpha\":0.7331685343967135,\"r\":0.625") != std::string::npos);
+  }
+}
+
+TEST_CASE("Measures in which less is better are said as they are, and ties are measured as evaluate does it",
+          "[fusion][rankboost]") {
+  const TemporaryFolder folder;
+  const std::string validation =
+      folder.write("validation", "1 qid:1 1:2 # a\n0 qid:1 1:2 # b\n0 qid:1 1:1 # c\n");
+  const auto stopped = [&](const std::string& metric) {
+    return train(folder, "0 qid:1 1:1 # a\n1 qid:1 1:2 # b\n",
+                 {"--validate", validation, "--metric", metric});
+  };
+  check_done(stopped("ranking_loss"), "validation ranking_loss 0.25 after");
+  CHECK(read_text(folder.path("model"), 1 << 20)->find("\"value\":0.25}") != std::string::npos);
+  check_done(stopped("prot"), "validation prot 0.75 after");
+  check_done(stopped("gm_map"), "validation gm_map 1 after");
+  check_done(stopped("avg_rank_31"), "validation avg_rank_31 1 after");
+}
+
 TEST_CASE("A million features cost little, more than the limit are refused", "[fusion][rankboost]") {
   const TemporaryFolder folder;
   check_done(train(folder, "1 qid:1 1:1 200000:3\n0 qid:1 1:2\n"), "1 rounds");
@@ -116,6 +206,10 @@ TEST_CASE("Resuming with other data or options is refused, saying what differs",
   check_done(train(folder, judged, {"--rounds", "4", "--resume", checkpoint}), "rounds");
   check_refused(train(folder, judged, {"--resume", checkpoint, "--q-default", "learn"}), 65, "--q-default");
   check_refused(train(folder, judged + "1 qid:2 1:1 2:9\n", {"--resume", checkpoint}), 65, "documents");
+  const std::vector<std::string> validated{"--validate", folder.path("judged"), "--checkpoint",
+                                           checkpoint,   "--checkpoint-every",  "1"};
+  check_done(train(folder, judged, validated), "rounds");
+  check_refused(train(folder, judged, {"--resume", checkpoint}), 65, "--metric (\"map\" then, absent now)");
   check_refused(train(folder, judged, {"--resume", folder.write("cut", "{\"format\":\"metafuse-ch")}), 65,
                 "cut:1:");
   check_refused(train(folder, judged, {"--resume", folder.path("none")}), 66, "none");
