@@ -28,7 +28,8 @@ Result<void> check(const std::vector<std::string>& paths) {
       continue;
     }
     for (const std::string& warning : file->warnings) std::cerr << "metafuse: warning: " << warning << '\n';
-    std::cout << path << ": " << file->engines.size() << " engines\n";
+    std::cout << path << ": " << file->engines.size()
+              << (file->engines.size() == 1 ? " engine\n" : " engines\n");
     for (const Engine& engine : file->engines)
       std::cout << "  " << engine.name << ": " << engine.type << ", query syntax "
                 << engine.query_syntax->name << (engine.is_disabled ? ", disabled" : "") << '\n';
@@ -129,8 +130,8 @@ void add_engines(CLI::App& app, Result<void>& outcome) {
   try_verb->footer(
       "Secrets are shown as REDACTED.\n"
       "Examples:\n"
-      "  metafuse engines try wiki 'chess set' --config config/metafuse.yaml\n"
-      "  metafuse engines try wiki x --config config/engines.yaml --answer saved.json");
+      "  metafuse engines try web 'chess set' --config config/metafuse.yaml\n"
+      "  metafuse engines try web x --config config/engines.yaml --answer saved.json");
   try_verb->callback([arguments, &outcome] { outcome = try_engine(*arguments); });
 }
 

@@ -97,8 +97,8 @@ void add_search(CLI::App& app, Result<void>& outcome) {
   verb->footer(
       "A line a result: rank, score, URL, title.\n"
       "Examples:\n"
-      "  metafuse search --config config/metafuse.yaml --set NAME='Ada Lovelace' --set PLACE=London\n"
-      "  metafuse search --config config/metafuse.yaml --domain homepages --explain text editor");
+      "  metafuse search --config config/metafuse.yaml --set NAME='Ada Lovelace' --set AFFILIATION=London\n"
+      "  metafuse search --config demo/metafuse.yaml --explain text editor");
   verb->callback([arguments, &outcome] { outcome = search(*arguments); });
 }
 

@@ -133,7 +133,7 @@ void add_store(CLI::App& app, Result<void>& outcome) {
   reset->add_flag("--judgments", arguments->judgments, "forget the judgments");
   reset->footer(
       "An SQLite file must not be served meanwhile; POST /v1/models/DOMAIN/reset does the same in "
-      "the server.\nExample:\n  metafuse store reset --store state/metafuse.db --domain software "
+      "the server.\nExample:\n  metafuse store reset --store state/metafuse.db --domain ml-homepages "
       "--clicks --judgments");
 }
 

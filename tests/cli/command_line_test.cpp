@@ -1,3 +1,4 @@
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -142,4 +143,26 @@ TEST_CASE("a closed standard stream fails, and no file takes its place", "[cli]"
   CHECK(closed("fuse --method rrf --runs '" + run + "'").status == 66);
   CHECK(closed("fuse --method rrf --runs '" + run + "' --output '" + fused + "'").status == 0);
   CHECK(read_text(fused, 1000).value() == "1 Q0 a 1 1 metafuse\n");
+}
+
+TEST_CASE("the examples of --help that name shipped files run as they stand", "[cli]") {
+  const std::string lead = "  metafuse ";
+  const auto run_in_source = [](const std::string& arguments) {
+    return test::run_command(
+        {"sh", "-c", "cd '" METAFUSE_SOURCE_DIR "' && '" METAFUSE_EXECUTABLE "' " + arguments});
+  };
+  std::size_t examples = 0;
+  for (const char* verb : {"expand", "templates check", "engines check", "engines try", "search"}) {
+    std::istringstream help(run_in_source(std::string(verb) + " --help").out);
+    for (std::string line; std::getline(help, line);) {
+      if (line.compare(0, lead.size(), lead) != 0 || line.find("config/") == std::string::npos ||
+          line.find("saved.json") != std::string::npos)
+        continue;
+      const auto done = run_in_source(line.substr(lead.size()));
+      INFO(line << '\n' << done.err);
+      CHECK((done.status == 0 || done.status == 69));  // 69: the engines are the user's, and may be away
+      ++examples;
+    }
+  }
+  CHECK(examples >= 6);
 }
