@@ -25,20 +25,39 @@ struct Collection {
   int rounds = 200;
 };
 
-/// Runs of one file, told apart by their sixth column. Lists in the order of the contract: score, rank,
-/// document.
+/// A line of a file that holds many runs.
+struct JoinedLine {
+  std::string_view topic;
+  evaluation::RunLine line;
+};
+
+/// The topics of one run's lines, each list in the order of the contract: score, rank, document.
+std::vector<evaluation::RunTopic> topics_of(std::vector<JoinedLine>& lines) {
+  std::stable_sort(lines.begin(), lines.end(),
+                   [](const JoinedLine& a, const JoinedLine& b) { return a.topic < b.topic; });
+  std::vector<evaluation::RunTopic> topics;
+  for (std::size_t begin = 0; begin < lines.size();) {
+    std::vector<evaluation::RunLine> list;
+    std::size_t at = begin;
+    for (; at < lines.size() && lines[at].topic == lines[begin].topic; ++at) list.push_back(lines[at].line);
+    evaluation::sort_as_listed(list);
+    evaluation::RunTopic topic{lines[begin].topic, {}};
+    for (const evaluation::RunLine& line : list) topic.entries.push_back({line.document, line.score});
+    topics.push_back(std::move(topic));
+    begin = at;
+  }
+  return topics;
+}
+
+/// Runs of one file, told apart by their sixth column.
 Result<std::vector<evaluation::Run>> read_joined_runs(const std::string& path) {
   auto file = open_text(path);
   if (!file) return file.error();
-  struct Line {
-    std::string_view topic;
-    evaluation::RunLine line;
-  };
-  std::map<std::string_view, std::vector<Line>> by_tag;
+  std::map<std::string_view, std::vector<JoinedLine>> by_tag;
   const char* const end = file->text.data() + file->text.size();
   evaluation::LineParser parser(file->text.data(), end);
   while (parser.at() < end) {
-    Line item;
+    JoinedLine item;
     item.topic = parser.field();
     parser.field();
     item.line.document = parser.field();
@@ -52,22 +71,7 @@ Result<std::vector<evaluation::Run>> read_joined_runs(const std::string& path) {
     parser.move_to(parser.next_line());
   }
   std::vector<evaluation::Run> runs;
-  for (auto& [tag, lines] : by_tag) {
-    evaluation::Run run{std::string(tag), path, {}, file->storage};
-    std::stable_sort(lines.begin(), lines.end(),
-                     [](const Line& a, const Line& b) { return a.topic < b.topic; });
-    for (std::size_t begin = 0; begin < lines.size();) {
-      std::vector<evaluation::RunLine> list;
-      std::size_t at = begin;
-      for (; at < lines.size() && lines[at].topic == lines[begin].topic; ++at) list.push_back(lines[at].line);
-      evaluation::sort_as_listed(list);
-      evaluation::RunTopic topic{lines[begin].topic, {}};
-      for (const evaluation::RunLine& line : list) topic.entries.push_back({line.document, line.score});
-      run.topics.push_back(std::move(topic));
-      begin = at;
-    }
-    runs.push_back(std::move(run));
-  }
+  for (auto& [tag, lines] : by_tag) runs.push_back({std::string(tag), path, topics_of(lines), file->storage});
   return runs;
 }
 

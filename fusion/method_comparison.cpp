@@ -223,6 +223,49 @@ Result<std::vector<const Learner*>> chosen_learners(const std::vector<std::strin
   return out;
 }
 
+/// Adds one row after the other to a comparison, and tells how far it is.
+class ComparisonRows {
+ public:
+  ComparisonRows(const Table& table, const std::vector<std::size_t>& fold_of,
+                 const MethodComparisonOptions& options, std::size_t total, MethodComparison& out)
+      : table_(table), fold_of_(fold_of), options_(options), total_(total), out_(out) {}
+
+  void add(const FusionMethod& method) {
+    if (method.is_supervised || method.needs_weights)
+      return add_row(method.name, train_method(method, table_.items(), fold_of_, options_.folds), fold_of_);
+    const auto fuse = [&method](const QueryLists& query) { return fuse_scores(method, query, {}); };
+    add_row(method.name, std::vector<ScoreQuery>{fuse}, {});
+  }
+
+  void add(const Learner& learner, const TrainingSet& set, const std::vector<std::string>& names) {
+    const auto train = [&](FeedbackOptions::QueryWeights weights) {
+      return train_learner(learner, set, names, fold_of_, options_, weights);
+    };
+    auto trained = train(options_.feedback.query_weights);
+    // Learners that know no weights of queries say so; they learn without.
+    if (!trained && trained.error().code == Code::usage)
+      trained = train(FeedbackOptions::QueryWeights::pairs);
+    add_row(learner.name, std::move(trained), fold_of_);
+  }
+
+ private:
+  void add_row(const std::string& name, Result<std::vector<ScoreQuery>> scores,
+               const std::vector<std::size_t>& fold_of) {
+    if (options_.progress) options_.progress(++done_, total_);
+    if (scores)
+      out_.report.runs.push_back(table_.evaluate_scores(name, *scores, fold_of));
+    else
+      out_.notes.push_back(name + " was left out: " + scores.error().text);
+  }
+
+  const Table& table_;
+  const std::vector<std::size_t>& fold_of_;
+  const MethodComparisonOptions& options_;
+  std::size_t total_;
+  MethodComparison& out_;
+  std::size_t done_ = 0;
+};
+
 }  // namespace
 
 Result<MethodComparison> compare_methods(const std::vector<evaluation::Run>& runs,
@@ -243,39 +286,14 @@ Result<MethodComparison> compare_methods(const std::vector<evaluation::Run>& run
   out.notes.push_back("best_run is " + runs[best_run(table, runs, options.set, best)].name);
   best->run = "best_run";
   out.report.runs.push_back(std::move(*best));
-  const std::size_t total = methods->size() + learners->size();
-  std::size_t done = 0;
-  const auto add = [&](const std::string& name, Result<std::vector<ScoreQuery>> scores, bool is_trained) {
-    if (options.progress) options.progress(++done, total);
-    if (scores)
-      out.report.runs.push_back(
-          table.evaluate_scores(name, *scores, is_trained ? *fold_of : std::vector<std::size_t>{}));
-    else
-      out.notes.push_back(name + " was left out: " + scores.error().text);
-  };
-  for (const FusionMethod* method : *methods) {
-    const bool is_trained = method->is_supervised || method->needs_weights;
-    if (is_trained)
-      add(method->name, train_method(*method, table.items(), *fold_of, options.folds), true);
-    else
-      add(method->name, std::vector<ScoreQuery>{[method](const QueryLists& query) {
-            return fuse_scores(*method, query, {});
-          }},
-          false);
-  }
+  ComparisonRows rows(table, *fold_of, options, methods->size() + learners->size(), out);
+  for (const FusionMethod* method : *methods) rows.add(*method);
   if (!learners->empty()) {
     std::vector<std::string> names;
     for (const evaluation::Run& run : runs) names.push_back(run.name);
-    auto set = training_set_of(table.items(), names, options);
+    const auto set = training_set_of(table.items(), names, options);
     if (!set) return set.error();
-    for (const Learner* learner : *learners) {
-      auto trained = train_learner(*learner, *set, names, *fold_of, options, options.feedback.query_weights);
-      // Learners that know no weights of queries say so; they learn without.
-      if (!trained && trained.error().code == Code::usage)
-        trained =
-            train_learner(*learner, *set, names, *fold_of, options, FeedbackOptions::QueryWeights::pairs);
-      add(learner->name, std::move(trained), true);
-    }
+    for (const Learner* learner : *learners) rows.add(*learner, *set, names);
   }
   evaluation::ComparisonOptions comparison{options.baseline, options.test, options.seed};
   if (!options.baseline.empty())

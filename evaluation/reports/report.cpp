@@ -24,16 +24,7 @@ JsonObject measures_as_json(const Report& report, std::span<const double> values
   return out;
 }
 
-}  // namespace
-
-std::optional<Format> format_of(std::string_view name) {
-  const auto* const at = std::find_if(std::begin(kFormats), std::end(kFormats),
-                                      [&](const auto& row) { return row.first == name; });
-  if (at == std::end(kFormats)) return std::nullopt;
-  return at->second;
-}
-
-JsonObject report_as_json(const Report& report) {
+JsonArray runs_as_json(const Report& report) {
   JsonArray runs;
   for (const RunEvaluation& run : report.runs) {
     JsonObject item;
@@ -50,17 +41,18 @@ JsonObject report_as_json(const Report& report) {
     }
     runs.push_back(std::move(item));
   }
-  JsonObject out;
-  out["runs"] = std::move(runs);
-  if (!report.agreements.empty()) {
-    JsonArray agreements;
-    for (const Agreement& a : report.agreements)
-      agreements.push_back(
-          JsonObject{{"run", a.run}, {"topics", a.topics}, {"kendall_tau", a.tau}, {"rbo", a.overlap}});
-    out["reference"] = report.reference;
-    out["agreements"] = std::move(agreements);
-  }
-  if (report.comparisons.empty()) return out;
+  return runs;
+}
+
+JsonArray agreements_as_json(const Report& report) {
+  JsonArray agreements;
+  for (const Agreement& a : report.agreements)
+    agreements.push_back(
+        JsonObject{{"run", a.run}, {"topics", a.topics}, {"kendall_tau", a.tau}, {"rbo", a.overlap}});
+  return agreements;
+}
+
+JsonArray comparisons_as_json(const Report& report) {
   JsonArray comparisons;
   for (const Comparison& c : report.comparisons) {
     JsonObject item{{"run", c.run},
@@ -77,9 +69,30 @@ JsonObject report_as_json(const Report& report) {
     if (c.p_tukey) item["p_tukey"] = *c.p_tukey;
     comparisons.push_back(std::move(item));
   }
-  out["baseline"] = report.baseline;
-  out["test"] = report.test;
-  out["comparisons"] = std::move(comparisons);
+  return comparisons;
+}
+
+}  // namespace
+
+std::optional<Format> format_of(std::string_view name) {
+  const auto* const at = std::find_if(std::begin(kFormats), std::end(kFormats),
+                                      [&](const auto& row) { return row.first == name; });
+  if (at == std::end(kFormats)) return std::nullopt;
+  return at->second;
+}
+
+JsonObject report_as_json(const Report& report) {
+  JsonObject out;
+  out["runs"] = runs_as_json(report);
+  if (!report.agreements.empty()) {
+    out["reference"] = report.reference;
+    out["agreements"] = agreements_as_json(report);
+  }
+  if (!report.comparisons.empty()) {
+    out["baseline"] = report.baseline;
+    out["test"] = report.test;
+    out["comparisons"] = comparisons_as_json(report);
+  }
   return out;
 }
 

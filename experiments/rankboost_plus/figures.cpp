@@ -67,15 +67,8 @@ double fall_to(const std::vector<double>& curve) {
   return *std::min_element(curve.begin(), curve.end());
 }
 
-}  // namespace
-
-void convergence_figure(const Outcome& outcome, std::size_t rounds_trained, PaperReport& report) {
-  const Convergence curves = convergence_of(outcome, rounds_trained);
-  plot("test R1", curves.r1, report);
-  plot("test R2", curves.r2, report);
-  plot("train E1", curves.e1, report);
-  plot("train E2", curves.e2, report);
-  plot("test NDCG@5", curves.ndcg, report);
+/// The curves' values after some of the rounds.
+std::vector<std::vector<std::string>> convergence_rows(const Convergence& curves) {
   std::vector<std::vector<std::string>> rows = {{"after round"}};
   const std::size_t rounds = curves.e1[0].size() - 1;
   std::vector<std::size_t> stops;
@@ -93,7 +86,10 @@ void convergence_figure(const Outcome& outcome, std::size_t rounds_trained, Pape
   add("train E1", curves.e1);
   add("train E2", curves.e2);
   add("test NDCG@5", curves.ndcg);
-  report.text += "Convergence on MovieLens (fig. 2)\n" + columns(rows);
+  return rows;
+}
+
+void judge_convergence(const Convergence& curves, PaperReport& report) {
   const auto& e2 = curves.e2;
   report.claims.push_back(judged("MovieLens: RankBoost+ lowers E2 throughout",
                                  e2[2].back() <= fall_to(e2[2]) + 1e-12, "to " + fixed(e2[2].back(), 4)));
@@ -119,6 +115,19 @@ void convergence_figure(const Outcome& outcome, std::size_t rounds_trained, Pape
   report.claims.push_back(judged(
       "MovieLens: R1 and R2 come together as rounds pass", apart_last < 0.25 * apart_first,
       "apart by " + fixed(apart_first, 4) + " after one round, " + fixed(apart_last, 4) + " at the end"));
+}
+
+}  // namespace
+
+void convergence_figure(const Outcome& outcome, std::size_t rounds, PaperReport& report) {
+  const Convergence curves = convergence_of(outcome, rounds);
+  plot("test R1", curves.r1, report);
+  plot("test R2", curves.r2, report);
+  plot("train E1", curves.e1, report);
+  plot("train E2", curves.e2, report);
+  plot("test NDCG@5", curves.ndcg, report);
+  report.text += "Convergence on MovieLens (fig. 2)\n" + columns(convergence_rows(curves));
+  judge_convergence(curves, report);
 }
 
 void halting_figure(const Outcome& outcome, PaperReport& report) {

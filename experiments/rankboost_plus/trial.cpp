@@ -82,6 +82,16 @@ std::size_t best_round(const std::vector<Metrics>& history, std::size_t metric) 
   return best;
 }
 
+BoostOptions boost_options(Form form, const StumpTable& stumps, const TrialOptions& options) {
+  BoostOptions out;
+  out.form = form;
+  out.rounds = options.rounds;
+  out.has_all_losses = options.has_all_losses;
+  out.seed = options.seed;
+  out.is_pruning = stumps.stumps().size() <= fusion::rankboost_plus::kMostToPrune;
+  return out;
+}
+
 }  // namespace
 
 Result<Trial> run_trial(const Split& split, Form form, const TrialOptions& options) {
@@ -99,14 +109,8 @@ Result<Trial> run_trial(const Split& split, Form form, const TrialOptions& optio
   Follower test(split.test, std::move(*test_pairs), options.has_map);
   Trial trial;
   trial.e1 = trial.e2 = {1.0};
-  BoostOptions boosting;
-  boosting.form = form;
-  boosting.rounds = options.rounds;
-  boosting.has_all_losses = options.has_all_losses;
-  boosting.seed = options.seed;
-  boosting.is_pruning = stumps.stumps().size() <= fusion::rankboost_plus::kMostToPrune;
-  const BoostRun run =
-      fusion::rankboost_plus::boost_stumps(stumps, *train, boosting, [&](const BoostRound& round) {
+  const BoostRun run = fusion::rankboost_plus::boost_stumps(
+      stumps, *train, boost_options(form, stumps, options), [&](const BoostRound& round) {
         const auto& stump = stumps.stumps()[round.stump];
         const double threshold = coded.thresholds(stump.feature).values[stump.place];
         const fusion::WeakRanking weak_ranking{stump.feature, threshold, 0.0, round.alpha};
