@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -114,6 +115,23 @@ unsigned threads_worth_starting(unsigned most, const fusion::FeatureMatrix& matr
   return static_cast<unsigned>(std::min<std::size_t>(most, worth));
 }
 
+/// Every rank opens every file, which only files that can be read again bear.
+Result<void> check_shareable(const TrainArguments& arguments) {
+  if (arguments.is_stream || !arguments.store.empty())
+    return fail(Code::usage, std::string(arguments.is_stream ? "--stream" : "--store") +
+                                 " cannot be read by several ranks; leave out mpirun");
+  const fusion::TrainingInput& input = arguments.input.input;
+  std::vector<std::string> paths{input.qrels, input.pairs, input.query_weights, arguments.resume};
+  for (const auto& more : {input.runs, input.letor, input.letor_ranks, arguments.validate})
+    paths.insert(paths.end(), more.begin(), more.end());
+  for (const std::string& path : paths) {
+    std::error_code none;
+    if (path == "-" || std::filesystem::is_fifo(path, none) || std::filesystem::is_character_file(path, none))
+      return fail(Code::usage, path + ": ranks cannot share what can be read only once; name a file");
+  }
+  return {};
+}
+
 /// Everything that is asked before the work.
 Result<void> check_request(const TrainArguments& arguments, const fusion::Learner& learner,
                            const fusion::Communicator* communicator) {
@@ -121,7 +139,7 @@ Result<void> check_request(const TrainArguments& arguments, const fusion::Learne
   if (communicator != nullptr && !learner.can_distribute)
     return fail(Code::usage,
                 "the learner " + learner.name + " cannot be trained by several ranks; leave out mpirun");
-  return {};
+  return communicator != nullptr ? check_shareable(arguments) : Result<void>();
 }
 
 /// What is learned from.
@@ -136,6 +154,10 @@ Result<TrainingData> read_data(const TrainArguments& arguments, const fusion::Tr
   auto set =
       arguments.store.empty() ? fusion::read_training_set(input, &report) : read_store(arguments, input);
   if (!set) return set.error();
+  std::int64_t counts[] = {static_cast<std::int64_t>(report.judged_queries),
+                           static_cast<std::int64_t>(report.unretrieved_queries)};
+  fusion::sum_over_ranks(input.communicator, counts);
+  report = {static_cast<std::size_t>(counts[0]), static_cast<std::size_t>(counts[1])};
   TrainingData data{std::move(*set), report, {}};
   if (arguments.validate.empty()) return data;
   auto validation = read_validation(arguments, input, data.set.matrix.features());
@@ -160,7 +182,7 @@ Result<void> train_in_ranks(const TrainArguments& arguments, fusion::Communicato
   const auto learner = chosen_learner(arguments.learner);
   if (!learner) return learner.error();
   if (auto writable = check_outputs(arguments); !writable) return writable;
-  if (arguments.is_stream) return run_stream(arguments, **learner);
+  if (arguments.is_stream && communicator == nullptr) return run_stream(arguments, **learner);
   if (auto able = check_request(arguments, **learner, communicator); !able) return able;
   const auto resumed = resumed_model(arguments, **learner);
   if (!resumed) return resumed.error();

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <iterator>
 #include <limits>
 #include <set>
 #include <span>
+#include <utility>
 
 #include "core/block_workers.h"
 #include "evaluation/letor_file.h"
@@ -44,19 +46,11 @@ std::size_t query_start(std::string_view text, std::size_t offset) {
   }
 }
 
-/// The part of a file's text that is this rank's own, and the number of its first line.
-struct OwnText {
-  std::string_view text;
-  std::size_t first_line = 1;
-};
-
-OwnText own_text(std::string_view text, const InputShare& share) {
-  const std::size_t begin = query_start(text, text.size() / share.parts * share.part);
-  const std::size_t end = share.part + 1 == share.parts
-                              ? text.size()
-                              : query_start(text, text.size() / share.parts * (share.part + 1));
-  const auto lines = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(begin), '\n');
-  return {text.substr(begin, end - begin), 1 + static_cast<std::size_t>(lines)};
+/// Where the part of a file's text that is this rank's own begins and ends.
+std::pair<std::size_t, std::size_t> own_part(std::string_view text, const InputShare& share) {
+  const std::size_t part = text.size() / share.parts;
+  return {query_start(text, part * share.part),
+          share.part + 1 == share.parts ? text.size() : query_start(text, part * (share.part + 1))};
 }
 
 /// The largest of all ranks' numbers.
@@ -67,24 +61,28 @@ std::size_t largest_of_ranks(Communicator* communicator, std::size_t own) {
   return static_cast<std::size_t>(largest);
 }
 
-/// errors: bad_data when two ranks hold lines of one query
-Result<void> check_parts_differ(const TrainingSet& set, Communicator* communicator) {
-  if (communicator == nullptr) return {};
-  std::string ids;
-  for (const QueryRange& query : set.queries) ids += query.id + '\n';
-  std::set<std::string> seen;
-  for (const std::string& part : communicator->gather(ids))
-    for (std::size_t at = 0; at < part.size();) {
-      const std::size_t end = part.find('\n', at);
-      const std::string id = part.substr(at, end - at);
-      if (!seen.insert(id).second)
-        return fail(Code::bad_data,
-                    "the lines of query \"" + id +
-                        "\" do not stand together, so that ranks cannot share the files; sort them "
-                        "by query");
-      at = end + 1;
-    }
-  return {};
+std::uint64_t digest_of(std::string_view query) {
+  std::uint64_t state = 0xcbf29ce484222325U;
+  for (const char c : query) state = (state ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  return state ^ state >> 32;
+}
+
+/// Whether two ranks hold lines of one query (or, once in ages, of two queries of one digest).
+bool is_a_query_shared(const TrainingSet& set, Communicator* communicator) {
+  if (communicator == nullptr) return false;
+  std::string own;
+  for (const QueryRange& query : set.queries) {
+    const std::uint64_t digest = digest_of(query.id);
+    own.append(reinterpret_cast<const char*>(&digest), sizeof digest);
+  }
+  std::vector<std::uint64_t> all;
+  for (const std::string& part : communicator->gather(own)) {
+    const std::size_t begin = all.size();
+    all.resize(begin + part.size() / sizeof(std::uint64_t));
+    if (!part.empty()) std::memcpy(all.data() + begin, part.data(), part.size());
+  }
+  std::sort(all.begin(), all.end());
+  return std::adjacent_find(all.begin(), all.end()) != all.end();
 }
 
 /// The features that stand in files which name `count` of them.
@@ -117,9 +115,10 @@ Result<std::vector<Feature>> letor_derived(const TrainingInput& input, const std
 /// The files of an input, read by workers that keep what they read apart.
 class LetorReader {
  public:
-  explicit LetorReader(const TrainingInput& input)
-      : input_(input),
-        files_(input.letor_ranks.empty() ? input.letor : input.letor_ranks),
+  LetorReader(const TrainingInput& input, bool is_by_query)
+      : files_(input.letor_ranks.empty() ? input.letor : input.letor_ranks),
+        share_(input.communicator),
+        is_by_query_(is_by_query),
         options_{!input.letor_ranks.empty()},
         workers_(std::max(input.threads, 1U)) {}
 
@@ -143,24 +142,34 @@ class LetorReader {
       return evaluation::parse_letor_lines(path, lines, first_line, options_,
                                            [&](const evaluation::LetorRow& row) -> Result<void> {
                                              if (!has_rows) has_rows = true;
-                                             take(worker, row);
+                                             if (is_own(row)) take(worker, row);
                                              return {};
                                            });
     };
-    const InputShare share(input_.communicator);
-    if (share.parts > 1) {
-      const auto file = open_text(path);
-      if (!file) return file.error();
-      const OwnText own = own_text(file->text, share);
-      return take_lines(0, own.text, own.first_line);
-    }
+    if (share_.parts > 1 && !is_by_query_) return read_own_part(path, take_lines);
     if (auto read = for_each_block_on_workers(path, workers_, take_lines); !read) return read;
     if (!has_rows) return evaluation::no_letor_row(path);
     return {};
   }
 
-  const TrainingInput& input_;
+  bool is_own(const evaluation::LetorRow& row) const {
+    return !is_by_query_ || digest_of(row.query) % share_.parts == share_.part;
+  }
+
+  template <class TakeLines>
+  Result<void> read_own_part(const std::string& path, const TakeLines& take_lines) {
+    const auto file = open_text(path);
+    if (!file) return file.error();
+    const auto [begin, end] = own_part(file->text, share_);
+    const std::string_view own = file->text.substr(begin, end - begin);
+    auto read = take_lines(0, own, 1);
+    // Which line it is only matters when it is refused: the others' parts are not read to count it.
+    return read ? read : take_lines(0, own, file->line_of(own.data()));
+  }
+
   const std::vector<std::string>& files_;
+  InputShare share_;
+  bool is_by_query_;  // each rank reads every line and keeps those of its own queries
   evaluation::LetorOptions options_;
   unsigned workers_;
 };
@@ -217,10 +226,8 @@ Error duplicate_in_files(const TrainingInput& input, const Error& found) {
   return found;
 }
 
-}  // namespace
-
-Result<TrainingSet> read_from_letor(const TrainingInput& input, TrainingInputReport& report) {
-  LetorReader reader(input);
+Result<TrainingSet> read_rows(const TrainingInput& input, bool is_by_query) {
+  LetorReader reader(input, is_by_query);
   std::vector<RowTaker> takers;
   for (unsigned worker = 0; worker < reader.workers(); ++worker) takers.emplace_back(input);
   auto read = reader.for_each_row(
@@ -240,8 +247,15 @@ Result<TrainingSet> read_from_letor(const TrainingInput& input, TrainingInputRep
                             reader.workers());
   if (!set) return duplicate_in_files(input, set.error());
   add_derived_columns(*set, *derived);
-  if (auto apart = check_parts_differ(*set, input.communicator); !apart) return apart.error();
-  report.judged_queries = set->queries.size();
+  return set;
+}
+
+}  // namespace
+
+Result<TrainingSet> read_from_letor(const TrainingInput& input, TrainingInputReport& report) {
+  auto set = read_rows(input, false);
+  if (set && is_a_query_shared(*set, input.communicator)) set = read_rows(input, true);
+  if (set) report.judged_queries = set->queries.size();
   return set;
 }
 

@@ -43,8 +43,15 @@ Result<std::vector<std::string>> queries_of_pairs(const std::string& path) {
   return queries;
 }
 
-Result<void> read_pairs(const std::string& path, bool is_shared, TrainingSet& set) {
-  bool has_pair = false;  // of this rank or another
+Result<void> read_pairs(const std::string& path, Communicator* communicator, TrainingSet& set) {
+  std::vector<std::int64_t> finders;  // a pair: how many ranks hold its query
+  std::vector<std::size_t> lines;
+  const auto unknown = [&](std::size_t number, std::string_view query) {
+    return fail(Code::bad_data, located(path, {number, 0},
+                                        "no list and no judgment knows the query" +
+                                            (query.empty() ? "" : " \"" + std::string(query) + "\"") +
+                                            "; leave the pair out"));
+  };
   auto read = for_each_line(path, [&](std::string_view line, std::size_t number) -> Result<void> {
     const auto fields = fields_of(line);
     if (fields.empty() || fields[0].starts_with('#')) return {};
@@ -52,12 +59,11 @@ Result<void> read_pairs(const std::string& path, bool is_shared, TrainingSet& se
       return fail(Code::bad_data, located(path, {number, 0}, what));
     };
     if (fields.size() != 4) return bad("a pair is: qid document_below document_above weight");
-    has_pair = true;
     const QueryRange* query = find_query(set, fields[0]);
-    if (query == nullptr && is_shared) return {};  // of another rank
-    if (query == nullptr)
-      return bad("no list and no judgment knows the query \"" + std::string(fields[0]) +
-                 "\"; leave the pair out");
+    finders.push_back(query == nullptr ? 0 : 1);
+    lines.push_back(number);
+    if (query == nullptr && communicator != nullptr) return {};  // of another rank
+    if (query == nullptr) return unknown(number, fields[0]);
     const auto below = find_document(set, *query, fields[1]);
     if (!below) return bad(below.error().text + "; leave the pair out");
     const auto above = find_document(set, *query, fields[2]);
@@ -70,7 +76,11 @@ Result<void> read_pairs(const std::string& path, bool is_shared, TrainingSet& se
     return {};
   });
   if (!read) return read;
-  if (!has_pair) return fail(Code::bad_data, path + ": holds no pair; leave it out to learn from grades");
+  sum_over_ranks(communicator, finders);
+  const auto lost = std::find(finders.begin(), finders.end(), 0);
+  if (lost != finders.end()) return unknown(lines[static_cast<std::size_t>(lost - finders.begin())], {});
+  if (finders.empty())
+    return fail(Code::bad_data, path + ": holds no pair; leave it out to learn from grades");
   std::sort(set.pairs.begin(), set.pairs.end(), [](const WeightedPair& a, const WeightedPair& b) {
     return std::tie(a.below, a.above, a.weight) < std::tie(b.below, b.above, b.weight);
   });

@@ -14,9 +14,9 @@ Result<std::vector<std::string>> queries_of_pairs(const std::string& path);
 
 /// Adds the pairs of a file, `qid document_below document_above weight` a line, to a training set.
 ///
-/// in:     is_shared - other ranks hold the queries that this set does not
+/// in:     communicator - the ranks that hold the queries that this set does not, or null
 /// errors: bad_data with file and line: an unknown query or document, a weight that is not positive
-Result<void> read_pairs(const std::string& path, bool is_shared, TrainingSet& set);
+Result<void> read_pairs(const std::string& path, Communicator* communicator, TrainingSet& set);
 
 /// Sets how much each query counts: `pairs`, `equal`, `documents` (as many as it has), or a file of `qid
 /// weight` lines.

@@ -21,7 +21,7 @@ Result<TrainingSet> read_training_set(const TrainingInput& input, TrainingInputR
   // What reading freed lies between what it kept: given back, so that training does not come on top of it.
   ::malloc_trim(0);
   if (!input.pairs.empty())
-    if (auto read = read_pairs(input.pairs, input.communicator != nullptr, *set); !read) return read.error();
+    if (auto read = read_pairs(input.pairs, input.communicator, *set); !read) return read.error();
   return set;
 }
 

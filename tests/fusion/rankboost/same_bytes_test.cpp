@@ -110,6 +110,49 @@ TEST_CASE("A rank that finds no MPI says so instead of training alone", "[fusion
   CHECK(content(folder.path("never.json")).starts_with("cannot be read"));
 }
 
+TEST_CASE("Ranks share files in which a query's lines stand apart", "[fusion][rankboost][mpi]") {
+  if (!has_mpi()) return;
+  const TemporaryFolder folder;
+  const std::string together = judged_lines();
+  std::string apart;  // every seventh line, seven times
+  for (std::size_t first = 0; first < 7; ++first) {
+    std::size_t number = 0;
+    for (std::size_t at = 0; at < together.size(); ++number) {
+      const std::size_t end = together.find('\n', at) + 1;
+      if (number % 7 == first) apart += together.substr(at, end - at);
+      at = end;
+    }
+  }
+  folder.write("judged", together);
+  const std::string alone = model_of(folder, "", kForms[0]);
+  folder.write("judged", apart);
+  CHECK(alone == model_of(folder, ranks(2), kForms[0]));
+}
+
+TEST_CASE("Ranks refuse what one process refuses, and what can be read only once",
+          "[fusion][rankboost][mpi]") {
+  if (!has_mpi()) return;
+  const TemporaryFolder folder;
+  folder.write("judged", judged_lines());
+  const auto refused = [&](const std::string& options) {
+    return run_command({"/bin/sh", "-c",
+                        ranks(2) + " " METAFUSE_EXECUTABLE " train --model " + folder.path("never.json") +
+                            " " + options + " < /dev/null"})
+        .err;
+  };
+  const std::string letor = "--letor " + folder.path("judged");
+  const std::string pairs = folder.write("pairs", "# none\n0 d0 d1 1\n77 d0 d1 1\n");
+  CHECK(refused(letor + " --pairs " + pairs).find("pairs:3: no list and no judgment knows the query") !=
+        std::string::npos);
+  CHECK(refused("--letor -").find("-: ranks cannot share what can be read only once") != std::string::npos);
+  CHECK(refused("--store x --domain d").find("--store cannot be read by several ranks") != std::string::npos);
+  // The line of the second rank's part is counted from the beginning of the file.
+  std::string bad = judged_lines();
+  bad += "1 qid:99 1:inf\n";
+  folder.write("judged", bad);
+  CHECK(refused(letor).find("judged:1801: ") != std::string::npos);
+}
+
 TEST_CASE("A job whose rank is killed ends, and resumed from its checkpoint gives the same bytes",
           "[fusion][rankboost][mpi]") {
   if (!has_mpi()) return;
