@@ -19,7 +19,7 @@ Scale scale_of(ExperimentOptions::Size size) {
     case ExperimentOptions::Size::quick:
       return {40, 4, 10};
     case ExperimentOptions::Size::normal:
-      return {150, 40, 120};
+      return {150, 40, 200};
     case ExperimentOptions::Size::full:
       break;
   }
@@ -70,7 +70,6 @@ std::vector<Candidate> candidates(ExperimentOptions::Size size) {
       bagged(scale, {"equal", Grades::one, "share"}),
       trees(scale, {"documents", Grades::one, "share"}, 2),
       trees(scale, {"documents", Grades::one, "share"}, 3),
-      trees(scale, {"documents", Grades::one, ""}, 3),
   };
   for (Candidate& candidate : all) {
     candidate.name += ", " + candidate.reading.query_weights;
