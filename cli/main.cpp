@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <csignal>
 #include <exception>
 #include <iostream>
 #include <iterator>
@@ -128,6 +129,7 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   using metafuse::Code;
   metafuse::cli::hold_standard_streams();
+  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond ulimit -f fails like one to a full disk
   try {
     return metafuse::cli::run(argc, argv);
   } catch (const metafuse::ContractViolation& error) {

@@ -11,9 +11,12 @@
 namespace metafuse {
 
 Error write_error(const std::string& path, int number) {
-  const Code code = number == ENOSPC || number == EDQUOT || number == EIO ? Code::try_again : Code::no_input;
-  const char* remedy = number == ENOSPC || number == EDQUOT ? "free some space and try again"
-                                                            : "check the path and its permissions";
+  const bool is_full = number == ENOSPC || number == EDQUOT;
+  const bool is_beyond_limit = number == EFBIG;
+  const Code code = is_full || is_beyond_limit || number == EIO ? Code::try_again : Code::no_input;
+  const char* remedy = is_full           ? "free some space and try again"
+                       : is_beyond_limit ? "raise the limit on the size of files (ulimit -f) and try again"
+                                         : "check the path and its permissions";
   return fail(code, path + ": cannot write: " + std::strerror(number) + "; " + remedy);
 }
 

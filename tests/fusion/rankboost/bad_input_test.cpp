@@ -194,6 +194,16 @@ TEST_CASE("A full disk ends training with status 75 and leaves no model", "[fusi
   CHECK_FALSE(has_model(folder));
   check_refused(run_metafuse({"train", "--letor", folder.path("judged"), "--model", "/dev/full"}), 75,
                 "No space left on device");
+  // A limit on the size of files is no other: 1 block is less than this checkpoint comes to.
+  const auto limited = test::run_command(
+      {"/bin/sh", "-c",
+       "ulimit -f 1; exec " METAFUSE_EXECUTABLE " train --weak-learner 3 --rounds 100 --letor " +
+           folder.path("judged") + " --checkpoint-every 1 --checkpoint " + folder.path("checkpoint") +
+           " --model " + folder.path("model")});
+  check_refused(limited, 75, "raise the limit on the size of files");
+  CHECK_FALSE(has_model(folder));
+  check_done(train(folder, judged, {"--weak-learner", "3", "--resume", folder.path("checkpoint")}),
+             "100 rounds");
 }
 
 TEST_CASE("Resuming with other data or options is refused, saying what differs", "[fusion][rankboost]") {
