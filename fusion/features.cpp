@@ -27,9 +27,11 @@ double median_rank(std::span<const std::uint32_t> ranks) {
   return sorted[(sorted.size() - 1) / 2];
 }
 
-/// The list that a share is of. Requires the list to be among the features.
-std::size_t list_of_share(const std::vector<Feature>& features, std::size_t lists, const Feature& share) {
+/// The list that a share is of; `likely` is looked at first. Requires the list to be among the features.
+std::size_t list_of_share(const std::vector<Feature>& features, std::size_t lists, const Feature& share,
+                          std::size_t likely) {
   const std::string_view name = std::string_view(share.name).substr(kShare.size());
+  if (likely < lists && features[likely].name == name) return likely;
   for (std::size_t list = 0; list < lists; ++list)
     if (features[list].name == name) return list;
   require(false, "a share of a list that is a feature");
@@ -172,10 +174,12 @@ std::vector<double> derived_values(const std::vector<Feature>& features, const Q
   require(features.size() >= instances.lists, "a feature a list");
   const std::size_t count = features.size() - instances.lists;
   std::vector<double> values(instances.documents.size() * count);
+  std::size_t next_list = 0;  // whose share is likely to come next
   for (std::size_t j = 0; j < count; ++j) {
     const Feature& feature = features[instances.lists + j];
     if (feature.name.starts_with(kShare)) {
-      const std::size_t list = list_of_share(features, instances.lists, feature);
+      const std::size_t list = list_of_share(features, instances.lists, feature, next_list);
+      next_list = list + 1;
       const std::vector<double> column = shares(instances, list);
       for (std::size_t i = 0; i < column.size(); ++i) values[i * count + j] = column[i];
     } else {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <fstream>
 #include <iterator>
 #include <limits>
 #include <set>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "core/block_workers.h"
+#include "core/decompression.h"
 #include "evaluation/letor_file.h"
 #include "fusion/derived_columns.h"
 #include "fusion/features.h"
@@ -226,6 +228,17 @@ Error duplicate_in_files(const TrainingInput& input, const Error& found) {
   return found;
 }
 
+/// Packed files have no part that could be read alone; every rank unpacks them and keeps its own queries.
+bool has_packed_file(const TrainingInput& input) {
+  const auto& files = input.letor_ranks.empty() ? input.letor : input.letor_ranks;
+  return std::any_of(files.begin(), files.end(), [](const std::string& path) {
+    char head[8] = {};
+    std::ifstream file(path, std::ios::binary);
+    file.read(head, sizeof head);
+    return packing_of({head, static_cast<std::size_t>(file.gcount())}) != Packing::none;
+  });
+}
+
 Result<TrainingSet> read_rows(const TrainingInput& input, bool is_by_query) {
   LetorReader reader(input, is_by_query);
   std::vector<RowTaker> takers;
@@ -253,8 +266,9 @@ Result<TrainingSet> read_rows(const TrainingInput& input, bool is_by_query) {
 }  // namespace
 
 Result<TrainingSet> read_from_letor(const TrainingInput& input, TrainingInputReport& report) {
-  auto set = read_rows(input, false);
-  if (set && is_a_query_shared(*set, input.communicator)) set = read_rows(input, true);
+  const bool is_packed = input.communicator != nullptr && has_packed_file(input);
+  auto set = read_rows(input, is_packed);
+  if (set && !is_packed && is_a_query_shared(*set, input.communicator)) set = read_rows(input, true);
   if (set) report.judged_queries = set->queries.size();
   return set;
 }

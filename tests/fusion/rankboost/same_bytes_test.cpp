@@ -110,7 +110,8 @@ TEST_CASE("A rank that finds no MPI says so instead of training alone", "[fusion
   CHECK(content(folder.path("never.json")).starts_with("cannot be read"));
 }
 
-TEST_CASE("Ranks share files in which a query's lines stand apart", "[fusion][rankboost][mpi]") {
+TEST_CASE("Ranks share files in which a query's lines stand apart, and packed ones",
+          "[fusion][rankboost][mpi]") {
   if (!has_mpi()) return;
   const TemporaryFolder folder;
   const std::string together = judged_lines();
@@ -126,6 +127,9 @@ TEST_CASE("Ranks share files in which a query's lines stand apart", "[fusion][ra
   folder.write("judged", together);
   const std::string alone = model_of(folder, "", kForms[0]);
   folder.write("judged", apart);
+  CHECK(alone == model_of(folder, ranks(2), kForms[0]));
+  const std::string path = folder.path("judged");
+  REQUIRE(std::system(("gzip -f " + path + " && mv " + path + ".gz " + path).c_str()) == 0);
   CHECK(alone == model_of(folder, ranks(2), kForms[0]));
 }
 
