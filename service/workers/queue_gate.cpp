@@ -4,21 +4,32 @@
 
 namespace metafuse::service {
 
-bool QueueGate::admits(std::size_t waiting, std::size_t running, std::size_t longest, Time now) {
-  const std::size_t places = most(running, longest, now);
-  if (waiting < places) return true;
-  if (places == longest) whole_at_ = now + kTrial;
+bool QueueGate::admits(Wait wait, Wait took, Wait longest, Time now) {
+  count(now);
+  const Wait most = patience(took, longest, now);
+  if (wait <= most) return true;
+  if (most >= longest) whole_at_ = now + kTrial;
   refused_at_ = now;
+  ++refused_;
   return false;
 }
 
-/// How long the queue may be.
-std::size_t QueueGate::most(std::size_t running, std::size_t longest, Time now) const {
+void QueueGate::count(Time now) {
+  if (now >= counted_since_ + kCount) {
+    are_most_refused_ = 2 * refused_ > asked_;
+    counted_since_ = now;
+    asked_ = refused_ = 0;
+  }
+  ++asked_;
+}
+
+/// How long work may wait just now.
+QueueGate::Wait QueueGate::patience(Wait took, Wait longest, Time now) const {
   if (now >= whole_at_) return longest;
-  // half of what runs: waiting takes no more than half the time of the work
-  std::size_t places = std::max<std::size_t>(1, running / 2);
-  for (Time quiet = refused_at_ + kQuiet; quiet <= now && places < longest; quiet += kQuiet) places *= 2;
-  return std::min(places, longest);
+  if (is_crowded(now)) return Wait{0};
+  Wait most = took / 2;
+  for (Time quiet = refused_at_ + kQuiet; quiet <= now && most < longest; quiet += kQuiet) most *= 2;
+  return std::min(most, longest);
 }
 
 }  // namespace metafuse::service

@@ -5,20 +5,30 @@
 namespace metafuse::service {
 namespace {
 
-/// Of all cores; the kernel, engines on this machine and clients need some too.
-constexpr double kBusyShare = 0.45;
+/// Waiting for a core counts from half of the time on one: some of it is there on an idle machine.
+constexpr int kWaitPerRun = 2;
+/// Work that spends less than this share of its time on a core or waiting for one waits for engines.
+constexpr int kLeastShare = 32;
 
 }  // namespace
 
-std::size_t RunningLimit::at(Time now, std::chrono::nanoseconds cpu, std::size_t least) {
-  if (is_fresh(now)) return now_;
-  const std::chrono::duration<double> used = cpu - cpu_at_look_;
-  const std::chrono::duration<double> passed = now - looked_at_;
-  looked_at_ = now;
-  cpu_at_look_ = cpu;
-  const bool is_busy = used.count() > kBusyShare * passed.count() * cores_;
-  now_ = is_busy ? now_ / 2 : now_ + now_ / 2 + 1;
+void RunningLimit::note(const CoreTime& spent, std::chrono::nanoseconds took) {
+  spent_.ran += spent.ran;
+  spent_.waited += spent.waited;
+  took_ += took;
+}
+
+bool RunningLimit::is_busy() const {
+  return kWaitPerRun * spent_.waited > spent_.ran && kLeastShare * (spent_.ran + spent_.waited) > took_;
+}
+
+std::size_t RunningLimit::at(Time now, std::size_t least) {
+  if (now - looked_at_ < kBetweenLooks) return now_;
+  now_ = is_busy() ? now_ / 2 : now_ + now_ / 2 + 1;
   now_ = std::clamp(now_, std::min(least, most_), most_);
+  looked_at_ = now;
+  spent_ = {};
+  took_ = {};
   return now_;
 }
 

@@ -1,9 +1,10 @@
 #include "service/workers/worker_pool.h"
 
 #include <algorithm>
-#include <ctime>
 #include <system_error>
 #include <utility>
+
+#include "service/workers/core_time.h"
 
 namespace metafuse::service {
 
@@ -11,18 +12,14 @@ using std::chrono::steady_clock;
 
 namespace {
 
-std::chrono::nanoseconds cpu_time() {
-  timespec time{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
-}
+/// Items whose times make the usual one.
+constexpr int kMeanOver = 8;
+constexpr std::chrono::hours kNoEnd{24};
 
 }  // namespace
 
 WorkerPool::WorkerPool(unsigned max_threads, const QueueLimits& limits)
-    : max_threads_(max_threads),
-      limits_(limits),
-      running_limit_(std::max(1U, std::thread::hardware_concurrency()), max_threads) {
+    : max_threads_(max_threads), limits_(limits), running_limit_(max_threads) {
   giver_up_ = std::thread([this] { give_up_late(); });
 }
 
@@ -35,7 +32,7 @@ bool WorkerPool::try_run(std::function<void()> work, std::function<void()> give_
   {
     const std::lock_guard lock(mutex_);
     const Time now = steady_clock::now();
-    if (is_stopping_ || !gate_.admits(waiting(now), allowed(now), limits_.max_queue, now)) return false;
+    if (is_stopping_ || !gate_.admits(expected_wait(now), usual_time_, longest_wait(), now)) return false;
     queue_.push_back({std::move(work), std::move(give_up), now});
     if (queue_.size() + running_ > threads_.size()) add_thread();
     needs_watch = !is_watched_ && running_ + queue_.size() > std::min(threads_.size(), allowed(now));
@@ -81,39 +78,51 @@ std::size_t WorkerPool::queued() const {
 }
 
 void WorkerPool::work() {
+  const CoreTimeMeter meter;
+  std::unique_lock lock(mutex_);
   while (true) {
-    Item next;
-    {
-      std::unique_lock lock(mutex_);
-      ready_.wait(lock, [this] {
-        return is_stopping_ || (!queue_.empty() && running_ < allowed(steady_clock::now()));
-      });
-      if (queue_.empty()) return;
-      const Time now = steady_clock::now();
-      const auto late_at = front_is_late_at(now);
-      next = std::move(queue_.front());
-      queue_.pop_front();
-      if (!is_stopping_ && late_at && *late_at <= now) next.work = std::move(next.give_up);
-      ++running_;
-    }
+    ready_.wait(lock, [this] {
+      return is_stopping_ || (!queue_.empty() && running_ < allowed(steady_clock::now()));
+    });
+    if (queue_.empty()) return;
+    const Time begin = steady_clock::now();
+    const auto late_at = front_is_late_at(begin);
+    Item next = std::move(queue_.front());
+    queue_.pop_front();
+    if (!is_stopping_ && late_at && *late_at <= begin) next.work = std::move(next.give_up);
+    ++running_;
+    lock.unlock();
+    const CoreTime before = meter.read();
     next.work();
+    next = {};
+    const CoreTime spent = meter.read() - before;
+    lock.lock();
     --running_;
+    const auto took = steady_clock::now() - begin;
+    usual_time_ += (took - usual_time_) / kMeanOver;
+    running_limit_.note(spent, took);
   }
 }
 
 /// How many items may run at once just now.
 std::size_t WorkerPool::allowed(Time now) {
   if (limits_.max_running_when_busy == 0) return max_threads_;
-  if (running_limit_.is_fresh(now)) return running_limit_.last();
   const bool is_less = limits_.max_running_in_crowd > 0 && gate_.is_crowded(now);
-  return running_limit_.at(now, cpu_time(),
-                           is_less ? limits_.max_running_in_crowd : limits_.max_running_when_busy);
+  return running_limit_.at(now, is_less ? limits_.max_running_in_crowd : limits_.max_running_when_busy);
 }
 
-/// Items beyond those that run or may run at once.
-std::size_t WorkerPool::waiting(Time now) {
-  const std::size_t all = running_ + queue_.size();
-  return all - std::min(all, allowed(now));
+/// How long one more item would wait; for ever when the queue is full.
+std::chrono::nanoseconds WorkerPool::expected_wait(Time now) {
+  const std::size_t all = running_ + queue_.size() + 1;
+  const std::size_t running = allowed(now);
+  const std::size_t waiting = all - std::min(all, running);
+  if (waiting > limits_.max_queue) return std::chrono::nanoseconds::max();
+  return usual_time_ * waiting / running;
+}
+
+/// The other half of the limit is for what was expected wrongly: a stall must not cost those who wait.
+std::chrono::nanoseconds WorkerPool::longest_wait() const {
+  return limits_.max_wait > std::chrono::nanoseconds::zero() ? limits_.max_wait / 2 : kNoEnd;
 }
 
 /// When the oldest item will have waited too long; nothing when none ever will, and while there is a free

@@ -19,13 +19,11 @@ namespace metafuse::service {
 /// How much work may wait for a thread.
 struct QueueLimits {
   std::size_t max_queue = 16;
-  /// What waited this long is given up; 0 for no end.
+  /// What waited this long is given up, what would wait half as long is not taken; 0 for no end.
   std::chrono::nanoseconds max_wait{0};
-  /// While this process keeps the cores busy, no more than this many run at once (see RunningLimit); 0 for no
-  /// such bound.
+  /// While the cores are busy, no more than this many run at once (see RunningLimit); 0 for no such bound.
   std::size_t max_running_when_busy = 0;
-  /// The same while work is being refused: each piece is then done sooner, all of them a little later; 0 for
-  /// as many.
+  /// The same while more is refused than admitted; 0 for as many.
   std::size_t max_running_in_crowd = 0;
 };
 
@@ -38,7 +36,7 @@ class WorkerPool {
   WorkerPool& operator=(const WorkerPool&) = delete;
   ~WorkerPool();
 
-  /// Hands work over; false when the queue is full. Neither function may throw.
+  /// Hands work over; false when it would wait too long (see QueueGate). Neither function may throw.
   ///
   /// in: give_up - called instead of `work` when no thread came to it in time
   bool try_run(std::function<void()> work, std::function<void()> give_up);
@@ -63,7 +61,8 @@ class WorkerPool {
   void add_thread();
   void give_up_late();
   std::size_t allowed(Time now);
-  std::size_t waiting(Time now);
+  std::chrono::nanoseconds expected_wait(Time now);
+  std::chrono::nanoseconds longest_wait() const;
   std::optional<Time> front_is_late_at(Time now);
 
   const unsigned max_threads_;
@@ -76,6 +75,7 @@ class WorkerPool {
   bool is_watched_ = false;  ///< the queue, by the thread that gives up
   RunningLimit running_limit_;
   QueueGate gate_;
+  std::chrono::nanoseconds usual_time_{0};  ///< that an item takes
   std::atomic<std::size_t> running_{0};
   std::vector<std::thread> threads_;
   std::thread giver_up_;
