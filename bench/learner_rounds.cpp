@@ -37,17 +37,17 @@ void print_rounds(const char* kind, std::vector<double> rounds) {
               sum / static_cast<double>(rounds.size()), rounds[rounds.size() / 2], rounds.back());
 }
 
-}  // namespace
+/// What the command line asks for.
+struct Job {
+  const metafuse::fusion::Learner* learner = nullptr;
+  metafuse::fusion::TrainingInput input;
+  metafuse::fusion::TrainingRequest request;
+};
 
-int main(int count, char** arguments) {
-  using namespace metafuse;
-  if (count < 3) {
-    std::fprintf(stderr, "usage: learner_rounds LEARNER FILE [--ranks] [--threads=N] [OPTION=VALUE ...]\n");
-    return 64;
-  }
-  const fusion::Learner* learner = fusion::find_learner(arguments[1]);
-  fusion::TrainingInput input;
-  fusion::TrainingRequest request;
+Job read_job(int count, char** arguments) {
+  Job job;
+  job.learner = metafuse::fusion::find_learner(arguments[1]);
+  job.input.is_absent_unranked = true;
   bool is_ranks = false;
   for (int i = 3; i < count; ++i) {
     const std::string argument = arguments[i];
@@ -55,44 +55,60 @@ int main(int count, char** arguments) {
     if (argument == "--ranks")
       is_ranks = true;
     else if (argument.starts_with("--threads="))
-      request.threads = static_cast<unsigned>(std::stoul(argument.substr(equals + 1)));
+      job.request.threads = static_cast<unsigned>(std::stoul(argument.substr(equals + 1)));
     else if (equals != std::string::npos)
-      request.options[argument.substr(0, equals)] = argument.substr(equals + 1);
+      job.request.options[argument.substr(0, equals)] = argument.substr(equals + 1);
   }
-  (is_ranks ? input.letor_ranks : input.letor).push_back(arguments[2]);
-  input.is_absent_unranked = true;
-  if (learner == nullptr || learner->train == nullptr) {
-    std::fprintf(stderr, "no learner %s\n", arguments[1]);
-    return 64;
-  }
-  const auto start = WallClock::now();
-  const auto set = fusion::read_training_set(input);
-  if (!set) {
-    std::fprintf(stderr, "%s\n", set.error().text.c_str());
-    return 65;
-  }
-  std::vector<Moment> moments;
-  request.train = &*set;
-  request.progress = [&moments](std::size_t, std::size_t) { moments.push_back(now()); };
-  const auto begin = WallClock::now();
-  const auto result = learner->train(request);
-  const auto end = WallClock::now();
-  if (!result) {
-    std::fprintf(stderr, "%s\n", result.error().text.c_str());
-    return 65;
-  }
-  const auto seconds = [](WallClock::duration time) { return std::chrono::duration<double>(time).count(); };
+  (is_ranks ? job.input.letor_ranks : job.input.letor).push_back(arguments[2]);
+  return job;
+}
+
+double seconds(WallClock::duration time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+void print_moments(const std::vector<Moment>& moments) {
   std::vector<double> by_clock, by_processor;
   for (std::size_t i = 1; i < moments.size(); ++i) {
     by_clock.push_back(seconds(moments[i].clock - moments[i - 1].clock));
     by_processor.push_back(moments[i].processor - moments[i - 1].processor);
   }
-  struct rusage usage {};
-  getrusage(RUSAGE_SELF, &usage);
-  std::printf("%s", result->summary.c_str());
-  std::printf("read %.3f s, train %.3f s in all, peak %ld MB\n", seconds(begin - start), seconds(end - begin),
-              usage.ru_maxrss / 1024);
   print_rounds("processor", std::move(by_processor));
   print_rounds("clock", std::move(by_clock));
+}
+
+long peak_megabytes() {
+  struct rusage usage {};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss / 1024;
+}
+
+int refuse(int status, const std::string& text) {
+  std::fprintf(stderr, "%s\n", text.c_str());
+  return status;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count < 3)
+    return refuse(64, "usage: learner_rounds LEARNER FILE [--ranks] [--threads=N] [OPTION=VALUE ...]");
+  Job job = read_job(count, arguments);
+  if (job.learner == nullptr || job.learner->train == nullptr)
+    return refuse(64, std::string("no learner ") + arguments[1]);
+  const auto start = WallClock::now();
+  const auto set = metafuse::fusion::read_training_set(job.input);
+  if (!set) return refuse(65, set.error().text);
+  std::vector<Moment> moments;
+  job.request.train = &*set;
+  job.request.progress = [&moments](std::size_t, std::size_t) { moments.push_back(now()); };
+  const auto begin = WallClock::now();
+  const auto result = job.learner->train(job.request);
+  const auto end = WallClock::now();
+  if (!result) return refuse(65, result.error().text);
+  std::printf("%s", result->summary.c_str());
+  std::printf("read %.3f s, train %.3f s in all, peak %ld MB\n", seconds(begin - start), seconds(end - begin),
+              peak_megabytes());
+  print_moments(moments);
   return 0;
 }
