@@ -29,44 +29,6 @@ std::string text_in(const Json* value) {
   return value != nullptr && value->is_string() ? std::string(value->as_string()) : std::string();
 }
 
-Result<JudgedQuery> read_query(const Json& json, const std::string& place,
-                               const TrackingParameters& tracking) {
-  const JsonObject* object = json.if_object();
-  if (object == nullptr) return fail(Code::bad_data, place + ": no JSON object");
-  JudgedQuery query;
-  query.id = text_in(object->if_contains("id"));
-  if (const Json* id = object->if_contains("id"); id != nullptr && id->is_int64())
-    query.id = std::to_string(id->as_int64());
-  if (query.id.empty() || query.id.find_first_of(" \t\r\n") != std::string::npos)
-    return fail(Code::bad_data, place + ": an id must be a text without blanks");
-  const Json* slots = object->if_contains("slots");
-  if (slots == nullptr || !slots->is_object()) return fail(Code::bad_data, place + ": no \"slots\"");
-  for (const auto& [name, value] : slots->as_object()) {
-    if (!value.is_string())
-      return fail(Code::bad_data, place + ": the slot " + std::string(name) + " is no text");
-    query.slots.slots.emplace(name, std::string(value.as_string()));
-  }
-  const Json* relevant = object->if_contains("relevant");
-  if (relevant == nullptr) return query;
-  if (!relevant->is_array()) return fail(Code::bad_data, place + ": \"relevant\" is no list");
-  for (const Json& item : relevant->as_array()) {
-    const JsonObject* judgment = item.if_object();
-    if (judgment == nullptr) return fail(Code::bad_data, place + ": a judgment must be {\"url\",\"grade\"}");
-    JudgedQuery::Relevant answer;
-    answer.url = text_in(judgment->if_contains("url"));
-    auto key = canonical_url_key(answer.url, tracking);
-    if (!key) return fail(Code::bad_data, place + ": " + key.error().text);
-    answer.key = std::move(*key);
-    if (const Json* grade = judgment->if_contains("grade")) {
-      if (!grade->is_int64() || grade->as_int64() < -1000 || grade->as_int64() > 1000)
-        return fail(Code::bad_data, place + ": a grade must be a whole number");
-      answer.grade = static_cast<int>(grade->as_int64());
-    }
-    query.relevant.push_back(std::move(answer));
-  }
-  return query;
-}
-
 std::string journal_line(const RecordedQuery& recorded) {
   JsonObject lists, urls;
   for (const auto& [feature, keys] : recorded.keys) {
@@ -81,14 +43,17 @@ std::string journal_line(const RecordedQuery& recorded) {
                             {"urls", std::move(urls)}});
 }
 
-Result<RecordedQuery> read_journal_line(std::string_view line, const std::string& place) {
-  auto json = parse_json(line, place);
+Result<RecordedQuery> read_journal_line(std::string_view line, const std::string& path, std::size_t number) {
+  JsonLimits limits;
+  limits.first_line = number;
+  auto json = parse_json(line, path, Code::bad_data, limits);
   if (!json) return json.error();
+  const std::string place = path + ":" + std::to_string(number);
   const JsonObject* object = json->if_object();
   const Json* lists = object == nullptr ? nullptr : object->if_contains("lists");
   const Json* urls = object == nullptr ? nullptr : object->if_contains("urls");
   if (lists == nullptr || urls == nullptr || !lists->is_object() || !urls->is_object())
-    return fail(Code::bad_data, place + ": no line of a recording");
+    return fail(Code::bad_data, place + ": no line of a recording; use another output folder");
   RecordedQuery recorded;
   recorded.id = text_in(object->if_contains("id"));
   const Json* complete = object->if_contains("complete");
@@ -97,7 +62,7 @@ Result<RecordedQuery> read_journal_line(std::string_view line, const std::string
     if (keys.is_array())
       for (const Json& key : keys.as_array()) recorded.keys[feature].push_back(text_in(&key));
     else
-      return fail(Code::bad_data, place + ": no line of a recording");
+      return fail(Code::bad_data, place + ": no line of a recording; use another output folder");
   for (const auto& [feature, keys] : lists->as_object()) recorded.keys[feature];
   for (const auto& [key, url] : urls->as_object()) recorded.urls.emplace_back(key, text_in(&url));
   return recorded;
@@ -109,7 +74,7 @@ Result<std::map<std::string, RecordedQuery>> read_journal(const std::string& pat
   if (!std::filesystem::exists(path)) return out;
   auto read = for_each_line(path, [&](std::string_view line, std::size_t number) -> Result<void> {
     if (!line.ends_with('}')) return {};
-    auto recorded = read_journal_line(line, path + ":" + std::to_string(number));
+    auto recorded = read_journal_line(line, path, number);
     if (!recorded) return recorded.error();
     std::string id = recorded->id;
     out.insert_or_assign(std::move(id), std::move(*recorded));
@@ -152,7 +117,7 @@ class Files {
  public:
   Files(const RecordOptions& options, const LoadedDomain& domain) : options_(options), domain_(domain) {}
 
-  void add(const JudgedQuery& query, const RecordedQuery& recorded, RecordReport& report) {
+  void add(const JudgedBaseQuery& query, const RecordedQuery& recorded, RecordReport& report) {
     for (const auto& [key, url] : recorded.urls) urls_.insert_or_assign(key, url);
     bool is_found = query.relevant.empty();
     for (const auto& [feature, keys] : recorded.keys) {
@@ -213,30 +178,7 @@ Result<void> check_same_templates(const std::map<std::string, RecordedQuery>& kn
 
 }  // namespace
 
-Result<std::vector<JudgedQuery>> read_judged_queries(const std::string& path,
-                                                     const TrackingParameters& tracking) {
-  std::vector<JudgedQuery> queries;
-  std::map<std::string, std::size_t> lines;
-  auto read = for_each_line(path, [&](std::string_view line, std::size_t number) -> Result<void> {
-    if (line.find_first_not_of(" \t") == std::string_view::npos) return {};
-    const std::string place = path + ":" + std::to_string(number);
-    auto json = parse_json(line, place);
-    if (!json) return json.error();
-    auto query = read_query(*json, place, tracking);
-    if (!query) return query.error();
-    const auto [at, is_new] = lines.emplace(query->id, number);
-    if (!is_new)
-      return fail(Code::bad_data, place + ": the id " + query->id + " stands in line " +
-                                      std::to_string(at->second) + " already");
-    queries.push_back(std::move(*query));
-    return {};
-  });
-  if (!read) return read.error();
-  if (queries.empty()) return fail(Code::bad_data, path + ": no base query");
-  return queries;
-}
-
-Result<RecordReport> record_lists(const Snapshot& snapshot, const std::vector<JudgedQuery>& queries,
+Result<RecordReport> record_lists(const Snapshot& snapshot, const std::vector<JudgedBaseQuery>& queries,
                                   const RecordOptions& options, const Clock& clock) {
   const LoadedDomain* domain = snapshot.find_domain(options.domain);
   if (domain == nullptr)
@@ -252,7 +194,7 @@ Result<RecordReport> record_lists(const Snapshot& snapshot, const std::vector<Ju
   report.queries = queries.size();
   Files files(options, *domain);
   for (std::size_t i = 0; i < queries.size(); ++i) {
-    const JudgedQuery& query = queries[i];
+    const JudgedBaseQuery& query = queries[i];
     const auto found = known->find(query.id);
     if (found != known->end() && found->second.is_complete) {
       ++report.resumed;

@@ -1,38 +1,16 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "core/deadline.h"
 #include "core/progress.h"
-#include "core/query.h"
 #include "core/result.h"
-#include "core/tracking_parameters.h"
 #include "service/config/snapshot.h"
+#include "service/search/judged_queries.h"
 
 namespace metafuse::service {
-
-/// A base query with what is known of the right answers.
-struct JudgedQuery {
-  struct Relevant {
-    std::string url;
-    std::string key;  ///< canonical
-    int grade = 1;
-  };
-  std::string id;
-  BaseQuery slots;
-  std::vector<Relevant> relevant;
-};
-
-/// Reads JSON lines {"id","slots":{...},"relevant":[{"url","grade"}]}.
-///
-/// errors: bad_data with "FILE:LINE: ...": no such object, an id that stands twice or holds blanks, a slot
-/// that is no
-///         text, a grade that is no whole number, a URL that is none
-Result<std::vector<JudgedQuery>> read_judged_queries(
-    const std::string& path, const TrackingParameters& tracking = default_tracking_parameters());
 
 struct RecordOptions {
   std::string domain;
@@ -56,7 +34,7 @@ struct RecordReport {
 /// errors: usage: a slot that the domain does not have; bad_data: an output folder of other templates; those
 /// of
 ///         write_file
-Result<RecordReport> record_lists(const Snapshot& snapshot, const std::vector<JudgedQuery>& queries,
+Result<RecordReport> record_lists(const Snapshot& snapshot, const std::vector<JudgedBaseQuery>& queries,
                                   const RecordOptions& options, const Clock& clock);
 
 }  // namespace metafuse::service

@@ -166,3 +166,13 @@ TEST_CASE("the examples of --help that name shipped files run as they stand", "[
   }
   CHECK(examples >= 6);
 }
+
+TEST_CASE("a mistake in a file of JSON lines has its line and column", "[cli]") {
+  const TemporaryFolder folder;
+  const std::string documents = folder.write("documents", "{\"url\":\"http://a.example/\"}\n\n{\"url\":]\n");
+  check_refused(run_metafuse({"index", "--database", folder.path("i.db"), documents}), 65, "documents:3:8: ");
+  const std::string queries = folder.write("queries", "{\"id\":1,\"slots\":{}}\n\n{\"id\":]\n");
+  check_refused(run_metafuse({"record", "--config", METAFUSE_SOURCE_DIR "/config/metafuse.yaml", "--domain",
+                              "ml-homepages", "--queries", queries, "--output", folder.path("recording")}),
+                65, "queries:3:7: ");
+}
