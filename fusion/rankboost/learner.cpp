@@ -62,7 +62,8 @@ class Run {
   }
 
   void validate(const Round& round) {
-    const double value = request_.measure(validation_->add(weak_ranking(round)));
+    const double value = request_.measure(options_.is_value ? ranker()->score(request_.validate->matrix)
+                                                            : validation_->add(weak_ranking(round)));
     if (value > best_value_ || rounds_.size() == 1) {
       best_value_ = value;
       best_rounds_ = rounds_.size();
@@ -73,7 +74,9 @@ class Run {
   }
 
   void keep_best_prefix() {
-    if (!request_.measure || rounds_.empty()) return;
+    if (!request_.measure) return;
+    if (rounds_.empty())
+      best_value_ = request_.measure(std::vector<double>(request_.validate->matrix.document_count(), 0.0));
     rounds_.resize(best_rounds_);
     if (request_.wants_trace) trace_.resize(best_rounds_);
   }
@@ -270,8 +273,6 @@ class Run {
 Result<TrainingResult> train(const TrainingRequest& request) {
   const auto options = parse_options(request.options);
   if (!options) return options.error();
-  if (request.measure && options->is_value)
-    return fail(Code::usage, "--validate needs --weak-ranking threshold");
   const auto feedback = make_feedback(*request.train, request.communicator);
   if (!feedback) return feedback.error();
   return Run(request, *options, *feedback).train();

@@ -165,6 +165,11 @@ TEST_CASE("Measures in which less is better are said as they are, and ties are m
   };
   check_done(stopped("ranking_loss"), "validation ranking_loss 0.25 after");
   CHECK(read_text(folder.path("model"), 1 << 20)->find("\"value\":0.25}") != std::string::npos);
+  for (const std::string rounds : {"9", "0"})  // a and b tie in any round; c too before the first
+    check_done(train(folder, "0 qid:1 1:1 # a\n1 qid:1 1:2 # b\n",
+                     {"--weak-ranking", "value", "--validate", validation, "--metric", "ranking_loss",
+                      "--rounds", rounds}),
+               rounds == "9" ? "validation ranking_loss 0.25 after" : "validation ranking_loss 0.5 after");
   check_done(stopped("prot"), "validation prot 0.75 after");
   check_done(stopped("gm_map"), "validation gm_map 1 after");
   check_done(stopped("avg_rank_31"), "validation avg_rank_31 1 after");
