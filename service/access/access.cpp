@@ -12,10 +12,6 @@
 namespace metafuse::service {
 namespace {
 
-bool contains(const std::vector<std::string>& items, std::string_view item) {
-  return std::find(items.begin(), items.end(), item) != items.end();
-}
-
 bool is_own_host(const ServerConfig& config, std::string_view host_header) {
   const std::string host = host_without_port(host_header);
   if (host.empty() || host == "localhost" || host == config.listen_host) return true;
@@ -23,22 +19,6 @@ bool is_own_host(const ServerConfig& config, std::string_view host_header) {
   return std::any_of(config.server_names.begin(), config.server_names.end(), [&](const std::string& name) {
     return name == "*" || equal_ignoring_case(name, host) || equal_ignoring_case(name, host_header);
   });
-}
-
-/// The last address of X-Forwarded-For that is not a trusted proxy's, when the peer is one.
-std::string client_address(const ServerConfig& config, const HttpRequest& request) {
-  std::string client = request.peer;
-  std::string_view chain = request.header("X-Forwarded-For");
-  while (contains(config.trusted_proxies, client) && !chain.empty()) {
-    const std::size_t comma = chain.rfind(',');
-    std::string_view last = comma == std::string_view::npos ? chain : chain.substr(comma + 1);
-    chain = comma == std::string_view::npos ? std::string_view() : chain.substr(0, comma);
-    while (!last.empty() && last.front() == ' ') last.remove_prefix(1);
-    while (!last.empty() && last.back() == ' ') last.remove_suffix(1);
-    if (last.empty()) break;
-    client = std::string(last);
-  }
-  return client;
 }
 
 std::string_view presented_key(const HttpRequest& request) {
@@ -105,9 +85,8 @@ std::optional<AccessRefusal> check_role(const Route& route, const Exchange& exch
 std::optional<AccessRefusal> check_access(const Route* route, KeyGuard& guard, Exchange& exchange) {
   const ServerConfig& config = exchange.snapshot->config;
   exchange.traceparent = next_traceparent(exchange.request.header("traceparent"));
-  exchange.client = client_address(config, exchange.request);
-  exchange.is_https = contains(config.trusted_proxies, exchange.request.peer) &&
-                      equal_ignoring_case(exchange.request.header("X-Forwarded-Proto"), "https");
+  exchange.client = client_address(config.trusted_proxies, exchange.request);
+  exchange.is_https = came_by_https(config.trusted_proxies, exchange.request);
   if (!is_own_host(config, exchange.request.header("Host")))
     return AccessRefusal{
         421, "host", "this server does not answer for that Host; add it to server_names", {}};

@@ -234,6 +234,20 @@ void read_keys(YamlMap& map, Reading& reading) {
   for (const YamlNode& item : node->items) read_key(item, reading);
 }
 
+void read_proxies(YamlMap& map, Reading& reading) {
+  const YamlNode* node = map.take("trusted_proxies");
+  if (node == nullptr) return;
+  if (!node->is_list()) reading.diagnostics.error(node->place, "trusted_proxies is a list of addresses");
+  for (const YamlNode& item : node->items) {
+    const auto text = yaml_string(item, "trusted_proxies", reading.diagnostics);
+    const auto range = parse_address_range(text.value_or("::"));
+    if (range)
+      reading.config.trusted_proxies.push_back(*range);
+    else
+      reading.diagnostics.error(item.place, "trusted_proxies: " + range.error().text);
+  }
+}
+
 void read_metrics(YamlMap& map, Reading& reading) {
   const YamlNode* node = map.take("metrics");
   if (node == nullptr) return;
@@ -269,7 +283,7 @@ void read_root(const YamlNode& root, Reading& reading) {
   read_section(map, "recordings", read_recordings, reading);
   out.allow_private = map.take_strings("allow_private").value_or(out.allow_private);
   out.server_names = map.take_strings("server_names").value_or(out.server_names);
-  out.trusted_proxies = map.take_strings("trusted_proxies").value_or(out.trusted_proxies);
+  read_proxies(map, reading);
   out.cors_origins = map.take_strings("cors_origins").value_or(out.cors_origins);
   out.needs_key = map.take_bool("needs_key").value_or(false);
   read_keys(map, reading);

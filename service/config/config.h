@@ -8,6 +8,7 @@
 
 #include "core/result.h"
 #include "core/tracking_parameters.h"
+#include "service/base/address_range.h"
 
 namespace metafuse::service {
 
@@ -106,9 +107,9 @@ struct ServerConfig {
   std::string store;                   ///< SQLite file or "postgresql://...", empty for none
   std::string reports;                 ///< folder of evaluation reports, empty for none
   RecordingsConfig recordings;
-  std::vector<std::string> allow_private;    ///< host:port that engines may reach beyond their own
-  std::vector<std::string> server_names;     ///< Host values that are answered, beyond listen and localhost
-  std::vector<std::string> trusted_proxies;  ///< addresses whose X-Forwarded-For is believed
+  std::vector<std::string> allow_private;     ///< host:port that engines may reach beyond their own
+  std::vector<std::string> server_names;      ///< Host values that are answered, beyond listen and localhost
+  std::vector<AddressRange> trusted_proxies;  ///< whose X-Forwarded-For is believed
   std::vector<std::string> cors_origins;
   bool needs_key = false;  ///< searching itself needs a key
   MetricsAccess metrics = MetricsAccess::loopback;

@@ -5,6 +5,8 @@
 
 #include <arpa/inet.h>
 
+#include "service/http/message.h"
+
 namespace metafuse::service {
 namespace {
 
@@ -17,7 +19,7 @@ std::string ipv4_prefix(const void* bytes) {
   return std::string(text.data()) + "/32";
 }
 
-std::string ipv6_prefix(std::array<unsigned char, 16> bytes) {
+std::string prefix_of(AddressBytes bytes) {
   if (std::equal(kMappedIpv4.begin(), kMappedIpv4.end(), bytes.begin())) return ipv4_prefix(&bytes[12]);
   std::fill(bytes.begin() + kIpv6PrefixBytes, bytes.end(), static_cast<unsigned char>(0));
   std::array<char, INET6_ADDRSTRLEN> text{};
@@ -25,15 +27,53 @@ std::string ipv6_prefix(std::array<unsigned char, 16> bytes) {
   return std::string(text.data()) + "/48";
 }
 
+bool is_any(std::span<const AddressRange> ranges, std::string_view address) {
+  return std::any_of(ranges.begin(), ranges.end(),
+                     [&](const AddressRange& range) { return range.contains(address); });
+}
+
+/// Some proxies add the port: "192.0.2.7:5000", "[2001:db8::1]:5000".
+std::string_view without_port(std::string_view text) {
+  if (text.starts_with('[')) return text.substr(1, text.find(']') - 1);
+  const std::size_t colon = text.find(':');
+  return colon != std::string_view::npos && text.find(':', colon + 1) == std::string_view::npos
+             ? text.substr(0, colon)
+             : text;
+}
+
+/// Cuts the last item of a list like "a, b, c" off.
+std::string_view take_last(std::string_view& list) {
+  const std::size_t comma = list.rfind(',');
+  std::string_view last = comma == std::string_view::npos ? list : list.substr(comma + 1);
+  list = list.substr(0, comma == std::string_view::npos ? 0 : comma);
+  while (!last.empty() && (last.front() == ' ' || last.front() == '\t')) last.remove_prefix(1);
+  while (!last.empty() && (last.back() == ' ' || last.back() == '\t')) last.remove_suffix(1);
+  return last;
+}
+
 }  // namespace
 
+std::string client_address(std::span<const AddressRange> trusted_proxies, const HttpRequest& request) {
+  std::string client = request.peer;
+  const std::string lines = request.list("X-Forwarded-For");
+  std::string_view chain = lines;
+  while (!chain.empty() && is_any(trusted_proxies, client)) {
+    const std::string_view last = take_last(chain);
+    if (last.empty()) break;
+    client = std::string(without_port(last));
+  }
+  return client;
+}
+
+bool came_by_https(std::span<const AddressRange> trusted_proxies, const HttpRequest& request) {
+  const std::string lines = request.list("X-Forwarded-Proto");
+  std::string_view chain = lines;
+  return is_any(trusted_proxies, request.peer) && equal_ignoring_case(take_last(chain), "https");
+}
+
 std::string address_prefix(std::string_view address) {
-  const std::string text(address.substr(0, address.find('%')));  // a zone id says which link, not who
-  in_addr four{};
-  if (::inet_pton(AF_INET, text.c_str(), &four) == 1) return ipv4_prefix(&four);
-  std::array<unsigned char, 16> six{};
-  if (::inet_pton(AF_INET6, text.c_str(), six.data()) == 1) return ipv6_prefix(six);
-  return "unknown";
+  const auto bytes = address_bytes(address);
+  return bytes ? prefix_of(*bytes) : "unknown";
 }
 
 }  // namespace metafuse::service

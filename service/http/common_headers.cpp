@@ -21,6 +21,7 @@ void add_cors(const Exchange& exchange, HttpResponse& response) {
   const std::string_view origin = exchange.request.header("Origin");
   if (allowed.empty() || origin.empty()) return;
   response.set("Vary", "Origin");
+  response.set("Access-Control-Expose-Headers", "ETag, Retry-After, traceparent, X-Unresponsive-Engines");
   if (contains(allowed, "*"))
     response.set("Access-Control-Allow-Origin", "*");
   else if (contains(allowed, origin))
@@ -54,7 +55,8 @@ std::optional<HttpResponse> preflight_answer(const Exchange& exchange) {
   response.set("Access-Control-Allow-Methods", "GET, POST, PUT");
   response.set(
       "Access-Control-Allow-Headers",
-      "Authorization, Content-Type, If-Match, MCP-Protocol-Version, Mcp-Method, Mcp-Name, X-API-Key");
+      "Authorization, Content-Type, If-Match, If-None-Match, MCP-Protocol-Version, Mcp-Method, Mcp-Name, "
+      "traceparent, X-API-Key");
   response.set("Access-Control-Max-Age", "600");
   return response;  // Allow-Origin is set with the common headers, for allowed origins only
 }

@@ -58,6 +58,13 @@ std::string_view HttpRequest::header(std::string_view name) const {
   return find_header(headers, name);
 }
 
+std::string HttpRequest::list(std::string_view name) const {
+  std::string out;
+  for (const Header& header : headers)
+    if (equal_ignoring_case(header.name, name)) out += (out.empty() ? "" : ", ") + header.value;
+  return out;
+}
+
 std::optional<std::string_view> HttpRequest::parameter(std::string_view name) const {
   for (const auto& [key, value] : query)
     if (key == name) return value;

@@ -30,6 +30,8 @@ struct HttpRequest {
 
   /// The first header of that name (any case), or "".
   std::string_view header(std::string_view name) const;
+  /// The values of all headers of that name, in order, with commas between: what RFC 9110 5.3 makes of them.
+  std::string list(std::string_view name) const;
   /// The first query parameter of that name.
   std::optional<std::string_view> parameter(std::string_view name) const;
 };

@@ -9,6 +9,7 @@
 #include "service/access/key_guard.h"
 #include "service/base/digest.h"
 #include "service/base/rare_events.h"
+#include "service/http/client_address.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/test_server.h"
 
@@ -125,6 +126,33 @@ TEST_CASE("metrics are for this machine, all, or keys", "[service][access]") {
   CHECK(status("", forwarded + bearer("metrics-key")) == 200);
   const auto config = parse_config("templates: []\nmetrics: closed\n", "f.yaml");
   CHECK(config.error().text.find("f.yaml:2:10: metrics is loopback, open or key") != std::string::npos);
+}
+
+TEST_CASE("whoever asks through a trusted proxy cannot say who they are", "[service][access]") {
+  const auto client = [](const std::string& proxies, const std::vector<std::string>& lines) {
+    HttpRequest request;
+    request.peer = "10.0.0.1";
+    for (const std::string& line : lines) request.headers.push_back({"X-Forwarded-For", line});
+    return client_address(
+        parse_config("trusted_proxies: " + proxies + "\ntemplates: " METAFUSE_SOURCE_DIR "/README.md\n",
+                     "f.yaml")
+            .value()
+            .trusted_proxies,
+        request);
+  };
+  CHECK(client("[]", {"192.0.2.7"}) == "10.0.0.1");
+  CHECK(client("[10.0.0.1]", {}) == "10.0.0.1");
+  CHECK(client("[10.0.0.1]", {"127.0.0.1, 192.0.2.7"}) == "192.0.2.7");
+  CHECK(client("[10.0.0.1]", {"127.0.0.1", "192.0.2.7"}) == "192.0.2.7");  // as HAProxy adds its own line
+  CHECK(client("[10.0.0.0/8]", {"127.0.0.1", "192.0.2.7,10.2.0.9"}) == "192.0.2.7");
+  CHECK(client("[10.0.0.1]", {"192.0.2.7:5000"}) == "192.0.2.7");
+  CHECK(client("[10.0.0.1]", {"[2001:db8::7]:5000"}) == "2001:db8::7");
+  CHECK(client("[10.0.0.1]", {"2001:db8::7"}) == "2001:db8::7");
+  CHECK(client("[10.0.0.1]", {"192.0.2.7, "}) == "10.0.0.1");
+  const auto wrong =
+      parse_config("templates: " METAFUSE_SOURCE_DIR "/README.md\ntrusted_proxies: [proxy]\n", "f.yaml");
+  CHECK(wrong.error().text.find("f.yaml:2:19: trusted_proxies: \"proxy\" is no address") !=
+        std::string::npos);
 }
 
 TEST_CASE("behind a trusted proxy that speaks TLS, links and cookies are for HTTPS", "[service][access]") {

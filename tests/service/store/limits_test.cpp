@@ -31,6 +31,28 @@ TEST_CASE("an address stands for its /32 or /48", "[service][limits]") {
     CHECK(address_prefix(text) == "unknown");
 }
 
+TEST_CASE("a range of addresses holds what begins like it, IPv4 mapped into IPv6 too", "[service][limits]") {
+  const auto holds = [](const char* range, const char* address) {
+    return parse_address_range(range).value().contains(address);
+  };
+  CHECK(holds("192.0.2.7", "192.0.2.7"));
+  CHECK(holds("192.0.2.7", "::ffff:192.0.2.7"));
+  CHECK_FALSE(holds("192.0.2.7", "192.0.2.8"));
+  CHECK(holds("10.0.0.0/8", "10.255.0.1"));
+  CHECK_FALSE(holds("10.0.0.0/8", "11.0.0.0"));
+  CHECK(holds("172.16.0.0/12", "172.31.255.255"));
+  CHECK_FALSE(holds("172.16.0.0/12", "172.32.0.0"));
+  CHECK(holds("0.0.0.0/0", "255.255.255.255"));
+  CHECK_FALSE(holds("0.0.0.0/0", "::1"));
+  CHECK(holds("2001:db8::/33", "2001:db8:7fff::1"));
+  CHECK_FALSE(holds("2001:db8::/33", "2001:db8:8000::1"));
+  CHECK(holds("::/0", "192.0.2.7"));
+  CHECK_FALSE(holds("::/0", "proxy"));
+  for (const char* text :
+       {"", "proxy", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/-1", "::/129", "10.0.0/8", "/8"})
+    CHECK(parse_address_range(text).has_error());
+}
+
 TEST_CASE("a token bucket lets a burst through, then its rate", "[service][limits]") {
   test::ManualClock clock;
   RateLimiter limiter(2, 3);
