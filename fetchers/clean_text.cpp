@@ -237,7 +237,7 @@ std::string clean_date(std::string_view text) {
   const auto digit = [&](std::size_t i) { return i < date.size() && date[i] >= '0' && date[i] <= '9'; };
   if (digit(0) && digit(1) && digit(2) && digit(3) && date.size() >= 10 && date[4] == '-' && digit(5) &&
       digit(6) && date[7] == '-' && digit(8) && digit(9))
-    return date.substr(0, 40);
+    return date.substr(0, std::min<std::size_t>(40, date.find_first_not_of("0123456789-+:.TtZz ")));
   double seconds = 0;
   std::time_t moment = -1;
   if (to_double(date, seconds)) {

@@ -3,6 +3,7 @@
 #include "service/answers/dialects.h"
 #include "service/answers/explanation.h"
 #include "service/answers/reasons.h"
+#include "service/base/dates.h"
 
 namespace metafuse::service {
 namespace {
@@ -80,21 +81,6 @@ std::string csv_cell(std::string text) {
   return out + '"';
 }
 
-/// RFC 822's date of an ISO 8601 one, or "" when it is not a full date.
-std::string rss_date(const std::string& iso) {
-  std::tm parts{};
-  if (::strptime(iso.c_str(), "%Y-%m-%d", &parts) == nullptr) return {};
-  ::timegm(&parts);
-  static constexpr std::array<const char*, 7> kDays = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
-  static constexpr std::array<const char*, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                                          "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-  char text[64];
-  std::snprintf(text, sizeof text, "%s, %02d %s %04d 00:00:00 +0000",
-                kDays[static_cast<std::size_t>(parts.tm_wday)], parts.tm_mday,
-                kMonths[static_cast<std::size_t>(parts.tm_mon)], parts.tm_year + 1900);
-  return text;
-}
-
 }  // namespace
 
 JsonObject searxng_json(const Snapshot& snapshot, const SearchAnswer& answer, const ShownResults& shown,
@@ -130,7 +116,7 @@ std::string searxng_csv(const SearchAnswer& answer, const ShownResults& shown) {
     const std::string host(parsed_url(result.hit.url)[1].as_string());
     out += csv_cell(result.hit.title) + ',' + csv_cell(result.hit.url) + ',' + csv_cell(result.hit.snippet) +
            ',' + csv_cell(host) + ',' + csv_cell(engines.empty() ? "" : engines.front()) + ',' +
-           csv_cell(to_text(Json(result.score))) + ",result\r\n";
+           to_text(Json(result.score)) + ",result\r\n";
   }
   return out;
 }
@@ -183,8 +169,8 @@ std::string searxng_rss(const SearchAnswer& answer, const ShownResults& shown,
     const FusedResult& result = answer.results[at];
     out += "<item>\n" + element("title", result.hit.title) + element("link", result.hit.url);
     out += element("description", result.hit.snippet);
-    if (const std::string date = rss_date(result.hit.published); !date.empty())
-      out += element("pubDate", date);
+    if (const auto at_moment = moment_of(result.hit.published))
+      out += element("pubDate", rfc822_text(*at_moment));
     out += "</item>\n";
   }
   return out + "</channel>\n</rss>\n";

@@ -4,6 +4,7 @@
 #include "core/json.h"
 #include "service/answers/reasons.h"
 #include "service/app.h"
+#include "service/base/dates.h"
 #include "service/base/host.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
@@ -14,6 +15,8 @@
 namespace metafuse::service {
 namespace {
 
+constexpr UnixTime kSecondsPerDay = 86400;
+
 /// What a Tavily client asks for; what cannot be given here is null in the answer, never made up.
 struct TavilySearch {
   SearchRequest search;
@@ -22,6 +25,7 @@ struct TavilySearch {
   std::vector<std::string> exclude_domains;
   std::string start_date;
   std::string end_date;
+  int days = 0;  ///< how old results may be that have a date, 0 for any age
   bool wants_favicon = false;
   std::string exact_phrase;
 };
@@ -33,23 +37,32 @@ void check_word(JsonFields& fields, std::string_view name, std::initializer_list
 }
 
 void read_time(JsonFields& fields, TavilySearch& out) {
-  static constexpr std::pair<std::string_view, std::string_view> kRanges[] = {
-      {"day", "day"}, {"week", "week"}, {"month", "month"}, {"year", "year"},
-      {"d", "day"},   {"w", "week"},    {"m", "month"},     {"y", "year"}};
-  if (const auto range = fields.text("time_range", 10)) {
-    for (const auto& [name, meaning] : kRanges)
-      if (name == *range) out.search.time_range = meaning;
-    if (out.search.time_range.empty()) fields.set_mistake("Invalid time_range: \"" + *range + "\"");
+  struct Range {
+    std::string_view name, letter;
+    int days;
+  };
+  static constexpr Range kRanges[] = {
+      {"day", "d", 1}, {"week", "w", 7}, {"month", "m", 31}, {"year", "y", 366}};
+  if (const auto wanted = fields.text("time_range", 10)) {
+    for (const Range& range : kRanges) {
+      if (range.name != *wanted && range.letter != *wanted) continue;
+      out.search.time_range = range.name;
+      out.days = range.days;
+    }
+    if (out.days == 0) fields.set_mistake("Invalid time_range: \"" + *wanted + "\"");
   }
-  if (const auto days = fields.integer("days", 0, 36500); days && out.search.time_range.empty() && *days > 0)
-    out.search.time_range = *days <= 1 ? "day" : *days <= 7 ? "week" : *days <= 31 ? "month" : "year";
+  if (const int days = fields.integer("days", 0, 36500).value_or(0); days > 0 && out.days == 0) {
+    out.days = days;
+    for (const Range& range : kRanges)
+      if (out.search.time_range.empty() && days <= range.days) out.search.time_range = range.name;
+  }
   for (auto [name, into] : {std::pair{"start_date", &out.start_date}, std::pair{"end_date", &out.end_date}}) {
     *into = fields.text(name, 10).value_or("");
-    const bool is_date = into->size() == 10 && (*into)[4] == '-' && (*into)[7] == '-' &&
-                         into->find_first_not_of("0123456789-") == std::string::npos;
-    if (!into->empty() && !is_date)
+    if (!into->empty() && (into->size() != 10 || !moment_of(*into)))
       fields.set_mistake("Invalid " + std::string(name) + ": YYYY-MM-DD is expected");
   }
+  if (!out.start_date.empty() && !out.end_date.empty() && out.end_date < out.start_date)
+    fields.set_mistake("Invalid end_date: it is before start_date");
 }
 
 /// The first phrase in quotes, which exact_match asks for.
@@ -80,7 +93,8 @@ Result<TavilySearch> read_tavily(const JsonObject& body) {
   return out;
 }
 
-bool is_wanted(const TavilySearch& wanted, const Hit& hit) {
+/// in: now - for the age of results that have a date; engines need not know of ages
+bool is_wanted(const TavilySearch& wanted, const Hit& hit, UnixTime now) {
   const std::string host = host_of(hit.url);
   const auto matches = [&](const std::string& domain) { return is_under_site(host, domain); };
   const auto& in = wanted.include_domains;
@@ -90,6 +104,7 @@ bool is_wanted(const TavilySearch& wanted, const Hit& hit) {
   const std::string day = hit.published.substr(0, 10);
   if (!wanted.start_date.empty() && (day.empty() || day < wanted.start_date)) return false;
   if (!wanted.end_date.empty() && (day.empty() || day > wanted.end_date)) return false;
+  if (wanted.days > 0 && !day.empty() && day < iso_day(now - wanted.days * kSecondsPerDay)) return false;
   if (wanted.exact_phrase.empty()) return true;
   return ascii_lower(hit.title + "\n" + hit.snippet).find(ascii_lower(wanted.exact_phrase)) !=
          std::string::npos;
@@ -120,7 +135,7 @@ HttpResponse handle_tavily_search(App& app, const Exchange& exchange) {
   JsonArray results;
   for (const FusedResult& result : (*answer)->results) {
     if (results.size() >= static_cast<std::size_t>(wanted->max_results)) break;
-    if (is_wanted(*wanted, result.hit)) results.push_back(result_json(*wanted, result));
+    if (is_wanted(*wanted, result.hit, app.unix_time())) results.push_back(result_json(*wanted, result));
   }
   JsonObject out;
   out["query"] = wanted->search.text;

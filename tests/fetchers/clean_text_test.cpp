@@ -37,6 +37,7 @@ TEST_CASE("dates become ISO 8601 or nothing", "[fetchers][text]") {
   CHECK(clean_date("Tue, 10 Jun 2003 04:00:00 GMT") == "2003-06-10T04:00:00Z");
   CHECK(clean_date("1340805096") == "2012-06-27T13:51:36Z");
   CHECK(clean_date("1340805096000") == "2012-06-27T13:51:36Z");
+  CHECK(clean_date("2014-12-01 12:00é, at noon, as the archive of the house has it") == "2014-12-01 12:00");
   CHECK(clean_date("yesterday") == "");
   CHECK(clean_date("") == "");
   CHECK(clean_date("99999999999999999999") == "");

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace metafuse::service {
+
+/// The moment of an ISO 8601 date or date-time, as engines give them; without a zone it is UTC.
+///
+/// out: nothing when the date is none of the calendar's; a time that cannot be read counts as midnight
+std::optional<std::int64_t> moment_of(std::string_view iso);
+
+/// "2025-01-31" of a moment, in UTC.
+std::string iso_day(std::int64_t at);
+
+/// RFC 822's text of a moment, as RSS wants it.
+std::string rfc822_text(std::int64_t at);
+
+}  // namespace metafuse::service
