@@ -57,6 +57,7 @@ JsonObject state_json(const std::string& domain, const ModelState& state) {
           {"previous", state.history.empty() ? Json() : or_null(state.history.back())},
           {"can_revert", !state.history.empty()},
           {"promotion_tests", state.tests},
+          {"is_promotion_paused", state.is_promotion_paused},
           {"versions", std::move(versions)}};
 }
 
@@ -124,7 +125,8 @@ HttpResponse handle_activate_model(App& app, const Exchange& exchange) {
   if (!done) return refuse(done.error());
   if (const auto loaded = app.reload(); !loaded) {
     // The model does not fit the templates as they are now: the one before goes on.
-    const auto restored = *is_back ? versions.activate(domain, before->champion) : versions.revert(domain);
+    const auto restored =
+        *is_back ? versions.activate(domain, before->champion) : versions.revert(domain, false);
     return refuse(409, loaded.error().text + (restored ? "" : "; and: " + restored.error().text));
   }
   const auto state = versions.state(domain);

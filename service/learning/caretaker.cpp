@@ -10,7 +10,8 @@
 namespace metafuse::service {
 namespace {
 
-constexpr std::chrono::seconds kBetweenLooks{60};
+constexpr double kMostBetweenLooks = 60;  ///< seconds
+constexpr double kFewestBetweenLooks = 1;
 constexpr UnixTime kBetweenForgetting = 3600;
 constexpr double kSecondsPerHour = 3600;
 constexpr double kSecondsPerDay = 86400;
@@ -38,7 +39,7 @@ void Caretaker::start() {
     // On Linux a thread has a niceness of its own; searches go first.
     ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNiceness);
     std::unique_lock lock(mutex_);
-    while (!wakes_.wait_for(lock, kBetweenLooks, [this] { return is_stopping_; })) {
+    while (!wakes_.wait_for(lock, until_next_look(), [this] { return is_stopping_; })) {
       lock.unlock();
       try {
         tick(options_.unix_time());
@@ -57,6 +58,12 @@ void Caretaker::stop() {
   }
   wakes_.notify_all();
   if (thread_.joinable()) thread_.join();
+}
+
+std::chrono::duration<double> Caretaker::until_next_look() const {
+  const double interval = options_.snapshot()->config.learning.retrain_hours * kSecondsPerHour;
+  const double seconds = interval > 0 ? std::min(interval, kMostBetweenLooks) : kMostBetweenLooks;
+  return std::chrono::duration<double>(std::max(seconds, kFewestBetweenLooks));
 }
 
 void Caretaker::tick(UnixTime now) {
@@ -95,11 +102,14 @@ UnixTime Caretaker::last_retrain(const std::string& domain) {
 
 void Caretaker::retrain_domain(const LoadedDomain& domain, const LearningConfig& learning, UnixTime now) {
   const std::string& name = domain.domain.name;
+  const auto before = options_.versions->state(name);
   const auto trained = retrain(*options_.store, *options_.versions, retrain_options(domain, learning, now));
   if (trained.has_error())
     return options_.on_event("retraining failed", {{"domain", name}, {"reason", trained.error().text}});
-  options_.on_event("retrained",
-                    {{"domain", name}, {"version", trained->version}, {"data", trained->report.text()}});
+  options_.on_event("retrained", {{"domain", name},
+                                  {"version", trained->version},
+                                  {"is_champion_again", trained->is_champion_again},
+                                  {"data", trained->report.text()}});
   if (learning.is_promotion_automatic && !trained->is_champion_again) {
     const auto report = promote_if_better(*options_.store, *options_.versions, name, {}, true);
     if (report.has_error())
@@ -108,7 +118,11 @@ void Caretaker::retrain_domain(const LoadedDomain& domain, const LearningConfig&
       options_.on_event(report->is_better ? "promoted" : "not promoted",
                         {{"domain", name}, {"version", trained->version}, {"reason", report->reason}});
   }
-  options_.on_models_changed();
+  // The same data make the same model: nothing is loaded anew, and what is cached stays.
+  const auto after = options_.versions->state(name);
+  const bool is_same = before.has_value() && after.has_value() && before->champion == after->champion &&
+                       before->challenger == after->challenger;
+  if (!is_same) options_.on_models_changed();
 }
 
 }  // namespace metafuse::service

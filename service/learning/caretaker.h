@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <map>
@@ -39,7 +40,7 @@ class Caretaker {
   Caretaker& operator=(const Caretaker&) = delete;
   ~Caretaker();
 
-  /// Looks every minute what is due.
+  /// Looks what is due: every minute, and more often where retraining is due more often.
   void start();
   void stop();
 
@@ -47,6 +48,7 @@ class Caretaker {
   void tick(UnixTime now);
 
  private:
+  std::chrono::duration<double> until_next_look() const;
   void forget_old(const Snapshot& snapshot, UnixTime now);
   void retrain_domain(const LoadedDomain& domain, const LearningConfig& learning, UnixTime now);
   UnixTime last_retrain(const std::string& domain);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/number.h"
 #include "evaluation/significance.h"
 #include "fusion/fuse.h"
 #include "fusion/registry.h"
@@ -68,6 +69,7 @@ std::string number(double value) {
 }
 
 void decide(PromotionReport& report, const PromotionRules& rules) {
+  report.is_better = false;
   if (report.queries < rules.fewest_queries)
     report.reason = "only " + std::to_string(report.queries) + " held-out judged queries; " +
                     std::to_string(rules.fewest_queries) + " are needed";
@@ -80,6 +82,14 @@ void decide(PromotionReport& report, const PromotionRules& rules) {
     report.is_better = true;
     report.reason = "the challenger is better: p = " + number(report.p) + " below " + number(report.level);
   }
+}
+
+/// What a test compared: the same challenger on the same judgments is the same test, however often it is
+/// asked for.
+std::string subject_of(const std::string& challenger, const PromotionReport& report) {
+  std::string out = challenger + ' ' + std::to_string(report.queries);
+  for (const double value : {report.champion, report.challenger, report.p}) append_number(out += ' ', value);
+  return out;
 }
 
 }  // namespace
@@ -160,8 +170,19 @@ Result<PromotionReport> promote_if_better(Store& store, ModelVersions& versions,
   }
   auto report =
       measure_models(store, domain, champion ? &*champion : nullptr, *challenger, rules, state->tests + 1);
-  if (report.has_error() || !is_automatic || report->queries < rules.fewest_queries) return report;
-  if (auto counted = versions.count_test(domain); counted.has_error()) return counted.error();
+  if (report.has_error() || report->queries < rules.fewest_queries) return report;
+  const std::string subject = subject_of(state->challenger, *report);
+  if (state->tests > 0 && state->tested == subject) {
+    report->level = level_of_test(rules.level, state->tests);
+    decide(*report, rules);
+  }
+  if (!is_automatic) return report;
+  if (state->is_promotion_paused) {
+    report->is_better = false;
+    report->reason = "somebody went a step back; activate a version, and promotion goes on";
+    return report;
+  }
+  if (auto counted = versions.count_test(domain, subject); counted.has_error()) return counted.error();
   if (report->is_better)
     if (auto activated = versions.activate(domain, state->challenger); activated.has_error())
       return activated.error();

@@ -64,7 +64,7 @@ Result<PromotionReport> measure_models(Store& store, std::string_view domain, co
                                        const fusion::Model& challenger, const PromotionRules& rules,
                                        std::uint32_t test);
 
-/// Tests the challenger and, when it is better, makes it the champion.
+/// Tests the challenger and, when it is better and nobody went a step back, makes it the champion.
 ///
 /// in:     is_automatic - false: only measures; no test is counted
 /// errors: usage when there is no challenger

@@ -38,7 +38,9 @@ std::string state_text(const ModelState& state) {
   return to_pretty_text(JsonObject{{"versions", std::move(versions)},
                                    {"challenger", state.challenger},
                                    {"history", std::move(history)},
-                                   {"tests", state.tests}});
+                                   {"is_promotion_paused", state.is_promotion_paused},
+                                   {"tests", state.tests},
+                                   {"tested", state.tested}});
 }
 
 Result<std::string> text_at(const JsonObject& object, std::string_view name, const std::string& path) {
@@ -92,6 +94,10 @@ Result<ModelState> parse_state(std::string_view text, const std::string& path) {
     state.history.emplace_back(entry.get_string());
   }
   state.tests = static_cast<std::uint32_t>(tests->get_int64());
+  if (const Json* paused = object.if_contains("is_promotion_paused"); paused != nullptr && paused->is_bool())
+    state.is_promotion_paused = paused->get_bool();
+  if (const Json* tested = object.if_contains("tested"); tested != nullptr && tested->is_string())
+    state.tested = std::string(tested->get_string());
   return state;
 }
 
@@ -216,6 +222,7 @@ Result<void> ModelVersions::make_champion(std::string_view domain, std::string_v
   state.champion = version;
   if (state.challenger == version) state.challenger.clear();
   state.tests = 0;
+  state.tested.clear();
   return save(domain, state);
 }
 
@@ -227,11 +234,12 @@ Result<void> ModelVersions::activate(std::string_view domain, std::string_view v
     return fail(Code::usage, "domain " + std::string(domain) + " has no model version \"" +
                                  std::string(version) + "\"; see GET /v1/models");
   if (state->champion == version) return {};
+  state->is_promotion_paused = false;
   state->history.push_back(state->champion);
   return make_champion(domain, version, *state);
 }
 
-Result<void> ModelVersions::revert(std::string_view domain) {
+Result<void> ModelVersions::revert(std::string_view domain, bool pauses_promotion) {
   const std::lock_guard lock(mutex_);
   auto state = load(domain);
   if (state.has_error()) return state.error();
@@ -239,13 +247,16 @@ Result<void> ModelVersions::revert(std::string_view domain) {
     return fail(Code::usage, "domain " + std::string(domain) + " had no champion before");
   const std::string version = state->history.back();
   state->history.pop_back();
+  state->is_promotion_paused = state->is_promotion_paused || pauses_promotion;
   return make_champion(domain, version, *state);
 }
 
-Result<std::uint32_t> ModelVersions::count_test(std::string_view domain) {
+Result<std::uint32_t> ModelVersions::count_test(std::string_view domain, std::string_view subject) {
   const std::lock_guard lock(mutex_);
   auto state = load(domain);
   if (state.has_error()) return state.error();
+  if (state->tests > 0 && state->tested == subject) return state->tests;
+  state->tested = subject;
   const std::uint32_t tests = ++state->tests;
   auto saved = save(domain, std::move(*state));
   if (saved.has_error()) return saved.error();

@@ -33,6 +33,9 @@ struct ModelState {
   std::string challenger;              ///< empty for none
   std::vector<std::string> history;    ///< earlier champions, the latest last; empty text for "no model"
   std::uint32_t tests = 0;             ///< promotion tests since the champion came
+  std::string tested;                  ///< what the last of them compared
+  /// Somebody went a step back: no challenger is promoted automatically until somebody activates a version.
+  bool is_promotion_paused = false;
 };
 
 /// Champions and challengers in the folder of models: FOLDER/DOMAIN.json is the champion, which searches
@@ -53,9 +56,13 @@ class ModelVersions {
   /// Makes a version the champion; the one before can be come back to. errors: usage for an unknown version
   Result<void> activate(std::string_view domain, std::string_view version);
   /// One step back. errors: usage when there was no champion before
-  Result<void> revert(std::string_view domain);
-  /// Counts a promotion test. out: how many there were since the champion came, this one too
-  Result<std::uint32_t> count_test(std::string_view domain);
+  ///
+  /// in:     pauses_promotion - whether somebody wished it
+  Result<void> revert(std::string_view domain, bool pauses_promotion = true);
+  /// Counts a promotion test, unless it compares what the last one did.
+  ///
+  /// out: how many there were since the champion came, this one too
+  Result<std::uint32_t> count_test(std::string_view domain, std::string_view subject);
 
   Result<fusion::Model> read(std::string_view domain, std::string_view version);
 

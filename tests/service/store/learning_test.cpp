@@ -301,8 +301,21 @@ TEST_CASE("promotion waits for enough judgments, for significance, and for permi
   CHECK(strict->reason.find("chance") != std::string::npos);
   CHECK(versions.state("shoes")->tests == 1);
   rules.level = 0.05;
+  // the same challenger on the same judgments is the same test; another judgment makes another one
+  CHECK(promote_if_better(*world.store, versions, "shoes", rules, false)->level == Approx(0.05 / 2));
+  world.judge(true);
   CHECK(promote_if_better(*world.store, versions, "shoes", rules, true)->level == Approx(0.05 / 6));
   CHECK(versions.state("shoes")->champion == trained->version);
+
+  // After a step back by hand it takes a hand to go on.
+  REQUIRE(versions.revert("shoes").has_value());
+  CHECK(retrain(*world.store, versions, world.options())->version == trained->version);
+  const auto back = promote_if_better(*world.store, versions, "shoes", rules, true);
+  CHECK_FALSE(back->is_better);
+  CHECK(back->reason.find("a step back") != std::string::npos);
+  CHECK(versions.state("shoes")->champion.empty());
+  REQUIRE(versions.activate("shoes", trained->version).has_value());
+  CHECK_FALSE(versions.state("shoes")->is_promotion_paused);
 }
 
 TEST_CASE("the levels of all tests together stay below the level", "[service][learning]") {

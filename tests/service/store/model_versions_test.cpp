@@ -53,8 +53,9 @@ TEST_CASE("a challenger becomes champion, and one step leads back", "[service][m
 
   const std::string second = add(versions, 2);
   CHECK(state_of(versions).challenger == second);
-  CHECK(*versions.count_test("shoes") == 1);
-  CHECK(*versions.count_test("shoes") == 2);
+  CHECK(*versions.count_test("shoes", "one") == 1);
+  CHECK(*versions.count_test("shoes", "one") == 1);  // the same question
+  CHECK(*versions.count_test("shoes", "two") == 2);
   REQUIRE(versions.activate("shoes", second).has_value());
   CHECK(state_of(versions).tests == 0);
   CHECK(state_of(versions).champion == second);
