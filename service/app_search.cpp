@@ -1,10 +1,10 @@
 #include <array>
 #include <chrono>
-#include <set>
 #include <utility>
 
 #include "core/number.h"
 #include "core/random.h"
+#include "service/answers/reasons.h"
 #include "service/app.h"
 #include "service/errors.h"
 #include "service/learning/feedback.h"
@@ -37,16 +37,6 @@ int hops_of(const HttpRequest& request) {
   if (header.empty()) return 0;
   if (!to_integer(header, hops) || hops < 0 || hops > kMostHops) return kMostHops;
   return static_cast<int>(hops);
-}
-
-/// Names of the engines whose lists an answer lacks, each once.
-std::string engines_without_list(const SearchAnswer& answer) {
-  std::string out;
-  std::set<std::string_view> named;
-  for (const fetchers::FetchedList& list : answer.lists)
-    if (list.has_failed() && named.insert(list.query.engine).second)
-      out += (out.empty() ? "" : ", ") + list.query.engine;
-  return out;
 }
 
 }  // namespace
@@ -102,7 +92,7 @@ HttpResponse App::finish_search(const Exchange& exchange, FoundSearch found, Htt
   const ShownResults& shown = found.shown;
   const bool has_gaps = !found.marks.empty();
   if (!shown.search_id.empty()) found.marks.push_back({Gap::search_id, shown.search_id, shown.search_id});
-  if (const std::string missing = engines_without_list(*found.answer); !missing.empty())
+  if (const std::string missing = failed_engines(*found.answer); !missing.empty())
     rendered.set("X-Unresponsive-Engines", missing);
   const auto until = may_be_sent_again(exchange, found);
   auto key = until ? rendered_key(exchange) : std::nullopt;

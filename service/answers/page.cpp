@@ -106,7 +106,7 @@ void add_failures(const SearchAnswer& answer, View& page) {
   if (count == 0) return;
   View& view = page.add("FAILED");
   view.set("COUNT", std::to_string(count) + " of " + std::to_string(answer.lists.size()) +
-                        " lists are missing from this answer");
+                        " lists are missing from this answer: " + failed_engines(answer));
   for (const auto& list : answer.lists)
     if (list.has_failed())
       view.add("LIST").set("FEATURE", list.query.feature_name()).set("WHY", failure_text(list));
@@ -180,7 +180,8 @@ std::string home_page(const Snapshot& snapshot) {
   slots.set("NAME", domain->domain.name);
   for (const templates::Slot& slot : domain->domain.slots) {
     View& item = slots.add("SLOT");
-    item.set("SLOT_NAME", slot.name).set("MEANING", slot.description);
+    item.set("SLOT_NAME", slot.name)
+        .set("MEANING", slot.is_required ? slot.description + " (required)" : slot.description);
     if (slot.is_required) item.add("REQUIRED");
   }
   return render_page("home", view);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <set>
 
 #include "service/search/list_fusion.h"
 
@@ -47,6 +48,15 @@ std::span<const FusedResult> window_of(const SearchAnswer& answer, std::size_t f
   const std::span<const FusedResult> all(answer.results);
   if (first >= all.size()) return {};
   return all.subspan(first, std::min(static_cast<std::size_t>(limit), all.size() - first));
+}
+
+std::string failed_engines(const SearchAnswer& answer) {
+  std::string out;
+  std::set<std::string_view> named;
+  for (const fetchers::FetchedList& list : answer.lists)
+    if (list.has_failed() && named.insert(list.query.engine).second)
+      out += (out.empty() ? "" : ", ") + list.query.engine;
+  return out;
 }
 
 std::string failure_text(const fetchers::FetchedList& list) {

@@ -27,6 +27,9 @@ std::vector<std::string> engines_of(const SearchAnswer& answer, const FusedResul
 /// The results [first, first + limit) of an answer.
 std::span<const FusedResult> window_of(const SearchAnswer& answer, std::size_t first, int limit);
 
+/// Names of the engines whose lists are missing, each once: "e1, e2".
+std::string failed_engines(const SearchAnswer& answer);
+
 /// "engine: why" of each failed list.
 std::string failure_text(const fetchers::FetchedList& list);
 

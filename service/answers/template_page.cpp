@@ -10,13 +10,37 @@ namespace {
 
 constexpr std::size_t kMostVersions = 50;
 constexpr std::size_t kMostResults = 10;
+constexpr std::size_t kMostSourceBytes = 400;
+
+/// A line of a text, from 1 on; "" beyond its end.
+std::string_view line_of(std::string_view text, std::size_t number) {
+  for (; number > 1 && !text.empty(); --number)
+    text.remove_prefix(std::min(text.size() - 1, text.find('\n')) + 1);
+  return number == 0 ? std::string_view() : text.substr(0, text.find('\n'));
+}
+
+/// The line that a mistake stands in, and a mark below its column.
+void add_source(const TemplateEditorState& state, const LineMessage& message, View& view) {
+  const std::string_view line = line_of(state.text, message.line);
+  if (message.line == 0 || line.size() > kMostSourceBytes) return;
+  const std::string number = std::to_string(message.line) + "  ";
+  const std::string_view before = line.substr(0, message.column == 0 ? 0 : message.column - 1);
+  const auto characters = static_cast<std::size_t>(std::count_if(
+      before.begin(), before.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+  view.add("SOURCE")
+      .set("CODE", number + std::string(line))
+      .set("MARK", std::string(number.size() + characters, ' ') + "^");
+}
 
 void add_messages(const TemplateEditorState& state, View& page) {
   if (!state.notice.empty()) page.add("SAVE_NOTICE").set("TEXT", state.notice);
   if (state.messages.empty()) return;
   View& messages = page.add("MESSAGES");
-  for (const LineMessage& message : state.messages)
-    messages.add("MESSAGE").set("LINE", std::to_string(message.line)).set("TEXT", message.text);
+  for (const LineMessage& message : state.messages) {
+    View& view = messages.add("MESSAGE");
+    view.set("LINE", std::to_string(message.line)).set("TEXT", message.text);
+    add_source(state, message, view);
+  }
 }
 
 void add_live(const TemplatePreview& preview, View& view) {
@@ -31,20 +55,32 @@ void add_live(const TemplatePreview& preview, View& view) {
         .set("LISTS", std::to_string(results[i].placements.size()));
 }
 
+/// What an engine's list holds, or why it is missing.
+void add_list(const fetchers::FetchedList& list, View& row) {
+  const std::vector<Hit>& hits = list.list.hits;
+  if (list.has_failed() || hits.empty()) {
+    row.set("FOUND", list.has_failed() ? failure_text(list) : "0");
+    return;
+  }
+  View& found = row.add("HITS");
+  found.set("COUNT", std::to_string(hits.size()));
+  for (std::size_t i = 0; i < std::min(hits.size(), kMostResults); ++i)
+    found.add("HIT")
+        .set("URL", hits[i].url)
+        .set("TITLE", hits[i].title.empty() ? hits[i].url : hits[i].title);
+}
+
 void add_preview(const TemplateEditorState& state, View& page) {
   if (!state.preview) return;
   View& view = page.add("PREVIEW");
   for (std::size_t i = 0; i < state.preview->expansions.size(); ++i) {
     const ExpandedQuery& query = state.preview->expansions[i];
-    std::string found = "–";
-    if (state.preview->answer && i < state.preview->answer->lists.size()) {
-      const fetchers::FetchedList& list = state.preview->answer->lists[i];
-      found = list.has_failed() ? failure_text(list) : std::to_string(list.list.hits.size());
-    }
-    view.add("EXPANSION")
-        .set("FEATURE", query.feature_name())
-        .set("QUERY_TEXT", query.text)
-        .set("FOUND", found);
+    View& row = view.add("EXPANSION");
+    row.set("FEATURE", query.feature_name()).set("QUERY_TEXT", query.text);
+    if (state.preview->answer && i < state.preview->answer->lists.size())
+      add_list(state.preview->answer->lists[i], row);
+    else
+      row.set("FOUND", "–");
   }
   add_live(*state.preview, view);
 }

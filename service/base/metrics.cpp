@@ -15,6 +15,8 @@
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
+#include "core/contract.h"
+
 namespace metafuse::service {
 namespace {
 
@@ -109,6 +111,34 @@ class Latencies {
   Members<Histogram> members_;
 };
 
+struct Reading {
+  std::string_view name;
+  const char* help;
+};
+
+/// What is read when someone asks for metrics.
+constexpr Reading kReadings[] = {
+    {"metafuse_workers_running", "Requests that a worker answers now."},
+    {"metafuse_workers_queue", "Requests that wait for a worker."},
+    {"metafuse_cache_entries", "Fused answers in the cache."},
+    {"metafuse_cache_bytes", "Bytes of the fused answers in the cache."},
+    {"metafuse_rendered_entries", "Rendered answers in the cache."},
+    {"metafuse_rendered_bytes", "Bytes of the rendered answers in the cache."},
+    {"metafuse_connections_open", "Connections that are open."},
+    {"metafuse_connections_busy", "Connections with a request that is not answered yet."},
+    {"metafuse_connections_accepted_total", "Connections that were taken."},
+    {"metafuse_connections_refused_total", "Connections closed for wrong framing or beyond the limit."},
+    {"metafuse_connections_timed_out_total", "Connections closed because the other end was too slow."},
+    {"metafuse_reload_failed", "1 when the last reload was refused: the log says why."},
+};
+
+const char* help_of(std::string_view name) {
+  for (const Reading& reading : kReadings)
+    if (reading.name == name) return reading.help;
+  require(false, "every reading stands in the table");
+  return "";
+}
+
 }  // namespace
 
 class Metrics::Body {
@@ -142,6 +172,7 @@ class Metrics::Body {
                               .Register(registry);
   std::mutex mutex;
   std::map<std::string, Gauge*, std::less<>> gauges;
+  std::map<std::string, Counter*, std::less<>> totals;
   std::map<std::string, std::string, std::less<>> versions;
 };
 
@@ -189,17 +220,19 @@ void Metrics::reload(bool is_done) {
   body_->reloads.add(is_done ? "done" : "refused");
 }
 
-void Metrics::set(std::string_view gauge, double value) {
+void Metrics::set(std::string_view reading, double value) {
   const std::lock_guard lock(body_->mutex);
-  const auto at = body_->gauges.find(gauge);
-  if (at != body_->gauges.end()) {
-    at->second->Set(value);
+  const std::string name(reading);
+  if (reading.ends_with("_total")) {
+    Counter*& total = body_->totals[name];
+    if (total == nullptr) total = &counter(body_->registry, name.c_str(), help_of(reading)).Add({});
+    total->Increment(value - total->Value());
     return;
   }
-  const std::string name(gauge);
-  Gauge& made = prometheus::BuildGauge().Name(name).Help(name).Register(body_->registry).Add({});
-  body_->gauges.emplace(name, &made);
-  made.Set(value);
+  Gauge*& gauge = body_->gauges[name];
+  if (gauge == nullptr)
+    gauge = &prometheus::BuildGauge().Name(name).Help(help_of(reading)).Register(body_->registry).Add({});
+  gauge->Set(value);
 }
 
 void Metrics::model(std::string_view domain, std::string_view version) {

@@ -27,7 +27,8 @@ class Metrics {
   void cache(std::string_view outcome);
   void refused(std::string_view why);
   void reload(bool is_done);
-  void set(std::string_view gauge, double value);
+  /// A reading of a gauge, or of a counter that something else counts (its name ends in _total).
+  void set(std::string_view reading, double value);
   /// The model that serves a domain: 1 for the version in use, 0 for those before.
   void model(std::string_view domain, std::string_view version);
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <filesystem>
 
+#include "core/diagnostics.h"
 #include "core/text_file.h"
 #include "core/yaml_reader.h"
 #include "fusion/features.h"
@@ -117,28 +118,23 @@ void load_domain(const std::string& file, Snapshot& snapshot, Mistakes& mistakes
   snapshot.domains.emplace(name, std::move(out));
 }
 
-/// "FILE:LINE:COLUMN" of an engine's name in a template.
-std::string place_of_engine(const LoadedDomain& domain, std::size_t item, const std::string& engine) {
-  const auto root = parse_yaml(domain.text, domain.file);
-  const YamlNode* list = root ? root->find("templates") : nullptr;
-  const YamlNode* node =
-      list != nullptr && item < list->items.size() ? list->items[item].find("engine") : nullptr;
-  if (node == nullptr) return domain.file;
+/// Where an engine's name stands in a template.
+Place place_of_engine(const YamlNode* templates, std::size_t item, const std::string& engine) {
+  const YamlNode* node = templates != nullptr && item < templates->items.size()
+                             ? templates->items[item].find("engine")
+                             : nullptr;
+  if (node == nullptr) return {};
   Place place = node->place;
   for (const YamlNode& name : node->items)
     if (name.text == engine) place = name.place;
-  return domain.file + ":" + std::to_string(place.line) + ":" + std::to_string(place.column);
+  return place;
 }
 
-void check_engines(const Snapshot& snapshot, Mistakes& mistakes) {
-  const std::vector<std::string>& known = snapshot.engines.names;
+void check_all_engines(const Snapshot& snapshot, Mistakes& mistakes) {
   for (const auto& [name, domain] : snapshot.domains)
-    for (std::size_t i = 0; i < domain.domain.templates.size(); ++i)
-      for (const std::string& engine : domain.domain.templates[i].engines)
-        if (std::find(known.begin(), known.end(), engine) == known.end())
-          mistakes.add(Code::bad_config, place_of_engine(domain, i, engine) + ": template " +
-                                             domain.domain.templates[i].id + " asks engine " + engine +
-                                             ", which no engine file defines; defined are " + listed(known));
+    if (const auto known = check_engines(domain.domain, domain.text, domain.file, snapshot.engines.names);
+        !known)
+      mistakes.add(known.error());
 }
 
 }  // namespace
@@ -148,6 +144,22 @@ const LoadedDomain* Snapshot::find_domain(std::string_view name) const {
   if (at != domains.end()) return &at->second;
   if (name.empty() && config.default_domain.empty() && !domains.empty()) return &domains.begin()->second;
   return nullptr;
+}
+
+Result<void> check_engines(const templates::Domain& domain, std::string_view text, const std::string& file,
+                           const std::vector<std::string>& known) {
+  std::vector<std::pair<std::size_t, std::string>> unknown;
+  for (std::size_t i = 0; i < domain.templates.size(); ++i)
+    for (const std::string& engine : domain.templates[i].engines)
+      if (std::find(known.begin(), known.end(), engine) == known.end()) unknown.emplace_back(i, engine);
+  if (unknown.empty()) return {};
+  const auto root = parse_yaml(text, file);
+  Diagnostics diagnostics(file);
+  for (const auto& [item, engine] : unknown)
+    diagnostics.error(place_of_engine(root ? root->find("templates") : nullptr, item, engine),
+                      "template " + domain.templates[item].id + " asks engine " + engine +
+                          ", which no engine file defines; defined are " + listed(known));
+  return diagnostics.to_error(Code::bad_config);
 }
 
 std::string text_etag(std::string_view text) {
@@ -176,7 +188,7 @@ Result<std::shared_ptr<const Snapshot>> load_snapshot(const ServerConfig& config
   else
     mistakes.add(engines.error());
   for (const std::string& file : config.templates) load_domain(file, *snapshot, mistakes);
-  if (engines) check_engines(*snapshot, mistakes);
+  if (engines) check_all_engines(*snapshot, mistakes);
   if (!config.default_domain.empty() && !snapshot->domains.contains(config.default_domain))
     mistakes.add(Code::bad_config, config.file + ": default_domain " + config.default_domain +
                                        " has no template file; correct the name");

@@ -65,6 +65,13 @@ struct Snapshot {
   const LoadedDomain* find_domain(std::string_view name) const;
 };
 
+/// Whether every engine that a domain's templates ask is defined.
+///
+/// in:     text, file - the domain's file, for the places of mistakes
+/// errors: bad_config, each engine that is not known at its place
+Result<void> check_engines(const templates::Domain& domain, std::string_view text, const std::string& file,
+                           const std::vector<std::string>& known);
+
 /// The entity tag of a template file's text, without quotes.
 std::string text_etag(std::string_view text);
 

@@ -3,6 +3,7 @@
 #include "service/app.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
+#include "service/handlers/template_saving.h"
 #include "service/http/request_body.h"
 #include "service/requests/native_request.h"
 
@@ -35,7 +36,7 @@ HttpResponse handle_get_templates(App&, const Exchange& exchange) {
   const std::string etag = '"' + domain->etag + '"';
   response.set("ETag", etag);
   response.set("Cache-Control", "no-cache");
-  if (exchange.request.header("If-None-Match") == etag) {
+  if (names_etag(exchange.request.list("If-None-Match"), domain->etag)) {
     response.status = 304;
     response.body.clear();
   }

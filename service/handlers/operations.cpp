@@ -25,9 +25,9 @@ HttpResponse handle_metrics(App& app, const Exchange&) {
   if (const auto connections = app.connections()) {
     set("metafuse_connections_open", connections->open);
     set("metafuse_connections_busy", connections->busy);
-    set("metafuse_connections_accepted", connections->accepted);
-    set("metafuse_connections_refused", connections->refused);
-    set("metafuse_connections_timed_out", connections->timed_out);
+    set("metafuse_connections_accepted_total", connections->accepted);
+    set("metafuse_connections_refused_total", connections->refused);
+    set("metafuse_connections_timed_out_total", connections->timed_out);
   }
   return make_response(200, "text/plain; version=0.0.4; charset=utf-8", app.metrics().text());
 }

@@ -1,5 +1,6 @@
 #include "service/handlers/template_saving.h"
 
+#include <algorithm>
 #include <mutex>
 #include <vector>
 
@@ -39,14 +40,14 @@ Result<void> keep_version(Store& store, const LoadedDomain& current, std::string
 
 }  // namespace
 
-SaveOutcome save_templates(App& app, const std::string& domain, std::string_view text, std::string_view etag,
-                           std::string_view author) {
+SaveOutcome save_templates(App& app, const std::string& domain, std::string_view text,
+                           std::string_view if_match, std::string_view author) {
   const std::lock_guard lock(app.template_mutex());
   const auto snapshot = app.snapshot();
   const auto at = snapshot->domains.find(domain);
   if (at == snapshot->domains.end()) return {404, "no domain \"" + domain + "\"", ""};
   const LoadedDomain& current = at->second;
-  if (etag != current.etag)
+  if (!names_etag(if_match, current.etag))
     return {412, "the file changed since it was read; load it again and repeat the change", current.etag};
   const auto edited = edited_domain(*snapshot, current, text);
   if (!edited) return {422, edited.error().text, current.etag};
@@ -73,10 +74,16 @@ SaveOutcome save_templates(App& app, const std::string& domain, std::string_view
   return {200, "saved", saved == nullptr ? edited->etag : saved->etag};
 }
 
-std::string wanted_etag(const HttpRequest& request) {
-  const std::string_view etag = request.header("If-Match");
-  const bool is_quoted = etag.size() >= 2 && etag.front() == '"' && etag.back() == '"';
-  return std::string(is_quoted ? etag.substr(1, etag.size() - 2) : etag);
+bool names_etag(std::string_view header, std::string_view etag) {
+  while (!header.empty()) {
+    std::string_view item = header.substr(0, header.find(','));
+    header.remove_prefix(std::min(header.size(), item.size() + 1));
+    while (!item.empty() && (item.front() == ' ' || item.front() == '\t')) item.remove_prefix(1);
+    while (!item.empty() && (item.back() == ' ' || item.back() == '\t')) item.remove_suffix(1);
+    if (item.size() >= 2 && item.front() == '"' && item.back() == '"') item = item.substr(1, item.size() - 2);
+    if (item == "*" || item == etag) return true;
+  }
+  return false;
 }
 
 HttpResponse saved_response(const SaveOutcome& outcome) {

@@ -76,12 +76,12 @@ HttpResponse handle_template_version(App& app, const Exchange& exchange) {
 
 HttpResponse handle_revert_templates(App& app, const Exchange& exchange) {
   if (auto refused = refusal(app, exchange)) return std::move(*refused);
-  const std::string etag = wanted_etag(exchange.request);
-  if (etag.empty()) return refuse(428, "send If-Match with the ETag of the file as it is now");
+  const std::string if_match = exchange.request.list("If-Match");
+  if (if_match.empty()) return refuse(428, "send If-Match with the ETag of the file as it is now");
   HttpResponse refused;
   const auto version = wanted_version(app, exchange, refused);
   if (!version) return refused;
-  const SaveOutcome outcome = save_templates(app, exchange.path_values.front(), version->text, etag,
+  const SaveOutcome outcome = save_templates(app, exchange.path_values.front(), version->text, if_match,
                                              exchange.key == nullptr ? "" : exchange.key->name);
   return saved_response(outcome);
 }

@@ -170,10 +170,10 @@ HttpResponse handle_template_form(App& app, const Exchange& exchange) {
 }
 
 HttpResponse handle_put_templates(App& app, const Exchange& exchange) {
-  const std::string etag = wanted_etag(exchange.request);
-  if (etag.empty())
+  const std::string if_match = exchange.request.list("If-Match");
+  if (if_match.empty())
     return error_response(Dialect::native, 428, "send If-Match with the ETag of the file that was edited");
-  return saved_response(save_templates(app, exchange.path_values.front(), exchange.request.body, etag,
+  return saved_response(save_templates(app, exchange.path_values.front(), exchange.request.body, if_match,
                                        exchange.key == nullptr ? "" : exchange.key->name));
 }
 

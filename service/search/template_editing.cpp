@@ -1,9 +1,12 @@
 #include "service/search/template_editing.h"
 
-#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <filesystem>
 
+#include "core/diagnostics.h"
 #include "core/number.h"
+#include "core/yaml_reader.h"
 #include "service/base/digest.h"
 #include "service/search/expansion.h"
 #include "service/search/search_pipeline.h"
@@ -12,15 +15,32 @@
 namespace metafuse::service {
 namespace {
 
-/// Engines that the file names and nobody defined.
-std::string undefined_engines(const Snapshot& snapshot, const templates::Domain& domain) {
-  const std::vector<std::string>& known = snapshot.engines.names;
-  std::string missing;
-  for (const templates::SearchTemplate& item : domain.templates)
-    for (const std::string& engine : item.engines)
-      if (std::find(known.begin(), known.end(), engine) == known.end())
-        missing += (missing.empty() ? "" : ", ") + item.id + " names " + engine;
-  return missing;
+/// The domain's name is no part of its templates that may be edited.
+Result<void> check_name(const std::string& name, const LoadedDomain& current, std::string_view text,
+                        const std::string& file) {
+  if (name == current.domain.name) return {};
+  const auto root = parse_yaml(text, file);
+  const YamlNode* node = root ? root->find("domain") : nullptr;
+  Diagnostics diagnostics(file);
+  diagnostics.error(node == nullptr ? Place{} : node->place,
+                    "the domain is \"" + name + "\"; it must stay \"" + current.domain.name + "\"");
+  return diagnostics.to_error(Code::bad_config);
+}
+
+/// Takes LINE and COLUMN out of "FILE:LINE:COLUMN: what".
+void read_place(LineMessage& message) {
+  std::string_view rest = message.text;
+  std::array<std::int64_t, 2> numbers{};
+  for (std::int64_t& number : numbers) {
+    const std::size_t colon = rest.find(':');
+    const std::size_t next = colon == std::string_view::npos ? colon : rest.find(':', colon + 1);
+    if (next == std::string_view::npos || !to_integer(rest.substr(colon + 1, next - colon - 1), number) ||
+        number < 1)
+      return;
+    rest.remove_prefix(next);
+  }
+  message.line = static_cast<std::size_t>(numbers[0]);
+  message.column = static_cast<std::size_t>(numbers[1]);
 }
 
 }  // namespace
@@ -30,11 +50,9 @@ Result<LoadedDomain> edited_domain(const Snapshot& snapshot, const LoadedDomain&
   const std::string name = std::filesystem::path(current.file).filename().string();
   auto parsed = templates::parse_domain_file(text, name);
   if (!parsed) return parsed.error();
-  if (parsed->domain.name != current.domain.name)
-    return fail(Code::bad_config, name + ": the domain is \"" + parsed->domain.name + "\"; it must stay \"" +
-                                      current.domain.name + "\"");
-  if (const std::string missing = undefined_engines(snapshot, parsed->domain); !missing.empty())
-    return fail(Code::bad_config, name + ": engines that are not defined: " + missing);
+  if (auto same = check_name(parsed->domain.name, current, text, name); !same) return same.error();
+  if (auto known = check_engines(parsed->domain, text, name, snapshot.engines.names); !known)
+    return known.error();
   LoadedDomain edited = current;
   edited.domain = std::move(parsed->domain);
   edited.text = text;
@@ -69,14 +87,9 @@ std::vector<LineMessage> line_messages(const Error& error) {
   std::string_view rest = error.text;
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
-    LineMessage message{0, std::string(rest.substr(0, end))};
+    LineMessage message{0, 0, std::string(rest.substr(0, end))};
     rest.remove_prefix(std::min(end + 1, rest.size()));
-    const std::size_t colon = message.text.find(':');
-    const std::size_t next = message.text.find(':', colon == std::string::npos ? colon : colon + 1);
-    std::int64_t line = 0;
-    if (next != std::string::npos &&
-        to_integer(std::string_view(message.text).substr(colon + 1, next - colon - 1), line) && line > 0)
-      message.line = static_cast<std::size_t>(line);
+    read_place(message);
     out.push_back(std::move(message));
   }
   return out;

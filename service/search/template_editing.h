@@ -18,9 +18,8 @@ namespace metafuse::service {
 ///
 /// in:     current - the domain that is edited; text - the whole file
 /// out:    the domain with that text; without a model when the model was trained on other templates
-/// errors: bad_config, every mistake at once, each "FILE:LINE:COLUMN: ..." with the file's name: those of the
-/// template
-///         language, another domain's name, an engine that is not defined
+/// errors: bad_config, each mistake as "FILE:LINE:COLUMN: ..." with the file's name: those of the template
+///         language at once, then another domain's name, then engines that are not defined
 Result<LoadedDomain> edited_domain(const Snapshot& snapshot, const LoadedDomain& current,
                                    std::string_view text);
 
@@ -37,6 +36,7 @@ Result<TemplatePreview> preview_templates(const Snapshot& snapshot, const Loaded
 /// One line of an error in several lines: where it points and what it says.
 struct LineMessage {
   std::size_t line = 0;  ///< 0: the whole file
+  std::size_t column = 0;
   std::string text;
 };
 std::vector<LineMessage> line_messages(const Error& error);

@@ -14,6 +14,13 @@ const browser = await chromium.launch({
 });
 const open = async (options = {}) => (await browser.newContext({ baseURL: server.address, ...options })).newPage();
 
+/// axe-core needs scripts in the page.
+async function findsNoViolation(page, { javaScriptEnabled }) {
+  if (!javaScriptEnabled) return;
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  assert.deepEqual(violations.map((item) => `${item.id}: ${item.nodes[0].html}`), []);
+}
+
 async function searchAndExplain() {
   const page = await open();
   const foreign = [];
@@ -73,9 +80,19 @@ async function editor(options) {
   await page.getByRole("button", { name: "Ask the engines" }).click();
   await page.getByText("phrase@local").first().waitFor();
   await page.getByRole("link", { name: "GNU Emacs" }).waitFor();
+  await page.locator("td details summary").first().click(); // what the list holds
+  await page.locator("td details a").first().waitFor();
+  await findsNoViolation(page, options);
   await text.fill(original.replace("id: phrase", "wat: phrase"));
   await page.getByRole("button", { name: "Show the queries" }).click();
   await page.getByRole("alert").filter({ hasText: "wat" }).waitFor();
+  await page.locator("[role=alert] pre", { hasText: "wat: phrase" }).first().waitFor();
+  await findsNoViolation(page, options);
+  if (options.javaScriptEnabled) {
+    await page.locator("a[data-line]").first().click();
+    const chosen = await page.locator("textarea").evaluate((box) => box.value.slice(box.selectionStart, box.selectionEnd));
+    assert.match(chosen, /^ *- {wat: phrase.*}$/);
+  }
   await page.locator("textarea").fill(original.replace("Home pages of software", "Home pages of programs"));
   await page.getByLabel("Key with the role admin").fill("admin-key");
   await page.getByRole("button", { name: "Save" }).click();
@@ -96,8 +113,7 @@ async function models(options) {
   await page.getByLabel("Key with the role admin").fill("admin-key");
   await page.getByRole("button", { name: "Train a challenger" }).click();
   await page.getByText("One step back leads to").waitFor();
-  const { violations } = options.javaScriptEnabled ? await new AxeBuilder({ page }).analyze() : { violations: [] };
-  assert.deepEqual(violations.map((item) => item.id), []);
+  await findsNoViolation(page, options);
 }
 
 async function narrow() {

@@ -76,6 +76,8 @@ TEST_CASE("An engine that fails is named and does not fail the search", "[servic
   REQUIRE(failed.size() == 1);
   CHECK(failed[0].as_array()[0] == "two");
   CHECK(failed[0].as_array()[1] == "timeout: no answer in 3 s");
+  CHECK(server.get("/search?q=ada").find("1 of 3 lists are missing from this answer: two<") !=
+        std::string::npos);
 }
 
 TEST_CASE("Equal searches are fetched once", "[service][search]") {
@@ -301,4 +303,8 @@ TEST_CASE("Pages of allowed origins may ask, and no others", "[service][cors]") 
   CHECK(status_in(allowed) == 204);
   CHECK(allowed.find("Access-Control-Allow-Origin: https://app.example\r\n") != std::string::npos);
   CHECK(ask("https://evil.example").find("Access-Control-Allow-Origin") == std::string::npos);
+  // a page's script may trace its requests and read what our headers say
+  CHECK(allowed.find(", traceparent, ") != std::string::npos);
+  const std::string read = server.get("/v1/templates/pages", "Origin: https://app.example\r\n");
+  CHECK(read.find("Access-Control-Expose-Headers: ETag, Retry-After, ") != std::string::npos);
 }

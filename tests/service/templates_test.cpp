@@ -58,13 +58,21 @@ TEST_CASE("Templates are written only with a key, an ETag that fits, and no mist
   CHECK(bad.find("pages.yaml:3:1: unknown key") != std::string::npos);
   std::string foreign = kTwoTemplates;
   foreign.replace(foreign.find("[one, two]"), 10, "[one, six]");
-  CHECK(status_in(put(foreign, kKey + etag)) == 422);
+  const std::string unknown = put(foreign, kKey + etag);
+  CHECK(status_in(unknown) == 422);
+  CHECK(unknown.find("pages.yaml:9:31: template plain asks engine six") != std::string::npos);
+  const std::string renamed = put("version: 1\ndomain: other\n" + kTwoTemplates.substr(25), kKey + etag);
+  CHECK(renamed.find("pages.yaml:2:9: the domain is ") != std::string::npos);
   CHECK(file_text(server) == kTwoTemplates);
   const std::string done = put(edited("New"), kKey + etag);
   CHECK(status_in(done) == 200);
   CHECK(file_text(server) == edited("New"));
   CHECK(etag_in(server.get("/v1/templates/pages")) == etag_in(done));
   CHECK(status_in(put(edited("Newer"), kKey + etag)) == 412);
+  // If-Match may be a list, or any file at all
+  CHECK(status_in(put(edited("Newer"), kKey + "If-Match: \"other\", " + etag_in(done) + "\r\n")) == 200);
+  CHECK(status_in(put(edited("Newest"), kKey + "If-Match: *\r\n")) == 200);
+  CHECK(file_text(server) == edited("Newest"));
 }
 
 TEST_CASE("Every version of the templates is kept and can be put back", "[service][templates]") {
@@ -157,8 +165,13 @@ TEST_CASE("The editor works as plain forms", "[service][templates]") {
                                    "&text=" + service::percent_encode(text)));
   };
   CHECK(send("preview", edited("X"), "").find("Expanded queries") != std::string::npos);
-  CHECK(send("live", edited("X"), "").find("Fused by rrf") != std::string::npos);
-  CHECK(send("preview", "version: 1\nwat: 2\n", "").find("data-line=\"2\"") != std::string::npos);
+  const std::string live = send("live", edited("X"), "");
+  CHECK(live.find("Fused by rrf") != std::string::npos);
+  // the lists themselves, each under its number of results
+  CHECK(live.find("<summary>3</summary><ol><li><a href=\"http://a.example/\"") != std::string::npos);
+  const std::string wrong = send("preview", "version: 1\nwat: <2>\n", "");
+  CHECK(wrong.find("data-line=\"2\"") != std::string::npos);
+  CHECK(wrong.find("<pre>2  wat: &lt;2&gt;\n   ^</pre>") != std::string::npos);  // the line itself, marked
   CHECK(send("save", edited("X"), "").find("the key is not known") != std::string::npos);
   CHECK(file_text(server) == kTwoTemplates);
   CHECK(send("save", edited("X"), "admin-key").find("Saved and in use.") != std::string::npos);
