@@ -30,6 +30,11 @@ void stream_search(App& app, const Exchange& exchange, Responder& responder) {
   HttpResponse head = make_response(200, "text/event-stream; charset=utf-8", "");
   add_common_headers(exchange, head);
   responder.begin(std::move(head));
+  std::size_t bytes = 0;
+  const auto send = [&](std::string piece) {
+    bytes += piece.size();
+    responder.write(std::move(piece));
+  };
   const auto body = [&](const SearchAnswer& answer, ShownResults& shown) {
     return native_json(*exchange.snapshot, answer, shown, parameters->wants_explanation);
   };
@@ -38,18 +43,18 @@ void stream_search(App& app, const Exchange& exchange, Responder& responder) {
     JsonObject data = body(so_far, shown);
     data["arrived"] = arrived;
     data["wanted"] = wanted;
-    responder.write(event("partial", data));
+    send(event("partial", data));
   };
   const auto answer = app.search(exchange, parameters->search, {}, on_partial);
   if (answer) {
     ShownResults shown = shown_results(**answer, parameters->first(), parameters->limit, {});
     app.remember(exchange, **answer, shown);
-    responder.write(event("final", body(**answer, shown)));
+    send(event("final", body(**answer, shown)));
   } else {
-    responder.write(event("error", JsonObject{{"detail", answer.error().text}}));
+    send(event("error", JsonObject{{"detail", answer.error().text}}));
   }
   responder.end();
-  app.count(exchange, 200);
+  app.count(exchange, 200, bytes);
 }
 
 }  // namespace metafuse::service
