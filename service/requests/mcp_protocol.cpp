@@ -7,6 +7,8 @@
 #include <boost/json/object.hpp>
 #include <boost/json/string.hpp>
 
+#include "core/utf8.h"
+
 namespace metafuse::service::mcp {
 namespace {
 
@@ -28,7 +30,7 @@ std::string meta_version(const Message& message) {
 RpcError unsupported(std::string_view version) {
   RpcError error{ErrorCode::unsupported_version, 400, "unsupported protocol version", {}};
   error.data["supported"] = supported_versions();
-  error.data["requested"] = version;
+  error.data["requested"] = to_valid_utf8(version);  // a header may hold any bytes
   return error;
 }
 

@@ -98,6 +98,7 @@ TEST_CASE("MCP's errors have their codes and statuses", "[service][mcp]") {
   expect(rpc("tools/call", R"("name":"none","arguments":{})"), version, 200, -32602);
   expect(rpc("tools/call", R"("arguments":{})"), version, 200, -32602);
   expect(rpc("ping", ""), "MCP-Protocol-Version: 1999-01-01\r\n", 400, -32022);
+  expect(rpc("ping", ""), "MCP-Protocol-Version: 2\xff\r\n", 400, -32022);  // said back as UTF-8
   expect(rpc("tools/list", kMeta), kStateless, 400, -32020);
   expect(rpc("tools/list", kMeta), kStateless + "Mcp-Method: tools/call\r\n", 400, -32020);
   expect(rpc("tools/list", kMeta), "Mcp-Method: tools/list\r\n", 400, -32020);
