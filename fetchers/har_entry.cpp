@@ -5,8 +5,8 @@
 #include <ctime>
 
 #include "core/ascii.h"
+#include "core/base64.h"
 #include "core/utf8.h"
-#include "fetchers/base64.h"
 #include "fetchers/json_members.h"
 
 namespace metafuse::fetchers {

@@ -61,7 +61,9 @@ HttpResponse error_response(Dialect dialect, int status, std::string_view text_i
       break;
   }
   if (status == 429 || status == 503) response.set("Retry-After", "1");
-  if (status == 401) response.set("WWW-Authenticate", "Bearer realm=\"metafuse\"");
+  if (status == 401)
+    response.set("WWW-Authenticate", dialect == Dialect::page ? "Basic realm=\"metafuse\", charset=\"UTF-8\""
+                                                              : "Bearer realm=\"metafuse\"");
   return response;
 }
 

@@ -3,11 +3,10 @@
 #include <algorithm>
 
 #include "core/ascii.h"
+#include "service/access/presented_key.h"
 #include "service/base/host.h"
-#include "service/errors.h"
 #include "service/http/client_address.h"
 #include "service/http/common_headers.h"
-#include "service/http/request_body.h"
 
 namespace metafuse::service {
 namespace {
@@ -19,23 +18,6 @@ bool is_own_host(const ServerConfig& config, std::string_view host_header) {
   return std::any_of(config.server_names.begin(), config.server_names.end(), [&](const std::string& name) {
     return name == "*" || equal_ignoring_case(name, host) || equal_ignoring_case(name, host_header);
   });
-}
-
-std::string_view presented_key(const HttpRequest& request) {
-  const std::string_view authorization = request.header("Authorization");
-  if (authorization.size() > 7 && equal_ignoring_case(authorization.substr(0, 7), "Bearer "))
-    return authorization.substr(7);
-  return request.header("X-API-Key");
-}
-
-/// Older clients of Tavily send their key as a member of the body.
-std::string key_in_body(const HttpRequest& request) {
-  if (!presented_key(request).empty() || dialect_of(request) != Dialect::tavily ||
-      request.body.find("\"api_key\"") == std::string::npos)
-    return {};
-  const auto body = json_body(request);
-  const Json* key = body ? body->if_contains("api_key") : nullptr;
-  return key != nullptr && key->is_string() ? std::string(key->get_string()) : std::string();
 }
 
 /// Whether the client sits on this machine, as far as can be told: what came through a proxy that is not
@@ -74,7 +56,11 @@ std::optional<AccessRefusal> check_role(const Route& route, const Exchange& exch
   if (is_open(route, exchange)) return std::nullopt;
   const Role role = role_of(route.access);
   if (exchange.key == nullptr)
-    return AccessRefusal{401, "no_key", "this needs an API key; send Authorization: Bearer KEY", {}};
+    return AccessRefusal{
+        401,
+        "no_key",
+        "this needs an API key; send Authorization: Bearer KEY, or give it to the browser as the password",
+        {}};
   if (!exchange.may(role) && !exchange.may(Role::admin))
     return AccessRefusal{403, "role", "the key may not do this; ask for one with the role that it needs", {}};
   return std::nullopt;
@@ -91,8 +77,9 @@ std::optional<AccessRefusal> check_access(const Route* route, KeyGuard& guard, E
     return AccessRefusal{
         421, "host", "this server does not answer for that Host; add it to server_names", {}};
   if (route == nullptr) return std::nullopt;
-  const std::string in_body = key_in_body(exchange.request);
-  const std::string_view key = in_body.empty() ? presented_key(exchange.request) : in_body;
+  std::string key = presented_key(exchange.request);
+  // where searching is open, a password is for the proxy in front; administrators' routes take none
+  if (key.empty() && config.needs_key && route->access == Access::search) key = typed_key(exchange.request);
   if (!key.empty() && route->access != Access::open && !config.keys.empty()) {
     const KeyGuard::Answer found =
         guard.find(config.keys, key, address_prefix(exchange.client), exchange.arrived);

@@ -4,6 +4,7 @@
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
 #include "service/http/head.h"
+#include "service/http/same_origin.h"
 #include "service/search/shown_results.h"
 
 namespace metafuse::service {
@@ -12,16 +13,6 @@ namespace {
 void forget(SitePreferences& preferences, const std::string& site) {
   for (auto* list : {&preferences.raised, &preferences.lowered, &preferences.blocked})
     std::erase(*list, site);
-}
-
-/// A form of another site must not change a user's preferences.
-bool is_same_origin(const HttpRequest& request) {
-  const std::string_view fetch_site = request.header("Sec-Fetch-Site");
-  if (!fetch_site.empty()) return fetch_site == "same-origin" || fetch_site == "none";
-  const std::string_view origin = request.header("Origin");
-  const std::size_t scheme = origin.find("://");
-  return origin.empty() ||
-         (scheme != std::string_view::npos && origin.substr(scheme + 3) == request.header("Host"));
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include <catch2/catch.hpp>
 
 #include "core/text_file.h"
-#include "fetchers/base64.h"
 #include "fetchers/har_entry.h"
 #include "fetchers/recorded_transport.h"
 #include "tests/support/temporary_folder.h"
@@ -95,15 +94,4 @@ TEST_CASE("a bad HAR file is refused with its place", "[fetchers][har]") {
     CHECK(read.error().text.find("bad.har") != std::string::npos);
   }
   CHECK(HarArchive::read(folder.path("none.har")).error().code == Code::no_input);
-}
-
-TEST_CASE("base64 is RFC 4648's", "[fetchers][har]") {
-  CHECK(base64_encoded("") == "");
-  CHECK(base64_encoded("f") == "Zg==");
-  CHECK(base64_encoded("fo") == "Zm8=");
-  CHECK(base64_encoded("foo") == "Zm9v");
-  CHECK(base64_encoded("foobar") == "Zm9vYmFy");
-  CHECK(base64_decoded("Zm8=") == "fo");
-  for (const std::string bad : {"Zg", "Zg=a", "====", "Z===", "Zm9v=", "Zm 9"})
-    CHECK_FALSE(base64_decoded(bad));
 }

@@ -116,6 +116,28 @@ async function models(options) {
   await findsNoViolation(page, options);
 }
 
+/// Where searching needs a key, it is what a person types as the password.
+async function typedKey() {
+  const closed = await startServer("needs_key: true\n");
+  try {
+    const stranger = await open({ baseURL: closed.address });
+    assert.equal((await stranger.request.get("/search?q=text+editor")).status(), 401);
+    const page = await open({ baseURL: closed.address, httpCredentials: { username: "ann", password: "admin-key" } });
+    await page.goto("/search?q=text+editor");
+    assert.equal(await page.locator(".results > li").count(), 3);
+    await page.route(/vim\.org/, (route) => route.fulfill({ body: "" }));
+    const sent = page.waitForResponse((response) => response.url().endsWith("/v1/feedback"));
+    await page.locator(".results h2 a").first().click({ modifiers: ["Control"] });
+    assert.equal((await sent).status(), 200);
+    await page.goto("/templates/software");
+    await page.getByLabel("Base query").fill("text editor");
+    await page.getByRole("button", { name: "Show the queries" }).click();
+    await page.getByText("phrase@local").first().waitFor();
+  } finally {
+    await closed.stop();
+  }
+}
+
 async function narrow() {
   for (const path of pages) {
     const page = await open({ viewport: { width: 390, height: 800 } });
@@ -151,6 +173,7 @@ try {
     await editor({ javaScriptEnabled });
     await models({ javaScriptEnabled });
   }
+  await typedKey();
   await narrow();
   await accessibility("light");
   await accessibility("dark");

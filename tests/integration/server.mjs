@@ -24,7 +24,8 @@ templates:
   - {id: phrase, engine: local, query: '{TOPIC|phrase}'}
 `;
 
-export async function startServer() {
+/// in: more - further lines of the server's configuration
+export async function startServer(more = "") {
   const metafuse = process.env.METAFUSE ?? "build/release/metafuse";
   const folder = mkdtempSync(join(tmpdir(), "metafuse-integration-"));
   const digest = createHash("sha256").update("admin-key").digest("hex");
@@ -35,7 +36,7 @@ export async function startServer() {
   writeFileSync(
     join(folder, "metafuse.yaml"),
     "version: 1\nlisten: 127.0.0.1:0\ntemplates: [templates/*.yaml]\nengines: [engines.yaml]\nstore: state.db\nmodels: models\n" +
-      `keys: [{name: admin, sha256: ${digest}, roles: [admin]}]\n`,
+      `keys: [{name: admin, sha256: ${digest}, roles: [admin]}]\n${more}`,
   );
   const lines = documents.map(([url, title, text]) => JSON.stringify({ url, title, text })).join("\n");
   writeFileSync(join(folder, "documents.jsonl"), lines + "\n");

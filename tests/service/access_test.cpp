@@ -5,6 +5,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/base64.h"
 #include "core/json.h"
 #include "service/access/key_guard.h"
 #include "service/base/digest.h"
@@ -104,6 +105,35 @@ TEST_CASE("who is turned away hears it in the dialect that was spoken", "[servic
   CHECK(body_in(server.post("/v1/search", "application/json", R"({"query":"a"})"))
             .starts_with(R"({"type":"about:blank")"));
   CHECK(status_in(server.get("/search?q=a", bearer("search-key"))) == 200);
+}
+
+TEST_CASE("a browser gives the key as its password, and nobody else's page can use it", "[service][access]") {
+  const auto typed = [](const std::string& key) {
+    return "Accept: text/html\r\nAuthorization: Basic " + base64_encoded("anyone:" + key) + "\r\n";
+  };
+  TestServer server(TestServer::default_answer, keys("needs_key: true\nstore: state.db\n"));
+  const std::string asked = server.get("/search?q=a", "Accept: text/html\r\n");
+  CHECK(status_in(asked) == 401);
+  CHECK(asked.find("\r\nWWW-Authenticate: Basic realm=\"metafuse\", charset=\"UTF-8\"\r\n") !=
+        std::string::npos);
+  CHECK(server.get("/search?q=a").find("\r\nWWW-Authenticate: Bearer ") != std::string::npos);
+  CHECK(status_in(server.get("/search?q=a", typed("search-key"))) == 200);
+  CHECK(status_in(server.get("/search?q=a", typed("guess"))) == 401);
+  CHECK(status_in(server.get("/search?q=a", "Authorization: Basic %%%\r\n")) == 401);
+  CHECK(status_in(server.get("/v1/models", typed("admin-key"))) == 401);
+
+  const auto preview = [&](const std::string& headers) {
+    return status_in(server.post("/templates/pages", "application/x-www-form-urlencoded",
+                                 "action=preview&text=x", typed("search-key") + headers));
+  };
+  CHECK(preview("Sec-Fetch-Site: same-origin\r\n") == preview("X-API-Key: search-key\r\n"));
+  CHECK(preview("Sec-Fetch-Site: cross-site\r\n") == 401);
+  CHECK(preview("Origin: https://elsewhere.example\r\n") == 401);
+}
+
+TEST_CASE("a password is the proxy's own where searching is open", "[service][access]") {
+  TestServer server(TestServer::default_answer, keys());
+  CHECK(status_in(server.get("/search?q=a", "Authorization: Basic YTpi\r\n")) == 200);
 }
 
 TEST_CASE("metrics are for this machine, all, or keys", "[service][access]") {

@@ -4,10 +4,11 @@
 #include <string>
 #include <string_view>
 
-namespace metafuse::fetchers {
+namespace metafuse {
 
+/// RFC 4648's base64, with padding.
 std::string base64_encoded(std::string_view bytes);
-/// Nothing for what is no base64 (RFC 4648, with padding).
+/// Nothing for what is no base64 with padding.
 std::optional<std::string> base64_decoded(std::string_view text);
 
-}  // namespace metafuse::fetchers
+}  // namespace metafuse
