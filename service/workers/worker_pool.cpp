@@ -120,9 +120,9 @@ std::chrono::nanoseconds WorkerPool::expected_wait(Time now) {
   return usual_time_ * waiting / running;
 }
 
-/// The other half of the limit is for what was expected wrongly: a stall must not cost those who wait.
+/// The last quarter of the limit is for what was expected wrongly: a stall must not cost those who wait.
 std::chrono::nanoseconds WorkerPool::longest_wait() const {
-  return limits_.max_wait > std::chrono::nanoseconds::zero() ? limits_.max_wait / 2 : kNoEnd;
+  return limits_.max_wait > std::chrono::nanoseconds::zero() ? limits_.max_wait * 3 / 4 : kNoEnd;
 }
 
 /// When the oldest item will have waited too long; nothing when none ever will, and while there is a free

@@ -19,7 +19,7 @@ namespace metafuse::service {
 /// How much work may wait for a thread.
 struct QueueLimits {
   std::size_t max_queue = 16;
-  /// What waited this long is given up, what would wait half as long is not taken; 0 for no end.
+  /// What waited this long is given up, what would wait three quarters of it is not taken; 0 for no end.
   std::chrono::nanoseconds max_wait{0};
   /// While the cores are busy, no more than this many run at once (see RunningLimit); 0 for no such bound.
   std::size_t max_running_when_busy = 0;
