@@ -32,6 +32,13 @@ std::vector<Block> sorted_blocks(std::span<const RowPart> parts) {
   return blocks;
 }
 
+/// Which part holds a row.
+std::size_t part_at(std::span<const RowPart> parts, std::uint32_t row) {
+  std::size_t i = parts.size() - 1;
+  while (row < parts[i].first) --i;
+  return i;
+}
+
 /// Orders the documents of one query after another.
 class DocumentOrder {
  public:
@@ -61,11 +68,7 @@ class DocumentOrder {
     return part.documents[row - part.first];
   }
 
-  const RowPart& part_of(std::uint32_t row) const {
-    std::size_t i = parts_.size() - 1;
-    while (row < parts_[i].first) --i;
-    return parts_[i];
-  }
+  const RowPart& part_of(std::uint32_t row) const { return parts_[part_at(parts_, row)]; }
 
  private:
   double value(std::size_t feature, std::uint32_t row) const {
@@ -111,8 +114,7 @@ std::vector<RowSegment> segments_of(std::span<const RowPart> parts, const std::v
         continue;
       }
     }
-    std::size_t part = 0;
-    while (rows[i] >= parts[part].end()) ++part;
+    const std::size_t part = part_at(parts, rows[i]);
     segments.push_back({part, parts[part].first, i, i + 1});
   }
   return segments;

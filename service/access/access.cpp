@@ -66,6 +66,16 @@ std::optional<AccessRefusal> check_role(const Route& route, const Exchange& exch
   return std::nullopt;
 }
 
+/// The key that a request shows where keys count; not looked for where none does.
+std::string key_of(const Route& route, const Exchange& exchange) {
+  const ServerConfig& config = exchange.snapshot->config;
+  if (route.access == Access::open || config.keys.empty()) return {};
+  std::string key = presented_key(exchange.request);
+  // where searching is open, a password is for the proxy in front; administrators' routes take none
+  if (key.empty() && config.needs_key && route.access == Access::search) key = typed_key(exchange.request);
+  return key;
+}
+
 }  // namespace
 
 std::optional<AccessRefusal> check_access(const Route* route, KeyGuard& guard, Exchange& exchange) {
@@ -77,10 +87,7 @@ std::optional<AccessRefusal> check_access(const Route* route, KeyGuard& guard, E
     return AccessRefusal{
         421, "host", "this server does not answer for that Host; add it to server_names", {}};
   if (route == nullptr) return std::nullopt;
-  std::string key = presented_key(exchange.request);
-  // where searching is open, a password is for the proxy in front; administrators' routes take none
-  if (key.empty() && config.needs_key && route->access == Access::search) key = typed_key(exchange.request);
-  if (!key.empty() && route->access != Access::open && !config.keys.empty()) {
+  if (const std::string key = key_of(*route, exchange); !key.empty()) {
     const KeyGuard::Answer found =
         guard.find(config.keys, key, address_prefix(exchange.client), exchange.arrived);
     if (found.retry_after_seconds)

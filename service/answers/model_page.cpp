@@ -5,6 +5,7 @@
 #include "service/answers/bar_plot.h"
 #include "service/answers/page.h"
 #include "service/answers/reasons.h"
+#include "service/base/dates.h"
 
 namespace metafuse::service {
 namespace {

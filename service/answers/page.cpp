@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 #include <utility>
 
 #include "core/utf8.h"
@@ -153,15 +152,6 @@ View page_view(const Snapshot* snapshot, std::string_view title, std::string_vie
     if (&item == chosen) option.add("SELECTED");
   }
   return view;
-}
-
-std::string utc_text(UnixTime at) {
-  const auto seconds = static_cast<std::time_t>(at);
-  std::tm parts{};
-  gmtime_r(&seconds, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M UTC", &parts);
-  return text;
 }
 
 std::string fused_by(const LoadedDomain& domain) {

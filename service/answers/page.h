@@ -16,9 +16,6 @@ namespace metafuse::service {
 View page_view(const Snapshot* snapshot, std::string_view title, std::string_view query,
                std::string_view domain);
 
-/// "2025-01-31 13:05 UTC".
-std::string utc_text(UnixTime at);
-
 /// What orders a domain's results, for people.
 std::string fused_by(const LoadedDomain& domain);
 

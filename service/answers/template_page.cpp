@@ -4,6 +4,7 @@
 
 #include "service/answers/page.h"
 #include "service/answers/reasons.h"
+#include "service/base/dates.h"
 
 namespace metafuse::service {
 namespace {

@@ -24,6 +24,10 @@ std::optional<AddressBytes> address_bytes(std::string_view address) {
   return std::nullopt;
 }
 
+bool is_ipv4(const AddressBytes& address) {
+  return std::equal(kMappedIpv4.begin(), kMappedIpv4.end(), address.begin());
+}
+
 bool AddressRange::contains(std::string_view address) const {
   const auto bytes = address_bytes(address);
   if (!bytes) return false;
@@ -45,8 +49,8 @@ Result<AddressRange> parse_address_range(std::string_view text) {
   if (!bytes) return wrong();
   AddressRange out{*bytes, 128};
   if (slash == std::string_view::npos) return out;
-  const bool is_ipv4 = text.substr(0, slash).find(':') == std::string_view::npos;
-  const std::int64_t most = is_ipv4 ? 32 : 128;
+  const bool has_dots_only = text.substr(0, slash).find(':') == std::string_view::npos;
+  const std::int64_t most = has_dots_only ? 32 : 128;
   std::int64_t bits = 0;
   if (!to_integer(text.substr(slash + 1), bits) || bits < 0 || bits > most) return wrong();
   out.bits = static_cast<unsigned>(bits + 128 - most);

@@ -14,6 +14,9 @@ using AddressBytes = std::array<unsigned char, 16>;
 /// in:     address - its text; a zone id is left out, since it says which link, not who
 std::optional<AddressBytes> address_bytes(std::string_view address);
 
+/// Whether it is one of IPv4, which is its last four bytes.
+bool is_ipv4(const AddressBytes& address);
+
 /// Addresses with a common beginning, such as those of a proxy or of the network that proxies stand in.
 struct AddressRange {
   AddressBytes first{};

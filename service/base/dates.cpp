@@ -52,6 +52,13 @@ std::tm parts_of(std::int64_t at) {
   return parts;
 }
 
+/// in: format - of strftime, without names that a locale could change
+std::string formatted(std::int64_t at, const char* format) {
+  const std::tm parts = parts_of(at);
+  std::array<char, 32> text{};
+  return {text.data(), std::strftime(text.data(), text.size(), format, &parts)};
+}
+
 }  // namespace
 
 std::optional<std::int64_t> moment_of(std::string_view iso) {
@@ -70,9 +77,11 @@ std::optional<std::int64_t> moment_of(std::string_view iso) {
 }
 
 std::string iso_day(std::int64_t at) {
-  const std::tm parts = parts_of(at);
-  std::array<char, 32> text{};
-  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%d", &parts)};
+  return formatted(at, "%Y-%m-%d");
+}
+
+std::string utc_text(std::int64_t at) {
+  return formatted(at, "%Y-%m-%d %H:%M UTC");
 }
 
 std::string rfc822_text(std::int64_t at) {

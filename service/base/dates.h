@@ -15,6 +15,9 @@ std::optional<std::int64_t> moment_of(std::string_view iso);
 /// "2025-01-31" of a moment, in UTC.
 std::string iso_day(std::int64_t at);
 
+/// "2025-01-31 13:05 UTC".
+std::string utc_text(std::int64_t at);
+
 /// RFC 822's text of a moment, as RSS wants it.
 std::string rfc822_text(std::int64_t at);
 

@@ -10,7 +10,6 @@
 namespace metafuse::service {
 namespace {
 
-constexpr std::array<unsigned char, 12> kMappedIpv4 = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 constexpr std::size_t kIpv6PrefixBytes = 6;
 
 std::string ipv4_prefix(const void* bytes) {
@@ -20,7 +19,7 @@ std::string ipv4_prefix(const void* bytes) {
 }
 
 std::string prefix_of(AddressBytes bytes) {
-  if (std::equal(kMappedIpv4.begin(), kMappedIpv4.end(), bytes.begin())) return ipv4_prefix(&bytes[12]);
+  if (is_ipv4(bytes)) return ipv4_prefix(&bytes[12]);
   std::fill(bytes.begin() + kIpv6PrefixBytes, bytes.end(), static_cast<unsigned char>(0));
   std::array<char, INET6_ADDRSTRLEN> text{};
   ::inet_ntop(AF_INET6, bytes.data(), text.data(), text.size());
@@ -44,11 +43,9 @@ std::string_view without_port(std::string_view text) {
 /// Cuts the last item of a list like "a, b, c" off.
 std::string_view take_last(std::string_view& list) {
   const std::size_t comma = list.rfind(',');
-  std::string_view last = comma == std::string_view::npos ? list : list.substr(comma + 1);
+  const std::string_view last = comma == std::string_view::npos ? list : list.substr(comma + 1);
   list = list.substr(0, comma == std::string_view::npos ? 0 : comma);
-  while (!last.empty() && (last.front() == ' ' || last.front() == '\t')) last.remove_prefix(1);
-  while (!last.empty() && (last.back() == ' ' || last.back() == '\t')) last.remove_suffix(1);
-  return last;
+  return trimmed(last);
 }
 
 }  // namespace

@@ -106,11 +106,14 @@ std::string_view reason_of(int status) {
   return at == kReasons.end() ? "Unknown" : at->second;
 }
 
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
 std::string media_type(std::string_view content_type) {
-  std::string out(content_type.substr(0, content_type.find(';')));
-  while (!out.empty() && (out.back() == ' ' || out.back() == '\t')) out.pop_back();
-  for (char& c : out) c = ascii_lower(c);
-  return out;
+  return ascii_lower(trimmed(content_type.substr(0, content_type.find(';'))));
 }
 
 }  // namespace metafuse::service

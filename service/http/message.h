@@ -55,6 +55,9 @@ struct HttpResponse {
   std::string_view header(std::string_view name) const;
 };
 
+/// Without the blanks that may stand around a field's value or a list's item (RFC 9110, 5.6.3).
+std::string_view trimmed(std::string_view text);
+
 HttpResponse make_response(int status, std::string_view content_type, std::string body);
 
 /// The way back to the client; may be called from any thread, once for send or begin, then writes and end.
