@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "core/random.h"
-#include "fusion/fuse.h"
-#include "fusion/weak_ranking.h"
+#include "fusion/model/fuse.h"
+#include "fusion/model/weak_ranking.h"
 
 namespace {
 

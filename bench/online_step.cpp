@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/random.h"
-#include "fusion/online/prank_bank.h"
+#include "fusion/learners/online/prank_bank.h"
 
 namespace {
 

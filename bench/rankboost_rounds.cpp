@@ -12,8 +12,8 @@
 
 #include <sys/resource.h>
 
-#include "fusion/registry.h"
-#include "fusion/training_input.h"
+#include "fusion/input/training_input.h"
+#include "fusion/training/registry.h"
 
 namespace {
 

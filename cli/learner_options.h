@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/verb.h"
-#include "fusion/registry.h"
+#include "fusion/training/registry.h"
 
 namespace metafuse::cli {
 

@@ -34,9 +34,9 @@ Result<service::ServerConfig> read_server_configuration(const std::string& path,
   if (const auto redis = environment("METAFUSE_REDIS")) config->cache.redis = *redis;
   const auto from_environment = environment("METAFUSE_LISTEN");
   if (!listen.empty()) {
-    if (auto done = set_listen(listen, "--listen", *config); !done) return done.error();
+    TRY_VOID(set_listen(listen, "--listen", *config));
   } else if (from_environment) {
-    if (auto done = set_listen(*from_environment, "METAFUSE_LISTEN", *config); !done) return done.error();
+    TRY_VOID(set_listen(*from_environment, "METAFUSE_LISTEN", *config));
   }
   return config;
 }

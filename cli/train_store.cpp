@@ -40,11 +40,10 @@ service::StoreTrainingOptions store_options(const TrainArguments& arguments,
 }  // namespace
 
 Result<fusion::TrainingSet> read_store(const TrainArguments& arguments, const fusion::TrainingInput& input) {
-  if (auto fits = check_options(arguments, input); !fits) return fits.error();
-  auto store = service::open_store(arguments.store, service::StoreMode::read);
-  if (!store) return store.error();
+  TRY_VOID(check_options(arguments, input));
+  TRY(auto store, service::open_store(arguments.store, service::StoreMode::read));
   service::StoreTrainingReport report;
-  auto set = service::training_set_from_store(**store, store_options(arguments, input), &report);
+  auto set = service::training_set_from_store(*store, store_options(arguments, input), &report);
   if (set) std::cerr << report.text() << '\n';
   return set;
 }

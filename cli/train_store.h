@@ -2,8 +2,8 @@
 
 #include "cli/train_options.h"
 #include "core/result.h"
-#include "fusion/training_input.h"
-#include "fusion/training_set.h"
+#include "fusion/data/training_set.h"
+#include "fusion/input/training_input.h"
 
 namespace metafuse::cli {
 

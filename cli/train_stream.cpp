@@ -4,9 +4,9 @@
 #include <iostream>
 #include <vector>
 
-#include "evaluation/letor_file.h"
-#include "fusion/model_file.h"
-#include "fusion/online/stream.h"
+#include "evaluation/runs/letor_file.h"
+#include "fusion/learners/online/stream.h"
+#include "fusion/model/model_file.h"
 
 namespace metafuse::cli {
 namespace {
@@ -24,19 +24,17 @@ Result<DocumentStream> open_stream(const StreamArguments& arguments) {
                 "a stream is read once and its values are taken as they are; leave out --passes and "
                 "--scale");
   if (arguments.resume.empty()) {
-    auto settings = fusion::online::read_settings(*method, arguments.options, arguments.seed);
-    if (!settings) return settings.error();
-    return DocumentStream::start(*settings);
+    TRY(auto settings, fusion::online::read_settings(*method, arguments.options, arguments.seed));
+    return DocumentStream::start(settings);
   }
-  auto model = fusion::read_model(arguments.resume);
-  if (!model) return model.error();
-  if (model->learner != arguments.learner)
+  TRY(auto model, fusion::read_model(arguments.resume));
+  if (model.learner != arguments.learner)
     return fail(Code::usage,
-                "--resume: that model is of the learner " + model->learner + ", not " + arguments.learner);
+                "--resume: that model is of the learner " + model.learner + ", not " + arguments.learner);
   if (!arguments.options.empty())
     return fail(Code::usage, "--" + arguments.options.begin()->first +
                                  ": a resumed model keeps what it started with; leave it out");
-  return DocumentStream::resume(*model);
+  return DocumentStream::resume(model);
 }
 
 std::string digits(double value) {
@@ -72,22 +70,20 @@ Result<void> take_line(DocumentStream& stream, const std::string& line, std::siz
 }  // namespace
 
 Result<void> train_on_stream(const StreamArguments& arguments) {
-  auto stream = open_stream(arguments);
-  if (!stream) return stream.error();
+  TRY(auto stream, open_stream(arguments));
   std::string line;
   double loss = 0.0;
   std::size_t count = 0;
   std::size_t skipped = 0;
   for (std::size_t number = 1; std::getline(std::cin, line); ++number) {
-    auto taken = take_line(*stream, line, number, loss, count);
+    auto taken = take_line(stream, line, number, loss, count);
     if (taken) continue;
     if (!arguments.is_skipping_bad_lines) return taken;
     ++skipped;
     std::cerr << "metafuse: " << taken.error().text << " (skipped)\n";
   }
-  auto model = stream->model();
-  if (!model) return model.error();
-  if (auto written = fusion::write_model(arguments.model, *model); !written) return written;
+  TRY(auto model, stream.model());
+  if (auto written = fusion::write_model(arguments.model, model); !written) return written;
   std::cerr << arguments.learner << ": " << count << " documents";
   if (count > 0) std::cerr << ", mean rank loss " << loss / static_cast<double>(count);
   if (skipped > 0) std::cerr << "; " << skipped << " bad lines skipped";

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/verb.h"
-#include "fusion/training_input.h"
+#include "fusion/input/training_input.h"
 
 namespace metafuse::cli {
 

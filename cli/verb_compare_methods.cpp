@@ -4,13 +4,13 @@
 #include "cli/verbs.h"
 #include "core/atomic_file.h"
 #include "core/parallel.h"
-#include "fusion/method_comparison.h"
-#include "fusion/registry.h"
+#include "fusion/training/method_comparison.h"
+#include "fusion/training/registry.h"
 
 namespace metafuse::cli {
 namespace {
 
-struct Arguments {
+struct CompareMethodsArguments {
   std::vector<std::string> runs;
   std::string qrels;
   std::vector<std::string> measures;
@@ -23,7 +23,7 @@ struct Arguments {
   fusion::MethodComparisonOptions options;
 };
 
-Result<void> read_learner_options(const Arguments& a, std::map<std::string, std::string>& out) {
+Result<void> read_learner_options(const CompareMethodsArguments& a, std::map<std::string, std::string>& out) {
   for (const std::string& text : a.learner_options) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0)
@@ -33,7 +33,7 @@ Result<void> read_learner_options(const Arguments& a, std::map<std::string, std:
   return {};
 }
 
-Result<void> run_compare(Arguments a) {
+Result<void> run_compare(CompareMethodsArguments a) {
   const auto format = evaluation::format_of(a.format);
   if (!format)
     return fail(Code::usage, "--format: no format \"" + a.format +
@@ -48,9 +48,8 @@ Result<void> run_compare(Arguments a) {
   a.options.evaluation.rules.mode = *mode;
   std::string names;
   for (const std::string& measure : a.measures) names += (names.empty() ? "" : ",") + measure;
-  auto set = evaluation::parse_measures(names.empty() ? "map,ndcg_cut_10,P_10,recip_rank" : names);
-  if (!set) return set.error();
-  a.options.set = std::move(*set);
+  TRY(auto set, evaluation::parse_measures(names.empty() ? "map,ndcg_cut_10,P_10,recip_rank" : names));
+  a.options.set = std::move(set);
   if (auto read = read_learner_options(a, a.options.learner_options); !read) return read;
   if (a.learners == std::vector<std::string>{"none"}) a.learners.clear();
   if (a.learners == std::vector<std::string>{"all"}) {
@@ -59,23 +58,20 @@ Result<void> run_compare(Arguments a) {
   }
   a.options.learners = a.learners;
   if (auto writable = check_writable(a.output); !writable) return writable;
-  auto judgments = evaluation::read_qrels(a.qrels);
-  if (!judgments) return judgments.error();
-  auto runs = evaluation::read_runs(a.runs, {}, a.options.evaluation.threads);
-  if (!runs) return runs.error();
+  TRY(auto judgments, evaluation::read_qrels(a.qrels));
+  TRY(auto runs, evaluation::read_runs(a.runs, {}, a.options.evaluation.threads));
   a.options.progress = terminal_progress("compare-methods");
-  auto compared = fusion::compare_methods(*runs, *judgments, a.options);
-  if (!compared) return compared.error();
-  compared->report.title = "Fusion methods";
-  for (const std::string& note : compared->notes) std::cerr << "metafuse: " << note << '\n';
-  return write_file(a.output, format_report(compared->report, *format));
+  TRY(auto compared, fusion::compare_methods(runs, judgments, a.options));
+  compared.report.title = "Fusion methods";
+  for (const std::string& note : compared.notes) std::cerr << "metafuse: " << note << '\n';
+  return write_file(a.output, format_report(compared.report, *format));
 }
 
 }  // namespace
 
 void add_compare_methods(CLI::App& app, Result<void>& outcome) {
   CLI::App* verb = app.add_subcommand("compare-methods", "every fusion method side by side on judged runs");
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<CompareMethodsArguments>();
   auto& o = a->options;
   o.evaluation.threads = hardware_threads();
   verb->add_option("--runs", a->runs, "TREC runs, FILE or NAME=FILE")->required();

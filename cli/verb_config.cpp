@@ -9,14 +9,11 @@
 namespace metafuse::cli {
 namespace {
 
-Result<void> check(const std::string& file) {
-  const auto config = read_server_configuration(file, "");
-  if (!config) return config.error();
-  const auto snapshot = service::load_snapshot(*config, engine_loader());
-  if (!snapshot) return snapshot.error();
-  for (const std::string& warning : (*snapshot)->warnings)
-    std::cerr << "metafuse: warning: " << warning << '\n';
-  for (const auto& [name, domain] : (*snapshot)->domains)
+Result<void> check_config(const std::string& file) {
+  TRY(const auto config, read_server_configuration(file, ""));
+  TRY(const auto snapshot, service::load_snapshot(config, engine_loader()));
+  for (const std::string& warning : snapshot->warnings) std::cerr << "metafuse: warning: " << warning << '\n';
+  for (const auto& [name, domain] : snapshot->domains)
     std::cout << name << '\t' << domain.domain.templates.size() << " templates\t"
               << (domain.model ? domain.model->learner + " " + domain.model_digest.substr(0, 12)
                                : std::string("no model: fused by RRF"))
@@ -33,8 +30,8 @@ void add_config(CLI::App& app, Result<void>& outcome) {
       verb->add_subcommand("check", "load everything that a configuration names, and say every mistake");
   auto file = std::make_shared<std::string>();
   check_verb->add_option("FILE", *file, "server configuration (YAML)")->required();
-  check_verb->footer("Examples:\n  metafuse config check config/metafuse.yaml");
-  check_verb->callback([file, &outcome] { outcome = check(*file); });
+  check_verb->footer("Examples:\n  metafuse config check_config config/metafuse.yaml");
+  check_verb->callback([file, &outcome] { outcome = check_config(*file); });
 }
 
 }  // namespace metafuse::cli

@@ -7,15 +7,15 @@
 #include "cli/training_input.h"
 #include "cli/verbs.h"
 #include "core/atomic_file.h"
-#include "evaluation/folds.h"
-#include "fusion/cross_validation.h"
+#include "evaluation/significance/folds.h"
+#include "fusion/training/cross_validation.h"
 
 namespace metafuse::cli {
 namespace {
 
 constexpr int kPaperDepth = 30;
 
-struct Arguments {
+struct CrossvalidateArguments {
   TrainingOptions input;
   LearnerChoice learner;
   std::size_t folds = 4;
@@ -26,7 +26,7 @@ struct Arguments {
   std::string report;
 };
 
-Result<evaluation::Folds> folds_of(const Arguments& arguments, const fusion::TrainingSet& set) {
+Result<evaluation::Folds> folds_of(const CrossvalidateArguments& arguments, const fusion::TrainingSet& set) {
   std::vector<std::string_view> queries;
   for (const fusion::QueryRange& query : set.queries) queries.emplace_back(query.id);
   if (!arguments.fold_file.empty()) return evaluation::read_folds(arguments.fold_file, queries);
@@ -39,29 +39,25 @@ bool has_rank_features(const fusion::TrainingSet& set) {
                      [](const fusion::Feature& f) { return f.kind == fusion::FeatureKind::rank; });
 }
 
-Result<void> run_crossvalidate(const Arguments& arguments) {
-  auto learner = chosen_learner(arguments.learner);
-  if (!learner) return learner.error();
+Result<void> run_crossvalidate(const CrossvalidateArguments& arguments) {
+  TRY(auto learner, chosen_learner(arguments.learner));
   if (!arguments.report.empty())
     if (auto writable = check_writable(arguments.report); !writable) return writable;
-  auto set = fusion::read_training_set(training_input(arguments.input, arguments.threads));
-  if (!set) return set.error();
-  auto folds = folds_of(arguments, *set);
-  if (!folds) return folds.error();
+  TRY(auto set, fusion::read_training_set(training_input(arguments.input, arguments.threads)));
+  TRY(auto folds, folds_of(arguments, set));
   fusion::CrossValidationOptions options;
-  options.learner = *learner;
+  options.learner = learner;
   options.learner_options = arguments.learner.options;
-  if (has_rank_features(*set)) options.baselines = fusion::rank_baselines();
+  if (has_rank_features(set)) options.baselines = fusion::rank_baselines();
   options.depth = arguments.input.input.depth > 0 ? arguments.input.input.depth : kPaperDepth;
   options.seed = arguments.seed;
   options.threads = arguments.threads;
   options.progress = terminal_progress("cross-validating");
-  auto result = fusion::cross_validate(*set, *folds, options);
-  if (!result) return result.error();
+  TRY(auto result, fusion::cross_validate(set, folds, options));
   if (!arguments.report.empty())
-    if (auto written = write_file(arguments.report, to_pretty_text(fusion::to_json(*result))); !written)
+    if (auto written = write_file(arguments.report, to_pretty_text(fusion::to_json(result))); !written)
       return written;
-  std::cout << (arguments.is_json ? to_pretty_text(fusion::to_json(*result)) : fusion::to_table(*result));
+  std::cout << (arguments.is_json ? to_pretty_text(fusion::to_json(result)) : fusion::to_table(result));
   return {};
 }
 
@@ -70,7 +66,7 @@ Result<void> run_crossvalidate(const Arguments& arguments) {
 void add_crossvalidate(CLI::App& app, Result<void>& outcome) {
   CLI::App* verb =
       app.add_subcommand("crossvalidate", "train and test by folds; top-k counts and average rank");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<CrossvalidateArguments>();
   add_training_options(*verb, arguments->input);
   add_learner_options(*verb, arguments->learner);
   auto* folds = verb->add_option("--folds", arguments->folds, "how many folds, drawn at random by query")

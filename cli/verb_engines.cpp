@@ -7,7 +7,7 @@
 #include "cli/verbs.h"
 #include "core/text_file.h"
 #include "core/yaml_reader.h"
-#include "fetchers/engine_file.h"
+#include "fetchers/definition/engine_file.h"
 #include "fetchers/trial.h"
 #include "service/config/config.h"
 
@@ -17,7 +17,7 @@ namespace {
 using fetchers::Engine;
 
 /// Checks every file before it fails, so that all mistakes of all files are seen in one run.
-Result<void> check(const std::vector<std::string>& paths) {
+Result<void> check_engines(const std::vector<std::string>& paths) {
   std::string errors;
   Code code = Code::bad_config;
   for (const std::string& path : paths) {
@@ -54,66 +54,60 @@ struct Definitions {
 
 /// The engines of a server configuration, or of an engines file.
 Result<Definitions> read_definitions(const std::string& path) {
-  auto root = read_yaml(path);
-  if (!root) return root.error();
+  TRY(auto root, read_yaml(path));
   Definitions definitions;
   std::vector<std::string> files = {path};
-  const YamlNode* engines = root->find("engines");
+  const YamlNode* engines = root.find("engines");
   const bool is_engine_file =
       engines != nullptr && engines->is_list() && !engines->items.empty() && engines->items.front().is_map();
   if (!is_engine_file) {
-    auto config = service::read_config(path);
-    if (!config) return config.error();
-    files = config->engines;
-    definitions.allow_private = config->allow_private;
+    TRY(auto config, service::read_config(path));
+    files = config.engines;
+    definitions.allow_private = config.allow_private;
   }
   for (const std::string& file : files) {
-    auto read = fetchers::read_engine_file(file);
-    if (!read) return read.error();
-    for (Engine& engine : read->engines) definitions.engines.push_back(std::move(engine));
+    TRY(auto read, fetchers::read_engine_file(file));
+    for (Engine& engine : read.engines) definitions.engines.push_back(std::move(engine));
   }
   return definitions;
 }
 
 Result<void> try_engine(TryArguments& arguments) {
-  auto definitions = read_definitions(arguments.config);
-  if (!definitions) return definitions.error();
-  const Engine* engine = fetchers::find_engine(definitions->engines, arguments.name);
+  TRY(auto definitions, read_definitions(arguments.config));
+  const Engine* engine = fetchers::find_engine(definitions.engines, arguments.name);
   if (engine == nullptr) {
     std::string known;
-    for (const Engine& other : definitions->engines) known += (known.empty() ? "" : ", ") + other.name;
+    for (const Engine& other : definitions.engines) known += (known.empty() ? "" : ", ") + other.name;
     return fail(Code::usage,
                 "no engine \"" + arguments.name + "\" in " + arguments.config + "; there are " + known);
   }
-  arguments.options.allow_private = definitions->allow_private;
+  arguments.options.allow_private = definitions.allow_private;
   arguments.options.secret_of = environment_secret;
   if (!arguments.answer.empty()) {
-    auto body = read_text(arguments.answer, std::size_t{64} << 20);
-    if (!body) return body.error();
-    arguments.options.saved_answer = std::move(*body);
+    TRY(auto body, read_text(arguments.answer, std::size_t{64} << 20));
+    arguments.options.saved_answer = std::move(body);
     arguments.options.saved_content_type = arguments.content_type;
   }
-  const auto trial = fetchers::try_engine(*engine, arguments.query, arguments.options);
-  if (!trial) return trial.error();
-  std::cout << trial->text;
-  if (trial->failure != fetchers::Failure::none)
+  TRY(const auto trial, fetchers::try_engine(*engine, arguments.query, arguments.options));
+  std::cout << trial.text;
+  if (trial.failure != fetchers::Failure::none)
     return fail(Code::unavailable,
-                engine->name + ": " + std::string(fetchers::name_of(trial->failure)) + ": " + trial->message);
+                engine->name + ": " + std::string(fetchers::name_of(trial.failure)) + ": " + trial.message);
   return {};
 }
 
 }  // namespace
 
 void add_engines(CLI::App& app, Result<void>& outcome) {
-  CLI::App* verb = app.add_subcommand("engines", "engine definitions: check them, try one");
+  CLI::App* verb = app.add_subcommand("engines", "engine definitions: check_engines them, try one");
   verb->require_subcommand(1);
 
   CLI::App* check_verb =
       verb->add_subcommand("check", "check engine files offline; says every mistake at once");
   auto paths = std::make_shared<std::vector<std::string>>();
   check_verb->add_option("FILE", *paths, "engine definitions (YAML)")->required();
-  check_verb->footer("Example:\n  metafuse engines check config/engines.yaml");
-  check_verb->callback([paths, &outcome] { outcome = check(*paths); });
+  check_verb->footer("Example:\n  metafuse engines check_engines config/engines.yaml");
+  check_verb->callback([paths, &outcome] { outcome = check_engines(*paths); });
 
   CLI::App* try_verb =
       verb->add_subcommand("try", "ask one engine: shows the request, the answer and the parsed list");

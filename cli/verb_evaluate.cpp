@@ -7,16 +7,16 @@
 #include "cli/verbs.h"
 #include "core/atomic_file.h"
 #include "core/parallel.h"
-#include "evaluation/comparison.h"
-#include "evaluation/letor_evaluation.h"
-#include "evaluation/z_scores.h"
+#include "evaluation/reports/letor_evaluation.h"
+#include "evaluation/significance/comparison.h"
+#include "evaluation/significance/z_scores.h"
 
 namespace metafuse::cli {
 namespace {
 
 using namespace evaluation;
 
-struct Arguments {
+struct EvaluateArguments {
   std::string qrels;
   std::vector<std::string> runs;
   std::string letor;
@@ -52,7 +52,7 @@ void print_measures() {
   }
 }
 
-Result<EvaluationOptions> options_of(const Arguments& arguments) {
+Result<EvaluationOptions> options_of(const EvaluateArguments& arguments) {
   const auto mode = mode_of(arguments.mode);
   if (!mode)
     return fail(Code::usage, "--mode: no mode \"" + arguments.mode +
@@ -78,61 +78,57 @@ int highest_grade(const Judgments& judgments) {
   return highest;
 }
 
-Result<void> evaluate_runs(const Arguments& arguments, EvaluationOptions options, Report& report) {
+Result<void> evaluate_runs(const EvaluateArguments& arguments, EvaluationOptions options, Report& report) {
   std::vector<Judgments> groups;
   Judgments judgments;
   if (arguments.has_groups) {
-    auto read = read_qrels_groups(arguments.qrels);
-    if (!read) return read.error();
-    groups = std::move(*read);
+    TRY(auto read, read_qrels_groups(arguments.qrels));
+    groups = std::move(read);
     for (const Judgments& group : groups)
       options.rules.top_grade = std::max(options.rules.top_grade, highest_grade(group));
   } else {
-    auto read = read_qrels(arguments.qrels);
-    if (!read) return read.error();
-    judgments = std::move(*read);
+    TRY(auto read, read_qrels(arguments.qrels));
+    judgments = std::move(read);
     options.rules.top_grade = highest_grade(judgments);
   }
   for (const std::string& path : arguments.runs) {
-    auto run = index_run(path);
-    if (!run) return run.error();
+    TRY(auto run, index_run(path));
     for (const RunEvaluation& other : report.runs)
-      if (other.run == run->name)
-        return fail(Code::usage, path + ": a run named \"" + run->name +
+      if (other.run == run.name)
+        return fail(Code::usage, path + ": a run named \"" + run.name +
                                      "\" was given before; say NAME=FILE to name it otherwise");
-    auto evaluated = arguments.has_groups ? evaluate_run_by_groups(*run, groups, report.set, options)
-                                          : evaluate_run(*run, judgments, report.set, options);
-    if (!evaluated) return evaluated.error();
-    report.runs.push_back(std::move(*evaluated));
+    TRY(auto evaluated, arguments.has_groups ? evaluate_run_by_groups(run, groups, report.set, options)
+                                             : evaluate_run(run, judgments, report.set, options));
+    report.runs.push_back(std::move(evaluated));
   }
   return {};
 }
 
 /// Kendall's tau and rank-biased overlap of every other run with the one named.
-Result<void> add_agreements(const Arguments& arguments, const EvaluationOptions& options, Report& report) {
-  auto runs = read_runs(arguments.runs, options.file, arguments.threads);
-  if (!runs) return runs.error();
-  const auto reference = std::find_if(runs->begin(), runs->end(),
-                                      [&](const Run& run) { return run.name == arguments.agreement; });
-  if (reference == runs->end()) {
+Result<void> add_agreements(const EvaluateArguments& arguments, const EvaluationOptions& options,
+                            Report& report) {
+  TRY(auto runs, read_runs(arguments.runs, options.file, arguments.threads));
+  const auto reference =
+      std::find_if(runs.begin(), runs.end(), [&](const Run& run) { return run.name == arguments.agreement; });
+  if (reference == runs.end()) {
     std::string names;
-    for (const Run& run : *runs) names += (names.empty() ? "" : ", ") + run.name;
+    for (const Run& run : runs) names += (names.empty() ? "" : ", ") + run.name;
     return fail(Code::usage, "--agreement: no run is named \"" + arguments.agreement + "\"; there are " +
                                  names + " (a run is named by its tag, or by NAME=FILE)");
   }
   report.reference = arguments.agreement;
-  for (const Run& run : *runs)
+  for (const Run& run : runs)
     if (&run != &*reference) report.agreements.push_back(agreement_of(run, *reference));
   return {};
 }
 
-Result<void> evaluate_scores(const Arguments& arguments, const EvaluationOptions& options, Report& report) {
+Result<void> evaluate_scores(const EvaluateArguments& arguments, const EvaluationOptions& options,
+                             Report& report) {
   const bool are_ranks = arguments.letor.empty();
   for (const std::string& path : arguments.scores) {
-    auto evaluated = evaluate_letor(are_ranks ? arguments.letor_ranks : arguments.letor, are_ranks, path,
-                                    report.set, options);
-    if (!evaluated) return evaluated.error();
-    report.runs.push_back(std::move(*evaluated));
+    TRY(auto evaluated, evaluate_letor(are_ranks ? arguments.letor_ranks : arguments.letor, are_ranks, path,
+                                       report.set, options));
+    report.runs.push_back(std::move(evaluated));
   }
   return {};
 }
@@ -147,7 +143,7 @@ void rename_for_groups(MeasureSet& set) {
     }
 }
 
-Result<void> check(const Arguments& arguments) {
+Result<void> check(const EvaluateArguments& arguments) {
   const bool has_letor = !arguments.letor.empty() || !arguments.letor_ranks.empty();
   if (has_letor ? arguments.scores.empty() : arguments.qrels.empty() || arguments.runs.empty())
     return fail(Code::usage, "give --qrels and --runs, or --letor (or --letor-ranks) and --scores");
@@ -159,7 +155,7 @@ Result<void> check(const Arguments& arguments) {
   return {};
 }
 
-Result<void> run_evaluate(const Arguments& arguments) {
+Result<void> run_evaluate(const EvaluateArguments& arguments) {
   if (arguments.lists_measures) {
     print_measures();
     return {};
@@ -169,21 +165,19 @@ Result<void> run_evaluate(const Arguments& arguments) {
   if (!format)
     return fail(Code::usage, "--format: no format \"" + arguments.format +
                                  "\"; there are table, trec_eval, json, csv, markdown, latex and html");
-  auto options = options_of(arguments);
-  if (!options) return options.error();
-  const std::string fallback = arguments.has_groups                  ? "qrels_jg"
-                               : *format == Format::trec_eval        ? "official"
-                               : options->rules.mode == Mode::gdeval ? "graded"
-                                                                     : "map,recip_rank,P_10,ndcg_cut_10";
-  auto set = parse_measures(arguments.measures.empty() ? fallback : joined(arguments.measures),
-                            *format == Format::trec_eval);
-  if (!set) return set.error();
+  TRY(auto options, options_of(arguments));
+  const std::string fallback = arguments.has_groups                 ? "qrels_jg"
+                               : *format == Format::trec_eval       ? "official"
+                               : options.rules.mode == Mode::gdeval ? "graded"
+                                                                    : "map,recip_rank,P_10,ndcg_cut_10";
+  TRY(auto set, parse_measures(arguments.measures.empty() ? fallback : joined(arguments.measures),
+                               *format == Format::trec_eval));
   Report report;
-  report.set = std::move(*set);
+  report.set = std::move(set);
   report.is_per_query = arguments.is_per_query;
   const bool has_letor = !arguments.scores.empty();
   auto evaluated =
-      has_letor ? evaluate_scores(arguments, *options, report) : evaluate_runs(arguments, *options, report);
+      has_letor ? evaluate_scores(arguments, options, report) : evaluate_runs(arguments, options, report);
   if (!evaluated) return evaluated;
   if (arguments.has_groups) rename_for_groups(report.set);
   if (!arguments.z_scores.empty()) {
@@ -195,11 +189,11 @@ Result<void> run_evaluate(const Arguments& arguments) {
   if (!arguments.comparison.baseline.empty())
     if (auto compared = compare_with_baseline(report, arguments.comparison); !compared) return compared;
   if (!arguments.agreement.empty())
-    if (auto added = add_agreements(arguments, *options, report); !added) return added;
+    if (auto added = add_agreements(arguments, options, report); !added) return added;
   return write_file(arguments.output, format_report(report, *format));
 }
 
-void add_options(CLI::App& verb, Arguments& a) {
+void add_options(CLI::App& verb, EvaluateArguments& a) {
   verb.add_option("--qrels", a.qrels, "judgments: topic iteration document grade");
   verb.add_option("--runs", a.runs, "TREC runs, FILE or NAME=FILE");
   verb.add_option("--letor", a.letor, "LETOR file with grades, beside --scores");
@@ -238,7 +232,7 @@ void add_options(CLI::App& verb, Arguments& a) {
 
 void add_evaluate(CLI::App& app, Result<void>& outcome) {
   CLI::App* verb = app.add_subcommand("evaluate", "measures of runs or scores against judgments");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<EvaluateArguments>();
   add_options(*verb, *arguments);
   verb->footer(
       "Examples:\n"

@@ -6,14 +6,14 @@
 
 #include "cli/verbs.h"
 #include "core/json.h"
-#include "fetchers/engine_file.h"
+#include "fetchers/definition/engine_file.h"
 #include "templates/expander.h"
 #include "templates/template_file.h"
 
 namespace metafuse::cli {
 namespace {
 
-struct Arguments {
+struct ExpandArguments {
   std::string templates;
   std::string engines;
   std::string query;
@@ -24,17 +24,15 @@ struct Arguments {
 /// The definitions of an engines file, or none. Its warnings are the business of `engines check`.
 Result<std::vector<fetchers::Engine>> read_engines(const std::string& path) {
   if (path.empty()) return std::vector<fetchers::Engine>{};
-  auto file = fetchers::read_engine_file(path);
-  if (!file) return file.error();
-  return std::move(file->engines);
+  TRY(auto file, fetchers::read_engine_file(path));
+  return std::move(file.engines);
 }
 
-Result<BaseQuery> read_base_query(const templates::Domain& domain, const Arguments& arguments) {
+Result<BaseQuery> read_base_query(const templates::Domain& domain, const ExpandArguments& arguments) {
   BaseQuery base_query;
   if (!arguments.query.empty()) {
-    auto plain = templates::plain_base_query(domain, arguments.query);
-    if (!plain) return plain.error();
-    base_query = *plain;
+    TRY(auto plain, templates::plain_base_query(domain, arguments.query));
+    base_query = plain;
   }
   for (const std::string& setting : arguments.settings) {
     const std::size_t equals = setting.find('=');
@@ -79,21 +77,17 @@ void print_lines(const std::vector<ExpandedQuery>& queries) {
   }
 }
 
-Result<void> run(const Arguments& arguments) {
-  auto file = templates::read_domain_file(arguments.templates);
-  if (!file) return file.error();
-  auto base_query = read_base_query(file->domain, arguments);
-  if (!base_query) return base_query.error();
-  auto engines = read_engines(arguments.engines);
-  if (!engines) return engines.error();
+Result<void> run_expand(const ExpandArguments& arguments) {
+  TRY(auto file, templates::read_domain_file(arguments.templates));
+  TRY(auto base_query, read_base_query(file.domain, arguments));
+  TRY(auto engines, read_engines(arguments.engines));
   const auto syntax_of = [&](std::string_view name) -> const QuerySyntax& {
-    const fetchers::Engine* engine = fetchers::find_engine(*engines, name);
+    const fetchers::Engine* engine = fetchers::find_engine(engines, name);
     return engine == nullptr ? default_query_syntax() : *engine->query_syntax;
   };
-  auto queries = templates::expand(file->domain, *base_query, syntax_of);
-  if (!queries) return queries.error();
-  if (!arguments.engines.empty()) warn_of_unknown_engines(*queries, *engines, arguments.engines);
-  arguments.is_json ? print_json(*queries) : print_lines(*queries);
+  TRY(auto queries, templates::expand(file.domain, base_query, syntax_of));
+  if (!arguments.engines.empty()) warn_of_unknown_engines(queries, engines, arguments.engines);
+  arguments.is_json ? print_json(queries) : print_lines(queries);
   return {};
 }
 
@@ -101,7 +95,7 @@ Result<void> run(const Arguments& arguments) {
 
 void add_expand(CLI::App& app, Result<void>& outcome) {
   CLI::App* verb = app.add_subcommand("expand", "write the engines' queries of a base query");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ExpandArguments>();
   verb->add_option("--templates", arguments->templates, "search templates of a domain (YAML)")->required();
   verb->add_option("--set", arguments->settings, "NAME=VALUE: the value of a slot; repeat it")
       ->allow_extra_args(false);
@@ -116,7 +110,7 @@ void add_expand(CLI::App& app, Result<void>& outcome) {
       "  metafuse expand --templates config/templates/ml-homepages.yaml --set 'NAME=Joe Researcher'\n"
       "  metafuse expand --templates config/templates/free-software.yaml 'web browser' --engines "
       "demo/engines.yaml");
-  verb->callback([arguments, &outcome] { outcome = run(*arguments); });
+  verb->callback([arguments, &outcome] { outcome = run_expand(*arguments); });
 }
 
 }  // namespace metafuse::cli

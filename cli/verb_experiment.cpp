@@ -11,7 +11,7 @@ namespace {
 using experiments::Experiment;
 using experiments::ExperimentOptions;
 
-struct Arguments {
+struct ExperimentArguments {
   std::string name;
   ExperimentOptions options;
   bool is_quick = false;
@@ -24,7 +24,7 @@ void print_list() {
               << experiment.data << ")\n";
 }
 
-Result<void> run_experiment(Arguments& arguments) {
+Result<void> run_experiment(ExperimentArguments& arguments) {
   if (arguments.name == "list") {
     print_list();
     return {};
@@ -45,9 +45,8 @@ Result<void> run_experiment(Arguments& arguments) {
                   arguments.options.output + ": " + error.message() + "; name a writable folder");
   }
   arguments.options.progress = terminal_progress(experiment->name);
-  auto table = experiment->run(arguments.options);
-  if (!table) return table.error();
-  std::cout << *table;
+  TRY(auto table, experiment->run(arguments.options));
+  std::cout << table;
   return {};
 }
 
@@ -55,7 +54,7 @@ Result<void> run_experiment(Arguments& arguments) {
 
 void add_experiment(CLI::App& app, Result<void>& outcome) {
   CLI::App* verb = app.add_subcommand("experiment", "remake one table or figure of a paper, or of ours");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ExperimentArguments>();
   verb->add_option("NAME", arguments->name, "an experiment's name, or list")->required();
   verb->add_option("--data", arguments->options.data, "folder that holds the data sets")
       ->envname("METAFUSE_DATA");

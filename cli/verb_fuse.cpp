@@ -6,8 +6,8 @@
 #include "cli/verbs.h"
 #include "core/number.h"
 #include "core/parallel.h"
-#include "evaluation/judgments.h"
-#include "fusion/model_fusion.h"
+#include "evaluation/runs/judgments.h"
+#include "fusion/model/model_fusion.h"
 #include "fusion/unsupervised/fuse_runs.h"
 #include "fusion/unsupervised/supervised_fusion.h"
 
@@ -16,7 +16,7 @@ namespace {
 
 using namespace fusion;
 
-struct Arguments {
+struct FuseArguments {
   std::string model;
   std::string method;
   std::vector<std::string> runs;
@@ -47,7 +47,7 @@ void print_methods() {
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
-Result<std::vector<evaluation::RunIndex>> index_runs(const Arguments& arguments) {
+Result<std::vector<evaluation::RunIndex>> index_runs(const FuseArguments& arguments) {
   std::vector<Result<evaluation::RunIndex>> read(arguments.runs.size(), evaluation::RunIndex{});
   parallel_for(arguments.runs.size(), arguments.options.threads,
                [&](std::size_t i) { read[i] = evaluation::index_run(arguments.runs[i]); });
@@ -63,7 +63,7 @@ Result<std::vector<evaluation::RunIndex>> index_runs(const Arguments& arguments)
   return runs;
 }
 
-Result<FusionOptions> method_options(const Arguments& arguments) {
+Result<FusionOptions> method_options(const FuseArguments& arguments) {
   FusionOptions options;
   if (arguments.k >= 0.0) options.k = arguments.k;
   options.weights = arguments.weights;
@@ -77,14 +77,13 @@ Result<FusionOptions> method_options(const Arguments& arguments) {
 }
 
 /// Learns from the judged topics of the runs.
-Result<FusionOptions> learn(const FusionMethod& method, const Arguments& arguments, FusionOptions options) {
-  auto judgments = evaluation::read_qrels(arguments.train);
-  if (!judgments) return judgments.error();
-  auto runs = evaluation::read_runs(arguments.runs, {}, arguments.options.threads);
-  if (!runs) return runs.error();
+Result<FusionOptions> learn(const FusionMethod& method, const FuseArguments& arguments,
+                            FusionOptions options) {
+  TRY(auto judgments, evaluation::read_qrels(arguments.train));
+  TRY(auto runs, evaluation::read_runs(arguments.runs, {}, arguments.options.threads));
   std::vector<JudgedLists> queries;
-  for (const evaluation::QueryJudgments& query : judgments->queries) {
-    QueryLists lists = lists_of_topic(*runs, query.query, arguments.options.depth);
+  for (const evaluation::QueryJudgments& query : judgments.queries) {
+    QueryLists lists = lists_of_topic(runs, query.query, arguments.options.depth);
     if (lists.size() > 0) queries.push_back(judge_lists(std::move(lists), query, arguments.relevance_level));
   }
   if (queries.empty())
@@ -93,7 +92,7 @@ Result<FusionOptions> learn(const FusionMethod& method, const Arguments& argumen
   return train_fusion(method, queries, std::move(options));
 }
 
-Result<ScoreQuery> score_by_method(const Arguments& arguments) {
+Result<ScoreQuery> score_by_method(const FuseArguments& arguments) {
   const FusionMethod* method = find_fusion_method(arguments.method);
   if (method == nullptr)
     return fail(Code::usage,
@@ -115,23 +114,22 @@ Result<ScoreQuery> score_by_method(const Arguments& arguments) {
     options = learn(*method, arguments, std::move(*options));
     if (!options) return options.error();
   }
-  if (auto checked = check_fusion_options(*method, *options, arguments.runs.size()); !checked)
-    return checked.error();
+  TRY_VOID(check_fusion_options(*method, *options, arguments.runs.size()));
   return ScoreQuery(
       [method, options = *options](const QueryLists& query) { return fuse_scores(*method, query, options); });
 }
 
-Result<ScoreQuery> score_by_model(const Arguments& arguments, const std::vector<evaluation::RunIndex>& runs) {
+Result<ScoreQuery> score_by_model(const FuseArguments& arguments,
+                                  const std::vector<evaluation::RunIndex>& runs) {
   if (arguments.missing != "refuse" && arguments.missing != "unranked")
     return fail(Code::usage, "--missing: refuse or unranked");
-  auto model = read_model(arguments.model);
-  if (!model) return model.error();
+  TRY(auto model, read_model(arguments.model));
   std::vector<std::string> names;
   for (const evaluation::RunIndex& run : runs) names.push_back(run.name);
-  return score_with_model(*model, names, arguments.missing == "unranked");
+  return score_with_model(model, names, arguments.missing == "unranked");
 }
 
-Result<void> run_fuse(const Arguments& arguments) {
+Result<void> run_fuse(const FuseArguments& arguments) {
   if (arguments.lists_methods) {
     print_methods();
     return {};
@@ -139,14 +137,11 @@ Result<void> run_fuse(const Arguments& arguments) {
   if (arguments.runs.empty()) return fail(Code::usage, "give the runs to fuse: --runs RUN...");
   if (arguments.model.empty() == arguments.method.empty())
     return fail(Code::usage, "give one of --model FILE and --method NAME; see metafuse fuse --list-methods");
-  auto runs = index_runs(arguments);
-  if (!runs) return runs.error();
-  auto score = arguments.model.empty() ? score_by_method(arguments) : score_by_model(arguments, *runs);
-  if (!score) return score.error();
-  auto output = FileWriter::open(arguments.output);
-  if (!output) return output.error();
-  if (auto fused = fuse_files(*runs, *score, arguments.options, *output); !fused) return fused;
-  return output->commit();
+  TRY(auto runs, index_runs(arguments));
+  TRY(auto score, arguments.model.empty() ? score_by_method(arguments) : score_by_model(arguments, runs));
+  TRY(auto output, FileWriter::open(arguments.output));
+  if (auto fused = fuse_files(runs, score, arguments.options, output); !fused) return fused;
+  return output.commit();
 }
 
 }  // namespace
@@ -154,7 +149,7 @@ Result<void> run_fuse(const Arguments& arguments) {
 void add_fuse(CLI::App& app, Result<void>& outcome) {
   CLI::App* verb =
       app.add_subcommand("fuse", "merge runs into one, by a trained model or a method of the literature");
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<FuseArguments>();
   a->options.threads = hardware_threads();
   verb->add_option("--model", a->model, "a model trained on these runs");
   verb->add_option("--method", a->method, "a fusion method, for example rrf; see --list-methods");

@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "cli/verbs.h"
-#include "fetchers/local_engine.h"
+#include "fetchers/embedded/local_engine.h"
 
 namespace metafuse::cli {
 namespace {
 
-struct Arguments {
+struct IndexArguments {
   std::string database;
   std::vector<std::string> documents;
   fetchers::IndexOptions options;
@@ -26,17 +26,17 @@ void watch_interrupts() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
 }
 
-Result<void> run(Arguments& arguments) {
+Result<void> run_index(IndexArguments& arguments) {
   watch_interrupts();
   arguments.options.is_interrupted = [] { return is_interrupted != 0; };
   arguments.options.progress = terminal_progress("index");
-  const auto report = fetchers::build_local_index(arguments.database, arguments.documents, arguments.options);
-  if (!report) return report.error();
-  std::cout << arguments.database << ": " << report->documents << " documents, columns";
-  for (const std::string& column : report->columns) std::cout << ' ' << column;
+  TRY(const auto report,
+      fetchers::build_local_index(arguments.database, arguments.documents, arguments.options));
+  std::cout << arguments.database << ": " << report.documents << " documents, columns";
+  for (const std::string& column : report.columns) std::cout << ' ' << column;
   std::cout << '\n';
-  if (report->replaced > 0)
-    std::cerr << "metafuse: " << report->replaced
+  if (report.replaced > 0)
+    std::cerr << "metafuse: " << report.replaced
               << " documents came again with the same url; the last counts\n";
   return {};
 }
@@ -45,7 +45,7 @@ Result<void> run(Arguments& arguments) {
 
 void add_index(CLI::App& app, Result<void>& outcome) {
   CLI::App* verb = app.add_subcommand("index", "build the embedded local engine's index");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<IndexArguments>();
   verb->add_option("--database", arguments->database,
                    "the index to write (SQLite); an index that is there is replaced as a whole")
       ->required();
@@ -61,7 +61,7 @@ void add_index(CLI::App& app, Result<void>& outcome) {
       "Examples:\n"
       "  metafuse index --database state/pages.db pages.jsonl\n"
       "  zcat pages.jsonl.gz | metafuse index --database state/pages.db -");
-  verb->callback([arguments, &outcome] { outcome = run(*arguments); });
+  verb->callback([arguments, &outcome] { outcome = run_index(*arguments); });
 }
 
 }  // namespace metafuse::cli

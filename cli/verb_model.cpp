@@ -3,19 +3,18 @@
 #include <string>
 
 #include "cli/verbs.h"
-#include "fusion/model_file.h"
-#include "fusion/rankboost/generalisation.h"
+#include "fusion/learners/rankboost/generalisation.h"
+#include "fusion/model/model_file.h"
 
 namespace metafuse::cli {
 namespace {
 
 Result<void> run_show(const std::string& path) {
-  auto model = fusion::read_model(path);
-  if (!model) return model.error();
-  std::cout << "learner   " << model->learner << "\nfeatures  " << model->features.size() << '\n';
-  for (const auto& [key, value] : model->training) std::cout << key << "  " << to_text(value) << '\n';
-  std::cout << fusion::rankboost::generalisation_text(model->training, model->features.size());
-  std::cout << '\n' << model->ranker->describe(model->features);
+  TRY(auto model, fusion::read_model(path));
+  std::cout << "learner   " << model.learner << "\nfeatures  " << model.features.size() << '\n';
+  for (const auto& [key, value] : model.training) std::cout << key << "  " << to_text(value) << '\n';
+  std::cout << fusion::rankboost::generalisation_text(model.training, model.features.size());
+  std::cout << '\n' << model.ranker->describe(model.features);
   return {};
 }
 

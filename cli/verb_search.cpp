@@ -15,7 +15,7 @@
 namespace metafuse::cli {
 namespace {
 
-struct Arguments {
+struct SearchArguments {
   std::string config;
   std::string domain;
   std::vector<std::string> settings;
@@ -25,7 +25,7 @@ struct Arguments {
   bool is_json = false;
 };
 
-Result<service::SearchRequest> request_of(const Arguments& arguments) {
+Result<service::SearchRequest> request_of(const SearchArguments& arguments) {
   service::SearchRequest request;
   request.domain = arguments.domain;
   for (const std::string& word : arguments.words) request.text += (request.text.empty() ? "" : " ") + word;
@@ -43,7 +43,7 @@ Result<service::SearchRequest> request_of(const Arguments& arguments) {
 }
 
 void print_text(const service::Snapshot& snapshot, const service::SearchAnswer& answer,
-                const Arguments& arguments) {
+                const SearchArguments& arguments) {
   if (!answer.fusion.notice.empty()) std::cerr << "metafuse: " << answer.fusion.notice << '\n';
   for (const auto& list : answer.lists)
     if (list.has_failed())
@@ -61,22 +61,17 @@ void print_text(const service::Snapshot& snapshot, const service::SearchAnswer& 
   }
 }
 
-Result<void> search(const Arguments& arguments) {
-  const auto request = request_of(arguments);
-  if (!request) return request.error();
-  const auto config = read_server_configuration(arguments.config, "");
-  if (!config) return config.error();
-  const auto snapshot = service::load_snapshot(*config, engine_loader());
-  if (!snapshot) return snapshot.error();
+Result<void> search(const SearchArguments& arguments) {
+  TRY(const auto request, request_of(arguments));
+  TRY(const auto config, read_server_configuration(arguments.config, ""));
+  TRY(const auto snapshot, service::load_snapshot(config, engine_loader()));
   const SteadyClock clock;
-  const auto answer = service::search(**snapshot, *request, clock);
-  if (!answer) return answer.error();
+  TRY(const auto answer, service::search(*snapshot, request, clock));
   if (arguments.is_json)
-    std::cout << to_pretty_text(service::native_json(**snapshot, *answer,
-                                                     service::shown_results(*answer, 0, arguments.limit, {}),
-                                                     arguments.is_explained));
+    std::cout << to_pretty_text(service::native_json(
+        *snapshot, answer, service::shown_results(answer, 0, arguments.limit, {}), arguments.is_explained));
   else
-    print_text(**snapshot, *answer, arguments);
+    print_text(*snapshot, answer, arguments);
   return {};
 }
 
@@ -84,7 +79,7 @@ Result<void> search(const Arguments& arguments) {
 
 void add_search(CLI::App& app, Result<void>& outcome) {
   CLI::App* verb = app.add_subcommand("search", "search once: expand, fetch, fuse");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<SearchArguments>();
   verb->add_option("--config", arguments->config, "server configuration (YAML)")->required();
   verb->add_option("--domain", arguments->domain, "domain; the configuration's default without it");
   verb->add_option("--set", arguments->settings, "NAME=VALUE, a slot of the base query");

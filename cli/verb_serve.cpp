@@ -9,17 +9,16 @@
 namespace metafuse::cli {
 namespace {
 
-struct Arguments {
+struct ServeArguments {
   std::string config;
   std::string listen;
 };
 
-Result<void> serve(const Arguments& arguments) {
+Result<void> serve(const ServeArguments& arguments) {
   const auto read = [arguments] { return read_server_configuration(arguments.config, arguments.listen); };
-  auto config = read();
-  if (!config) return config.error();
+  TRY(auto config, read());
   service::ServeOptions options;
-  options.config = std::move(*config);
+  options.config = std::move(config);
   options.load_engines = engine_loader();
   options.reread = read;
   options.on_ready = [](const std::string& address) { std::cout << address << std::endl; };
@@ -31,7 +30,7 @@ Result<void> serve(const Arguments& arguments) {
 
 void add_serve(CLI::App& app, Result<void>& outcome) {
   CLI::App* verb = app.add_subcommand("serve", "answer searches over HTTP");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ServeArguments>();
   verb->add_option("--config", arguments->config, "server configuration (YAML)")->required();
   verb->add_option("--listen", arguments->listen,
                    "HOST:PORT instead of the configuration's; port 0 takes a free one");

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kSecondsPerDay = 86400;
 
-struct Arguments {
+struct StoreArguments {
   std::string store;   ///< a file or postgresql://...
   std::string config;  ///< or the configuration that names it
   std::string domain;
@@ -24,16 +24,15 @@ struct Arguments {
 };
 
 /// The store that the arguments name; it must be there already.
-Result<std::unique_ptr<service::Store>> open(const Arguments& arguments, service::StoreMode mode) {
+Result<std::unique_ptr<service::Store>> open(const StoreArguments& arguments, service::StoreMode mode) {
   std::string location = arguments.store;
   if (location.empty() == arguments.config.empty())
     return fail(Code::usage, "give one of --store FILE and --config FILE");
   if (location.empty()) {
-    const auto config = read_server_configuration(arguments.config, "");
-    if (!config) return config.error();
-    if (config->store.empty())
+    TRY(const auto config, read_server_configuration(arguments.config, ""));
+    if (config.store.empty())
       return fail(Code::bad_config, arguments.config + ": has no store; add store: FILE");
-    location = config->store;
+    location = config.store;
   }
   // Opened to write, a file that is not there would be made.
   auto store = service::open_store(location, service::StoreMode::read);
@@ -42,26 +41,23 @@ Result<std::unique_ptr<service::Store>> open(const Arguments& arguments, service
   return service::open_store(location, mode);
 }
 
-Result<void> export_store(const Arguments& arguments) {
-  const auto store = open(arguments, service::StoreMode::read);
-  if (!store) return store.error();
-  return (*store)->export_lines([](std::string_view line) -> Result<void> {
+Result<void> export_store(const StoreArguments& arguments) {
+  TRY(const auto store, open(arguments, service::StoreMode::read));
+  return store->export_lines([](std::string_view line) -> Result<void> {
     if (std::cout << line << '\n') return {};
     return fail(Code::try_again, "standard output: cannot write; is the disk full?");
   });
 }
 
 /// The database's own check, and every row read once.
-Result<void> check_store(const Arguments& arguments) {
-  const auto store = open(arguments, service::StoreMode::read);
-  if (!store) return store.error();
-  if (auto sound = (*store)->check(); !sound) return sound;
+Result<void> check_store(const StoreArguments& arguments) {
+  TRY(const auto store, open(arguments, service::StoreMode::read));
+  if (auto sound = store->check(); !sound) return sound;
   std::map<std::string, std::uint64_t> counts = {
       {"search", 0}, {"click", 0}, {"judgment", 0}, {"template", 0}};
-  auto read = (*store)->export_lines([&](std::string_view line) -> Result<void> {
-    const auto value = parse_json(line, "export");
-    if (!value) return value.error();
-    ++counts[std::string(value->at("kind").as_string())];
+  auto read = store->export_lines([&](std::string_view line) -> Result<void> {
+    TRY(const auto value, parse_json(line, "export"));
+    ++counts[std::string(value.at("kind").as_string())];
     return {};
   });
   if (!read) return read;
@@ -70,33 +66,29 @@ Result<void> check_store(const Arguments& arguments) {
   return {};
 }
 
-Result<void> prune_store(const Arguments& arguments) {
-  const auto store = open(arguments, service::StoreMode::serve);
-  if (!store) return store.error();
+Result<void> prune_store(const StoreArguments& arguments) {
+  TRY(const auto store, open(arguments, service::StoreMode::serve));
   const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   const auto kept = static_cast<std::int64_t>(arguments.days * static_cast<double>(kSecondsPerDay));
-  const auto removed = (*store)->remove_before(static_cast<service::UnixTime>(now) - kept);
-  if (!removed) return removed.error();
-  std::cout << "removed " << removed->searches << " searches and " << removed->clicks << " clicks\n";
+  TRY(const auto removed, store->remove_before(static_cast<service::UnixTime>(now) - kept));
+  std::cout << "removed " << removed.searches << " searches and " << removed.clicks << " clicks\n";
   return {};
 }
 
-Result<void> reset_store(const Arguments& arguments) {
+Result<void> reset_store(const StoreArguments& arguments) {
   if (!arguments.clicks && !arguments.judgments)
     return fail(Code::usage, "give --clicks, --judgments or both: what to forget");
-  const auto store = open(arguments, service::StoreMode::serve);
-  if (!store) return store.error();
-  const auto removed = (*store)->reset_feedback(arguments.domain, arguments.clicks, arguments.judgments);
-  if (!removed) return removed.error();
-  std::cout << "removed " << removed->clicks << " clicks and " << removed->judgments << " judgments of "
+  TRY(const auto store, open(arguments, service::StoreMode::serve));
+  TRY(const auto removed, store->reset_feedback(arguments.domain, arguments.clicks, arguments.judgments));
+  std::cout << "removed " << removed.clicks << " clicks and " << removed.judgments << " judgments of "
             << arguments.domain << '\n';
   return {};
 }
 
-using Run = Result<void> (*)(const Arguments& arguments);
+using Run = Result<void> (*)(const StoreArguments& arguments);
 
 /// One verb below `store`, with the options that name the store.
-CLI::App* add_action(CLI::App& verb, Result<void>& outcome, const std::shared_ptr<Arguments>& arguments,
+CLI::App* add_action(CLI::App& verb, Result<void>& outcome, const std::shared_ptr<StoreArguments>& arguments,
                      const char* name, const char* meaning, Run run) {
   CLI::App* action = verb.add_subcommand(name, meaning);
   action->add_option("--store", arguments->store, "SQLite file or postgresql://...");
@@ -110,7 +102,7 @@ CLI::App* add_action(CLI::App& verb, Result<void>& outcome, const std::shared_pt
 void add_store(CLI::App& app, Result<void>& outcome) {
   CLI::App* verb = app.add_subcommand("store", "look after what a server remembers");
   verb->require_subcommand(1);
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<StoreArguments>();
   add_action(*verb, outcome, arguments, "export",
              "everything but secrets as JSON lines on standard output; beside a running server too",
              export_store)

@@ -10,7 +10,7 @@ namespace metafuse::cli {
 namespace {
 
 /// Checks every file before it fails, so that all mistakes of all files are seen in one run.
-Result<void> check(const std::vector<std::string>& paths) {
+Result<void> check_templates(const std::vector<std::string>& paths) {
   std::string errors;
   Code code = Code::bad_config;
   for (const std::string& path : paths) {
@@ -40,8 +40,8 @@ void add_templates(CLI::App& app, Result<void>& outcome) {
       verb->add_subcommand("check", "check files of search templates; says every mistake at once");
   auto paths = std::make_shared<std::vector<std::string>>();
   check_verb->add_option("FILE", *paths, "search templates of a domain (YAML)")->required();
-  check_verb->footer("Example:\n  metafuse templates check config/templates/*.yaml");
-  check_verb->callback([paths, &outcome] { outcome = check(*paths); });
+  check_verb->footer("Example:\n  metafuse templates check_templates config/templates/*.yaml");
+  check_verb->callback([paths, &outcome] { outcome = check_templates(*paths); });
 }
 
 }  // namespace metafuse::cli

@@ -13,8 +13,8 @@
 #include "cli/verbs.h"
 #include "core/atomic_file.h"
 #include "core/parallel.h"
-#include "fusion/model_file.h"
-#include "fusion/registry.h"
+#include "fusion/model/model_file.h"
+#include "fusion/training/registry.h"
 
 namespace metafuse::cli {
 namespace {
@@ -31,9 +31,8 @@ Result<std::optional<fusion::Model>> resumed_model(const TrainArguments& argumen
   if (!learner.can_resume)
     return fail(Code::usage,
                 "the learner " + learner.name + " cannot go on from a model; leave out --resume");
-  auto model = fusion::read_model(arguments.resume);
-  if (!model) return model.error();
-  return std::optional<fusion::Model>(std::move(*model));
+  TRY(auto model, fusion::read_model(arguments.resume));
+  return std::optional<fusion::Model>(std::move(model));
 }
 
 /// The validation input: judgments of the same runs, or files of the training input's kind.
@@ -75,10 +74,9 @@ Result<void> set_stopping(const TrainArguments& arguments, const fusion::Learner
     request.validate = &*validation;
     if (learner.can_stop_early) {
       request.measure_name = arguments.metric.value_or(std::string(kTrainMetric));
-      auto measure = fusion::validation_measure(*validation, request.measure_name);
-      if (!measure) return measure.error();
-      request.measure = std::move(measure->value);
-      request.is_measure_cost = measure->is_cost;
+      TRY(auto measure, fusion::validation_measure(*validation, request.measure_name));
+      request.measure = std::move(measure.value);
+      request.is_measure_cost = measure.is_cost;
       request.patience = arguments.patience.value_or(kTrainPatience);
     }
   }
@@ -151,18 +149,16 @@ struct TrainingData {
 
 Result<TrainingData> read_data(const TrainArguments& arguments, const fusion::TrainingInput& input) {
   fusion::TrainingInputReport report;
-  auto set =
-      arguments.store.empty() ? fusion::read_training_set(input, &report) : read_store(arguments, input);
-  if (!set) return set.error();
+  TRY(auto set,
+      arguments.store.empty() ? fusion::read_training_set(input, &report) : read_store(arguments, input));
   std::int64_t counts[] = {static_cast<std::int64_t>(report.judged_queries),
                            static_cast<std::int64_t>(report.unretrieved_queries)};
   fusion::sum_over_ranks(input.communicator, counts);
   report = {static_cast<std::size_t>(counts[0]), static_cast<std::size_t>(counts[1])};
-  TrainingData data{std::move(*set), report, {}};
+  TrainingData data{std::move(set), report, {}};
   if (arguments.validate.empty()) return data;
-  auto validation = read_validation(arguments, input, data.set.matrix.features());
-  if (!validation) return validation.error();
-  data.validation = std::move(*validation);
+  TRY(auto validation, read_validation(arguments, input, data.set.matrix.features()));
+  data.validation = std::move(validation);
   return data;
 }
 
@@ -179,50 +175,45 @@ Result<void> write_outcome(const TrainArguments& arguments, const fusion::Traini
 }
 
 Result<void> train_in_ranks(const TrainArguments& arguments, fusion::Communicator* communicator) {
-  const auto learner = chosen_learner(arguments.learner);
-  if (!learner) return learner.error();
+  TRY(const auto learner, chosen_learner(arguments.learner));
   if (auto writable = check_outputs(arguments); !writable) return writable;
-  if (arguments.is_stream && communicator == nullptr) return run_stream(arguments, **learner);
-  if (auto able = check_request(arguments, **learner, communicator); !able) return able;
-  const auto resumed = resumed_model(arguments, **learner);
-  if (!resumed) return resumed.error();
+  if (arguments.is_stream && communicator == nullptr) return run_stream(arguments, *learner);
+  if (auto able = check_request(arguments, *learner, communicator); !able) return able;
+  TRY(const auto resumed, resumed_model(arguments, *learner));
   const unsigned most = communicator == nullptr ? hardware_threads() : 1;
   const unsigned threads = arguments.threads > 0 ? arguments.threads : most;
   fusion::TrainingInput input = training_input(arguments.input, threads);
-  if (*resumed) input.expected = (*resumed)->features;
+  if (resumed) input.expected = resumed->features;
   input.communicator = communicator;
-  const auto data = read_data(arguments, input);
-  if (!data) return data.error();
+  TRY(const auto data, read_data(arguments, input));
   const bool is_first = communicator == nullptr || communicator->rank() == 0;
   const SteadyClock clock;
   fusion::TrainingRequest request;
-  request.train = &data->set;
-  if (auto set = set_stopping(arguments, **learner, data->validation, clock, request); !set) return set;
+  request.train = &data.set;
+  if (auto set = set_stopping(arguments, *learner, data.validation, clock, request); !set) return set;
   request.options = arguments.learner.options;
   request.seed = arguments.seed;
-  request.threads = arguments.threads > 0 ? threads : threads_worth_starting(threads, data->set.matrix);
-  if (*resumed) request.resume = &**resumed;
+  request.threads = arguments.threads > 0 ? threads : threads_worth_starting(threads, data.set.matrix);
+  if (resumed) request.resume = &*resumed;
   if (is_first) request.progress = terminal_progress("train");
   request.communicator = communicator;
   request.wants_trace = !arguments.trace.empty();
   request.first_feature_number = input.runs.empty() && arguments.store.empty() ? 1 : 0;
-  auto result = (*learner)->train(request);
-  if (!result) return result.error();
-  result->model.is_absent_zero = !input.letor.empty() && !input.is_absent_unranked;
-  return is_first ? write_outcome(arguments, *result, data->report) : Result<void>();
+  TRY(auto result, learner->train(request));
+  result.model.is_absent_zero = !input.letor.empty() && !input.is_absent_unranked;
+  return is_first ? write_outcome(arguments, result, data.report) : Result<void>();
 }
 
 /// Under mpirun every rank reads and trains on its own queries; the first writes.
 Result<void> run_train(const TrainArguments& arguments) {
   const char* ranks = std::getenv("OMPI_COMM_WORLD_SIZE");
   if (ranks == nullptr || std::string_view(ranks) == "1") return train_in_ranks(arguments, nullptr);
-  const auto mpi = load_mpi();
-  if (!mpi) return mpi.error();
-  const auto communicator = mpi->start();
+  TRY(const auto mpi, load_mpi());
+  const auto communicator = mpi.start();
   auto outcome = train_in_ranks(arguments, communicator.get());
   if (outcome) return outcome;
   std::cerr << "metafuse: " + outcome.error().text + "\n";  // one write: ranks share the stream
-  mpi->abort(static_cast<int>(outcome.error().code));
+  mpi.abort(static_cast<int>(outcome.error().code));
   return outcome;
 }
 

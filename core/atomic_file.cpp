@@ -39,10 +39,9 @@ Result<void> check_writable(const std::string& path) {
 }
 
 Result<void> write_file(const std::string& path, std::string_view content) {
-  auto writer = FileWriter::open(path);
-  if (!writer) return writer.error();
-  if (auto written = writer->write(content); !written) return written;
-  return writer->commit();
+  TRY(auto writer, FileWriter::open(path));
+  if (auto written = writer.write(content); !written) return written;
+  return writer.commit();
 }
 
 }  // namespace metafuse

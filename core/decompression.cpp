@@ -32,10 +32,9 @@ Error ends_early(Packing packing) {
 Result<void> read_plain(const ReadBytes& read, const TakeBytes& take) {
   Buffers buffers;
   for (;;) {
-    auto got = read(buffers.input.data(), buffers.input.size());
-    if (!got) return got.error();
-    if (*got == 0) return {};
-    if (auto taken = take({buffers.input.data(), *got}); !taken) return taken;
+    TRY(auto got, read(buffers.input.data(), buffers.input.size()));
+    if (got == 0) return {};
+    if (auto taken = take({buffers.input.data(), got}); !taken) return taken;
   }
 }
 
@@ -46,14 +45,13 @@ Result<void> read_gzip(const ReadBytes& read, const TakeBytes& take) {
   const std::unique_ptr<z_stream, int (*)(z_stream*)> guard(&stream, inflateEnd);
   bool is_inside = false;  // of a member
   for (;;) {
-    auto got = read(buffers.input.data(), buffers.input.size());
-    if (!got) return got.error();
-    if (*got == 0) {
+    TRY(auto got, read(buffers.input.data(), buffers.input.size()));
+    if (got == 0) {
       if (is_inside) return ends_early(Packing::gzip);
       return {};
     }
     stream.next_in = reinterpret_cast<Bytef*>(buffers.input.data());
-    stream.avail_in = static_cast<uInt>(*got);
+    stream.avail_in = static_cast<uInt>(got);
     bool is_full = false;
     while (stream.avail_in > 0 || is_full) {
       if (!is_inside) {
@@ -81,11 +79,10 @@ Result<void> read_xz(const ReadBytes& read, const TakeBytes& take) {
   lzma_action action = LZMA_RUN;
   for (;;) {
     if (stream.avail_in == 0 && action == LZMA_RUN) {
-      auto got = read(buffers.input.data(), buffers.input.size());
-      if (!got) return got.error();
+      TRY(auto got, read(buffers.input.data(), buffers.input.size()));
       stream.next_in = reinterpret_cast<const std::uint8_t*>(buffers.input.data());
-      stream.avail_in = *got;
-      if (*got == 0) action = LZMA_FINISH;
+      stream.avail_in = got;
+      if (got == 0) action = LZMA_FINISH;
     }
     stream.next_out = reinterpret_cast<std::uint8_t*>(buffers.output.data());
     stream.avail_out = buffers.output.size();
@@ -105,13 +102,12 @@ Result<void> read_zstd(const ReadBytes& read, const TakeBytes& take) {
   if (stream == nullptr) return fail(Code::try_again, "out of memory for decompression");
   std::size_t left = 0;  // 0: a frame has just ended
   for (;;) {
-    auto got = read(buffers.input.data(), buffers.input.size());
-    if (!got) return got.error();
-    if (*got == 0) {
+    TRY(auto got, read(buffers.input.data(), buffers.input.size()));
+    if (got == 0) {
       if (left != 0) return ends_early(Packing::zstd);
       return {};
     }
-    ZSTD_inBuffer input{buffers.input.data(), *got, 0};
+    ZSTD_inBuffer input{buffers.input.data(), got, 0};
     bool is_full = false;
     while (input.pos < input.size || is_full) {
       ZSTD_outBuffer output{buffers.output.data(), buffers.output.size(), 0};

@@ -30,7 +30,7 @@ struct Error {
 /// Thrown by Result::value() on an error: only a caller that ignored the error can see it.
 [[noreturn]] void throw_exception_from_error(const Error& error, const boost::source_location& where);
 
-/// A value or an Error. Test with has_value(), read with *result, pass on with `return result.error();`.
+/// A value or an Error. Test with has_value(), read with *result, pass on with TRY.
 template <class T>
 class [[nodiscard]] Result : public boost::system::result<T, Error> {
  public:
@@ -42,6 +42,24 @@ class [[nodiscard]] Result<void> : public boost::system::result<void, Error> {
  public:
   using boost::system::result<void, Error>::result;
 };
+
+// The two macros of the project: how an error is passed on. What stands in front of the call that fails is declared
+// with its value, so that the code that follows reads as if nothing could fail:
+//
+//     TRY(const auto runs, read_runs(paths));
+//     TRY_VOID(check_names(runs));
+#define METAFUSE_JOINED(a, b) a##b
+#define METAFUSE_NAMED(line) METAFUSE_JOINED(tried_on_line_, line)
+
+/// Declares a variable with the value of a Result, or returns its error.
+#define TRY(declaration, ...)                                                        \
+  auto METAFUSE_NAMED(__LINE__) = (__VA_ARGS__);                                     \
+  if (!METAFUSE_NAMED(__LINE__)) return std::move(METAFUSE_NAMED(__LINE__).error()); \
+  declaration = *std::move(METAFUSE_NAMED(__LINE__))
+
+/// Returns the error of a Result whose value nobody needs.
+#define TRY_VOID(...) \
+  if (auto tried = (__VA_ARGS__); !tried) return std::move(tried.error())
 
 /// The only way to make an Error.
 [[nodiscard]] inline Error fail(Code code, std::string text) {

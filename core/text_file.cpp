@@ -16,7 +16,7 @@
 namespace metafuse {
 namespace {
 
-constexpr std::size_t kBlockBytes = std::size_t{1} << 20;
+constexpr std::size_t kReadBytes = std::size_t{1} << 20;
 
 /// An opened file, closed with it; standard input is left open.
 class Descriptor {
@@ -57,10 +57,9 @@ Result<void> for_each_read(const std::string& path,
   std::string head(6, '\0');
   std::size_t head_size = 0;
   while (head_size < head.size()) {
-    auto got = read_some(head.data() + head_size, head.size() - head_size);
-    if (!got) return got.error();
-    if (*got == 0) break;
-    head_size += *got;
+    TRY(auto got, read_some(head.data() + head_size, head.size() - head_size));
+    if (got == 0) break;
+    head_size += got;
   }
   head.resize(head_size);
   std::size_t given = 0;
@@ -158,7 +157,7 @@ ssize_t read_fully(int descriptor, char* to, std::size_t size) {
 /// page and count as ours while it is mapped.
 Result<void> give_plain_blocks(const std::string& path, const Descriptor& file, const TakeBlock& take,
                                const TextLimits& limits) {
-  std::vector<char> buffer(kBlockBytes);
+  std::vector<char> buffer(kReadBytes);
   std::size_t kept = 0;  // bytes of a line that began in the block before
   std::size_t line = 1;
   std::uint64_t total = 0;
@@ -196,7 +195,7 @@ Result<void> give_read_blocks(const std::string& path, const TakeBlock& take, co
     if (total > limits.max_bytes) return too_large(path, limits);
     const std::size_t end = block.rfind('\n');
     const std::size_t part = end == std::string_view::npos ? block.size() : end + 1;
-    if (pending.size() + part > limits.max_line_bytes + kBlockBytes) return line_too_long(path, line, limits);
+    if (pending.size() + part > limits.max_line_bytes + kReadBytes) return line_too_long(path, line, limits);
     pending.append(block.substr(0, part));
     if (end == std::string_view::npos) return {};
     if (auto taken = take(pending, line); !taken) return taken;

@@ -128,10 +128,9 @@ bool TrackingParameters::has(std::string_view name) const {
 }
 
 Result<TrackingParameters> parse_tracking_parameters(std::string_view text, const std::string& file) {
-  auto root = parse_yaml(text, file);
-  if (!root) return root.error();
+  TRY(auto root, parse_yaml(text, file));
   Diagnostics diagnostics(file);
-  YamlMap map(*root, "the list of tracking parameters", diagnostics);
+  YamlMap map(root, "the list of tracking parameters", diagnostics);
   map.take_integer("version", 1, 1);
   TrackingParameters list;
   list.names = take_names(map, "names", diagnostics);

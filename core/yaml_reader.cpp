@@ -18,7 +18,7 @@
 namespace metafuse {
 namespace {
 
-Place place_of(const YAML::Mark& mark) {
+Place place_of_node(const YAML::Mark& mark) {
   if (mark.is_null()) return {};
   return {static_cast<std::size_t>(mark.line) + 1, static_cast<std::size_t>(mark.column) + 1};
 }
@@ -30,7 +30,7 @@ class Copier {
 
   YamlNode copy(const YAML::Node& node, std::size_t depth) {
     YamlNode out;
-    out.place = place_of(node.Mark());
+    out.place = place_of_node(node.Mark());
     if (exhausted_) return out;
     if (++nodes_ > limits_.max_nodes)
       return exhaust(out, "more than " + std::to_string(limits_.max_nodes) +
@@ -101,7 +101,7 @@ class DocumentStarts final : public YAML::EventHandler {
  public:
   std::vector<Place> places;
 
-  void OnDocumentStart(const YAML::Mark& mark) override { places.push_back(place_of(mark)); }
+  void OnDocumentStart(const YAML::Mark& mark) override { places.push_back(place_of_node(mark)); }
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
   void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
@@ -160,10 +160,10 @@ Result<YamlNode> parse_yaml(std::string_view text, std::string_view name, const 
                         "a second YAML document, or a sign where none can stand; keep one document a file");
     root = Copier(limits, diagnostics).copy(YAML::Load(std::string(text)), 0);
   } catch (const YAML::DeepRecursion& error) {  // which says "bad file"
-    diagnostics.error(place_of(error.mark),
+    diagnostics.error(place_of_node(error.mark),
                       "nested deeper than " + std::to_string(limits.max_depth) + " levels");
   } catch (const YAML::Exception& error) {
-    diagnostics.error(place_of(error.mark), "not valid YAML: " + error.msg);
+    diagnostics.error(place_of_node(error.mark), "not valid YAML: " + error.msg);
   }
   if (diagnostics.has_errors()) return diagnostics.to_error(Code::bad_config);
   return root;

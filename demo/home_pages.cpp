@@ -21,18 +21,15 @@ struct Arguments {
 };
 
 Result<void> prepare(const Arguments& arguments) {
-  auto pages = read_package_index(arguments.packages);
-  if (!pages) return pages.error();
+  TRY(auto pages, read_package_index(arguments.packages));
   if (!arguments.documents.empty()) {
-    if (auto written = write_file(arguments.documents, to_documents(*pages)); !written)
-      return written.error();
+    TRY_VOID(write_file(arguments.documents, to_documents(pages)));
   }
-  const auto queries = sample_base_queries(*pages, arguments.sample);
+  const auto queries = sample_base_queries(pages, arguments.sample);
   if (!arguments.queries.empty()) {
-    if (auto written = write_file(arguments.queries, to_query_lines(queries)); !written)
-      return written.error();
+    TRY_VOID(write_file(arguments.queries, to_query_lines(queries)));
   }
-  std::cout << pages->size() << " home pages, " << queries.size() << " base queries (seed "
+  std::cout << pages.size() << " home pages, " << queries.size() << " base queries (seed "
             << arguments.sample.seed << ")\n";
   return {};
 }

@@ -7,8 +7,8 @@
 #include "core/atomic_file.h"
 #include "core/number.h"
 #include "core/text_file.h"
-#include "evaluation/line_parser.h"
-#include "fusion/method_comparison.h"
+#include "evaluation/runs/line_parser.h"
+#include "fusion/training/method_comparison.h"
 
 namespace metafuse::experiments {
 namespace {
@@ -51,11 +51,10 @@ std::vector<evaluation::RunTopic> topics_of(std::vector<JoinedLine>& lines) {
 
 /// Runs of one file, told apart by their sixth column.
 Result<std::vector<evaluation::Run>> read_joined_runs(const std::string& path) {
-  auto file = open_text(path);
-  if (!file) return file.error();
+  TRY(auto file, open_text(path));
   std::map<std::string_view, std::vector<JoinedLine>> by_tag;
-  const char* const end = file->text.data() + file->text.size();
-  evaluation::LineParser parser(file->text.data(), end);
+  const char* const end = file.text.data() + file.text.size();
+  evaluation::LineParser parser(file.text.data(), end);
   while (parser.at() < end) {
     JoinedLine item;
     item.topic = parser.field();
@@ -66,12 +65,12 @@ Result<std::vector<evaluation::Run>> read_joined_runs(const std::string& path) {
     const std::string_view tag = parser.field();
     if (!to_integer(rank, item.line.rank) || !to_double(score, item.line.score) || tag.empty() ||
         !parser.at_line_end())
-      return evaluation::bad_line(*file, parser.at(), "not a run line");
+      return evaluation::bad_line(file, parser.at(), "not a run line");
     by_tag[tag].push_back(item);
     parser.move_to(parser.next_line());
   }
   std::vector<evaluation::Run> runs;
-  for (auto& [tag, lines] : by_tag) runs.push_back({std::string(tag), path, topics_of(lines), file->storage});
+  for (auto& [tag, lines] : by_tag) runs.push_back({std::string(tag), path, topics_of(lines), file.storage});
   return runs;
 }
 
@@ -81,12 +80,10 @@ Result<Collection> trec_collection(const std::string& folder, const std::string&
   collection.name = name;
   collection.measures = "map,ndcg_cut_10,P_10,recip_rank";
   collection.rounds = rounds;
-  auto runs = read_joined_runs(folder + "/" + stem + ".top100.runs.xz");
-  if (!runs) return runs.error();
-  collection.runs = std::move(*runs);
-  auto judgments = evaluation::read_qrels(folder + "/" + stem + ".qrels.xz");
-  if (!judgments) return judgments.error();
-  collection.judgments = std::move(*judgments);
+  TRY(auto runs, read_joined_runs(folder + "/" + stem + ".top100.runs.xz"));
+  collection.runs = std::move(runs);
+  TRY(auto judgments, evaluation::read_qrels(folder + "/" + stem + ".qrels.xz"));
+  collection.judgments = std::move(judgments);
   return collection;
 }
 
@@ -97,9 +94,8 @@ Result<Collection> fedweb_collection(const std::string& folder) {
   collection.measures = "ndcg_cut_20,P_10,recip_rank,map";
   collection.folds = 10;
   collection.limit = 0;
-  auto judgments = evaluation::read_qrels(folder + "/FW13-QRELS-RM.txt.xz");
-  if (!judgments) return judgments.error();
-  collection.judgments = std::move(*judgments);
+  TRY(auto judgments, evaluation::read_qrels(folder + "/FW13-QRELS-RM.txt.xz"));
+  collection.judgments = std::move(judgments);
   std::map<std::string_view, evaluation::Run> runs;
   for (const evaluation::QueryJudgments& query : collection.judgments.queries)
     for (const evaluation::Judgment& judgment : query.documents) {
@@ -128,9 +124,8 @@ Result<Collection> fedweb_collection(const std::string& folder) {
 
 Result<std::string> make_table(Collection& collection, const ExperimentOptions& options) {
   fusion::MethodComparisonOptions comparison;
-  auto set = evaluation::parse_measures(collection.measures);
-  if (!set) return set.error();
-  comparison.set = std::move(*set);
+  TRY(auto set, evaluation::parse_measures(collection.measures));
+  comparison.set = std::move(set);
   comparison.evaluation.threads = options.threads;
   comparison.evaluation.depth = collection.limit;
   comparison.folds = collection.folds;
@@ -141,9 +136,8 @@ Result<std::string> make_table(Collection& collection, const ExperimentOptions& 
   comparison.feedback.query_weights = fusion::FeedbackOptions::QueryWeights::equal;
   comparison.progress = options.progress;
   if (is_quick) comparison.methods = {"rrf", "combmnz", "borda", "searxng", "posfuse"};
-  auto compared = fusion::compare_methods(collection.runs, collection.judgments, comparison);
-  if (!compared) return compared.error();
-  evaluation::Report& report = compared->report;
+  TRY(auto compared, fusion::compare_methods(collection.runs, collection.judgments, comparison));
+  evaluation::Report& report = compared.report;
   report.title = collection.name;
   // The first measure only: a table of every measure against the best run fills pages.
   std::erase_if(report.comparisons,
@@ -162,7 +156,7 @@ Result<std::string> make_table(Collection& collection, const ExperimentOptions& 
   std::string text = collection.name + " (" + std::to_string(report.runs[0].queries.size()) + " queries, " +
                      std::to_string(collection.runs.size()) + " lists; " + std::to_string(collection.folds) +
                      " folds";
-  for (const std::string& note : compared->notes) text += "; " + note;
+  for (const std::string& note : compared.notes) text += "; " + note;
   return text + ")\n\n" + format_markdown(report) + "\n";
 }
 
@@ -173,13 +167,11 @@ Result<std::string> run_metasearch(const ExperimentOptions& options) {
   const std::string trec = options.data + "/trec-runs-top100";
   std::string text;
   for (int number = 0; number < 3; ++number) {
-    auto collection = number == 0   ? trec_collection(trec, "TREC-3 ad hoc", "TREC-3", 200)
-                      : number == 1 ? trec_collection(trec, "TREC-COVID round 1", "covid-round1", 200)
-                                    : fedweb_collection(options.data + "/fedweb2013-qrels");
-    if (!collection) return collection.error();
-    auto table = make_table(*collection, options);
-    if (!table) return table.error();
-    text += *table;
+    TRY(auto collection, number == 0   ? trec_collection(trec, "TREC-3 ad hoc", "TREC-3", 200)
+                         : number == 1 ? trec_collection(trec, "TREC-COVID round 1", "covid-round1", 200)
+                                       : fedweb_collection(options.data + "/fedweb2013-qrels"));
+    TRY(auto table, make_table(collection, options));
+    text += table;
   }
   return text;
 }

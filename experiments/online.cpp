@@ -4,7 +4,7 @@
 
 #include "core/atomic_file.h"
 #include "core/json.h"
-#include "evaluation/svg_plot.h"
+#include "evaluation/reports/svg_plot.h"
 #include "experiments/online_trial.h"
 
 namespace metafuse::experiments {
@@ -71,22 +71,19 @@ Result<std::string> run_online(const ExperimentOptions& options) {
   std::vector<OnlineTask> tasks = {synthetic_task(is_quick ? 3 : 20)};
   for (const CysticFibrosisForm form : {CysticFibrosisForm{false, false}, CysticFibrosisForm{false, true},
                                         CysticFibrosisForm{true, false}, CysticFibrosisForm{true, true}}) {
-    auto task = cystic_fibrosis_task(options.data, is_quick ? 20 : 500, form);
-    if (!task) return task.error();
-    tasks.push_back(std::move(*task));
+    TRY(auto task, cystic_fibrosis_task(options.data, is_quick ? 20 : 500, form));
+    tasks.push_back(std::move(task));
   }
-  auto movielens = movielens_task(options.data, is_quick ? 20 : 500);
-  if (!movielens) return movielens.error();
-  tasks.push_back(std::move(*movielens));
+  TRY(auto movielens, movielens_task(options.data, is_quick ? 20 : 500));
+  tasks.push_back(std::move(movielens));
   std::string text;
   std::vector<std::string> plots;
   JsonArray json;
   for (const OnlineTask& task : tasks) {
-    const auto table = run_trials(task, options);
-    if (!table) return table.error();
-    text += table_text(task, *table);
-    plots.push_back(plot_of(task, *table));
-    json.push_back(json_of(task, *table));
+    TRY(const auto table, run_trials(task, options));
+    text += table_text(task, table);
+    plots.push_back(plot_of(task, table));
+    json.push_back(json_of(task, table));
   }
   text +=
       "OHSUMED's file with three judges a pair is no longer to be had, so its column of table 2 is not "
@@ -96,7 +93,7 @@ Result<std::string> run_online(const ExperimentOptions& options) {
        {std::pair<std::string, std::string>{"/online.txt", text},
         {"/online.json", to_pretty_text(Json(json))},
         {"/online.html", evaluation::html_page("Online rankers (Harrington 2003)", text, plots)}})
-    if (auto written = write_file(options.output + name, content); !written) return written.error();
+    TRY_VOID(write_file(options.output + name, content));
   return text;
 }
 

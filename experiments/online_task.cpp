@@ -174,16 +174,15 @@ OnlineTask synthetic_task(std::size_t trials) {
 
 Result<OnlineTask> cystic_fibrosis_task(const std::string& data, std::size_t trials,
                                         CysticFibrosisForm form) {
-  auto read = read_cystic_fibrosis(data + "/cystic-fibrosis/cfquery.txt");
-  if (!read) return read.error();
-  if (read->size() <= 4'247)
-    return fail(Code::bad_data, data + "/cystic-fibrosis/cfquery.txt: holds " + std::to_string(read->size()) +
+  TRY(auto read, read_cystic_fibrosis(data + "/cystic-fibrosis/cfquery.txt"));
+  if (read.size() <= 4'247)
+    return fail(Code::bad_data, data + "/cystic-fibrosis/cfquery.txt: holds " + std::to_string(read.size()) +
                                     " judged pairs where 4819 belong; take the whole file");
   OnlineTask task;
   task.name = std::string("cystic fibrosis, ratings ") + (form.is_centred ? "-1 to 1" : "1 to 3") +
               (form.is_sorted ? " ascending" : " in the judges' order");
-  task.note = std::to_string(read->size()) + " judged pairs (the paper: 4829): 4247 to train, " +
-              std::to_string(read->size() - 4'247) + " to test (the paper: 582)";
+  task.note = std::to_string(read.size()) + " judged pairs (the paper: 4829): 4247 to train, " +
+              std::to_string(read.size() - 4'247) + " to test (the paper: 582)";
   task.inputs = 3;
   task.ranks = 3;
   task.taus = {0.1, 0.2, 0.3};
@@ -204,21 +203,20 @@ Result<OnlineTask> cystic_fibrosis_task(const std::string& data, std::size_t tri
                     {"oap-bagg 0.1", "0.50 ± 0.01"},
                     {"oap-bagg 0.2", "0.48 ± 0.01"},
                     {"oap-bagg 0.3", "0.47 ± 0.01"}};
-  task.draw = [judgments = std::make_shared<const Judgments>(std::move(*read)), form](Random& random) {
+  task.draw = [judgments = std::make_shared<const Judgments>(std::move(read)), form](Random& random) {
     return draw_cystic_fibrosis(*judgments, form, random);
   };
   return task;
 }
 
 Result<OnlineTask> movielens_task(const std::string& data, std::size_t trials) {
-  auto read = read_movielens(with_packing(data + "/movielens-100k/u.data"));
-  if (!read) return read.error();
+  TRY(auto read, read_movielens(with_packing(data + "/movielens-100k/u.data")));
   OnlineTask task;
   task.name = "MovieLens 100k in EachMovie's place";
-  task.note = std::to_string(read->size()) +
+  task.note = std::to_string(read.size()) +
               " people with more than 300 ratings (the paper's EachMovie: 547), five " +
               "ranks (the paper: six); the published column is EachMovie's";
-  task.inputs = read->size() - 1;
+  task.inputs = read.size() - 1;
   task.ranks = 5;
   task.taus = {0.1, 0.2, 0.3};
   task.steps = {0.2, 0.05, 0.01, 0.001};
@@ -238,7 +236,7 @@ Result<OnlineTask> movielens_task(const std::string& data, std::size_t trials) {
                     {"oap-bagg 0.1", "0.96 ± 0.03"},
                     {"oap-bagg 0.2", "0.95 ± 0.03"},
                     {"oap-bagg 0.3", "0.96 ± 0.03"}};
-  task.draw = [people = std::make_shared<const std::vector<Person>>(std::move(*read))](Random& random) {
+  task.draw = [people = std::make_shared<const std::vector<Person>>(std::move(read))](Random& random) {
     return draw_movielens(*people, random);
   };
   return task;

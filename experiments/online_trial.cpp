@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "core/parallel.h"
-#include "fusion/online/online_model.h"
-#include "fusion/online/rank_rule.h"
+#include "fusion/learners/online/online_model.h"
+#include "fusion/learners/online/rank_rule.h"
 
 namespace metafuse::experiments {
 namespace {
@@ -71,10 +71,8 @@ Result<Outcome> run_single(OnlineMethod method, double step, const OnlineTask& t
   options.step = step;
   options.max_votes = 1'000'000;
   options.kernel.is_polynomial = task.is_polynomial;
-  auto model = OnlineModel::make(options);
-  if (!model) return model.error();
-  auto stream = model->learn(sample.train, sample.train_ranks);
-  if (!stream) return stream.error();
+  TRY(auto model, OnlineModel::make(options));
+  TRY(auto stream, model.learn(sample.train, sample.train_ranks));
   std::string name(to_name(method));
   if (method == OnlineMethod::widrow_hoff) {
     std::string digits = fixed(step, 3);
@@ -82,9 +80,9 @@ Result<Outcome> run_single(OnlineMethod method, double step, const OnlineTask& t
     name += " " + digits;
   }
   Losses losses(name, task, sample);
-  for (std::size_t t = 0; t < stream->size(); ++t) losses.train(t, (*stream)[t].rank);
+  for (std::size_t t = 0; t < stream.size(); ++t) losses.train(t, stream[t].rank);
   for (std::size_t t = 0; t < sample.test_ranks.size(); ++t)
-    losses.test(t, model->predict({&sample.test[t * task.inputs], task.inputs}).rank);
+    losses.test(t, model.predict({&sample.test[t * task.inputs], task.inputs}).rank);
   return losses.outcome();
 }
 
@@ -143,9 +141,8 @@ Result<Trial> run_trial(const OnlineTask& task, std::uint64_t seed) {
   singles.emplace_back(OnlineMethod::prank, 1.0);
   singles.emplace_back(OnlineMethod::prank_vp, 1.0);
   for (const auto& [method, step] : singles) {
-    auto outcome = run_single(method, step, task, sample);
-    if (!outcome) return outcome.error();
-    trial.outcomes.push_back(std::move(*outcome));
+    TRY(auto outcome, run_single(method, step, task, sample));
+    trial.outcomes.push_back(std::move(outcome));
   }
   for (const double tau : task.taus)
     for (Outcome& outcome : run_bank(tau, task, sample, random.next()))

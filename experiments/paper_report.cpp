@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "core/atomic_file.h"
-#include "evaluation/svg_plot.h"
+#include "evaluation/reports/svg_plot.h"
 
 namespace metafuse::experiments {
 namespace {
@@ -48,8 +48,8 @@ Result<std::string> deliver(PaperReport report, const ExperimentOptions& options
   report.json["claims"] = std::move(claims);
   report.json["seed"] = options.seed;
   const std::string base = options.output + "/" + report.name;
-  if (auto done = write_file(base + ".txt", text); !done) return done.error();
-  if (auto done = write_file(base + ".json", to_pretty_text(Json(report.json))); !done) return done.error();
+  TRY_VOID(write_file(base + ".txt", text));
+  TRY_VOID(write_file(base + ".json", to_pretty_text(Json(report.json))));
   if (auto done = write_file(base + ".html",
                              evaluation::html_page(report.title, report.text, report.plots, sentences));
       !done)

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <span>
 
-#include "evaluation/judged_ranking.h"
-#include "fusion/fused_order.h"
+#include "evaluation/measures/judged_ranking.h"
+#include "fusion/data/fused_order.h"
 
 namespace metafuse::experiments {
 

@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <vector>
 
-#include "evaluation/measure.h"
-#include "fusion/training_set.h"
-#include "fusion/weak_ranking.h"
+#include "evaluation/measures/measure.h"
+#include "fusion/data/training_set.h"
+#include "fusion/model/weak_ranking.h"
 
 namespace metafuse::experiments {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "fusion/training_input.h"
+#include "fusion/input/training_input.h"
 
 namespace metafuse::experiments {
 
@@ -17,13 +17,10 @@ Result<Split> read_letor_split(const std::string& folder, std::size_t fold) {
   const auto part = [&](std::size_t offset) {
     return folder + "/S" + std::to_string((fold + offset) % kFifths + 1) + ".txt";
   };
-  auto train = read_letor({part(0), part(1), part(2)});
-  if (!train) return train.error();
-  auto validate = read_letor({part(3)});
-  if (!validate) return validate.error();
-  auto test = read_letor({part(4)});
-  if (!test) return test.error();
-  return Split{std::move(*train), std::move(*validate), std::move(*test)};
+  TRY(auto train, read_letor({part(0), part(1), part(2)}));
+  TRY(auto validate, read_letor({part(3)}));
+  TRY(auto test, read_letor({part(4)}));
+  return Split{std::move(train), std::move(validate), std::move(test)};
 }
 
 std::array<std::vector<std::size_t>, 3> turn_of_fifths(const std::vector<std::size_t>& order,

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/result.h"
-#include "fusion/training_set.h"
+#include "fusion/data/training_set.h"
 
 namespace metafuse::experiments {
 

@@ -5,17 +5,17 @@
 #include <memory>
 
 #include "core/parallel.h"
-#include "evaluation/folds.h"
-#include "evaluation/svg_plot.h"
+#include "evaluation/reports/svg_plot.h"
+#include "evaluation/significance/folds.h"
 #include "experiments/home_pages/indexed_pages.h"
 #include "experiments/interval.h"
 #include "experiments/paper_report.h"
 #include "experiments/split.h"
-#include "fusion/rankboost_plus/losses.h"
-#include "fusion/registry.h"
-#include "fusion/training_input.h"
-#include "fusion/training_subset.h"
-#include "fusion/weak_ranking.h"
+#include "fusion/data/training_subset.h"
+#include "fusion/input/training_input.h"
+#include "fusion/learners/rankboost_plus/losses.h"
+#include "fusion/model/weak_ranking.h"
+#include "fusion/training/registry.h"
 
 namespace metafuse::experiments {
 namespace {
@@ -35,8 +35,7 @@ struct LossCurves {
 /// The loss after each round; what a run that ended early keeps stays as it is.
 Result<std::vector<double>> losses_of(const TrainingSet& set, const std::vector<fusion::WeakRanking>& rounds,
                                       std::size_t count) {
-  const auto pairs = fusion::rankboost_plus::pair_rows(set, static_cast<std::size_t>(-1));
-  if (!pairs) return pairs.error();
+  TRY(const auto pairs, fusion::rankboost_plus::pair_rows(set, static_cast<std::size_t>(-1)));
   std::vector<double> scores(set.matrix.document_count(), 0.0);
   std::vector<double> losses = {0.5};
   for (std::size_t t = 0; t < count; ++t) {
@@ -49,7 +48,7 @@ Result<std::vector<double>> losses_of(const TrainingSet& set, const std::vector<
                                                                             : 0.0;
         scores[x] += h.alpha * value;
       }
-    losses.push_back(t < rounds.size() ? fusion::rankboost_plus::rank_losses(*pairs, scores).r2
+    losses.push_back(t < rounds.size() ? fusion::rankboost_plus::rank_losses(pairs, scores).r2
                                        : losses.back());
   }
   return losses;
@@ -61,15 +60,12 @@ Result<LossCurves> run_fold(const TrainingSet& train, const TrainingSet& test, c
   request.train = &train;
   request.seed = seed;
   request.options = {{"rounds", std::to_string(rounds)}, {"weak-learner", learner}, {"q-default", "0"}};
-  const auto result = fusion::find_learner("rankboost")->train(request);
-  if (!result) return result.error();
-  const auto ranker = std::dynamic_pointer_cast<const fusion::StepRanker>(result->model.ranker);
+  TRY(const auto result, fusion::find_learner("rankboost")->train(request));
+  const auto ranker = std::dynamic_pointer_cast<const fusion::StepRanker>(result.model.ranker);
   if (!ranker) return fail(Code::internal, "RankBoost's model is no sum of thresholded features");
-  auto train_losses = losses_of(train, ranker->rankings(), rounds);
-  if (!train_losses) return train_losses.error();
-  auto test_losses = losses_of(test, ranker->rankings(), rounds);
-  if (!test_losses) return test_losses.error();
-  return LossCurves{std::move(*train_losses), std::move(*test_losses)};
+  TRY(auto train_losses, losses_of(train, ranker->rankings(), rounds));
+  TRY(auto test_losses, losses_of(test, ranker->rankings(), rounds));
+  return LossCurves{std::move(train_losses), std::move(test_losses)};
 }
 
 struct Folding {
@@ -79,12 +75,11 @@ struct Folding {
 Result<Folding> split(const TrainingSet& set, std::size_t used, std::uint64_t seed) {
   std::vector<std::string_view> ids;
   for (const fusion::QueryRange& query : set.queries) ids.emplace_back(query.id);
-  const auto folds = evaluation::random_folds(ids, kFolds, seed);
-  if (!folds) return folds.error();
+  TRY(const auto folds, evaluation::random_folds(ids, kFolds, seed));
   Folding folding;
   for (std::size_t fold = 0; fold < used; ++fold) {
     std::vector<std::size_t> inside, outside;
-    for (std::size_t q = 0; q < ids.size(); ++q) (folds->fold_of[q] == fold ? inside : outside).push_back(q);
+    for (std::size_t q = 0; q < ids.size(); ++q) (folds.fold_of[q] == fold ? inside : outside).push_back(q);
     folding.train.push_back(fusion::select_queries(set, outside));
     folding.test.push_back(fusion::select_queries(set, inside));
   }
@@ -94,12 +89,11 @@ Result<Folding> split(const TrainingSet& set, std::size_t used, std::uint64_t se
 /// Mean curves of the four weak learners.
 Result<std::vector<LossCurves>> mean_curves(const TrainingSet& set, std::size_t rounds, std::size_t folds,
                                             const ExperimentOptions& options) {
-  const auto folding = split(set, folds, options.seed);
-  if (!folding) return folding.error();
+  TRY(const auto folding, split(set, folds, options.seed));
   std::vector<Result<LossCurves>> runs(kLearnerCount * folds, LossCurves{});
   parallel_for(runs.size(), options.threads, [&](std::size_t i) {
     const std::size_t fold = i % folds;
-    runs[i] = run_fold(folding->train[fold], folding->test[fold], kLearners[i / folds], rounds, options.seed);
+    runs[i] = run_fold(folding.train[fold], folding.test[fold], kLearners[i / folds], rounds, options.seed);
   });
   std::vector<LossCurves> means(kLearnerCount);
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -193,26 +187,22 @@ Result<std::string> run_weak_learners(const ExperimentOptions& options) {
   for (int part = 1; part <= 5; ++part)
     input.letor_ranks.push_back(
         with_packing(options.data + "/letor4-agg/MQ2008-agg/A" + std::to_string(part) + ".txt"));
-  auto letor = fusion::read_training_set(input);
-  if (!letor) return letor.error();
+  TRY(auto letor, fusion::read_training_set(input));
   std::vector<std::pair<std::string, TrainingSet>> sets;
-  sets.emplace_back("MQ2008-agg", std::move(*letor));
+  sets.emplace_back("MQ2008-agg", std::move(letor));
   const bool has_demonstration = std::filesystem::exists(options.data + "/packages.txt");
   if (has_demonstration) {
-    auto pages = home_pages::IndexedPages::open(options.data);
-    if (!pages) return pages.error();
+    TRY(auto pages, home_pages::IndexedPages::open(options.data));
     home_pages::SampleOptions sampling;
     sampling.seed = options.seed + 1;
     if (is_quick) sampling.count = 300;
-    auto sample = (*pages)->record(sampling, options.threads);
-    if (!sample) return sample.error();
-    sets.emplace_back("home pages", std::move(*sample));
+    TRY(auto sample, pages->record(sampling, options.threads));
+    sets.emplace_back("home pages", std::move(sample));
   }
   for (std::size_t i = 0; i < sets.size(); ++i) {
-    const auto means = mean_curves(sets[i].second, rounds, folds, options);
-    if (!means) return means.error();
-    describe(sets[i].first, *means, report);
-    add_claims(sets[i].first, *means, report);
+    TRY(const auto means, mean_curves(sets[i].second, rounds, folds, options));
+    describe(sets[i].first, means, report);
+    add_claims(sets[i].first, means, report);
     if (options.progress) options.progress(i + 1, sets.size());
   }
   if (!has_demonstration)

@@ -6,7 +6,7 @@
 
 #include "core/parallel.h"
 #include "fetchers/best_hits.h"
-#include "fetchers/embedded_list.h"
+#include "fetchers/embedded/embedded_list.h"
 #include "fetchers/list_task.h"
 #include "fetchers/mailbox.h"
 

@@ -4,8 +4,8 @@
 
 #include "fetchers/engine_state.h"
 #include "fetchers/fetcher.h"
-#include "fetchers/har_archive.h"
-#include "fetchers/transport.h"
+#include "fetchers/http/transport.h"
+#include "fetchers/recording/har_archive.h"
 
 namespace metafuse::fetchers {
 

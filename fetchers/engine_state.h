@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "fetchers/breaker.h"
-#include "fetchers/embedded_search.h"
-#include "fetchers/engine_request.h"
+#include "fetchers/definition/engine_request.h"
+#include "fetchers/embedded/embedded_search.h"
 #include "fetchers/learned_wait.h"
 #include "fetchers/make_fetcher.h"
 

@@ -7,8 +7,8 @@
 #include <curl/curl.h>
 
 #include "core/number.h"
-#include "fetchers/answer_parser.h"
-#include "fetchers/clean_text.h"
+#include "fetchers/answers/answer_parser.h"
+#include "fetchers/answers/clean_text.h"
 
 namespace metafuse::fetchers {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "fetchers/engine_state.h"
 #include "fetchers/fetcher.h"
-#include "fetchers/transport.h"
+#include "fetchers/http/transport.h"
 
 namespace metafuse::fetchers {
 

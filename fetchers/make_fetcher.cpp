@@ -1,8 +1,8 @@
 #include "fetchers/make_fetcher.h"
 
-#include "fetchers/curl_transport.h"
 #include "fetchers/engine_fetcher.h"
-#include "fetchers/recorded_transport.h"
+#include "fetchers/http/curl_transport.h"
+#include "fetchers/recording/recorded_transport.h"
 
 namespace metafuse::fetchers {
 namespace {
@@ -14,11 +14,10 @@ Result<std::unique_ptr<EngineState>> make_state(Engine engine, const FetcherOpti
   const bool is_replay = options.recording == Recording::replay;
   if (std::holds_alternative<HttpAccess>(engine.access)) {
     const SecretLookup nothing_set = [](std::string_view) { return std::optional<std::string>(); };
-    auto ready = ready_access(engine, is_replay           ? SecretLookup()
-                                      : options.secret_of ? options.secret_of
-                                                          : nothing_set);
-    if (!ready) return ready.error();
-    state->http = std::make_shared<const ReadyAccess>(std::move(*ready));
+    TRY(auto ready, ready_access(engine, is_replay           ? SecretLookup()
+                                         : options.secret_of ? options.secret_of
+                                                             : nothing_set));
+    state->http = std::make_shared<const ReadyAccess>(std::move(ready));
   } else if (!is_replay) {
     state->embedded = std::make_unique<EmbeddedEngine>(engine);
   }
@@ -35,20 +34,17 @@ struct Wires {
 
 Result<Wires> make_wires(const FetcherOptions& options) {
   Wires wires;
-  auto guard = AddressGuard::make(options.allow_private);
-  if (!guard) return guard.error();
+  TRY(auto guard, AddressGuard::make(options.allow_private));
   if (options.recording == Recording::replay) {
-    auto read = HarArchive::read(options.recording_file);
-    if (!read) return read.error();
-    wires.archive = std::make_unique<HarArchive>(std::move(*read));
+    TRY(auto read, HarArchive::read(options.recording_file));
+    wires.archive = std::make_unique<HarArchive>(std::move(read));
     wires.transport = make_replay_transport(*wires.archive);
   } else {
-    wires.transport = make_curl_transport(std::move(*guard));
+    wires.transport = make_curl_transport(std::move(guard));
   }
   if (options.recording == Recording::record) {
-    auto opened = HarWriter::open(options.recording_file);
-    if (!opened) return opened.error();
-    wires.writer = std::move(*opened);
+    TRY(auto opened, HarWriter::open(options.recording_file));
+    wires.writer = std::move(opened);
     wires.transport = make_recording_transport(std::move(wires.transport), *wires.writer);
   }
   if (options.wrap_transport) wires.transport = options.wrap_transport(std::move(wires.transport));
@@ -64,15 +60,13 @@ Result<std::shared_ptr<Fetcher>> make_fetcher(std::vector<Engine> engines, Fetch
   if (options.recording != Recording::off) options.learned_wait.is_on = false;
   if (options.recording == Recording::replay) options.uses_breaker = false;
   for (Engine& engine : engines) {
-    auto state = make_state(std::move(engine), options);
-    if (!state) return state.error();
-    shared->engines.push_back(std::move(*state));
+    TRY(auto state, make_state(std::move(engine), options));
+    shared->engines.push_back(std::move(state));
   }
-  auto wires = make_wires(options);
-  if (!wires) return wires.error();
+  TRY(auto wires, make_wires(options));
   shared->options = std::move(options);
   return std::shared_ptr<Fetcher>(std::make_shared<EngineFetcher>(
-      std::move(shared), std::move(wires->writer), std::move(wires->archive), std::move(wires->transport)));
+      std::move(shared), std::move(wires.writer), std::move(wires.archive), std::move(wires.transport)));
 }
 
 }  // namespace metafuse::fetchers

@@ -10,10 +10,10 @@
 #include "core/deadline.h"
 #include "core/result.h"
 #include "core/tracking_parameters.h"
-#include "fetchers/engine.h"
+#include "fetchers/definition/engine.h"
 #include "fetchers/fetcher.h"
+#include "fetchers/http/transport.h"
 #include "fetchers/learned_wait.h"
-#include "fetchers/transport.h"
 
 namespace metafuse::fetchers {
 

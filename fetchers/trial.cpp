@@ -5,11 +5,11 @@
 
 #include "core/json.h"
 #include "core/utf8.h"
-#include "fetchers/answer_parser.h"
-#include "fetchers/clean_text.h"
+#include "fetchers/answers/answer_parser.h"
+#include "fetchers/answers/clean_text.h"
+#include "fetchers/http/transport.h"
 #include "fetchers/list_task.h"
 #include "fetchers/make_fetcher.h"
-#include "fetchers/transport.h"
 
 namespace metafuse::fetchers {
 namespace {
@@ -119,9 +119,8 @@ Result<Trial> try_engine(const Engine& engine, const std::string& query, const T
                      .page = options.page};
   const ExpandedQuery expanded{"try", engine.name, query};
   if (options.saved_answer && std::holds_alternative<HttpAccess>(engine.access)) {
-    auto ready = ready_access(engine, SecretLookup());
-    if (!ready) return ready.error();
-    return read_saved(engine, ready->access, build_request(engine, *ready, query, fetch, 1), options);
+    TRY(auto ready, ready_access(engine, SecretLookup()));
+    return read_saved(engine, ready.access, build_request(engine, ready, query, fetch, 1), options);
   }
   Engine tried = engine;
   tried.is_disabled = false;
@@ -132,10 +131,9 @@ Result<Trial> try_engine(const Engine& engine, const std::string& query, const T
   fetcher_options.wrap_transport = [&log](std::unique_ptr<Transport> inner) -> std::unique_ptr<Transport> {
     return std::make_unique<WatchingTransport>(std::move(inner), log);
   };
-  auto fetcher = make_fetcher({tried}, std::move(fetcher_options));
-  if (!fetcher) return fetcher.error();
-  const auto lists = (*fetcher)->fetch({&expanded, 1}, fetch, {});
-  fetcher->reset();
+  TRY(auto fetcher, make_fetcher({tried}, std::move(fetcher_options)));
+  const auto lists = fetcher->fetch({&expanded, 1}, fetch, {});
+  fetcher.reset();
   return finished(options, std::move(log), lists.front());
 }
 

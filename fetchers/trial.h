@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/result.h"
-#include "fetchers/engine.h"
-#include "fetchers/engine_request.h"
+#include "fetchers/definition/engine.h"
+#include "fetchers/definition/engine_request.h"
 #include "fetchers/fetcher.h"
 
 namespace metafuse::fetchers {

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "fetchers/answer_parser.h"
+#include "fetchers/answers/answer_parser.h"
 
 namespace {
 

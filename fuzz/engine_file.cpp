@@ -1,4 +1,4 @@
-#include "fetchers/engine_file.h"
+#include "fetchers/definition/engine_file.h"
 
 #include <cstddef>
 #include <cstdint>

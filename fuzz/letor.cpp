@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "evaluation/letor_file.h"
+#include "evaluation/runs/letor_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "fetchers/har_archive.h"
+#include "fetchers/recording/har_archive.h"
 #include "tests/support/temporary_folder.h"
 
 /// A recording, and the journal beside one that was cut short.

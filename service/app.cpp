@@ -99,21 +99,18 @@ App::~App() {
 
 Result<std::unique_ptr<App>> App::create(AppOptions options) {
   require(options.clock != nullptr, "an App needs a clock");
-  auto snapshot = load_snapshot(options.config, options.load_engines);
-  if (!snapshot) return snapshot.error();
+  TRY(auto snapshot, load_snapshot(options.config, options.load_engines));
   if (!options.unix_time) options.unix_time = machine_time;
   std::unique_ptr<Store> store;
   std::string secret;
   if (!options.config.store.empty()) {
-    auto opened = open_store(options.config.store);
-    if (!opened) return opened.error();
-    store = std::move(*opened);
-    auto stored = store->secret();
-    if (!stored) return stored.error();
-    secret = std::move(*stored);
+    TRY(auto opened, open_store(options.config.store));
+    store = std::move(opened);
+    TRY(auto stored, store->secret());
+    secret = std::move(stored);
   }
   return std::unique_ptr<App>(
-      new App(std::move(options), std::move(*snapshot), std::move(store), std::move(secret)));
+      new App(std::move(options), std::move(snapshot), std::move(store), std::move(secret)));
 }
 
 std::shared_ptr<const Snapshot> App::snapshot() const {

@@ -15,9 +15,8 @@ void App::note_models(const Snapshot& snapshot) {
 Result<void> App::reload() {
   const std::lock_guard lock(reload_mutex_);
   const auto load = [&]() -> Result<std::shared_ptr<const Snapshot>> {
-    auto config = options_.reread ? options_.reread() : Result<ServerConfig>(options_.config);
-    if (!config) return config.error();
-    return load_snapshot(*config, options_.load_engines);
+    TRY(auto config, options_.reread ? options_.reread() : Result<ServerConfig>(options_.config));
+    return load_snapshot(config, options_.load_engines);
   };
   auto loaded = load();
   metrics_.reload(loaded.has_value());

@@ -65,15 +65,14 @@ Result<void> serve(const ServeOptions& options) {
   // by default every thread may get a heap of its own, and each keeps what was once freed into it
   ::mallopt(M_ARENA_MAX, kHeaps);
   static const SteadyClock clock;
-  auto app = App::create({options.config, options.load_engines, options.reread, &clock, {}});
-  if (!app) return app.error();
+  TRY(auto app, App::create({options.config, options.load_engines, options.reread, &clock, {}}));
   if (options.on_warning)
-    for (const std::string& warning : (*app)->snapshot()->warnings) options.on_warning(warning);
+    for (const std::string& warning : app->snapshot()->warnings) options.on_warning(warning);
   HttpServerOptions http;
   http.host = options.config.listen_host;
   http.port = options.config.port;
   http.limits = options.config.limits;
-  App& running = **app;
+  App& running = *app;
   auto server =
       HttpServer::start(http, [&running](HttpRequest request, std::shared_ptr<Responder> responder) {
         running.handle(std::move(request), std::move(responder));

@@ -89,7 +89,7 @@ std::string squeezed(const std::string& text) {
 
 Result<std::vector<ExpandedQuery>> expand(const Domain& domain, const BaseQuery& base_query,
                                           const SyntaxLookup& syntax_of) {
-  if (auto checked = check_base_query(domain, base_query); !checked) return checked.error();
+  TRY_VOID(check_base_query(domain, base_query));
   std::vector<ExpandedQuery> out;
   for (const SearchTemplate& search_template : domain.templates) {
     const TemplateText text = parse_template_text(search_template.query);

@@ -12,30 +12,30 @@ namespace {
 constexpr char32_t kBlank = U' ';
 constexpr char32_t kNothing = 0;
 
-bool is_within(char32_t c, char32_t low, char32_t high) {
+bool is_in_range(char32_t c, char32_t low, char32_t high) {
   return c >= low && c <= high;
 }
 
 bool is_blank(char32_t c) {
-  return c <= 0x20 || is_within(c, 0x7F, 0xA0) || c == 0x1680 || is_within(c, 0x2000, 0x200A) ||
+  return c <= 0x20 || is_in_range(c, 0x7F, 0xA0) || c == 0x1680 || is_in_range(c, 0x2000, 0x200A) ||
          c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000 || c == 0xFFFC ||
          c == 0xFFFD;
 }
 
 bool is_invisible(char32_t c) {
-  return c == 0xAD || c == 0x200B || c == 0x200E || c == 0x200F || is_within(c, 0x202A, 0x202E) ||
-         is_within(c, 0x2060, 0x206F) || c == 0xFEFF || is_within(c, 0xFFF9, 0xFFFB) ||
-         is_within(c, 0xE0000, 0xE0FFF);
+  return c == 0xAD || c == 0x200B || c == 0x200E || c == 0x200F || is_in_range(c, 0x202A, 0x202E) ||
+         is_in_range(c, 0x2060, 0x206F) || c == 0xFEFF || is_in_range(c, 0xFFF9, 0xFFFB) ||
+         is_in_range(c, 0xE0000, 0xE0FFF);
 }
 
 bool is_double_quote(char32_t c) {
-  return c == 0xAB || c == 0xBB || is_within(c, 0x201C, 0x201F) || c == 0x2033 || c == 0x2036 ||
-         is_within(c, 0x301D, 0x301F) || c == 0xFF02;
+  return c == 0xAB || c == 0xBB || is_in_range(c, 0x201C, 0x201F) || c == 0x2033 || c == 0x2036 ||
+         is_in_range(c, 0x301D, 0x301F) || c == 0xFF02;
 }
 
 bool is_full_width_punctuation(char32_t c) {
-  return is_within(c, 0xFF01, 0xFF0F) || is_within(c, 0xFF1A, 0xFF20) || is_within(c, 0xFF3B, 0xFF40) ||
-         is_within(c, 0xFF5B, 0xFF5E);
+  return is_in_range(c, 0xFF01, 0xFF0F) || is_in_range(c, 0xFF1A, 0xFF20) || is_in_range(c, 0xFF3B, 0xFF40) ||
+         is_in_range(c, 0xFF5B, 0xFF5E);
 }
 
 /// Joiners are part of words in some scripts and mean nothing elsewhere.

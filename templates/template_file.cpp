@@ -213,10 +213,9 @@ class FileReader {
 }  // namespace
 
 Result<DomainFile> parse_domain_file(std::string_view text, std::string_view name) {
-  auto root = parse_yaml(text, name);
-  if (!root) return root.error();
+  TRY(auto root, parse_yaml(text, name));
   Diagnostics diagnostics{std::string(name)};
-  DomainFile file{FileReader(text, diagnostics).read(*root), diagnostics.warnings()};
+  DomainFile file{FileReader(text, diagnostics).read(root), diagnostics.warnings()};
   if (diagnostics.has_errors()) return diagnostics.to_error(Code::bad_config);
   return file;
 }

@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "evaluation/measure.h"
+#include "evaluation/measures/measure.h"
 
 /// The functions behind the table of measures; each file states its sources.
 namespace metafuse::evaluation::measures {

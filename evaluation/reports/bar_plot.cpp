@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <cmath>
 
-#include "evaluation/svg_shapes.h"
+#include "evaluation/reports/svg_shapes.h"
 
 namespace metafuse::evaluation {
 namespace {
 
-constexpr double kWidth = 640.0;
-constexpr double kHeight = 320.0;
-constexpr double kLeft = 60.0;
+constexpr double kBarPlotWidth = 640.0;
+constexpr double kBarPlotHeight = 320.0;
+constexpr double kBarPlotLeft = 60.0;
 constexpr double kRight = 12.0;
-constexpr double kTop = 12.0;
+constexpr double kBarPlotTop = 12.0;
 constexpr double kBottom = 44.0;
 constexpr double kGap = 0.1;  ///< between bars, of a bar's place
 
@@ -21,7 +21,7 @@ constexpr const char* kGain = "fill=\"#0072B2\"";
 constexpr const char* kLoss = "fill=\"#D55E00\"";
 
 double top_of(const PlotRange& values, double value) {
-  return kTop + (kHeight - kTop - kBottom) * (1.0 - values.share(value));
+  return kBarPlotTop + (kBarPlotHeight - kBarPlotTop - kBottom) * (1.0 - values.share(value));
 }
 
 std::string line(double x, double y, const std::string& to, const char* opacity) {
@@ -32,15 +32,15 @@ std::string line(double x, double y, const std::string& to, const char* opacity)
 std::string axes(const PlotRange& values, const std::string& x_label, const std::string& y_label) {
   std::string out;
   const double step = round_step(values);
-  const std::string across = "h" + svg_number(kWidth - kLeft - kRight);
+  const std::string across = "h" + svg_number(kBarPlotWidth - kBarPlotLeft - kRight);
   for (double v = std::ceil(values.low / step) * step; v <= values.high + 1e-9 * step; v += step) {
-    out += line(kLeft, top_of(values, v), across, ".18");
-    out += svg_text(kLeft - 6, top_of(values, v) + 4, "end", short_svg_number(v));
+    out += line(kBarPlotLeft, top_of(values, v), across, ".18");
+    out += svg_text(kBarPlotLeft - 6, top_of(values, v) + 4, "end", short_svg_number(v));
   }
-  out += line(kLeft, kHeight - kBottom, across, ".8");
-  out += line(kLeft, kTop, "v" + svg_number(kHeight - kTop - kBottom), ".8");
-  out += svg_text(0.5 * (kLeft + kWidth - kRight), kHeight - 8, "middle", x_label);
-  return out + "<text transform=\"translate(14 " + svg_number(0.5 * kHeight) +
+  out += line(kBarPlotLeft, kBarPlotHeight - kBottom, across, ".8");
+  out += line(kBarPlotLeft, kBarPlotTop, "v" + svg_number(kBarPlotHeight - kBarPlotTop - kBottom), ".8");
+  out += svg_text(0.5 * (kBarPlotLeft + kBarPlotWidth - kRight), kBarPlotHeight - 8, "middle", x_label);
+  return out + "<text transform=\"translate(14 " + svg_number(0.5 * kBarPlotHeight) +
          ") rotate(-90)\" text-anchor=\"middle\">" + escaped_html(y_label) + "</text>";
 }
 
@@ -52,12 +52,13 @@ std::string bar_plot(const std::string& caption, const std::string& x_label, con
   PlotRange values{0.0, 0.0};
   for (const auto& bar : bars) values.take(bar.second);
   if (!(values.high > values.low)) values.high = values.low + 1.0;
-  std::string out = "<figure>" + svg_opened(kWidth, kHeight, caption) + axes(values, x_label, y_label);
-  const double place = (kWidth - kLeft - kRight) / static_cast<double>(bars.size());
+  std::string out =
+      "<figure>" + svg_opened(kBarPlotWidth, kBarPlotHeight, caption) + axes(values, x_label, y_label);
+  const double place = (kBarPlotWidth - kBarPlotLeft - kRight) / static_cast<double>(bars.size());
   for (std::size_t i = 0; i < bars.size(); ++i) {
     const auto& [name, value] = bars[i];
     const double top = top_of(values, std::max(0.0, value));
-    out += svg_bar(kLeft + place * static_cast<double>(i), top, place * (1 - kGap),
+    out += svg_bar(kBarPlotLeft + place * static_cast<double>(i), top, place * (1 - kGap),
                    top_of(values, std::min(0.0, value)) - top, value >= 0.0 ? kGain : kLoss,
                    "<title>" + escaped_html(name) + ": " + short_svg_number(value) + "</title>");
   }

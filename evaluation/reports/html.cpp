@@ -1,9 +1,9 @@
 #include <algorithm>
 
-#include "evaluation/report.h"
 #include "evaluation/reports/bar_plot.h"
-#include "evaluation/svg_plot.h"
-#include "evaluation/svg_shapes.h"
+#include "evaluation/reports/report.h"
+#include "evaluation/reports/svg_plot.h"
+#include "evaluation/reports/svg_shapes.h"
 
 // One self-contained page: tables, comparisons, and plots as inline SVG. Curves are drawn where the report
 // has the columns: every cutoff measure with three or more cutoffs (top-k, success, precision ...), precision

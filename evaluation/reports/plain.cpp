@@ -2,7 +2,7 @@
 #include <cstdio>
 
 #include "core/number.h"
-#include "evaluation/report.h"
+#include "evaluation/reports/report.h"
 
 // Tables for people and spreadsheets: aligned text, CSV, Markdown, LaTeX. Runs are rows, measures columns.
 namespace metafuse::evaluation {

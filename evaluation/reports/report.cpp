@@ -1,4 +1,4 @@
-#include "evaluation/report.h"
+#include "evaluation/reports/report.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,6 +1,6 @@
 #include <cstdio>
 
-#include "evaluation/report.h"
+#include "evaluation/reports/report.h"
 
 // trec_eval's relational output, byte for byte: per-query lines query by query, then the summary with runid
 // and num_q first; counts are whole numbers unless they are z-scores.

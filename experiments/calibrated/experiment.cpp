@@ -8,8 +8,8 @@
 
 #include <boost/math/distributions/chi_squared.hpp>
 
-#include "evaluation/significance.h"
-#include "evaluation/svg_plot.h"
+#include "evaluation/reports/svg_plot.h"
+#include "evaluation/significance/significance.h"
 #include "experiments/calibrated/fold_run.h"
 #include "experiments/interval.h"
 #include "experiments/paper_report.h"
@@ -118,12 +118,10 @@ Result<SetResult> run_set(const DataSet& set, const Plan& plan, const Experiment
   std::vector<FoldData> data;
   std::vector<std::vector<Candidate>> rankboost;
   for (int fold = 1; fold <= folds; ++fold) {
-    auto read = read_fold(set, options.data, fold);
-    if (!read) return read.error();
-    data.push_back(std::move(*read));
-    auto candidates = rankboost_candidates(data.back(), plan, set.mode);
-    if (!candidates) return candidates.error();
-    rankboost.push_back(std::move(*candidates));
+    TRY(auto read, read_fold(set, options.data, fold));
+    data.push_back(std::move(read));
+    TRY(auto candidates, rankboost_candidates(data.back(), plan, set.mode));
+    rankboost.push_back(std::move(candidates));
   }
   Choice choice;
   choice.add(rankboost);

@@ -76,25 +76,21 @@ std::vector<DataSet> data_sets(const std::string& data) {
 }
 
 Result<FoldData> read_fold(const DataSet& set, const std::string& data, int fold) {
-  auto split = read_letor_split(data + "/" + set.folder, static_cast<std::size_t>(fold - 1));
-  if (!split) return split.error();
+  TRY(auto split, read_letor_split(data + "/" + set.folder, static_cast<std::size_t>(fold - 1)));
   FoldData out;
-  auto grades = fusion::adaboost_mh::class_grades(split->train);
-  if (!grades) return grades.error();
-  out.grades = *grades;
-  auto lines = lines_of(set, data, (fold + 3) % 5 + 1, split->test);
-  if (!lines) return lines.error();
-  out.test_lines = std::move(*lines);
-  out.train = std::move(split->train);
-  out.validation_set = std::move(split->validate);
-  out.test_set = std::move(split->test);
+  TRY(auto grades, fusion::adaboost_mh::class_grades(split.train));
+  out.grades = grades;
+  TRY(auto lines, lines_of(set, data, (fold + 3) % 5 + 1, split.test));
+  out.test_lines = std::move(lines);
+  out.train = std::move(split.train);
+  out.validation_set = std::move(split.validate);
+  out.test_set = std::move(split.test);
   for (const auto& [source, target] :
        {std::pair<const TrainingSet*, GradedDocuments*>{&out.train, &out.training},
         {&out.validation_set, &out.validation},
         {&out.test_set, &out.test}}) {
-    auto documents = graded_documents(*source, out.grades);
-    if (!documents) return documents.error();
-    *target = std::move(*documents);
+    TRY(auto documents, graded_documents(*source, out.grades));
+    *target = std::move(documents);
   }
   return out;
 }

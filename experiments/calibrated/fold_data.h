@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "core/result.h"
-#include "evaluation/measure.h"
-#include "fusion/adaboost_mh/training_data.h"
+#include "evaluation/measures/measure.h"
+#include "fusion/learners/adaboost_mh/training_data.h"
 
 namespace metafuse::experiments::calibrated {
 

@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "core/parallel.h"
-#include "fusion/adaboost_mh/ranker.h"
-#include "fusion/registry.h"
+#include "fusion/learners/adaboost_mh/ranker.h"
+#include "fusion/training/registry.h"
 
 namespace metafuse::experiments::calibrated {
 
@@ -167,9 +167,8 @@ Result<std::vector<Candidate>> rankboost_candidates(const FoldData& data, const 
     request.options = {{"rounds", std::to_string(rounds)}};
     request.threads = plan.threads;
     request.wants_trace = false;
-    auto result = find_learner("rankboost")->train(request);
-    if (!result) return result.error();
-    const Ranker& ranker = *result->model.ranker;
+    TRY(auto result, find_learner("rankboost")->train(request));
+    const Ranker& ranker = *result.model.ranker;
     candidates.push_back({"RankBoost", "T " + std::to_string(rounds),
                           ndcg_10(ranker.score(data.validation_set.matrix),
                                   {data.validation.classes, gains, data.validation.queries}),

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "experiments/calibrated/fold_data.h"
-#include "fusion/adaboost_mh/pool.h"
+#include "fusion/learners/adaboost_mh/pool.h"
 
 namespace metafuse::experiments::calibrated {
 

@@ -6,12 +6,12 @@
 
 #include "core/atomic_file.h"
 #include "core/json.h"
-#include "evaluation/folds.h"
+#include "evaluation/significance/folds.h"
 #include "experiments/home_pages/base_queries.h"
 #include "experiments/home_pages/indexed_pages.h"
 #include "experiments/interval.h"
-#include "fusion/baseline.h"
-#include "fusion/cross_validation.h"
+#include "fusion/training/baseline.h"
+#include "fusion/training/cross_validation.h"
 
 namespace metafuse::experiments::home_pages {
 namespace {
@@ -57,12 +57,10 @@ struct Task {
 Result<Sample> run_sample(const Task& task, std::uint64_t seed) {
   SampleOptions sampling;
   sampling.seed = seed;
-  auto set = task.pages.record(sampling, task.options.threads);
-  if (!set) return set.error();
+  TRY(auto set, task.pages.record(sampling, task.options.threads));
   std::vector<std::string_view> ids;
-  for (const fusion::QueryRange& query : set->queries) ids.emplace_back(query.id);
-  auto folds = evaluation::random_folds(ids, kFolds, seed);
-  if (!folds) return folds.error();
+  for (const fusion::QueryRange& query : set.queries) ids.emplace_back(query.id);
+  TRY(auto folds, evaluation::random_folds(ids, kFolds, seed));
   fusion::CrossValidationOptions options;
   options.learner = fusion::find_learner("rankboost");
   options.learner_options = {{"rounds", kRounds}};
@@ -70,15 +68,14 @@ Result<Sample> run_sample(const Task& task, std::uint64_t seed) {
   options.depth = task.pages.domain().depth;
   options.seed = seed;
   options.threads = task.options.threads;
-  auto result = fusion::cross_validate(*set, *folds, options);
-  if (!result) return result.error();
+  TRY(auto result, fusion::cross_validate(set, folds, options));
   Sample sample;
   sample.seed = seed;
-  sample.answerable = result->queries.size();
+  sample.answerable = result.queries.size();
   sample.unanswerable = sampling.count - sample.answerable;
-  sample.methods.emplace_back("RankBoost", row_of(result->learner));
-  for (const auto& baseline : result->baselines) sample.methods.emplace_back(baseline.name, row_of(baseline));
-  for (const auto& feature : result->features) sample.templates.emplace_back(feature.name, row_of(feature));
+  sample.methods.emplace_back("RankBoost", row_of(result.learner));
+  for (const auto& baseline : result.baselines) sample.methods.emplace_back(baseline.name, row_of(baseline));
+  for (const auto& feature : result.features) sample.templates.emplace_back(feature.name, row_of(feature));
   return sample;
 }
 
@@ -174,21 +171,18 @@ Json json_of(const std::vector<Sample>& samples) {
 }  // namespace
 
 Result<std::string> run_home_pages(const ExperimentOptions& options) {
-  auto pages = IndexedPages::open(options.data);
-  if (!pages) return pages.error();
+  TRY(auto pages, IndexedPages::open(options.data));
   const std::size_t count = options.size == ExperimentOptions::Size::quick ? 1 : kSamples;
   std::vector<Sample> samples;
   for (std::size_t i = 0; i < count; ++i) {
-    auto sample = run_sample({**pages, options}, options.seed + 1 + i);
-    if (!sample) return sample.error();
-    samples.push_back(std::move(*sample));
+    TRY(auto sample, run_sample({*pages, options}, options.seed + 1 + i));
+    samples.push_back(std::move(sample));
     if (options.progress) options.progress(i + 1, count);
   }
   if (!options.output.empty()) {
-    auto written = write_file(options.output + "/home-pages.json", to_pretty_text(json_of(samples)));
-    if (!written) return written.error();
+    TRY_VOID(write_file(options.output + "/home-pages.json", to_pretty_text(json_of(samples))));
   }
-  return std::to_string((*pages)->pages().size()) +
+  return std::to_string(pages->pages().size()) +
          " home pages; 1,200 base queries a seed, four folds, RankBoost 3.cum after " + kRounds +
          " rounds\nmean ± half of the 95 % interval (Student's t) over the seeds\n\n" + table_of(samples) +
          '\n' + samples_table(samples);

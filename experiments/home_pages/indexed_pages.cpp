@@ -24,7 +24,7 @@ Result<std::unique_ptr<IndexedPages>> IndexedPages::open(const std::string& data
   std::unique_ptr<IndexedPages> indexed(new IndexedPages(pattern));
   const std::string documents = pattern + "/documents.jsonl";
   const std::string database = pattern + "/index.db";
-  if (auto written = write_file(documents, to_documents(*pages)); !written) return written.error();
+  TRY_VOID(write_file(documents, to_documents(*pages)));
   if (auto built = fetchers::build_local_index(database, {documents}); !built) return built.error();
   indexed->pages_ = std::move(*pages);
   indexed->domain_ = std::move(file->domain);
@@ -39,9 +39,8 @@ IndexedPages::~IndexedPages() {
 }
 
 Result<fusion::TrainingSet> IndexedPages::record(const SampleOptions& sampling, unsigned threads) {
-  auto recorded = record_lists(domain_, *engine_, sample_base_queries(pages_, sampling), threads);
-  if (!recorded) return recorded.error();
-  return to_training_set(domain_, *recorded);
+  TRY(auto recorded, record_lists(domain_, *engine_, sample_base_queries(pages_, sampling), threads));
+  return to_training_set(domain_, recorded);
 }
 
 }  // namespace metafuse::experiments::home_pages

@@ -8,7 +8,7 @@
 #include "core/result.h"
 #include "experiments/home_pages/package_index.h"
 #include "experiments/home_pages/recorded_lists.h"
-#include "fetchers/local_engine.h"
+#include "fetchers/embedded/local_engine.h"
 #include "templates/search_template.h"
 
 namespace metafuse::experiments::home_pages {

@@ -149,7 +149,7 @@ std::string to_documents(const std::vector<HomePage>& pages) {
                               {"sections", joined(page.sections, " ")},
                               {"tags", joined(page.tags, " ")},
                               {"words", joined(url_words(page.key), " ")}};
-    out += to_text(document) + '\n';
+    out += metafuse::to_text(document) + '\n';
   }
   return out;
 }

@@ -7,8 +7,8 @@
 #include "core/deadline.h"
 #include "core/parallel.h"
 #include "core/url.h"
-#include "fusion/features.h"
-#include "fusion/training_set_builder.h"
+#include "fusion/data/features.h"
+#include "fusion/input/training_set_builder.h"
 #include "templates/expander.h"
 
 namespace metafuse::experiments::home_pages {
@@ -20,9 +20,8 @@ Result<std::vector<std::string>> keys_of(const RankedList& list) {
   std::vector<std::string> keys;
   keys.reserve(list.hits.size());
   for (const Hit& hit : list.hits) {
-    auto key = canonical_url_key(hit.url);
-    if (!key) return key.error();
-    keys.push_back(std::move(*key));
+    TRY(auto key, canonical_url_key(hit.url));
+    keys.push_back(std::move(key));
   }
   return keys;
 }
@@ -30,17 +29,14 @@ Result<std::vector<std::string>> keys_of(const RankedList& list) {
 Result<RecordedQuery> record(const templates::Domain& domain, fetchers::LocalEngine& engine,
                              const JudgedQuery& query, const Clock& clock) {
   const auto syntax_of = [](std::string_view) -> const QuerySyntax& { return *find_query_syntax("fts5"); };
-  auto expanded = templates::expand(domain, query.base_query, syntax_of);
-  if (!expanded) return expanded.error();
-  auto answer = canonical_url_key(query.answer);
-  if (!answer) return answer.error();
-  RecordedQuery recorded{query.id, *answer, {}};
-  for (const ExpandedQuery& one : *expanded) {
+  TRY(auto expanded, templates::expand(domain, query.base_query, syntax_of));
+  TRY(auto answer, canonical_url_key(query.answer));
+  RecordedQuery recorded{query.id, answer, {}};
+  for (const ExpandedQuery& one : expanded) {
     auto list = engine.search(one.text, domain.depth, 0, Deadline(clock, kSearchTime));
     if (!list) return fail(list.error().code, query.id + ", " + one.template_id + ": " + list.error().text);
-    auto keys = keys_of(*list);
-    if (!keys) return keys.error();
-    recorded.lists.push_back(std::move(*keys));
+    TRY(auto keys, keys_of(*list));
+    recorded.lists.push_back(std::move(keys));
   }
   return recorded;
 }

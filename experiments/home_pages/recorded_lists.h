@@ -7,8 +7,8 @@
 #include "core/progress.h"
 #include "core/result.h"
 #include "experiments/home_pages/base_queries.h"
-#include "fetchers/local_engine.h"
-#include "fusion/training_set.h"
+#include "fetchers/embedded/local_engine.h"
+#include "fusion/data/training_set.h"
 #include "templates/search_template.h"
 
 namespace metafuse::experiments::home_pages {

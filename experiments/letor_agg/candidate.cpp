@@ -1,7 +1,7 @@
 #include "experiments/letor_agg/candidate.h"
 
 #include "experiments/round_curve.h"
-#include "fusion/registry.h"
+#include "fusion/training/registry.h"
 
 namespace metafuse::experiments::letor_agg {
 namespace {
@@ -82,32 +82,28 @@ std::vector<Candidate> candidates(ExperimentOptions::Size size) {
 Result<std::vector<double>> validation_curve(const Fold& fold, const Candidate& candidate,
                                              const evaluation::MeasureSet& measures,
                                              const ExperimentOptions& options) {
-  const auto set = read_parts(fold.train, candidate.reading);
-  if (!set) return set.error();
-  const auto validation = read_parts({fold.validate}, candidate.reading, set->matrix.features());
-  if (!validation) return validation.error();
-  const RoundCurve scorer(*validation, measures);
+  TRY(const auto set, read_parts(fold.train, candidate.reading));
+  TRY(const auto validation, read_parts({fold.validate}, candidate.reading, set.matrix.features()));
+  const RoundCurve scorer(validation, measures);
   std::vector<double> curve;
-  fusion::TrainingRequest request = request_of(*set, candidate, options);
-  request.validate = &*validation;
+  fusion::TrainingRequest request = request_of(set, candidate, options);
+  request.validate = &validation;
   request.measure_name = "the mean of the three measures";
   request.measure = [&](std::span<const double> scores) {
     curve.push_back(criterion(scorer.per_query({scores.begin(), scores.end()})));
     return curve.back();
   };
-  if (auto result = fusion::find_learner(candidate.learner)->train(request); !result) return result.error();
+  TRY_VOID(fusion::find_learner(candidate.learner)->train(request));
   return curve;
 }
 
 Result<fusion::Model> train(const std::vector<std::string>& parts, const Candidate& candidate,
                             std::size_t rounds, const ExperimentOptions& options) {
-  const auto set = read_parts(parts, candidate.reading);
-  if (!set) return set.error();
-  fusion::TrainingRequest request = request_of(*set, candidate, options);
+  TRY(const auto set, read_parts(parts, candidate.reading));
+  fusion::TrainingRequest request = request_of(set, candidate, options);
   request.options["rounds"] = std::to_string(rounds);
-  auto result = fusion::find_learner(candidate.learner)->train(request);
-  if (!result) return result.error();
-  return std::move(result->model);
+  TRY(auto result, fusion::find_learner(candidate.learner)->train(request));
+  return std::move(result.model);
 }
 
 }  // namespace metafuse::experiments::letor_agg

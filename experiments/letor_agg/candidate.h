@@ -6,7 +6,7 @@
 
 #include "experiments/experiment.h"
 #include "experiments/letor_agg/fold.h"
-#include "fusion/model_file.h"
+#include "fusion/model/model_file.h"
 
 namespace metafuse::experiments::letor_agg {
 

@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "evaluation/significance.h"
+#include "evaluation/significance/significance.h"
 #include "experiments/interval.h"
 
 namespace metafuse::experiments::letor_agg {

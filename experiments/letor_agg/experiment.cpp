@@ -7,7 +7,7 @@
 #include "experiments/letor_agg/peer.h"
 #include "experiments/letor_agg/selection.h"
 #include "experiments/round_curve.h"
-#include "fusion/baseline.h"
+#include "fusion/training/baseline.h"
 
 namespace metafuse::experiments::letor_agg {
 namespace {
@@ -19,11 +19,9 @@ void append(Values& to, Values&& from) {
 /// What a fold's test part is worth to a model of ours.
 Result<Values> test_ours(const Fold& fold, const std::vector<std::string>& parts, const Ours& ours,
                          const RoundCurve& curve, const ExperimentOptions& options) {
-  const auto model = train(parts, ours.candidate, ours.rounds.at(fold.set), options);
-  if (!model) return model.error();
-  const auto test = read_parts({fold.test}, ours.candidate.reading, model->features);
-  if (!test) return test.error();
-  return curve.per_query(model->ranker->score(test->matrix));
+  TRY(const auto model, train(parts, ours.candidate, ours.rounds.at(fold.set), options));
+  TRY(const auto test, read_parts({fold.test}, ours.candidate.reading, model.features));
+  return curve.per_query(model.ranker->score(test.matrix));
 }
 
 /// What each method that needs no training makes of a part.
@@ -51,27 +49,24 @@ Result<void> test_fold(const Fold& fold, const Ours& ours, const std::vector<std
                        const evaluation::MeasureSet& measures, const ExperimentOptions& options,
                        Tested& tested) {
   // Derived features are no lists, so what fuses without training reads the part without them.
-  const auto lists = read_parts({fold.test}, {});
-  if (!lists) return lists.error();
-  const RoundCurve curve(*lists, measures);
+  TRY(const auto lists, read_parts({fold.test}, {}));
+  const RoundCurve curve(lists, measures);
   std::vector<std::string> more = fold.train;
   more.push_back(fold.validate);
   const auto add = [&](Outcome& outcome, const std::vector<std::string>& parts, const char* peer_part,
                        std::vector<Values> others) -> Result<void> {
-    auto measured = test_ours(fold, parts, ours, curve, options);
-    if (!measured) return measured.error();
-    others.insert(others.begin(), std::move(*measured));
+    TRY(auto measured, test_ours(fold, parts, ours, curve, options));
+    others.insert(others.begin(), std::move(measured));
     for (const std::string& peer : peers) {
-      auto theirs = peer_values(options.peer_runs, peer, fold, peer_part, *lists, measures);
-      if (!theirs) return theirs.error();
-      others.push_back(std::move(*theirs));
+      TRY(auto theirs, peer_values(options.peer_runs, peer, fold, peer_part, lists, measures));
+      others.push_back(std::move(theirs));
     }
     std::vector<Values>& values = outcome.by_set[fold.set];
     values.resize(others.size());
     for (std::size_t i = 0; i < others.size(); ++i) append(values[i], std::move(others[i]));
     return {};
   };
-  if (auto added = add(tested.plain, fold.train, "test", test_baselines(*lists, curve)); !added) return added;
+  if (auto added = add(tested.plain, fold.train, "test", test_baselines(lists, curve)); !added) return added;
   return add(tested.refitted, more, "refitted", {});
 }
 
@@ -97,20 +92,15 @@ Result<void> test_all(const std::vector<Fold>& folds, const Ours& ours, const st
 }  // namespace
 
 Result<std::string> run_letor_agg(const ExperimentOptions& options) {
-  const auto folds = official_folds(options.data);
-  if (!folds) return folds.error();
-  const auto measures = evaluation::parse_measures(kMeasures);
-  if (!measures) return measures.error();
+  TRY(const auto folds, official_folds(options.data));
+  TRY(const auto measures, evaluation::parse_measures(kMeasures));
   PaperReport report;
   report.name = "letor-agg";
   report.title = "Fusion on LETOR's rank aggregation sets";
   report.text = "Mean of the three measures over the validation parts of both sets\n\n";
-  const auto ours = choose_ours(*folds, *measures, options, report);
-  if (!ours) return ours.error();
-  const auto peers = choose_peers(*folds, *measures, options, report);
-  if (!peers) return peers.error();
-  if (auto tested = test_all(*folds, *ours, *peers, *measures, options, report); !tested)
-    return tested.error();
+  TRY(const auto ours, choose_ours(folds, measures, options, report));
+  TRY(const auto peers, choose_peers(folds, measures, options, report));
+  TRY_VOID(test_all(folds, ours, peers, measures, options, report));
   if (options.progress) options.progress(1, 1);
   return deliver(std::move(report), options);
 }

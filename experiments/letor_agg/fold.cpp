@@ -25,9 +25,8 @@ Result<std::vector<Fold>> official_folds(const std::string& data) {
   for (const char* set : kSets) {
     std::vector<std::string> parts;
     for (int part = 1; part <= kFolds; ++part) {
-      auto file = part_file(data, set, part);
-      if (!file) return file.error();
-      parts.push_back(*file);
+      TRY(auto file, part_file(data, set, part));
+      parts.push_back(file);
     }
     for (int first = 0; first < kFolds; ++first) {
       const auto part = [&](int i) { return parts[static_cast<std::size_t>((first + i) % kFolds)]; };

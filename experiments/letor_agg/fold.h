@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/result.h"
-#include "evaluation/measure.h"
-#include "fusion/training_input.h"
+#include "evaluation/measures/measure.h"
+#include "fusion/input/training_input.h"
 
 namespace metafuse::experiments::letor_agg {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "evaluation/run_file.h"
+#include "evaluation/runs/run_file.h"
 #include "experiments/round_curve.h"
 #include "experiments/split.h"
 
@@ -30,12 +30,11 @@ Result<Values> peer_values(const std::string& folder, const std::string& configu
                            const evaluation::MeasureSet& measures) {
   const std::string path = with_packing(folder + "/" + configuration + "/" + fold.set + "/fold" +
                                         std::to_string(fold.number) + "/" + part + ".run");
-  const auto run = evaluation::read_run(path);
-  if (!run) return run.error();
+  TRY(const auto run, evaluation::read_run(path));
   std::vector<double> scores(set.grades.size(), 0.0);
   for (const fusion::QueryRange& query : set.queries) {
     std::unordered_map<std::string_view, double> by_document;
-    if (const evaluation::RunTopic* topic = run->find(query.id))
+    if (const evaluation::RunTopic* topic = run.find(query.id))
       for (const evaluation::RunEntry& entry : topic->entries) by_document[entry.document] = entry.score;
     for (std::size_t row = query.begin; row < query.end; ++row) {
       const auto found = by_document.find(set.documents[row]);

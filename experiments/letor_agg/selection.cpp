@@ -46,9 +46,8 @@ Result<Ours> choose_ours(const std::vector<Fold>& folds, const evaluation::Measu
   for (const Candidate& candidate : all) {
     std::map<std::string, std::vector<std::vector<double>>> curves;  // by set
     for (const Fold& fold : folds) {
-      auto curve = validation_curve(fold, candidate, measures, options);
-      if (!curve) return curve.error();
-      curves[fold.set].push_back(std::move(*curve));
+      TRY(auto curve, validation_curve(fold, candidate, measures, options));
+      curves[fold.set].push_back(std::move(curve));
       if (options.progress) options.progress(++done, (all.size() + 1) * folds.size());
     }
     Ours found{candidate, {}, 0.0};
@@ -73,25 +72,22 @@ Result<Ours> choose_ours(const std::vector<Fold>& folds, const evaluation::Measu
 Result<std::vector<std::string>> choose_peers(const std::vector<Fold>& folds,
                                               const evaluation::MeasureSet& measures,
                                               const ExperimentOptions& options, PaperReport& report) {
-  const auto names = peer_configurations(options.peer_runs);
-  if (!names) return names.error();
-  std::vector<double> values(names->size(), 0.0);
+  TRY(const auto names, peer_configurations(options.peer_runs));
+  std::vector<double> values(names.size(), 0.0);
   for (const Fold& fold : folds) {
-    const auto set = read_parts({fold.validate}, {});
-    if (!set) return set.error();
-    for (std::size_t i = 0; i < names->size(); ++i) {
-      const auto measured = peer_values(options.peer_runs, (*names)[i], fold, "validation", *set, measures);
-      if (!measured) return measured.error();
-      values[i] += criterion(*measured) / static_cast<double>(folds.size());
+    TRY(const auto set, read_parts({fold.validate}, {}));
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      TRY(const auto measured, peer_values(options.peer_runs, names[i], fold, "validation", set, measures));
+      values[i] += criterion(measured) / static_cast<double>(folds.size());
     }
   }
   std::vector<std::string> chosen;
-  if (names->empty()) return chosen;
+  if (names.empty()) return chosen;
   JsonArray json;
   std::vector<std::vector<std::string>> rows = {{"other learner", "validation"}};
   std::map<std::string, std::size_t> best;  // by what stands behind the comma
-  for (std::size_t i = 0; i < names->size(); ++i) {
-    const std::string& name = (*names)[i];
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string& name = names[i];
     rows.push_back({name, fixed(values[i], 4)});
     json.push_back(JsonObject{{"configuration", name}, {"validation", values[i]}});
     std::size_t& leader = best.emplace(name.substr(std::min(name.find(','), name.size())), i).first->second;
@@ -99,7 +95,7 @@ Result<std::vector<std::string>> choose_peers(const std::vector<Fold>& folds,
   }
   report.text += columns(rows);
   for (const auto& [way, i] : best) {
-    chosen.push_back((*names)[i]);
+    chosen.push_back(names[i]);
     report.text += "chosen: " + chosen.back() + "\n";
   }
   report.text += "\n";

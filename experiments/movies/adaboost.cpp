@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "fusion/thresholds.h"
+#include "fusion/data/thresholds.h"
 
 namespace metafuse::experiments::movies {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <cstddef>
 
-#include "fusion/training_set.h"
-#include "fusion/weak_ranking.h"
+#include "fusion/data/training_set.h"
+#include "fusion/model/weak_ranking.h"
 
 namespace metafuse::experiments::movies {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "evaluation/significance.h"
+#include "evaluation/significance/significance.h"
 #include "experiments/interval.h"
 
 namespace metafuse::experiments::movies {

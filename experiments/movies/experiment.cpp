@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "evaluation/svg_plot.h"
+#include "evaluation/reports/svg_plot.h"
 #include "experiments/interval.h"
 #include "experiments/movies/claims.h"
 #include "experiments/movies/figure.h"
@@ -88,9 +88,8 @@ void random_guessing_figure(PaperReport& report) {
 }  // namespace
 
 Result<std::string> run_movies(const ExperimentOptions& options) {
-  const auto ratings = read_ratings(with_packing(options.data + "/movielens-100k/u.data"));
-  if (!ratings) return ratings.error();
-  if (ratings->viewer_count() < 900)
+  TRY(const auto ratings, read_ratings(with_packing(options.data + "/movielens-100k/u.data")));
+  if (ratings.viewer_count() < 900)
     return fail(Code::bad_data,
                 options.data + "/movielens-100k/u.data: fewer than 900 viewers; take the whole file");
   Sizes sizes;
@@ -98,8 +97,8 @@ Result<std::string> run_movies(const ExperimentOptions& options) {
   if (options.size == ExperimentOptions::Size::full) sizes = {5, 1000};
   const Random random(options.seed);
   std::vector<Figure> figures = {
-      feature_counts(*ratings, sizes, random.split(5)), feature_density(*ratings, sizes, random.split(6)),
-      feedback_density(*ratings, sizes, random.split(7)), classification(*ratings, sizes, random.split(8))};
+      feature_counts(ratings, sizes, random.split(5)), feature_density(ratings, sizes, random.split(6)),
+      feedback_density(ratings, sizes, random.split(7)), classification(ratings, sizes, random.split(8))};
   std::size_t total = 0;
   for (const Figure& figure : figures) total += task_count(figure);
   PaperReport report;
@@ -109,8 +108,7 @@ Result<std::string> run_movies(const ExperimentOptions& options) {
                 " splits; half of a target's movies to learn from, half to predict.\n\n";
   ProgressCounter progress(options.progress, total);
   for (Figure& figure : figures) {
-    if (auto measured = measure_figure(figure, *ratings, options.threads, progress); !measured)
-      return measured.error();
+    TRY_VOID(measure_figure(figure, ratings, options.threads, progress));
     describe(figure, report);
   }
   random_guessing_figure(report);

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "core/contract.h"
-#include "evaluation/judged_ranking.h"
-#include "evaluation/measure.h"
+#include "evaluation/measures/judged_ranking.h"
+#include "evaluation/measures/measure.h"
 
 namespace metafuse::experiments::movies {
 

@@ -4,8 +4,8 @@
 
 #include "core/contract.h"
 #include "experiments/movies/adaboost.h"
-#include "fusion/registry.h"
-#include "fusion/weak_ranking.h"
+#include "fusion/model/weak_ranking.h"
+#include "fusion/training/registry.h"
 
 namespace metafuse::experiments::movies {
 namespace {
@@ -61,9 +61,8 @@ class Runner {
     fusion::TrainingRequest request;
     request.train = &set;
     request.options = options;
-    auto result = fusion::find_learner(learner)->train(request);
-    if (!result) return result.error();
-    return result->model.ranker->score(documents);
+    TRY(auto result, fusion::find_learner(learner)->train(request));
+    return result.model.ranker->score(documents);
   }
 
   static Result<Scores> rankboost(const fusion::TrainingSet& set, const fusion::FeatureMatrix& documents) {
@@ -91,13 +90,11 @@ class Runner {
   }
 
   Result<Scores> with_similarity() const {
-    const auto train_scores = baseline("vector-similarity", {}, half_.matrix);
-    if (!train_scores) return train_scores.error();
-    const auto test_scores = baseline("vector-similarity", {}, test_);
-    if (!test_scores) return test_scores.error();
+    TRY(const auto train_scores, baseline("vector-similarity", {}, half_.matrix));
+    TRY(const auto test_scores, baseline("vector-similarity", {}, test_));
     fusion::TrainingSet set = half_;
-    set.matrix = with_column(half_.matrix, *train_scores);
-    return rankboost(set, with_column(test_, *test_scores));
+    set.matrix = with_column(half_.matrix, train_scores);
+    return rankboost(set, with_column(test_, test_scores));
   }
 
   const Task& task_;
@@ -127,9 +124,8 @@ Result<std::vector<Values>> run_methods(const Ratings& ratings, const Task& task
   const Runner runner(ratings, task);
   std::vector<Values> values;
   for (const Method method : methods) {
-    const auto scores = runner.run(method);
-    if (!scores) return scores.error();
-    values.push_back(measure(*scores, task.test_stars));
+    TRY(const auto scores, runner.run(method));
+    values.push_back(measure(scores, task.test_stars));
   }
   return values;
 }

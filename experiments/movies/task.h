@@ -9,7 +9,7 @@
 #include "core/result.h"
 #include "experiments/movies/measures.h"
 #include "experiments/movies/ratings.h"
-#include "fusion/training_set.h"
+#include "fusion/data/training_set.h"
 
 namespace metafuse::experiments::movies {
 

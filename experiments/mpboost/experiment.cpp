@@ -6,7 +6,7 @@
 #include "experiments/mpboost/claims.h"
 #include "experiments/mpboost/figures.h"
 #include "experiments/mpboost/trial.h"
-#include "fusion/training_subset.h"
+#include "fusion/data/training_subset.h"
 
 namespace metafuse::experiments {
 namespace {
@@ -16,26 +16,24 @@ using namespace mpboost;
 Result<std::vector<Split>> ohsumed_folds(const std::string& data, std::size_t count) {
   std::vector<Split> folds;
   for (std::size_t f = 0; f < count; ++f) {
-    auto split = read_letor_split(data + "/letor3-OHSUMED/QueryLevelNorm", f);
-    if (!split) return split.error();
-    folds.push_back(std::move(*split));
+    TRY(auto split, read_letor_split(data + "/letor3-OHSUMED/QueryLevelNorm", f));
+    folds.push_back(std::move(split));
   }
   return folds;
 }
 
 /// Random fifths of the sample's queries, three to train, one to validate, one to test.
 Result<std::vector<Split>> mslr_folds(const std::string& data, std::size_t count, std::uint64_t seed) {
-  auto set = read_letor({data + "/mslr-web10k-sample/fold1_test_sample.txt",
-                         data + "/mslr-web10k-sample/fold1_valid_sample.txt"});
-  if (!set) return set.error();
-  std::vector<std::size_t> order(set->queries.size());
+  TRY(auto set, read_letor({data + "/mslr-web10k-sample/fold1_test_sample.txt",
+                            data + "/mslr-web10k-sample/fold1_valid_sample.txt"}));
+  std::vector<std::size_t> order(set.queries.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   Random(seed).shuffle(order);
   std::vector<Split> folds;
   for (std::size_t f = 0; f < count; ++f) {
     const auto parts = turn_of_fifths(order, f);
-    folds.push_back({fusion::select_queries(*set, parts[0]), fusion::select_queries(*set, parts[1]),
-                     fusion::select_queries(*set, parts[2])});
+    folds.push_back({fusion::select_queries(set, parts[0]), fusion::select_queries(set, parts[1]),
+                     fusion::select_queries(set, parts[2])});
   }
   return folds;
 }
@@ -52,20 +50,15 @@ Result<std::string> run_mpboost(const ExperimentOptions& options) {
   report.title = "MPBoost (Zhu et al. 2009)";
   report.text = "Mean over " + std::to_string(plan.folds) + " folds; parameter and rounds (up to " +
                 std::to_string(plan.rounds) + ") chosen by NDCG@5 on validation.\n\n";
-  const auto published = read_published_ndcg(options.data + "/letor3-baselines/OHSUMED.csv");
-  if (!published) return published.error();
-  const auto ohsumed = ohsumed_folds(options.data, plan.folds);
-  if (!ohsumed) return ohsumed.error();
-  const auto first = compare("OHSUMED", *ohsumed, plan, options);
-  if (!first) return first.error();
-  describe(*first, *published, report);
-  claims_of_ohsumed(*first, *published, report);
-  const auto mslr = mslr_folds(options.data, plan.folds, options.seed);
-  if (!mslr) return mslr.error();
-  const auto second = compare("MSLR sample", *mslr, plan, options);
-  if (!second) return second.error();
-  describe(*second, {}, report);
-  claims_of_web(*second, report);
+  TRY(const auto published, read_published_ndcg(options.data + "/letor3-baselines/OHSUMED.csv"));
+  TRY(const auto ohsumed, ohsumed_folds(options.data, plan.folds));
+  TRY(const auto first, compare("OHSUMED", ohsumed, plan, options));
+  describe(first, published, report);
+  claims_of_ohsumed(first, published, report);
+  TRY(const auto mslr, mslr_folds(options.data, plan.folds, options.seed));
+  TRY(const auto second, compare("MSLR sample", mslr, plan, options));
+  describe(second, {}, report);
+  claims_of_web(second, report);
   distance_figure(report);
   report.claims.push_back(
       untestable("fig. 4, Web-1 (real-valued grades)", "Yandex's 2009 contest data is not to be had here"));

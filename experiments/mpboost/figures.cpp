@@ -1,8 +1,8 @@
 #include "experiments/mpboost/figures.h"
 
-#include "evaluation/svg_plot.h"
+#include "evaluation/reports/svg_plot.h"
 #include "experiments/interval.h"
-#include "fusion/mpboost/selection.h"
+#include "fusion/learners/mpboost/selection.h"
 
 namespace metafuse::experiments::mpboost {
 namespace {

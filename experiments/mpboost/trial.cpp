@@ -4,10 +4,10 @@
 
 #include "core/parallel.h"
 #include "experiments/progress_counter.h"
-#include "fusion/graded_order.h"
-#include "fusion/mpboost/boost.h"
-#include "fusion/mpboost/selection.h"
-#include "fusion/registry.h"
+#include "fusion/data/graded_order.h"
+#include "fusion/learners/mpboost/boost.h"
+#include "fusion/learners/mpboost/selection.h"
+#include "fusion/training/registry.h"
 
 namespace metafuse::experiments::mpboost {
 namespace {
@@ -53,9 +53,8 @@ Result<Trial> run_trial(const Split& fold, std::size_t form, double parameter, s
     fusion::TrainingRequest request;
     request.train = &fold.train;
     request.options = {{"rounds", std::to_string(rounds)}, {"max-thresholds", "all"}};
-    const auto result = fusion::find_learner("rankboost")->train(request);
-    if (!result) return result.error();
-    const auto ranker = std::dynamic_pointer_cast<const fusion::StepRanker>(result->model.ranker);
+    TRY(const auto result, fusion::find_learner("rankboost")->train(request));
+    const auto ranker = std::dynamic_pointer_cast<const fusion::StepRanker>(result.model.ranker);
     if (!ranker) return fail(Code::internal, "RankBoost's model is no sum of thresholded features");
     rankings = ranker->rankings();
   } else {
@@ -63,10 +62,9 @@ Result<Trial> run_trial(const Split& fold, std::size_t form, double parameter, s
     options.distance = kDistances[form - 1];
     options.parameter = parameter;
     options.rounds = rounds;
-    const auto run = fusion::mpboost::boost_stumps(fold.train, options);
-    if (!run) return run.error();
-    for (const fusion::mpboost::BoostRound& round : run->rounds) rankings.push_back(round.weak_ranking);
-    mean_distance = run->mean_distance;
+    TRY(const auto run, fusion::mpboost::boost_stumps(fold.train, options));
+    for (const fusion::mpboost::BoostRound& round : run.rounds) rankings.push_back(round.weak_ranking);
+    mean_distance = run.mean_distance;
   }
   Trial trial = follow(rankings, rounds, fold);
   trial.parameter = parameter;

@@ -1,6 +1,6 @@
 #include "experiments/rankboost_plus/experiment.h"
 
-#include "evaluation/average_ranks.h"
+#include "evaluation/measures/average_ranks.h"
 #include "experiments/interval.h"
 #include "experiments/rankboost_plus/figures.h"
 
@@ -65,27 +65,21 @@ Result<std::string> run_rankboost_plus(const ExperimentOptions& options) {
       "Each measure on test after the round (up to " + std::to_string(plan.rounds) +
       ") that was best for it on validation; ranks of the three algorithms averaged over tasks.\n\n";
   const Random random(options.seed);
-  const auto users = movie_tasks(options.data, plan.users, random.split(1));
-  if (!users) return users.error();
-  const auto movies = compare("MovieLens", *users, {plan.rounds, false, true}, options);
-  if (!movies) return movies.error();
-  describe(*movies, report);
-  claims_of_ranks(*movies, report);
-  convergence_figure(*movies, plan.rounds, report);
-  halting_figure(*movies, report);
-  const auto queries = web_tasks(options.data, plan.queries, random.split(2));
-  if (!queries) return queries.error();
-  const auto web = compare("MSLR sample", *queries, {plan.rounds, false, false}, options);
-  if (!web) return web.error();
-  describe(*web, report);
-  claims_of_ranks(*web, report);
-  halting_figure(*web, report);
-  const auto folds = letor_tasks(options.data, plan.folds);
-  if (!folds) return folds.error();
-  const auto letor = compare("MQ2008", *folds, {plan.rounds, true, false}, options);
-  if (!letor) return letor.error();
-  describe(*letor, report);
-  claims_of_letor(*letor, report);
+  TRY(const auto users, movie_tasks(options.data, plan.users, random.split(1)));
+  TRY(const auto movies, compare("MovieLens", users, {plan.rounds, false, true}, options));
+  describe(movies, report);
+  claims_of_ranks(movies, report);
+  convergence_figure(movies, plan.rounds, report);
+  halting_figure(movies, report);
+  TRY(const auto queries, web_tasks(options.data, plan.queries, random.split(2)));
+  TRY(const auto web, compare("MSLR sample", queries, {plan.rounds, false, false}, options));
+  describe(web, report);
+  claims_of_ranks(web, report);
+  halting_figure(web, report);
+  TRY(const auto folds, letor_tasks(options.data, plan.folds));
+  TRY(const auto letor, compare("MQ2008", folds, {plan.rounds, true, false}, options));
+  describe(letor, report);
+  claims_of_letor(letor, report);
   speed_figure(options, report);
   report.claims.push_back(
       untestable("the 300 queries of MSLR-WEB10K", "only 36 of its 10,000 queries are to be had here"));

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "evaluation/svg_plot.h"
+#include "evaluation/reports/svg_plot.h"
 #include "experiments/interval.h"
 
 namespace metafuse::experiments::rankboost_plus {

@@ -1,7 +1,7 @@
 #include "experiments/rankboost_plus/outcome.h"
 
 #include "core/parallel.h"
-#include "evaluation/average_ranks.h"
+#include "evaluation/measures/average_ranks.h"
 #include "experiments/interval.h"
 #include "experiments/progress_counter.h"
 

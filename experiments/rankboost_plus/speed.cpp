@@ -2,7 +2,7 @@
 #include <chrono>
 #include <cmath>
 
-#include "evaluation/svg_plot.h"
+#include "evaluation/reports/svg_plot.h"
 #include "experiments/interval.h"
 #include "experiments/rankboost_plus/figures.h"
 

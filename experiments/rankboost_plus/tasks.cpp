@@ -79,16 +79,15 @@ std::vector<Split> split_documents(const TrainingSet& set, Random random) {
 }
 
 Result<Tasks> movie_tasks(const std::string& data, std::size_t most, Random random) {
-  const auto ratings = movies::read_ratings(with_packing(data + "/movielens-100k/u.data"));
-  if (!ratings) return ratings.error();
+  TRY(const auto ratings, movies::read_ratings(with_packing(data + "/movielens-100k/u.data")));
   std::vector<std::size_t> users;
-  for (std::size_t user = 0; user < ratings->viewer_count(); ++user)
-    if (ratings->rated[user].size() >= 100) users.push_back(user);
+  for (std::size_t user = 0; user < ratings.viewer_count(); ++user)
+    if (ratings.rated[user].size() >= 100) users.push_back(user);
   random.shuffle(users);
   users.resize(std::min(users.size(), most));
   Tasks result;
   for (const std::size_t user : users) {
-    const TrainingSet set = user_set(*ratings, user);
+    const TrainingSet set = user_set(ratings, user);
     std::vector<Split> folds;
     if (set.matrix.feature_count() > 0) folds = split_documents(set, random.split(user));
     if (folds.empty())
@@ -100,16 +99,15 @@ Result<Tasks> movie_tasks(const std::string& data, std::size_t most, Random rand
 }
 
 Result<Tasks> web_tasks(const std::string& data, std::size_t most, Random random) {
-  const auto set = read_letor({data + "/mslr-web10k-sample/fold1_test_sample.txt",
-                               data + "/mslr-web10k-sample/fold1_valid_sample.txt"});
-  if (!set) return set.error();
+  TRY(const auto set, read_letor({data + "/mslr-web10k-sample/fold1_test_sample.txt",
+                                  data + "/mslr-web10k-sample/fold1_valid_sample.txt"}));
   constexpr std::size_t kMostPairs = 50000;
   Tasks result;
-  for (const fusion::QueryRange& query : set->queries) {
+  for (const fusion::QueryRange& query : set.queries) {
     if (result.tasks.size() >= most) break;
     std::vector<std::size_t> rows(query.end - query.begin);
     std::iota(rows.begin(), rows.end(), query.begin);
-    const TrainingSet own = rows_of(*set, rows);
+    const TrainingSet own = rows_of(set, rows);
     std::vector<Split> folds;
     if (pair_count(own.grades) < kMostPairs) folds = split_documents(own, random.split(query.begin));
     if (folds.empty())
@@ -123,10 +121,9 @@ Result<Tasks> web_tasks(const std::string& data, std::size_t most, Random random
 Result<Tasks> letor_tasks(const std::string& data, std::size_t most) {
   Tasks result;
   for (std::size_t f = 0; f < std::min(most, kFifths); ++f) {
-    auto split = read_letor_split(data + "/letor4-MQ2008", f);
-    if (!split) return split.error();
+    TRY(auto split, read_letor_split(data + "/letor4-MQ2008", f));
     Task task{"Fold" + std::to_string(f + 1), {}};
-    task.folds.push_back(std::move(*split));
+    task.folds.push_back(std::move(split));
     result.tasks.push_back(std::move(task));
   }
   return result;

@@ -8,7 +8,7 @@
 #include "core/random.h"
 #include "core/result.h"
 #include "experiments/split.h"
-#include "fusion/training_set.h"
+#include "fusion/data/training_set.h"
 
 namespace metafuse::experiments::rankboost_plus {
 

@@ -1,10 +1,10 @@
 #include "experiments/rankboost_plus/trial.h"
 
 #include "core/contract.h"
-#include "evaluation/judged_ranking.h"
-#include "evaluation/measure.h"
-#include "fusion/graded_order.h"
-#include "fusion/weak_ranking.h"
+#include "evaluation/measures/judged_ranking.h"
+#include "evaluation/measures/measure.h"
+#include "fusion/data/graded_order.h"
+#include "fusion/model/weak_ranking.h"
 
 namespace metafuse::experiments::rankboost_plus {
 namespace {
@@ -96,21 +96,18 @@ BoostOptions boost_options(Form form, const StumpTable& stumps, const TrialOptio
 
 Result<Trial> run_trial(const Split& split, Form form, const TrialOptions& options) {
   constexpr auto kAnyCount = static_cast<std::size_t>(-1);
-  const auto train = fusion::rankboost_plus::pair_rows(split.train, kAnyCount);
-  if (!train) return train.error();
-  auto validate_pairs = fusion::rankboost_plus::pair_rows(split.validate, kAnyCount);
-  if (!validate_pairs) return validate_pairs.error();
-  auto test_pairs = fusion::rankboost_plus::pair_rows(split.test, kAnyCount);
-  if (!test_pairs) return test_pairs.error();
+  TRY(const auto train, fusion::rankboost_plus::pair_rows(split.train, kAnyCount));
+  TRY(auto validate_pairs, fusion::rankboost_plus::pair_rows(split.validate, kAnyCount));
+  TRY(auto test_pairs, fusion::rankboost_plus::pair_rows(split.test, kAnyCount));
   const fusion::CodedFeatures coded(split.train.matrix,
                                     fusion::ThresholdOptions{fusion::ThresholdOptions::kAll});
   const StumpTable stumps(coded, 255, Random(options.seed));
-  Follower validate(split.validate, std::move(*validate_pairs), options.has_map);
-  Follower test(split.test, std::move(*test_pairs), options.has_map);
+  Follower validate(split.validate, std::move(validate_pairs), options.has_map);
+  Follower test(split.test, std::move(test_pairs), options.has_map);
   Trial trial;
   trial.e1 = trial.e2 = {1.0};
   const BoostRun run = fusion::rankboost_plus::boost_stumps(
-      stumps, *train, boost_options(form, stumps, options), [&](const BoostRound& round) {
+      stumps, train, boost_options(form, stumps, options), [&](const BoostRound& round) {
         const auto& stump = stumps.stumps()[round.stump];
         const double threshold = coded.thresholds(stump.feature).values[stump.place];
         const fusion::WeakRanking weak_ranking{stump.feature, threshold, 0.0, round.alpha};

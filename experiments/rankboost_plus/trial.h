@@ -5,7 +5,7 @@
 
 #include "core/result.h"
 #include "experiments/rankboost_plus/tasks.h"
-#include "fusion/rankboost_plus/boost.h"
+#include "fusion/learners/rankboost_plus/boost.h"
 
 namespace metafuse::experiments::rankboost_plus {
 

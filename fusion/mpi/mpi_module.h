@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "fusion/communicator.h"
+#include "fusion/data/communicator.h"
 
 namespace metafuse::fusion {
 

@@ -8,7 +8,7 @@
 
 #include "core/number.h"
 #include "core/parallel.h"
-#include "evaluation/id_table.h"
+#include "evaluation/runs/id_table.h"
 
 namespace metafuse::fusion {
 namespace {
@@ -205,7 +205,7 @@ Result<void> fuse_topic(std::span<const RunIndex> runs, const TopicTable& table,
 }
 
 /// How many topics a thread fuses before its output is written: about four megabytes of input.
-std::size_t block_size(std::span<const RunIndex> runs, std::size_t topics) {
+std::size_t queries_per_block(std::span<const RunIndex> runs, std::size_t topics) {
   constexpr std::size_t kBytes = std::size_t{4} << 20;
   std::size_t total = 1;
   for (const RunIndex& run : runs) total += run.topics.file.text.size();
@@ -217,7 +217,7 @@ std::size_t block_size(std::span<const RunIndex> runs, std::size_t topics) {
 Result<void> fuse_files(std::span<const RunIndex> runs, const ScoreQuery& score, const FuseOptions& options,
                         FileWriter& output) {
   const TopicTable table = merge_topics(runs);
-  const std::size_t block = block_size(runs, table.topics.size());
+  const std::size_t block = queries_per_block(runs, table.topics.size());
   const std::size_t threads = std::max(1U, options.threads);
   std::vector<Worker> workers(threads);
   for (std::size_t begin = 0; begin < table.topics.size(); begin += threads * block) {

@@ -8,7 +8,7 @@
 
 #include "core/file_writer.h"
 #include "core/result.h"
-#include "evaluation/run_file.h"
+#include "evaluation/runs/run_file.h"
 #include "fusion/unsupervised/fusion_method.h"
 
 namespace metafuse::fusion {

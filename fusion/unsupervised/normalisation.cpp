@@ -44,7 +44,7 @@ double deviation_of(const std::vector<ListEntry>& list, double mean) {
   return std::sqrt(squares / static_cast<double>(list.size()));
 }
 
-void by_rank(std::vector<ListEntry>& list, double documents) {
+void scores_by_rank(std::vector<ListEntry>& list, double documents) {
   for (std::size_t i = 0; i < list.size(); ++i) list[i].score = 1.0 - static_cast<double>(i) / documents;
 }
 
@@ -63,8 +63,8 @@ std::string_view normalisation_names() {
 void normalise(std::vector<ListEntry>& list, Normalisation normalisation, std::size_t documents) {
   if (list.empty() || normalisation == Normalisation::none) return;
   const auto size = static_cast<double>(list.size());
-  if (normalisation == Normalisation::rank) return by_rank(list, size);
-  if (normalisation == Normalisation::borda) return by_rank(list, static_cast<double>(documents));
+  if (normalisation == Normalisation::rank) return scores_by_rank(list, size);
+  if (normalisation == Normalisation::borda) return scores_by_rank(list, static_cast<double>(documents));
   const Sums sums = sums_of(list);
   switch (normalisation) {
     case Normalisation::min_max:

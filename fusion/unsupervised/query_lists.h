@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "fusion/standing.h"
+#include "fusion/data/standing.h"
 
 namespace metafuse::fusion {
 

@@ -23,7 +23,7 @@
 namespace metafuse::fusion {
 namespace {
 
-using Table = std::vector<std::vector<double>>;  // list x position
+using WeightTable = std::vector<std::vector<double>>;  // list x position
 
 std::size_t longest_list(std::span<const JudgedLists> queries) {
   std::size_t longest = 1;
@@ -33,8 +33,8 @@ std::size_t longest_list(std::span<const JudgedLists> queries) {
 }
 
 /// For every list and position: in how many queries a relevant document stands there.
-Table relevant_counts(std::span<const JudgedLists> queries, std::size_t lists, std::size_t depth) {
-  Table counts(lists, std::vector<double>(depth, 0.0));
+WeightTable relevant_counts(std::span<const JudgedLists> queries, std::size_t lists, std::size_t depth) {
+  WeightTable counts(lists, std::vector<double>(depth, 0.0));
   for (const JudgedLists& item : queries)
     for (std::size_t list = 0; list < lists; ++list)
       for (std::size_t i = 0; i < item.query.lists[list].size(); ++i)
@@ -42,16 +42,16 @@ Table relevant_counts(std::span<const JudgedLists> queries, std::size_t lists, s
   return counts;
 }
 
-Table position_probabilities(std::span<const JudgedLists> queries, std::size_t lists) {
-  Table table = relevant_counts(queries, lists, longest_list(queries));
+WeightTable position_probabilities(std::span<const JudgedLists> queries, std::size_t lists) {
+  WeightTable table = relevant_counts(queries, lists, longest_list(queries));
   for (auto& row : table)
     for (double& value : row) value /= static_cast<double>(queries.size());
   return table;
 }
 
 /// Replaces every value by the mean over its window.
-Table slide(const Table& table, std::size_t reach) {
-  Table out = table;
+WeightTable slide(const WeightTable& table, std::size_t reach) {
+  WeightTable out = table;
   for (std::size_t list = 0; list < table.size(); ++list)
     for (std::size_t i = 0; i < table[list].size(); ++i) {
       const std::size_t begin = i >= reach ? i - reach : 0;
@@ -65,8 +65,8 @@ Table slide(const Table& table, std::size_t reach) {
 
 /// Gives every position its segment's mean; `value(segment mean, segment from 0)` makes the entry.
 template <class Value>
-Table by_segments(const Table& table, const std::vector<std::size_t>& ends, Value value) {
-  Table out = table;
+WeightTable by_segments(const WeightTable& table, const std::vector<std::size_t>& ends, Value value) {
+  WeightTable out = table;
   for (std::size_t list = 0; list < table.size(); ++list) {
     std::size_t begin = 0;
     for (std::size_t segment = 0; segment < ends.size(); ++segment) {
@@ -116,10 +116,10 @@ std::size_t bucket_of(std::size_t position) {
   return static_cast<std::size_t>(std::bit_width(position + 1)) - 1;
 }
 
-Table bayes_values(std::span<const JudgedLists> queries, std::size_t lists) {
+WeightTable bayes_values(std::span<const JudgedLists> queries, std::size_t lists) {
   const std::size_t depth = longest_list(queries);
   const std::size_t buckets = bucket_of(depth - 1) + 2;  // the last one: absent
-  Table out(lists, std::vector<double>(depth, 0.0));
+  WeightTable out(lists, std::vector<double>(depth, 0.0));
   for (std::size_t list = 0; list < lists; ++list) {
     std::vector<double> relevant(buckets, 0.5);
     std::vector<double> others(buckets, 0.5);
@@ -143,18 +143,18 @@ Table bayes_values(std::span<const JudgedLists> queries, std::size_t lists) {
   return out;
 }
 
-Table values_of(const FusionMethod& method, std::span<const JudgedLists> queries, std::size_t lists,
-                double k) {
+WeightTable weights_of(const FusionMethod& method, std::span<const JudgedLists> queries, std::size_t lists,
+                       double k) {
   const std::size_t depth = longest_list(queries);
   if (method.name == "bayesfuse") return bayes_values(queries, lists);
   if (method.name == "mapfuse") {
     const std::vector<double> precisions = mean_average_precisions(queries, lists);
-    Table table(lists, std::vector<double>(depth));
+    WeightTable table(lists, std::vector<double>(depth));
     for (std::size_t list = 0; list < lists; ++list)
       for (std::size_t i = 0; i < depth; ++i) table[list][i] = precisions[list] / static_cast<double>(i + 1);
     return table;
   }
-  const Table table = position_probabilities(queries, lists);
+  const WeightTable table = position_probabilities(queries, lists);
   if (method.name == "slidefuse") return slide(table, static_cast<std::size_t>(k));
   if (method.name == "probfuse")
     return by_segments(
@@ -197,7 +197,7 @@ Result<FusionOptions> train_fusion(const FusionMethod& method, std::span<const J
   else if (method.needs_weights)
     options.weights = mean_average_precisions(queries, lists);
   else if (method.is_supervised)
-    options.knowledge.value_at = values_of(method, queries, lists, options.k.value_or(method.default_k));
+    options.knowledge.value_at = weights_of(method, queries, lists, options.k.value_or(method.default_k));
   return options;
 }
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/result.h"
-#include "evaluation/judgments.h"
+#include "evaluation/runs/judgments.h"
 #include "fusion/unsupervised/fusion_method.h"
 
 namespace metafuse::fusion {

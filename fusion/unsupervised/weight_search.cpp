@@ -14,7 +14,7 @@ int sweeps_for(std::size_t lists) {
 }
 
 /// One training query with its scores normalised once and the current sums of the weighted scores.
-struct Prepared {
+struct PreparedQuery {
   QueryLists query;
   std::vector<double> sums;
   std::vector<std::uint32_t> relevant;  // documents in some list
@@ -23,8 +23,8 @@ struct Prepared {
 
 /// Average precision of the ranking by `scores`, ties counted against the relevant document. O(relevant x
 /// log).
-double average_precision(const Prepared& item, const std::vector<double>& scores, std::vector<double>& sorted,
-                         std::vector<double>& own) {
+double average_precision(const PreparedQuery& item, const std::vector<double>& scores,
+                         std::vector<double>& sorted, std::vector<double>& own) {
   if (item.relevant_count == 0.0) return 0.0;
   sorted = scores;
   std::sort(sorted.begin(), sorted.end());
@@ -41,12 +41,12 @@ double average_precision(const Prepared& item, const std::vector<double>& scores
 }
 
 /// The mean average precision when the weight of `list` moves by `change`.
-double precision_after(const std::vector<Prepared>& items, std::size_t list, double change) {
+double precision_after(const std::vector<PreparedQuery>& items, std::size_t list, double change) {
   double sum = 0.0;
   std::vector<double> scores;
   std::vector<double> sorted;
   std::vector<double> own;
-  for (const Prepared& item : items) {
+  for (const PreparedQuery& item : items) {
     scores = item.sums;
     for (const ListEntry& entry : item.query.lists[list]) scores[entry.document] += change * entry.score;
     sum += average_precision(item, scores, sorted, own);
@@ -54,11 +54,11 @@ double precision_after(const std::vector<Prepared>& items, std::size_t list, dou
   return sum;
 }
 
-std::vector<Prepared> prepare(std::span<const JudgedLists> queries, const std::vector<double>& weights,
-                              Normalisation normalisation) {
-  std::vector<Prepared> items;
+std::vector<PreparedQuery> prepare(std::span<const JudgedLists> queries, const std::vector<double>& weights,
+                                   Normalisation normalisation) {
+  std::vector<PreparedQuery> items;
   for (const JudgedLists& judged : queries) {
-    Prepared item;
+    PreparedQuery item;
     item.query = normalised(judged.query, normalisation);
     item.sums.assign(item.query.size(), 0.0);
     item.relevant_count = static_cast<double>(judged.relevant);
@@ -79,7 +79,7 @@ std::vector<double> tune_weights(std::span<const JudgedLists> queries, const std
   const double best_precision = *std::max_element(precisions.begin(), precisions.end());
   std::vector<double> weights = precisions;
   for (double& weight : weights) weight = best_precision > 0.0 ? weight / best_precision : 1.0;
-  std::vector<Prepared> items = prepare(queries, weights, normalisation);
+  std::vector<PreparedQuery> items = prepare(queries, weights, normalisation);
   std::vector<std::size_t> order(weights.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
@@ -98,7 +98,7 @@ std::vector<double> tune_weights(std::span<const JudgedLists> queries, const std
       }
       if (chosen == weights[list]) continue;
       has_changed = true;
-      for (Prepared& item : items)
+      for (PreparedQuery& item : items)
         for (const ListEntry& entry : item.query.lists[list])
           item.sums[entry.document] += (chosen - weights[list]) * entry.score;
       weights[list] = chosen;

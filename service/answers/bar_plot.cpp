@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "evaluation/svg_shapes.h"
+#include "evaluation/reports/svg_shapes.h"
 
 namespace metafuse::service {
 namespace {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstdio>
 
-#include "evaluation/svg_plot.h"
-#include "fusion/weak_ranking.h"
+#include "evaluation/reports/svg_plot.h"
+#include "fusion/model/weak_ranking.h"
 #include "service/answers/bar_plot.h"
 #include "service/answers/page.h"
 

@@ -38,8 +38,8 @@ JsonArray parsed_url(const std::string& url) {
   return out;
 }
 
-JsonObject result_json(const LoadedDomain& domain, const SearchAnswer& answer, const FusedResult& result,
-                       const SearchParameters& parameters) {
+JsonObject searxng_result(const LoadedDomain& domain, const SearchAnswer& answer, const FusedResult& result,
+                          const SearchParameters& parameters) {
   const auto engines = engines_of(answer, result);
   JsonArray names;
   for (const std::string& engine : engines) names.emplace_back(engine);
@@ -88,7 +88,7 @@ JsonObject searxng_json(const Snapshot& snapshot, const SearchAnswer& answer, co
   const LoadedDomain& domain = *snapshot.find_domain(answer.domain);
   JsonArray results;
   for (const std::size_t at : shown.positions)
-    results.push_back(result_json(domain, answer, answer.results[at], parameters));
+    results.push_back(searxng_result(domain, answer, answer.results[at], parameters));
   JsonArray suggestions;
   for (const std::string& text : answer.suggestions) suggestions.emplace_back(text);
   JsonArray unresponsive;

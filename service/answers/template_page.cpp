@@ -86,7 +86,7 @@ void add_preview(const TemplateEditorState& state, View& page) {
   add_live(*state.preview, view);
 }
 
-void add_versions(const TemplateEditorState& state, View& page) {
+void add_template_versions(const TemplateEditorState& state, View& page) {
   if (state.versions.empty()) return;
   View& versions = page.add("VERSIONS");
   for (std::size_t i = 0; i < std::min(state.versions.size(), kMostVersions); ++i) {
@@ -125,7 +125,7 @@ std::string template_editor_page(const Snapshot& snapshot, const LoadedDomain& d
                        std::count(state.text.begin(), state.text.end(), '\n') + 2, 12, 40)));
   add_messages(state, view);
   add_preview(state, view);
-  add_versions(state, view);
+  add_template_versions(state, view);
   view.add(state.can_save ? "SAVE" : "NO_SAVE");
   return render_page("template_editor", view);
 }

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "service/config/snapshot.h"
-#include "service/search/template_editing.h"
+#include "service/editing/template_editing.h"
 #include "service/store/store.h"
 
 namespace metafuse::service {

@@ -11,10 +11,6 @@
 namespace metafuse::service {
 namespace {
 
-constexpr std::int64_t kSecondsPerMinute = 60;
-constexpr std::int64_t kSecondsPerHour = 3600;
-constexpr std::int64_t kSecondsPerDay = 86400;
-
 /// The two digits at a place, when they are there and at most `most`.
 std::optional<std::int64_t> two_digits(std::string_view text, std::size_t at, std::int64_t most) {
   std::int64_t value = 0;

@@ -7,6 +7,10 @@
 
 namespace metafuse::service {
 
+inline constexpr std::int64_t kSecondsPerMinute = 60;
+inline constexpr std::int64_t kSecondsPerHour = 3600;
+inline constexpr std::int64_t kSecondsPerDay = 86400;
+
 /// The moment of an ISO 8601 date or date-time, as engines give them; without a zone it is UTC.
 ///
 /// out: nothing when the date is none of the calendar's; a time that cannot be read counts as midnight

@@ -18,24 +18,24 @@
 #include "core/contract.h"
 
 namespace metafuse::service {
-namespace {
+namespace detail {
 
 using prometheus::Counter;
 using prometheus::Family;
 using prometheus::Gauge;
 using prometheus::Histogram;
 
-const Histogram::BucketBoundaries& latency_buckets() {
+inline const Histogram::BucketBoundaries& latency_buckets() {
   static const Histogram::BucketBoundaries buckets = {0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05,
                                                       0.1,    0.2,   0.5,   1,     2,    5};
   return buckets;
 }
 
-Family<Counter>& counter(prometheus::Registry& registry, const char* name, const char* help) {
+inline Family<Counter>& counter(prometheus::Registry& registry, const char* name, const char* help) {
   return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
 }
 
-Family<Histogram>& histogram(prometheus::Registry& registry, const char* name, const char* help) {
+inline Family<Histogram>& histogram(prometheus::Registry& registry, const char* name, const char* help) {
   return prometheus::BuildHistogram().Name(name).Help(help).Register(registry);
 }
 
@@ -111,13 +111,13 @@ class Latencies {
   Members<Histogram> members_;
 };
 
-struct Reading {
+struct ReadingHelp {
   std::string_view name;
   const char* help;
 };
 
 /// What is read when someone asks for metrics.
-constexpr Reading kReadings[] = {
+constexpr ReadingHelp kReadings[] = {
     {"metafuse_workers_running", "Requests that a worker answers now."},
     {"metafuse_workers_queue", "Requests that wait for a worker."},
     {"metafuse_cache_entries", "Fused answers in the cache."},
@@ -132,14 +132,16 @@ constexpr Reading kReadings[] = {
     {"metafuse_reload_failed", "1 when the last reload was refused: the log says why."},
 };
 
-const char* help_of(std::string_view name) {
-  for (const Reading& reading : kReadings)
+inline const char* help_of(std::string_view name) {
+  for (const ReadingHelp& reading : kReadings)
     if (reading.name == name) return reading.help;
   require(false, "every reading stands in the table");
   return "";
 }
 
-}  // namespace
+}  // namespace detail
+
+using namespace detail;
 
 class Metrics::Body {
  public:

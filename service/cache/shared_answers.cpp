@@ -9,7 +9,7 @@ namespace {
 constexpr std::size_t kMostBytes = std::size_t{4} << 20;
 
 /// With its length before it, so that no two requests run together to one text.
-void append(std::string& key, std::string_view part) {
+void append_part(std::string& key, std::string_view part) {
   key += std::to_string(part.size());
   key += ':';
   key += part;
@@ -37,25 +37,25 @@ void SharedAnswers::keep(const std::string& key, const SearchAnswer& answer) {
 
 std::string shared_key(const LoadedDomain& domain, const SearchRequest& request) {
   std::string key;
-  append(key, domain.domain.name);
-  append(key, domain.etag);
-  append(key, request.text);
-  append(key, std::to_string(request.slots.slots.size()));
+  append_part(key, domain.domain.name);
+  append_part(key, domain.etag);
+  append_part(key, request.text);
+  append_part(key, std::to_string(request.slots.slots.size()));
   for (const auto& [name, value] : request.slots.slots) {
-    append(key, name);
-    append(key, value);
+    append_part(key, name);
+    append_part(key, value);
   }
-  append(key, std::to_string(request.variants.size()));
+  append_part(key, std::to_string(request.variants.size()));
   for (const QueryVariant& variant : request.variants) {
-    append(key, variant.is_raw ? "raw" : "clean");
-    append(key, variant.template_id);
-    append(key, variant.text);
+    append_part(key, variant.is_raw ? "raw" : "clean");
+    append_part(key, variant.template_id);
+    append_part(key, variant.text);
   }
-  for (const std::string& engine : request.engines) append(key, engine);
-  append(key, std::to_string(request.depth) + ' ' + std::to_string(request.safe_search));
-  append(key, request.language);
-  append(key, request.time_range);
-  if (request.windows > 1) append(key, "windows " + std::to_string(request.windows));
+  for (const std::string& engine : request.engines) append_part(key, engine);
+  append_part(key, std::to_string(request.depth) + ' ' + std::to_string(request.safe_search));
+  append_part(key, request.language);
+  append_part(key, request.time_range);
+  if (request.windows > 1) append_part(key, "windows " + std::to_string(request.windows));
   return "metafuse:1:" + sha256_hex(key);
 }
 

@@ -327,20 +327,18 @@ Result<ListenAddress> parse_listen(std::string_view text) {
 }
 
 Result<ServerConfig> parse_config(std::string_view text, const std::string& name) {
-  auto root = parse_yaml(text, name);
-  if (!root) return root.error();
+  TRY(auto root, parse_yaml(text, name));
   Reading reading{{}, Diagnostics(name), std::filesystem::path(name).parent_path()};
   reading.config.file = name;
-  read_root(*root, reading);
+  read_root(root, reading);
   if (reading.diagnostics.has_errors()) return reading.diagnostics.to_error(Code::bad_config);
   reading.config.warnings = reading.diagnostics.warnings();
   return std::move(reading.config);
 }
 
 Result<ServerConfig> read_config(const std::string& path) {
-  auto text = read_text(path, kMaxConfigBytes);
-  if (!text) return text.error();
-  return parse_config(*text, path);
+  TRY(auto text, read_text(path, kMaxConfigBytes));
+  return parse_config(text, path);
 }
 
 }  // namespace metafuse::service

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <map>
 
-#include "fetchers/engine_file.h"
+#include "fetchers/definition/engine_file.h"
 #include "fetchers/make_fetcher.h"
 
 namespace metafuse::service {
@@ -11,7 +11,7 @@ namespace {
 
 using fetchers::Engine;
 
-Duration duration_of(double seconds) {
+Duration engine_duration(double seconds) {
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
 }
 
@@ -25,8 +25,8 @@ fetchers::FetcherOptions fetcher_options(const ServerConfig& config, const Secre
   if (options.recording != Recording::off)
     options.recording_file = (std::filesystem::path(config.recordings.directory) / "archive.har").string();
   options.secret_of = secret_of;
-  options.learned_wait = {config.learned_wait.is_on, duration_of(config.learned_wait.floor_seconds),
-                          duration_of(config.learned_wait.ceiling_seconds)};
+  options.learned_wait = {config.learned_wait.is_on, engine_duration(config.learned_wait.floor_seconds),
+                          engine_duration(config.learned_wait.ceiling_seconds)};
   options.tracking = config.tracking;
   return options;
 }
@@ -77,9 +77,8 @@ Result<LoadedEngines> load_engines(const ServerConfig& config, const SecretLooku
     }
   }
   if (!mistakes.empty()) return fail(Code::bad_config, mistakes);
-  auto fetcher = fetchers::make_fetcher(std::move(engines), fetcher_options(config, secret_of));
-  if (!fetcher) return fetcher.error();
-  out.fetcher = std::move(*fetcher);
+  TRY(auto fetcher, fetchers::make_fetcher(std::move(engines), fetcher_options(config, secret_of)));
+  out.fetcher = std::move(fetcher);
   out.syntax_of = [syntaxes](std::string_view name) -> const QuerySyntax& {
     const auto at = syntaxes.find(name);
     return at == syntaxes.end() || at->second == nullptr ? default_query_syntax() : *at->second;

@@ -7,7 +7,7 @@
 #include "core/diagnostics.h"
 #include "core/text_file.h"
 #include "core/yaml_reader.h"
-#include "fusion/features.h"
+#include "fusion/data/features.h"
 #include "service/base/digest.h"
 #include "service/store/model_versions.h"
 #include "templates/template_file.h"

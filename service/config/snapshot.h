@@ -11,7 +11,7 @@
 
 #include "core/result.h"
 #include "fetchers/fetcher.h"
-#include "fusion/model_file.h"
+#include "fusion/model/model_file.h"
 #include "service/config/config.h"
 #include "templates/expander.h"
 #include "templates/search_template.h"

@@ -57,7 +57,7 @@ constexpr std::string_view kFeedback = R"({"type":"object","required":["search_i
 "kind":{"enum":["click","judgment"],"default":"click"},
 "grade":{"type":"integer","minimum":0,"description":"with judgments"}}})";
 
-constexpr std::string_view kActivate = R"({"oneOf":[
+constexpr std::string_view kActivateSchema = R"({"oneOf":[
 {"type":"object","additionalProperties":false,"required":["version"],"properties":{"version":{"type":"string"}}},
 {"type":"object","additionalProperties":false,"required":["previous"],"properties":{"previous":{"const":true}}}]})";
 
@@ -84,7 +84,7 @@ constexpr Bodies kBodies[] = {
     {"POST", "/v1/templates/{domain}/preview", {{kJson, kPreview}, {}}},
     {"POST", "/templates/{domain}", {{kForm, kAnyForm}, {}}},
     {"POST", "/v1/feedback", {{kJson, kFeedback}, {}}},
-    {"POST", "/v1/models/{name}/activate", {{kJson, kActivate}, {}}},
+    {"POST", "/v1/models/{name}/activate", {{kJson, kActivateSchema}, {}}},
     {"POST", "/v1/models/{name}/retrain", {{kJson, kRetrain}, {}}},
     {"POST", "/v1/models/{name}/measure", {{kJson, kNothing}, {}}},
     {"POST", "/v1/models/{name}/reset", {{kJson, kReset}, {}}},

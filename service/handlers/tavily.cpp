@@ -15,8 +15,6 @@
 namespace metafuse::service {
 namespace {
 
-constexpr UnixTime kSecondsPerDay = 86400;
-
 /// What a Tavily client asks for; what cannot be given here is null in the answer, never made up.
 struct TavilySearch {
   SearchRequest search;
@@ -110,7 +108,7 @@ bool is_wanted(const TavilySearch& wanted, const Hit& hit, UnixTime now) {
          std::string::npos;
 }
 
-JsonObject result_json(const TavilySearch& wanted, const FusedResult& result) {
+JsonObject tavily_result(const TavilySearch& wanted, const FusedResult& result) {
   JsonObject out;
   out["title"] = result.hit.title;
   out["url"] = result.hit.url;
@@ -135,7 +133,7 @@ HttpResponse handle_tavily_search(App& app, const Exchange& exchange) {
   JsonArray results;
   for (const FusedResult& result : (*answer)->results) {
     if (results.size() >= static_cast<std::size_t>(wanted->max_results)) break;
-    if (is_wanted(*wanted, result.hit, app.unix_time())) results.push_back(result_json(*wanted, result));
+    if (is_wanted(*wanted, result.hit, app.unix_time())) results.push_back(tavily_result(*wanted, result));
   }
   JsonObject out;
   out["query"] = wanted->search.text;

@@ -6,10 +6,10 @@
 
 #include "core/atomic_file.h"
 #include "core/json.h"
-#include "fusion/model_file.h"
+#include "fusion/model/model_file.h"
 #include "service/app.h"
+#include "service/editing/template_editing.h"
 #include "service/errors.h"
-#include "service/search/template_editing.h"
 
 namespace metafuse::service {
 namespace {
@@ -26,15 +26,11 @@ std::string model_conflict(const LoadedDomain& current, const LoadedDomain& edit
 /// The first save also keeps what was there before.
 Result<void> keep_version(Store& store, const LoadedDomain& current, std::string_view text,
                           std::string_view author, UnixTime now) {
-  const auto versions = store.template_versions(current.domain.name);
-  if (!versions) return versions.error();
-  if (versions->empty()) {
-    const auto first = store.add_template_version({current.domain.name, 0, current.text, "", now});
-    if (!first) return first.error();
+  TRY(const auto versions, store.template_versions(current.domain.name));
+  if (versions.empty()) {
+    TRY_VOID(store.add_template_version({current.domain.name, 0, current.text, "", now}));
   }
-  const auto added =
-      store.add_template_version({current.domain.name, 0, std::string(text), std::string(author), now});
-  if (!added) return added.error();
+  TRY_VOID(store.add_template_version({current.domain.name, 0, std::string(text), std::string(author), now}));
   return {};
 }
 

@@ -12,7 +12,7 @@
 namespace metafuse::service {
 namespace {
 
-HttpResponse refuse(int status, std::string_view text) {
+HttpResponse refuse_version(int status, std::string_view text) {
   return error_response(Dialect::native, status, text);
 }
 
@@ -21,11 +21,12 @@ JsonObject version_json(const TemplateVersion& version) {
 }
 
 /// Why there are no versions to speak of, or nothing.
-std::optional<HttpResponse> refusal(App& app, const Exchange& exchange) {
+std::optional<HttpResponse> version_refusal(App& app, const Exchange& exchange) {
   if (!exchange.snapshot->domains.contains(exchange.path_values.front()))
-    return refuse(404, "no domain \"" + exchange.path_values.front() + "\"");
+    return refuse_version(404, "no domain \"" + exchange.path_values.front() + "\"");
   if (app.store() == nullptr)
-    return refuse(404, "versions are kept in the store, and there is none; set store: in the configuration");
+    return refuse_version(
+        404, "versions are kept in the store, and there is none; set store: in the configuration");
   return std::nullopt;
 }
 
@@ -38,9 +39,9 @@ std::optional<TemplateVersion> wanted_version(App& app, const Exchange& exchange
                                                                     static_cast<std::uint32_t>(number))
                                : Result<std::optional<TemplateVersion>>(std::nullopt);
   if (!found)
-    refused = refuse(status_of(found.error().code), found.error().text);
+    refused = refuse_version(status_of(found.error().code), found.error().text);
   else if (!*found)
-    refused = refuse(404, "no version \"" + text + "\" of domain " + exchange.path_values.front());
+    refused = refuse_version(404, "no version \"" + text + "\" of domain " + exchange.path_values.front());
   else
     return **found;
   return std::nullopt;
@@ -49,9 +50,9 @@ std::optional<TemplateVersion> wanted_version(App& app, const Exchange& exchange
 }  // namespace
 
 HttpResponse handle_template_versions(App& app, const Exchange& exchange) {
-  if (auto refused = refusal(app, exchange)) return std::move(*refused);
+  if (auto refused = version_refusal(app, exchange)) return std::move(*refused);
   const auto versions = app.store()->template_versions(exchange.path_values.front());
-  if (!versions) return refuse(status_of(versions.error().code), versions.error().text);
+  if (!versions) return refuse_version(status_of(versions.error().code), versions.error().text);
   JsonArray list;
   for (const TemplateVersion& version : *versions) list.emplace_back(version_json(version));
   const std::string& etag = exchange.snapshot->domains.at(exchange.path_values.front()).etag;
@@ -63,7 +64,7 @@ HttpResponse handle_template_versions(App& app, const Exchange& exchange) {
 }
 
 HttpResponse handle_template_version(App& app, const Exchange& exchange) {
-  if (auto refused = refusal(app, exchange)) return std::move(*refused);
+  if (auto refused = version_refusal(app, exchange)) return std::move(*refused);
   HttpResponse refused;
   const auto version = wanted_version(app, exchange, refused);
   if (!version) return refused;
@@ -75,9 +76,9 @@ HttpResponse handle_template_version(App& app, const Exchange& exchange) {
 }
 
 HttpResponse handle_revert_templates(App& app, const Exchange& exchange) {
-  if (auto refused = refusal(app, exchange)) return std::move(*refused);
+  if (auto refused = version_refusal(app, exchange)) return std::move(*refused);
   const std::string if_match = exchange.request.list("If-Match");
-  if (if_match.empty()) return refuse(428, "send If-Match with the ETag of the file as it is now");
+  if (if_match.empty()) return refuse_version(428, "send If-Match with the ETag of the file as it is now");
   HttpResponse refused;
   const auto version = wanted_version(app, exchange, refused);
   if (!version) return refused;

@@ -1,18 +1,18 @@
 #include "core/json.h"
 #include "service/answers/template_page.h"
 #include "service/app.h"
+#include "service/editing/template_editing.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
 #include "service/handlers/template_saving.h"
 #include "service/http/head.h"
 #include "service/http/request_body.h"
 #include "service/requests/native_request.h"
-#include "service/search/template_editing.h"
 
 namespace metafuse::service {
 namespace {
 
-constexpr std::string_view kHtml = "text/html; charset=utf-8";
+constexpr std::string_view kEditorHtml = "text/html; charset=utf-8";
 constexpr std::string_view kVersionAction = "version-";
 
 /// Browsers send text areas with CRLF line ends.
@@ -126,14 +126,14 @@ JsonObject preview_json(const TemplatePreview& preview) {
 }  // namespace
 
 HttpResponse handle_template_list(App&, const Exchange& exchange) {
-  return make_response(200, kHtml, template_list_page(*exchange.snapshot));
+  return make_response(200, kEditorHtml, template_list_page(*exchange.snapshot));
 }
 
 HttpResponse handle_template_editor(App& app, const Exchange& exchange) {
   const LoadedDomain* domain = exchange.snapshot->find_domain(exchange.path_values.front());
   if (domain == nullptr)
     return error_response(Dialect::page, 404, "no domain \"" + exchange.path_values.front() + "\"");
-  return make_response(200, kHtml,
+  return make_response(200, kEditorHtml,
                        template_editor_page(*exchange.snapshot, *domain, state_of(app, exchange, *domain)));
 }
 
@@ -164,9 +164,9 @@ HttpResponse handle_template_form(App& app, const Exchange& exchange) {
     const LoadedDomain* saved = snapshot->find_domain(domain->domain.name);
     const TemplateEditorState fresh = state_of(app, exchange, *saved);
     state.versions = fresh.versions;
-    return make_response(200, kHtml, template_editor_page(*snapshot, *saved, state));
+    return make_response(200, kEditorHtml, template_editor_page(*snapshot, *saved, state));
   }
-  return make_response(status, kHtml, template_editor_page(*exchange.snapshot, *domain, state));
+  return make_response(status, kEditorHtml, template_editor_page(*exchange.snapshot, *domain, state));
 }
 
 HttpResponse handle_put_templates(App& app, const Exchange& exchange) {

@@ -46,7 +46,7 @@ bool is_host(std::string_view text) {
   });
 }
 
-Refusal refuse(int status, std::string reason) {
+Refusal refuse_head(int status, std::string reason) {
   return Refusal{status, std::move(reason)};
 }
 
@@ -60,23 +60,23 @@ bool take_line(std::string_view& rest, std::string_view& line) {
 }
 
 std::optional<Refusal> parse_target(std::string_view target, HttpRequest& request) {
-  if (target.size() > kMaxTargetBytes) return refuse(414, "the target is longer than 8000 bytes");
+  if (target.size() > kMaxTargetBytes) return refuse_head(414, "the target is longer than 8000 bytes");
   request.target = std::string(target);
   if (target == "*" && request.method == "OPTIONS") {
     request.path = "*";
     return std::nullopt;
   }
-  if (target.empty() || target.front() != '/') return refuse(400, "the target does not start with /");
+  if (target.empty() || target.front() != '/') return refuse_head(400, "the target does not start with /");
   for (const char c : target)
     if (c <= 0x20 || c >= 0x7f || c == '#' || c == '\\' || c == '"' || c == '<' || c == '>')
-      return refuse(400, "the target holds a character that must be percent-encoded");
+      return refuse_head(400, "the target holds a character that must be percent-encoded");
   const std::size_t mark = target.find('?');
   auto path = percent_decode(target.substr(0, mark), false);
-  if (!path) return refuse(400, "the path has a damaged percent-encoding or is not UTF-8");
+  if (!path) return refuse_head(400, "the path has a damaged percent-encoding or is not UTF-8");
   request.path = std::move(*path);
   if (mark == std::string_view::npos) return std::nullopt;
   auto query = parse_form(target.substr(mark + 1));
-  if (!query) return refuse(400, "the query has a damaged percent-encoding or is not UTF-8");
+  if (!query) return refuse_head(400, "the query has a damaged percent-encoding or is not UTF-8");
   request.query = std::move(*query);
   return std::nullopt;
 }
@@ -85,18 +85,19 @@ std::optional<Refusal> parse_request_line(std::string_view line, HttpHead& out) 
   const std::size_t first = line.find(' ');
   const std::size_t last = line.rfind(' ');
   if (first == std::string_view::npos || first == last)
-    return refuse(400, "the request line has not three parts");
+    return refuse_head(400, "the request line has not three parts");
   const std::string_view method = line.substr(0, first);
   const std::string_view version = line.substr(last + 1);
-  if (!is_token(method)) return refuse(400, "the method is not a token");
+  if (!is_token(method)) return refuse_head(400, "the method is not a token");
   const bool is_version = version.size() == 8 && version.starts_with("HTTP/") && version[6] == '.' &&
                           version[5] >= '0' && version[5] <= '9' && version[7] >= '0' && version[7] <= '9';
-  if (!is_version) return refuse(400, "the version is not HTTP/1.1");
-  if (version[5] != '1' || version[7] > '1') return refuse(505, "only HTTP/1.0 and HTTP/1.1 are spoken here");
+  if (!is_version) return refuse_head(400, "the version is not HTTP/1.1");
+  if (version[5] != '1' || version[7] > '1')
+    return refuse_head(505, "only HTTP/1.0 and HTTP/1.1 are spoken here");
   static constexpr std::array<std::string_view, 7> kMethods = {"GET",   "HEAD",    "POST",  "PUT",
                                                                "PATCH", "OPTIONS", "DELETE"};
   if (std::find(kMethods.begin(), kMethods.end(), method) == kMethods.end())
-    return refuse(501, "no such method here");
+    return refuse_head(501, "no such method here");
   out.request.method = std::string(method);
   out.is_head = method == "HEAD";
   out.request.is_http_1_0 = version[7] == '0';
@@ -105,13 +106,13 @@ std::optional<Refusal> parse_request_line(std::string_view line, HttpHead& out) 
 }
 
 std::optional<Refusal> parse_field(std::string_view line, HttpRequest& request) {
-  if (line.front() == ' ' || line.front() == '\t') return refuse(400, "a folded header line");
+  if (line.front() == ' ' || line.front() == '\t') return refuse_head(400, "a folded header line");
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos || !is_token(line.substr(0, colon)))
-    return refuse(400, "a header's name is not a token");
+    return refuse_head(400, "a header's name is not a token");
   const std::string_view value = trimmed(line.substr(colon + 1));
-  if (!is_field_value(value)) return refuse(400, "a header's value holds a control character");
-  if (request.headers.size() >= kMaxHeaders) return refuse(431, "more than 100 header lines");
+  if (!is_field_value(value)) return refuse_head(400, "a header's value holds a control character");
+  if (request.headers.size() >= kMaxHeaders) return refuse_head(431, "more than 100 header lines");
   request.headers.push_back({std::string(line.substr(0, colon)), std::string(value)});
   return std::nullopt;
 }
@@ -124,30 +125,31 @@ std::size_t count_of(const HttpRequest& request, std::string_view name) {
 
 std::optional<Refusal> check_host(const HttpRequest& request) {
   const std::size_t hosts = count_of(request, "Host");
-  if (hosts > 1) return refuse(400, "more than one Host");
-  if (hosts == 0 && !request.is_http_1_0) return refuse(400, "no Host");
-  if (hosts == 1 && !is_host(request.header("Host"))) return refuse(400, "Host is not a host");
+  if (hosts > 1) return refuse_head(400, "more than one Host");
+  if (hosts == 0 && !request.is_http_1_0) return refuse_head(400, "no Host");
+  if (hosts == 1 && !is_host(request.header("Host"))) return refuse_head(400, "Host is not a host");
   return std::nullopt;
 }
 
 std::optional<Refusal> check_length(std::uint64_t max_body_bytes, HttpHead& out) {
   const std::string_view value = out.request.header("Content-Length");
-  if (count_of(out.request, "Content-Length") > 1) return refuse(400, "more than one Content-Length");
+  if (count_of(out.request, "Content-Length") > 1) return refuse_head(400, "more than one Content-Length");
   if (value.empty() || value.find_first_not_of("0123456789") != std::string_view::npos)
-    return refuse(400, "Content-Length is not a number");
+    return refuse_head(400, "Content-Length is not a number");
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), out.content_length);
   if (error != std::errc() || out.content_length > max_body_bytes)
-    return refuse(413, "the body is longer than " + std::to_string(max_body_bytes) + " bytes");
+    return refuse_head(413, "the body is longer than " + std::to_string(max_body_bytes) + " bytes");
   return std::nullopt;
 }
 
 std::optional<Refusal> check_coding(HttpHead& out) {
-  if (count_of(out.request, "Transfer-Encoding") > 1) return refuse(400, "more than one Transfer-Encoding");
+  if (count_of(out.request, "Transfer-Encoding") > 1)
+    return refuse_head(400, "more than one Transfer-Encoding");
   if (count_of(out.request, "Content-Length") > 0)
-    return refuse(400, "both Content-Length and Transfer-Encoding");
-  if (out.request.is_http_1_0) return refuse(400, "Transfer-Encoding on HTTP/1.0");
+    return refuse_head(400, "both Content-Length and Transfer-Encoding");
+  if (out.request.is_http_1_0) return refuse_head(400, "Transfer-Encoding on HTTP/1.0");
   if (!equal_ignoring_case(out.request.header("Transfer-Encoding"), "chunked"))
-    return refuse(501, "no transfer coding but chunked");
+    return refuse_head(501, "no transfer coding but chunked");
   out.is_chunked = true;
   return std::nullopt;
 }
@@ -161,7 +163,7 @@ std::optional<Refusal> check_framing(std::uint64_t max_body_bytes, HttpHead& out
   }
   if (count_of(out.request, "Expect") > 0) {
     if (!equal_ignoring_case(out.request.header("Expect"), "100-continue"))
-      return refuse(417, "the only expectation met here is 100-continue");
+      return refuse_head(417, "the only expectation met here is 100-continue");
     out.wants_continue = true;
   }
   const std::string_view connection = out.request.header("Connection");
@@ -174,11 +176,11 @@ std::optional<Refusal> check_framing(std::uint64_t max_body_bytes, HttpHead& out
 
 std::optional<Refusal> parse_head(std::string_view text, std::uint64_t max_body_bytes, HttpHead& out) {
   std::string_view line;
-  if (!take_line(text, line)) return refuse(400, "a line does not end with CR LF");
+  if (!take_line(text, line)) return refuse_head(400, "a line does not end with CR LF");
   if (auto refusal = parse_request_line(line, out)) return refusal;
   out.request.headers.reserve(16);
   while (true) {
-    if (!take_line(text, line)) return refuse(400, "a line does not end with CR LF");
+    if (!take_line(text, line)) return refuse_head(400, "a line does not end with CR LF");
     if (line.empty()) break;
     if (auto refusal = parse_field(line, out.request)) return refusal;
   }

@@ -5,10 +5,9 @@ namespace metafuse::service {
 Result<JsonObject> json_body(const HttpRequest& request) {
   JsonLimits limits;
   limits.max_depth = 32;
-  auto value = parse_json(request.body, "body", Code::usage, limits);
-  if (!value) return value.error();
-  if (!value->is_object()) return fail(Code::usage, "the body must be a JSON object");
-  return std::move(value->as_object());
+  TRY(auto value, parse_json(request.body, "body", Code::usage, limits));
+  if (!value.is_object()) return fail(Code::usage, "the body must be a JSON object");
+  return std::move(value.as_object());
 }
 
 }  // namespace metafuse::service

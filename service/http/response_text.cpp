@@ -17,7 +17,7 @@ bool is_safe(const Header& header) {
          is_safe(header.value);
 }
 
-void append_number(std::string& out, std::size_t value, int base = 10) {
+void append_decimal(std::string& out, std::size_t value, int base = 10) {
   std::array<char, 24> digits{};
   const auto written = std::to_chars(digits.data(), digits.data() + digits.size(), value, base);
   out.append(digits.data(), written.ptr);
@@ -33,7 +33,7 @@ std::string response_head(const HttpResponse& response, const ResponseFraming& f
   std::string out;
   out.reserve(1024);
   out += "HTTP/1.1 ";
-  append_number(out, static_cast<std::size_t>(response.status));
+  append_decimal(out, static_cast<std::size_t>(response.status));
   out += ' ';
   out += reason_of(response.status);
   out += "\r\n";
@@ -48,7 +48,7 @@ std::string response_head(const HttpResponse& response, const ResponseFraming& f
     if (!framing.is_http_1_0) out += "Transfer-Encoding: chunked\r\n";
   } else if (has_body(response.status)) {
     out += "Content-Length: ";
-    append_number(out, response.body_bytes());
+    append_decimal(out, response.body_bytes());
     out += "\r\n";
   }
   if (!framing.keeps_alive)
@@ -61,7 +61,7 @@ std::string response_head(const HttpResponse& response, const ResponseFraming& f
 std::string chunk_of(std::string piece) {
   std::string out;
   out.reserve(piece.size() + 24);
-  append_number(out, piece.size(), 16);
+  append_decimal(out, piece.size(), 16);
   out += "\r\n";
   out += piece;
   return out += "\r\n";

@@ -73,12 +73,11 @@ class HttpServer::Body {
   ~Body() { stop(Duration::zero()); }
 
   Result<void> open() {
-    const auto endpoint = endpoint_of(*loops_.front(), options_);
-    if (!endpoint) return endpoint.error();
+    TRY(const auto endpoint, endpoint_of(*loops_.front(), options_));
     ErrorCode error;
-    acceptor_.open(endpoint->protocol(), error);
+    acceptor_.open(endpoint.protocol(), error);
     if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
-    if (!error) acceptor_.bind(*endpoint, error);
+    if (!error) acceptor_.bind(endpoint, error);
     if (!error) acceptor_.listen(4096, error);
     if (error)
       return fail(Code::unavailable, "cannot listen on " + options_.host + ":" +
@@ -197,7 +196,7 @@ HttpServer::~HttpServer() = default;
 
 Result<std::unique_ptr<HttpServer>> HttpServer::start(const HttpServerOptions& options, HttpHandler handler) {
   auto body = std::make_unique<Body>(options, std::move(handler));
-  if (auto opened = body->open(); !opened) return opened.error();
+  TRY_VOID(body->open());
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(body)));
 }
 

@@ -7,14 +7,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "service/base/dates.h"
+
 namespace metafuse::service {
 namespace {
 
 constexpr double kMostBetweenLooks = 60;  ///< seconds
 constexpr double kFewestBetweenLooks = 1;
 constexpr UnixTime kBetweenForgetting = 3600;
-constexpr double kSecondsPerHour = 3600;
-constexpr double kSecondsPerDay = 86400;
 constexpr int kNiceness = 10;
 
 }  // namespace

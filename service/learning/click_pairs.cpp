@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "service/base/dates.h"
+
 namespace metafuse::service {
-namespace {
-
-constexpr double kSecondsPerDay = 86400;
-
-}  // namespace
+namespace {}  // namespace
 
 std::vector<ClickPair> click_pairs(const StoredSearch& search, std::span<const Click> clicks,
                                    const ClickRules& rules, UnixTime now) {

@@ -8,13 +8,11 @@ Result<std::vector<DomainModels>> domain_models(const Snapshot& snapshot, ModelV
                                                 Store& store) {
   std::vector<DomainModels> out;
   for (const auto& [name, domain] : snapshot.domains) {
-    auto state = versions.state(name);
-    if (!state) return state.error();
-    DomainModels models{name, std::move(*state), std::nullopt};
+    TRY(auto state, versions.state(name));
+    DomainModels models{name, std::move(state), std::nullopt};
     if (!models.state.challenger.empty()) {
-      const auto counts = store.interleaving_counts(name, models.state.champion, models.state.challenger);
-      if (!counts) return counts.error();
-      models.score = interleaving_score(*counts);
+      TRY(const auto counts, store.interleaving_counts(name, models.state.champion, models.state.challenger));
+      models.score = interleaving_score(counts);
     }
     out.push_back(std::move(models));
   }

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kMaxReportBytes = std::size_t{64} << 20;
 constexpr std::size_t kMaxRounds = 100'000;
 
-Error bad(const std::string& file, const std::string& what) {
+Error bad_report(const std::string& file, const std::string& what) {
   return fail(Code::bad_data,
               file + ": " + what + "; write the report again with metafuse crossvalidate --json");
 }
@@ -23,11 +23,11 @@ Result<ReportedMethod> read_method(const Json* value, const std::string& file) {
   const Json* ranks = object == nullptr ? nullptr : object->if_contains("best_rank");
   if (name == nullptr || !name->is_string() || average == nullptr || !average->is_number() ||
       ranks == nullptr || !ranks->is_array())
-    return bad(file, "a method lacks \"name\", \"average_rank\" or \"best_rank\"");
+    return bad_report(file, "a method lacks \"name\", \"average_rank\" or \"best_rank\"");
   ReportedMethod method{std::string(name->get_string()), {}, average->to_number<double>()};
   for (const Json& rank : ranks->get_array()) {
     if (!rank.is_int64() || rank.get_int64() < 1 || rank.get_int64() > 1'000'000)
-      return bad(file, "a rank in \"best_rank\" is no whole number from 1 on");
+      return bad_report(file, "a rank in \"best_rank\" is no whole number from 1 on");
     method.best_rank.push_back(static_cast<int>(rank.get_int64()));
   }
   return method;
@@ -36,11 +36,11 @@ Result<ReportedMethod> read_method(const Json* value, const std::string& file) {
 Result<void> read_methods(const JsonObject& root, const char* key, const std::string& file,
                           std::vector<ReportedMethod>& out) {
   const Json* list = root.if_contains(key);
-  if (list == nullptr || !list->is_array()) return bad(file, "\"" + std::string(key) + "\" is no list");
+  if (list == nullptr || !list->is_array())
+    return bad_report(file, "\"" + std::string(key) + "\" is no list");
   for (const Json& item : list->get_array()) {
-    auto method = read_method(&item, file);
-    if (!method) return method.error();
-    out.push_back(std::move(*method));
+    TRY(auto method, read_method(&item, file));
+    out.push_back(std::move(method));
   }
   return {};
 }
@@ -53,26 +53,23 @@ Result<void> check_sizes(const EvaluationReport& report, const std::string& file
   if (fits(report.learner) && std::all_of(report.baselines.begin(), report.baselines.end(), fits) &&
       std::all_of(report.features.begin(), report.features.end(), fits))
     return {};
-  return bad(file, "a method does not have one rank for each query");
+  return bad_report(file, "a method does not have one rank for each query");
 }
 
 Result<void> read_table(const std::string& file, EvaluationReport& report) {
-  auto text = read_text(file, kMaxReportBytes);
-  if (!text) return text.error();
-  auto root = parse_json(*text, file);
-  if (!root) return root.error();
-  const JsonObject* object = root->if_object();
+  TRY(auto text, read_text(file, kMaxReportBytes));
+  TRY(auto root, parse_json(text, file));
+  const JsonObject* object = root.if_object();
   const Json* queries = object == nullptr ? nullptr : object->if_contains("queries");
-  if (queries == nullptr || !queries->is_array()) return bad(file, "\"queries\" is no list");
+  if (queries == nullptr || !queries->is_array()) return bad_report(file, "\"queries\" is no list");
   for (const Json& query : queries->get_array()) {
-    if (!query.is_string()) return bad(file, "a query id is no text");
+    if (!query.is_string()) return bad_report(file, "a query id is no text");
     report.queries.emplace_back(query.get_string());
   }
   if (const Json* depth = object->if_contains("depth"); depth != nullptr && depth->is_int64())
     report.depth = static_cast<int>(std::clamp<std::int64_t>(depth->get_int64(), 1, 1'000'000));
-  auto learner = read_method(object->if_contains("learner"), file);
-  if (!learner) return learner.error();
-  report.learner = std::move(*learner);
+  TRY(auto learner, read_method(object->if_contains("learner"), file));
+  report.learner = std::move(learner);
   if (auto read = read_methods(*object, "baselines", file, report.baselines); !read) return read;
   if (auto read = read_methods(*object, "features", file, report.features); !read) return read;
   return check_sizes(report, file);
@@ -83,9 +80,8 @@ Result<void> read_trace(const std::string& file, EvaluationReport& report) {
     if (line.empty() || report.rounds.size() >= kMaxRounds) return {};
     JsonLimits limits;
     limits.first_line = number;
-    auto value = parse_json(line, file, Code::bad_data, limits);
-    if (!value) return value.error();
-    const JsonObject* object = value->if_object();
+    TRY(auto value, parse_json(line, file, Code::bad_data, limits));
+    const JsonObject* object = value.if_object();
     const auto number_at = [&](const char* key) -> const Json* {
       const Json* found = object == nullptr ? nullptr : object->if_contains(key);
       return found != nullptr && found->is_number() ? found : nullptr;
@@ -122,9 +118,9 @@ Result<EvaluationReport> read_evaluation_report(const std::string& folder, std::
   if (folder.empty()) return report;
   const std::string stem = folder + "/" + std::string(domain);
   if (const std::string file = stem + ".crossvalidation.json"; std::filesystem::exists(file))
-    if (auto read = read_table(file, report); !read) return read.error();
+    TRY_VOID(read_table(file, report));
   if (const std::string file = stem + ".trace.jsonl"; std::filesystem::exists(file))
-    if (auto read = read_trace(file, report); !read) return read.error();
+    TRY_VOID(read_trace(file, report));
   return report;
 }
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/contract.h"
-#include "evaluation/significance.h"
+#include "evaluation/significance/significance.h"
 
 namespace metafuse::service {
 namespace {

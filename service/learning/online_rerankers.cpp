@@ -9,8 +9,8 @@
 #include "core/atomic_file.h"
 #include "core/json.h"
 #include "core/text_file.h"
-#include "fusion/features.h"
-#include "fusion/fuse.h"
+#include "fusion/data/features.h"
+#include "fusion/model/fuse.h"
 #include "service/learning/stored_features.h"
 
 namespace metafuse::service {
@@ -38,7 +38,7 @@ Result<Reranker> loaded(const std::string& file, const LoadedDomain& domain) {
 }
 
 /// The row of a document, or nothing.
-std::optional<std::size_t> row_of(const fusion::QueryInstances& instances, std::string_view document) {
+std::optional<std::size_t> row_of_answer(const fusion::QueryInstances& instances, std::string_view document) {
   const auto at = std::lower_bound(instances.documents.begin(), instances.documents.end(), document);
   if (at == instances.documents.end() || *at != document) return std::nullopt;
   return static_cast<std::size_t>(at - instances.documents.begin());
@@ -52,7 +52,7 @@ std::vector<RerankerFeedback> reranker_feedback(const StoredSearch& search,
                                                 std::span<const Click> clicks) {
   std::vector<RerankerFeedback> out;
   const auto add = [&](std::uint32_t at, int level) {
-    if (const auto row = row_of(instances, search.documents[search.shown[at].document]))
+    if (const auto row = row_of_answer(instances, search.documents[search.shown[at].document]))
       out.push_back({*row, level});
   };
   if (position >= search.shown.size()) return out;
@@ -97,19 +97,17 @@ std::uint64_t OnlineRerankers::steps(const LoadedDomain& domain) {
 Result<void> OnlineRerankers::learn(const LoadedDomain& domain, Store& store, const FeedbackRequest& request,
                                     const TrackingParameters& tracking) {
   if (!domain.model) return {};
-  const auto found = store.find_search(request.search);
-  if (!found) return found.error();
-  if (!*found || common_features(**found, domain.model->features) < fusion::list_count(*domain.model))
+  TRY(const auto found, store.find_search(request.search));
+  if (!found || common_features(*found, domain.model->features) < fusion::list_count(*domain.model))
     return {};
-  const StoredSearch& search = **found;
+  const StoredSearch& search = *found;
   const auto position = shown_position(search, request, tracking);
   if (!position) return {};
-  const auto clicks = store.clicks_of(search.id);
-  if (!clicks) return clicks.error();
+  TRY(const auto clicks, store.clicks_of(search.id));
   const bool is_judgment = request.kind == FeedbackRequest::Kind::judgment;
   const auto instances = stored_instances(search, domain.model->features);
   const auto feedback = reranker_feedback(
-      search, instances, *position, is_judgment ? std::optional<int>(request.grade) : std::nullopt, *clicks);
+      search, instances, *position, is_judgment ? std::optional<int>(request.grade) : std::nullopt, clicks);
   const auto matrix = fusion::feature_matrix(domain.model->features, instances);
   {
     const std::lock_guard lock(mutex_);

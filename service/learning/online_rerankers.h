@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/result.h"
-#include "fusion/features.h"
-#include "fusion/online/reranker.h"
+#include "fusion/data/features.h"
+#include "fusion/learners/online/reranker.h"
 #include "service/config/snapshot.h"
 #include "service/learning/feedback.h"
 #include "service/search/search_answer.h"

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "core/number.h"
-#include "evaluation/significance.h"
-#include "fusion/fuse.h"
-#include "fusion/registry.h"
+#include "evaluation/significance/significance.h"
+#include "fusion/model/fuse.h"
+#include "fusion/training/registry.h"
 #include "service/learning/stored_features.h"
 
 namespace metafuse::service {

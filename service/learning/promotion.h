@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/result.h"
-#include "fusion/model_file.h"
+#include "fusion/model/model_file.h"
 #include "service/learning/store_training.h"
 #include "service/store/model_versions.h"
 #include "service/store/store.h"

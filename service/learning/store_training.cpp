@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "core/contract.h"
-#include "fusion/features.h"
-#include "fusion/training_set_builder.h"
+#include "fusion/data/features.h"
+#include "fusion/input/training_set_builder.h"
 #include "service/learning/stored_features.h"
 
 namespace metafuse::service {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/result.h"
-#include "fusion/training_set.h"
+#include "fusion/data/training_set.h"
 #include "service/learning/click_pairs.h"
 #include "service/store/store.h"
 

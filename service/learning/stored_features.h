@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "fusion/feature_matrix.h"
-#include "fusion/features.h"
+#include "fusion/data/feature_matrix.h"
+#include "fusion/data/features.h"
 #include "service/store/stored_search.h"
 
 namespace metafuse::service {

@@ -53,23 +53,19 @@ Result<void> read_format(const Fields& fields, SearchParameters& out) {
 }
 
 Result<void> read_numbers(const Fields& fields, SearchParameters& out) {
-  const auto page = read_number<int>(fields, "pageno", 1, 1000, 1);
-  if (!page) return page.error();
-  const auto limit = read_number<int>(fields, "limit", 1, kMaxLimit, 30);
-  if (!limit) return limit.error();
-  const auto safe = read_number<int>(fields, "safesearch", 0, 2, 0);
-  if (!safe) return safe.error();
-  const auto timeout = read_number<double>(fields, "timeout_limit", 0.0, 120.0, 0.0);
-  if (!timeout) return timeout.error();
-  out.search.page = *page;
-  out.limit = *limit;
+  TRY(const auto page, read_number<int>(fields, "pageno", 1, 1000, 1));
+  TRY(const auto limit, read_number<int>(fields, "limit", 1, kMaxLimit, 30));
+  TRY(const auto safe, read_number<int>(fields, "safesearch", 0, 2, 0));
+  TRY(const auto timeout, read_number<double>(fields, "timeout_limit", 0.0, 120.0, 0.0));
+  out.search.page = page;
+  out.limit = limit;
   out.search.results = out.first() + static_cast<std::size_t>(out.limit);
-  out.search.safe_search = *safe;
-  out.search.deadline_seconds = *timeout;
+  out.search.safe_search = safe;
+  out.search.deadline_seconds = timeout;
   return {};
 }
 
-Result<void> read_time_range(const Fields& fields, SearchParameters& out) {
+Result<void> time_range_parameter(const Fields& fields, SearchParameters& out) {
   const std::string* text = find(fields, "time_range");
   if (text == nullptr) return {};
   if (*text != "day" && *text != "week" && *text != "month" && *text != "year")
@@ -102,9 +98,9 @@ bool has_known_format(const Fields& fields) {
 
 Result<SearchParameters> read_parameters(const Fields& fields, const Snapshot& snapshot) {
   SearchParameters out;
-  if (auto done = read_format(fields, out); !done) return done.error();
-  if (auto done = read_numbers(fields, out); !done) return done.error();
-  if (auto done = read_time_range(fields, out); !done) return done.error();
+  TRY_VOID(read_format(fields, out));
+  TRY_VOID(read_numbers(fields, out));
+  TRY_VOID(time_range_parameter(fields, out));
   read_names(fields, snapshot, out);
   if (const std::string* q = find(fields, "q")) out.search.text = *q;
   for (const auto& [key, value] : fields)

@@ -38,10 +38,9 @@ Result<void> expand_variant(const Snapshot& snapshot, const LoadedDomain& domain
   templates::Domain one;
   one.slots.push_back({std::string(kVariantSlot), true, ""});
   one.templates.push_back({item->id, item->engines, "{QUERY}"});
-  auto expanded = templates::expand(one, BaseQuery{{{std::string(kVariantSlot), variant.text}}},
-                                    snapshot.engines.syntax_of);
-  if (!expanded) return expanded.error();
-  out.insert(out.end(), expanded->begin(), expanded->end());
+  TRY(auto expanded, templates::expand(one, BaseQuery{{{std::string(kVariantSlot), variant.text}}},
+                                       snapshot.engines.syntax_of));
+  out.insert(out.end(), expanded.begin(), expanded.end());
   return {};
 }
 
@@ -68,14 +67,12 @@ Result<std::vector<ExpandedQuery>> expand_request(const Snapshot& snapshot, cons
   std::vector<ExpandedQuery> queries;
   const bool has_query = !request.slots.slots.empty() || !request.text.empty();
   if (has_query || request.variants.empty()) {
-    const auto base = base_query_of(*domain, request);
-    if (!base) return base.error();
-    auto expanded = templates::expand(domain->domain, *base, snapshot.engines.syntax_of);
-    if (!expanded) return expanded.error();
-    queries = std::move(*expanded);
+    TRY(const auto base, base_query_of(*domain, request));
+    TRY(auto expanded, templates::expand(domain->domain, base, snapshot.engines.syntax_of));
+    queries = std::move(expanded);
   }
   for (const QueryVariant& variant : request.variants)
-    if (auto done = expand_variant(snapshot, *domain, variant, queries); !done) return done.error();
+    TRY_VOID(expand_variant(snapshot, *domain, variant, queries));
   keep_engines(request.engines, queries);
   if (queries.empty())
     return fail(Code::usage, "none of the named engines stands in a template of the domain");

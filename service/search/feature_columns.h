@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "fusion/feature_matrix.h"
-#include "fusion/features.h"
+#include "fusion/data/feature_matrix.h"
+#include "fusion/data/features.h"
 
 namespace metafuse::service {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "fusion/features.h"
-#include "fusion/fuse.h"
+#include "fusion/data/features.h"
+#include "fusion/model/fuse.h"
 #include "service/search/feature_columns.h"
 #include "service/search/list_keys.h"
 #include "service/search/list_windows.h"

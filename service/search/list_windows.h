@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "fetchers/fetcher.h"
-#include "fusion/features.h"
+#include "fusion/data/features.h"
 #include "service/config/snapshot.h"
 #include "service/search/search_answer.h"
 #include "service/search/search_request.h"

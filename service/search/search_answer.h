@@ -9,8 +9,8 @@
 #include "core/query.h"
 #include "core/ranked_list.h"
 #include "fetchers/fetcher.h"
-#include "fusion/feature_matrix.h"
-#include "fusion/fuse.h"
+#include "fusion/data/feature_matrix.h"
+#include "fusion/model/fuse.h"
 #include "service/search/list_keys.h"
 #include "service/store/stored_search.h"
 

@@ -92,17 +92,16 @@ void note_times(const Snapshot& snapshot, const Fetched& fetched, TimePoint fuse
 
 Result<SearchAnswer> search(const Snapshot& snapshot, const SearchRequest& request, const Clock& clock,
                             const PartialAnswer& on_partial) {
-  const auto queries = expand_request(snapshot, request);
-  if (!queries) return queries.error();
+  TRY(const auto queries, expand_request(snapshot, request));
   const LoadedDomain& domain = *snapshot.find_domain(request.domain);
   SearchAnswer answer;
   answer.domain = domain.domain.name;
   answer.query = query_text(request);
   answer.slots = request.slots;
-  Partials partials(domain, answer, *queries, on_partial);
+  Partials partials(domain, answer, queries, on_partial);
   std::function<void(const FetchedList&)> on_list;
   if (on_partial) on_list = [&](const FetchedList& list) { partials.take(list); };
-  Fetched fetched = fetch_lists(snapshot, domain, request, *queries, clock, on_list);
+  Fetched fetched = fetch_lists(snapshot, domain, request, queries, clock, on_list);
   fuse_lists(domain, std::move(fetched.lists), answer);
   note_times(snapshot, fetched, clock.now(), answer);
   return answer;
@@ -111,12 +110,11 @@ Result<SearchAnswer> search(const Snapshot& snapshot, const SearchRequest& reque
 Result<SearchAnswer> search_further(const Snapshot& snapshot, const SearchRequest& request,
                                     const Clock& clock, const SearchAnswer& so_far) {
   require(request.windows == so_far.windows + 1, "windows are asked for one by one");
-  const auto queries = expand_request(snapshot, request);
-  if (!queries) return queries.error();
+  TRY(const auto queries, expand_request(snapshot, request));
   const LoadedDomain& domain = *snapshot.find_domain(request.domain);
   SearchAnswer answer = so_far;
   answer.windows = request.windows;
-  Fetched fetched = fetch_lists(snapshot, domain, request, *queries, clock, {});
+  Fetched fetched = fetch_lists(snapshot, domain, request, queries, clock, {});
   fuse_lists(domain, joined_lists(so_far.lists, std::move(fetched.lists)), answer);
   note_times(snapshot, fetched, clock.now(), answer);
   return answer;

@@ -9,7 +9,7 @@
 namespace metafuse::service {
 namespace {
 
-bool is_any(const std::vector<std::string>& sites, const std::string& host) {
+bool is_any_site(const std::vector<std::string>& sites, const std::string& host) {
   return std::any_of(sites.begin(), sites.end(),
                      [&](const std::string& site) { return is_under_site(host, site); });
 }
@@ -19,11 +19,11 @@ std::vector<std::size_t> preferred_order(const SearchAnswer& answer, const SiteP
   std::vector<std::pair<long, std::size_t>> keyed;
   for (std::size_t i = 0; i < answer.results.size(); ++i) {
     const std::string host = host_of(answer.results[i].hit.url);
-    if (is_any(preferences.blocked, host)) continue;
+    if (is_any_site(preferences.blocked, host)) continue;
     long key = 2 * static_cast<long>(i);
     // the odd offset puts a moved result before those that it meets
-    if (is_any(preferences.raised, host)) key -= 2 * static_cast<long>(kPreferenceRanks) + 1;
-    if (is_any(preferences.lowered, host)) key += 2 * static_cast<long>(kPreferenceRanks) + 1;
+    if (is_any_site(preferences.raised, host)) key -= 2 * static_cast<long>(kPreferenceRanks) + 1;
+    if (is_any_site(preferences.lowered, host)) key += 2 * static_cast<long>(kPreferenceRanks) + 1;
     keyed.emplace_back(key, i);
   }
   std::stable_sort(keyed.begin(), keyed.end());
@@ -75,7 +75,7 @@ std::size_t blocked_results(const SearchAnswer& answer, const SitePreferences& p
   if (preferences.blocked.empty()) return 0;
   return static_cast<std::size_t>(std::count_if(
       answer.results.begin(), answer.results.end(),
-      [&](const FusedResult& result) { return is_any(preferences.blocked, host_of(result.hit.url)); }));
+      [&](const FusedResult& result) { return is_any_site(preferences.blocked, host_of(result.hit.url)); }));
 }
 
 bool is_under_site(std::string_view host, std::string_view site_in) {

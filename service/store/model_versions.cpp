@@ -14,8 +14,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kVersionDigits = 12;
-constexpr std::size_t kMaxModelBytes = std::size_t{256} << 20;
-constexpr std::size_t kMaxStateBytes = std::size_t{1} << 20;
+constexpr std::size_t kMaxVersionBytes = std::size_t{256} << 20;
+constexpr std::size_t kMaxVersionStateBytes = std::size_t{1} << 20;
 
 bool is_version(std::string_view text) {
   return text.size() == kVersionDigits &&
@@ -130,7 +130,7 @@ Result<ModelState> ModelVersions::load(std::string_view domain) {
   const std::string path = version_path(domain, "state");
   std::error_code error;
   if (fs::exists(path, error)) {
-    auto text = read_text(path, kMaxStateBytes);
+    auto text = read_text(path, kMaxVersionStateBytes);
     if (text.has_error()) return text.error();
     auto parsed = parse_state(*text, path);
     if (parsed.has_error()) return parsed;
@@ -138,7 +138,7 @@ Result<ModelState> ModelVersions::load(std::string_view domain) {
   }
   if (fs::exists(champion_path(domain), error)) {
     // The file may have been put there by hand: then it becomes a version too.
-    auto text = read_text(champion_path(domain), kMaxModelBytes);
+    auto text = read_text(champion_path(domain), kMaxVersionBytes);
     if (text.has_error()) return text.error();
     state.champion = version_of(*text);
     if (find_version(state, state.champion) == nullptr) {
@@ -211,7 +211,7 @@ Result<void> ModelVersions::make_champion(std::string_view domain, std::string_v
     fs::remove(champion_path(domain), error);
     if (error) return fail(Code::no_input, champion_path(domain) + ": " + error.message());
   } else {
-    auto text = read_text(version_path(domain, version), kMaxModelBytes);
+    auto text = read_text(version_path(domain, version), kMaxVersionBytes);
     if (text.has_error()) return text.error();
     if (version_of(*text) != version)
       return fail(Code::bad_data,

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/result.h"
-#include "fusion/model_file.h"
+#include "fusion/model/model_file.h"
 #include "service/store/stored_search.h"
 
 namespace metafuse::service {

@@ -63,9 +63,9 @@ SqlCell cell(const pqxx::field& field) {
   }
 }
 
-class Session final : public SqlSession {
+class PostgresSession final : public SqlSession {
  public:
-  explicit Session(const std::string& url) : connection_(url) {
+  explicit PostgresSession(const std::string& url) : connection_(url) {
     pqxx::nontransaction settings(connection_);
     settings.exec(kSettings);
   }
@@ -130,7 +130,7 @@ class PostgresDatabase final : public SqlDatabase {
       bool is_committing = false;
       auto session = borrow();
       try {
-        if (session == nullptr) session = std::make_unique<Session>(url_);
+        if (session == nullptr) session = std::make_unique<PostgresSession>(url_);
         Result<void> done = session->transact(work, is_committing);
         give_back(std::move(session));
         return done;
@@ -153,7 +153,7 @@ class PostgresDatabase final : public SqlDatabase {
   }
 
   /// A free connection, or nullptr where one may be made; waits while all are in use.
-  std::unique_ptr<Session> borrow() {
+  std::unique_ptr<PostgresSession> borrow() {
     std::unique_lock lock(mutex_);
     is_free_.wait(lock, [&] { return in_use_ < kConnections; });
     ++in_use_;
@@ -163,7 +163,7 @@ class PostgresDatabase final : public SqlDatabase {
     return session;
   }
 
-  void give_back(std::unique_ptr<Session> session) {
+  void give_back(std::unique_ptr<PostgresSession> session) {
     const std::lock_guard lock(mutex_);
     --in_use_;
     if (session != nullptr) free_.push_back(std::move(session));
@@ -178,7 +178,7 @@ class PostgresDatabase final : public SqlDatabase {
   std::string url_;
   std::mutex mutex_;
   std::condition_variable is_free_;
-  std::vector<std::unique_ptr<Session>> free_;
+  std::vector<std::unique_ptr<PostgresSession>> free_;
   std::size_t in_use_ = 0;
 };
 

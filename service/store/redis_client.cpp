@@ -21,7 +21,7 @@ timeval timeval_of(milliseconds duration) {
           static_cast<suseconds_t>(duration.count() % 1000 * 1000)};
 }
 
-Error bad(std::string_view what) {
+Error bad_redis(std::string_view what) {
   return fail(Code::bad_config, "a Redis address " + std::string(what) +
                                     "; write redis://HOST:PORT/NUMBER or redis://:PASSWORD@HOST:PORT/NUMBER");
 }
@@ -39,31 +39,31 @@ std::optional<int> number_of(std::string_view text, int most) {
 
 Result<RedisAddress> parse_redis_url(std::string_view url) {
   constexpr std::string_view kScheme = "redis://";
-  if (!url.starts_with(kScheme)) return bad("does not begin with redis://");
+  if (!url.starts_with(kScheme)) return bad_redis("does not begin with redis://");
   url.remove_prefix(kScheme.size());
   RedisAddress address;
   if (const std::size_t at = url.rfind('@'); at != std::string_view::npos) {
-    if (url.front() != ':') return bad("has a user name, which is not supported");
+    if (url.front() != ':') return bad_redis("has a user name, which is not supported");
     address.password = std::string(url.substr(1, at - 1));
     url.remove_prefix(at + 1);
   }
   if (const std::size_t slash = url.find('/'); slash != std::string_view::npos) {
     const auto database = number_of(url.substr(slash + 1), 1023);
-    if (slash + 1 < url.size() && !database) return bad("has a database that is no number");
+    if (slash + 1 < url.size() && !database) return bad_redis("has a database that is no number");
     address.database = database.value_or(0);
     url = url.substr(0, slash);
   }
   const std::size_t bracket = url.starts_with('[') ? url.find(']') : 0;
-  if (bracket == std::string_view::npos) return bad("has an open bracket");
+  if (bracket == std::string_view::npos) return bad_redis("has an open bracket");
   const std::size_t colon = url.find(':', bracket);
   if (colon != std::string_view::npos) {
     const auto port = number_of(url.substr(colon + 1), 65535);
-    if (!port || *port == 0) return bad("has a port that is none");
+    if (!port || *port == 0) return bad_redis("has a port that is none");
     address.port = *port;
   }
   std::string_view host = url.substr(0, colon);
   if (bracket > 0 && bracket + 1 == host.size()) host = host.substr(1, bracket - 1);
-  if (host.empty() || host.find_first_of("[]") != std::string_view::npos) return bad("has no host");
+  if (host.empty() || host.find_first_of("[]") != std::string_view::npos) return bad_redis("has no host");
   address.host = std::string(host);
   return address;
 }

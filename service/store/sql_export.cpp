@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kRowsAtOnce = "100";
 
-JsonObject list_json(const StoredSearch& search, const StoredList& list) {
+JsonObject stored_list_json(const StoredSearch& search, const StoredList& list) {
   JsonArray documents;
   for (const std::uint32_t document : list.documents) documents.emplace_back(search.documents[document]);
   return {{"feature", list.feature},
@@ -24,7 +24,7 @@ JsonObject search_json(const StoredSearch& search) {
   JsonObject slots;
   for (const auto& [name, value] : search.slots.slots) slots[name] = value;
   JsonArray lists;
-  for (const StoredList& list : search.lists) lists.emplace_back(list_json(search, list));
+  for (const StoredList& list : search.lists) lists.emplace_back(stored_list_json(search, list));
   JsonArray shown;
   for (const ShownResult& result : search.shown) {
     JsonObject entry{{"document", search.documents[result.document]}};

@@ -60,7 +60,7 @@ int bind(sqlite3_stmt* statement, int position, const SqlValue& value) {
                              SQLITE_UTF8);
 }
 
-SqlCell cell(sqlite3_stmt* statement, int column) {
+SqlCell sqlite_cell(sqlite3_stmt* statement, int column) {
   switch (sqlite3_column_type(statement, column)) {
     case SQLITE_INTEGER:
       return sqlite3_column_int64(statement, column);
@@ -143,7 +143,7 @@ class Connection final : public SqlSession {
       if (status == SQLITE_DONE) return {};
       if (status != SQLITE_ROW) return sqlite_error(path_, database_.get(), status);
       if (!take) continue;
-      for (std::size_t i = 0; i < row.size(); ++i) row[i] = cell(statement, static_cast<int>(i));
+      for (std::size_t i = 0; i < row.size(); ++i) row[i] = sqlite_cell(statement, static_cast<int>(i));
       if (auto taken = take(row); taken.has_error()) return taken;
     }
   }

@@ -17,8 +17,8 @@ JsonArray numbers(const std::vector<std::uint32_t>& values) {
   return out;
 }
 
-Error damaged(std::string_view what) {
-  return fail(Code::bad_data, "a stored search is damaged: " + std::string(what) +
+Error damaged_row(std::string_view what) {
+  return fail(Code::bad_data, "a stored search is damaged_row: " + std::string(what) +
                                   "; check the database, or restore it from a backup");
 }
 
@@ -29,26 +29,26 @@ const JsonArray* array_of(const JsonObject& object, std::string_view name) {
 }
 
 Result<std::vector<std::uint32_t>> read_indices(const JsonArray* array, std::size_t documents) {
-  if (array == nullptr) return damaged("an index list is missing");
+  if (array == nullptr) return damaged_row("an index list is missing");
   std::vector<std::uint32_t> out;
   out.reserve(array->size());
   for (const Json& value : *array) {
     const std::int64_t* index = value.if_int64();
     if (index == nullptr || *index < 0 || static_cast<std::uint64_t>(*index) >= documents)
-      return damaged("an index names no document");
+      return damaged_row("an index names no document");
     out.push_back(static_cast<std::uint32_t>(*index));
   }
   return out;
 }
 
-Result<StoredList> read_list(const Json& value, std::size_t documents) {
+Result<StoredList> read_stored_list(const Json& value, std::size_t documents) {
   const JsonObject* object = value.if_object();
   const Json* feature = object != nullptr ? object->if_contains("feature") : nullptr;
   const Json* depth = object != nullptr ? object->if_contains("depth") : nullptr;
   const Json* failed = object != nullptr ? object->if_contains("failed") : nullptr;
   if (feature == nullptr || !feature->is_string() || depth == nullptr || !depth->is_int64() ||
       failed == nullptr || !failed->is_bool())
-    return damaged("a list without feature, depth or state");
+    return damaged_row("a list without feature, depth or state");
   auto indices = read_indices(array_of(*object, "documents"), documents);
   if (indices.has_error()) return indices.error();
   return StoredList{std::string(feature->get_string()), static_cast<int>(depth->get_int64()),
@@ -62,12 +62,12 @@ Result<void> read_shown(const JsonObject& object, StoredSearch& search) {
   std::string_view letters;
   if (teams != nullptr) {
     if (!teams->is_string() || teams->get_string().size() != indices->size())
-      return damaged("teams do not fit the results shown");
+      return damaged_row("teams do not fit the results shown");
     letters = teams->get_string();
   }
   for (std::size_t i = 0; i < indices->size(); ++i) {
     const std::size_t team = letters.empty() ? 0 : kTeamLetters.find(letters[i]);
-    if (team == std::string_view::npos) return damaged("an unknown team");
+    if (team == std::string_view::npos) return damaged_row("an unknown team");
     search.shown.push_back({(*indices)[i], static_cast<Team>(team)});
   }
   return {};
@@ -126,16 +126,16 @@ Result<void> read_lists_text(std::string_view text, StoredSearch& search) {
   const JsonObject* object = json->if_object();
   const JsonArray* documents = object != nullptr ? array_of(*object, "documents") : nullptr;
   const JsonArray* lists = object != nullptr ? array_of(*object, "lists") : nullptr;
-  if (documents == nullptr || lists == nullptr) return damaged("documents or lists are missing");
+  if (documents == nullptr || lists == nullptr) return damaged_row("documents or lists are missing");
   search.documents.clear();
   search.lists.clear();
   search.shown.clear();
   for (const Json& document : *documents) {
-    if (!document.is_string()) return damaged("a document that is no text");
+    if (!document.is_string()) return damaged_row("a document that is no text");
     search.documents.emplace_back(document.get_string());
   }
   for (const Json& value : *lists) {
-    auto list = read_list(value, search.documents.size());
+    auto list = read_stored_list(value, search.documents.size());
     if (list.has_error()) return list.error();
     search.lists.push_back(std::move(*list));
   }
@@ -151,10 +151,10 @@ std::string slots_text(const BaseQuery& slots) {
 Result<BaseQuery> read_slots_text(std::string_view text) {
   auto json = parse_json(text, "stored slots");
   if (json.has_error()) return json.error();
-  if (!json->is_object()) return damaged("slots that are no object");
+  if (!json->is_object()) return damaged_row("slots that are no object");
   BaseQuery query;
   for (const auto& [name, value] : json->get_object()) {
-    if (!value.is_string()) return damaged("a slot that is no text");
+    if (!value.is_string()) return damaged_row("a slot that is no text");
     query.slots.emplace(std::string(name), std::string(value.get_string()));
   }
   return query;

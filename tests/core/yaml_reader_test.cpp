@@ -6,7 +6,7 @@ using namespace metafuse;
 
 namespace {
 
-std::string error_of(std::string_view text) {
+std::string error_of_yaml(std::string_view text) {
   const auto result = parse_yaml(text, "f.yaml");
   REQUIRE(result.has_error());
   CHECK(result.error().code == Code::bad_config);
@@ -26,7 +26,7 @@ TEST_CASE("A YAML document keeps its places", "[core][yaml]") {
 }
 
 TEST_CASE("Duplicate keys are all reported with line and column", "[core][yaml]") {
-  const std::string text = error_of("a: 1\nb: 2\na: 3\nb: 4\n");
+  const std::string text = error_of_yaml("a: 1\nb: 2\na: 3\nb: 4\n");
   CHECK(text.find("f.yaml:3:1: ") != std::string::npos);
   CHECK(text.find("f.yaml:4:1: ") != std::string::npos);
 }
@@ -39,16 +39,17 @@ TEST_CASE("Aliases cannot blow a small file up", "[core][yaml]") {
     for (int i = 0; i < 9; ++i) text += (i > 0 ? "," : "") + before;
     text += "]\n";
   }
-  CHECK(error_of(text).find("aliases count") != std::string::npos);
-  CHECK(error_of("a: &a [*a]\n").find("f.yaml:1:") == 0);
+  CHECK(error_of_yaml(text).find("aliases count") != std::string::npos);
+  CHECK(error_of_yaml("a: &a [*a]\n").find("f.yaml:1:") == 0);
 }
 
 TEST_CASE("Depth, syntax, encoding and second documents are refused", "[core][yaml]") {
-  CHECK(error_of(std::string(60, '[') + std::string(60, ']')).find("nested deeper") != std::string::npos);
-  CHECK(error_of(std::string(5000, '[')).find("nested deeper") != std::string::npos);
-  CHECK(error_of("a: [1\n").find("not valid YAML") != std::string::npos);
-  CHECK(error_of("a: \xff\n").find("UTF-8") != std::string::npos);
-  CHECK(error_of("a: 1\n---\nb: 2\n").find("second YAML document") != std::string::npos);
+  CHECK(error_of_yaml(std::string(60, '[') + std::string(60, ']')).find("nested deeper") !=
+        std::string::npos);
+  CHECK(error_of_yaml(std::string(5000, '[')).find("nested deeper") != std::string::npos);
+  CHECK(error_of_yaml("a: [1\n").find("not valid YAML") != std::string::npos);
+  CHECK(error_of_yaml("a: \xff\n").find("UTF-8") != std::string::npos);
+  CHECK(error_of_yaml("a: 1\n---\nb: 2\n").find("second YAML document") != std::string::npos);
 }
 
 TEST_CASE("A map's fields are read with every mistake reported at once", "[core][yaml]") {
@@ -71,5 +72,5 @@ TEST_CASE("A map's fields are read with every mistake reported at once", "[core]
 TEST_CASE("A sign where none can stand ends the reading", "[core][yaml]") {
   for (const char* text :
        {", a: 1\n", "a: 1\n---\n, b\n", "# c\n,\n", "]", "}", "a: [1]]\n", "? \n,\n", "- ,\n"})
-    CHECK(error_of(text).rfind("f.yaml:", 0) == 0);
+    CHECK(error_of_yaml(text).rfind("f.yaml:", 0) == 0);
 }

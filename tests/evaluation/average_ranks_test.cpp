@@ -1,4 +1,4 @@
-#include "evaluation/average_ranks.h"
+#include "evaluation/measures/average_ranks.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "evaluation/folds.h"
+#include "evaluation/significance/folds.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "evaluation/judgments.h"
+#include "evaluation/runs/judgments.h"
 
 #include <catch2/catch.hpp>
 

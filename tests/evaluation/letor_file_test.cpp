@@ -1,4 +1,4 @@
-#include "evaluation/letor_file.h"
+#include "evaluation/runs/letor_file.h"
 
 #include <string>
 #include <vector>

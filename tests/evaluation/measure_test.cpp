@@ -1,4 +1,4 @@
-#include "evaluation/measure.h"
+#include "evaluation/measures/measure.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "evaluation/rank_correlation.h"
+#include "evaluation/measures/rank_correlation.h"
 
 #include <algorithm>
 

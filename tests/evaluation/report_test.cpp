@@ -1,10 +1,10 @@
-#include "evaluation/report.h"
+#include "evaluation/reports/report.h"
 
 #include <catch2/catch.hpp>
 
 #include "core/json.h"
-#include "evaluation/comparison.h"
-#include "evaluation/letor_evaluation.h"
+#include "evaluation/reports/letor_evaluation.h"
+#include "evaluation/significance/comparison.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;
@@ -12,7 +12,7 @@ using namespace metafuse::evaluation;
 
 namespace {
 
-Report example(const test::TemporaryFolder& folder) {
+Report example_report(const test::TemporaryFolder& folder) {
   const auto judgments = read_qrels(folder.write("q", "1 0 a 1\n1 0 b 0\n2 0 a 1\n3 0 c 2\n"));
   Report report;
   report.set = *parse_measures("map,P.1,2,5,num_rel_ret");
@@ -30,7 +30,7 @@ Report example(const test::TemporaryFolder& folder) {
 
 TEST_CASE("Every format holds every run, with its special characters escaped", "[evaluation][report]") {
   const test::TemporaryFolder folder;
-  Report report = example(folder);
+  Report report = example_report(folder);
   REQUIRE(compare_with_baseline(report, {"y_z", "randomisation", 1}).has_value());
   CHECK(report.comparisons.size() == 4);
   CHECK(report.comparisons[0].difference == Approx(0.25));
@@ -75,7 +75,7 @@ TEST_CASE("Tables count the queries of top-k, programs read its share, and the b
 
 TEST_CASE("A comparison with a run or test that does not exist is refused", "[evaluation][report]") {
   const test::TemporaryFolder folder;
-  Report report = example(folder);
+  Report report = example_report(folder);
   CHECK(compare_with_baseline(report, {"nobody", "t", 1}).error().code == Code::usage);
   CHECK(compare_with_baseline(report, {"y_z", "u", 1}).error().code == Code::usage);
 }

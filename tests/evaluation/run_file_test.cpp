@@ -1,4 +1,4 @@
-#include "evaluation/run_file.h"
+#include "evaluation/runs/run_file.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "evaluation/run_line.h"
+#include "evaluation/runs/run_line.h"
 
 #include <cmath>
 #include <cstdio>
@@ -8,10 +8,10 @@
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
-#include "evaluation/byte_scanner.h"
-#include "evaluation/id_table.h"
-#include "evaluation/short_decimal.h"
-#include "evaluation/topic_index.h"
+#include "evaluation/runs/byte_scanner.h"
+#include "evaluation/runs/id_table.h"
+#include "evaluation/runs/short_decimal.h"
+#include "evaluation/runs/topic_index.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;

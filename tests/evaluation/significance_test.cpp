@@ -1,4 +1,4 @@
-#include "evaluation/significance.h"
+#include "evaluation/significance/significance.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "evaluation/svg_plot.h"
+#include "evaluation/reports/svg_plot.h"
 
 #include <catch2/catch.hpp>
 

@@ -9,7 +9,7 @@
 #include "core/random.h"
 #include "experiments/rankboost_plus/tasks.h"
 #include "experiments/registry.h"
-#include "fusion/registry.h"
+#include "fusion/training/registry.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;

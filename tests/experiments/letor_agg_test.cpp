@@ -6,7 +6,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
-#include "evaluation/measure.h"
+#include "evaluation/measures/measure.h"
 #include "experiments/letor_agg/candidate.h"
 #include "experiments/letor_agg/selection.h"
 #include "tests/support/temporary_folder.h"

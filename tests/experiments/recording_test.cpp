@@ -2,10 +2,10 @@
 
 #include <catch2/catch.hpp>
 
-#include "evaluation/folds.h"
-#include "fusion/baseline.h"
-#include "fusion/cross_validation.h"
-#include "fusion/training_input.h"
+#include "evaluation/significance/folds.h"
+#include "fusion/input/training_input.h"
+#include "fusion/training/baseline.h"
+#include "fusion/training/cross_validation.h"
 #include "templates/template_file.h"
 
 using namespace metafuse;

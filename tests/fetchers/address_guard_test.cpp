@@ -1,14 +1,14 @@
-#include "fetchers/address_guard.h"
+#include "fetchers/http/address_guard.h"
 
 #include <string>
 #include <vector>
 
 #include <catch2/catch.hpp>
 
-#include "fetchers/engine_file.h"
-#include "fetchers/engine_request.h"
+#include "core/url_text.h"
+#include "fetchers/definition/engine_file.h"
+#include "fetchers/definition/engine_request.h"
 #include "fetchers/make_fetcher.h"
-#include "fetchers/url_text.h"
 #include "tests/support/chaos_server.h"
 
 using namespace metafuse;

@@ -1,4 +1,4 @@
-#include "fetchers/answer_parser.h"
+#include "fetchers/answers/answer_parser.h"
 
 #include <catch2/catch.hpp>
 

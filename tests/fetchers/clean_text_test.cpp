@@ -1,4 +1,4 @@
-#include "fetchers/clean_text.h"
+#include "fetchers/answers/clean_text.h"
 
 #include <string>
 #include <string_view>

@@ -1,9 +1,9 @@
-#include "fetchers/embedded_search.h"
+#include "fetchers/embedded/embedded_search.h"
 
 #include <catch2/catch.hpp>
 
 #include "core/text_file.h"
-#include "fetchers/sqlite_database.h"
+#include "fetchers/embedded/sqlite_database.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/temporary_folder.h"
 

@@ -1,12 +1,12 @@
-#include "fetchers/engine_file.h"
+#include "fetchers/definition/engine_file.h"
 
 #include <algorithm>
 
 #include <catch2/catch.hpp>
 
 #include "core/json.h"
-#include "fetchers/engine_request.h"
-#include "fetchers/engine_types.h"
+#include "fetchers/definition/engine_request.h"
+#include "fetchers/definition/engine_types.h"
 
 using namespace metafuse;
 using namespace metafuse::fetchers;
@@ -18,7 +18,7 @@ std::string errors_of(const std::string& text) {
   return file ? "" : file.error().text;
 }
 
-const SteadyClock kClock;
+const SteadyClock kClockEngine;
 
 HttpRequest request_of(const Engine& engine, const std::string& query, FetchOptions options) {
   const auto ready = ready_access(engine, SecretLookup());
@@ -27,7 +27,7 @@ HttpRequest request_of(const Engine& engine, const std::string& query, FetchOpti
 }
 
 FetchOptions options_with(int depth, int page) {
-  return {.depth = depth, .deadline = Deadline(kClock, std::chrono::seconds(1)), .page = page};
+  return {.depth = depth, .deadline = Deadline(kClockEngine, std::chrono::seconds(1)), .page = page};
 }
 
 Engine only_engine(const std::string& text) {

@@ -1,12 +1,12 @@
-#include "fetchers/har_archive.h"
+#include "fetchers/recording/har_archive.h"
 
 #include <fstream>
 
 #include <catch2/catch.hpp>
 
 #include "core/text_file.h"
-#include "fetchers/har_entry.h"
-#include "fetchers/recorded_transport.h"
+#include "fetchers/recording/har_entry.h"
+#include "fetchers/recording/recorded_transport.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;

@@ -3,9 +3,9 @@
 
 #include <catch2/catch.hpp>
 
-#include "fetchers/answer_parser.h"
-#include "fetchers/engine_file.h"
-#include "fetchers/engine_request.h"
+#include "fetchers/answers/answer_parser.h"
+#include "fetchers/definition/engine_file.h"
+#include "fetchers/definition/engine_request.h"
 
 using namespace metafuse;
 using namespace metafuse::fetchers;
@@ -13,7 +13,7 @@ using namespace metafuse::fetchers;
 namespace {
 
 /// An engine that nobody has seen: the keys of its definition, an answer of its, and what must come out.
-struct Format {
+struct AnswerFormat {
   std::string what;
   std::string keys;
   std::string answer;
@@ -34,7 +34,7 @@ std::string xml(const std::string& keys) {
   return "engine: xml_engine, search_url: \"http://e.example/dir/s?q={query}\", " + keys;
 }
 
-const std::vector<Format> kFormats = {
+const std::vector<AnswerFormat> kFormats = {
     {"nested lists of results",
      json("results_query: response/result/doc, url_query: ref/href, title_query: name/text"),
      R"({"response":{"took":1,"result":{"doc":[{"name":{"text":"A"},"ref":{"href":"http://a/"}},
@@ -196,7 +196,7 @@ const std::vector<Format> kFormats = {
 }  // namespace
 
 TEST_CASE("engines that nobody has seen parse by their definitions alone", "[fetchers][parsers]") {
-  for (const Format& format : kFormats) {
+  for (const AnswerFormat& format : kFormats) {
     INFO(format.what);
     const std::string name = format.keys.find("name: ") == std::string::npos ? "name: e, " : "";
     const auto file = parse_engine_file("engines:\n  - {" + name + format.keys + "}\n", "e.yaml");

@@ -5,9 +5,9 @@
 #include <catch2/catch.hpp>
 
 #include "core/text_file.h"
-#include "fetchers/answer_parser.h"
-#include "fetchers/engine_file.h"
-#include "fetchers/engine_request.h"
+#include "fetchers/answers/answer_parser.h"
+#include "fetchers/definition/engine_file.h"
+#include "fetchers/definition/engine_request.h"
 #include "tests/support/data_folder.h"
 
 using namespace metafuse;

@@ -5,10 +5,10 @@
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
-#include "fusion/model_file.h"
-#include "fusion/registry.h"
-#include "fusion/training_set_builder.h"
-#include "fusion/weak_ranking.h"
+#include "fusion/input/training_set_builder.h"
+#include "fusion/model/model_file.h"
+#include "fusion/model/weak_ranking.h"
+#include "fusion/training/registry.h"
 
 using namespace metafuse;
 using namespace metafuse::fusion;

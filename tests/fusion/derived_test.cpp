@@ -3,11 +3,11 @@
 
 #include <catch2/catch.hpp>
 
-#include "fusion/features.h"
-#include "fusion/fuse.h"
-#include "fusion/registry.h"
-#include "fusion/score_file.h"
-#include "fusion/training_input.h"
+#include "fusion/data/features.h"
+#include "fusion/input/training_input.h"
+#include "fusion/model/fuse.h"
+#include "fusion/model/score_file.h"
+#include "fusion/training/registry.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;

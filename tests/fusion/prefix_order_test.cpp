@@ -1,4 +1,4 @@
-#include "fusion/prefix_order.h"
+#include "fusion/data/prefix_order.h"
 
 #include <limits>
 #include <numeric>

@@ -1,4 +1,4 @@
-#include "fusion/score_file.h"
+#include "fusion/model/score_file.h"
 
 #include <cstdio>
 #include <limits>
@@ -7,7 +7,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
-#include "fusion/weak_ranking.h"
+#include "fusion/model/weak_ranking.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;
@@ -15,14 +15,14 @@ using namespace metafuse::fusion;
 
 namespace {
 
-constexpr std::size_t kRows = 300;
+constexpr std::size_t kScoredRows = 300;
 
 std::vector<Feature> features_of(FeatureKind kind) {
   return {{"1", kind, 0}, {"2", kind, 5}, {"3", kind, 0}, {"4", kind, 0}};
 }
 
 /// Weak rankings on all but the third feature, both defaults, minus infinity among the thresholds.
-std::vector<WeakRanking> rankings_of(Random& random, FeatureKind kind) {
+std::vector<WeakRanking> score_rankings_of(Random& random, FeatureKind kind) {
   std::vector<WeakRanking> rankings;
   for (int i = 0; i < 40; ++i) {
     const std::uint32_t feature = std::vector<std::uint32_t>{0, 1, 3}[random.below(3)];
@@ -40,9 +40,9 @@ struct Rows {
   FeatureMatrix matrix;
 };
 
-Rows rows_of(Random& random, const Model& model, FeatureKind kind) {
-  Rows rows{{}, FeatureMatrix(model.features, kRows)};
-  for (std::size_t row = 0; row < kRows; ++row) {
+Rows scored_rows_of(Random& random, const Model& model, FeatureKind kind) {
+  Rows rows{{}, FeatureMatrix(model.features, kScoredRows)};
+  for (std::size_t row = 0; row < kScoredRows; ++row) {
     rows.text += "0 qid:" + std::to_string(row / 10);
     for (std::size_t f = 0; f < model.features.size(); ++f) {
       const std::size_t form = random.below(4);
@@ -75,8 +75,8 @@ TEST_CASE("A file is scored as its rows' matrix is, with 17 digits", "[fusion][s
     model.learner = "rankboost";
     model.features = features_of(kind);
     model.is_absent_zero = attempt % 4 == 0;
-    model.ranker = std::make_shared<StepRanker>(rankings_of(random, kind), model.features);
-    const Rows rows = rows_of(random, model, kind);
+    model.ranker = std::make_shared<StepRanker>(score_rankings_of(random, kind), model.features);
+    const Rows rows = scored_rows_of(random, model, kind);
     const auto scored =
         score_letor_file(model, folder.write("rows.txt", rows.text), kind == FeatureKind::rank);
     REQUIRE(scored.has_value());

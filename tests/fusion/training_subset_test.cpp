@@ -1,4 +1,4 @@
-#include "fusion/training_subset.h"
+#include "fusion/data/training_subset.h"
 
 #include <cmath>
 #include <limits>
@@ -7,8 +7,8 @@
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
-#include "fusion/fused_order.h"
-#include "fusion/training_set_builder.h"
+#include "fusion/data/fused_order.h"
+#include "fusion/input/training_set_builder.h"
 
 using namespace metafuse;
 using namespace metafuse::fusion;
@@ -19,7 +19,7 @@ constexpr std::size_t kFeatures = 3;
 
 /// A set whose queries and values depend on the seed; only queries that `keeps` accepts are added.
 template <class Keeps>
-TrainingSet random_set(std::uint64_t seed, int distinct, Keeps keeps) {
+TrainingSet random_subset_source(std::uint64_t seed, int distinct, Keeps keeps) {
   Random random(seed);
   TrainingSetBuilder builder;
   for (int q = 0; q < 12; ++q) {
@@ -62,15 +62,16 @@ void require_equal(const TrainingSet& a, const TrainingSet& b) {
 TEST_CASE("Selecting queries equals reading only those queries", "[fusion][training_subset]") {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     const int distinct = seed % 3 == 0 ? 1000 : 6;
-    const TrainingSet all = random_set(seed, distinct, [](int) { return true; });
+    const TrainingSet all = random_subset_source(seed, distinct, [](int) { return true; });
     std::vector<std::size_t> third;
     for (std::size_t q = 0; q < all.queries.size(); q += 3) third.push_back(q);
-    require_equal(select_queries(all, third), random_set(seed, distinct, [](int q) { return q % 3 == 0; }));
+    require_equal(select_queries(all, third),
+                  random_subset_source(seed, distinct, [](int q) { return q % 3 == 0; }));
   }
 }
 
 TEST_CASE("Pairs follow their query into a selection", "[fusion][training_subset]") {
-  TrainingSet all = random_set(4, 6, [](int) { return true; });
+  TrainingSet all = random_subset_source(4, 6, [](int) { return true; });
   const QueryRange& last = all.queries.back();
   all.pairs = {{static_cast<std::uint32_t>(last.begin), static_cast<std::uint32_t>(last.end - 1), 2.5},
                {static_cast<std::uint32_t>(all.queries[0].begin),

@@ -48,7 +48,7 @@ std::string call_of(const std::string& id, const std::string& arguments) {
          R"(,"params":{"name":"web_search","arguments":)" + arguments + "}}";
 }
 
-std::string search_id(const std::string& response) {
+std::string rendered_search_id(const std::string& response) {
   return std::string(
       parse_json(body_in(response), "answer").value().at("fusion").at("search_id").as_string());
 }
@@ -93,7 +93,7 @@ TEST_CASE("A rendered answer is what the search would answer, for every shape of
 TEST_CASE("Every rendered answer has a search id of its own that takes clicks", "[service][rendered]") {
   TestServer server(TestServer::default_answer, "store: metafuse.db\n");
   std::set<std::string> ids;
-  for (int i = 0; i < 6; ++i) ids.insert(search_id(server.get("/search?q=ada&format=json")));
+  for (int i = 0; i < 6; ++i) ids.insert(rendered_search_id(server.get("/search?q=ada&format=json")));
   CHECK(ids.size() == 6);
   CHECK(server.app().rendered().size() == 1);
   for (const std::string& id : ids)

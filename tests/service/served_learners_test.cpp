@@ -4,8 +4,8 @@
 
 #include "core/json.h"
 #include "core/random.h"
-#include "fusion/registry.h"
-#include "fusion/training_set_builder.h"
+#include "fusion/input/training_set_builder.h"
+#include "fusion/training/registry.h"
 #include "tests/support/test_server.h"
 
 using namespace metafuse;

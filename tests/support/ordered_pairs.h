@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "fusion/training_set.h"
+#include "fusion/data/training_set.h"
 
 namespace metafuse::test {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "fusion/training_set_builder.h"
+#include "fusion/input/training_set_builder.h"
 
 namespace metafuse::test {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/random.h"
-#include "fusion/training_set.h"
+#include "fusion/data/training_set.h"
 
 namespace metafuse::test {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "fusion/training_set.h"
+#include "fusion/data/training_set.h"
 
 namespace metafuse::test {
 

@@ -71,7 +71,7 @@ class Table {
   sqlite3* database_ = nullptr;
 };
 
-std::string expanded(std::string_view query, std::string_view value) {
+std::string expanded_fts5(std::string_view query, std::string_view value) {
   templates::Domain domain;
   domain.name = "test";
   domain.slots = {{"A", true, ""}};
@@ -123,11 +123,11 @@ void check_bag(Table& table, std::string_view value) {
     return std::includes(outer.begin(), outer.end(), inner.begin(), inner.end());
   };
   INFO("value " << value);
-  CHECK(is_within(table.match(expanded("{A}", value)), with_all));
-  CHECK(is_within(table.match(expanded("{A|all}", value)), with_all));
-  CHECK(is_within(table.match(expanded("\"{A}\"", value)), with_all));
-  CHECK(is_within(table.match(expanded("{A|phrase}", value)), with_all));
-  CHECK(is_within(table.match(expanded("{A|any}", value)), with_any));
+  CHECK(is_within(table.match(expanded_fts5("{A}", value)), with_all));
+  CHECK(is_within(table.match(expanded_fts5("{A|all}", value)), with_all));
+  CHECK(is_within(table.match(expanded_fts5("\"{A}\"", value)), with_all));
+  CHECK(is_within(table.match(expanded_fts5("{A|phrase}", value)), with_all));
+  CHECK(is_within(table.match(expanded_fts5("{A|any}", value)), with_any));
 }
 
 constexpr std::string_view kPublicOnly[] = {
@@ -145,7 +145,7 @@ constexpr std::string_view kPublicOnly[] = {
 
 void check_stays_public(Table& table, std::string_view value) {
   for (const std::string_view query : kPublicOnly) {
-    const std::string text = expanded(query, value);
+    const std::string text = expanded_fts5(query, value);
     if (text.empty()) continue;
     for (const std::size_t document : table.match(text)) {
       INFO(text);
@@ -210,5 +210,5 @@ TEST_CASE("A value of a thousand words is a query that SQLite takes", "[template
   std::string value;
   for (int i = 0; i < 1000; ++i) value += "w" + std::to_string(i % 10) + ' ';
   for (const std::string_view query : {"{A}", "{A|all}", "{A|any}", "{A|phrase}"})
-    table.match(expanded(query, value));
+    table.match(expanded_fts5(query, value));
 }

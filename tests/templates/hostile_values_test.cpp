@@ -25,7 +25,7 @@ const QuerySyntax& syntax_named(std::string_view name) {
 }
 
 /// The query of a template with the value in slot A (joe is added so that it is never without a word).
-std::string expanded(std::string_view query, std::string_view value, std::string_view syntax) {
+std::string expanded_hostile(std::string_view query, std::string_view value, std::string_view syntax) {
   Domain domain;
   domain.name = "test";
   domain.slots = {{"A", true, ""}};
@@ -104,7 +104,7 @@ const Shape kShapes[] = {
 
 void check_value(const QueryGrammar& grammar, const Shape& shape, std::string_view value) {
   const auto lexed = [&](std::string_view query) {
-    const std::string text = expanded(query, value, grammar.syntax);
+    const std::string text = expanded_hostile(query, value, grammar.syntax);
     UNSCOPED_INFO(grammar.syntax << " | " << query << " | " << text);
     return lex_query(text, grammar);
   };

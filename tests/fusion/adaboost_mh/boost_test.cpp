@@ -1,4 +1,4 @@
-#include "fusion/adaboost_mh/boost.h"
+#include "fusion/learners/adaboost_mh/boost.h"
 
 #include <cmath>
 #include <limits>
@@ -63,7 +63,8 @@ TEST_CASE("Stumps and products equal a search of every cut on every document", "
     const CodedFeatures coded(data.matrix, ThresholdOptions{});
     const CutTable table = cut_table(coded);
     const std::size_t terms = 1 + random.below(3);
-    const BoostRun run = boost({&coded, data.classes, k}, {BaseKind::product, terms}, 6);
+    const BoostRun run =
+        metafuse::fusion::adaboost_mh::boost({&coded, data.classes, k}, {BaseKind::product, terms}, 6);
     SlowAdaBoostMh slow(data.rows, data.classes, k);
     for (std::size_t t = 0; t < run.rounds.size(); ++t) {
       const auto expected = slow.product_round(terms);
@@ -88,7 +89,8 @@ TEST_CASE("Trees equal a search of every cut on every document", "[fusion][adabo
     const Data data = drawn_data(random, 12 + random.below(25), 1 + random.below(4), k);
     const CodedFeatures coded(data.matrix, ThresholdOptions{});
     const std::size_t leaves = 2 + random.below(6);
-    const BoostRun run = boost({&coded, data.classes, k}, {BaseKind::tree, leaves}, 4);
+    const BoostRun run =
+        metafuse::fusion::adaboost_mh::boost({&coded, data.classes, k}, {BaseKind::tree, leaves}, 4);
     SlowAdaBoostMh slow(data.rows, data.classes, k);
     for (std::size_t t = 0; t < run.rounds.size(); ++t) {
       const auto expected = slow.tree_round(leaves);
@@ -108,7 +110,7 @@ TEST_CASE("The product of z bounds the weighted training error", "[fusion][adabo
   const CodedRows rows(data.matrix, cut_table(coded));
   const SignedWeights start = initial_weights(problem);
   for (const BaseSetting setting : {BaseSetting{BaseKind::tree, 5}, BaseSetting{BaseKind::product, 3}}) {
-    const BoostRun run = boost(problem, setting, 30);
+    const BoostRun run = metafuse::fusion::adaboost_mh::boost(problem, setting, 30);
     double bound = 1.0;
     for (std::size_t t = 0; t < run.rounds.size(); ++t) {
       CHECK(run.rounds[t].z ==
@@ -130,12 +132,13 @@ TEST_CASE("The votes of any prefix equal those of training so many rounds", "[fu
   const Data data = drawn_data(random, 50, 4, 3);
   const CodedFeatures coded(data.matrix, ThresholdOptions{});
   const CodedRows rows(data.matrix, cut_table(coded));
-  const BoostRun whole = boost({&coded, data.classes, 3}, {BaseKind::tree, 4}, 20);
+  const BoostRun whole =
+      metafuse::fusion::adaboost_mh::boost({&coded, data.classes, 3}, {BaseKind::tree, 4}, 20);
   const std::vector<std::size_t> counts = {1, 7, 20, 99};
   const auto votes = whole.classifier.votes(rows, counts);
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    const BoostRun part =
-        boost({&coded, data.classes, 3}, {BaseKind::tree, 4}, counts[i] < 99 ? counts[i] : 20);
+    const BoostRun part = metafuse::fusion::adaboost_mh::boost({&coded, data.classes, 3}, {BaseKind::tree, 4},
+                                                               counts[i] < 99 ? counts[i] : 20);
     const std::vector<std::size_t> all = {counts[i]};
     CHECK(part.classifier.votes(rows, all)[0] == votes[i]);
     for (const double vote : votes[i]) CHECK(std::abs(vote) <= 1.0 + 1e-12);
@@ -154,9 +157,10 @@ TEST_CASE("A parity that no stump sees is learned by a product of two", "[fusion
     classes.push_back(corners[d].first == corners[d].second ? 0 : 1);
   }
   const CodedFeatures coded(matrix, ThresholdOptions{});
-  const BoostRun run = boost({&coded, classes, 2}, {BaseKind::product, 2}, 50);
+  const BoostRun run = metafuse::fusion::adaboost_mh::boost({&coded, classes, 2}, {BaseKind::product, 2}, 50);
   CHECK(run.rounds.back().hamming_loss == 0.0);
-  const BoostRun stumps = boost({&coded, classes, 2}, {BaseKind::product, 1}, 50);
+  const BoostRun stumps =
+      metafuse::fusion::adaboost_mh::boost({&coded, classes, 2}, {BaseKind::product, 1}, 50);
   CHECK(stumps.rounds.back().hamming_loss > 0.0);
 }
 
@@ -166,8 +170,8 @@ TEST_CASE("Any number of threads boosts the same classifier", "[fusion][adaboost
   const Data data = drawn_data(random, 20'000, 14, 3);
   const CodedFeatures coded(data.matrix, ThresholdOptions{});
   for (const BaseSetting& setting : {BaseSetting{BaseKind::tree, 4}, BaseSetting{BaseKind::product, 3}}) {
-    const BoostRun one = boost({&coded, data.classes, 3, 1}, setting, 3);
-    const BoostRun three = boost({&coded, data.classes, 3, 3}, setting, 3);
+    const BoostRun one = metafuse::fusion::adaboost_mh::boost({&coded, data.classes, 3, 1}, setting, 3);
+    const BoostRun three = metafuse::fusion::adaboost_mh::boost({&coded, data.classes, 3, 3}, setting, 3);
     CHECK(one.classifier == three.classifier);
     CHECK(one.rounds.back().z == three.rounds.back().z);
   }
@@ -180,12 +184,15 @@ TEST_CASE("A document that is left out changes nothing", "[fusion][adaboost_mh]"
     const CodedFeatures coded(data.matrix, ThresholdOptions{});
     std::vector<std::uint8_t> left_out(60, 0);
     for (std::size_t d = 0; d < 60; d += 3) left_out[d] = 1;
-    const BoostRun run = boost({&coded, data.classes, 3, 1, left_out}, setting, 8);
+    const BoostRun run =
+        metafuse::fusion::adaboost_mh::boost({&coded, data.classes, 3, 1, left_out}, setting, 8);
     Data other = data;
     for (std::size_t d = 0; d < 60; d += 3) other.classes[d] = (other.classes[d] + 1) % 3;
-    const BoostRun same = boost({&coded, other.classes, 3, 1, left_out}, setting, 8);
+    const BoostRun same =
+        metafuse::fusion::adaboost_mh::boost({&coded, other.classes, 3, 1, left_out}, setting, 8);
     CHECK(run.classifier == same.classifier);
     CHECK(run.rounds.back().hamming_loss == same.rounds.back().hamming_loss);
-    CHECK_FALSE(run.classifier == boost({&coded, data.classes, 3}, setting, 8).classifier);
+    CHECK_FALSE(run.classifier ==
+                metafuse::fusion::adaboost_mh::boost({&coded, data.classes, 3}, setting, 8).classifier);
   }
 }

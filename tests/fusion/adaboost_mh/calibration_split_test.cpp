@@ -1,4 +1,4 @@
-#include "fusion/adaboost_mh/calibration_split.h"
+#include "fusion/learners/adaboost_mh/calibration_split.h"
 
 #include <algorithm>
 

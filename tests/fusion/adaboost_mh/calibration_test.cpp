@@ -5,8 +5,8 @@
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
-#include "fusion/adaboost_mh/regression.h"
-#include "fusion/adaboost_mh/sigmoid.h"
+#include "fusion/learners/adaboost_mh/regression.h"
+#include "fusion/learners/adaboost_mh/sigmoid.h"
 
 using metafuse::Random;
 using namespace metafuse::fusion::adaboost_mh;

@@ -1,4 +1,4 @@
-#include "fusion/adaboost_mh/learner.h"
+#include "fusion/learners/adaboost_mh/learner.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,9 +6,9 @@
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
-#include "fusion/adaboost_mh/ensemble.h"
-#include "fusion/adaboost_mh/ensemble_ranker.h"
-#include "fusion/training_set_builder.h"
+#include "fusion/input/training_set_builder.h"
+#include "fusion/learners/adaboost_mh/ensemble.h"
+#include "fusion/learners/adaboost_mh/ensemble_ranker.h"
 #include "tests/support/ordered_pairs.h"
 
 using metafuse::Code;

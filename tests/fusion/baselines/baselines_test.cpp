@@ -1,12 +1,12 @@
-#include "fusion/baselines/baselines.h"
+#include "fusion/learners/baselines/baselines.h"
 
 #include <cmath>
 
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
-#include "fusion/model_file.h"
-#include "fusion/registry.h"
+#include "fusion/model/model_file.h"
+#include "fusion/training/registry.h"
 
 using namespace metafuse;
 using namespace metafuse::fusion;

@@ -6,11 +6,11 @@
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
-#include "fusion/fuse.h"
-#include "fusion/model_file.h"
-#include "fusion/monotone_trees/tree_ranker.h"
-#include "fusion/registry.h"
-#include "fusion/training_input.h"
+#include "fusion/input/training_input.h"
+#include "fusion/learners/monotone_trees/tree_ranker.h"
+#include "fusion/model/fuse.h"
+#include "fusion/model/model_file.h"
+#include "fusion/training/registry.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;

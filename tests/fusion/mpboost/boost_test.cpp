@@ -1,4 +1,4 @@
-#include "fusion/mpboost/boost.h"
+#include "fusion/learners/mpboost/boost.h"
 
 #include <cmath>
 #include <limits>
@@ -6,9 +6,9 @@
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
-#include "fusion/model_file.h"
-#include "fusion/mpboost/selection.h"
-#include "fusion/registry.h"
+#include "fusion/learners/mpboost/selection.h"
+#include "fusion/model/model_file.h"
+#include "fusion/training/registry.h"
 
 using namespace metafuse;
 using namespace metafuse::fusion;

@@ -1,10 +1,10 @@
-#include "fusion/mpboost/distance.h"
+#include "fusion/learners/mpboost/distance.h"
 
 #include <cmath>
 
 #include <catch2/catch.hpp>
 
-#include "fusion/graded_order.h"
+#include "fusion/data/graded_order.h"
 
 using namespace metafuse::fusion;
 using namespace metafuse::fusion::mpboost;

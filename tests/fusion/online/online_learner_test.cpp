@@ -3,10 +3,10 @@
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
-#include "fusion/online/learner.h"
-#include "fusion/online/reranker.h"
-#include "fusion/online/stream.h"
-#include "fusion/training_set_builder.h"
+#include "fusion/input/training_set_builder.h"
+#include "fusion/learners/online/learner.h"
+#include "fusion/learners/online/reranker.h"
+#include "fusion/learners/online/stream.h"
 #include "tests/support/ordered_pairs.h"
 
 using metafuse::Code;

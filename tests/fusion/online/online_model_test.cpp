@@ -1,4 +1,4 @@
-#include "fusion/online/online_model.h"
+#include "fusion/learners/online/online_model.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "fusion/online/prank_bank.h"
+#include "fusion/learners/online/prank_bank.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
-#include "fusion/online/rank_rule.h"
+#include "fusion/learners/online/rank_rule.h"
 #include "tests/support/slow_oap.h"
 
 using metafuse::Random;
@@ -16,15 +16,15 @@ using metafuse::test::SlowOap;
 
 namespace {
 
-struct Stream {
+struct RowStream {
   std::size_t dimensions = 0;
   std::vector<std::vector<double>> x;
   std::vector<int> y;
 };
 
 /// Small whole numbers, so that every sum is exact in any order.
-Stream random_stream(Random& random, std::size_t examples, std::size_t dimensions, int ranks) {
-  Stream stream{dimensions, {}, {}};
+RowStream random_stream(Random& random, std::size_t examples, std::size_t dimensions, int ranks) {
+  RowStream stream{dimensions, {}, {}};
   for (std::size_t t = 0; t < examples; ++t) {
     std::vector<double> row(dimensions);
     for (double& value : row) value = static_cast<double>(random.below(9)) - 4.0;
@@ -34,14 +34,14 @@ Stream random_stream(Random& random, std::size_t examples, std::size_t dimension
   return stream;
 }
 
-std::vector<double> padded_rows(const Stream& stream, std::size_t stride) {
+std::vector<double> padded_rows(const RowStream& stream, std::size_t stride) {
   std::vector<double> rows(stream.x.size() * stride, 0.0);
   for (std::size_t t = 0; t < stream.x.size(); ++t)
     std::copy(stream.x[t].begin(), stream.x[t].end(), rows.begin() + static_cast<std::ptrdiff_t>(t * stride));
   return rows;
 }
 
-std::vector<BankPrediction> run(PrankBank& bank, const Stream& stream, unsigned threads) {
+std::vector<BankPrediction> run(PrankBank& bank, const RowStream& stream, unsigned threads) {
   const auto rows = padded_rows(stream, bank.stride());
   std::vector<BankPrediction> predictions(stream.y.size());
   bank.learn({rows.data(), stream.y, 0}, true, threads, predictions);
@@ -57,7 +57,7 @@ TEST_CASE("PRank takes the steps of a worked example", "[fusion][online]") {
   //   w = -4 + 1 = -3, c = (1, 2).
   // (x = -0.5, y = 2): score 1.5, rank 2: right, nothing moves.
   PrankBank bank(1, 1, 3, 1.0, 1);
-  const Stream stream{1, {{2.0}, {-1.0}, {-0.5}}, {1, 2, 2}};
+  const RowStream stream{1, {{2.0}, {-1.0}, {-0.5}}, {1, 2, 2}};
   const auto predictions = run(bank, stream, 1);
   CHECK(predictions[0].point == 3);
   CHECK(predictions[1].point == 3);
@@ -76,7 +76,7 @@ TEST_CASE("A bank of PRanks equals the algorithm written down word for word", "[
     const std::size_t dimensions = 1 + random.below(19);
     const int ranks = 2 + static_cast<int>(random.below(5));
     const double tau = trial % 3 == 0 ? 1.0 : 0.25 + 0.5 * random.uniform();
-    const Stream stream = random_stream(random, 300, dimensions, ranks);
+    const RowStream stream = random_stream(random, 300, dimensions, ranks);
     PrankBank bank(rankers, dimensions, ranks, tau, 77);
     const auto predictions = run(bank, stream, 1);
     SlowOap slow(rankers, dimensions, ranks, tau, 77);
@@ -98,7 +98,7 @@ TEST_CASE("A bank of PRanks equals the algorithm written down word for word", "[
 TEST_CASE("Averaged weights and thresholds are the means over all PRanks after every step",
           "[fusion][online]") {
   Random random(5);
-  const Stream stream = random_stream(random, 200, 7, 4);
+  const RowStream stream = random_stream(random, 200, 7, 4);
   PrankBank bank(9, 7, 4, 0.4, 3);
   const auto rows = padded_rows(stream, bank.stride());
   for (std::size_t t = 0; t < stream.y.size(); ++t) {
@@ -122,7 +122,7 @@ TEST_CASE("Thresholds stay ordered whatever the stream says", "[fusion][online]"
   for (int trial = 0; trial < 40; ++trial) {
     const int ranks = 2 + static_cast<int>(random.below(7));
     PrankBank bank(5, 3, ranks, 0.5, static_cast<std::uint64_t>(trial));
-    const Stream stream = random_stream(random, 50, 3, ranks);
+    const RowStream stream = random_stream(random, 50, 3, ranks);
     run(bank, stream, 1);
     for (std::size_t j = 0; j < 5; ++j)
       REQUIRE(std::is_sorted(bank.thresholds(j).begin(), bank.thresholds(j).end()));
@@ -146,7 +146,7 @@ TEST_CASE("PRank's summed rank loss on a separable stream stays below its bound"
     for (const double value : c) norm += value * value;
     for (double& value : w) value /= std::sqrt(norm);
     for (double& value : c) value /= std::sqrt(norm);
-    Stream stream{dimensions, {}, {}};
+    RowStream stream{dimensions, {}, {}};
     double gamma = 1e9;
     double radius2 = 0.0;
     while (stream.y.size() < 2000) {
@@ -174,7 +174,7 @@ TEST_CASE("PRank's summed rank loss on a separable stream stays below its bound"
 
 TEST_CASE("Any number of threads and any cut of the stream gives the same bytes", "[fusion][online]") {
   Random random(41);
-  Stream stream = random_stream(random, 700, 10, 5);
+  RowStream stream = random_stream(random, 700, 10, 5);
   for (auto& row : stream.x)
     for (double& value : row) value *= 0.1234567;
   PrankBank one(13, 10, 5, 0.3, 9);

@@ -24,7 +24,7 @@ void write(const std::string& path, const std::string& text) {
   std::ofstream(path) << text;
 }
 
-std::string content(const std::string& path) {
+std::string content_of_file(const std::string& path) {
   return *metafuse::read_text(path, std::size_t{1} << 24);
 }
 
@@ -54,7 +54,7 @@ TEST_CASE("train --stream predicts each line, and a resumed stream leaves the by
   REQUIRE(first.status == 0);
   REQUIRE(second.status == 0);
   CHECK(whole.out == first.out + second.out);
-  CHECK(content(model) == content(parts));
+  CHECK(content_of_file(model) == content_of_file(parts));
   CHECK(std::count(whole.out.begin(), whole.out.end(), '\n') == 90);
 }
 
@@ -76,7 +76,7 @@ TEST_CASE("A stream line that does not parse is fatal or skipped, by option, and
   const std::string other = folder.path("o.json");
   const auto clean = stream(folder.path("clean"), "--learner prank --grades 0,1,2 --model " + other);
   CHECK(skipped.out == clean.out);
-  CHECK(content(model) == content(other));
+  CHECK(content_of_file(model) == content_of_file(other));
 }
 
 TEST_CASE("A stream refuses what it cannot do with a usage error", "[cli][online]") {

@@ -4,8 +4,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "fusion/registry.h"
-#include "fusion/weak_ranking.h"
+#include "fusion/model/weak_ranking.h"
+#include "fusion/training/registry.h"
 #include "tests/support/random_training_set.h"
 #include "tests/support/slow_rankboost.h"
 

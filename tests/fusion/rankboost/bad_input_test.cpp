@@ -17,8 +17,8 @@ constexpr const char* kJudged =
     "0 qid:1 1:1 2:5 # a\n1 qid:1 1:2 2:4 # b\n0 qid:2 1:3 2:1 # c\n1 qid:2 1:2 2:1 # d\n";
 
 /// Trains on a LETOR text; `more` are further options.
-CommandResult train(const TemporaryFolder& folder, const std::string& text,
-                    std::vector<std::string> more = {}) {
+CommandResult train_on_bad_input(const TemporaryFolder& folder, const std::string& text,
+                                 std::vector<std::string> more = {}) {
   std::vector<std::string> words{"train", "--letor", folder.write("judged", text), "--model",
                                  folder.path("model")};
   words.insert(words.end(), more.begin(), more.end());
@@ -46,30 +46,30 @@ void check_done(const CommandResult& done, const std::string& said) {
 TEST_CASE("Input without a crucial pair is refused: one grade, or one document a query",
           "[fusion][rankboost]") {
   const TemporaryFolder folder;
-  check_refused(train(folder, "1 qid:1 1:1\n1 qid:1 1:2\n"), 65, "no query has a crucial pair");
-  check_refused(train(folder, "1 qid:1 1:1\n0 qid:2 1:2\n"), 65, "no query has a crucial pair");
+  check_refused(train_on_bad_input(folder, "1 qid:1 1:1\n1 qid:1 1:2\n"), 65, "no query has a crucial pair");
+  check_refused(train_on_bad_input(folder, "1 qid:1 1:1\n0 qid:2 1:2\n"), 65, "no query has a crucial pair");
   CHECK_FALSE(has_model(folder));
 }
 
 TEST_CASE("Numbers that are not finite are refused with their line", "[fusion][rankboost]") {
   const TemporaryFolder folder;
   for (const std::string bad : {"inf", "-inf", "1e999", "nan", "Infinity", "0x", "1,5"})
-    check_refused(train(folder, "1 qid:1 1:0\n0 qid:1 1:" + bad + "\n"), 65, "judged:2: ");
+    check_refused(train_on_bad_input(folder, "1 qid:1 1:0\n0 qid:1 1:" + bad + "\n"), 65, "judged:2: ");
   CHECK_FALSE(has_model(folder));
 }
 
 TEST_CASE("A constant feature and one that is unranked everywhere are never chosen", "[fusion][rankboost]") {
   const TemporaryFolder folder;
-  check_done(train(folder, "1 qid:1 1:5 2:1\n0 qid:1 1:5 2:0\n"), "1 rounds");
-  check_done(train(folder, "1 qid:1 1:NULL 2:1\n0 qid:1 1:NULL 2:0\n"), "1 rounds");
-  const auto none = train(folder, "1 qid:1 1:5\n0 qid:1 1:5\n");
+  check_done(train_on_bad_input(folder, "1 qid:1 1:5 2:1\n0 qid:1 1:5 2:0\n"), "1 rounds");
+  check_done(train_on_bad_input(folder, "1 qid:1 1:NULL 2:1\n0 qid:1 1:NULL 2:0\n"), "1 rounds");
+  const auto none = train_on_bad_input(folder, "1 qid:1 1:5\n0 qid:1 1:5\n");
   check_done(none, "0 rounds");
 }
 
 TEST_CASE("Contradictory pairs are counted, and bad pairs refused with their line", "[fusion][rankboost]") {
   const TemporaryFolder folder;
   const auto with_pairs = [&](const std::string& pairs) {
-    return train(folder, kJudged, {"--pairs", folder.write("pairs", pairs)});
+    return train_on_bad_input(folder, kJudged, {"--pairs", folder.write("pairs", pairs)});
   };
   check_done(with_pairs("1 a b 1\n1 b a 2\n"), "2 pairs contradict other feedback");
   check_refused(with_pairs("# comment\n1 a zz 1\n"), 65, "pairs:2: the query \"1\" has no document \"zz\"");
@@ -82,11 +82,13 @@ TEST_CASE("Contradictory pairs are counted, and bad pairs refused with their lin
 
 TEST_CASE("Weights that a number cannot hold together are refused", "[fusion][rankboost]") {
   const TemporaryFolder folder;
-  check_refused(train(folder, kJudged, {"--pairs", folder.write("pairs", "1 a b 1e308\n1 b a 1e308\n")}), 65,
-                "query \"1\": the weights of its pairs add up to more than a number can hold");
-  check_refused(train(folder, kJudged, {"--pairs", folder.write("pairs", "1 a b 1e308\n2 c d 1e308\n")}), 65,
-                "the weights of all pairs add up to more than a number can hold");
-  check_refused(train(folder, "1 qid:1 1:1\n2000 qid:1 1:2\n", {"--grade-weights", "gain"}), 65,
+  check_refused(
+      train_on_bad_input(folder, kJudged, {"--pairs", folder.write("pairs", "1 a b 1e308\n1 b a 1e308\n")}),
+      65, "query \"1\": the weights of its pairs add up to more than a number can hold");
+  check_refused(
+      train_on_bad_input(folder, kJudged, {"--pairs", folder.write("pairs", "1 a b 1e308\n2 c d 1e308\n")}),
+      65, "the weights of all pairs add up to more than a number can hold");
+  check_refused(train_on_bad_input(folder, "1 qid:1 1:1\n2000 qid:1 1:2\n", {"--grade-weights", "gain"}), 65,
                 "query \"1\": the weights of its pairs");
   CHECK_FALSE(has_model(folder));
 }
@@ -95,7 +97,7 @@ TEST_CASE("A pair of next to no weight is no reason to fail", "[fusion][rankboos
   const TemporaryFolder folder;
   const std::string judged = "0 qid:1 1:1 2:1 # a\n0 qid:1 1:2 2:1 # b\n0 qid:1 1:2 2:2 # c\n";
   const std::string pairs = folder.write("pairs", "1 a b 1\n1 b a 1e-200\n1 b c 1e-200\n1 c b 1e-5\n");
-  check_done(train(folder, judged, {"--pairs", pairs, "--weak-learner", "2"}),
+  check_done(train_on_bad_input(folder, judged, {"--pairs", pairs, "--weak-learner", "2"}),
              "ranking loss 0, bounded by 2.00");
 }
 
@@ -106,14 +108,15 @@ TEST_CASE("Weak learner 2 goes on while its best candidate gains anything", "[fu
   const std::string judged =
       "0 qid:1 1:1 2:0 # a\n0 qid:1 1:2 2:0 # b\n0 qid:1 1:0 2:1 # c\n0 qid:1 1:0 2:2 # d\n";
   const std::string pairs = folder.write("pairs", "1 a b 1\n1 b a 1\n1 c d 1.00005\n1 d c 1\n");
-  check_done(train(folder, judged, {"--pairs", pairs, "--weak-learner", "2", "--rounds", "3"}), "3 rounds");
+  check_done(train_on_bad_input(folder, judged, {"--pairs", pairs, "--weak-learner", "2", "--rounds", "3"}),
+             "3 rounds");
 }
 
 TEST_CASE("Theorem 3 is said of {0, 1}-valued weak rankings on one bipartite feedback only",
           "[fusion][rankboost]") {
   const TemporaryFolder folder;
   const auto shown = [&](const std::string& judged, std::vector<std::string> more) {
-    check_done(train(folder, judged, std::move(more)), "rounds");
+    check_done(train_on_bad_input(folder, judged, std::move(more)), "rounds");
     return run_metafuse({"model", "show", folder.path("model")}).out;
   };
   const std::string one = "0 qid:1 1:1\n1 qid:1 1:2\n0 qid:1 1:3\n";
@@ -132,11 +135,13 @@ TEST_CASE("Training that ended with a perfect weak ranking ends there when it is
     const std::vector<std::string> form{"--weak-learner", learner};
     auto first = form;
     first.insert(first.end(), {"--checkpoint", folder.path("checkpoint"), "--checkpoint-every", "1"});
-    check_done(train(folder, "0 qid:1 1:1\n1 qid:1 1:2\n", first), "1 rounds (the last weak ranking");
+    check_done(train_on_bad_input(folder, "0 qid:1 1:1\n1 qid:1 1:2\n", first),
+               "1 rounds (the last weak ranking");
     const auto whole = read_text(folder.path("model"), 1 << 20);
     auto again = form;
     again.insert(again.end(), {"--resume", folder.path("checkpoint")});
-    check_done(train(folder, "0 qid:1 1:1\n1 qid:1 1:2\n", again), "1 rounds (the last weak ranking");
+    check_done(train_on_bad_input(folder, "0 qid:1 1:1\n1 qid:1 1:2\n", again),
+               "1 rounds (the last weak ranking");
     CHECK(*whole == *read_text(folder.path("model"), 1 << 20));
   }
 }
@@ -147,8 +152,9 @@ TEST_CASE("A value ranking that orders every pair rightly ends training, by eith
   const std::string judged = "0 qid:1 1:0\n1 qid:1 1:1\n1 qid:1 1:4\n";
   for (const std::string alpha : {"auto", "numeric"}) {
     const std::string trace = folder.path("trace");
-    check_done(train(folder, judged, {"--weak-ranking", "value", "--alpha", alpha, "--trace", trace}),
-               "1 rounds (the last weak ranking");
+    check_done(
+        train_on_bad_input(folder, judged, {"--weak-ranking", "value", "--alpha", alpha, "--trace", trace}),
+        "1 rounds (the last weak ranking");
     // r = (1/4 + 1) / 2; Z has no minimum, so that both say 1/2 ln((1 + r) / (1 - r)) [6]
     CHECK(read_text(trace, 1 << 20)->find("\"alpha\":0.7331685343967135,\"r\":0.625") != std::string::npos);
   }
@@ -160,15 +166,15 @@ TEST_CASE("Measures in which less is better are said as they are, and ties are m
   const std::string validation =
       folder.write("validation", "1 qid:1 1:2 # a\n0 qid:1 1:2 # b\n0 qid:1 1:1 # c\n");
   const auto stopped = [&](const std::string& metric) {
-    return train(folder, "0 qid:1 1:1 # a\n1 qid:1 1:2 # b\n",
-                 {"--validate", validation, "--metric", metric});
+    return train_on_bad_input(folder, "0 qid:1 1:1 # a\n1 qid:1 1:2 # b\n",
+                              {"--validate", validation, "--metric", metric});
   };
   check_done(stopped("ranking_loss"), "validation ranking_loss 0.25 after");
   CHECK(read_text(folder.path("model"), 1 << 20)->find("\"value\":0.25}") != std::string::npos);
   for (const std::string rounds : {"9", "0"})  // a and b tie in any round; c too before the first
-    check_done(train(folder, "0 qid:1 1:1 # a\n1 qid:1 1:2 # b\n",
-                     {"--weak-ranking", "value", "--validate", validation, "--metric", "ranking_loss",
-                      "--rounds", rounds}),
+    check_done(train_on_bad_input(folder, "0 qid:1 1:1 # a\n1 qid:1 1:2 # b\n",
+                                  {"--weak-ranking", "value", "--validate", validation, "--metric",
+                                   "ranking_loss", "--rounds", rounds}),
                rounds == "9" ? "validation ranking_loss 0.25 after" : "validation ranking_loss 0.5 after");
   check_done(stopped("prot"), "validation prot 0.75 after");
   check_done(stopped("gm_map"), "validation gm_map 1 after");
@@ -177,14 +183,14 @@ TEST_CASE("Measures in which less is better are said as they are, and ties are m
 
 TEST_CASE("A million features cost little, more than the limit are refused", "[fusion][rankboost]") {
   const TemporaryFolder folder;
-  check_done(train(folder, "1 qid:1 1:1 200000:3\n0 qid:1 1:2\n"), "1 rounds");
-  check_refused(train(folder, "1 qid:1 1:1 99999999:3\n0 qid:1 1:2\n"), 65,
+  check_done(train_on_bad_input(folder, "1 qid:1 1:1 200000:3\n0 qid:1 1:2\n"), "1 rounds");
+  check_refused(train_on_bad_input(folder, "1 qid:1 1:1 99999999:3\n0 qid:1 1:2\n"), 65,
                 "with an index from 1 to 16777216");
 }
 
 TEST_CASE("Zero rounds give a model that ties everything", "[fusion][rankboost]") {
   const TemporaryFolder folder;
-  check_done(train(folder, kJudged, {"--rounds", "0"}), "0 rounds (all rounds done)");
+  check_done(train_on_bad_input(folder, kJudged, {"--rounds", "0"}), "0 rounds (all rounds done)");
   const auto scored =
       run_metafuse({"score", "--model", folder.path("model"), "--letor", folder.path("judged")});
   CHECK(scored.out == "0\n0\n0\n0\n");
@@ -194,21 +200,22 @@ TEST_CASE("A full disk ends training with status 75 and leaves no model", "[fusi
   const TemporaryFolder folder;
   const std::string judged =
       "0 qid:1 1:1 2:5\n1 qid:1 1:2 2:4\n0 qid:2 1:1 2:1\n1 qid:2 1:2 2:3\n0 qid:2 1:4 2:2\n";
-  check_refused(train(folder, judged, {"--checkpoint", "/dev/full", "--checkpoint-every", "1"}), 75,
-                "No space left on device");
+  check_refused(train_on_bad_input(folder, judged, {"--checkpoint", "/dev/full", "--checkpoint-every", "1"}),
+                75, "No space left on device");
   CHECK_FALSE(has_model(folder));
   check_refused(run_metafuse({"train", "--letor", folder.path("judged"), "--model", "/dev/full"}), 75,
                 "No space left on device");
   // A limit on the size of files is no other: 1 block is less than this checkpoint comes to.
   const auto limited = test::run_command(
       {"/bin/sh", "-c",
-       "ulimit -f 1; exec " METAFUSE_EXECUTABLE " train --weak-learner 3 --rounds 100 --letor " +
+       "ulimit -f 1; exec " METAFUSE_EXECUTABLE " train_on_bad_input --weak-learner 3 --rounds 100 --letor " +
            folder.path("judged") + " --checkpoint-every 1 --checkpoint " + folder.path("checkpoint") +
            " --model " + folder.path("model")});
   check_refused(limited, 75, "raise the limit on the size of files");
   CHECK_FALSE(has_model(folder));
-  check_done(train(folder, judged, {"--weak-learner", "3", "--resume", folder.path("checkpoint")}),
-             "100 rounds");
+  check_done(
+      train_on_bad_input(folder, judged, {"--weak-learner", "3", "--resume", folder.path("checkpoint")}),
+      "100 rounds");
 }
 
 TEST_CASE("Resuming with other data or options is refused, saying what differs", "[fusion][rankboost]") {
@@ -216,16 +223,21 @@ TEST_CASE("Resuming with other data or options is refused, saying what differs",
   const std::string judged =
       "0 qid:1 1:1 2:5\n1 qid:1 1:2 2:4\n0 qid:2 1:1 2:1\n1 qid:2 1:2 2:3\n0 qid:2 1:4 2:2\n";
   const std::string checkpoint = folder.path("checkpoint");
-  check_done(train(folder, judged, {"--rounds", "4", "--checkpoint", checkpoint, "--checkpoint-every", "1"}),
+  check_done(train_on_bad_input(folder, judged,
+                                {"--rounds", "4", "--checkpoint", checkpoint, "--checkpoint-every", "1"}),
              "rounds");
-  check_done(train(folder, judged, {"--rounds", "4", "--resume", checkpoint}), "rounds");
-  check_refused(train(folder, judged, {"--resume", checkpoint, "--q-default", "learn"}), 65, "--q-default");
-  check_refused(train(folder, judged + "1 qid:2 1:1 2:9\n", {"--resume", checkpoint}), 65, "documents");
+  check_done(train_on_bad_input(folder, judged, {"--rounds", "4", "--resume", checkpoint}), "rounds");
+  check_refused(train_on_bad_input(folder, judged, {"--resume", checkpoint, "--q-default", "learn"}), 65,
+                "--q-default");
+  check_refused(train_on_bad_input(folder, judged + "1 qid:2 1:1 2:9\n", {"--resume", checkpoint}), 65,
+                "documents");
   const std::vector<std::string> validated{"--validate", folder.path("judged"), "--checkpoint",
                                            checkpoint,   "--checkpoint-every",  "1"};
-  check_done(train(folder, judged, validated), "rounds");
-  check_refused(train(folder, judged, {"--resume", checkpoint}), 65, "--metric (\"map\" then, absent now)");
-  check_refused(train(folder, judged, {"--resume", folder.write("cut", "{\"format\":\"metafuse-ch")}), 65,
-                "cut:1:");
-  check_refused(train(folder, judged, {"--resume", folder.path("none")}), 66, "none");
+  check_done(train_on_bad_input(folder, judged, validated), "rounds");
+  check_refused(train_on_bad_input(folder, judged, {"--resume", checkpoint}), 65,
+                "--metric (\"map\" then, absent now)");
+  check_refused(
+      train_on_bad_input(folder, judged, {"--resume", folder.write("cut", "{\"format\":\"metafuse-ch")}), 65,
+      "cut:1:");
+  check_refused(train_on_bad_input(folder, judged, {"--resume", folder.path("none")}), 66, "none");
 }

@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "fusion/training_input.h"
+#include "fusion/input/training_input.h"
 #include "tests/support/command.h"
 #include "tests/support/temporary_folder.h"
 

@@ -1,4 +1,4 @@
-#include "fusion/rankboost/histogram.h"
+#include "fusion/learners/rankboost/histogram.h"
 
 #include <vector>
 

@@ -6,11 +6,11 @@
 
 #include <catch2/catch.hpp>
 
-#include "fusion/fuse.h"
-#include "fusion/model_file.h"
-#include "fusion/rankboost/generalisation.h"
-#include "fusion/registry.h"
-#include "fusion/training_set_builder.h"
+#include "fusion/input/training_set_builder.h"
+#include "fusion/learners/rankboost/generalisation.h"
+#include "fusion/model/fuse.h"
+#include "fusion/model/model_file.h"
+#include "fusion/training/registry.h"
 #include "tests/support/random_training_set.h"
 #include "tests/support/temporary_folder.h"
 
@@ -55,8 +55,8 @@ std::vector<Row> rows_of(const TrainingSet& set) {
   return rows;
 }
 
-TrainingSet set_of(const std::vector<Row>& rows, std::vector<Feature> features,
-                   const FeedbackOptions& feedback) {
+TrainingSet reordered_set_of(const std::vector<Row>& rows, std::vector<Feature> features,
+                             const FeedbackOptions& feedback) {
   TrainingSetBuilder builder;
   for (const Row& row : rows)
     builder.add({row.query, row.document, row.grade, row.is_in_feedback, row.cells});
@@ -99,7 +99,7 @@ TEST_CASE("a model has the same bytes for any order of queries and documents in 
     const TrainingSet set = plain_set(random);
     std::vector<Row> rows = rows_of(set);
     random.shuffle(rows);
-    const TrainingSet shuffled = set_of(rows, set.matrix.features(), set.feedback);
+    const TrainingSet shuffled = reordered_set_of(rows, set.matrix.features(), set.feedback);
     for (const Options& form : kForms) REQUIRE(text_of(set, form) == text_of(shuffled, form));
   }
 }
@@ -111,10 +111,10 @@ TEST_CASE("a monotone map of a feature changes thresholds and nothing else", "[f
     std::vector<Feature> features = set.matrix.features();
     for (Feature& feature : features) feature.kind = FeatureKind::value;
     std::vector<Row> rows = rows_of(set);
-    set = set_of(rows, features, set.feedback);
+    set = reordered_set_of(rows, features, set.feedback);
     for (Row& row : rows)
       for (Cell& cell : row.cells) cell.value = std::exp(cell.value) + 3.0;
-    const TrainingSet mapped = set_of(rows, features, set.feedback);
+    const TrainingSet mapped = reordered_set_of(rows, features, set.feedback);
     const auto before = train(set, kForms[0]);
     const auto after = train(mapped, kForms[0]);
     REQUIRE(before.has_value() == after.has_value());
@@ -134,7 +134,7 @@ TEST_CASE("a feature given twice or one without any document changes no score", 
     std::vector<Row> rows = rows_of(set);
     for (Row& row : rows)
       if (!row.cells.empty() && row.cells[0].feature == 0) row.cells.push_back({twin, row.cells[0].value});
-    const TrainingSet wider = set_of(rows, features, set.feedback);
+    const TrainingSet wider = reordered_set_of(rows, features, set.feedback);
     const auto before = train(set, kForms[0]);
     const auto after = train(wider, kForms[0]);
     REQUIRE(before.has_value() == after.has_value());
@@ -154,7 +154,7 @@ TEST_CASE("queries given twice change no alpha", "[fusion][rankboost]") {
     }
     // The smoothing of certain weak rankings knows the number of pairs: leave those inputs out.
     const auto before = train(set, kForms[0]);
-    const auto after = train(set_of(rows, set.matrix.features(), set.feedback), kForms[0]);
+    const auto after = train(reordered_set_of(rows, set.matrix.features(), set.feedback), kForms[0]);
     REQUIRE(before.has_value() == after.has_value());
     if (!before || before->trace.empty()) continue;
     const std::size_t rounds = std::min(before->trace.size(), after->trace.size());

@@ -4,8 +4,8 @@
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
-#include "fusion/rankboost/kernels.h"
-#include "fusion/rankboost/separation_kernels.h"
+#include "fusion/learners/rankboost/kernels.h"
+#include "fusion/learners/rankboost/separation_kernels.h"
 #include "tests/fusion/rankboost/plain_kernels.h"
 
 using namespace metafuse;

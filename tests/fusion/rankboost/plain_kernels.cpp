@@ -1,8 +1,8 @@
 // The kernels once more, in a namespace of their own and without versions for wider SIMD.
 #define METAFUSE_PLAIN_KERNELS
 #define rankboost rankboost_plain
-#include "fusion/rankboost/kernels.cpp"
-#include "fusion/rankboost/separation_kernels.cpp"
+#include "fusion/learners/rankboost/kernels.cpp"
+#include "fusion/learners/rankboost/separation_kernels.cpp"
 #undef rankboost
 
 #include "tests/fusion/rankboost/plain_kernels.h"

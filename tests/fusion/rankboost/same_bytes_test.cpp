@@ -47,12 +47,12 @@ std::string model_of(const TemporaryFolder& folder, const std::string& before, c
   return content(model);
 }
 
-const std::vector<std::string> kForms = {"--rounds 60 --weak-learner 3.cum",
-                                         "--rounds 60 --weak-learner 2.cum --q-default learn",
-                                         "--rounds 60 --weak-learner 3 --alpha numeric",
-                                         "--rounds 60 --weak-learner 2 --feedback bipartite",
-                                         "--rounds 60 --weak-ranking value --q-default 1",
-                                         "--rounds 60 --grade-weights gain --query-weights equal"};
+const std::vector<std::string> kSameByteForms = {"--rounds 60 --weak-learner 3.cum",
+                                                 "--rounds 60 --weak-learner 2.cum --q-default learn",
+                                                 "--rounds 60 --weak-learner 3 --alpha numeric",
+                                                 "--rounds 60 --weak-learner 2 --feedback bipartite",
+                                                 "--rounds 60 --weak-ranking value --q-default 1",
+                                                 "--rounds 60 --grade-weights gain --query-weights equal"};
 
 /// OpenMPI keeps memory until the process ends, which a leak sanitizer would take for ours.
 std::string ranks(int count) {
@@ -74,13 +74,14 @@ TEST_CASE("A model has the same bytes whatever instructions the C library may us
   const TemporaryFolder folder;
   folder.write("judged", judged_lines());
   const std::string lean = "GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX,-AVX2,-FMA,-FMA4,-AVX512F,-AVX512VL";
-  for (const std::string& form : kForms) CHECK(model_of(folder, "", form) == model_of(folder, lean, form));
+  for (const std::string& form : kSameByteForms)
+    CHECK(model_of(folder, "", form) == model_of(folder, lean, form));
 }
 
 TEST_CASE("A model has the same bytes for 1, 2 and 3 threads", "[fusion][rankboost]") {
   const TemporaryFolder folder;
   folder.write("judged", judged_lines());
-  for (const std::string& form : kForms) {
+  for (const std::string& form : kSameByteForms) {
     const std::string alone = model_of(folder, "", form + " --threads 1");
     CHECK(alone == model_of(folder, "", form + " --threads 2"));
     CHECK(alone == model_of(folder, "", form + " --threads 3"));
@@ -91,7 +92,7 @@ TEST_CASE("A model has the same bytes from 1, 2 and 4 ranks of MPI", "[fusion][r
   if (!has_mpi()) return;
   const TemporaryFolder folder;
   folder.write("judged", judged_lines());
-  for (const std::string& form : {kForms[0], kForms[1], kForms[2]}) {
+  for (const std::string& form : {kSameByteForms[0], kSameByteForms[1], kSameByteForms[2]}) {
     const std::string alone = model_of(folder, "", form);
     CHECK(alone == model_of(folder, ranks(2), form));
     CHECK(alone == model_of(folder, ranks(4), form));
@@ -125,12 +126,12 @@ TEST_CASE("Ranks share files in which a query's lines stand apart, and packed on
     }
   }
   folder.write("judged", together);
-  const std::string alone = model_of(folder, "", kForms[0]);
+  const std::string alone = model_of(folder, "", kSameByteForms[0]);
   folder.write("judged", apart);
-  CHECK(alone == model_of(folder, ranks(2), kForms[0]));
+  CHECK(alone == model_of(folder, ranks(2), kSameByteForms[0]));
   const std::string path = folder.path("judged");
   REQUIRE(std::system(("gzip -f " + path + " && mv " + path + ".gz " + path).c_str()) == 0);
-  CHECK(alone == model_of(folder, ranks(2), kForms[0]));
+  CHECK(alone == model_of(folder, ranks(2), kSameByteForms[0]));
 }
 
 TEST_CASE("Ranks refuse what one process refuses, and what can be read only once",

@@ -1,11 +1,11 @@
-#include "fusion/rankboost_plus/boost.h"
+#include "fusion/learners/rankboost_plus/boost.h"
 
 #include <cmath>
 
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
-#include "fusion/rankboost_plus/ensemble.h"
+#include "fusion/learners/rankboost_plus/ensemble.h"
 #include "tests/support/rankboost_plus_reference.h"
 
 using namespace metafuse;
@@ -16,7 +16,8 @@ using namespace metafuse::fusion::test;
 namespace {
 
 /// Random grades and features with few values, some unranked, in several queries.
-TrainingSet random_set(Random& random, std::size_t features, std::size_t queries, std::size_t per_query) {
+TrainingSet random_boost_set(Random& random, std::size_t features, std::size_t queries,
+                             std::size_t per_query) {
   TrainingSet set;
   std::vector<Feature> names;
   for (std::size_t f = 0; f < features; ++f)
@@ -54,7 +55,7 @@ struct Case {
 Case make_case(std::uint64_t seed) {
   Random random(seed);
   for (;;) {
-    TrainingSet set = random_set(random, 2 + random.below(3), 1 + random.below(3), 4 + random.below(6));
+    TrainingSet set = random_boost_set(random, 2 + random.below(3), 1 + random.below(3), 4 + random.below(6));
     auto pairs = pair_rows(set, 100000);
     if (!pairs) continue;
     StumpTable stumps(CodedFeatures(set.matrix, ThresholdOptions{}), 255, Random(seed));

@@ -3,9 +3,9 @@
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
-#include "fusion/model_file.h"
-#include "fusion/rankboost_plus/pair_rows.h"
-#include "fusion/registry.h"
+#include "fusion/learners/rankboost_plus/pair_rows.h"
+#include "fusion/model/model_file.h"
+#include "fusion/training/registry.h"
 #include "tests/support/rankboost_plus_reference.h"
 
 using namespace metafuse;

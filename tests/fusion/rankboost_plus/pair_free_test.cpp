@@ -1,4 +1,4 @@
-#include "fusion/rankboost_plus/pair_free.h"
+#include "fusion/learners/rankboost_plus/pair_free.h"
 
 #include <cmath>
 
@@ -14,16 +14,16 @@ using namespace metafuse::fusion::test;
 
 namespace {
 
-struct Case {
+struct PairFreeCase {
   TrainingSet set;
   BinaryRankings rankings;
   std::vector<ReferencePair> pairs;
 };
 
-Case make_case(std::uint64_t seed, std::size_t grades) {
+PairFreeCase make_pair_free_case(std::uint64_t seed, std::size_t grades) {
   Random random(seed);
   const std::size_t documents = 6 + random.below(8);
-  Case c;
+  PairFreeCase c;
   std::vector<double> labels;
   for (std::size_t x = 0; x < documents; ++x) labels.push_back(static_cast<double>(random.below(grades)));
   labels[0] = 0.0;
@@ -54,7 +54,7 @@ double product_of_cosh(const std::vector<double>& eta) {
 // 1/cosh(eta_s).
 TEST_CASE("F2 is F1 within the cells of a random partition, in expectation", "[fusion][rankboost_plus]") {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
-    const Case c = make_case(seed, 3);
+    const PairFreeCase c = make_pair_free_case(seed, 3);
     Random random(seed + 1000);
     std::vector<double> eta;
     for (std::size_t s = 0; s < c.rankings.size(); ++s) eta.push_back(1.5 * random.normal());
@@ -82,7 +82,7 @@ TEST_CASE("F2 is F1 within the cells of a random partition, in expectation", "[f
 
 TEST_CASE("the pair-free form's bound never rises and holds F2 from above", "[fusion][rankboost_plus]") {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
-    const Case c = make_case(seed, seed % 2 == 0 ? 2 : 3);
+    const PairFreeCase c = make_pair_free_case(seed, seed % 2 == 0 ? 2 : 3);
     const auto feedback = rankboost::make_feedback(c.set);
     REQUIRE(feedback.has_value());
     const CodedFeatures coded(c.set.matrix, ThresholdOptions{});

@@ -2,8 +2,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "fusion/rankboost_plus/boost.h"
-#include "fusion/rankboost_plus/pair_distribution.h"
+#include "fusion/learners/rankboost_plus/boost.h"
+#include "fusion/learners/rankboost_plus/pair_distribution.h"
 #include "tests/support/rankboost_plus_reference.h"
 
 using namespace metafuse;
@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kNoEpsilon = 0.0;
 
-PairRows rows_of(const TrainingSet& set) {
+PairRows worked_rows_of(const TrainingSet& set) {
   auto rows = pair_rows(set, 1000000);
   REQUIRE(rows.has_value());
   return *rows;
@@ -56,7 +56,7 @@ TrainingSet two_groups(const BinaryRankings& rankings, std::size_t count) {
 // E1(h1) = (3/e + e + 15)/19 = .990627.
 TEST_CASE("RankBoost+ reproduces the losses of proposition 1", "[fusion][rankboost_plus]") {
   const BinaryRankings rankings = {{0, 0, 0, 1, 0, 0, 0, 0}, {1, 0, 0, 0, 0, 1, 0, 1}};
-  const PairRows pairs = rows_of(subset_order(rankings));
+  const PairRows pairs = worked_rows_of(subset_order(rankings));
   REQUIRE(pairs.pair_count == 19);
   const PairDistribution uniform(pairs);
   const Edges h1 = uniform.edges(bytes(rankings[0]));
@@ -91,7 +91,7 @@ TEST_CASE("Rb-d's bound fails with an infinite weight as in lemma 1", "[fusion][
     rankings[0][2 * count - 1] = 1;
     rankings[1][n] = 1;
     const TrainingSet set = two_groups(rankings, count);
-    const PairRows pairs = rows_of(set);
+    const PairRows pairs = worked_rows_of(set);
     BoostOptions options;
     options.form = Form::discrete;
     const BoostRun run = boost_stumps(table_of(set), pairs, options);
@@ -123,7 +123,7 @@ TEST_CASE("Rb-d's bound fails with one large weight as in lemma 2, and holds by 
     BinaryRankings rankings(2, std::vector<int>(2 * count, 0));
     for (std::size_t i = 0; i < count; ++i) rankings[i < 4 * n ? 0 : 1][i] = 1;
     std::fill_n(rankings[1].begin() + static_cast<std::ptrdiff_t>(count), 4 * n, 1);
-    const PairRows pairs = rows_of(two_groups(rankings, count));
+    const PairRows pairs = worked_rows_of(two_groups(rankings, count));
     PairDistribution distribution(pairs);
     const Edges h1 = distribution.edges(bytes(rankings[0]));
     CHECK(h1.right == Approx(4.0 / 5.0));
@@ -162,7 +162,7 @@ TEST_CASE("Rb-d's bound fails with one large weight as in lemma 2, and holds by 
 TEST_CASE("Rb-d finds lemma 3's weights and, with negative ones, its minimum", "[fusion][rankboost_plus]") {
   const BinaryRankings rankings = {{1, 1, 1, 0, 0, 1}, {0, 1, 0, 0, 0, 0}};
   const TrainingSet set = binary_set(rankings, {6, 5, 4, 3, 2, 1});
-  const PairRows pairs = rows_of(set);
+  const PairRows pairs = worked_rows_of(set);
   REQUIRE(pairs.pair_count == 15);
   BoostOptions options;
   options.form = Form::discrete;

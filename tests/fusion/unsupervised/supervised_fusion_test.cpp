@@ -28,14 +28,14 @@ JudgedLists judged(const std::vector<std::string>& lists) {
 }
 
 // Query 1: L1 = r n, L2 = n r. Query 2: L1 = r, L2 = n n.
-std::vector<JudgedLists> example() {
+std::vector<JudgedLists> judged_example() {
   return {judged({"rn", "nr"}), judged({"r", "nn"})};
 }
 
 std::vector<std::vector<double>> learned(const char* name, double k = -1.0) {
   FusionOptions options;
   if (k >= 0.0) options.k = k;
-  const auto queries = example();
+  const auto queries = judged_example();
   const auto trained = train_fusion(*find_fusion_method(name), queries, options);
   REQUIRE(trained.has_value());
   return trained->knowledge.value_at;
@@ -60,7 +60,7 @@ TEST_CASE("Supervised methods learn the figures worked out by hand", "[fusion][s
 }
 
 TEST_CASE("Learned knowledge scores lists deeper than any seen by its last value", "[fusion][supervised]") {
-  const auto queries = example();
+  const auto queries = judged_example();
   const auto trained = train_fusion(*find_fusion_method("posfuse"), queries, {});
   const auto scores = fuse_scores(*find_fusion_method("posfuse"), judged({"nnn", "nnnn"}).query, *trained);
   CHECK(scores == std::vector<double>{1.0, 0.0, 0.0, 0.0, 0.5, 0.5, 0.5});

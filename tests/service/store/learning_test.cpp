@@ -8,7 +8,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
-#include "fusion/registry.h"
+#include "fusion/training/registry.h"
 #include "service/learning/click_pairs.h"
 #include "service/learning/promotion.h"
 #include "service/learning/store_training.h"
@@ -23,7 +23,7 @@ using metafuse::test::sample_search;
 
 namespace {
 
-constexpr std::int64_t kDay = 86400;
+constexpr std::int64_t kSecondsOfADay = 86400;
 
 Click click_at(std::uint32_t position, double weight = 1, UnixTime at = kNewYear) {
   Click click;
@@ -149,9 +149,9 @@ TEST_CASE("clicks fade by half lives and one click is bounded", "[service][learn
   const Click clicks[] = {click_at(0, 0.5, kNewYear)};
   const ClickRules rules{30, 10};
   CHECK(click_pairs(shown(2), clicks, rules, kNewYear)[0].weight == 0.5);
-  CHECK(click_pairs(shown(2), clicks, rules, kNewYear + 30 * kDay)[0].weight == 0.25);
-  CHECK(click_pairs(shown(2), clicks, rules, kNewYear + 60 * kDay)[0].weight == 0.125);
-  CHECK(click_pairs(shown(2), clicks, rules, kNewYear - kDay)[0].weight == 0.5);
+  CHECK(click_pairs(shown(2), clicks, rules, kNewYear + 30 * kSecondsOfADay)[0].weight == 0.25);
+  CHECK(click_pairs(shown(2), clicks, rules, kNewYear + 60 * kSecondsOfADay)[0].weight == 0.125);
+  CHECK(click_pairs(shown(2), clicks, rules, kNewYear - kSecondsOfADay)[0].weight == 0.5);
   const Click deep[] = {click_at(99)};
   const auto pairs = click_pairs(shown(100), deep, rules, kNewYear);
   REQUIRE(pairs.size() == 99);

@@ -7,7 +7,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/text_file.h"
-#include "fusion/weak_ranking.h"
+#include "fusion/model/weak_ranking.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;
@@ -24,7 +24,7 @@ fusion::Model model_of(double alpha) {
   return model;
 }
 
-std::string add(ModelVersions& versions, double alpha, UnixTime at = 1) {
+std::string add_version(ModelVersions& versions, double alpha, UnixTime at = 1) {
   auto version = versions.add_challenger("shoes", model_of(alpha), "retrain", at);
   REQUIRE(version.has_value());
   return *version;
@@ -42,7 +42,7 @@ TEST_CASE("a challenger becomes champion, and one step leads back", "[service][m
   const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
   ModelVersions versions(folder.path());
   CHECK(state_of(versions).champion.empty());
-  const std::string first = add(versions, 1);
+  const std::string first = add_version(versions, 1);
   CHECK(state_of(versions).challenger == first);
   CHECK_FALSE(std::filesystem::exists(folder.path("shoes.json")));
 
@@ -51,7 +51,7 @@ TEST_CASE("a challenger becomes champion, and one step leads back", "[service][m
   CHECK(state_of(versions).champion == first);
   CHECK(state_of(versions).challenger.empty());
 
-  const std::string second = add(versions, 2);
+  const std::string second = add_version(versions, 2);
   CHECK(state_of(versions).challenger == second);
   CHECK(*versions.count_test("shoes", "one") == 1);
   CHECK(*versions.count_test("shoes", "one") == 1);  // the same question
@@ -80,22 +80,22 @@ TEST_CASE("a model that was put there by hand is a version and can be come back 
   folder.write("shoes.json", fusion::model_text(model_of(5)));
   const std::string by_hand = state_of(versions).champion;
   CHECK(by_hand.size() == 12);
-  const std::string next = add(versions, 6);
+  const std::string next = add_version(versions, 6);
   REQUIRE(versions.activate("shoes", next).has_value());
   REQUIRE(versions.revert("shoes").has_value());
   CHECK(state_of(versions).champion == by_hand);
-  CHECK(add(versions, 5) == by_hand);
+  CHECK(add_version(versions, 5) == by_hand);
   CHECK(state_of(versions).challenger.empty());
 }
 
 TEST_CASE("old versions go, but not those in use", "[service][models]") {
   const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
   ModelVersions versions(folder.path());
-  const std::string first = add(versions, 0.5);
+  const std::string first = add_version(versions, 0.5);
   REQUIRE(versions.activate("shoes", first).has_value());
-  REQUIRE(versions.activate("shoes", add(versions, 0.75)).has_value());
+  REQUIRE(versions.activate("shoes", add_version(versions, 0.75)).has_value());
   std::string last;
-  for (int i = 1; i <= 70; ++i) last = add(versions, i);
+  for (int i = 1; i <= 70; ++i) last = add_version(versions, i);
   const ModelState state = state_of(versions);
   CHECK(state.versions.size() == ModelVersions::kMaxVersions);
   CHECK(state.challenger == last);
@@ -119,7 +119,7 @@ TEST_CASE("bad names, unknown versions and damaged files are refused", "[service
     CHECK(versions.activate("shoes", version).error().code == Code::usage);
     CHECK(versions.read("shoes", version).has_error());
   }
-  const std::string version = add(versions, 1);
+  const std::string version = add_version(versions, 1);
   const std::string file = "versions/shoes/" + version + ".json";
   folder.write(file, fusion::model_text(model_of(9)));
   CHECK(versions.activate("shoes", version).error().code == Code::bad_data);

@@ -62,7 +62,7 @@ bool is_c_above_a(const std::string& hosts) {
   return hosts.find('c') < hosts.find('a');
 }
 
-JsonObject model_of(TestServer& server) {
+JsonObject served_model_of(TestServer& server) {
   return body_of(server.get("/v1/models", kAdmin)).at("models").at(0).as_object();
 }
 
@@ -72,7 +72,7 @@ TEST_CASE("a challenger is trained from judgments, activated, and taken back", "
   TestServer server(TestServer::default_answer, learning_config());
   CHECK(status_in(server.get("/v1/models")) == 401);
   CHECK(status_in(server.get("/v1/models", kJudge)) == 403);
-  CHECK(model_of(server).at("champion").is_null());
+  CHECK(served_model_of(server).at("champion").is_null());
   CHECK(status_in(send(server, "/v1/models/pages/retrain", "")) == 409);
   CHECK(status_in(send(server, "/v1/models/none/retrain", "")) == 404);
   CHECK(status_in(send(server, "/v1/models/pages/measure", "")) == 409);
@@ -80,7 +80,7 @@ TEST_CASE("a challenger is trained from judgments, activated, and taken back", "
   CHECK(status_in(send(server, "/v1/models/pages/retrain", R"({"learner":"none"})")) == 400);
   const JsonObject trained = body_of(send(server, "/v1/models/pages/retrain", ""));
   const std::string version(trained.at("version").as_string());
-  CHECK(model_of(server).at("challenger") == Json(version));
+  CHECK(served_model_of(server).at("challenger") == Json(version));
   const JsonObject measured = body_of(send(server, "/v1/models/pages/measure", ""));
   CHECK_FALSE(measured.at("is_better").as_bool());
 
@@ -90,7 +90,7 @@ TEST_CASE("a challenger is trained from judgments, activated, and taken back", "
   CHECK(status_in(send(server, "/v1/models/pages/activate", "{}")) == 400);
   CHECK(status_in(send(server, "/v1/models/pages/activate", R"({"version":"000000000000"})")) == 400);
   CHECK(status_in(send(server, "/v1/models/pages/activate", R"({"version":")" + version + "\"}")) == 200);
-  CHECK(model_of(server).at("champion") == Json(version));
+  CHECK(served_model_of(server).at("champion") == Json(version));
   CHECK(is_c_above_a(order(server, "new")));
   CHECK(status_in(send(server, "/v1/models/pages/activate", R"({"previous":true})")) == 200);
   CHECK(order(server, "new") == "badc");
@@ -116,7 +116,7 @@ TEST_CASE("the page of models does what the API does, and needs the key for it",
   CHECK(status_in(press("measure")) == 409);   // nor is there a challenger
   CHECK(status_in(press("activate-000000000000")) == 400);
   REQUIRE(status_in(press("retrain")) == 200);
-  const std::string version(model_of(server).at("challenger").as_string());
+  const std::string version(served_model_of(server).at("challenger").as_string());
   const std::string shown = press("show");
   CHECK(shown.find("Make " + version + " the champion") != std::string::npos);
   CHECK(shown.find("95 % interval 0 to 100 %") != std::string::npos);  // nobody clicked yet
@@ -141,7 +141,7 @@ TEST_CASE("a model that no longer fits its templates is not activated", "[servic
                         "  - {id: other, engine: one, query: '{NAME}'}\n");
   REQUIRE(server.app().reload().has_value());
   CHECK(status_in(send(server, "/v1/models/pages/activate", R"({"version":")" + version + "\"}")) == 409);
-  CHECK(model_of(server).at("champion").is_null());
+  CHECK(served_model_of(server).at("champion").is_null());
   CHECK(server.app().reload().has_value());
 }
 
@@ -177,7 +177,7 @@ TEST_CASE("interleaved searches are credited to who placed what was clicked", "[
     }
   }
   CHECK(mixed == 40);
-  const JsonObject score = model_of(server).at("interleaving").as_object();
+  const JsonObject score = served_model_of(server).at("interleaving").as_object();
   CHECK(score.at("champion").as_int64() + score.at("challenger").as_int64() == 20);
   CHECK(score.at("challenger_share").to_number<double>() == 1.0);
   CHECK(score.at("p").to_number<double>() < 0.001);

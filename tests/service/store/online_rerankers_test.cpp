@@ -17,7 +17,7 @@ using namespace metafuse::test;
 
 namespace {
 
-const std::string kAdmin = "Authorization: Bearer admin-key\r\n";
+const std::string kRerankerAdmin = "Authorization: Bearer admin-key\r\n";
 
 /// Orders by how high the lists of engine one rank a page: rank 1 earns the most.
 const std::string kModel =
@@ -95,10 +95,10 @@ TEST_CASE("clicks change the order at once where the configuration says so", "[s
     before = score;
   }
 
-  const auto models = parse_json(body_in(online.server.get("/v1/models", kAdmin)), "models");
+  const auto models = parse_json(body_in(online.server.get("/v1/models", kRerankerAdmin)), "models");
   CHECK(models->at("models").at(0).at("online_examples").to_number<int>() >= 15);
   CHECK(status_in(online.server.post("/v1/models/pages/reset", "application/json", R"({"online":true})",
-                                     kAdmin)) == 200);
+                                     kRerankerAdmin)) == 200);
   CHECK(online.order("ada") == "abdc");
 }
 

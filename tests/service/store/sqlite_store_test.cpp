@@ -22,7 +22,7 @@ using metafuse::test::sample_search;
 
 namespace {
 
-std::unique_ptr<Store> opened(const std::string& location, StoreMode mode = StoreMode::serve) {
+std::unique_ptr<Store> opened_sqlite(const std::string& location, StoreMode mode = StoreMode::serve) {
   auto store = open_store(location, mode);
   if (store.has_error()) FAIL(store.error().text);
   return std::move(*store);
@@ -93,14 +93,14 @@ void check_kills(int kills) {
   std::vector<std::string> all;
   for (int i = 0; i < kills; ++i) {
     for (std::string& id : acknowledged_before_kill(path, 1 + random.below(12))) all.push_back(std::move(id));
-    const auto store = opened(path);
+    const auto store = opened_sqlite(path);
     REQUIRE(store->check().has_value());
     for (std::size_t j = all.size() > 40 ? all.size() - 40 : 0; j < all.size(); ++j) {
       REQUIRE((*store->find_search(all[j])).has_value());
       REQUIRE(store->clicks_of(all[j])->size() == 1);
     }
   }
-  const auto store = opened(path);
+  const auto store = opened_sqlite(path);
   for (const std::string& id : all) REQUIRE((*store->find_search(id)).has_value());
   CHECK(store->judged_queries("shoes")->size() >= all.size());
   CHECK(all.size() >= static_cast<std::size_t>(kills));
@@ -121,23 +121,23 @@ TEST_CASE("one server at a time writes to a SQLite store", "[service][store]") {
   const std::string path = folder.path("store.db");
   const StoredSearch search = sample_search();
   {
-    const auto store = opened(path);
+    const auto store = opened_sqlite(path);
     CHECK(refusal(path).code == Code::unavailable);
     REQUIRE(store->add_searches({&search, 1}).has_value());
-    const auto reader = opened(path, StoreMode::read);
+    const auto reader = opened_sqlite(path, StoreMode::read);
     CHECK(**reader->find_search(search.id) == search);
     CHECK(reader->set_judgment({}).has_error());
     const StoredSearch second = sample_search();
     REQUIRE(store->add_searches({&second, 1}).has_value());
     CHECK(**reader->find_search(second.id) == second);
   }
-  CHECK(**opened(path, StoreMode::read)->find_search(search.id) == search);
-  CHECK(**opened(path)->find_search(search.id) == search);
+  CHECK(**opened_sqlite(path, StoreMode::read)->find_search(search.id) == search);
+  CHECK(**opened_sqlite(path)->find_search(search.id) == search);
 }
 
 TEST_CASE("only its owner can read a SQLite store", "[service][store]") {
   const test::TemporaryFolder folder;
-  const auto store = opened(folder.path("store.db"));
+  const auto store = opened_sqlite(folder.path("store.db"));
   const StoredSearch search = sample_search();
   REQUIRE(store->add_searches({&search, 1}).has_value());
   for (const char* name : {"store.db", "store.db-wal", "store.db-shm", "store.db.lock"}) {
@@ -162,7 +162,7 @@ TEST_CASE("a SQLite store that is none is refused and left alone", "[service][st
   CHECK(refusal(foreign, StoreMode::read).code == Code::bad_data);
 
   const std::string later = folder.path("later.db");
-  opened(later);
+  opened_sqlite(later);
   run_sql(later, "UPDATE meta SET value = '2' WHERE name = 'schema'");
   CHECK(refusal(later).text.find("version '2'") != std::string::npos);
   CHECK(refusal(later, StoreMode::read).code == Code::bad_data);
@@ -172,7 +172,7 @@ TEST_CASE("a damaged SQLite store is refused at the start", "[service][store]") 
   const test::TemporaryFolder folder;
   const std::string path = folder.path("store.db");
   {
-    const auto store = opened(path);
+    const auto store = opened_sqlite(path);
     std::vector<StoredSearch> searches(200);
     for (StoredSearch& search : searches) search = sample_search();
     REQUIRE(store->add_searches(searches).has_value());
@@ -192,7 +192,7 @@ TEST_CASE("a stored search whose lists are damaged is an error, not a crash", "[
   const test::TemporaryFolder folder;
   const std::string path = folder.path("store.db");
   const StoredSearch search = sample_search();
-  REQUIRE(opened(path)->add_searches({&search, 1}).has_value());
+  REQUIRE(opened_sqlite(path)->add_searches({&search, 1}).has_value());
   const char* texts[] = {
       "",
       "[]",
@@ -206,7 +206,7 @@ TEST_CASE("a stored search whose lists are damaged is an error, not a crash", "[
   };
   for (const char* text : texts) {
     run_sql(path, ("UPDATE searches SET lists = '" + std::string(text) + "'").c_str());
-    const auto found = opened(path)->find_search(search.id);
+    const auto found = opened_sqlite(path)->find_search(search.id);
     REQUIRE(found.has_error());
     CHECK(found.error().code == Code::bad_data);
   }

@@ -1,0 +1,270 @@
+#include "evaluation/measures/measure.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "core/contract.h"
+#include "core/number.h"
+#include "evaluation/runs/line_parser.h"
+
+namespace metafuse::evaluation {
+namespace {
+
+constexpr std::pair<Mode, const char*> kModes[] = {{Mode::trec10, "trec10"}, {Mode::trec9, "trec9"},
+                                                   {Mode::letor3, "letor3"}, {Mode::letor4, "letor4"},
+                                                   {Mode::mslr, "mslr"},     {Mode::gdeval, "gdeval"}};
+
+constexpr std::pair<const char*, const char*> kSets[] = {
+    {"official",
+     "runid,num_q,num_ret,num_rel,num_rel_ret,map,gm_map,Rprec,bpref,recip_rank,iprec_at_recall,P"},
+    {"all_trec",
+     "runid,num_q,num_ret,num_rel,num_rel_ret,map,gm_map,Rprec,bpref,recip_rank,iprec_at_recall,P,relstring,"
+     "recall,infAP,"
+     "gm_bpref,Rprec_mult,utility,11pt_avg,binG,G,ndcg,ndcg_rel,Rndcg,ndcg_cut,map_cut,relative_P,success,"
+     "set_P,"
+     "set_relative_P,set_recall,set_map,set_F,num_nonrel_judged_ret,rbp,rbp_resid,unj"},
+    {"set", "runid,num_q,num_ret,num_rel,num_rel_ret,utility,set_P,set_relative_P,set_recall,set_map,set_F"},
+    {"qrels_jg", "runid,num_q,map,P,Rprec_mult"},
+    {"paper", "top,avg_rank,ranking_loss"},
+    {"letor", "map_all,P_1,P_3,P_5,P_10,ndcg_cut_1,ndcg_cut_3,ndcg_cut_5,ndcg_cut_10,mean_ndcg"},
+    {"graded", "ndcg_cut_20,err_20"},
+};
+
+/// One measure as typed: its name and the text of its parameters.
+struct Typed {
+  const Measure* measure = nullptr;
+  std::string parameters;
+  char separator = '\0';
+};
+
+std::vector<std::string_view> split(std::string_view text, char at) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const std::size_t end = text.find(at);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+/// The measure with the longest name that `word` starts with, followed by nothing or by '_' or '.'.
+Typed typed_measure(std::string_view word) {
+  Typed best;
+  for (const Measure& measure : all_measures()) {
+    const std::size_t size = measure.name.size();
+    if (!word.starts_with(measure.name)) continue;
+    if (word.size() > size && word[size] != '_' && word[size] != '.') continue;
+    if (best.measure != nullptr && best.measure->name.size() >= size) continue;
+    best = {&measure, word.size() > size ? std::string(word.substr(size + 1)) : "",
+            word.size() > size ? word[size] : '\0'};
+  }
+  return best;
+}
+
+bool continues_parameters(std::string_view word) {
+  return !word.empty() && (std::string_view("0123456789.-+").find(word[0]) != std::string_view::npos ||
+                           word.find('=') != std::string_view::npos);
+}
+
+Error unknown(std::string_view word) {
+  return fail(Code::usage, "no measure " + shown(word) + "; see metafuse evaluate --list-measures");
+}
+
+Result<std::vector<Typed>> parse_words(std::string_view text, MeasureSet& set) {
+  std::vector<Typed> typed;
+  for (const std::string_view word : split(text, ',')) {
+    if (word.empty()) continue;
+    const auto* const group =
+        std::find_if(std::begin(kSets), std::end(kSets), [&](const auto& s) { return s.first == word; });
+    if (group != std::end(kSets)) {
+      TRY(auto inner, parse_words(group->second, set));
+      typed.insert(typed.end(), inner.begin(), inner.end());
+      continue;
+    }
+    if (word == "runid" || word == "num_q") {
+      (word == "runid" ? set.has_run_id : set.has_query_count) = true;
+      continue;
+    }
+    Typed next = typed_measure(word);
+    if (next.measure != nullptr) {
+      typed.push_back(std::move(next));
+    } else if (!typed.empty() && !typed.back().parameters.empty() && continues_parameters(word)) {
+      typed.back().parameters += ',';
+      typed.back().parameters += word;
+    } else {
+      return unknown(word);
+    }
+  }
+  return typed;
+}
+
+Error bad_parameter(const Measure& measure, std::string_view text) {
+  return fail(Code::usage, "the parameter " + shown(text) + " of " + measure.name +
+                               " is none; cutoffs are numbers above 0, gains are GRADE=GAIN");
+}
+
+Result<MeasureParameters> parse_parameters(const Measure& measure, std::string_view text) {
+  MeasureParameters parameters;
+  if (text.empty()) {
+    parameters.values = measure.defaults;
+    return parameters;
+  }
+  if (measure.takes == Measure::Takes::nothing) return unknown(measure.name + "_" + std::string(text));
+  for (const std::string_view part : split(text, ',')) {
+    const std::size_t equals = part.find('=');
+    double value = 0.0;
+    if (measure.takes == Measure::Takes::pairs) {
+      if (equals == std::string_view::npos || equals == 0 || !to_double(part.substr(equals + 1), value) ||
+          !std::isfinite(value))
+        return bad_parameter(measure, part);
+      parameters.pairs.emplace_back(part.substr(0, equals), value);
+      continue;
+    }
+    const bool is_whole = measure.takes == Measure::Takes::whole_cutoffs;
+    if (!to_double(part, value) || !std::isfinite(value) ||
+        (is_whole && (value < 1.0 || value != std::floor(value) || value > 1e9)) ||
+        (measure.takes == Measure::Takes::cutoffs && (value < 0.0 || value > 1e6)))
+      return bad_parameter(measure, part);
+    parameters.values.push_back(value);
+  }
+  if (measure.takes == Measure::Takes::weights && measure.name != "11pt_avg" &&
+      parameters.values.size() != measure.defaults.size())
+    return fail(Code::usage, measure.name + " takes " + std::to_string(measure.defaults.size()) + " numbers");
+  return parameters;
+}
+
+/// The names of a request's columns, as trec_eval prints them.
+std::vector<std::string> names_of(const Measure& measure, const MeasureParameters& parameters,
+                                  const std::string& typed) {
+  std::vector<std::string> names;
+  switch (measure.takes) {
+    case Measure::Takes::whole_cutoffs:
+      for (const double cutoff : parameters.values)
+        names.push_back(measure.name + "_" + std::to_string(static_cast<long>(cutoff)));
+      return names;
+    case Measure::Takes::cutoffs:
+      for (const double cutoff : parameters.values) {
+        char text[32];
+        std::snprintf(text, sizeof text, "_%3.2f", cutoff);
+        names.push_back(measure.name + text);
+      }
+      return names;
+    default:
+      return {typed.empty() ? measure.name : measure.name + "_" + typed};
+  }
+}
+
+bool takes_cutoffs(const Measure& measure) {
+  return measure.takes == Measure::Takes::whole_cutoffs || measure.takes == Measure::Takes::cutoffs;
+}
+
+/// Requests of one cutoff measure become one, its cutoffs ascending and each once.
+void merge_requests(std::vector<MeasureRequest>& requests) {
+  const std::vector<MeasureRequest> all = requests;
+  std::erase_if(requests, [&](const MeasureRequest& request) {
+    return request.is_default && std::any_of(all.begin(), all.end(), [&](const MeasureRequest& other) {
+             return other.measure == request.measure && !other.is_default;
+           });
+  });
+  std::vector<MeasureRequest> merged;
+  for (const Measure& measure : all_measures()) {
+    const std::size_t before = merged.size();
+    for (MeasureRequest& request : requests) {
+      if (request.measure != &measure) continue;
+      if (merged.size() == before || !takes_cutoffs(measure)) {
+        const bool is_twice = std::any_of(merged.begin(), merged.end(), [&](const MeasureRequest& other) {
+          return other.names == request.names;
+        });
+        if (!is_twice) merged.push_back(request);
+        continue;
+      }
+      auto& values = merged.back().parameters.values;
+      values.insert(values.end(), request.parameters.values.begin(), request.parameters.values.end());
+    }
+    if (merged.size() == before || !takes_cutoffs(measure)) continue;
+    auto& values = merged.back().parameters.values;
+    std::sort(values.begin(), values.end());
+    values.erase(std::unique(values.begin(), values.end()), values.end());
+    merged.back().names = names_of(measure, merged.back().parameters, "");
+  }
+  requests = std::move(merged);
+}
+
+}  // namespace
+
+std::optional<Mode> mode_of(std::string_view name) {
+  for (const auto& [mode, text] : kModes)
+    if (name == text) return mode;
+  return std::nullopt;
+}
+
+std::optional<std::size_t> MeasureSet::column(std::string_view name) const {
+  const auto at = std::find(names.begin(), names.end(), name);
+  if (at == names.end()) return std::nullopt;
+  return static_cast<std::size_t>(at - names.begin());
+}
+
+const Measure& MeasureSet::measure_of(std::size_t column) const {
+  for (const MeasureRequest& request : requests) {
+    if (column < request.names.size()) return *request.measure;
+    column -= request.names.size();
+  }
+  broken_contract("no such column", BOOST_CURRENT_LOCATION);
+}
+
+Result<MeasureSet> parse_measures(std::string_view text, bool in_table_order) {
+  MeasureSet set;
+  TRY(auto typed, parse_words(text, set));
+  for (const Typed& item : typed) {
+    TRY(auto parameters, parse_parameters(*item.measure, item.parameters));
+    MeasureRequest request{item.measure, std::move(parameters), {}, item.parameters.empty()};
+    request.names = names_of(*item.measure, request.parameters, item.parameters);
+    set.requests.push_back(std::move(request));
+  }
+  if (set.requests.empty() && !set.has_run_id && !set.has_query_count)
+    return fail(Code::usage, "no measure given; for example --measures map,ndcg_cut_10");
+  if (in_table_order) merge_requests(set.requests);
+  for (const MeasureRequest& request : set.requests)
+    set.names.insert(set.names.end(), request.names.begin(), request.names.end());
+  return set;
+}
+
+void evaluate(const MeasureSet& set, const JudgedRanking& ranking, const Rules& rules,
+              std::span<double> values) {
+  std::size_t column = 0;
+  for (const MeasureRequest& request : set.requests) {
+    request.measure->compute(ranking, request.parameters, rules,
+                             values.subspan(column, request.names.size()));
+    column += request.names.size();
+  }
+}
+
+std::vector<double> evaluate(const MeasureSet& set, const JudgedRanking& ranking, const Rules& rules) {
+  std::vector<double> values(set.size());
+  evaluate(set, ranking, rules, values);
+  return values;
+}
+
+double average(const Measure& measure, std::span<const double> values, std::size_t missing, bool is_complete,
+               std::span<const double> documents) {
+  double sum = 0.0;
+  if (measure.average == Measure::Average::mean_of_documents && !documents.empty()) {
+    double count = 0.0;
+    for (std::size_t query = 0; query < values.size(); ++query) {
+      sum += values[query] * documents[query];
+      count += documents[query];
+    }
+    return count > 0.0 ? sum / count : 0.0;
+  }
+  for (const double value : values) sum += value;
+  if (measure.average == Measure::Average::sum) return sum;
+  const bool counts_missing = is_complete || measure.average == Measure::Average::mean_of_all_judged;
+  const auto queries = static_cast<double>(values.size() + (counts_missing ? missing : 0));
+  if (queries == 0.0) return 0.0;
+  if (measure.average != Measure::Average::geometric) return sum / queries;
+  if (counts_missing) sum += static_cast<double>(missing) * std::log(0.00001);
+  return std::exp(sum / queries);
+}
+
+}  // namespace metafuse::evaluation

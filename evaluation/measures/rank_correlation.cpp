@@ -1,0 +1,100 @@
+#include "evaluation/measures/rank_correlation.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "evaluation/runs/id_table.h"
+
+namespace metafuse::evaluation {
+namespace {
+
+/// Pairs that stand in descending order, counted while sorting by merging.
+double inversions(std::vector<std::uint32_t>& values, std::vector<std::uint32_t>& scratch, std::size_t begin,
+                  std::size_t end) {
+  if (end - begin < 2) return 0.0;
+  const std::size_t middle = begin + (end - begin) / 2;
+  double count = inversions(values, scratch, begin, middle) + inversions(values, scratch, middle, end);
+  std::size_t i = begin;
+  std::size_t j = middle;
+  for (std::size_t out = begin; out < end; ++out) {
+    const bool takes_left = j == end || (i < middle && values[i] <= values[j]);
+    if (!takes_left) count += static_cast<double>(middle - i);
+    scratch[out] = takes_left ? values[i++] : values[j++];
+  }
+  std::copy(scratch.begin() + static_cast<std::ptrdiff_t>(begin),
+            scratch.begin() + static_cast<std::ptrdiff_t>(end),
+            values.begin() + static_cast<std::ptrdiff_t>(begin));
+  return count;
+}
+
+std::vector<std::string_view> documents_of(const RunTopic& topic) {
+  std::vector<std::string_view> out;
+  for (const RunEntry& entry : topic.entries) out.push_back(entry.document);
+  return out;
+}
+
+}  // namespace
+
+double kendall_tau(std::span<const std::string_view> a, std::span<const std::string_view> b) {
+  IdTable places;
+  bool is_new = false;
+  for (const std::string_view document : a) places.insert(document, is_new);
+  std::vector<std::uint32_t> shared;  // places in a, in the order of b
+  for (const std::string_view document : b)
+    if (const std::uint32_t place = places.find(document); place != IdTable::kAbsent) shared.push_back(place);
+  if (shared.size() < 2) return 1.0;
+  const auto n = static_cast<double>(shared.size());
+  std::vector<std::uint32_t> scratch(shared.size());
+  return 1.0 - 4.0 * inversions(shared, scratch, 0, shared.size()) / (n * (n - 1.0));
+}
+
+double rank_biased_overlap(std::span<const std::string_view> a, std::span<const std::string_view> b,
+                           double p) {
+  const auto shorter = a.size() < b.size() ? a : b;
+  const auto longer = a.size() < b.size() ? b : a;
+  if (shorter.empty()) return 0.0;
+  const auto s = static_cast<double>(shorter.size());
+  IdTable seen_short;
+  IdTable seen_long;
+  bool is_new = false;
+  double overlap = 0.0;        // X_d
+  double overlap_short = 0.0;  // X_s
+  double sum = 0.0;
+  double weight = 1.0;  // p^d
+  for (std::size_t i = 0; i < longer.size(); ++i) {
+    const auto depth = static_cast<double>(i + 1);
+    weight *= p;
+    seen_long.insert(longer[i], is_new);
+    if (seen_short.find(longer[i]) != IdTable::kAbsent) overlap += 1.0;
+    if (i < shorter.size()) {
+      seen_short.insert(shorter[i], is_new);
+      if (seen_long.find(shorter[i]) != IdTable::kAbsent) overlap += 1.0;
+      overlap_short = overlap;
+    }
+    sum += overlap / depth * weight;
+    if (depth > s) sum += overlap_short * (depth - s) / (s * depth) * weight;
+  }
+  const auto l = static_cast<double>(longer.size());
+  return (1.0 - p) / p * sum + ((overlap - overlap_short) / l + overlap_short / s) * weight;
+}
+
+Agreement agreement_of(const Run& run, const Run& reference) {
+  Agreement out;
+  out.run = run.name;
+  for (const RunTopic& topic : run.topics) {
+    const RunTopic* other = reference.find(topic.topic);
+    if (other == nullptr) continue;
+    const auto a = documents_of(topic);
+    const auto b = documents_of(*other);
+    ++out.topics;
+    out.tau += kendall_tau(a, b);
+    out.overlap += rank_biased_overlap(a, b);
+  }
+  if (out.topics > 0) {
+    out.tau /= static_cast<double>(out.topics);
+    out.overlap /= static_cast<double>(out.topics);
+  }
+  return out;
+}
+
+}  // namespace metafuse::evaluation

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/json.h"
+#include "evaluation/measures/rank_correlation.h"
+#include "evaluation/reports/run_evaluation.h"
+
+namespace metafuse::evaluation {
+
+enum class Format { table, trec_eval, json, csv, markdown, latex, html };
+
+std::optional<Format> format_of(std::string_view name);
+
+/// One comparison of a run with the baseline, on one column.
+struct Comparison {
+  std::string run;
+  std::string measure;
+  double difference = 0.0;  ///< run minus baseline, mean over the queries of both
+  double low = 0.0;         ///< 95 % bootstrap interval of the difference
+  double high = 0.0;
+  double p = 1.0;
+  double p_holm = 1.0;  ///< over all comparisons of the report
+  double p_bonferroni = 1.0;
+  std::optional<double> p_tukey;  ///< against all runs of the report at once
+  std::size_t wins = 0;           ///< queries where the run is better
+  std::size_t ties = 0;
+  std::size_t losses = 0;
+};
+
+/// What every format prints.
+struct Report {
+  MeasureSet set;
+  std::vector<RunEvaluation> runs;
+  bool is_per_query = false;
+  bool is_z_score = false;
+  std::string baseline;  ///< of the comparisons; empty without any
+  std::string test;      ///< their name: "t", "wilcoxon", "randomisation"
+  std::vector<Comparison> comparisons;
+  std::string reference;              ///< the run of the agreements; empty without any
+  std::vector<Agreement> agreements;  ///< of every other run with it
+  std::string title = "Evaluation";
+};
+
+std::string format_report(const Report& report, Format format);
+
+// One function a format; each stands in the file of its name.
+std::string format_table(const Report& report);
+std::string format_trec_eval(const Report& report);
+std::string format_csv(const Report& report);
+std::string format_markdown(const Report& report);
+std::string format_latex(const Report& report);
+std::string format_html(const Report& report);
+JsonObject report_as_json(const Report& report);
+
+/// The cells of the tables: a header, then a row a run (or a row a run and query); a row a comparison.
+std::vector<std::vector<std::string>> report_rows(const Report& report);
+std::vector<std::vector<std::string>> report_comparison_rows(const Report& report);
+std::vector<std::vector<std::string>> report_agreement_rows(const Report& report);
+
+/// Whether a run has the best summary of a column: what tables set in bold. Never for counts, a single run,
+/// or where all are equal.
+bool is_best(const Report& report, std::size_t run, std::size_t column);
+
+/// A number as tables print it: counts whole, else four decimals.
+std::string table_number(const Measure& measure, double value);
+
+/// A run's summary of one column as tables print it: of `top`, how many queries it is, as paper 000 prints
+/// it.
+std::string table_summary(const Report& report, std::size_t run, std::size_t column);
+
+}  // namespace metafuse::evaluation

@@ -1,0 +1,184 @@
+#include "evaluation/reports/run_evaluation.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "core/parallel.h"
+#include "evaluation/reports/topic_judge.h"
+#include "evaluation/runs/line_parser.h"
+#include "evaluation/runs/relstring.h"
+
+namespace metafuse::evaluation {
+namespace {
+
+constexpr auto kNoList = static_cast<std::size_t>(-1);
+
+/// A judged topic and its place in the run.
+struct Shared {
+  std::size_t topic = kNoList;
+  const QueryJudgments* judgments = nullptr;
+};
+
+bool has_relevant(const QueryJudgments& query) {
+  return std::any_of(query.documents.begin(), query.documents.end(),
+                     [](const Judgment& judgment) { return judgment.grade > 0; });
+}
+
+/// What is evaluated, by a merge of both sorted lists, and how many judged topics are missing in the run.
+/// Under is_complete those are evaluated as empty lists. `topic_at(i)` is the id of the run's i-th topic.
+struct Work {
+  std::vector<Shared> topics;
+  std::size_t missing = 0;
+  bool shares_any = false;
+};
+
+template <class TopicAt>
+Work plan_work(std::size_t count, TopicAt topic_at, const Judgments& judgments,
+               const EvaluationOptions& options) {
+  Work work;
+  std::size_t topic = 0;
+  for (const QueryJudgments& query : judgments.queries) {
+    while (topic < count && topic_at(topic) < query.query) ++topic;
+    if (options.rules.mode == Mode::gdeval && !has_relevant(query)) continue;
+    const bool has_list = topic < count && topic_at(topic) == query.query;
+    if (has_list || options.is_complete)
+      work.topics.push_back({has_list ? topic : kNoList, &query});
+    else
+      ++work.missing;
+    work.shares_any = work.shares_any || has_list;
+  }
+  return work;
+}
+
+/// Evaluates every shared topic; `lines_of(topic, lines)` fills a topic's lines, `twice(topic, line)` makes
+/// the error for a document that stands twice.
+template <class LinesOf, class Twice>
+Result<void> evaluate_topics(const std::vector<Shared>& shared, const MeasureSet& set,
+                             const EvaluationOptions& options, LinesOf lines_of, Twice twice,
+                             RunEvaluation& evaluation) {
+  constexpr std::size_t kBlock = 128;
+  const auto relstring = relstring_length(set);
+  evaluation.values.assign(shared.size() * set.size(), 0.0);
+  evaluation.queries.resize(shared.size());
+  evaluation.documents.resize(shared.size());
+  if (relstring) evaluation.relstrings.resize(shared.size());
+  const std::size_t blocks = (shared.size() + kBlock - 1) / kBlock;
+  std::vector<std::optional<Error>> errors(blocks);
+  parallel_for(blocks, options.threads, [&](std::size_t block) {
+    TopicJudge judge(options);
+    std::vector<RunLine> lines;
+    for (std::size_t i = block * kBlock; i < std::min(shared.size(), (block + 1) * kBlock); ++i) {
+      evaluation.queries[i] = shared[i].judgments->query;
+      lines.clear();
+      if (shared[i].topic == kNoList) {
+        // A judged query without a list counts as an empty one.
+      } else if (auto read = lines_of(shared[i].topic, lines); !read) {
+        errors[block] = read.error();
+        return;
+      }
+      const JudgedRanking* ranking = judge.judge(lines, *shared[i].judgments);
+      if (ranking == nullptr) {
+        errors[block] = twice(shared[i].topic, lines);
+        return;
+      }
+      evaluate(set, *ranking, options.rules,
+               std::span(evaluation.values).subspan(i * set.size(), set.size()));
+      evaluation.documents[i] = static_cast<double>(ranking->retrieved());
+      if (relstring) evaluation.relstrings[i] = relstring_of(*ranking, *relstring);
+    }
+  });
+  for (const auto& error : errors)
+    if (error) return *error;
+  return {};
+}
+
+/// The topics of a run that nobody judged count for nothing, but a line that is none among them says that the
+/// file is damaged or another.
+Result<void> check_unjudged(const RunIndex& run, const std::vector<Shared>& judged,
+                            const EvaluationOptions& options) {
+  std::vector<bool> is_judged(run.topics.topic_count(), false);
+  for (const Shared& shared : judged)
+    if (shared.topic != kNoList) is_judged[shared.topic] = true;
+  std::vector<std::size_t> unjudged;
+  for (std::size_t topic = 0; topic < is_judged.size(); ++topic)
+    if (!is_judged[topic]) unjudged.push_back(topic);
+  std::vector<std::optional<Error>> errors(unjudged.size());
+  parallel_for(unjudged.size(), options.threads, [&](std::size_t i) {
+    std::vector<RunLine> lines;
+    if (auto parsed = parse_run_topic(run, unjudged[i], options.file, lines); !parsed)
+      errors[i] = parsed.error();
+  });
+  for (const auto& error : errors)
+    if (error) return *error;
+  return {};
+}
+
+Error shares_nothing(const std::string& path) {
+  return fail(Code::bad_data, path + ": shares no query with the judgments; are they of one collection?");
+}
+
+}  // namespace
+
+std::vector<double> RunEvaluation::column(std::size_t column) const {
+  std::vector<double> out(queries.size());
+  for (std::size_t query = 0; query < queries.size(); ++query) out[query] = value(query, column);
+  return out;
+}
+
+void summarise(RunEvaluation& evaluation, const MeasureSet& set, const EvaluationOptions& options) {
+  evaluation.summary.assign(set.size(), 0.0);
+  for (std::size_t column = 0; column < set.size(); ++column)
+    evaluation.summary[column] = average(set.measure_of(column), evaluation.column(column),
+                                         evaluation.missing, options.is_complete, evaluation.documents);
+}
+
+Result<RunEvaluation> evaluate_run(const RunIndex& run, const Judgments& judgments, const MeasureSet& set,
+                                   const EvaluationOptions& options) {
+  const Work work = plan_work(
+      run.topics.topic_count(), [&](std::size_t i) { return run.topics.topic(i); }, judgments, options);
+  TRY_VOID(check_unjudged(run, work.topics, options));
+  if (!work.shares_any) return shares_nothing(run.topics.file.path);
+  RunEvaluation evaluation;
+  evaluation.run = run.name;
+  evaluation.missing = work.missing;
+  auto evaluated = evaluate_topics(
+      work.topics, set, options,
+      [&](std::size_t topic, std::vector<RunLine>& lines) {
+        return parse_run_topic(run, topic, options.file, lines);
+      },
+      [&](std::size_t topic, std::vector<RunLine>& lines) {
+        // File order again, for the number of the first line.
+        TRY_VOID(parse_run_topic(run, topic, options.file, lines));
+        return check_documents_differ(run, topic, lines).error();
+      },
+      evaluation);
+  if (!evaluated) return evaluated.error();
+  summarise(evaluation, set, options);
+  return evaluation;
+}
+
+Result<RunEvaluation> evaluate_run_by_groups(const RunIndex& run, std::span<const Judgments> groups,
+                                             const MeasureSet& set, const EvaluationOptions& options) {
+  std::map<std::string, std::pair<std::vector<double>, double>> sums;
+  for (const Judgments& group : groups) {
+    TRY(auto evaluation, evaluate_run(run, group, set, options));
+    for (std::size_t query = 0; query < evaluation.queries.size(); ++query) {
+      auto& [values, judges] = sums[evaluation.queries[query]];
+      values.resize(set.size());
+      for (std::size_t column = 0; column < set.size(); ++column)
+        values[column] += evaluation.value(query, column);
+      judges += 1.0;
+    }
+  }
+  RunEvaluation mean;
+  mean.run = run.name;
+  for (const auto& [query, sum] : sums) {
+    mean.queries.push_back(query);
+    for (const double value : sum.first) mean.values.push_back(value / sum.second);
+  }
+  summarise(mean, set, options);
+  return mean;
+}
+
+}  // namespace metafuse::evaluation

@@ -1,0 +1,110 @@
+#include "evaluation/reports/svg_plot.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "core/contract.h"
+#include "evaluation/reports/svg_shapes.h"
+
+namespace metafuse::evaluation {
+namespace {
+
+constexpr double kLeft = 64.0;
+constexpr double kTop = 52.0;
+constexpr double kWidth = 520.0;
+constexpr double kHeight = 280.0;
+constexpr std::size_t kMostPoints = 400;
+// Middling colours that keep a contrast of 3 on white and on near-black.
+constexpr std::array kColours = {"#1f7fc4", "#c8553d", "#2f8f5b", "#8e63c7", "#b07d10", "#3a8a99", "#7b8794"};
+constexpr std::array kDashes = {"", "6 3", "2 3", "9 3 2 3"};
+
+/// Where values stand on the drawing.
+struct Frame {
+  PlotRange xs;
+  PlotRange ys;
+  bool is_log_x = false;
+
+  double place(double x) const { return is_log_x ? std::log10(x) : x; }
+  double left(double x) const { return kLeft + kWidth * xs.share(place(x)); }
+  double top(double y) const { return kTop + kHeight * (1.0 - ys.share(y)); }
+};
+
+std::string grid(const Frame& frame) {
+  std::string out;
+  const double y_step = round_step(frame.ys);
+  for (double y = std::ceil(frame.ys.low / y_step) * y_step; y <= frame.ys.high + y_step * 1e-9;
+       y += y_step) {
+    out += svg_text(kLeft - 8, frame.top(y) + 4, "end", short_svg_number(y));
+    out += "<path stroke=\"currentColor\" stroke-opacity=\".18\" d=\"M" + svg_number(kLeft, 1) + " " +
+           svg_number(frame.top(y), 1) + "h" + svg_number(kWidth, 1) + "\"/>\n";
+  }
+  const double x_step = frame.is_log_x ? 1.0 : round_step(frame.xs);
+  for (double x = std::ceil(frame.xs.low / x_step) * x_step; x <= frame.xs.high + x_step * 1e-9; x += x_step)
+    out += svg_text(kLeft + kWidth * frame.xs.share(x), kTop + kHeight + 18, "middle",
+                    short_svg_number(frame.is_log_x ? std::pow(10.0, x) : x));
+  return out;
+}
+
+std::string points_of(const Curve& curve, const Frame& frame) {
+  const std::size_t stride = std::max<std::size_t>(1, (curve.x.size() + kMostPoints - 1) / kMostPoints);
+  std::string points;
+  for (std::size_t i = 0; i < curve.x.size(); i += stride) {
+    if (i + stride >= curve.x.size()) i = curve.x.size() - 1;  // the last point is always drawn
+    const std::string x = svg_number(frame.left(curve.x[i]), 1);
+    if (curve.is_step && i > 0)
+      points += x + "," + svg_number(frame.top(curve.y[i - std::min(i, stride)]), 1) + " ";
+    points += x + "," + svg_number(frame.top(curve.y[i]), 1) + " ";
+  }
+  return points;
+}
+
+}  // namespace
+
+std::string svg_plot(const std::vector<Curve>& curves, const PlotText& text) {
+  Frame frame;
+  frame.is_log_x = text.is_log_x;
+  for (const Curve& curve : curves)
+    for (std::size_t i = 0; i < curve.x.size(); ++i) {
+      frame.xs.take(frame.place(curve.x[i]));
+      frame.ys.take(curve.y[i]);
+    }
+  require(frame.xs.low <= frame.xs.high, "a plot needs a point");
+  const double height =
+      std::max(kTop + kHeight + 50.0, kTop + 30.0 + 18.0 * static_cast<double>(curves.size()));
+  std::string out = svg_opened(800, height, text.title) + svg_text(8, 16, "start", text.title);
+  out += grid(frame);
+  out += svg_text(kLeft + kWidth / 2, kTop + kHeight + 38, "middle", text.x_name);
+  out += svg_text(8, kTop - 8, "start", text.y_name);
+  for (std::size_t c = 0; c < curves.size(); ++c) {
+    const std::string stroke = std::string("fill=\"none\" stroke-width=\"2\" stroke=\"") +
+                               kColours[c % kColours.size()] + "\" stroke-dasharray=\"" +
+                               kDashes[c % kDashes.size()] + "\"";
+    out += "<polyline " + stroke + " points=\"" + points_of(curves[c], frame) + "\"/>\n";
+    const double y = kTop + 14.0 + 18.0 * static_cast<double>(c);
+    out += "<path " + stroke + " d=\"M" + svg_number(kLeft + kWidth + 14, 1) + " " + svg_number(y - 4, 1) +
+           "h24\"/>\n" + svg_text(kLeft + kWidth + 44, y, "start", curves[c].name);
+  }
+  return out + "</svg>\n";
+}
+
+std::string html_page(const std::string& title, const std::string& table,
+                      const std::vector<std::string>& plots, const std::vector<std::string>& sentences) {
+  std::string out =
+      "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"color-scheme\" "
+      "content=\"light "
+      "dark\"><title>" +
+      escaped_html(title) +
+      "</title>\n<style>body{font:15px/1.5 system-ui,sans-serif;max-width:76em;margin:2em auto;padding:0 "
+      "1em}pre{overflow-x:auto}</style>\n<h1>" +
+      escaped_html(title) + "</h1>\n<pre>" + escaped_html(table) + "</pre>\n";
+  if (!sentences.empty()) {
+    out += "<ul>\n";
+    for (const std::string& sentence : sentences) out += "<li>" + escaped_html(sentence) + "</li>\n";
+    out += "</ul>\n";
+  }
+  for (const std::string& plot : plots) out += plot;
+  return out + "</html>\n";
+}
+
+}  // namespace metafuse::evaluation

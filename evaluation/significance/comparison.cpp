@@ -1,0 +1,131 @@
+#include "evaluation/significance/comparison.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "evaluation/runs/line_parser.h"
+#include "evaluation/significance/significance.h"
+
+namespace metafuse::evaluation {
+namespace {
+
+/// Keeps randomised tests within a second however many queries there are.
+std::size_t trials_for(std::size_t work_per_trial, std::size_t most) {
+  constexpr std::size_t kWork = 400'000'000;
+  return std::clamp<std::size_t>(kWork / std::max<std::size_t>(1, work_per_trial), 1000, most);
+}
+
+struct Paired {
+  std::vector<double> run;
+  std::vector<double> baseline;
+};
+
+/// Values of the queries that both runs evaluated; both lists ascend.
+Paired paired_values(const RunEvaluation& run, const RunEvaluation& baseline, std::size_t column) {
+  Paired paired;
+  std::size_t j = 0;
+  for (std::size_t i = 0; i < run.queries.size(); ++i) {
+    while (j < baseline.queries.size() && baseline.queries[j] < run.queries[i]) ++j;
+    if (j == baseline.queries.size()) break;
+    if (baseline.queries[j] != run.queries[i]) continue;
+    paired.run.push_back(run.value(i, column));
+    paired.baseline.push_back(baseline.value(j, column));
+  }
+  return paired;
+}
+
+double p_of(const std::string& test, const Paired& paired, std::uint64_t seed) {
+  if (test == "t") return paired_t_test(paired.run, paired.baseline);
+  if (test == "wilcoxon") return wilcoxon_test(paired.run, paired.baseline);
+  return randomisation_test(paired.run, paired.baseline, seed, trials_for(paired.run.size(), 100000));
+}
+
+Comparison compare(const Report& report, const RunEvaluation& run, const RunEvaluation& baseline,
+                   std::size_t column, const ComparisonOptions& options) {
+  const Paired paired = paired_values(run, baseline, column);
+  const bool is_cost = report.set.measure_of(column).is_cost;
+  Comparison c;
+  c.run = run.run;
+  c.measure = report.set.names[column];
+  std::vector<double> d;
+  for (std::size_t i = 0; i < paired.run.size(); ++i) {
+    d.push_back(paired.run[i] - paired.baseline[i]);
+    const double gain = is_cost ? -d.back() : d.back();
+    ++(std::abs(gain) <= 1e-12 ? c.ties : gain > 0.0 ? c.wins : c.losses);
+  }
+  for (const double value : d) c.difference += value / static_cast<double>(d.size());
+  const Interval interval = bootstrap_interval(d, 0.95, options.seed, trials_for(d.size() * 4, 10000));
+  c.low = interval.low;
+  c.high = interval.high;
+  c.p = p_of(options.test, paired, options.seed);
+  return c;
+}
+
+bool have_same_queries(const std::vector<RunEvaluation>& runs) {
+  return std::all_of(runs.begin(), runs.end(),
+                     [&](const RunEvaluation& run) { return run.queries == runs[0].queries; });
+}
+
+/// Tukey's p of every run against the baseline on one column; needs the same queries everywhere.
+std::vector<double> tukey_against(const Report& report, std::size_t baseline, std::size_t column,
+                                  std::uint64_t seed) {
+  std::vector<std::vector<double>> samples;
+  for (const RunEvaluation& run : report.runs) samples.push_back(run.column(column));
+  const std::size_t systems = samples.size();
+  const std::vector<double> all =
+      tukey_hsd(samples, seed, trials_for(40 * systems * samples[0].size(), 10000));
+  std::vector<double> out(systems, 1.0);
+  std::size_t pair = 0;
+  for (std::size_t i = 0; i < systems; ++i)
+    for (std::size_t j = i + 1; j < systems; ++j, ++pair)
+      if (i == baseline || j == baseline) out[i == baseline ? j : i] = all[pair];
+  return out;
+}
+
+void correct(std::vector<Comparison>& comparisons) {
+  std::vector<double> p;
+  for (const Comparison& c : comparisons) p.push_back(c.p);
+  const std::vector<double> by_holm = holm(p);
+  const std::vector<double> by_bonferroni = bonferroni(p);
+  for (std::size_t i = 0; i < comparisons.size(); ++i) {
+    comparisons[i].p_holm = by_holm[i];
+    comparisons[i].p_bonferroni = by_bonferroni[i];
+  }
+}
+
+}  // namespace
+
+Result<void> compare_with_baseline(Report& report, const ComparisonOptions& options) {
+  if (options.test != "t" && options.test != "wilcoxon" && options.test != "randomisation")
+    return fail(Code::usage, "no test " + shown(options.test) + "; there are t, wilcoxon and randomisation");
+  const auto at = std::find_if(report.runs.begin(), report.runs.end(),
+                               [&](const RunEvaluation& run) { return run.run == options.baseline; });
+  if (at == report.runs.end()) {
+    std::string names;
+    for (const RunEvaluation& run : report.runs) names += (names.empty() ? "" : ", ") + run.run;
+    return fail(Code::usage, "--compare: no run is named " + shown(options.baseline) + "; there are " +
+                                 names + " (a run is named by its tag, or by NAME=FILE)");
+  }
+  const auto baseline = static_cast<std::size_t>(at - report.runs.begin());
+  report.baseline = options.baseline;
+  report.test = options.test;
+  const bool has_tukey = report.runs.size() > 2 && have_same_queries(report.runs);
+  for (std::size_t column = 0; column < report.set.size(); ++column) {
+    const Measure& measure = report.set.measure_of(column);
+    if (measure.is_count || measure.name == "relstring") continue;
+    std::vector<double> tukey;
+    if (has_tukey) tukey = tukey_against(report, baseline, column, options.seed);
+    for (std::size_t run = 0; run < report.runs.size(); ++run) {
+      if (run == baseline) continue;
+      if (paired_values(report.runs[run], *at, column).run.empty())
+        return fail(Code::bad_data, report.runs[run].run + ": shares no query with " + options.baseline);
+      Comparison c = compare(report, report.runs[run], *at, column, options);
+      if (has_tukey) c.p_tukey = tukey[run];
+      report.comparisons.push_back(std::move(c));
+    }
+  }
+  correct(report.comparisons);
+  return {};
+}
+
+}  // namespace metafuse::evaluation

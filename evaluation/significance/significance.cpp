@@ -1,0 +1,234 @@
+#include "evaluation/significance/significance.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "core/contract.h"
+
+namespace metafuse::evaluation {
+namespace {
+
+std::vector<double> differences(std::span<const double> a, std::span<const double> b) {
+  require(a.size() == b.size(), "a paired test needs samples of one size");
+  std::vector<double> d(a.size());
+  for (std::size_t i = 0; i < a.size(); ++i) d[i] = a[i] - b[i];
+  return d;
+}
+
+double mean_of(std::span<const double> values) {
+  return values.empty()
+             ? 0.0
+             : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+/// Continued fraction of the incomplete beta function (Lentz; Abramowitz, Stegun 26.5.8).
+double beta_fraction(double a, double b, double x) {
+  constexpr double kTiny = 1e-300;
+  double c = 1.0;
+  double d = 1.0 - (a + b) * x / (a + 1.0);
+  d = 1.0 / (std::abs(d) < kTiny ? kTiny : d);
+  double h = d;
+  for (int m = 1; m <= 500; ++m) {
+    const double even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
+    const double odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
+    for (const double term : {even, odd}) {
+      d = 1.0 + term * d;
+      d = 1.0 / (std::abs(d) < kTiny ? kTiny : d);
+      c = 1.0 + term / c;
+      if (std::abs(c) < kTiny) c = kTiny;
+      h *= c * d;
+    }
+    if (std::abs(c * d - 1.0) < 1e-16) break;
+  }
+  return h;
+}
+
+/// Regularised incomplete beta function.
+double incomplete_beta(double a, double b, double x) {
+  if (x <= 0.0) return 0.0;
+  if (x >= 1.0) return 1.0;
+  const double front =
+      std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) + a * std::log(x) + b * std::log1p(-x));
+  if (x < (a + 1.0) / (a + b + 2.0)) return front * beta_fraction(a, b, x) / a;
+  return 1.0 - front * beta_fraction(b, a, 1.0 - x) / b;
+}
+
+/// Ranks of absolute differences, ties at their mean rank, and the tie correction sum(t^3 - t).
+std::vector<double> mean_ranks(const std::vector<double>& d, double& tie_sum) {
+  std::vector<std::size_t> order(d.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t i, std::size_t j) { return std::abs(d[i]) < std::abs(d[j]); });
+  std::vector<double> ranks(d.size());
+  tie_sum = 0.0;
+  for (std::size_t begin = 0; begin < order.size();) {
+    std::size_t end = begin + 1;
+    while (end < order.size() && std::abs(std::abs(d[order[end]]) - std::abs(d[order[begin]])) <= 1e-12)
+      ++end;
+    const double rank = 0.5 * static_cast<double>(begin + 1 + end);
+    for (std::size_t i = begin; i < end; ++i) ranks[order[i]] = rank;
+    const auto size = static_cast<double>(end - begin);
+    tie_sum += size * size * size - size;
+    begin = end;
+  }
+  return ranks;
+}
+
+/// Two-sided exact p of a signed-rank sum by counting the subsets of {1..n} with each sum.
+double exact_signed_rank(double sum, std::size_t n) {
+  const std::size_t largest = n * (n + 1) / 2;
+  std::vector<double> ways(largest + 1, 0.0);
+  ways[0] = 1.0;
+  for (std::size_t rank = 1; rank <= n; ++rank)
+    for (std::size_t s = largest; s >= rank; --s) ways[s] += ways[s - rank];
+  const auto low = static_cast<std::size_t>(std::min(sum, static_cast<double>(largest) - sum) + 0.5);
+  double tail = 0.0;
+  for (std::size_t s = 0; s <= low; ++s) tail += ways[s];
+  return std::min(1.0, 2.0 * tail / std::exp2(static_cast<double>(n)));
+}
+
+/// All sign patterns by Gray code; the sum of |d| with signs at least as far from 0 as seen.
+double exact_randomisation(const std::vector<double>& d, double seen) {
+  double sum = std::accumulate(d.begin(), d.end(), 0.0);
+  std::vector<char> is_flipped(d.size(), 0);
+  const std::uint64_t patterns = std::uint64_t{1} << d.size();
+  std::uint64_t extreme = 0;
+  for (std::uint64_t i = 0; i < patterns; ++i) {
+    if (i > 0) {
+      const auto bit = static_cast<std::size_t>(__builtin_ctzll(i));
+      sum += is_flipped[bit] != 0 ? 2.0 * d[bit] : -2.0 * d[bit];
+      is_flipped[bit] = static_cast<char>(1 - is_flipped[bit]);
+    }
+    extreme += std::abs(sum) >= seen - 1e-12 ? 1 : 0;
+  }
+  return static_cast<double>(extreme) / static_cast<double>(patterns);
+}
+
+}  // namespace
+
+double student_tail(double t, double degrees) {
+  return incomplete_beta(0.5 * degrees, 0.5, degrees / (degrees + t * t));
+}
+
+double normal_tail(double z) {
+  return std::erfc(std::abs(z) / std::sqrt(2.0));
+}
+
+double paired_t_test(std::span<const double> a, std::span<const double> b) {
+  const std::vector<double> d = differences(a, b);
+  if (d.size() < 2) return 1.0;
+  const double mean = mean_of(d);
+  double squares = 0.0;
+  for (const double value : d) squares += (value - mean) * (value - mean);
+  const auto n = static_cast<double>(d.size());
+  if (squares <= 0.0) return mean == 0.0 ? 1.0 : 0.0;
+  return student_tail(mean / std::sqrt(squares / (n - 1.0) / n), n - 1.0);
+}
+
+double wilcoxon_test(std::span<const double> a, std::span<const double> b) {
+  std::vector<double> d = differences(a, b);
+  std::erase_if(d, [](double value) { return std::abs(value) <= 1e-12; });
+  if (d.empty()) return 1.0;
+  double tie_sum = 0.0;
+  const std::vector<double> ranks = mean_ranks(d, tie_sum);
+  double positive = 0.0;
+  for (std::size_t i = 0; i < d.size(); ++i)
+    if (d[i] > 0.0) positive += ranks[i];
+  const auto n = static_cast<double>(d.size());
+  if (d.size() <= 25 && tie_sum == 0.0) return exact_signed_rank(positive, d.size());
+  const double variance = n * (n + 1.0) * (2.0 * n + 1.0) / 24.0 - tie_sum / 48.0;
+  if (variance <= 0.0) return 1.0;
+  const double distance = std::abs(positive - n * (n + 1.0) / 4.0);
+  return std::min(1.0, normal_tail(std::max(0.0, distance - 0.5) / std::sqrt(variance)));
+}
+
+double randomisation_test(std::span<const double> a, std::span<const double> b, std::uint64_t seed,
+                          std::size_t trials) {
+  std::vector<double> d = differences(a, b);
+  std::erase_if(d, [](double value) { return value == 0.0; });
+  if (d.empty()) return 1.0;
+  const double seen = std::abs(std::accumulate(d.begin(), d.end(), 0.0));
+  if (d.size() <= 16) return exact_randomisation(d, seen);
+  Random random(seed);
+  std::size_t extreme = 1;
+  for (std::size_t trial = 0; trial < trials; ++trial) {
+    double sum = 0.0;
+    for (std::size_t i = 0; i < d.size();) {
+      std::uint64_t bits = random.next();
+      for (const std::size_t end = std::min(d.size(), i + 64); i < end; ++i, bits >>= 1)
+        sum += (bits & 1U) != 0 ? d[i] : -d[i];
+    }
+    extreme += std::abs(sum) >= seen - 1e-12 ? 1 : 0;
+  }
+  return static_cast<double>(extreme) / static_cast<double>(trials + 1);
+}
+
+Interval bootstrap_interval(std::span<const double> sample, double level, std::uint64_t seed,
+                            std::size_t trials) {
+  if (sample.empty()) return {};
+  Random random(seed);
+  std::vector<double> means(trials);
+  for (double& mean : means) {
+    double sum = 0.0;
+    for (std::size_t i = 0; i < sample.size(); ++i)
+      sum += sample[static_cast<std::size_t>(random.below(sample.size()))];
+    mean = sum / static_cast<double>(sample.size());
+  }
+  std::sort(means.begin(), means.end());
+  const double tail = 0.5 * (1.0 - level) * static_cast<double>(trials);
+  const auto low = static_cast<std::size_t>(tail);
+  return {means[low], means[trials - 1 - low]};
+}
+
+std::vector<double> tukey_hsd(const std::vector<std::vector<double>>& samples, std::uint64_t seed,
+                              std::size_t trials) {
+  const std::size_t systems = samples.size();
+  std::vector<double> sums(systems, 0.0);
+  for (std::size_t i = 0; i < systems; ++i)
+    sums[i] = std::accumulate(samples[i].begin(), samples[i].end(), 0.0);
+  std::vector<std::size_t> extreme(systems * systems, 1);
+  Random random(seed);
+  const std::size_t queries = systems == 0 ? 0 : samples[0].size();
+  std::vector<double> row(systems);
+  std::vector<double> permuted(systems);
+  for (std::size_t trial = 0; trial < trials; ++trial) {
+    std::fill(permuted.begin(), permuted.end(), 0.0);
+    for (std::size_t query = 0; query < queries; ++query) {
+      for (std::size_t i = 0; i < systems; ++i) row[i] = samples[i][query];
+      random.shuffle(row);
+      for (std::size_t i = 0; i < systems; ++i) permuted[i] += row[i];
+    }
+    const auto [least, most] = std::minmax_element(permuted.begin(), permuted.end());
+    const double range = *most - *least;
+    for (std::size_t i = 0; i < systems; ++i)
+      for (std::size_t j = i + 1; j < systems; ++j)
+        extreme[i * systems + j] += range >= std::abs(sums[i] - sums[j]) - 1e-12 ? 1 : 0;
+  }
+  std::vector<double> p;
+  for (std::size_t i = 0; i < systems; ++i)
+    for (std::size_t j = i + 1; j < systems; ++j)
+      p.push_back(static_cast<double>(extreme[i * systems + j]) / static_cast<double>(trials + 1));
+  return p;
+}
+
+std::vector<double> holm(std::span<const double> p) {
+  std::vector<std::size_t> order(p.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t i, std::size_t j) { return p[i] < p[j]; });
+  std::vector<double> out(p.size());
+  double largest = 0.0;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    largest = std::max(largest, std::min(1.0, static_cast<double>(order.size() - i) * p[order[i]]));
+    out[order[i]] = largest;
+  }
+  return out;
+}
+
+std::vector<double> bonferroni(std::span<const double> p) {
+  std::vector<double> out;
+  for (const double value : p) out.push_back(std::min(1.0, value * static_cast<double>(p.size())));
+  return out;
+}
+
+}  // namespace metafuse::evaluation

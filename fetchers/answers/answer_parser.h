@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/ranked_list.h"
+#include "core/result.h"
+#include "fetchers/definition/engine.h"
+
+namespace metafuse::fetchers {
+
+/// What a parser knows of the answer beside its bytes.
+struct AnswerContext {
+  std::string url;           ///< where the answer came from: relative URLs are resolved against it
+  std::string content_type;  ///< of the answer, for its charset
+  std::string language;      ///< what {lang} was in the request
+};
+
+/// The ranked list of an answer.
+///
+/// out:    hits with an http or https URL, in the order of the answer; text is cleaned
+/// errors: bad_data, saying what is wrong: the answer does not parse, says that it is an error, or has no
+/// list of
+///         results where the rules look for one
+/// cost:   O(bytes), some 20 microseconds for 11 KB of JSON
+Result<RankedList> parse_answer(const AnswerRules& rules, std::string_view body,
+                                const AnswerContext& context);
+
+/// errors: bad_config: not XPath 1.0, for the library that evaluates it
+Result<void> check_html_xpath(const std::string& xpath);
+Result<void> check_xml_xpath(const std::string& xpath);
+/// errors: bad_config: a key path without a key
+Result<void> check_key_path(const std::string& path);
+
+}  // namespace metafuse::fetchers

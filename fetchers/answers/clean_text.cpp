@@ -1,0 +1,256 @@
+#include "fetchers/answers/clean_text.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <ctime>
+
+#include <curl/curl.h>
+#include <libxml/HTMLparser.h>
+
+#include "core/ascii.h"
+#include "core/number.h"
+#include "core/utf8.h"
+
+namespace metafuse::fetchers {
+namespace {
+
+constexpr std::array<std::string_view, 34> kInlineTags = {
+    "a",    "abbr",  "b",    "big",    "br",  "cite", "code", "div", "em", "font", "h1", "h2",
+    "h3",   "hr",    "i",    "img",    "kbd", "li",   "mark", "ol",  "p",  "pre",  "q",  "s",
+    "samp", "small", "span", "strong", "sub", "sup",  "tt",   "u",   "ul", "var"};
+
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/// A tag that begins at `text[0] == '<'`: its name in small letters and its length, 0 when none does.
+struct Tag {
+  std::string name;
+  bool is_closing = false;
+  std::size_t size = 0;
+};
+
+Tag read_tag(std::string_view text) {
+  Tag tag;
+  if (text.starts_with("<!--")) {
+    const std::size_t end = text.find("-->", 4);
+    tag.name = "!--";
+    tag.size = end == std::string_view::npos ? text.size() : end + 3;
+    return tag;
+  }
+  std::size_t at = 1;
+  if (at < text.size() && text[at] == '/') tag.is_closing = true, ++at;
+  if (at >= text.size() || !is_letter(text[at])) return tag;
+  while (at < text.size() &&
+         (is_letter(text[at]) || (text[at] >= '0' && text[at] <= '9') || text[at] == ':' || text[at] == '-'))
+    tag.name += ascii_lower(text[at++]);
+  if (at < text.size() && text[at] != '>' && text[at] != '/' && text[at] != ' ' && text[at] != '\n' &&
+      text[at] != '\t')
+    return tag;
+  const std::size_t end = text.find('>', at);
+  if (end != std::string_view::npos) tag.size = end + 1;
+  return tag;
+}
+
+bool is_found_word_tag(const Tag& tag) {
+  return std::binary_search(kInlineTags.begin(), kInlineTags.end(), tag.name) ||
+         tag.name.starts_with("jats:") || tag.name == "!--";
+}
+
+/// Where the content of a script or style ends, seen from behind its opening tag.
+std::size_t end_of_raw(std::string_view text, const std::string& name) {
+  for (std::size_t at = text.find("</"); at != std::string_view::npos; at = text.find("</", at + 2)) {
+    const Tag tag = read_tag(text.substr(at));
+    if (tag.is_closing && tag.name == name && tag.size > 0) return at + tag.size;
+  }
+  return text.size();
+}
+
+void append_utf8(std::string& out, unsigned long c) {
+  if (c == 0 || c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF)) c = 0xFFFD;
+  const auto put = [&](unsigned long byte) { out += static_cast<char>(byte); };
+  if (c < 0x80) return put(c);
+  if (c < 0x800) return put(0xC0 | (c >> 6)), put(0x80 | (c & 0x3F));
+  if (c < 0x10000) return put(0xE0 | (c >> 12)), put(0x80 | ((c >> 6) & 0x3F)), put(0x80 | (c & 0x3F));
+  put(0xF0 | (c >> 18)), put(0x80 | ((c >> 12) & 0x3F)), put(0x80 | ((c >> 6) & 0x3F)),
+      put(0x80 | (c & 0x3F));
+}
+
+/// Appends the character that `text[0] == '&'` begins; the bytes it took, 0 when it is no entity.
+std::size_t append_entity(std::string& out, std::string_view text) {
+  const std::size_t end = text.substr(0, 12).find(';');
+  if (end == std::string_view::npos || end < 2) return 0;
+  const std::string name(text.substr(1, end - 1));
+  if (name[0] == '#') {
+    const bool is_hex = name.size() > 2 && (name[1] == 'x' || name[1] == 'X');
+    const std::string digits = name.substr(is_hex ? 2 : 1);
+    const std::string_view allowed = is_hex ? "0123456789abcdefABCDEF" : "0123456789";
+    if (digits.empty() || digits.size() > 8 || digits.find_first_not_of(allowed) != std::string::npos)
+      return 0;
+    append_utf8(out, std::stoul(digits, nullptr, is_hex ? 16 : 10));
+    return end + 1;
+  }
+  if (name == "apos") {
+    out += '\'';
+    return end + 1;
+  }
+  const htmlEntityDesc* entity = htmlEntityLookup(reinterpret_cast<const xmlChar*>(name.c_str()));
+  if (entity == nullptr) return 0;
+  append_utf8(out, entity->value);
+  return end + 1;
+}
+
+std::string decode_entities(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t taken = text[at] == '&' ? append_entity(out, text.substr(at)) : 0;
+    if (taken == 0) out += text[at];
+    at += std::max<std::size_t>(taken, 1);
+  }
+  return out;
+}
+
+/// Words that stand in two blocks stay two words; a tag around a part of a word does not split it.
+bool separates_words(const Tag& tag) {
+  return tag.name == "br" || tag.name == "p" || tag.name == "div" || tag.name == "li" || tag.name == "hr" ||
+         tag.name == "td" || tag.name == "tr" || (tag.name.size() == 2 && tag.name[0] == 'h') ||
+         tag.name == "jats:p" || tag.name == "jats:title" || tag.name == "ul" || tag.name == "ol";
+}
+
+std::string without_tags(std::string_view text, bool is_html) {
+  if (text.find('<') == std::string_view::npos) return is_html ? decode_entities(text) : std::string(text);
+  std::string out;
+  bool found = false;
+  for (std::size_t at = 0; at < text.size();) {
+    const Tag tag = text[at] == '<' ? read_tag(text.substr(at)) : Tag{};
+    const bool is_raw = tag.name == "script" || tag.name == "style";
+    if (tag.size == 0 || (!is_html && !is_raw && !is_found_word_tag(tag))) {
+      out += text[at++];
+      continue;
+    }
+    found = true;
+    at += tag.size;
+    if (is_raw && !tag.is_closing) at += end_of_raw(text.substr(at), tag.name);
+    if (separates_words(tag)) out += ' ';
+  }
+  return is_html || found ? decode_entities(out) : out;
+}
+
+/// How many bytes at `text[0]` are a blank or an invisible mark; `is_blank` says which.
+std::size_t blank_or_mark(std::string_view text, bool& is_blank) {
+  const auto byte = static_cast<unsigned char>(text[0]);
+  is_blank = true;
+  if (byte <= 0x20 || byte == 0x7F) return 1;
+  if (text.starts_with("\xC2") && text.size() > 1 && static_cast<unsigned char>(text[1]) <= 0xA0) return 2;
+  if (text.starts_with("\xE2\x80\xA8") || text.starts_with("\xE2\x80\xA9") ||
+      text.starts_with("\xE3\x80\x80"))
+    return 3;
+  is_blank = false;
+  if (text.starts_with("\xEF\xBB\xBF") || text.starts_with("\xE2\x80\x8B") || text.starts_with("\xC2\xAD"))
+    return text[0] == '\xC2' ? 2 : 3;
+  const auto third = text.size() > 2 ? static_cast<unsigned char>(text[2]) : 0U;
+  if (text.starts_with("\xE2\x80") && (third == 0x8E || third == 0x8F || (third >= 0xAA && third <= 0xAE)))
+    return 3;
+  if (text.starts_with("\xE2\x81") && third >= 0xA6 && third <= 0xA9) return 3;
+  return 0;
+}
+
+constexpr std::uint64_t repeated(char c) {
+  return 0x0101010101010101U * static_cast<unsigned char>(c);
+}
+
+/// The high bit of every byte of eight ASCII characters that is `c`.
+std::uint64_t places_of(char c, std::uint64_t eight) {
+  const std::uint64_t other = eight ^ repeated(c);
+  return ~(other + repeated(0x7F)) & repeated('\x80');
+}
+
+/// True for a line of ASCII words, one blank between them, that cleaning would leave as it is: no markup, no
+/// entity where they count, no control. Most text is; the rest takes the long way. The text has no blank at
+/// its ends.
+bool is_clean(std::string_view text, bool is_html) {
+  if constexpr (std::endian::native != std::endian::little) return false;  // "before" is a shift to the left
+  if (text.empty()) return true;
+  std::uint64_t blank_before = 0;  // the high bit of the last byte of the eight before
+  for (std::size_t at = 0; at < text.size(); at += 8) {
+    std::uint64_t eight = repeated('x');
+    std::memcpy(&eight, text.data() + at, std::min<std::size_t>(8, text.size() - at));
+    std::uint64_t bad = eight & repeated('\x80');
+    if (bad != 0) return false;
+    bad = (~(eight + repeated('\x60')) & repeated('\x80')) | places_of('\x7F', eight) | places_of('<', eight);
+    if (is_html) bad |= places_of('&', eight);
+    const std::uint64_t blanks = places_of(' ', eight);
+    bad |= blanks & ((blanks << 8) | blank_before);
+    if (bad != 0) return false;
+    blank_before = blanks >> 56;
+  }
+  return true;
+}
+
+std::string in_one_line(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  bool has_gap = false;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto byte = static_cast<unsigned char>(text[at]);
+    if ((byte > 0x20 && byte < 0x7F) ||
+        (byte > 0x7F && byte != 0xC2 && byte != 0xE2 && byte != 0xE3 && byte != 0xEF)) {
+      if (has_gap && !out.empty()) out += ' ';
+      has_gap = false;
+      out += text[at++];
+      continue;
+    }
+    bool is_blank = false;
+    const std::size_t skipped = blank_or_mark(text.substr(at), is_blank);
+    if (skipped > 0) {
+      has_gap = has_gap || is_blank;
+      at += skipped;
+      continue;
+    }
+    if (has_gap && !out.empty()) out += ' ';
+    has_gap = false;
+    out += text[at++];
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string clean_text(std::string_view text, bool is_html, std::size_t max_bytes) {
+  while (text.ends_with(' ') || text.ends_with('\n')) text.remove_suffix(1);
+  while (text.starts_with(' ') || text.starts_with('\n')) text.remove_prefix(1);
+  if (text.size() <= max_bytes && is_clean(text, is_html)) return std::string(text);
+  if (text.size() > 64 * max_bytes) text = text.substr(0, 64 * max_bytes);
+  const std::string valid =
+      first_invalid_utf8(text) == std::string_view::npos ? std::string(text) : to_valid_utf8(text);
+  const std::string line = in_one_line(without_tags(valid, is_html));
+  std::string_view kept = truncate_utf8(line, max_bytes);
+  while (kept.ends_with(' ')) kept.remove_suffix(1);
+  return std::string(kept);
+}
+
+std::string clean_date(std::string_view text) {
+  const std::string date = in_one_line(to_valid_utf8(text.substr(0, 100)));
+  const auto digit = [&](std::size_t i) { return i < date.size() && date[i] >= '0' && date[i] <= '9'; };
+  if (digit(0) && digit(1) && digit(2) && digit(3) && date.size() >= 10 && date[4] == '-' && digit(5) &&
+      digit(6) && date[7] == '-' && digit(8) && digit(9))
+    return date.substr(0, std::min<std::size_t>(40, date.find_first_not_of("0123456789-+:.TtZz ")));
+  double seconds = 0;
+  std::time_t moment = -1;
+  if (to_double(date, seconds)) {
+    if (date.size() < 9 || seconds < 0 || seconds > 4e12) return {};
+    moment = static_cast<std::time_t>(seconds > 4e10 ? seconds / 1000 : seconds);
+  } else {
+    moment = curl_getdate(date.c_str(), nullptr);
+  }
+  std::tm parts{};
+  if (moment < 0 || gmtime_r(&moment, &parts) == nullptr) return {};
+  std::array<char, 32> out{};
+  const std::size_t size = std::strftime(out.data(), out.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return std::string(out.data(), size);
+}
+
+}  // namespace metafuse::fetchers

@@ -1,0 +1,231 @@
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include <libxml/HTMLparser.h>
+#include <libxml/xpath.h>
+#include <libxml/xpathInternals.h>
+
+#include "core/ascii.h"
+#include "core/url_text.h"
+#include "core/utf8.h"
+#include "fetchers/answers/charset.h"
+#include "fetchers/answers/hit_builder.h"
+
+namespace metafuse::fetchers::parsers {
+namespace {
+
+constexpr int kMaxHtmlHits = 1000;
+constexpr unsigned long kMaxXPathSteps = 2'000'000;
+constexpr int kMaxTextBytes = 20'000;
+
+struct Free {
+  void operator()(xmlDoc* document) const { xmlFreeDoc(document); }
+  void operator()(xmlXPathContext* context) const { xmlXPathFreeContext(context); }
+  void operator()(xmlXPathObject* object) const { xmlXPathFreeObject(object); }
+  void operator()(xmlXPathCompExpr* expression) const { xmlXPathFreeCompExpr(expression); }
+};
+using Document = std::unique_ptr<xmlDoc, Free>;
+using Context = std::unique_ptr<xmlXPathContext, Free>;
+using Object = std::unique_ptr<xmlXPathObject, Free>;
+using Expression = std::unique_ptr<xmlXPathCompExpr, Free>;
+
+const xmlChar* as_xml(const char* text) {
+  return reinterpret_cast<const xmlChar*>(text);
+}
+
+std::string as_text(const xmlChar* text) {
+  return text == nullptr ? std::string() : std::string(reinterpret_cast<const char*>(text));
+}
+
+void ignore_error(void*, xmlErrorPtr) {}
+
+bool is_hidden(const xmlNode* node) {
+  const auto is = [&](const char* name) {
+    return node->name != nullptr && std::strcmp(reinterpret_cast<const char*>(node->name), name) == 0;
+  };
+  return node->type == XML_COMMENT_NODE || node->type == XML_PI_NODE ||
+         (node->type == XML_ELEMENT_NODE && (is("script") || is("style") || is("noscript")));
+}
+
+/// The text under a node, without scripts and styles; no recursion, so depth does not matter.
+std::string text_under(const xmlNode* root) {
+  if (root->type == XML_ATTRIBUTE_NODE || root->type == XML_TEXT_NODE ||
+      root->type == XML_CDATA_SECTION_NODE) {
+    xmlChar* content = xmlNodeGetContent(const_cast<xmlNode*>(root));
+    std::string out = as_text(content);
+    xmlFree(content);
+    return out;
+  }
+  std::string out;
+  const xmlNode* node = root;
+  while (node != nullptr && out.size() < kMaxTextBytes) {
+    if ((node->type == XML_TEXT_NODE || node->type == XML_CDATA_SECTION_NODE) && node->content != nullptr)
+      out += as_text(node->content);
+    if (node->children != nullptr && node->type == XML_ELEMENT_NODE && !is_hidden(node)) {
+      node = node->children;
+      continue;
+    }
+    while (node != root && node->next == nullptr) node = node->parent;
+    if (node == root) break;
+    node = node->next;
+  }
+  return out;
+}
+
+std::vector<std::string> texts_of(const xmlXPathObject& object) {
+  std::vector<std::string> out;
+  if (object.type == XPATH_NODESET) {
+    const int count = object.nodesetval == nullptr ? 0 : object.nodesetval->nodeNr;
+    for (int i = 0; i < count && i < kMaxHtmlHits; ++i)
+      out.push_back(text_under(object.nodesetval->nodeTab[i]));
+    return out;
+  }
+  xmlChar* text = xmlXPathCastToString(const_cast<xmlXPathObject*>(&object));
+  if (text != nullptr && *text != 0) out.push_back(as_text(text));
+  xmlFree(text);
+  return out;
+}
+
+/// What the header says, else what the page says of itself near its begin, else what browsers assume.
+std::string charset_of_page(std::string_view body, std::string_view content_type) {
+  if (std::string charset = charset_of(content_type); !charset.empty()) return charset;
+  const std::string head = ascii_lower(body.substr(0, 1024));
+  const std::size_t at = head.find("charset=");
+  if (at == std::string::npos) return "windows-1252";
+  std::string_view value = std::string_view(head).substr(at + std::string_view("charset=").size());
+  if (value.starts_with('"') || value.starts_with('\'')) value.remove_prefix(1);
+  return std::string(value.substr(0, std::min<std::size_t>(value.find_first_of("\"'/>; \t\r\n"), 40)));
+}
+
+/// UTF-8 when the bytes are UTF-8 whatever anybody says. libxml2 always gets UTF-8: its own conversion prints
+/// what it cannot convert.
+Document parse_page(std::string_view body, const AnswerContext& context) {
+  std::string text;
+  if (first_invalid_utf8(body) != std::string_view::npos)
+    body = text = as_utf8(body, charset_of_page(body, context.content_type)).value_or(to_valid_utf8(body));
+  const int options = HTML_PARSE_NONET | HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING;
+  return Document(htmlReadMemory(body.data(), static_cast<int>(body.size()), nullptr, "utf-8", options));
+}
+
+/// Evaluates the XPath of one engine on one page.
+class Page {
+ public:
+  explicit Page(Document document)
+      : document_(std::move(document)), context_(xmlXPathNewContext(document_.get())) {
+    context_->error = ignore_error;
+    context_->opLimit = kMaxXPathSteps;
+  }
+
+  Object evaluate(const std::string& xpath, xmlNode* from) {
+    context_->node = from;
+    Expression& expression = compiled(xpath);
+    return Object(expression ? xmlXPathCompiledEval(expression.get(), context_.get()) : nullptr);
+  }
+
+  xmlNode* root() const { return xmlDocGetRootElement(document_.get()); }
+
+  std::vector<std::string> texts(const std::string& xpath, xmlNode* from) {
+    if (xpath.empty()) return {};
+    const Object object = evaluate(xpath, from);
+    return object ? texts_of(*object) : std::vector<std::string>();
+  }
+
+ private:
+  Expression& compiled(const std::string& xpath) {
+    for (auto& [text, expression] : expressions_)
+      if (text == xpath) return expression;
+    expressions_.emplace_back(xpath, Expression(xmlXPathCompile(as_xml(xpath.c_str()))));
+    return expressions_.back().second;
+  }
+
+  Document document_;
+  Context context_;
+  std::vector<std::pair<std::string, Expression>> expressions_;
+};
+
+std::string joined(const std::vector<std::string>& texts) {
+  std::string out;
+  for (const std::string& text : texts) out += (out.empty() ? "" : " ") + text;
+  return out;
+}
+
+void append_result(RankedList& list, Page& page, xmlNode* node, const AnswerRules& rules,
+                   const AnswerContext& context) {
+  const PartOf part_of = [&](const std::string& xpath) -> std::optional<PartText> {
+    const auto texts = page.texts(xpath, node);
+    if (texts.empty()) return std::nullopt;
+    const bool is_one_value = xpath == rules.url || xpath == rules.thumbnail || xpath == rules.published;
+    return is_one_value ? texts.front() : joined(texts);
+  };
+  append_hit(list, read_raw_hit(rules, part_of, context), rules, context, false);
+}
+
+void append_zipped(RankedList& list, Page& page, const AnswerRules& rules, const AnswerContext& context) {
+  const auto urls = page.texts(rules.url, page.root());
+  const auto titles = page.texts(rules.title, page.root());
+  const auto contents = page.texts(rules.content, page.root());
+  for (std::size_t i = 0; i < urls.size(); ++i) {
+    RawHit raw;
+    raw.url = PartText(rules.url_prefix + urls[i]);
+    if (i < titles.size()) raw.title = titles[i];
+    if (i < contents.size()) raw.content = contents[i];
+    append_hit(list, raw, rules, context, false);
+  }
+}
+
+/// Links are relative to <base href>, where a page has one.
+AnswerContext with_base(const AnswerContext& context, Page& page) {
+  AnswerContext out = context;
+  const auto bases = page.texts("//base/@href", page.root());
+  if (!bases.empty()) out.url = resolved_url(bases.front(), context.url).value_or(context.url);
+  return out;
+}
+
+}  // namespace
+
+Result<RankedList> parse_html_answer(const AnswerRules& rules, std::string_view body,
+                                     const AnswerContext& given) {
+  if (body.find_first_not_of(" \t\r\n") == std::string_view::npos)
+    return fail(Code::bad_data, "the answer is empty");
+  Document document = parse_page(body, given);
+  if (!document || xmlDocGetRootElement(document.get()) == nullptr)
+    return fail(Code::bad_data, "the answer is no HTML");
+  Page page(std::move(document));
+  const AnswerContext context = with_base(given, page);
+  RankedList list;
+  if (rules.results.empty()) {
+    append_zipped(list, page, rules, context);
+  } else {
+    const Object results = page.evaluate(rules.results, page.root());
+    if (!results) return fail(Code::bad_data, "the XPath of the results takes too many steps on this page");
+    const int count =
+        results->type == XPATH_NODESET && results->nodesetval != nullptr ? results->nodesetval->nodeNr : 0;
+    for (int i = 0; i < count && i < kMaxHtmlHits; ++i)
+      append_result(list, page, results->nodesetval->nodeTab[i], rules, context);
+  }
+  for (const std::string& text : page.texts(rules.suggestion, page.root())) append_suggestion(list, text);
+  return list;
+}
+
+}  // namespace metafuse::fetchers::parsers
+
+namespace metafuse::fetchers {
+
+Result<void> check_html_xpath(const std::string& xpath) {
+  using namespace parsers;
+  const Context context(xmlXPathNewContext(nullptr));
+  std::string why = "not XPath 1.0";
+  context->userData = &why;
+  context->error = [](void* data, xmlErrorPtr error) {
+    if (error->message != nullptr) *static_cast<std::string*>(data) = error->message;
+  };
+  const Expression expression(xmlXPathCtxtCompile(context.get(), as_xml(xpath.c_str())));
+  if (expression) return {};
+  while (!why.empty() && (why.back() == '\n' || why.back() == ' ')) why.pop_back();
+  return fail(Code::bad_config, "\"" + xpath + "\" is no XPath 1.0: " + why);
+}
+
+}  // namespace metafuse::fetchers

@@ -1,0 +1,177 @@
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "fetchers/answers/hit_builder.h"
+#include "fetchers/answers/json_tree.h"
+
+namespace metafuse::fetchers::parsers {
+namespace {
+
+constexpr std::size_t kMaxHits = 1000;
+constexpr std::string_view kOwnKey = "@key";
+
+/// What an answer says of its own failure: {"error": ...}, as most JSON APIs write it.
+std::optional<PartText> error_of(element root) {
+  if (!root.is_object()) return std::nullopt;
+  for (const std::string_view key : {"error", "errors", "message", "detail"}) {
+    element value;
+    if (root[key].get(value) != simdjson::SUCCESS) continue;
+    if (const auto text = text_of(value)) return text->view() == "false" ? std::nullopt : text;
+    if (value.is_object())
+      for (const std::string_view inner : {"message", "reason", "info", "msg", "error"})
+        if (element said; value[inner].get(said) == simdjson::SUCCESS)
+          if (const auto text = text_of(said)) return text;
+  }
+  return std::nullopt;
+}
+
+/// The key paths of one engine, parsed once an answer.
+class Reader {
+ public:
+  Reader(const AnswerRules& rules, const AnswerContext& context) : rules_(rules), context_(context) {}
+
+  /// in: key - under which the result stands in an object; empty in an array
+  void append(RankedList& list, element result, std::string_view key) {
+    const PartOf part_of = [&](const std::string& path) -> std::optional<PartText> {
+      if (path.empty()) return std::nullopt;
+      if (path == kOwnKey) return key.empty() ? std::nullopt : std::optional(PartText(key));
+      const auto value = find_first(result, parsed(path));
+      return value ? text_of(*value) : std::nullopt;
+    };
+    append_hit(list, read_raw_hit(rules_, part_of, context_), rules_, context_, false);
+  }
+
+  /// Without a list of results: the n-th url goes with the n-th title and the n-th content.
+  void append_zipped(RankedList& list, element root) const {
+    const auto all = [&](const std::string& path) {
+      std::vector<PartText> texts;
+      if (!path.empty())
+        find(root, parse_key_path(path), [&](element match) {
+          texts.push_back(text_of(match).value_or(PartText()));
+          return texts.size() < kMaxHits;
+        });
+      return texts;
+    };
+    const auto urls = all(rules_.url), titles = all(rules_.title), contents = all(rules_.content);
+    for (std::size_t i = 0; i < urls.size(); ++i) {
+      RawHit raw;
+      raw.url = urls[i];
+      raw.url->put_before(rules_.url_prefix);
+      if (i < titles.size()) raw.title = titles[i];
+      if (i < contents.size()) raw.content = contents[i];
+      append_hit(list, raw, rules_, context_, false);
+    }
+  }
+
+ private:
+  /// Paths of url_format do not live long enough to be viewed: each keeps its text.
+  const KeyPath& parsed(const std::string& path) {
+    for (const auto& [text, known] : paths_)
+      if (*text == path) return known;
+    auto text = std::make_unique<const std::string>(path);
+    KeyPath known = parse_key_path(*text);
+    return paths_.emplace_back(std::move(text), std::move(known)).second;
+  }
+
+  const AnswerRules& rules_;
+  const AnswerContext& context_;
+  std::vector<std::pair<std::unique_ptr<const std::string>, KeyPath>> paths_;
+};
+
+Error no_results(const AnswerRules& rules, element root) {
+  if (const auto error = error_of(root))
+    return fail(Code::bad_data, "the engine says: " + std::string(error->view().substr(0, 300)));
+  return fail(Code::bad_data,
+              "the answer is JSON without \"" + rules.results + "\", where the results should stand");
+}
+
+void append_children(RankedList& list, Reader& reader, element results) {
+  if (results.is_array()) {
+    const simdjson::dom::array items(results);
+    list.hits.reserve(list.hits.size() + std::min(kMaxHits, items.size()));
+    for (const element result : items)
+      if (list.hits.size() < kMaxHits) reader.append(list, result, {});
+  } else if (results.is_object()) {
+    for (const auto field : simdjson::dom::object(results))
+      if (list.hits.size() < kMaxHits) reader.append(list, field.value, field.key);
+  }
+}
+
+/// "$/groups/*/items" is every group's list; "$/groups/*" is every group as a result. False when there is
+/// none.
+bool append_starred(RankedList& list, Reader& reader, element root, const KeyPath& path) {
+  const bool is_result = path.keys.back().text == "*";
+  bool is_found = false;
+  find(root, path, [&](element match) {
+    is_found = true;
+    if (is_result)
+      reader.append(list, match, {});
+    else
+      append_children(list, reader, match);
+    return list.hits.size() < kMaxHits;
+  });
+  return is_found;
+}
+
+/// False when the answer has no list of results.
+bool append_results(RankedList& list, Reader& reader, element root, const std::string& where) {
+  const KeyPath path = parse_key_path(where);
+  const bool is_starred = path.is_anchored && std::any_of(path.keys.begin(), path.keys.end(),
+                                                          [](const Key& key) { return key.text == "*"; });
+  if (is_starred) return append_starred(list, reader, root, path);
+  const auto results = find_first(root, path);
+  if (!results || (!is_container(*results) && !results->is_null())) return false;
+  append_children(list, reader, *results);
+  return true;
+}
+
+Result<RankedList> read_answer(const AnswerRules& rules, element root, const AnswerContext& context) {
+  RankedList list;
+  Reader reader(rules, context);
+  if (!rules.results.empty()) {
+    if (!append_results(list, reader, root, rules.results) && (!rules.may_lack_results || error_of(root)))
+      return no_results(rules, root);
+  } else if (root.is_array() && !parse_key_path(rules.url).is_anchored) {
+    append_children(list, reader, root);
+  } else {
+    if (const auto error = error_of(root)) return no_results(rules, root);
+    reader.append_zipped(list, root);
+  }
+  if (!rules.suggestion.empty())
+    find(root, parse_key_path(rules.suggestion), [&](element match) {
+      if (const auto text = match.is_array() ? std::nullopt : text_of(match))
+        append_suggestion(list, text->view());
+      for_each_child(match, {}, [&](bool, element item) {
+        if (const auto text = text_of(item)) append_suggestion(list, text->view());
+        return true;
+      });
+      return true;
+    });
+  return list;
+}
+
+}  // namespace
+
+Result<RankedList> parse_json_answer(const AnswerRules& rules, std::string_view body,
+                                     const AnswerContext& context) {
+  const JsonTree tree(body, context);
+  if (!tree.root()) return tree.root().error();
+  return read_answer(rules, *tree.root(), context);
+}
+
+}  // namespace metafuse::fetchers::parsers
+
+namespace metafuse::fetchers {
+
+Result<void> check_key_path(const std::string& path) {
+  const auto parsed = parsers::parse_key_path(path);
+  if (parsed.keys.empty() && !parsed.is_anchored)
+    return fail(Code::bad_config, "\"" + path + "\" is no key path; write keys with / between them");
+  for (const char c : path)
+    if (static_cast<unsigned char>(c) < 0x20)
+      return fail(Code::bad_config, "a key path with a control character");
+  return {};
+}
+
+}  // namespace metafuse::fetchers

@@ -1,0 +1,202 @@
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include <pugixml.hpp>
+
+#include "core/utf8.h"
+#include "fetchers/answers/charset.h"
+#include "fetchers/answers/hit_builder.h"
+
+namespace metafuse::fetchers::parsers {
+namespace {
+
+constexpr std::size_t kMaxBytes = std::size_t{8} << 20;
+constexpr int kMaxDepth = 256;
+constexpr std::size_t kMaxXmlHits = 1000;
+
+std::string_view local_name(const pugi::xml_node& node) {
+  const std::string_view name = node.name();
+  const std::size_t colon = name.find(':');
+  return colon == std::string_view::npos ? name : name.substr(colon + 1);
+}
+
+bool is_too_deep(const pugi::xml_document& document) {
+  struct Walker : pugi::xml_tree_walker {
+    bool for_each(pugi::xml_node&) override { return depth() <= kMaxDepth; }
+  } walker;
+  return !const_cast<pugi::xml_document&>(document).traverse(walker);
+}
+
+/// All text under a node in document order.
+std::string text_of_element(const pugi::xml_node& node) {
+  struct Collector : pugi::xml_tree_walker {
+    std::string text;
+    bool for_each(pugi::xml_node& child) override {
+      if (child.type() == pugi::node_pcdata || child.type() == pugi::node_cdata) text += child.value();
+      return true;
+    }
+  } collector;
+  if (node.type() == pugi::node_pcdata || node.type() == pugi::node_cdata) return node.value();
+  pugi::xml_node copy = node;
+  copy.traverse(collector);
+  return collector.text;
+}
+
+std::string text_of(const pugi::xpath_node& found) {
+  return found.attribute() ? std::string(found.attribute().value()) : text_of_element(found.node());
+}
+
+/// The texts that an XPath finds from a node; an expression that is no node set has one text.
+std::vector<std::string> texts(const std::string& xpath, const pugi::xml_node& from) {
+  std::vector<std::string> out;
+  if (xpath.empty()) return out;
+  const pugi::xpath_query query(xpath.c_str());
+  if (query.return_type() != pugi::xpath_type_node_set) {
+    std::string text = query.evaluate_string(from);
+    if (!text.empty()) out.push_back(std::move(text));
+    return out;
+  }
+  for (const pugi::xpath_node& found : query.evaluate_node_set(from)) {
+    out.push_back(text_of(found));
+    if (out.size() >= kMaxXmlHits) break;
+  }
+  return out;
+}
+
+pugi::xml_node child_named(const pugi::xml_node& node, std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names)
+    for (const pugi::xml_node& child : node.children())
+      if (local_name(child) == name) return child;
+  return {};
+}
+
+/// The page that a feed's item is about: <link>text</link>, <link rel="alternate" href="">, a permanent
+/// <guid>, or the <id> of Atom.
+std::string link_of(const pugi::xml_node& item) {
+  std::string first;
+  for (const pugi::xml_node& link : item.children()) {
+    if (local_name(link) != "link") continue;
+    const std::string_view rel = link.attribute("rel").as_string("alternate");
+    const std::string href = link.attribute("href") ? link.attribute("href").value() : text_of_element(link);
+    if (href.empty()) continue;
+    if (rel == "alternate") return href;
+    if (first.empty()) first = href;
+  }
+  if (!first.empty()) return first;
+  if (const auto guid = child_named(item, {"guid"}))
+    if (std::strcmp(guid.attribute("isPermaLink").as_string("true"), "false") != 0)
+      return text_of_element(guid);
+  if (item.attribute("rdf:about")) return item.attribute("rdf:about").value();
+  return text_of_element(child_named(item, {"id"}));
+}
+
+/// RSS 0.9 to 2.0, Atom and their OpenSearch forms.
+Result<RankedList> read_feed(const pugi::xml_document& document, const AnswerRules& rules,
+                             const AnswerContext& context) {
+  const pugi::xml_node root = document.document_element();
+  const std::string_view kind = local_name(root);
+  if (kind != "rss" && kind != "feed" && kind != "RDF")
+    return fail(Code::bad_data, "the answer is XML but no RSS or Atom (<" +
+                                    std::string(root.name()).substr(0, 60) +
+                                    ">); name its parts by results_xpath, url_xpath, title_xpath");
+  struct Items : pugi::xml_tree_walker {
+    std::vector<pugi::xml_node> found;
+    bool for_each(pugi::xml_node& node) override {
+      const std::string_view name = local_name(node);
+      if (name == "item" || name == "entry") found.push_back(node);
+      return found.size() < kMaxXmlHits;
+    }
+  } items;
+  pugi::xml_node walked = root;
+  walked.traverse(items);
+  RankedList list;
+  for (const pugi::xml_node& item : items.found) {
+    RawHit raw;
+    raw.url = PartText(rules.url_prefix + link_of(item));
+    raw.title = text_of_element(child_named(item, {"title"}));
+    raw.content = text_of_element(child_named(item, {"description", "summary", "encoded", "content"}));
+    raw.published = text_of_element(child_named(item, {"pubDate", "published", "date", "updated"}));
+    raw.score = text_of_element(child_named(item, {"score"}));
+    append_hit(list, raw, rules, context, true);
+  }
+  return list;
+}
+
+Result<RankedList> read_by_xpath(const pugi::xml_document& document, const AnswerRules& rules,
+                                 const AnswerContext& context) {
+  const std::string_view root = local_name(document.document_element());
+  RankedList list;
+  for (const pugi::xpath_node& found : document.select_nodes(rules.results.c_str())) {
+    const PartOf part_of = [&](const std::string& xpath) -> std::optional<PartText> {
+      const auto values = xpath.empty() ? std::vector<std::string>() : texts(xpath, found.node());
+      if (values.empty()) return std::nullopt;
+      return values.front();
+    };
+    append_hit(list, read_raw_hit(rules, part_of, context), rules, context, false);
+    if (list.hits.size() >= kMaxXmlHits) break;
+  }
+  if (list.hits.empty() && (root == "html" || root == "error" || root == "Error"))
+    return fail(Code::bad_data, "the answer is <" + std::string(root) + "> without a result: " +
+                                    text_of_element(document.document_element()).substr(0, 200));
+  return list;
+}
+
+/// What the declaration says, else the header.
+std::string charset_of_document(std::string_view body, std::string_view content_type) {
+  const std::string_view declaration = body.substr(0, std::min<std::size_t>(body.find("?>"), 200));
+  const std::size_t at = declaration.find("encoding=");
+  if (!body.starts_with("<?xml") || at == std::string_view::npos) return charset_of(content_type);
+  std::string_view value = declaration.substr(at + std::string_view("encoding=").size());
+  if (!value.empty()) value.remove_prefix(1);  // the quotation mark
+  return charset_of("charset=" + std::string(value.substr(0, value.find_first_of("\"'"))));
+}
+
+}  // namespace
+
+Result<RankedList> parse_xml_answer(const AnswerRules& rules, std::string_view body,
+                                    const AnswerContext& context) {
+  if (body.size() > kMaxBytes) return fail(Code::bad_data, "more than 8 MB of XML");
+  const std::string charset = charset_of_document(body, context.content_type);
+  std::string repaired;
+  auto encoding = pugi::encoding_auto;
+  if (auto converted = as_utf8(body, charset)) {
+    body = repaired = std::move(*converted);
+    encoding = pugi::encoding_utf8;
+  } else if (first_invalid_utf8(body) != std::string_view::npos) {
+    body = repaired = to_valid_utf8(body);
+    encoding = pugi::encoding_utf8;
+  }
+  pugi::xml_document document;
+  const auto parsed = document.load_buffer(body.data(), body.size(),
+                                           pugi::parse_default | pugi::parse_ws_pcdata_single, encoding);
+  if (!parsed || !document.document_element())
+    return fail(Code::bad_data, std::string("the answer is no XML: ") + parsed.description() + " at byte " +
+                                    std::to_string(parsed.offset));
+  if (is_too_deep(document)) return fail(Code::bad_data, "XML nested deeper than 256 levels");
+  try {
+    if (rules.results.empty()) return read_feed(document, rules, context);
+    auto list = read_by_xpath(document, rules, context);
+    if (list)
+      for (const std::string& text : texts(rules.suggestion, document)) append_suggestion(*list, text);
+    return list;
+  } catch (const pugi::xpath_exception& error) {
+    return fail(Code::bad_data, std::string("XPath: ") + error.what());
+  }
+}
+
+}  // namespace metafuse::fetchers::parsers
+
+namespace metafuse::fetchers {
+
+Result<void> check_xml_xpath(const std::string& xpath) {
+  try {
+    const pugi::xpath_query query(xpath.c_str());
+  } catch (const pugi::xpath_exception& error) {
+    return fail(Code::bad_config, "\"" + xpath + "\" is no XPath 1.0: " + error.what() + " at character " +
+                                      std::to_string(error.result().offset + 1));
+  }
+  return {};
+}
+
+}  // namespace metafuse::fetchers

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/yaml_reader.h"
+#include "fetchers/definition/engine.h"
+
+namespace metafuse::fetchers {
+
+/// What the reader of one engine type works on.
+struct EngineBlock {
+  YamlMap& map;
+  Diagnostics& diagnostics;
+  std::string folder;  ///< of the file: relative paths start there
+  Engine& engine;
+};
+
+/// A row of the table of engine types: `engine: NAME`.
+struct EngineType {
+  std::string_view name;
+  std::string_view meaning;
+  std::string_view query_syntax;  ///< of engines that declare none
+  /// Takes the type's keys and fills engine.access; mistakes go to the diagnostics.
+  void (*read)(EngineBlock& block);
+};
+
+/// All engine types, in the order of the docs.
+std::span<const EngineType> engine_types();
+
+/// nullptr when there is none of that name.
+const EngineType* find_engine_type(std::string_view name);
+
+/// True for the engines that SearXNG ships as Python code, which only SearXNG can run.
+bool is_python_engine(std::string_view name);
+
+/// Keys that SearXNG has and that mean nothing here.
+std::span<const std::string_view> unused_searxng_keys();
+
+// The readers, by the file that holds them.
+void read_json_engine(EngineBlock& block);  // generic_engines.cpp
+void read_xpath_engine(EngineBlock& block);
+void read_xml_engine(EngineBlock& block);
+void read_opensearch_description(EngineBlock& block);
+void read_elasticsearch(EngineBlock& block);  // search_servers.cpp
+void read_solr(EngineBlock& block);
+void read_meilisearch(EngineBlock& block);
+void read_mediawiki(EngineBlock& block);
+void read_groonga(EngineBlock& block);
+void read_omega(EngineBlock& block);
+void read_searx_engine(EngineBlock& block);  // federated_engines.cpp
+void read_metafuse(EngineBlock& block);
+void read_local(EngineBlock& block);  // embedded_engines.cpp
+void read_sqlite(EngineBlock& block);
+void read_command(EngineBlock& block);
+
+/// Keys of every engine behind HTTP: method, headers, cookies, paging and the like, and the parts of a result
+/// (`title_query` or `title_xpath`); what an engine type presets stays where a key is absent.
+void take_http_keys(EngineBlock& block, HttpAccess& access);
+
+/// `base_url` without the slash at its end; a missing or bad one is reported.
+std::string take_base_url(EngineBlock& block, const std::string& preset = {});
+
+}  // namespace metafuse::fetchers

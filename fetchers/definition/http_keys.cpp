@@ -1,0 +1,187 @@
+#include <algorithm>
+#include <filesystem>
+
+#include "core/url_text.h"
+#include "fetchers/answers/answer_parser.h"
+#include "fetchers/definition/engine_types.h"
+#include "fetchers/definition/request_template.h"
+
+namespace metafuse::fetchers {
+namespace {
+
+using Format = AnswerRules::Format;
+
+bool is_token(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
+  });
+}
+
+bool is_header_value(std::string_view text) {
+  return std::none_of(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7F;
+  });
+}
+
+StringPairs take_fields(EngineBlock& block, std::string_view key) {
+  const YamlNode* node = block.map.take(key);
+  StringPairs fields = block.map.take_string_map(key);
+  for (const auto& [name, value] : fields)
+    if (!is_token(name) || !is_header_value(value)) {
+      const YamlNode* place = node == nullptr ? nullptr : node->find(name);
+      block.diagnostics.error(place == nullptr ? block.map.place() : place->place,
+                              std::string(key) + ": \"" + name + "\" or its value cannot stand in a header");
+    }
+  return fields;
+}
+
+void report(EngineBlock& block, const YamlNode* node, const Result<void>& checked) {
+  if (!checked && node != nullptr) block.diagnostics.error(node->place, checked.error().text);
+}
+
+/// Takes a part's path (`title_query`, or `title_xpath` where answers are XML or HTML) and checks it.
+void take_path(EngineBlock& block, Format format, std::string_view part, std::string& path) {
+  const bool is_xpath = format == Format::xml || format == Format::html;
+  const std::string name = std::string(part) + (is_xpath ? "_xpath" : "_query");
+  const YamlNode* node = block.map.take(name);
+  const auto text = block.map.take_string(name);
+  if (!text) return;
+  path = *text;
+  if (path.empty()) return;
+  if (format == Format::json) report(block, node, check_key_path(path));
+  if (format == Format::html) report(block, node, check_html_xpath(path));
+  if (format == Format::xml) report(block, node, check_xml_xpath(path));
+}
+
+/// The paths inside "https://host/{path}".
+void check_url_format(EngineBlock& block, const AnswerRules& rules) {
+  const YamlNode* node = block.map.take("url_format");
+  if (node == nullptr) return;
+  const std::string& format = rules.url_format;
+  const std::size_t slash = format.find('/', std::min(format.find("://") + 3, format.size()));
+  for (std::size_t at = format.find('{'); at != std::string::npos; at = format.find('{', at + 1)) {
+    const std::size_t end = format.find('}', at);
+    if (end == std::string::npos)
+      return block.diagnostics.error(node->place, "url_format: a { without its }");
+    std::string path = format.substr(at + 1, end - at - 1);
+    if (path.ends_with("|_")) path.erase(path.size() - 2);
+    if (slash == std::string::npos || at < slash) {
+      if (path != "lang")
+        return block.diagnostics.error(node->place, "url_format: {" + path + "} stands in front of the path");
+      continue;
+    }
+    if (rules.format == Format::json) report(block, node, check_key_path(path));
+    if (rules.format == Format::html) report(block, node, check_html_xpath(path));
+    if (rules.format == Format::xml) report(block, node, check_xml_xpath(path));
+  }
+}
+
+void take_answer_keys(EngineBlock& block, AnswerRules& rules) {
+  const Format format = rules.format;
+  take_path(block, format, "results", rules.results);
+  take_path(block, format, "url", rules.url);
+  take_path(block, format, "title", rules.title);
+  take_path(block, format, "content", rules.content);
+  take_path(block, format, "published", rules.published);
+  take_path(block, format, "score", rules.score);
+  take_path(block, format, "thumbnail", rules.thumbnail);
+  take_path(block, format, "suggestion", rules.suggestion);
+  if (auto prefix = block.map.take_string("url_prefix")) rules.url_prefix = *prefix;
+  if (auto prefix = block.map.take_string("thumbnail_prefix")) rules.thumbnail_prefix = *prefix;
+  if (auto format_text = block.map.take_string("url_format")) rules.url_format = *format_text;
+  check_url_format(block, rules);
+  if (format == Format::json || format == Format::groonga || format == Format::xml) {
+    if (auto flag = block.map.take_bool("title_html_to_text")) rules.is_title_html = *flag;
+    if (auto flag = block.map.take_bool("content_html_to_text")) rules.is_content_html = *flag;
+    if (auto flag = block.map.take_bool("results_optional")) rules.may_lack_results = *flag;
+  }
+}
+
+std::vector<int> take_statuses(EngineBlock& block, std::string_view key) {
+  std::vector<int> statuses;
+  const YamlNode* node = block.map.take(key);
+  if (node == nullptr) return statuses;
+  const std::vector<YamlNode> one = {*node};
+  for (const YamlNode& item : node->is_list() ? node->items : one) {
+    const bool is_status = item.is_scalar() && item.text.size() == 3 && item.text[0] >= '1' &&
+                           item.text[0] <= '5' &&
+                           item.text.find_first_not_of("0123456789") == std::string::npos;
+    if (is_status)
+      statuses.push_back(std::stoi(item.text));
+    else
+      block.diagnostics.error(item.place, std::string(key) + " must be a list of HTTP statuses");
+  }
+  return statuses;
+}
+
+void take_choices(EngineBlock& block, HttpAccess& access) {
+  if (auto flag = block.map.take_bool("time_range_support")) access.has_time_range = *flag;
+  if (auto url = block.map.take_string("time_range_url")) access.time_range_url = *url;
+  if (block.map.take("time_range_map") != nullptr) {
+    access.time_ranges = block.map.take_string_map("time_range_map");
+  }
+  if (auto flag = block.map.take_bool("safe_search_support")) access.has_safe_search = *flag;
+  if (block.map.take("safe_search_map") != nullptr)
+    access.safe_search = block.map.take_string_map("safe_search_map");
+  if (auto language = block.map.take_string("lang_all")) access.default_language = *language;
+}
+
+void take_paging(EngineBlock& block, HttpAccess& access) {
+  if (auto flag = block.map.take_bool("paging")) access.has_paging = *flag;
+  if (auto size = block.map.take_integer("page_size", 1, 1000)) access.page_size = static_cast<int>(*size);
+  if (auto first = block.map.take_integer("first_page_num", 0, 1000))
+    access.first_page = static_cast<int>(*first);
+  if (auto size = block.map.take_integer("results_per_page", 1, 1000))
+    access.results_per_page = static_cast<int>(*size);
+  if (access.results_per_page == 0 && access.page_size > 1) access.results_per_page = access.page_size;
+}
+
+void take_body(EngineBlock& block, HttpAccess& access) {
+  const YamlNode* node = block.map.take("request_body");
+  if (auto body = block.map.take_string("request_body")) access.body = *body;
+  if (node != nullptr && node->is_scalar())
+    if (const auto pieces = parse_request_template(access.body); !pieces)
+      block.diagnostics.error(node->place, "request_body: " + pieces.error().text);
+}
+
+}  // namespace
+
+std::string take_base_url(EngineBlock& block, const std::string& preset) {
+  const YamlNode* node = preset.empty() ? block.map.take_required("base_url") : block.map.take("base_url");
+  std::string url = block.map.take_string("base_url").value_or(preset);
+  while (url.ends_with('/')) url.pop_back();
+  if (node != nullptr)
+    if (const auto checked = check_url_template(url, false); !checked)
+      block.diagnostics.error(node->place, "base_url: " + checked.error().text);
+  return url;
+}
+
+void take_http_keys(EngineBlock& block, HttpAccess& access) {
+  if (auto method = block.map.take_string("method")) {
+    access.method = *method;
+    std::transform(access.method.begin(), access.method.end(), access.method.begin(),
+                   [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
+    if (access.method != "GET" && access.method != "POST")
+      block.diagnostics.error(block.map.take("method")->place, "method must be GET or POST");
+  }
+  take_body(block, access);
+  for (auto& field : take_fields(block, "headers")) access.headers.push_back(std::move(field));
+  for (auto& field : take_fields(block, "cookies")) access.cookies.push_back(std::move(field));
+  if (auto name = block.map.take_string("username")) access.username = *name;
+  if (auto word = block.map.take_string("password")) access.password = *word;
+  take_paging(block, access);
+  take_choices(block, access);
+  access.no_result_statuses = take_statuses(block, "no_result_for_http_status");
+  if (auto count = block.map.take_integer("soft_max_redirects", 0, 10))
+    access.max_redirects = std::min(3, *count == 0 ? 3 : static_cast<int>(*count));
+  if (const YamlNode* verify = block.map.take("verify")) {
+    if (verify->is_scalar() && (verify->text == "true" || verify->text == "false"))
+      access.verifies_certificates = verify->text == "true";
+    else if (auto file = block.map.take_string("verify"))
+      access.ca_file = (std::filesystem::path(block.folder) / *file).string();
+  }
+  take_answer_keys(block, access.answer);
+}
+
+}  // namespace metafuse::fetchers

@@ -1,0 +1,140 @@
+#include "fetchers/embedded/local_engine.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "core/number.h"
+#include "fetchers/embedded/index_format.h"
+#include "fetchers/embedded/sqlite_database.h"
+
+namespace metafuse::fetchers {
+namespace {
+
+constexpr std::size_t kMaxIdleConnections = 16;
+
+}  // namespace
+
+namespace detail {
+
+/// A connection with the statement that searches.
+struct LocalConnection {
+  SqliteDatabase database;
+  SqliteStatement statement;
+};
+
+}  // namespace detail
+
+namespace {
+
+using Connection = detail::LocalConnection;
+
+/// "bm25(10.0, 1.0)": one weight a column, in the order of the index.
+Result<std::string> rank_function(SqliteDatabase& database, const LocalAccess& access) {
+  auto columns = database.prepare("SELECT name FROM pragma_table_info('documents')");
+  if (!columns) return not_an_index(access.database, columns.error().text);
+  std::string out;
+  std::vector<std::string> names;
+  while (true) {
+    TRY(auto row, columns->step());
+    if (!row) break;
+    names.emplace_back(columns->text(0));
+    double weight = 1;
+    for (const auto& [name, value] : access.weights)
+      if (name == names.back()) weight = value;
+    out += out.empty() ? "" : ", ";
+    append_number(out, weight);
+  }
+  for (const auto& [name, value] : access.weights)
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      std::string known;
+      for (const std::string& column : names) known += (known.empty() ? "" : ", ") + column;
+      return fail(Code::bad_config, access.database + ": a weight for \"" + name +
+                                        "\", but the index has the columns " + known);
+    }
+  return "bm25(" + out + ")";
+}
+
+Result<Connection> connect(const LocalAccess& access) {
+  auto database = SqliteDatabase::open_read_only(access.database);
+  if (!database)
+    return fail(database.error().code, database.error().text + "; build the index with metafuse index");
+  TRY_VOID(check_index_format(*database, access.database));
+  if (auto set = database->run("PRAGMA mmap_size=268435456; PRAGMA cache_size=-4096;"); !set)
+    return set.error();
+  TRY(auto rank, rank_function(*database, access));
+  TRY(auto statement,
+      database->prepare(
+          "SELECT p.url, p.title, p.snippet, -d.score FROM "
+          "(SELECT rowid AS id, rank AS score FROM documents WHERE documents MATCH ?1 AND rank MATCH '" +
+          rank +
+          "' ORDER BY rank, rowid LIMIT ?2 OFFSET ?3) AS d JOIN pages AS p ON p.id = d.id "
+          "ORDER BY d.score, d.id"));
+  Connection connection{std::move(*database), std::move(statement)};
+  return connection;
+}
+
+Result<RankedList> read_hits(SqliteStatement& statement) {
+  RankedList list;
+  while (true) {
+    TRY(auto row, statement.step());
+    if (!row) return list;
+    Hit hit;
+    hit.url = statement.text(0);
+    hit.title = statement.text(1);
+    hit.snippet = statement.text(2);
+    hit.score = statement.number(3);
+    list.hits.push_back(std::move(hit));
+  }
+}
+
+}  // namespace
+
+struct LocalEngine::Pool {
+  LocalAccess access;
+  std::mutex mutex;
+  std::vector<std::unique_ptr<detail::LocalConnection>> idle;
+
+  Result<std::unique_ptr<detail::LocalConnection>> take() {
+    {
+      const std::lock_guard lock(mutex);
+      if (!idle.empty()) {
+        auto connection = std::move(idle.back());
+        idle.pop_back();
+        return connection;
+      }
+    }
+    TRY(auto opened, connect(access));
+    return std::make_unique<Connection>(std::move(opened));
+  }
+
+  void give_back(std::unique_ptr<detail::LocalConnection> connection) {
+    const std::lock_guard lock(mutex);
+    if (idle.size() < kMaxIdleConnections) idle.push_back(std::move(connection));
+  }
+};
+
+LocalEngine::LocalEngine(LocalAccess access) : pool_(std::make_unique<Pool>()) {
+  pool_->access = std::move(access);
+}
+
+LocalEngine::~LocalEngine() = default;
+
+Result<RankedList> LocalEngine::search(std::string_view query, int depth, int offset,
+                                       const Deadline& deadline) {
+  if (query.find_first_not_of(" \t\r\n") == std::string_view::npos) return RankedList{};
+  TRY(auto connection, pool_->take());
+  SqliteStatement& statement = connection->statement;
+  connection->database.set_deadline(&deadline);
+  statement.bind(1, query);
+  statement.bind(2, static_cast<std::int64_t>(depth));
+  statement.bind(3, static_cast<std::int64_t>(offset));
+  auto list = read_hits(statement);
+  statement.reset();
+  connection->database.set_deadline(nullptr);
+  pool_->give_back(std::move(connection));
+  if (!list && list.error().code == Code::bad_data)
+    return fail(Code::bad_data, "the index does not understand the query: " + list.error().text);
+  return list;
+}
+
+}  // namespace metafuse::fetchers

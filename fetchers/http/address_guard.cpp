@@ -1,0 +1,121 @@
+#include "fetchers/http/address_guard.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "core/url_text.h"
+
+namespace metafuse::fetchers {
+namespace {
+
+struct Block4 {
+  std::uint32_t address;
+  int bits;
+  Reach reach;
+};
+
+constexpr std::uint32_t ip(unsigned a, unsigned b, unsigned c, unsigned d) {
+  return a << 24 | b << 16 | c << 8 | d;
+}
+
+/// The first block that holds an address decides. 0.0.0.0/8 reaches this machine on Linux.
+constexpr Block4 kBlocks4[] = {
+    {ip(0, 0, 0, 0), 8, Reach::us_only},      {ip(10, 0, 0, 0), 8, Reach::us_only},
+    {ip(100, 64, 0, 0), 10, Reach::us_only},  {ip(127, 0, 0, 0), 8, Reach::us_only},
+    {ip(169, 254, 0, 0), 16, Reach::nobody},  {ip(172, 16, 0, 0), 12, Reach::us_only},
+    {ip(192, 0, 0, 0), 24, Reach::us_only},   {ip(192, 0, 2, 0), 24, Reach::us_only},
+    {ip(192, 88, 99, 0), 24, Reach::us_only}, {ip(192, 168, 0, 0), 16, Reach::us_only},
+    {ip(198, 18, 0, 0), 15, Reach::us_only},  {ip(198, 51, 100, 0), 24, Reach::us_only},
+    {ip(203, 0, 113, 0), 24, Reach::us_only}, {ip(224, 0, 0, 0), 4, Reach::nobody},
+    {ip(240, 0, 0, 0), 4, Reach::nobody},
+};
+
+Reach reach_of_v4(std::uint32_t address) {
+  for (const Block4& block : kBlocks4)
+    if ((address ^ block.address) >> (32 - block.bits) == 0) return block.reach;
+  return Reach::everyone;
+}
+
+using Bytes = std::array<std::uint8_t, 16>;
+
+bool starts(const Bytes& address, std::initializer_list<int> bytes) {
+  return std::equal(bytes.begin(), bytes.end(), address.begin());
+}
+
+std::uint32_t embedded(const Bytes& address, std::size_t at) {
+  return ip(address[at], address[at + 1], address[at + 2], address[at + 3]);
+}
+
+Reach reach_of_v6(const Bytes& a) {
+  if (starts(a, {0xFE}) && (a[1] & 0xC0) == 0x80) return Reach::nobody;  // fe80::/10 link-local
+  if (starts(a, {0xFF})) return Reach::nobody;                           // multicast
+  if (starts(a, {0xFE}) || starts(a, {0xFC}) || starts(a, {0xFD})) return Reach::us_only;
+  if (starts(a, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF})) return reach_of_v4(embedded(a, 12));
+  if (starts(a, {0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 0, 0})) return reach_of_v4(embedded(a, 12));
+  if (starts(a, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})) {
+    const std::uint32_t low = embedded(a, 12);
+    return low <= 1 ? Reach::us_only : reach_of_v4(low);  // :: and ::1, else IPv4-compatible
+  }
+  if (starts(a, {0, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0})) return reach_of_v4(embedded(a, 12));
+  if (starts(a, {0, 0x64, 0xFF, 0x9B, 0, 1})) return Reach::us_only;
+  if (starts(a, {0x20, 0x02})) return reach_of_v4(embedded(a, 2));  // 6to4
+  if (starts(a, {0x20, 0x01, 0, 0})) return Reach::us_only;         // Teredo
+  if (starts(a, {0x20, 0x01, 0x0D, 0xB8}) || starts(a, {0x3F, 0xFF})) return Reach::us_only;
+  if (starts(a, {0x20, 0x01}) && a[2] < 2) return Reach::us_only;   // 2001::/23, protocol assignments
+  return (a[0] & 0xE0) == 0x20 ? Reach::everyone : Reach::us_only;  // only 2000::/3 is handed out
+}
+
+}  // namespace
+
+Reach reach_of(const sockaddr& address) {
+  if (address.sa_family == AF_INET) {
+    sockaddr_in v4{};
+    std::memcpy(&v4, &address, sizeof v4);
+    return reach_of_v4(ntohl(v4.sin_addr.s_addr));
+  }
+  if (address.sa_family == AF_INET6) {
+    sockaddr_in6 v6{};
+    std::memcpy(&v6, &address, sizeof v6);
+    Bytes bytes{};
+    std::memcpy(bytes.data(), &v6.sin6_addr, bytes.size());
+    return reach_of_v6(bytes);
+  }
+  return Reach::nobody;
+}
+
+Reach reach_of(std::string_view numeric_address) {
+  const std::string text(numeric_address.substr(0, numeric_address.find('%')));
+  in_addr v4{};
+  if (inet_pton(AF_INET, text.c_str(), &v4) == 1) return reach_of_v4(ntohl(v4.s_addr));
+  Bytes v6{};
+  if (inet_pton(AF_INET6, text.c_str(), v6.data()) == 1) return reach_of_v6(v6);
+  return Reach::nobody;
+}
+
+Result<AddressGuard> AddressGuard::make(const std::vector<std::string>& allow_private) {
+  AddressGuard guard;
+  for (const std::string& entry : allow_private) {
+    const auto parts = parts_of_url("http://" + entry + "/");
+    const std::size_t colon = entry.rfind(':');
+    const bool has_port = colon != std::string::npos && colon + 1 < entry.size() &&
+                          entry.find_first_not_of("0123456789", colon + 1) == std::string::npos;
+    if (!parts || !has_port || parts->path_and_query != "/")
+      return fail(Code::bad_config, "allow_private: \"" + entry + "\" is not host:port");
+    guard.allowed_.insert(parts->origin());
+  }
+  return guard;
+}
+
+bool AddressGuard::may_connect(Reach reach, std::string_view origin, std::string_view own_origin) const {
+  if (reach == Reach::everyone) return true;
+  if (reach == Reach::nobody) return false;
+  return (!own_origin.empty() && origin == own_origin) || allowed_.contains(origin);
+}
+
+}  // namespace metafuse::fetchers

@@ -1,0 +1,284 @@
+#include "fetchers/http/curl_transfer.h"
+
+#include <algorithm>
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "core/ascii.h"
+#include "core/number.h"
+
+namespace metafuse::fetchers {
+namespace {
+
+constexpr std::size_t kMaxHeaderBytes = 64 * 1024;
+constexpr std::size_t kMaxHeaders = 200;
+constexpr double kMostAhead = 64 * 1024;
+
+long milliseconds(Duration duration) {
+  return std::max<long>(1, static_cast<long>(std::chrono::ceil<std::chrono::milliseconds>(duration).count()));
+}
+
+Failure failure_of_transfer(CURLcode status) {
+  switch (status) {
+    case CURLE_OPERATION_TIMEDOUT:
+      return Failure::timeout;
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_ISSUER_ERROR:
+    case CURLE_SSL_INVALIDCERTSTATUS:
+    case CURLE_SSL_CIPHER:
+    case CURLE_USE_SSL_FAILED:
+      return Failure::tls;
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_SEND_ERROR:
+    case CURLE_RECV_ERROR:
+    case CURLE_GOT_NOTHING:
+      return Failure::refused;
+    case CURLE_FILESIZE_EXCEEDED:
+      return Failure::too_large;
+    default:
+      return Failure::bad_answer;
+  }
+}
+
+}  // namespace
+
+void CurlTransfer::set_common_options(CURL* handle) {
+  curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(handle, CURLOPT_QUICK_EXIT, 1L);
+  curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(handle, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(handle, CURLOPT_FOLLOWLOCATION, 0L);
+  curl_easy_setopt(handle, CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
+  curl_easy_setopt(handle, CURLOPT_PROXY, "");
+  curl_easy_setopt(handle, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
+  curl_easy_setopt(handle, CURLOPT_ACCEPT_ENCODING, "");
+  curl_easy_setopt(handle, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
+  curl_easy_setopt(handle, CURLOPT_HTTP09_ALLOWED, 0L);
+  curl_easy_setopt(handle, CURLOPT_TCP_KEEPALIVE, 1L);
+  curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, &CurlTransfer::on_body);
+  curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, &CurlTransfer::on_header);
+  curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, &CurlTransfer::on_open_socket);
+  curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, &CurlTransfer::on_connected);
+}
+
+CurlTransfer::CurlTransfer(HttpRequest request, Transport::Done done, const AddressGuard& guard,
+                           TimePoint start)
+    : request_(std::move(request)), done_(std::move(done)), guard_(guard), start_(start) {
+  answer_.url = request_.url;
+}
+
+CurlTransfer::~CurlTransfer() {
+  curl_slist_free_all(headers_);
+}
+
+bool CurlTransfer::prepare(CURL* handle, TimePoint now) {
+  handle_ = handle;
+  if (redirects_ > 0) {
+    curl_easy_reset(handle);
+    set_common_options(handle);
+  }
+  const auto parts = parts_of_url(answer_.url);
+  if (!parts) {
+    refused_ = Failure::not_allowed;
+    refusal_ = "no http or https URL: " + answer_.url.substr(0, 200);
+    return false;
+  }
+  origin_ = parts->origin();
+  if (first_origin_.empty()) first_origin_ = origin_;
+  answer_.headers.clear();
+  answer_.body.clear();
+  header_bytes_ = 0;
+  curl_easy_setopt(handle, CURLOPT_URL, answer_.url.c_str());
+  set_method();
+  set_limits(now);
+  set_callback_data();
+  set_tls();
+  return true;
+}
+
+/// Headers, credentials and body belong to the engine's own origin: a redirect elsewhere goes without them.
+void CurlTransfer::set_method() {
+  curl_slist_free_all(headers_);
+  headers_ = nullptr;
+  if (!is_crossing()) {
+    for (const auto& [name, value] : request_.headers)
+      headers_ = curl_slist_append(headers_, (value.empty() ? name + ";" : name + ": " + value).c_str());
+    if (!request_.username.empty()) {
+      curl_easy_setopt(handle_, CURLOPT_USERNAME, request_.username.c_str());
+      curl_easy_setopt(handle_, CURLOPT_PASSWORD, request_.password.c_str());
+    }
+  }
+  const bool is_post = request_.method == "POST" && !is_crossing();
+  if (!is_post) curl_easy_setopt(handle_, CURLOPT_HTTPGET, 1L);
+  if (is_post) {
+    headers_ = curl_slist_append(headers_, "Expect:");
+    curl_easy_setopt(handle_, CURLOPT_POST, 1L);
+    curl_easy_setopt(handle_, CURLOPT_POSTFIELDSIZE, static_cast<long>(request_.body.size()));
+    curl_easy_setopt(handle_, CURLOPT_POSTFIELDS, request_.body.c_str());
+  }
+  curl_easy_setopt(handle_, CURLOPT_HTTPHEADER, headers_);
+}
+
+void CurlTransfer::set_limits(TimePoint now) {
+  const Duration left = std::max<Duration>(start_ + request_.timeout - now, std::chrono::milliseconds(1));
+  const Duration connect = request_.connect_timeout == Duration::zero() ? left : request_.connect_timeout;
+  curl_easy_setopt(handle_, CURLOPT_TIMEOUT_MS, milliseconds(left));
+  curl_easy_setopt(handle_, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(std::min(left, connect)));
+}
+
+void CurlTransfer::set_callback_data() {
+  curl_easy_setopt(handle_, CURLOPT_PRIVATE, this);
+  curl_easy_setopt(handle_, CURLOPT_WRITEDATA, this);
+  curl_easy_setopt(handle_, CURLOPT_HEADERDATA, this);
+  curl_easy_setopt(handle_, CURLOPT_OPENSOCKETDATA, this);
+  curl_easy_setopt(handle_, CURLOPT_PREREQDATA, this);
+}
+
+void CurlTransfer::set_tls() {
+  curl_easy_setopt(handle_, CURLOPT_SSL_VERIFYPEER, request_.verifies_certificates ? 1L : 0L);
+  curl_easy_setopt(handle_, CURLOPT_SSL_VERIFYHOST, request_.verifies_certificates ? 2L : 0L);
+  if (!request_.ca_file.empty()) curl_easy_setopt(handle_, CURLOPT_CAINFO, request_.ca_file.c_str());
+}
+
+bool CurlTransfer::leaves_traces() const {
+  return redirects_ > 0 || request_.method != "GET" || !request_.body.empty() || !request_.username.empty() ||
+         !request_.ca_file.empty();
+}
+
+bool CurlTransfer::take_redirect() {
+  const int status = answer_.status;
+  if (status != 301 && status != 302 && status != 303 && status != 307 && status != 308) return false;
+  const std::string_view location = answer_.header("location");
+  if (location.empty() || refused_ != Failure::none) return false;
+  if (++redirects_ > request_.max_redirects) {
+    refused_ = Failure::bad_answer;
+    refusal_ = "more than " + std::to_string(request_.max_redirects) + " redirects";
+    return false;
+  }
+  auto next = resolved_url(location, answer_.url);
+  if (!next || !parts_of_url(*next)) {
+    refused_ = Failure::not_allowed;
+    refusal_ = "a redirect to what is no http or https URL: " + std::string(location.substr(0, 200));
+    return false;
+  }
+  answer_.url = std::move(*next);
+  if (status == 303 || ((status == 301 || status == 302) && request_.method == "POST"))
+    request_.method = "GET";
+  return true;
+}
+
+void CurlTransfer::finish(CURLcode status, TimePoint now) {
+  if (refused_ != Failure::none) return finish(refused_, refusal_, now);
+  if (status == CURLE_OK) return finish(Failure::none, "", now);
+  std::string message = curl_easy_strerror(status);
+  if (status == CURLE_OPERATION_TIMEDOUT) {
+    const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(now - start_).count();
+    message = "no whole answer within " + std::to_string(waited) + " ms";
+  }
+  finish(failure_of_transfer(status), std::move(message), now);
+}
+
+void CurlTransfer::finish(Failure failure, std::string message, TimePoint now) {
+  answer_.failure = failure;
+  answer_.message = std::move(message);
+  answer_.elapsed = now - start_;
+  if (failure != Failure::none) answer_.body = std::string();
+  if (Transport::Done done = std::exchange(done_, nullptr)) done(std::move(answer_));
+}
+
+TimePoint CurlTransfer::next_limit() const {
+  const TimePoint end = start_ + request_.timeout;
+  if (has_first_byte_ || request_.first_byte_timeout == Duration::zero()) return end;
+  return std::min(end, start_ + request_.first_byte_timeout);
+}
+
+bool CurlTransfer::is_overdue(TimePoint now) const {
+  return now >= next_limit();
+}
+
+std::size_t CurlTransfer::on_body(char* data, std::size_t size, std::size_t count, void* self) {
+  auto& transfer = *static_cast<CurlTransfer*>(self);
+  const std::size_t bytes = size * count;
+  std::string& body = transfer.answer_.body;
+  if (body.size() + bytes > transfer.request_.max_bytes) {
+    transfer.refused_ = Failure::too_large;
+    transfer.refusal_ = "the answer is larger than " + std::to_string(transfer.request_.max_bytes) + " bytes";
+    return 0;
+  }
+  if (body.size() + bytes > body.capacity()) {
+    const std::size_t wanted = body.empty() ? std::max(bytes, transfer.announced_bytes()) : 2 * body.size();
+    body.reserve(std::min(transfer.request_.max_bytes, std::max(body.size() + bytes, wanted)));
+  }
+  body.append(data, bytes);
+  return bytes;
+}
+
+/// What Content-Length says, as far as it is believed: memory is taken for no more than 64 KB ahead.
+std::size_t CurlTransfer::announced_bytes() const {
+  double bytes = 0;
+  if (!to_double(answer_.header("content-length"), bytes) || !(bytes > 0)) return 0;
+  return static_cast<std::size_t>(std::min(bytes, kMostAhead));
+}
+
+std::size_t CurlTransfer::on_header(char* data, std::size_t size, std::size_t count, void* self) {
+  auto& transfer = *static_cast<CurlTransfer*>(self);
+  HttpAnswer& answer = transfer.answer_;
+  const std::size_t bytes = size * count;
+  transfer.has_first_byte_ = true;
+  transfer.header_bytes_ += bytes;
+  std::string_view line(data, bytes);
+  if (transfer.header_bytes_ > kMaxHeaderBytes || answer.headers.size() >= kMaxHeaders) {
+    transfer.refused_ = Failure::too_large;
+    transfer.refusal_ = "more than 64 KB or 200 lines of headers";
+    return 0;
+  }
+  while (!line.empty() && (line.back() == '\n' || line.back() == '\r' || line.back() == ' '))
+    line.remove_suffix(1);
+  if (line.starts_with("HTTP/")) {
+    answer.headers.clear();
+    const std::size_t blank = line.find(' ');
+    answer.status =
+        blank == std::string_view::npos ? 0 : std::atoi(std::string(line.substr(blank + 1, 3)).c_str());
+    return bytes;
+  }
+  const std::size_t colon = line.find(':');
+  if (colon == std::string_view::npos || colon == 0) return bytes;
+  std::string name(line.substr(0, colon));
+  for (char& c : name) c = ascii_lower(c);
+  std::string_view value = line.substr(colon + 1);
+  while (!value.empty() && (value.front() == ' ' || value.front() == '\t')) value.remove_prefix(1);
+  if (answer.headers.empty()) answer.headers.reserve(16);
+  answer.headers.emplace_back(std::move(name), value);
+  return bytes;
+}
+
+bool CurlTransfer::may_connect(Reach reach) {
+  if (guard_.may_connect(reach, origin_, request_.own_origin)) return true;
+  refused_ = Failure::not_allowed;
+  refusal_ =
+      origin_ + (reach == Reach::nobody
+                     ? " is a link-local, multicast or reserved address, which no engine may reach"
+                     : " is a private address that does not stand in the engine's own definition; add it to "
+                       "allow_private if the engine may reach it");
+  return false;
+}
+
+curl_socket_t CurlTransfer::on_open_socket(void* self, curlsocktype, curl_sockaddr* address) {
+  auto& transfer = *static_cast<CurlTransfer*>(self);
+  if (!transfer.may_connect(reach_of(address->addr))) return CURL_SOCKET_BAD;
+  transfer.refused_ = Failure::none;
+  return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+int CurlTransfer::on_connected(void* self, char* remote, char*, int, int) {
+  auto& transfer = *static_cast<CurlTransfer*>(self);
+  return transfer.may_connect(reach_of(std::string_view(remote))) ? CURL_PREREQFUNC_OK
+                                                                  : CURL_PREREQFUNC_ABORT;
+}
+
+}  // namespace metafuse::fetchers

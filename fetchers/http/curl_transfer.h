@@ -1,0 +1,70 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <curl/curl.h>
+
+#include "core/url_text.h"
+#include "fetchers/http/address_guard.h"
+#include "fetchers/http/transport.h"
+
+namespace metafuse::fetchers {
+
+/// One request on one easy handle, through its redirects. Used by the transport's thread only.
+class CurlTransfer {
+ public:
+  CurlTransfer(HttpRequest request, Transport::Done done, const AddressGuard& guard, TimePoint start);
+  ~CurlTransfer();
+  CurlTransfer(const CurlTransfer&) = delete;
+  CurlTransfer& operator=(const CurlTransfer&) = delete;
+
+  /// Gives a new handle what every request has: protocols, no proxy, no netrc, no redirects of its own.
+  static void set_common_options(CURL* handle);
+  /// Makes a handle with the common options ready for the next hop. False when the URL may not be fetched:
+  /// finish() says why.
+  bool prepare(CURL* handle, TimePoint now);
+  /// True when the answer is a redirect that was taken: prepare() again.
+  bool take_redirect();
+  /// The answer, after libcurl said `status`.
+  void finish(CURLcode status, TimePoint now);
+  void finish(Failure failure, std::string message, TimePoint now);
+  /// The time by which the first byte must be here, or the end of all.
+  TimePoint next_limit() const;
+  bool is_overdue(TimePoint now) const;
+
+  const HttpRequest& request() const { return request_; }
+  /// True when the handle keeps more than the next request overwrites, and must be reset.
+  bool leaves_traces() const;
+  CURL* handle() const { return handle_; }
+
+ private:
+  void set_method();
+  void set_limits(TimePoint now);
+  void set_callback_data();
+  void set_tls();
+  bool is_crossing() const { return origin_ != first_origin_; }
+  static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* self);
+  static std::size_t on_header(char* data, std::size_t size, std::size_t count, void* self);
+  static curl_socket_t on_open_socket(void* self, curlsocktype purpose, curl_sockaddr* address);
+  static int on_connected(void* self, char* remote, char* local, int remote_port, int local_port);
+  bool may_connect(Reach reach);
+  std::size_t announced_bytes() const;
+
+  HttpRequest request_;
+  Transport::Done done_;
+  const AddressGuard& guard_;
+  TimePoint start_;
+  CURL* handle_ = nullptr;
+  curl_slist* headers_ = nullptr;
+  HttpAnswer answer_;
+  std::string origin_, first_origin_;
+  std::size_t header_bytes_ = 0;
+  int redirects_ = 0;
+  bool has_first_byte_ = false;
+  Failure refused_ = Failure::none;  ///< why a callback ended the transfer
+  std::string refusal_;
+};
+
+}  // namespace metafuse::fetchers

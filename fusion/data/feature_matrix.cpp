@@ -1,0 +1,49 @@
+#include "fusion/data/feature_matrix.h"
+
+#include <cmath>
+#include <limits>
+
+#include "core/contract.h"
+
+namespace metafuse::fusion {
+
+FeatureMatrix::FeatureMatrix(std::vector<Feature> features, std::size_t documents)
+    : features_(std::move(features)),
+      documents_(documents),
+      cells_(documents * features_.size(), std::numeric_limits<double>::quiet_NaN()) {}
+
+FeatureMatrix::FeatureMatrix(std::vector<Feature> features, std::size_t documents,
+                             std::vector<CodedColumn> columns)
+    : features_(std::move(features)), documents_(documents), columns_(std::move(columns)) {
+  require(columns_.size() == features_.size(), "a column a feature");
+}
+
+bool FeatureMatrix::is_unranked(std::size_t document, std::size_t feature) const {
+  if (!columns_.empty()) return columns_[feature].code(document) == 0;
+  return std::isnan(cells_[document * features_.size() + feature]);
+}
+
+double FeatureMatrix::value(std::size_t document, std::size_t feature) const {
+  if (!columns_.empty()) {
+    const CodedColumn& column = columns_[feature];
+    const std::uint32_t code = column.code(document);
+    require(code > 0, "value() of an unranked cell");
+    return column.values[code - 1];
+  }
+  const double cell = cells_[document * features_.size() + feature];
+  require(!std::isnan(cell), "value() of an unranked cell");
+  return cell;
+}
+
+void FeatureMatrix::set(std::size_t document, std::size_t feature, double value) {
+  require(std::isfinite(value), "a feature value must be finite");
+  require(columns_.empty(), "set() on a matrix of the lean form");
+  cells_[document * features_.size() + feature] = value;
+}
+
+void FeatureMatrix::clear(std::size_t document, std::size_t feature) {
+  require(columns_.empty(), "clear() on a matrix of the lean form");
+  cells_[document * features_.size() + feature] = std::numeric_limits<double>::quiet_NaN();
+}
+
+}  // namespace metafuse::fusion

@@ -1,0 +1,193 @@
+#include "fusion/data/features.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <string>
+
+#include "core/contract.h"
+#include "evaluation/runs/id_table.h"
+#include "fusion/data/prefix_order.h"
+
+namespace metafuse::fusion {
+namespace {
+
+constexpr std::string_view kPrefix = "derived:";
+constexpr std::string_view kShare = "derived:share:";
+constexpr std::string_view kDerived[] = {"lists", "rrf", "best-rank", "median-rank"};
+constexpr double kRrfConstant = 60.0;
+constexpr double kDeepest = 2147483648.0;
+
+double median_rank(std::span<const std::uint32_t> ranks) {
+  std::vector<double> sorted;
+  for (const std::uint32_t rank : ranks) sorted.push_back(rank == 0 ? kDeepest : static_cast<double>(rank));
+  if (sorted.empty()) return kDeepest;
+  std::sort(sorted.begin(), sorted.end());
+  return sorted[(sorted.size() - 1) / 2];
+}
+
+/// The list that a share is of; `likely` is looked at first. Requires the list to be among the features.
+std::size_t list_of_share(const std::vector<Feature>& features, std::size_t lists, const Feature& share,
+                          std::size_t likely) {
+  const std::string_view name = std::string_view(share.name).substr(kShare.size());
+  if (likely < lists && features[likely].name == name) return likely;
+  for (std::size_t list = 0; list < lists; ++list)
+    if (features[list].name == name) return list;
+  require(false, "a share of a list that is a feature");
+  return 0;
+}
+
+/// Minus the share of the documents that one list ranks above each; NaN where it ranks it not at all.
+std::vector<double> shares(const QueryInstances& instances, std::size_t list) {
+  const std::size_t count = instances.documents.size();
+  std::vector<std::uint32_t> ranks;
+  for (std::size_t i = 0; i < count; ++i)
+    if (const std::uint32_t rank = instances.ranks_of(i)[list]; rank > 0) ranks.push_back(rank);
+  std::sort(ranks.begin(), ranks.end());
+  std::vector<double> values(count, std::numeric_limits<double>::quiet_NaN());
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint32_t rank = instances.ranks_of(i)[list];
+    if (rank == 0) continue;
+    const auto above = std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin();
+    values[i] = above == 0 ? 0.0 : -static_cast<double>(above) / static_cast<double>(count);
+  }
+  return values;
+}
+
+/// The places of ids, ascending bytewise.
+std::vector<std::uint32_t> order_of(const std::vector<std::string_view>& ids) {
+  std::vector<std::uint32_t> order(ids.size());
+  std::iota(order.begin(), order.end(), 0U);
+  const std::size_t prefix = common_prefix(std::span(ids), [](std::string_view id) { return id; });
+  std::vector<std::uint64_t> keys;
+  keys.reserve(ids.size());
+  for (const std::string_view id : ids) keys.push_back(first_bytes(id.substr(prefix)));
+  sort_by_keys(keys, std::span(order), [&](std::uint32_t a, std::uint32_t b) { return ids[a] < ids[b]; });
+  return order;
+}
+
+}  // namespace
+
+QueryInstances collect_instances(std::span<const RankedIds> lists, std::span<const int> depths) {
+  require(lists.size() == depths.size(), "a depth a list");
+  thread_local evaluation::IdTable kept_table;
+  evaluation::IdTable& table = kept_table;
+  struct Placement {
+    std::uint32_t document;
+    std::uint32_t list;
+    std::uint32_t rank;
+  };
+  table.clear();
+  std::vector<Placement> placements;
+  std::size_t hits = 0;
+  for (const RankedIds list : lists) hits += list.size();
+  placements.reserve(hits);
+  for (std::uint32_t list = 0; list < lists.size(); ++list) {
+    const std::size_t depth = depths[list] > 0 ? static_cast<std::size_t>(depths[list]) : lists[list].size();
+    const std::size_t count = std::min(depth, lists[list].size());
+    for (std::size_t j = 0; j < count; ++j) {
+      bool is_new = false;
+      placements.push_back({table.insert(lists[list][j], is_new), list, static_cast<std::uint32_t>(j + 1)});
+    }
+  }
+  const std::vector<std::uint32_t> order = order_of(table.ids());
+  QueryInstances instances;
+  instances.lists = lists.size();
+  instances.documents.reserve(order.size());
+  std::vector<std::uint32_t> place(order.size());
+  for (std::uint32_t i = 0; i < order.size(); ++i) {
+    place[order[i]] = i;
+    instances.documents.push_back(table.ids()[order[i]]);
+  }
+  instances.ranks.assign(order.size() * lists.size(), 0);
+  for (const Placement& at : placements) {
+    std::uint32_t& rank = instances.ranks[place[at.document] * lists.size() + at.list];
+    if (rank == 0) rank = at.rank;
+  }
+  table.clear();
+  return instances;
+}
+
+FeatureMatrix feature_matrix(const std::vector<Feature>& features, const QueryInstances& instances) {
+  require(features.size() >= instances.lists, "a feature a list");
+  FeatureMatrix matrix(features, instances.documents.size());
+  const std::size_t derived = features.size() - instances.lists;
+  const std::vector<double> values = derived_values(features, instances);
+  for (std::size_t i = 0; i < instances.documents.size(); ++i) {
+    const auto ranks = instances.ranks_of(i);
+    for (std::size_t j = 0; j < ranks.size(); ++j)
+      if (ranks[j] > 0) matrix.set(i, j, -static_cast<double>(ranks[j]));
+    for (std::size_t j = 0; j < derived; ++j)
+      if (const double value = values[i * derived + j]; !std::isnan(value))
+        matrix.set(i, ranks.size() + j, value);
+  }
+  return matrix;
+}
+
+bool is_derived(const Feature& feature) {
+  return feature.name.starts_with(kPrefix) && feature.kind == FeatureKind::value;
+}
+
+Result<std::vector<Feature>> derived_features(std::string_view names, std::span<const Feature> lists) {
+  std::vector<Feature> features;
+  while (!names.empty()) {
+    const std::size_t comma = std::min(names.find(','), names.size());
+    const std::string name(names.substr(0, comma));
+    names.remove_prefix(std::min(comma + 1, names.size()));
+    std::vector<Feature> added;
+    if (name == "share") {
+      for (const Feature& list : lists)
+        added.push_back({std::string(kShare) + list.name, FeatureKind::value, 0});
+    } else if (std::find(std::begin(kDerived), std::end(kDerived), name) != std::end(kDerived)) {
+      added.push_back({std::string(kPrefix) + name, FeatureKind::value, 0});
+    } else {
+      return fail(Code::usage, "no derived feature \"" + name +
+                                   "\"; there are lists, rrf, best-rank, median-rank and share");
+    }
+    if (!added.empty() && std::find(features.begin(), features.end(), added.front()) != features.end())
+      return fail(Code::usage, "the derived feature \"" + name + "\" stands twice");
+    features.insert(features.end(), added.begin(), added.end());
+  }
+  return features;
+}
+
+double derived_value(const Feature& feature, std::span<const std::uint32_t> ranks) {
+  const std::string_view name = std::string_view(feature.name).substr(kPrefix.size());
+  double lists = 0.0;
+  double rrf = 0.0;
+  double best = kDeepest;
+  for (const std::uint32_t rank : ranks) {
+    if (rank == 0) continue;
+    lists += 1.0;
+    rrf += 1.0 / (kRrfConstant + static_cast<double>(rank));
+    best = std::min(best, static_cast<double>(rank));
+  }
+  if (name == "lists") return lists;
+  if (name == "rrf") return rrf;
+  if (name == "best-rank") return -best;
+  require(name == "median-rank", "a derived feature of a known name");
+  return -median_rank(ranks);
+}
+
+std::vector<double> derived_values(const std::vector<Feature>& features, const QueryInstances& instances) {
+  require(features.size() >= instances.lists, "a feature a list");
+  const std::size_t count = features.size() - instances.lists;
+  std::vector<double> values(instances.documents.size() * count);
+  std::size_t next_list = 0;  // whose share is likely to come next
+  for (std::size_t j = 0; j < count; ++j) {
+    const Feature& feature = features[instances.lists + j];
+    if (feature.name.starts_with(kShare)) {
+      const std::size_t list = list_of_share(features, instances.lists, feature, next_list);
+      next_list = list + 1;
+      const std::vector<double> column = shares(instances, list);
+      for (std::size_t i = 0; i < column.size(); ++i) values[i * count + j] = column[i];
+    } else {
+      for (std::size_t i = 0; i < instances.documents.size(); ++i)
+        values[i * count + j] = derived_value(feature, instances.ranks_of(i));
+    }
+  }
+  return values;
+}
+
+}  // namespace metafuse::fusion

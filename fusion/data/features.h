@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "fusion/data/feature_matrix.h"
+
+namespace metafuse::fusion {
+
+/// One list's documents, best first: position 0 has rank 1. A document that stands twice keeps its better
+/// rank.
+using RankedIds = std::span<const std::string_view>;
+
+/// The instances of one base query: every document that at least one list returned (paper 000, sec. 2.1).
+struct QueryInstances {
+  std::vector<std::string_view> documents;  ///< ascending bytewise; views into the lists
+  std::vector<std::uint32_t> ranks;         ///< documents x lists, 0 where a list did not return the document
+  std::size_t lists = 0;
+
+  std::span<const std::uint32_t> ranks_of(std::size_t document) const {
+    return {ranks.data() + document * lists, lists};
+  }
+};
+
+/// Joins the lists of one base query. This and set_features() make the features of training, fusing and
+/// serving alike.
+///
+/// in:     lists - one a rank feature, empty where an engine failed; depths - how far each counts (0: all)
+/// cost:   O(hits + documents log documents + documents x lists)
+QueryInstances collect_instances(std::span<const RankedIds> lists, std::span<const int> depths);
+
+/// The matrix of one base query's instances: f_i = -rank, and the derived features computed from the ranks.
+/// Requires the rank features to stand first, as many as there are lists.
+FeatureMatrix feature_matrix(const std::vector<Feature>& features, const QueryInstances& instances);
+
+/// A feature that is computed from the ranks of the others: "derived:lists", "derived:rrf",
+/// "derived:best-rank", "derived:median-rank", and "derived:share:NAME" of each list. Higher is better; only
+/// a share is unranked, where its list is.
+bool is_derived(const Feature& feature);
+
+/// in:     names - "lists,rrf,best-rank,median-rank,share" or some of them; lists - the rank features, of
+/// which
+///         each has a share
+/// errors: usage for another name or one twice
+Result<std::vector<Feature>> derived_features(std::string_view names, std::span<const Feature> lists);
+
+/// The value of one derived feature but a share: the number of lists that hold the document, its reciprocal
+/// rank sum with k = 60, minus its best rank, minus its median rank over all lists (an absent one counts as
+/// infinitely deep; the lower middle one of an even number, kept finite at 2^31).
+double derived_value(const Feature& feature, std::span<const std::uint32_t> ranks);
+
+/// Every derived value of one base query's instances, instance by instance: NaN where unranked. A share is
+/// minus the share of the query's documents that the list ranks above the document, so that it says the same
+/// for few documents and for many.
+///
+/// in:   features - the rank features first, as many as there are lists
+/// cost: O(documents x features), and a sort of the documents for each share
+std::vector<double> derived_values(const std::vector<Feature>& features, const QueryInstances& instances);
+
+}  // namespace metafuse::fusion

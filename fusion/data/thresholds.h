@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "fusion/data/communicator.h"
+#include "fusion/data/feature_matrix.h"
+
+namespace metafuse::fusion {
+
+/// How many candidate thresholds a feature may have.
+struct ThresholdOptions {
+  static constexpr std::size_t kAll = static_cast<std::size_t>(-1);
+
+  std::size_t max_thresholds = 255;  ///< minus infinity included; kAll keeps every distinct value
+};
+
+/// The candidate thresholds theta of one feature (paper 000, sec. 4): h = 1 iff f > theta.
+struct Thresholds {
+  /// theta ascending. values[0] is minus infinity, which any ranked document exceeds; the highest value of
+  /// the training documents is not among them, since nothing exceeds it.
+  std::vector<double> values;
+  /// For each threshold the lowest training value above it, from which on it fires.
+  std::vector<double> fires_from;
+  double lowest = 0.0;       ///< lowest value on the training documents
+  double highest = 0.0;      ///< highest value on the training documents
+  std::size_t distinct = 0;  ///< distinct values on the training documents; 0: unranked everywhere
+  bool is_reduced = false;   ///< distinct values were merged to stay within max_thresholds
+
+  /// 0 when unranked, else 1 + the place of the highest threshold below the value: threshold j fires iff
+  /// code > j.
+  std::uint32_t code(double value) const;
+  std::size_t size() const { return values.size(); }
+};
+
+/// Which thresholds a feature is reduced to: from the lowest value on, a bin is closed behind the value by
+/// which it holds its even share of the documents that are left over the bins that are left, or when every
+/// value that is left can have a bin of its own. All thresholds when they fit. Deterministic, and unchanged
+/// by any monotone map of the feature.
+///
+/// in:     values - distinct, ascending; counts - documents that have each
+Thresholds choose_thresholds(std::span<const double> values, std::span<const std::size_t> counts,
+                             const ThresholdOptions& options);
+
+/// Training documents as codes, one byte where a feature has at most 255 thresholds. Columns that the matrix
+/// already holds as such codes are borrowed, so it must outlive this.
+class CodedFeatures {
+ public:
+  /// in: is_counted - a document: 0 where its values are no candidates (of a query without feedback); empty
+  ///     counts all; communicator - of the ranks that hold the other documents, or null
+  CodedFeatures(const FeatureMatrix& matrix, const ThresholdOptions& options,
+                std::span<const std::uint8_t> is_counted = {}, Communicator* communicator = nullptr);
+  CodedFeatures(const CodedFeatures&) = delete;
+  CodedFeatures& operator=(const CodedFeatures&) = delete;
+  CodedFeatures(CodedFeatures&&) noexcept = default;
+  CodedFeatures& operator=(CodedFeatures&&) noexcept = default;
+
+  std::size_t document_count() const { return documents_; }
+  std::size_t feature_count() const { return thresholds_.size(); }
+  const Thresholds& thresholds(std::size_t feature) const { return thresholds_[feature]; }
+
+  /// 0 when unranked, else as Thresholds::code.
+  std::uint32_t code(std::size_t document, std::size_t feature) const {
+    const Column& column = columns_[feature];
+    return column.bytes != nullptr ? column.bytes[document] : column.words[document];
+  }
+  bool is_byte(std::size_t feature) const { return columns_[feature].bytes != nullptr; }
+  /// A feature's codes in document order. Requires is_byte().
+  const std::uint8_t* bytes(std::size_t feature) const { return columns_[feature].bytes; }
+  /// A feature's codes in document order. Requires !is_byte().
+  const std::uint32_t* words(std::size_t feature) const { return columns_[feature].words; }
+
+ private:
+  struct Column {
+    const std::uint8_t* bytes = nullptr;
+    const std::uint32_t* words = nullptr;
+    std::vector<std::uint8_t> own_bytes;
+    std::vector<std::uint32_t> own_words;
+  };
+
+  std::size_t documents_ = 0;
+  std::vector<Thresholds> thresholds_;
+  std::vector<Column> columns_;
+};
+
+}  // namespace metafuse::fusion

@@ -1,0 +1,273 @@
+#include "fusion/input/letor_input.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "core/block_workers.h"
+#include "core/decompression.h"
+#include "evaluation/runs/letor_file.h"
+#include "fusion/data/derived_columns.h"
+#include "fusion/data/features.h"
+#include "fusion/input/input_share.h"
+#include "fusion/input/training_set_builder.h"
+
+namespace metafuse::fusion {
+namespace {
+
+/// The second field of a LETOR line.
+std::string_view query_of_line(std::string_view line) {
+  const auto fields = line.substr(0, std::min(line.find('#'), line.size()));
+  const std::size_t at = fields.find("qid:");
+  if (at == std::string_view::npos) return {};
+  return fields.substr(at, std::min(fields.find_first_of(" \t\r", at), fields.size()) - at);
+}
+
+/// The first place at or behind `offset` where a line of another query begins.
+std::size_t query_start(std::string_view text, std::size_t offset) {
+  if (offset == 0 || offset >= text.size()) return std::min(offset, text.size());
+  const std::size_t previous = text.rfind('\n', offset - 1);
+  std::size_t at = previous == std::string_view::npos ? 0 : previous + 1;
+  if (at == offset && at >= 2) {  // a line begins here: look at the one before
+    const std::size_t before = text.rfind('\n', at - 2);
+    at = before == std::string_view::npos ? 0 : before + 1;
+  }
+  const std::string_view query = query_of_line(text.substr(at, text.find('\n', at) - at));
+  for (;;) {
+    const std::size_t end = text.find('\n', at);
+    if (end == std::string_view::npos || end + 1 >= text.size()) return text.size();
+    at = end + 1;
+    const std::string_view line = text.substr(at, text.find('\n', at) - at);
+    if (at >= offset && query_of_line(line) != query) return at;
+  }
+}
+
+/// Where the part of a file's text that is this rank's own begins and ends.
+std::pair<std::size_t, std::size_t> own_part(std::string_view text, const InputShare& share) {
+  const std::size_t part = text.size() / share.parts;
+  return {query_start(text, part * share.part),
+          share.part + 1 == share.parts ? text.size() : query_start(text, part * (share.part + 1))};
+}
+
+/// The largest of all ranks' numbers.
+std::size_t largest_of_ranks(Communicator* communicator, std::size_t own) {
+  double largest = 0.0;
+  for (const double number : numbers_of_ranks(communicator, {static_cast<double>(own)}))
+    largest = std::max(largest, number);
+  return static_cast<std::size_t>(largest);
+}
+
+std::uint64_t digest_of(std::string_view query) {
+  std::uint64_t state = 0xcbf29ce484222325U;
+  for (const char c : query) state = (state ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  return state ^ state >> 32;
+}
+
+/// Whether two ranks hold lines of one query (or, once in ages, of two queries of one digest).
+bool is_a_query_shared(const TrainingSet& set, Communicator* communicator) {
+  if (communicator == nullptr) return false;
+  std::string own;
+  for (const QueryRange& query : set.queries) {
+    const std::uint64_t digest = digest_of(query.id);
+    own.append(reinterpret_cast<const char*>(&digest), sizeof digest);
+  }
+  std::vector<std::uint64_t> all;
+  for (const std::string& part : communicator->gather(own)) {
+    const std::size_t begin = all.size();
+    all.resize(begin + part.size() / sizeof(std::uint64_t));
+    if (!part.empty()) std::memcpy(all.data() + begin, part.data(), part.size());
+  }
+  std::sort(all.begin(), all.end());
+  return std::adjacent_find(all.begin(), all.end()) != all.end();
+}
+
+/// The features that stand in files which name `count` of them.
+Result<std::vector<Feature>> letor_features(const TrainingInput& input, std::size_t count) {
+  const bool are_ranks = !input.letor_ranks.empty();
+  std::vector<Feature> features;
+  if (!input.expected.empty()) {
+    std::copy_if(input.expected.begin(), input.expected.end(), std::back_inserter(features),
+                 [](const Feature& feature) { return !is_derived(feature); });
+    if (count > features.size())
+      return fail(Code::bad_data, (are_ranks ? input.letor_ranks : input.letor).front() + ": names feature " +
+                                      std::to_string(count) + ", but the training input has " +
+                                      std::to_string(features.size()) + "; give files of one kind");
+    return features;
+  }
+  for (std::size_t i = 1; i <= count; ++i)
+    features.push_back(
+        {std::to_string(i), are_ranks ? FeatureKind::rank : FeatureKind::value, are_ranks ? input.depth : 0});
+  return features;
+}
+
+Result<std::vector<Feature>> letor_derived(const TrainingInput& input, const std::vector<Feature>& features) {
+  if (!input.expected.empty()) return derived_of(input.expected);
+  auto derived = derived_features(input.derive, features);
+  if (derived && !derived->empty() && input.letor_ranks.empty())
+    return fail(Code::usage, "--derive needs rank features; use it with --runs or --letor-ranks");
+  return derived;
+}
+
+/// The files of an input, read by workers that keep what they read apart.
+class LetorReader {
+ public:
+  LetorReader(const TrainingInput& input, bool is_by_query)
+      : files_(input.letor_ranks.empty() ? input.letor : input.letor_ranks),
+        share_(input.communicator),
+        is_by_query_(is_by_query),
+        options_{!input.letor_ranks.empty()},
+        workers_(std::max(input.threads, 1U)) {}
+
+  /// Every row of every file, or of this rank's part of them, with the worker that it came to.
+  template <class Take>
+  Result<void> for_each_row(const Take& take) {
+    for (const std::string& file : files_)
+      if (auto read = read_file(file, take); !read) return read;
+    return {};
+  }
+
+  bool are_ranks() const { return options_.values_are_ranks; }
+  unsigned workers() const { return workers_; }
+
+ private:
+  template <class Take>
+  Result<void> read_file(const std::string& path, const Take& take) {
+    std::atomic<bool> has_rows{false};
+    const auto take_lines = [&](unsigned worker, std::string_view lines,
+                                std::size_t first_line) -> Result<void> {
+      return evaluation::parse_letor_lines(path, lines, first_line, options_,
+                                           [&](const evaluation::LetorRow& row) -> Result<void> {
+                                             if (!has_rows) has_rows = true;
+                                             if (is_own(row)) take(worker, row);
+                                             return {};
+                                           });
+    };
+    if (share_.parts > 1 && !is_by_query_) return read_own_part(path, take_lines);
+    if (auto read = for_each_block_on_workers(path, workers_, take_lines); !read) return read;
+    if (!has_rows) return evaluation::no_letor_row(path);
+    return {};
+  }
+
+  bool is_own(const evaluation::LetorRow& row) const {
+    return !is_by_query_ || digest_of(row.query) % share_.parts == share_.part;
+  }
+
+  template <class TakeLines>
+  Result<void> read_own_part(const std::string& path, const TakeLines& take_lines) {
+    TRY(const auto file, open_text(path));
+    const auto [begin, end] = own_part(file.text, share_);
+    const std::string_view own = file.text.substr(begin, end - begin);
+    auto read = take_lines(0, own, 1);
+    // Which line it is only matters when it is refused: the others' parts are not read to count it.
+    return read ? read : take_lines(0, own, file.line_of(own.data()));
+  }
+
+  const std::vector<std::string>& files_;
+  InputShare share_;
+  bool is_by_query_;  // each rank reads every line and keeps those of its own queries
+  evaluation::LetorOptions options_;
+  unsigned workers_;
+};
+
+/// What one worker makes of its rows.
+class RowTaker {
+ public:
+  explicit RowTaker(const TrainingInput& input)
+      : input_(&input),
+        are_ranks_(!input.letor_ranks.empty()),
+        depth_(input.expected.empty() ? input.depth : input.expected.front().depth) {}
+
+  void take(const evaluation::LetorRow& row) {
+    if (!row.cells.empty()) feature_count_ = std::max<std::size_t>(feature_count_, row.cells.back().index);
+    cells_.clear();
+    for (const evaluation::LetorCell& cell : row.cells) take_cell(cell);
+    builder_.add({row.query, row.document, kept_grade(row.grade, *input_), true, cells_});
+  }
+
+  std::size_t feature_count() const { return feature_count_; }
+  TrainingSetBuilder& builder() { return builder_; }
+
+ private:
+  void take_cell(const evaluation::LetorCell& cell) {
+    if (!are_ranks_)
+      cells_.push_back(
+          {cell.index - 1, cell.is_unranked ? std::numeric_limits<double>::quiet_NaN() : cell.value});
+    else if (!cell.is_unranked && (depth_ == 0 || cell.value <= depth_))
+      cells_.push_back({cell.index - 1, -cell.value});
+  }
+
+  const TrainingInput* input_;
+  bool are_ranks_;
+  int depth_;
+  std::size_t feature_count_ = 0;
+  std::vector<Cell> cells_;
+  TrainingSetBuilder builder_;
+};
+
+/// Says where the document of a refused input stood a second time. Reads the files once more, which is worth
+/// it: a line of millions is hard to find by its id.
+Error duplicate_in_files(const TrainingInput& input, const Error& found) {
+  const bool are_ranks = !input.letor_ranks.empty();
+  std::set<std::pair<std::string, std::string>> seen;
+  for (const std::string& file : are_ranks ? input.letor_ranks : input.letor) {
+    if (file == "-") return found;
+    auto read = evaluation::for_each_letor_row(
+        file, {are_ranks}, [&](const evaluation::LetorRow& row) -> Result<void> {
+          if (row.document.empty() || seen.emplace(row.query, row.document).second) return {};
+          return fail(Code::bad_data, file + ":" + std::to_string(row.line) + ": " + found.text);
+        });
+    if (!read) return read.error();
+  }
+  return found;
+}
+
+/// Packed files have no part that could be read alone; every rank unpacks them and keeps its own queries.
+bool has_packed_file(const TrainingInput& input) {
+  const auto& files = input.letor_ranks.empty() ? input.letor : input.letor_ranks;
+  return std::any_of(files.begin(), files.end(), [](const std::string& path) {
+    char head[8] = {};
+    std::ifstream file(path, std::ios::binary);
+    file.read(head, sizeof head);
+    return packing_of({head, static_cast<std::size_t>(file.gcount())}) != Packing::none;
+  });
+}
+
+Result<TrainingSet> read_rows(const TrainingInput& input, bool is_by_query) {
+  LetorReader reader(input, is_by_query);
+  std::vector<RowTaker> takers;
+  for (unsigned worker = 0; worker < reader.workers(); ++worker) takers.emplace_back(input);
+  auto read = reader.for_each_row(
+      [&](unsigned worker, const evaluation::LetorRow& row) { takers[worker].take(row); });
+  if (!read) return read.error();
+  std::size_t count = takers.front().feature_count();
+  TrainingSetBuilder builder = std::move(takers.front().builder());
+  for (RowTaker& taker : std::span(takers).subspan(1)) {
+    count = std::max(count, taker.feature_count());
+    builder.append(std::move(taker.builder()));
+  }
+  TRY(const auto features, letor_features(input, largest_of_ranks(input.communicator, count)));
+  TRY(const auto derived, letor_derived(input, features));
+  auto set = builder.finish(features, input.feedback, !reader.are_ranks() && !input.is_absent_unranked,
+                            reader.workers());
+  if (!set) return duplicate_in_files(input, set.error());
+  add_derived_columns(*set, derived);
+  return set;
+}
+
+}  // namespace
+
+Result<TrainingSet> read_from_letor(const TrainingInput& input, TrainingInputReport& report) {
+  const bool is_packed = input.communicator != nullptr && has_packed_file(input);
+  auto set = read_rows(input, is_packed);
+  if (set && !is_packed && is_a_query_shared(*set, input.communicator)) set = read_rows(input, true);
+  if (set) report.judged_queries = set->queries.size();
+  return set;
+}
+
+}  // namespace metafuse::fusion

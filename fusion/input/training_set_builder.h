@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "fusion/data/training_set.h"
+
+namespace metafuse::fusion {
+
+/// One feature of a document. A NaN value says "unranked" where an absent cell would mean 0.
+struct Cell {
+  std::uint32_t feature = 0;
+  double value = 0.0;
+};
+
+/// One judged document as a reader delivers it.
+struct InstanceRow {
+  std::string_view query;
+  std::string_view document;  ///< may be empty
+  double grade = 0.0;
+  bool is_in_feedback = true;
+  std::span<const Cell> cells;  ///< each feature at most once, values finite or NaN
+};
+
+/// Collects judged documents in any order and makes the canonical training set out of them. Values are kept
+/// as codes into a dictionary of each feature's distinct values from the first row on, one byte while a
+/// feature has at most 255.
+class TrainingSetBuilder {
+ public:
+  TrainingSetBuilder();
+  ~TrainingSetBuilder();
+  TrainingSetBuilder(TrainingSetBuilder&&) noexcept;
+  TrainingSetBuilder& operator=(TrainingSetBuilder&&) noexcept;
+
+  /// Rows may be added before all features are known.
+  void add(const InstanceRow& row);
+  /// Takes over another builder's rows, as if they had been added behind these, and leaves it empty.
+  void append(TrainingSetBuilder&& other);
+
+  /// in:     features - one each, in order; cells of features beyond are refused by require()
+  ///         is_absent_zero - a cell that a row did not name is 0 (LETOR), else unranked; threads - that
+  ///         finish columns
+  /// out:    queries ascending by id, documents by id then by features; queries without a crucial pair stay
+  ///         in, learners leave them out
+  /// errors: bad_data when a document stands twice in a query (documents without id excepted)
+  Result<TrainingSet> finish(std::vector<Feature> features, const FeedbackOptions& feedback,
+                             bool is_absent_zero = false, unsigned threads = 1);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace metafuse::fusion

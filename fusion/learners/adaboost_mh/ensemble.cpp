@@ -1,0 +1,112 @@
+#include "fusion/learners/adaboost_mh/ensemble.h"
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <numeric>
+
+#include "core/contract.h"
+#include "core/parallel.h"
+
+namespace metafuse::fusion::adaboost_mh {
+namespace {
+
+constexpr std::size_t kDepth = 10;
+
+double dcg(const std::vector<double>& gains) {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < std::min(kDepth, gains.size()); ++i)
+    sum += gains[i] / std::log2(static_cast<double>(i + 2));
+  return sum;
+}
+
+}  // namespace
+
+double ndcg_10(std::span<const double> scores, const Judged& judged) {
+  double sum = 0.0;
+  for (const RowRange& query : judged.queries) {
+    std::vector<std::size_t> order(query.end - query.begin);
+    std::iota(order.begin(), order.end(), query.begin);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return scores[a] > scores[b]; });
+    std::vector<double> gains;
+    for (const std::size_t d : order)
+      gains.push_back(judged.gains[static_cast<std::size_t>(judged.classes[d])]);
+    const double reached = dcg(gains);
+    std::sort(gains.begin(), gains.end(), std::greater<>());
+    const double ideal = dcg(gains);
+    if (ideal > 0.0) sum += reached / ideal;
+  }
+  return judged.queries.empty() ? 0.0 : sum / static_cast<double>(judged.queries.size());
+}
+
+std::vector<double> exponential_weights(std::span<const double> qualities, double c) {
+  const double most = *std::max_element(qualities.begin(), qualities.end());
+  std::vector<double> weights;
+  double sum = 0.0;
+  for (const double quality : qualities) {
+    weights.push_back(std::exp(c * (quality - most)));
+    sum += weights.back();
+  }
+  for (double& weight : weights) weight /= sum;
+  return weights;
+}
+
+std::vector<double> weighted_scores(std::span<const std::vector<double>* const> scores,
+                                    std::span<const double> weights) {
+  require(!scores.empty() && scores.size() == weights.size(), "a weight for each list of scores");
+  std::vector<double> sums(scores[0]->size(), 0.0);
+  for (std::size_t m = 0; m < scores.size(); ++m)
+    for (std::size_t d = 0; d < sums.size(); ++d) sums[d] += weights[m] * (*scores[m])[d];
+  return sums;
+}
+
+ChosenWeights choose_weights(std::span<const std::vector<double>* const> scores,
+                             std::span<const double> qualities, const Judged& judged) {
+  ChosenWeights best;
+  best.quality = -1.0;
+  for (int step = 0; step <= 20; ++step) {
+    const double c = 10.0 * step;
+    auto weights = exponential_weights(qualities, c);
+    const double quality = ndcg_10(weighted_scores(scores, weights), judged);
+    if (quality > best.quality + 1e-12) best = {c, quality, std::move(weights)};
+  }
+  return best;
+}
+
+std::vector<BaseSetting> all_settings() {
+  std::vector<BaseSetting> settings;
+  for (std::size_t leaves = 5; leaves <= 45; leaves += 5) settings.push_back({BaseKind::tree, leaves});
+  for (std::size_t terms = 2; terms <= 10; ++terms) settings.push_back({BaseKind::product, terms});
+  return settings;
+}
+
+std::vector<BoostRun> boost_all(const Problem& problem, const std::vector<BaseSetting>& settings,
+                                const std::vector<CalibrationSplit>& splits, std::size_t rounds,
+                                unsigned threads, const std::function<void(std::size_t)>& progress) {
+  std::vector<BoostRun> runs(settings.size());
+  std::mutex mutex;
+  std::size_t done = 0;
+  parallel_for(settings.size(), threads, [&](std::size_t i) {
+    // The longest runs, large products, start first.
+    const std::size_t place = settings.size() - 1 - i;
+    Problem own = problem;
+    own.left_out = splits[place].left_out;
+    runs[place] = boost(own, settings[place], rounds);
+    const std::lock_guard lock(mutex);
+    ++done;
+    if (progress) progress(done);
+  });
+  return runs;
+}
+
+std::vector<double> calibrated_scores(const Calibration& calibration, std::span<const double> votes,
+                                      std::size_t width, std::span<const double> gains) {
+  std::vector<double> buffer(gains.size());
+  std::vector<double> scores(votes.size() / width);
+  for (std::size_t d = 0; d < scores.size(); ++d)
+    scores[d] = calibration.score(votes.subspan(d * width, width), gains, buffer);
+  return scores;
+}
+
+}  // namespace metafuse::fusion::adaboost_mh

@@ -1,0 +1,245 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <sstream>
+
+#include "core/random.h"
+#include "fusion/data/training_subset.h"
+#include "fusion/learners/adaboost_mh/ensemble_options.h"
+#include "fusion/learners/adaboost_mh/ensemble_ranker.h"
+#include "fusion/learners/adaboost_mh/learner.h"
+#include "fusion/learners/adaboost_mh/ranker.h"
+#include "fusion/learners/adaboost_mh/training_data.h"
+
+namespace metafuse::fusion::adaboost_mh {
+namespace {
+
+/// The queries in two parts: a seeded share of them held out.
+struct Halves {
+  TrainingSet kept;
+  TrainingSet held_out;
+};
+
+Result<Halves> hold_out(const TrainingSet& set, double share, Random random) {
+  std::vector<std::size_t> order(set.queries.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  random.shuffle(order);
+  const auto count = std::max<std::size_t>(
+      1, static_cast<std::size_t>(std::llround(share * static_cast<double>(order.size()))));
+  if (order.size() < count + 1)
+    return fail(Code::bad_data, std::to_string(order.size()) +
+                                    " queries are too few to hold some out; give more, or take adaboost-mh");
+  const auto taken = [&](std::size_t begin, std::size_t end) {
+    std::vector<std::size_t> queries(order.begin() + static_cast<std::ptrdiff_t>(begin),
+                                     order.begin() + static_cast<std::ptrdiff_t>(end));
+    std::sort(queries.begin(), queries.end());
+    return select_queries(set, queries);
+  };
+  return Halves{taken(count, order.size()), taken(0, count)};
+}
+
+Result<Source> other_source(const std::string& name, const TrainingSet& training,
+                            const TrainingRequest& request) {
+  TrainingRequest inner;
+  inner.train = &training;
+  inner.seed = request.seed;
+  inner.threads = request.threads;
+  inner.wants_trace = false;
+  auto result = find_learner(name)->train(inner);
+  if (!result) return fail(result.error().code, "the member " + name + ": " + result.error().text);
+  Source source;
+  source.name = name;
+  source.ranker = result->model.ranker;
+  const auto scores = source.ranker->score(training.matrix);
+  source.low = *std::min_element(scores.begin(), scores.end());
+  source.high = *std::max_element(scores.begin(), scores.end());
+  return source;
+}
+
+/// What one source says, and of which documents it was not trained on.
+struct Heard {
+  std::vector<int> classes;
+  std::vector<RowRange> queries;
+  std::vector<std::vector<double>> calibration;  ///< votes on them, a list for each number of rounds
+  std::vector<std::vector<double>> validation;
+};
+
+/// All that training takes from the request.
+struct Task {
+  const TrainingRequest* request = nullptr;
+  EnsembleOptions options;
+  std::vector<double> grades;
+  std::vector<double> gains;
+  TrainingSet training_set;
+  GradedDocuments training;
+  GradedDocuments validation;
+};
+
+struct Members {
+  CutTable table;
+  std::vector<Source> sources;
+  std::vector<Heard> heard;  ///< one a source
+};
+
+struct Fitted {
+  std::vector<Member> members;
+  Ensemble ensemble;
+  std::size_t constant = 0;
+  std::size_t fitted = 0;
+};
+
+Fitted best_ensemble(const Task& task, const Members& members) {
+  Fitted best;
+  best.ensemble.quality = -1.0;
+  const Judged validation{task.validation.classes, task.gains, task.validation.queries};
+  for (std::size_t t = 0; t < task.options.round_counts.size(); ++t) {
+    PoolData data;
+    data.sources = &members.sources;
+    data.validation = validation;
+    for (const Heard& heard : members.heard) {
+      data.calibration.push_back({heard.classes, task.gains, heard.queries});
+      data.calibration_votes.push_back(&heard.calibration[t]);
+      data.validation_votes.push_back(&heard.validation[t]);
+    }
+    Pool pool = fit_pool(data, task.options.round_counts[t], task.options.calibration, task.request->threads);
+    const std::size_t constant = best.constant + pool.constant;
+    const std::size_t count = best.fitted + pool.members.size();
+    // Another learner's score has regressions only, so with it every part is taken as a whole.
+    Ensemble chosen = choose_ensemble(pool, PoolPart::all, validation);
+    if (chosen.quality > best.ensemble.quality + 1e-12) {
+      for (std::size_t i = 0; i < chosen.members.size(); ++i)
+        pool.members[chosen.members[i]].weight = chosen.weights[i];
+      best = {std::move(pool.members), std::move(chosen), 0, 0};
+    }
+    best.constant = constant;
+    best.fitted = count;
+  }
+  return best;
+}
+
+TrainingResult result_of(const TrainingRequest& request, const std::vector<double>& grades, CutTable table,
+                         std::vector<Source> sources, Fitted best) {
+  for (Source& source : sources)
+    if (source.classifier.rounds.size() > best.ensemble.rounds)
+      source.classifier.rounds.resize(best.ensemble.rounds);
+  std::ostringstream text;
+  text << "calibrated-adaboost: " << best.members.size() << " members from " << sources.size()
+       << " classifiers; chosen on validation: " << best.ensemble.rounds << " rounds, c = " << best.ensemble.c
+       << ", NDCG@10 " << best.ensemble.quality << "\n";
+  if (best.constant > 0)
+    text << best.constant << " of " << best.fitted
+         << " calibrations had constant votes to fit and fell back to the mean gain\n";
+  const bool is_singular = std::any_of(best.members.begin(), best.members.end(), [](const Member& member) {
+    return member.calibration.regression && member.calibration.regression->was_singular;
+  });
+  if (is_singular) text << "a Gaussian process's kernel matrix was singular and got more jitter\n";
+  TrainingResult result;
+  result.summary = text.str();
+  result.model.learner = "calibrated-adaboost";
+  result.model.features = request.train->matrix.features();
+  result.model.training = JsonObject{{"rounds", best.ensemble.rounds},
+                                     {"c", best.ensemble.c},
+                                     {"validation_ndcg_10", best.ensemble.quality},
+                                     {"fallbacks", best.constant}};
+  result.model.ranker =
+      std::make_shared<EnsembleRanker>(grades, std::move(table), std::move(sources), std::move(best.members));
+  return result;
+}
+
+Result<Task> task_of(const TrainingRequest& request) {
+  Task task;
+  task.request = &request;
+  TRY(auto options, read_ensemble_options(request));
+  task.options = std::move(options);
+  TRY(auto grades, class_grades(*request.train));
+  task.grades = std::move(grades);
+  task.gains = gains_of(task.grades);
+  if (request.validate == nullptr) {
+    TRY(auto halves, hold_out(*request.train, task.options.calibration_share, Random(request.seed)));
+    TRY(auto validation, graded_documents(halves.held_out, task.grades));
+    task.training_set = std::move(halves.kept);
+    task.validation = std::move(validation);
+  } else {
+    TRY(auto validation, graded_documents(*request.validate, task.grades));
+    task.training_set = *request.train;
+    task.validation = std::move(validation);
+  }
+  TRY(auto training, graded_documents(task.training_set, task.grades));
+  task.training = std::move(training);
+  if (task.training.classes.size() < 2 || task.validation.classes.empty())
+    return fail(Code::bad_data,
+                "a part of the queries has no judged document; give more queries, or take adaboost-mh");
+  return task;
+}
+
+/// AdaBoost.MH at every setting, each with its own split.
+void add_classifiers(const Task& task, Members& members) {
+  const CodedFeatures coded(task.training.matrix, ThresholdOptions{task.options.max_thresholds});
+  members.table = cut_table(coded);
+  const auto& settings = task.options.settings;
+  std::vector<CalibrationSplit> splits;
+  for (std::size_t i = 0; i < settings.size(); ++i)
+    splits.push_back(
+        draw_split(task.training, task.options.calibration_share, Random(task.request->seed).split(i)));
+  auto runs = boost_all({&coded, task.training.classes, task.grades.size()}, settings, splits,
+                        task.options.round_counts.back(), task.request->threads, [&](std::size_t done) {
+                          if (task.request->progress) task.request->progress(done, settings.size());
+                        });
+  const CodedRows rows(task.training.matrix, members.table);
+  const CodedRows validation_rows(task.validation.matrix, members.table);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const StrongClassifier& classifier = runs[i].classifier;
+    const CodedRows own(rows, splits[i].documents);
+    members.heard.push_back({std::move(splits[i].classes), std::move(splits[i].queries),
+                             classifier.votes(own, task.options.round_counts),
+                             classifier.votes(validation_rows, task.options.round_counts)});
+    members.sources.push_back({settings[i].name(), std::move(runs[i].classifier), nullptr, 0.0, 1.0});
+  }
+}
+
+/// Other learners need whole queries, so each leaves out a share of the queries.
+Result<void> add_others(const Task& task, Members& members) {
+  const auto& counts = task.options.round_counts;
+  for (const std::string& name : task.options.others) {
+    const std::size_t stream = members.sources.size();
+    TRY(const auto halves, hold_out(task.training_set, task.options.calibration_share,
+                                    Random(task.request->seed).split(stream)));
+    TRY(auto source, other_source(name, halves.kept, *task.request));
+    TRY(auto calibration, graded_documents(halves.held_out, task.grades));
+    if (calibration.classes.empty())
+      return fail(Code::bad_data, "no judged document is left to calibrate " + name +
+                                      " on; give more queries, or leave it out of --others");
+    const CodedRows no_rows(FeatureMatrix{}, CutTable{});
+    members.heard.push_back({calibration.classes, calibration.queries,
+                             votes_of(source, calibration.matrix, no_rows, counts),
+                             votes_of(source, task.validation.matrix, no_rows, counts)});
+    members.sources.push_back(std::move(source));
+  }
+  return {};
+}
+
+Result<TrainingResult> train_ensemble(const TrainingRequest& request) {
+  TRY(const auto task, task_of(request));
+  Members members;
+  add_classifiers(task, members);
+  TRY_VOID(add_others(task, members));
+  Fitted best = best_ensemble(task, members);
+  return result_of(request, task.grades, std::move(members.table), std::move(members.sources),
+                   std::move(best));
+}
+
+}  // namespace
+
+Learner ensemble_learner() {
+  Learner row;
+  row.name = "calibrated-adaboost";
+  row.meaning = "AdaBoost.MH at many settings, calibrated in thirteen ways, weighted by validation NDCG@10";
+  row.source = "Busa-Fekete, Kegl, Elteto, Szarvas 2011";
+  row.options = ensemble_option_rows();
+  row.train = train_ensemble;
+  row.read = read_ensemble;
+  row.can_validate = true;
+  return row;
+}
+
+}  // namespace metafuse::fusion::adaboost_mh

@@ -1,0 +1,129 @@
+#include "fusion/learners/adaboost_mh/learner.h"
+
+#include <sstream>
+
+#include "fusion/learners/adaboost_mh/boost.h"
+#include "fusion/learners/adaboost_mh/ranker.h"
+#include "fusion/learners/adaboost_mh/training_data.h"
+#include "fusion/learners/common/option_reader.h"
+
+namespace metafuse::fusion::adaboost_mh {
+namespace {
+
+struct Options {
+  BaseSetting setting;
+  std::size_t rounds = 100;
+  std::size_t max_thresholds = 255;
+};
+
+Result<Options> read_options(const TrainingRequest& request) {
+  OptionReader reader(request.options);
+  Options options;
+  const std::size_t base = reader.choice("base", {"tree", "product", "stump"});
+  const std::size_t leaves = reader.count("leaves", 20, 2, 1000);
+  const std::size_t terms = reader.count("terms", 3, 1, 100);
+  options.setting = base == 0   ? BaseSetting{BaseKind::tree, leaves}
+                    : base == 1 ? BaseSetting{BaseKind::product, terms}
+                                : BaseSetting{BaseKind::product, 1};
+  options.rounds = reader.count("rounds", 100, 1, 1'000'000);
+  options.max_thresholds = reader.count("max-thresholds", 255, 1, 255);
+  TRY_VOID(reader.outcome());
+  if (base != 0 && reader.has("leaves")) return fail(Code::usage, "--leaves is of --base tree; leave it out");
+  if (base != 1 && reader.has("terms"))
+    return fail(Code::usage, "--terms is of --base product; leave it out");
+  return options;
+}
+
+/// The classifier to go on from, or nothing.
+Result<const MhRanker*> start_of(const TrainingRequest& request, const std::vector<double>& grades,
+                                 const CutTable& table) {
+  const MhRanker* none = nullptr;
+  if (request.resume == nullptr) return none;
+  const auto* ranker = dynamic_cast<const MhRanker*>(request.resume->ranker.get());
+  if (ranker == nullptr)
+    return fail(Code::usage,
+                "--resume: that model is of the learner " + request.resume->learner + ", not adaboost-mh");
+  if (ranker->grades() != grades || ranker->table() != table)
+    return fail(Code::bad_data,
+                "--resume: the model was trained on other documents; boosting goes on only on the "
+                "same ones");
+  return ranker;
+}
+
+std::vector<JsonObject> trace_of(const BoostRun& run) {
+  std::vector<JsonObject> trace;
+  double bound = 1.0;
+  for (std::size_t t = 0; t < run.rounds.size(); ++t) {
+    const BoostRound& round = run.rounds[t];
+    bound *= round.z;
+    trace.push_back(JsonObject{{"round", t + 1},
+                               {"edge", round.edge},
+                               {"alpha", round.alpha},
+                               {"z", round.z},
+                               {"bound", bound},
+                               {"hamming_loss", round.hamming_loss}});
+  }
+  return trace;
+}
+
+std::string summary_of(const Options& options, const BoostRun& run, std::size_t documents,
+                       std::size_t classes) {
+  std::ostringstream text;
+  text << "adaboost-mh (" << options.setting.name() << "): " << run.rounds.size() << " rounds over "
+       << documents << " documents of " << classes << " grades; " << run.stop_reason;
+  if (!run.rounds.empty()) text << "; Hamming loss " << run.rounds.back().hamming_loss;
+  text << "\n";
+  return text.str();
+}
+
+Result<TrainingResult> train(const TrainingRequest& request) {
+  TRY(const auto options, read_options(request));
+  TRY(const auto grades, class_grades(*request.train));
+  TRY(const auto documents, graded_documents(*request.train, grades));
+  const CodedFeatures coded(documents.matrix, ThresholdOptions{options.max_thresholds});
+  CutTable table = cut_table(coded);
+  TRY(const auto start, start_of(request, grades, table));
+  const CodedRows rows(documents.matrix, table);
+  const BoostStart from{start == nullptr ? nullptr : &start->classifier(), &rows};
+  BoostRun run = boost(
+      {&coded, documents.classes, grades.size(), request.threads}, options.setting, options.rounds,
+      [&](std::size_t done) {
+        if (request.progress) request.progress(done, options.rounds);
+        return true;
+      },
+      from);
+  if (request.progress) request.progress(options.rounds, options.rounds);
+  TrainingResult result;
+  result.trace = trace_of(run);
+  result.summary = summary_of(options, run, documents.classes.size(), grades.size());
+  result.model.learner = "adaboost-mh";
+  result.model.features = request.train->matrix.features();
+  result.model.training = JsonObject{{"base", options.setting.name()},
+                                     {"rounds", run.rounds.size()},
+                                     {"stopped", run.stop_reason},
+                                     {"documents", documents.classes.size()}};
+  result.model.ranker = std::make_shared<MhRanker>(grades, std::move(table), std::move(run.classifier));
+  return result;
+}
+
+}  // namespace
+
+Learner learner() {
+  Learner row;
+  row.name = "adaboost-mh";
+  row.meaning = "multi-class boosting of trees, products or stumps, ordered by expected gain";
+  row.source = "Schapire, Singer 1999; Kegl, Busa-Fekete 2009; Busa-Fekete et al. 2011";
+  row.options = {
+      {"base", "tree|product|stump", "tree", "base classifier"},
+      {"leaves", "N", "20", "leaves of a tree"},
+      {"terms", "N", "3", "terms of a product"},
+      {"rounds", "N", "100",
+       "rounds of boosting; with --resume fewer keep the first rounds, more go on on the same documents"},
+      {"max-thresholds", "N", "255", "thresholds a feature, at most 255"}};
+  row.train = train;
+  row.read = read_ranker;
+  row.can_resume = true;
+  return row;
+}
+
+}  // namespace metafuse::fusion::adaboost_mh

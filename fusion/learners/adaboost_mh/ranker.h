@@ -1,0 +1,45 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+#include "core/result.h"
+#include "fusion/learners/adaboost_mh/strong_classifier.h"
+#include "fusion/model/ranker.h"
+
+namespace metafuse::fusion::adaboost_mh {
+
+/// AdaBoost.MH as a ranker: the Bayes score [2] of the posterior [3]. Body: {"grades","cuts","rounds"}.
+class MhRanker : public Ranker {
+ public:
+  MhRanker(std::vector<double> grades, CutTable table, StrongClassifier classifier)
+      : grades_(std::move(grades)), table_(std::move(table)), classifier_(std::move(classifier)) {}
+
+  const std::vector<double>& grades() const { return grades_; }
+  const CutTable& table() const { return table_; }
+  const StrongClassifier& classifier() const { return classifier_; }
+
+  std::vector<double> score(const FeatureMatrix& documents) const override;
+  std::vector<double> contributions(const FeatureMatrix& documents, std::size_t document) const override;
+  JsonObject body() const override;
+  std::string describe(const std::vector<Feature>& features) const override;
+
+ private:
+  std::vector<double> grades_;
+  CutTable table_;
+  StrongClassifier classifier_;
+};
+
+/// 2^grade - 1 of each grade, 0 at least: what a document of that grade is worth in DCG.
+std::vector<double> gains_of(const std::vector<double>& grades);
+
+/// The Bayes scores of documents under posterior [3].
+std::vector<double> posterior_scores(std::span<const double> votes, std::span<const double> gains);
+
+/// errors: bad_data, naming the field
+Result<std::shared_ptr<const Ranker>> read_ranker(const JsonObject& body,
+                                                  const std::vector<Feature>& features);
+
+}  // namespace metafuse::fusion::adaboost_mh

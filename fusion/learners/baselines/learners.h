@@ -1,0 +1,12 @@
+#pragma once
+
+#include <vector>
+
+#include "fusion/training/registry.h"
+
+namespace metafuse::fusion::baselines {
+
+/// The baselines of Freund et al. 2003, sec. 6.2.3 and 6.2.6, as rows of the table of learners.
+std::vector<Learner> learners();
+
+}  // namespace metafuse::fusion::baselines

@@ -1,0 +1,77 @@
+#include "fusion/learners/common/validation.h"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "evaluation/measures/measure.h"
+#include "fusion/data/fused_order.h"
+
+namespace metafuse::fusion {
+namespace {
+
+/// Everything about the set that does not change from one call to the next.
+struct Prepared {
+  evaluation::MeasureSet measures;
+  evaluation::Rules rules;
+  struct Query {
+    std::size_t begin = 0;
+    std::vector<std::uint32_t> ties;  // rows from begin in the order of equal scores
+    std::vector<double> grades;
+  };
+  std::vector<Query> queries;
+};
+
+bool has_relevant(const TrainingSet& set, const QueryRange& query) {
+  for (std::size_t row = query.begin; row < query.end; ++row)
+    if (set.grades[row] >= set.feedback.relevance_level) return true;
+  return false;
+}
+
+double average_over_queries(const Prepared& prepared, std::span<const double> scores) {
+  std::vector<double> values;
+  std::vector<double> documents;
+  std::vector<std::uint32_t> order;
+  for (const Prepared::Query& query : prepared.queries) {
+    const auto own = scores.subspan(query.begin, query.grades.size());
+    order = query.ties;
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return own[a] > own[b]; });
+    values.push_back(evaluation::evaluate(
+        prepared.measures, evaluation::judged_ranking(query.grades, order, own), prepared.rules)[0]);
+    documents.push_back(static_cast<double>(query.grades.size()));
+  }
+  return evaluation::average(prepared.measures.measure_of(0), values, 0, false, documents);
+}
+
+}  // namespace
+
+Result<ValidationMeasure> validation_measure(const TrainingSet& set, const std::string& name) {
+  TRY(auto measures, evaluation::parse_measures(name));
+  if (measures.size() != 1)
+    return fail(Code::usage, "--metric " + name + ": names " + std::to_string(measures.size()) +
+                                 " numbers; give one, such as map or ndcg_cut_10");
+  auto prepared = std::make_shared<Prepared>();
+  prepared->measures = std::move(measures);
+  prepared->rules.relevance_level = static_cast<int>(set.feedback.relevance_level);
+  for (const QueryRange& range : set.queries) {
+    if (!has_relevant(set, range)) continue;
+    Prepared::Query query{range.begin, {}, {}};
+    const std::vector<double> equal(range.end - range.begin, 0.0);
+    for (const std::size_t row : fused_order(set.matrix, range.begin, range.end, equal, set.documents))
+      query.ties.push_back(static_cast<std::uint32_t>(row - range.begin));
+    query.grades.assign(set.grades.begin() + static_cast<std::ptrdiff_t>(range.begin),
+                        set.grades.begin() + static_cast<std::ptrdiff_t>(range.end));
+    prepared->queries.push_back(std::move(query));
+  }
+  if (prepared->queries.empty())
+    return fail(Code::bad_data, "no query of the validation input has a relevant document in any list");
+  const bool is_cost = prepared->measures.measure_of(0).is_cost;
+  const double sign = is_cost ? -1.0 : 1.0;
+  return ValidationMeasure{[prepared, sign](std::span<const double> scores) {
+                             return sign * average_over_queries(*prepared, scores);
+                           },
+                           is_cost};
+}
+
+}  // namespace metafuse::fusion

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+
+#include "core/result.h"
+#include "fusion/data/training_set.h"
+
+namespace metafuse::fusion {
+
+/// What scores of a validation set are worth; higher is better.
+using ScoreMeasure = std::function<double(std::span<const double> scores)>;
+
+struct ValidationMeasure {
+  ScoreMeasure value;    ///< of a cost: minus the cost
+  bool is_cost = false;  ///< lower is better: reports turn the value around again
+};
+
+/// A measure of one score a row of the set: each query is ordered by score, equal scores by more lists,
+/// better best rank and document id; measures in expectation over ties see the scores. Averaged as `evaluate`
+/// does it, over the queries that have a relevant document.
+///
+/// in:     set - must outlive the function; name - one measure of evaluation's table, "map" or "ndcg_cut_10"
+/// errors: usage: no such measure, or one that has several columns; bad_data: no query has a relevant
+///         document
+/// cost:   of a call: O(documents log documents of a query)
+Result<ValidationMeasure> validation_measure(const TrainingSet& set, const std::string& name);
+
+}  // namespace metafuse::fusion

@@ -1,0 +1,140 @@
+#include "fusion/learners/monotone_trees/learner.h"
+
+#include <algorithm>
+
+#include "fusion/learners/common/bagging.h"
+#include "fusion/learners/common/option_reader.h"
+#include "fusion/learners/monotone_trees/boost.h"
+#include "fusion/learners/monotone_trees/tree_ranker.h"
+#include "fusion/learners/rankboost/feedback.h"
+
+namespace metafuse::fusion::monotone_trees {
+namespace {
+
+struct Options {
+  BoostOptions boost;
+  std::size_t bags = 10;
+  std::size_t max_thresholds = 255;
+};
+
+Result<Options> read_options(const TrainingRequest& request) {
+  OptionReader reader(request.options);
+  Options options;
+  options.boost.rounds = reader.count("rounds", options.boost.rounds, 0, 100000);
+  options.boost.depth = reader.count("tree-depth", options.boost.depth, 1, 8);
+  options.boost.rate = reader.number("rate", options.boost.rate, 1e-6, 1.0);
+  options.boost.features = reader.number("feature-share", options.boost.features, 1e-6, 1.0);
+  options.boost.queries = reader.number("query-share", options.boost.queries, 1e-6, 1.0);
+  options.bags = reader.count("bags", options.bags, 1, 1000);
+  options.max_thresholds = reader.count("max-thresholds", options.max_thresholds, 1, 255);
+  TRY_VOID(reader.outcome());
+  return options;
+}
+
+/// The trees of every bag.
+std::vector<std::vector<Tree>> train_bags(const TrainingRequest& request, const Options& options,
+                                          const rankboost::Feedback& feedback) {
+  const FeatureMatrix& matrix = request.train->matrix;
+  const CodedFeatures features(matrix, {options.max_thresholds}, feedback.is_used);
+  std::vector<FeatureKind> kinds;
+  for (const Feature& feature : matrix.features()) kinds.push_back(feature.kind);
+  std::vector<std::vector<Tree>> bags(options.bags);
+  const Random random(request.seed);
+  for_each_bag(request, bags.size(), [&](std::size_t bag) {
+    bags[bag] = boost_trees(features, kinds, feedback, options.boost, random.split(bag));
+  });
+  return bags;
+}
+
+BestRounds best_rounds(const TrainingRequest& request, const std::vector<std::vector<Tree>>& bags) {
+  return best_rounds_of_bags(request, bags[0].size(), [&](std::size_t round, std::vector<double>& scores) {
+    std::vector<Tree> trees;
+    for (const std::vector<Tree>& bag : bags) trees.push_back(bag[round]);
+    add_to_scores(request.validate->matrix, trees, scores);
+  });
+}
+
+/// The bags' first `rounds` trees as one sum, which is the mean of the bags.
+std::vector<Tree> mean_of(const std::vector<std::vector<Tree>>& bags, std::size_t rounds) {
+  std::vector<Tree> trees;
+  for (const std::vector<Tree>& bag : bags)
+    for (std::size_t round = 0; round < std::min(rounds, bag.size()); ++round) {
+      Tree tree = bag[round];
+      for (TreeNode& node : tree) node.value /= static_cast<double>(bags.size());
+      trees.push_back(std::move(tree));
+    }
+  return trees;
+}
+
+/// A line a bag and round: the tree that it added, as it is before the mean of the bags is taken.
+std::vector<JsonObject> trace_of(const std::vector<std::vector<Tree>>& bags, std::size_t rounds,
+                                 const std::vector<Feature>& features) {
+  std::vector<JsonObject> lines;
+  for (std::size_t bag = 0; bag < bags.size(); ++bag)
+    for (std::size_t round = 0; round < std::min(rounds, bags[bag].size()); ++round)
+      lines.push_back(JsonObject{
+          {"bag", bag + 1}, {"round", round + 1}, {"tree", tree_json(bags[bag][round], features)}});
+  return lines;
+}
+
+JsonObject options_json(const Options& options) {
+  return {{"rounds", options.boost.rounds},
+          {"tree-depth", options.boost.depth},
+          {"rate", options.boost.rate},
+          {"feature-share", options.boost.features},
+          {"query-share", options.boost.queries},
+          {"bags", options.bags},
+          {"max-thresholds", options.max_thresholds}};
+}
+
+Result<TrainingResult> train(const TrainingRequest& request) {
+  TRY(const auto options, read_options(request));
+  if (!request.train->pairs.empty())
+    return fail(Code::usage, "monotone-trees learns from grades only; leave --pairs out, or use rankboost");
+  TRY(const auto feedback, rankboost::make_feedback(*request.train));
+  const auto bags = train_bags(request, options, feedback);
+  TrainingResult result;
+  result.summary = std::to_string(options.bags) + " bags over " + std::to_string(feedback.query_count) +
+                   " queries with " + std::to_string(feedback.crucial_pairs) + " crucial pairs; " +
+                   std::to_string(feedback.left_out) + " queries without any left out\n";
+  std::size_t rounds = options.boost.rounds;
+  if (request.measure) {
+    const BestRounds best = best_rounds(request, bags);
+    rounds = best.rounds;
+    result.summary += record_best_rounds(request, best, result.model.training);
+  }
+  if (request.wants_trace) result.trace = trace_of(bags, rounds, request.train->matrix.features());
+  result.model.learner = "monotone-trees";
+  result.model.features = request.train->matrix.features();
+  result.model.ranker = std::make_shared<TreeRanker>(mean_of(bags, rounds), result.model.features);
+  result.model.training["options"] = options_json(options);
+  result.model.training["seed"] = request.seed;
+  result.model.training["queries"] = feedback.query_count;
+  result.model.training["crucial_pairs"] = feedback.crucial_pairs;
+  return result;
+}
+
+}  // namespace
+
+Learner learner() {
+  Learner row;
+  row.name = "monotone-trees";
+  row.meaning = "the mean of boosted trees in which no better rank ever costs a document";
+  row.source = "Friedman 2001, Burges et al. 2005, Chen and Guestrin 2016";
+  row.options = {
+      {"rounds", "N", "100", "trees a bag; the best number up to it when there is validation data"},
+      {"bags", "N", "10", "sums of trees whose mean is taken"},
+      {"tree-depth", "N", "3", "questions on the way to a leaf"},
+      {"rate", "X", "0.1", "what of a tree's best step is taken"},
+      {"feature-share", "X", "0.5", "features that each tree may ask about"},
+      {"query-share", "X", "0.8", "base queries that each bag learns from"},
+      {"max-thresholds", "N", "255", "thresholds a feature, minus infinity among them"},
+  };
+  row.train = train;
+  row.can_validate = true;
+  row.can_stop_early = true;
+  row.read = read_tree_ranker;
+  return row;
+}
+
+}  // namespace metafuse::fusion::monotone_trees

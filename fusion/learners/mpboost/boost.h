@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "fusion/data/training_set.h"
+#include "fusion/learners/mpboost/distance.h"
+#include "fusion/learners/rankboost_plus/losses.h"
+#include "fusion/model/weak_ranking.h"
+
+namespace metafuse::fusion::mpboost {
+
+struct BoostOptions {
+  Distance distance = Distance::logitdd;
+  double parameter = 0.5;
+  std::size_t rounds = 200;
+  std::size_t max_thresholds = static_cast<std::size_t>(-1);
+  unsigned threads = 1;          ///< the same bytes for any number
+  std::size_t memory_mb = 1024;  ///< for pairs one by one, which real-valued grades need
+};
+
+struct BoostRound {
+  WeakRanking weak_ranking;   ///< alpha is the stump's a; an unranked document gets 0
+  double z = 1.0;             ///< eq. (13); may exceed 1 where |dist| is far from 1
+  double loss = 1.0;          ///< eq. (10) over the number of pairs: the product of z, theorem 1's bound
+  double misordered = 0.0;    ///< left side of theorem 1's bound: a tie costs 1
+  double ranking_loss = 0.0;  ///< a tie costs 1/2
+};
+
+struct BoostRun {
+  std::vector<BoostRound> rounds;
+  std::string stop_reason;
+  double mean_distance = 0.0;  ///< mean |dist| over the pairs; condition (9) asks for about 1
+  std::size_t pair_count = 0;
+  bool is_by_pairs = false;  ///< pairs were enumerated
+};
+
+/// Called after each round; false stops the run.
+using RoundWatch = std::function<bool(const BoostRound&)>;
+
+/// MPBoost (Zhu et al. 2009, Algorithm 1): each round the stump of the least weighted squared error, eqs.
+/// (17)-(19).
+///
+/// A pair's weight exp(-d (F_i - F_j)) is a product of a number of i and a number of j as soon as the two
+/// grades fix d, so no pair is enumerated: a sweep of each query in feature order gives every threshold's
+/// sums. With more than 16 grades in a query, or explicit pairs, pairs are enumerated.
+///
+/// errors: bad_data: no crucial pair, or pairs that memory_mb cannot hold
+/// cost:   O(documents * features * grades) a round, or O(pairs * features)
+Result<BoostRun> boost_stumps(const TrainingSet& set, const BoostOptions& options,
+                              const RoundWatch& watch = {});
+
+}  // namespace metafuse::fusion::mpboost

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fusion/learners/online/online_model.h"
+#include "fusion/model/ranker.h"
+
+namespace metafuse::fusion {
+
+/// How a feature becomes a number: (value + offset) x factor; unranked is 0. A rank feature's values are
+/// minus the rank, so rank 1 of a list counted to depth D becomes 1 and rank D becomes 1 / D.
+struct InputScale {
+  double offset = 0.0;
+  double factor = 1.0;
+
+  friend bool operator==(const InputScale&, const InputScale&) = default;
+};
+
+/// What turns documents and grades into the instances and ranks of an online model.
+struct OnlineInputs {
+  std::vector<InputScale> scales;  ///< one a feature
+  bool has_bias = false;           ///< a last input that is always 1
+  std::vector<double> grades;      ///< ascending; rank r stands for grades[r - 1]
+
+  std::size_t size() const { return scales.size() + (has_bias ? 1 : 0); }
+  /// One row of numbers, size() long.
+  std::vector<double> row(const FeatureMatrix& documents, std::size_t document) const;
+  /// Nothing for a grade that is not among them.
+  std::optional<int> rank(double grade) const;
+
+  friend bool operator==(const OnlineInputs&, const OnlineInputs&) = default;
+};
+
+/// Whole numbers from the lowest to the highest grade when all are whole and few, else the distinct grades.
+///
+/// errors: bad_data: no documents, one grade only, more than 100 grades
+Result<std::vector<double>> grades_of(std::vector<double> grades);
+
+/// Scales that map every feature of the documents into [0, 1]; a constant feature becomes 0.
+std::vector<InputScale> unit_scales(const FeatureMatrix& documents);
+
+/// An online model as a ranker of documents. Body: {"grades":[...],"scales":[[offset,
+/// factor]...],"bias","state"}.
+class OnlineRanker : public Ranker {
+ public:
+  OnlineRanker(OnlineInputs inputs, OnlineModel model)
+      : inputs_(std::move(inputs)), model_(std::move(model)) {}
+
+  const OnlineInputs& inputs() const { return inputs_; }
+  const OnlineModel& model() const { return model_; }
+
+  std::vector<double> score(const FeatureMatrix& documents) const override;
+  std::vector<double> contributions(const FeatureMatrix& documents, std::size_t document) const override;
+  JsonObject body() const override;
+  std::string describe(const std::vector<Feature>& features) const override;
+
+ private:
+  OnlineInputs inputs_;
+  OnlineModel model_;
+};
+
+/// errors: bad_data, naming the field
+Result<std::shared_ptr<const Ranker>> read_online_ranker(const JsonObject& body,
+                                                         const std::vector<Feature>& features);
+
+}  // namespace metafuse::fusion

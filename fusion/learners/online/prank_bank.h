@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "fusion/learners/online/row_kernels.h"
+
+namespace metafuse::fusion {
+
+/// What N PRanks say of one instance, before they learn from it: the three final rules of the paper.
+struct BankPrediction {
+  double score = 0.0;   ///< averaged weights . x (OAP-BPM)
+  int point = 1;        ///< rank by averaged weights and averaged thresholds (OAP-BPM)
+  double bagged = 1.0;  ///< mean of the N predicted ranks (OAP-Bagg)
+  double voted =
+      1.0;  ///< mean weighted by how often each PRank was right (OAP-VP); the plain one before that
+
+  friend bool operator==(const BankPrediction&, const BankPrediction&) = default;
+};
+
+/// Examples in the order of the stream.
+struct BankBlock {
+  const double* rows = nullptr;  ///< examples x stride
+  std::span<const int> ranks;    ///< 1 ... k, one an example
+  std::uint64_t first_step = 0;  ///< how many examples came before: picks the random draws
+};
+
+/// N PRanks side by side in contiguous memory, each shown an example with probability tau, beside the sums of
+/// their weights and thresholds: with N = 1 and tau = 1 this is PRank itself.
+///
+/// Everything that is added up across PRanks is an integer (votes, and how far each moves), so any number of
+/// threads gives the same bytes. Averages are taken after the update of the thresholds too.
+/// Differs from Harrington 2003, algorithm 2, line 13: c_{j,t} must be c_{j,t+1}, else the averaged
+/// thresholds lag one example behind the averaged weights. source: Harrington 2003, algorithms 1 and 2,
+/// sec. 3.1
+class PrankBank {
+ public:
+  PrankBank() = default;
+  /// Requires rankers >= 1, ranks >= 2, 0 < tau <= 1.
+  PrankBank(std::size_t rankers, std::size_t dimensions, int ranks, double tau, std::uint64_t seed);
+
+  std::size_t rankers() const { return rankers_; }
+  std::size_t dimensions() const { return dimensions_; }
+  std::size_t stride() const { return stride_; }
+  int ranks() const { return ranks_; }
+
+  /// Predicts each example, then learns from it.
+  ///
+  /// in:     predictions - one an example; those of Bagg and VP are left alone unless wants_votes
+  /// cost:   reads tau x N x d numbers an example (N x d with votes) and writes those of the PRanks that err
+  void learn(const BankBlock& block, bool wants_votes, unsigned threads,
+             std::span<BankPrediction> predictions);
+
+  /// One example of a kernel expansion: `row` holds the kernel's values against the stored examples. Returns
+  /// whether any PRank erred: then the example took the place of stored example `slot`.
+  bool learn_stored(const double* row, int rank, std::uint64_t step, std::size_t slot);
+
+  /// Requires a padded row. cost: O(N d) with votes, else O(d).
+  BankPrediction predict(const double* row, bool wants_votes) const;
+
+  std::span<const double> weights(std::size_t ranker) const { return {&weights_[ranker * stride_], stride_}; }
+  std::span<const double> thresholds(std::size_t ranker) const {
+    return {thresholds_.data() + ranker * cuts(), cuts()};
+  }
+  /// Sums over the N PRanks; a mean is this divided by rankers().
+  std::span<const double> weight_sums() const { return weight_sums_; }
+  std::span<const double> threshold_sums() const { return threshold_sums_; }
+  std::span<const std::uint64_t> correct() const { return correct_; }
+
+  /// Adds the same weight to every PRank: where a stream starts from something better than zero.
+  void start_from(std::size_t dimension, double weight);
+  /// Puts back what the accessors gave. Requires the sizes of this bank.
+  void restore(std::span<const double> weights, std::span<const double> thresholds,
+               std::span<const double> weight_sums, std::span<const std::uint64_t> correct);
+
+  friend bool operator==(const PrankBank&, const PrankBank&) = default;
+
+ private:
+  struct Tally;
+  std::size_t cuts() const { return static_cast<std::size_t>(ranks_ - 1); }
+  void draw(std::uint64_t step, std::uint8_t* is_shown) const;
+  int move_cuts(std::size_t ranker, double score, int rank, std::int64_t* cut_moves);
+  void learn_rankers(const BankBlock& block, std::span<const std::uint8_t> shown, bool wants_votes,
+                     std::size_t begin, std::size_t end, Tally& tally);
+  void learn_block(const BankBlock& block, bool wants_votes, unsigned threads,
+                   std::span<BankPrediction> predictions);
+  BankPrediction point_prediction(const double* row) const;
+
+  std::size_t rankers_ = 0;
+  std::size_t dimensions_ = 0;
+  std::size_t stride_ = 0;
+  int ranks_ = 2;
+  double tau_ = 1.0;
+  std::uint64_t seed_ = 1;
+  std::vector<double> weights_;         // rankers x stride
+  std::vector<double> thresholds_;      // rankers x (ranks - 1); integers
+  std::vector<double> weight_sums_;     // stride
+  std::vector<double> threshold_sums_;  // ranks - 1; integers
+  std::vector<std::uint64_t> correct_;  // examples shown that were ranked rightly
+};
+
+}  // namespace metafuse::fusion

@@ -1,0 +1,147 @@
+#include "fusion/learners/rankboost/bagged.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <span>
+#include <tuple>
+
+#include "core/random.h"
+#include "fusion/data/training_subset.h"
+#include "fusion/learners/common/bagging.h"
+#include "fusion/learners/common/option_reader.h"
+#include "fusion/learners/common/step_result.h"
+#include "fusion/learners/rankboost/learner.h"
+#include "fusion/learners/rankboost/options.h"
+#include "fusion/model/weak_ranking.h"
+
+namespace metafuse::fusion::rankboost {
+namespace {
+
+constexpr std::size_t kMostBags = 1000;
+
+/// As many queries as the set has, drawn with replacement.
+std::vector<std::size_t> bootstrap_sample(std::size_t queries, Random random) {
+  std::vector<std::size_t> sample(queries);
+  for (std::size_t& query : sample) query = static_cast<std::size_t>(random.below(queries));
+  std::sort(sample.begin(), sample.end());
+  return sample;
+}
+
+using TrainedBag = std::optional<Result<TrainingResult>>;
+
+std::vector<TrainedBag> train_bags(const TrainingRequest& request, std::size_t bags,
+                                   const std::map<std::string, std::string>& options) {
+  std::vector<TrainedBag> trained(bags);
+  const Random random(request.seed);
+  for_each_bag(request, bags, [&](std::size_t bag) {
+    const auto sample = bootstrap_sample(request.train->queries.size(), random.split(bag));
+    const TrainingSet set = select_queries(*request.train, sample);
+    TrainingRequest inner;
+    inner.train = &set;
+    inner.options = options;
+    inner.seed = request.seed;
+    inner.wants_trace = false;
+    trained[bag] = learner().train(inner);
+  });
+  return trained;
+}
+
+std::span<const WeakRanking> rankings_of(const TrainedBag& bag) {
+  return dynamic_cast<const StepRanker&>(*(*bag)->model.ranker).rankings();
+}
+
+BestRounds best_rounds(const TrainingRequest& request, const std::vector<TrainedBag>& trained) {
+  std::size_t longest = 0;
+  for (const TrainedBag& bag : trained) longest = std::max(longest, rankings_of(bag).size());
+  return best_rounds_of_bags(request, longest, [&](std::size_t round, std::vector<double>& scores) {
+    for (const TrainedBag& bag : trained)
+      if (round < rankings_of(bag).size())
+        add_to_scores(request.validate->matrix, rankings_of(bag)[round], scores);
+  });
+}
+
+/// The bags' first `rounds` weak rankings with equal ones merged: features ascending, thresholds from the
+/// highest down.
+std::vector<WeakRanking> merged(const std::vector<TrainedBag>& trained, std::size_t rounds) {
+  using Key = std::tuple<std::uint32_t, double, double>;
+  std::map<Key, double> weights;
+  for (const TrainedBag& bag : trained) {
+    const auto rankings = rankings_of(bag);
+    for (const WeakRanking& h : rankings.first(std::min(rounds, rankings.size())))
+      weights[{h.feature, -h.threshold, h.q_default}] += h.alpha / static_cast<double>(trained.size());
+  }
+  std::vector<WeakRanking> out;
+  for (const auto& [key, alpha] : weights)
+    out.push_back({std::get<0>(key), -std::get<1>(key), std::get<2>(key), alpha});
+  return out;
+}
+
+/// A line a bag and round.
+std::vector<JsonObject> trace_of(const TrainingRequest& request, const std::vector<TrainedBag>& trained,
+                                 std::size_t rounds) {
+  std::vector<JsonObject> lines;
+  const StepTrace trace(request);
+  for (std::size_t bag = 0; bag < trained.size(); ++bag) {
+    const auto rankings = rankings_of(trained[bag]);
+    for (std::size_t round = 0; round < std::min(rounds, rankings.size()); ++round) {
+      lines.push_back(trace.line(round + 1, rankings[round]));
+      lines.back()["bag"] = bag + 1;
+    }
+  }
+  return lines;
+}
+
+Result<TrainingResult> train_bagged(const TrainingRequest& request) {
+  OptionReader reader(request.options);
+  const std::size_t bags = reader.count("bags", 20, 1, kMostBags);
+  if (!reader.outcome()) return reader.outcome().error();
+  std::map<std::string, std::string> options = request.options;
+  options.erase("bags");
+  TRY(const auto parsed, parse_options(options));
+  if (parsed.is_value)
+    return fail(Code::usage,
+                "--weak-ranking value cannot be bagged; use threshold, or the learner rankboost");
+  if (request.train->queries.empty()) return fail(Code::bad_data, "no base query to train_bagged on");
+  const std::vector<TrainedBag> trained = train_bags(request, bags, options);
+  for (const TrainedBag& bag : trained)
+    if (!bag->has_value()) return bag->error();
+  TrainingResult result;
+  result.model.learner = "rankboost-bagged";
+  result.model.features = request.train->matrix.features();
+  std::size_t rounds = parsed.rounds;
+  std::string choice;
+  if (request.measure) {
+    const BestRounds best = best_rounds(request, trained);
+    rounds = best.rounds;
+    choice = record_best_rounds(request, best, result.model.training);
+  }
+  if (request.wants_trace) result.trace = trace_of(request, trained, rounds);
+  std::vector<WeakRanking> rankings = merged(trained, rounds);
+  result.summary = std::to_string(bags) + " bags of " + std::to_string(request.train->queries.size()) +
+                   " queries, " + std::to_string(rankings.size()) + " different weak rankings\n" + choice;
+  result.model.ranker = std::make_shared<StepRanker>(std::move(rankings), result.model.features);
+  result.model.training["options"] = options_json(parsed);
+  result.model.training["bags"] = bags;
+  result.model.training["seed"] = request.seed;
+  result.model.training["queries"] = request.train->queries.size();
+  return result;
+}
+
+}  // namespace
+
+Learner bagged_learner() {
+  Learner row;
+  row.name = "rankboost-bagged";
+  row.meaning = "the mean of RankBoosts trained on bootstrap samples of the base queries";
+  row.source = "Breiman 1996 over Freund, Iyer, Schapire, Singer 2003";
+  row.options = option_rows();
+  row.options.push_back({"bags", "N", "20", "bootstrap samples of the base queries"});
+  row.train = train_bagged;
+  row.can_validate = true;
+  row.can_stop_early = true;
+  row.read = read_step_ranker;
+  return row;
+}
+
+}  // namespace metafuse::fusion::rankboost

@@ -1,0 +1,133 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "fusion/data/thresholds.h"
+#include "fusion/learners/rankboost/feedback.h"
+#include "fusion/learners/rankboost/pair_factors.h"
+
+namespace metafuse::fusion::rankboost {
+
+/// A weak ranking on the training documents: its value by the code of one feature.
+struct CodedRanking {
+  const CodedFeatures* features = nullptr;
+  std::size_t feature = 0;
+  std::vector<double> values;  ///< within [0, 1], one a code
+
+  double operator()(std::size_t row) const { return values[features->code(row, feature)]; }
+};
+
+/// How a weak ranking orders the crucial pairs.
+struct PairSides {
+  bool has_right = false;  ///< some pair is ordered as the feedback wants
+  bool has_wrong = false;  ///< some pair is ordered the other way
+  bool all_right = false;
+  bool all_wrong = false;
+};
+
+/// The weights of the pairs that a {0, 1}-valued weak ranking orders rightly (W-) and wrongly (W+).
+struct PairWeights {
+  double right = 0.0;
+  double wrong = 0.0;
+};
+
+/// The distribution D_t over crucial pairs in factored form. For pairs that follow from grades
+/// D(x0, x1) = table(a, b) up(x0) down(x1) with up = e^H and down = e^-H (paper 000, eq. (7) and fig. 2,
+/// summed over queries and grades); general pairs keep a weight each. Each class of a query has its own
+/// offset in the exponent, chosen by anchor(), so that nothing overflows however many rounds there are.
+///
+/// Sums that cross queries are 64-bit fixed point, and sums inside a query run in a fixed order: the same
+/// numbers come out for any number of threads.
+class Distribution {
+ public:
+  Distribution(const Feedback& feedback, unsigned threads, Communicator* communicator = nullptr);
+
+  /// D for the scores H, from scratch. `log_normaliser` is the log of the product of all Z so far.
+  void anchor(std::span<const double> scores, double log_normaliser);
+
+  /// D(x0, x1) *= exp(alpha (h(x0) - h(x1))), normalised by the total before.
+  /// out: Z, the new total
+  double update(const CodedRanking& ranking, double alpha);
+
+  /// The potential of every row (eq. (10)) in fixed point, where D is not yet divided by total().
+  std::span<const std::int64_t> potentials() const { return potentials_; }
+  std::int64_t total() const { return total_; }
+  /// No edge of a weak ranking with values in [0, 1] moved further than this from one round to the next,
+  /// before it is divided by Z: half the L1 change of the potentials.
+  double largest_change() const { return largest_change_; }
+
+  /// The derivative of Z at alpha for this weak ranking, D normalised; beyond +-1 only its sign is right.
+  /// O(documents + pairs).
+  double slope(const CodedRanking& ranking, double alpha) const;
+
+  PairSides sides(const CodedRanking& ranking) const;
+
+  /// Of a {0, 1}-valued weak ranking, without cancellation. O(documents + pairs).
+  PairWeights pair_weights_of(const CodedRanking& ranking) const;
+
+  const Feedback& feedback() const { return *feedback_; }
+  /// D's factors of a query's rows, for sweeps over pairs: ones before the first anchor(). 0 where there is
+  /// no such pair: up in the query's highest class, down in its lowest, both in no feedback.
+  void factors_of(const QueryFeedback& query, std::vector<PairFactors>& factors) const;
+  std::span<const double> tables() const { return tables_; }
+  std::span<const double> pair_weights() const { return pair_weights_; }
+  /// What up x down x table is multiplied by to be in the units of total().
+  double factor() const { return inverse_ * scale_; }
+
+ private:
+  /// The documents of one grade class of one query: a run of slots.
+  struct Run {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+  };
+  struct Factors {
+    std::vector<double> up;
+    std::vector<double> down;
+    std::vector<PairFactors> both;
+  };
+  /// What a thread adds up over its queries.
+  struct Sums {
+    std::vector<double> scratch;
+    std::vector<std::int64_t> potentials;  // of one query, by slot
+    std::int64_t total = 0;
+    double change = 0.0;
+  };
+
+  /// out: Z of the round. A total of too few digits is raised.
+  double raised_total();
+  Run run_of(const QueryFeedback& query, std::size_t place) const {
+    return {run_starts_[query.first_class + place], run_starts_[query.first_class + place + 1]};
+  }
+  void assign_slots();
+  void anchor_query(const QueryFeedback& query, std::span<const double> scores, double log_normaliser);
+  void multiply(const QueryFeedback& query, const CodedRanking& ranking, double alpha,
+                const Factors& factors);
+  void refresh(const QueryFeedback& query, double old_factor, Sums& sums);
+  void add_pairs(const QueryFeedback& query, Sums& sums);
+  void finish_refresh(std::span<const Sums> sums);
+  double slope_of(const QueryFeedback& query, const CodedRanking& ranking, double alpha, double factor) const;
+  template <class Work>
+  void for_each_chunk(const Work& work) const;
+
+  const Feedback* feedback_;
+  unsigned threads_;
+  Communicator* communicator_;
+  std::vector<std::size_t> chunks_;      // first query of each, and the end
+  std::vector<std::size_t> run_starts_;  // first slot a class of every query, and the end
+  std::vector<std::uint32_t> rows_;      // a slot: documents in feedback by query, grade class and row
+  std::vector<double> up_;               // a slot
+  std::vector<double> down_;             // a slot
+  std::vector<float> before_;            // a slot: about what its potential from grades was
+  std::vector<double> tables_;
+  std::vector<double> pair_weights_;
+  std::vector<std::int64_t> potentials_;  // a row
+  double inverse_ = 1.0;                  // product of 1 / total since the last anchor
+  double scale_ = 1.0;
+  std::int64_t total_ = 1;
+  double largest_change_ = 0.0;
+};
+
+}  // namespace metafuse::fusion::rankboost

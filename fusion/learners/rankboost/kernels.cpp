@@ -1,0 +1,93 @@
+#include "fusion/learners/rankboost/kernels.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "core/clones.h"
+
+namespace metafuse::fusion::rankboost {
+namespace {
+
+constexpr std::size_t kLanes = 8;
+
+double total_of(const double* lanes) {
+  return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
+}
+
+}  // namespace
+
+METAFUSE_CLONES double sum_in_lanes(const double* numbers, std::size_t count) {
+  double lanes[kLanes] = {};
+  std::size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes)
+    for (std::size_t lane = 0; lane < kLanes; ++lane) lanes[lane] += numbers[i + lane];
+  for (std::size_t lane = 0; i + lane < count; ++lane) lanes[lane] += numbers[i + lane];
+  return total_of(lanes);
+}
+
+void multiply_by_code(double* numbers, const double* by_code, const std::uint8_t* codes,
+                      const std::uint32_t* rows, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) numbers[i] *= by_code[codes[rows[i]]];
+}
+
+void multiply_both_by_code(double* up, double* down, const PairFactors* by_code, const std::uint8_t* codes,
+                           const std::uint32_t* rows, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const PairFactors& factors = by_code[codes[rows[i]]];
+    up[i] *= factors.up;
+    down[i] *= factors.down;
+  }
+}
+
+namespace {
+
+using Doubles __attribute__((vector_size(64))) = double;
+using Floats __attribute__((vector_size(32))) = float;
+using Whole __attribute__((vector_size(64))) = std::int64_t;
+
+/// The potentials of the documents at `i`: of one, or of eight.
+template <class Numbers>
+inline void set_potentials(const PotentialTerms& terms, std::size_t i, Numbers& potentials) {
+  Numbers down{};
+  Numbers up{};
+  if (terms.down != nullptr) std::memcpy(&down, terms.down + i, sizeof down);
+  if (terms.up != nullptr) std::memcpy(&up, terms.up + i, sizeof up);
+  potentials = down * terms.gain - up * terms.cost;
+}
+
+}  // namespace
+
+METAFUSE_CLONES double make_potentials(const PotentialTerms& terms, double old_factor, float* before,
+                                       std::int64_t* fixed, std::size_t count) {
+  Doubles change{};
+  std::size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    Doubles potentials;
+    set_potentials(terms, i, potentials);
+    Floats old;
+    std::memcpy(&old, before + i, sizeof old);
+    const Doubles moved = potentials - __builtin_convertvector(old, Doubles) * old_factor;
+    change += moved < 0.0 ? -moved : moved;
+    old = __builtin_convertvector(potentials, Floats);
+    std::memcpy(before + i, &old, sizeof old);
+    const auto rounded =
+        __builtin_convertvector(potentials + (potentials < 0.0 ? Doubles{} - 0.5 : Doubles{} + 0.5), Whole);
+    std::memcpy(fixed + i, &rounded, sizeof rounded);
+  }
+  double lanes[kLanes];
+  std::memcpy(lanes, &change, sizeof lanes);
+  for (std::size_t lane = 0; i + lane < count; ++lane) {
+    double potential = 0.0;
+    set_potentials(terms, i + lane, potential);
+    lanes[lane] += std::fabs(potential - static_cast<double>(before[i + lane]) * old_factor);
+    before[i + lane] = static_cast<float>(potential);
+    fixed[i + lane] = static_cast<std::int64_t>(potential + (potential < 0.0 ? -0.5 : 0.5));
+  }
+  return total_of(lanes);
+}
+
+void scatter(const std::int64_t* from, const std::uint32_t* rows, std::int64_t* to, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) to[rows[i]] = from[i];
+}
+
+}  // namespace metafuse::fusion::rankboost

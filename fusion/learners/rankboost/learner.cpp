@@ -1,0 +1,299 @@
+#include "fusion/learners/rankboost/learner.h"
+
+#include <cmath>
+#include <limits>
+
+#include "core/atomic_file.h"
+#include "core/number.h"
+#include "core/portable_math.h"
+#include "fusion/data/fingerprint.h"
+#include "fusion/learners/rankboost/checkpoint.h"
+#include "fusion/learners/rankboost/ranking_loss.h"
+#include "fusion/learners/rankboost/trainer.h"
+#include "fusion/learners/rankboost/validation_scores.h"
+#include "fusion/learners/rankboost/value_ranker.h"
+#include "fusion/model/weak_ranking.h"
+
+namespace metafuse::fusion::rankboost {
+namespace {
+
+/// One training run: what its rounds become.
+class Run {
+ public:
+  Run(const TrainingRequest& request, const Options& options, const Feedback& feedback)
+      : request_(request),
+        options_(options),
+        feedback_(feedback),
+        features_(request.train->matrix, threshold_options(options), feedback.is_used, request.communicator),
+        trainer_(feedback, features_, options, request.threads, request.communicator) {
+    if (request.measure) validation_.emplace(request.validate->matrix);
+  }
+
+  Result<TrainingResult> train() {
+    if (!request_.resume_checkpoint.empty()) TRY_VOID(resume());
+    const TimePoint begin = request_.clock != nullptr ? request_.clock->now() : TimePoint();
+    while (rounds_.size() < options_.rounds && stop_reason_.empty()) {
+      const auto round = trainer_.step();
+      if (!round) break;
+      take(*round);
+      TRY_VOID(save_if_due());
+      if (is_over_time(begin)) stop_reason_ = "the time limit was reached";
+    }
+    if (stop_reason_.empty())
+      stop_reason_ = trainer_.stop_reason().empty() ? "all rounds done" : trainer_.stop_reason();
+    keep_best_prefix();
+    return result();
+  }
+
+ private:
+  /// Decided by all ranks together, since their clocks differ.
+  bool is_over_time(TimePoint begin) const {
+    if (request_.clock == nullptr || request_.time_limit_seconds <= 0.0) return false;
+    const double spent = std::chrono::duration<double>(request_.clock->now() - begin).count();
+    return sum_over_ranks(request_.communicator, std::int64_t{spent >= request_.time_limit_seconds}) > 0;
+  }
+
+  void take(const Round& round) {
+    rounds_.push_back(round);
+    if (request_.wants_trace) trace_.push_back(trace_line(round));
+    if (request_.measure) validate(round);
+    if (request_.progress) request_.progress(rounds_.size(), options_.rounds);
+  }
+
+  void validate(const Round& round) {
+    const double value = request_.measure(options_.is_value ? ranker()->score(request_.validate->matrix)
+                                                            : validation_->add(weak_ranking(round)));
+    if (value > best_value_ || rounds_.size() == 1) {
+      best_value_ = value;
+      best_rounds_ = rounds_.size();
+    } else if (request_.patience > 0 && rounds_.size() >= best_rounds_ + request_.patience) {
+      stop_reason_ =
+          request_.measure_name + " did not improve for " + std::to_string(request_.patience) + " rounds";
+    }
+  }
+
+  void keep_best_prefix() {
+    if (!request_.measure) return;
+    if (rounds_.empty())
+      best_value_ = request_.measure(std::vector<double>(request_.validate->matrix.document_count(), 0.0));
+    rounds_.resize(best_rounds_);
+    if (request_.wants_trace) trace_.resize(best_rounds_);
+  }
+
+  Checkpoint checkpoint() const {
+    Checkpoint checkpoint;
+    checkpoint.options = options_json(options_);
+    checkpoint.options.erase("rounds");
+    if (request_.measure) checkpoint.options["metric"] = request_.measure_name;
+    checkpoint.data = fingerprint(*request_.train, request_.communicator);
+    if (request_.measure)
+      for (auto& [part, digest] : fingerprint(*request_.validate))
+        checkpoint.data.emplace_back("validation " + part, digest);
+    return checkpoint;
+  }
+
+  Result<void> save_if_due() {
+    if (request_.checkpoint.empty() || request_.checkpoint_every == 0 ||
+        rounds_.size() % request_.checkpoint_every != 0)
+      return {};
+    if (!saved_) saved_ = checkpoint();
+    for (std::size_t i = saved_->rounds.size(); i < rounds_.size(); ++i)
+      saved_->rounds.emplace_back(rounds_[i].candidate, rounds_[i].alpha);
+    if (request_.communicator != nullptr && request_.communicator->rank() > 0) return {};
+    return write_file(request_.checkpoint, checkpoint_text(*saved_));
+  }
+
+  Result<void> resume() {
+    TRY(const auto found, read_checkpoint(request_.resume_checkpoint));
+    if (auto same = check_same_run(request_.resume_checkpoint, found, checkpoint()); !same) return same;
+    for (const auto& [candidate, alpha] : found.rounds) {
+      if (rounds_.size() >= options_.rounds || !stop_reason_.empty()) break;
+      if (candidate.feature >= features_.feature_count() ||
+          candidate.threshold > features_.thresholds(candidate.feature).size())
+        return fail(Code::bad_data,
+                    request_.resume_checkpoint + ": round " + std::to_string(rounds_.size() + 1) +
+                        " names a weak ranking that the input does not have; start the training anew");
+      take(trainer_.replay(candidate, alpha));
+    }
+    return {};
+  }
+
+  WeakRanking weak_ranking(const Round& round) const {
+    return {round.candidate.feature, threshold_of(round.candidate),
+            static_cast<double>(round.candidate.q_default), round.alpha};
+  }
+
+  static ThresholdOptions threshold_options(const Options& options) {
+    // A value ranking uses every value; thresholds only serve to code them.
+    return options.is_value ? ThresholdOptions{ThresholdOptions::kAll} : options.thresholds;
+  }
+
+  bool is_rank(std::size_t feature) const {
+    return request_.train->matrix.features()[feature].kind == FeatureKind::rank;
+  }
+
+  double threshold_of(const Candidate& candidate) const {
+    const Thresholds& thresholds = features_.thresholds(candidate.feature);
+    const bool is_highest = candidate.threshold == thresholds.size();
+    if (candidate.threshold == 0) return -std::numeric_limits<double>::infinity();
+    if (!is_rank(candidate.feature))
+      return is_highest ? thresholds.highest : thresholds.values[candidate.threshold];
+    // rank <= k with k the deepest training rank that fires, 0 when none does
+    return is_highest ? -1.0 : thresholds.fires_from[candidate.threshold] - 1.0;
+  }
+
+  JsonObject trace_line(const Round& round) const {
+    JsonObject line;
+    line["round"] = rounds_.size();
+    line["feature"] = round.candidate.feature + request_.first_feature_number;
+    const double threshold = threshold_of(round.candidate);
+    if (options_.is_value) {
+      line["low"] = features_.thresholds(round.candidate.feature).lowest;
+      line["high"] = features_.thresholds(round.candidate.feature).highest;
+    } else if (is_rank(round.candidate.feature)) {
+      line["rank"] = static_cast<std::int64_t>(
+          std::isinf(threshold) ? -features_.thresholds(round.candidate.feature).lowest : -threshold - 1.0);
+    } else if (std::isinf(threshold)) {
+      line["threshold"] = nullptr;
+    } else {
+      line["threshold"] = threshold;
+    }
+    line["q_default"] = round.candidate.q_default;
+    line["alpha"] = round.alpha;
+    line["r"] = round.candidate.r;
+    line["z"] = round.z;
+    line["bound"] = portable_exp(round.log_bound);
+    line["ranking_loss"] = ranking_loss(feedback_, trainer_.scores(), request_.communicator);
+    return line;
+  }
+
+  std::shared_ptr<const Ranker> ranker() const {
+    const auto& described = request_.train->matrix.features();
+    if (options_.is_value) {
+      std::vector<ValueRanking> rankings;
+      for (const Round& round : rounds_) {
+        const Thresholds& thresholds = features_.thresholds(round.candidate.feature);
+        rankings.push_back({round.candidate.feature, thresholds.lowest, thresholds.highest,
+                            static_cast<double>(round.candidate.q_default), round.alpha});
+      }
+      return std::make_shared<ValueRanker>(std::move(rankings), described.size());
+    }
+    std::vector<WeakRanking> rankings;
+    for (const Round& round : rounds_) rankings.push_back(weak_ranking(round));
+    return std::make_shared<StepRanker>(std::move(rankings), described);
+  }
+
+  JsonObject training(double loss) const {
+    JsonObject training;
+    training["options"] = options_json(options_);
+    training["rounds"] = rounds_.size();
+    training["stopped"] = stop_reason_;
+    if (request_.measure)
+      training["validation"] =
+          JsonObject{{"measure", request_.measure_name}, {"value", reported_value(request_, best_value_)}};
+    training["queries"] = feedback_.query_count;
+    training["queries_left_out"] = feedback_.left_out;
+    training["documents"] = feedback_.used_documents;
+    training["crucial_pairs"] = feedback_.crucial_pairs;
+    if (!feedback_.pairs.empty()) training["contradictory_pairs"] = feedback_.contradictory_pairs;
+    training["ranking_loss"] = loss;
+    training["bound"] = rounds_.empty() ? 1.0 : portable_exp(rounds_.back().log_bound);
+    if (feedback_.is_single_bipartite)
+      training["single_bipartite"] = JsonObject{{"below", feedback_.below}, {"above", feedback_.above}};
+    JsonArray reduced;
+    for (std::size_t i = 0; i < features_.feature_count(); ++i)
+      if (features_.thresholds(i).is_reduced) reduced.emplace_back(request_.train->matrix.features()[i].name);
+    if (!reduced.empty()) training["reduced_features"] = std::move(reduced);
+    return training;
+  }
+
+  /// One line, however many features have more values than thresholds.
+  std::string reduced_features_text() const {
+    std::string names;
+    for (std::size_t i = 0; i < features_.feature_count(); ++i) {
+      const Thresholds& thresholds = features_.thresholds(i);
+      if (!thresholds.is_reduced) continue;
+      names += (names.empty() ? "" : ", ") + request_.train->matrix.features()[i].name + " (" +
+               std::to_string(thresholds.distinct) + ')';
+    }
+    return names.empty() ? names : "features (values) reduced by --max-thresholds: " + names + '\n';
+  }
+
+  std::string summary(double loss) const {
+    std::string text = std::to_string(rounds_.size()) + " rounds (" + stop_reason_ + "), " +
+                       std::to_string(feedback_.query_count) + " queries, " +
+                       std::to_string(feedback_.used_documents) + " documents, " +
+                       std::to_string(feedback_.crucial_pairs) + " crucial pairs";
+    if (feedback_.left_out > 0)
+      text += "; " + std::to_string(feedback_.left_out) + " queries without a crucial pair were left out";
+    if (feedback_.contradictory_pairs > 0)
+      text += "; " + std::to_string(feedback_.contradictory_pairs) + " pairs contradict other feedback";
+    text += "\nranking loss ";
+    append_number(text, loss);
+    text += ", bounded by ";
+    append_number(text, rounds_.empty() ? 1.0 : portable_exp(rounds_.back().log_bound));
+    text += " (theorem 1)\n";
+    if (request_.measure) {
+      text += "validation " + request_.measure_name + " ";
+      append_number(text, reported_value(request_, best_value_));
+      text += " after these rounds\n";
+    }
+    return text + reduced_features_text();
+  }
+
+  TrainingResult result() {
+    TrainingResult result;
+    result.model.learner = "rankboost";
+    result.model.features = request_.train->matrix.features();
+    result.model.ranker = ranker();
+    const double loss =
+        ranking_loss(feedback_, result.model.ranker->score(request_.train->matrix), request_.communicator);
+    result.model.training = training(loss);
+    result.trace = std::move(trace_);
+    result.summary = summary(loss);
+    return result;
+  }
+
+  const TrainingRequest& request_;
+  const Options& options_;
+  const Feedback& feedback_;
+  CodedFeatures features_;
+  Trainer trainer_;
+  std::optional<ValidationScores> validation_;
+  double best_value_ = 0.0;
+  std::size_t best_rounds_ = 0;
+  std::optional<Checkpoint> saved_;
+  std::vector<Round> rounds_;
+  std::vector<JsonObject> trace_;
+  std::string stop_reason_;
+};
+
+Result<TrainingResult> train(const TrainingRequest& request) {
+  TRY(const auto options, parse_options(request.options));
+  TRY(const auto feedback, make_feedback(*request.train, request.communicator));
+  return Run(request, options, feedback).train();
+}
+
+Result<std::shared_ptr<const Ranker>> read(const JsonObject& body, const std::vector<Feature>& features) {
+  return body.contains("value_rankings") ? read_value_ranker(body, features)
+                                         : read_step_ranker(body, features);
+}
+
+}  // namespace
+
+Learner learner() {
+  Learner row;
+  row.name = "rankboost";
+  row.meaning = "a sum of thresholded ranking features, chosen round by round on the crucial pairs";
+  row.source = "Freund, Iyer, Schapire, Singer 2003, sec. 3 and 4";
+  row.options = option_rows();
+  row.train = train;
+  row.read = read;
+  row.can_validate = true;
+  row.can_stop_early = true;
+  row.can_checkpoint = true;
+  row.can_distribute = true;
+  return row;
+}
+
+}  // namespace metafuse::fusion::rankboost

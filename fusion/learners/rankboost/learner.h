@@ -1,0 +1,10 @@
+#pragma once
+
+#include "fusion/training/registry.h"
+
+namespace metafuse::fusion::rankboost {
+
+/// RankBoost (Freund, Iyer, Schapire, Singer 2003, sec. 3 and 4), one row of the table of learners.
+Learner learner();
+
+}  // namespace metafuse::fusion::rankboost

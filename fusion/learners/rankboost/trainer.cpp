@@ -1,0 +1,134 @@
+#include "fusion/learners/rankboost/trainer.h"
+
+#include <cmath>
+
+#include "core/portable_math.h"
+#include "fusion/learners/rankboost/alpha.h"
+
+namespace metafuse::fusion::rankboost {
+namespace {
+
+constexpr double kNoGain = 1e-12;
+constexpr double kNearlyCertain = 1.0 - 1e-9;
+// D's factors are multiplied up from round to round and computed afresh from H before they can drift by more
+// than about 1e-13 or leave the range of a double.
+constexpr double kMostAlpha = 32.0;
+constexpr std::size_t kMostReservedRounds = 512;
+
+}  // namespace
+
+Trainer::Trainer(const Feedback& feedback, const CodedFeatures& features, const Options& options,
+                 unsigned threads, Communicator* communicator)
+    : feedback_(&feedback),
+      features_(&features),
+      options_(&options),
+      distribution_(feedback, threads, communicator),
+      weights_(features),
+      is_in_use_(features.feature_count(), 0) {
+  if (options.criterion == Options::Criterion::z)
+    side_search_.emplace(distribution_, features, options, threads, communicator);
+  else
+    edge_search_.emplace(features, options, threads, communicator);
+  distribution_.anchor(std::vector<double>(features.document_count(), 0.0), 0.0);
+}
+
+CodedRanking Trainer::ranking_of(const Candidate& candidate) const {
+  return coded_ranking(*features_, *options_, candidate.feature, candidate.threshold, candidate.q_default);
+}
+
+double Trainer::alpha_of(const Candidate& candidate) const {
+  if (options_->is_numeric)
+    if (const auto alpha = alpha_by_search(distribution_, ranking_of(candidate))) return *alpha;
+  if (options_->criterion == Options::Criterion::z)
+    return alpha_of_sides(candidate.right, candidate.wrong, feedback_->crucial_pairs);
+  bool is_certain = false;
+  if (std::abs(candidate.r) > kNearlyCertain) {
+    const PairSides sides = distribution_.sides(ranking_of(candidate));
+    is_certain = sides.all_right || sides.all_wrong;
+  }
+  const double r = is_certain ? std::copysign(1.0, candidate.r) : candidate.r;
+  return alpha_of_edge(r, is_certain, feedback_->crucial_pairs);
+}
+
+std::optional<Round> Trainer::step() {
+  if (!stop_reason_.empty()) return std::nullopt;
+  const auto alpha = [this](const Candidate& candidate) { return alpha_of(candidate); };
+  const auto chosen = side_search_ ? side_search_->find(distribution_, weights_, alpha)
+                                   : edge_search_->find(distribution_, weights_, alpha);
+  if (!chosen || chosen->criterion <= kNoGain) {
+    stop_reason_ = chosen ? "no weak ranking gains anything" : "no weak ranking is admissible";
+    return std::nullopt;
+  }
+  return finish(*chosen, alpha_of(*chosen));
+}
+
+bool Trainer::is_perfect(const Candidate& candidate) const {
+  if (candidate.r <= (options_->is_value ? 0.0 : kNearlyCertain)) return false;
+  return distribution_.sides(ranking_of(candidate)).all_right;
+}
+
+Round Trainer::finish(const Candidate& candidate, double alpha) {
+  const bool is_last = is_perfect(candidate);
+  Round round = take(candidate, alpha);
+  if (is_last) {
+    if (!options_->is_value) round.candidate.r = 1.0;  // without what rounding took away
+    stop_reason_ = "the last weak ranking orders every crucial pair rightly";
+  }
+  return round;
+}
+
+Round Trainer::replay(const Candidate& candidate, double alpha) {
+  return finish(candidate, alpha);
+}
+
+Round Trainer::take(const Candidate& candidate, double alpha) {
+  Round round{candidate, alpha, 0.0, 0.0};
+  round.z = distribution_.update(ranking_of(candidate), alpha);
+  log_bound_ += portable_log(round.z);
+  round.log_bound = log_bound_;
+  if (edge_search_)
+    edge_search_->distribution_changed(distribution_.largest_change(), round.z, candidate.feature);
+  if (side_search_) side_search_->distribution_changed(alpha, round.z);
+  weights_.at(candidate.feature, candidate.threshold, candidate.q_default) += alpha;
+  is_in_use_[candidate.feature] = 1;
+  alphas_since_anchor_ += std::abs(alpha);
+  if (alphas_since_anchor_ > kMostAlpha || ++rounds_since_anchor_ >= kMostReservedRounds) {
+    distribution_.anchor(scores(), log_bound_);
+    if (edge_search_) edge_search_->forget();
+    alphas_since_anchor_ = 0.0;
+    rounds_since_anchor_ = 0;
+  }
+  return round;
+}
+
+std::vector<double> Trainer::table_by_code(std::size_t feature) const {
+  const std::size_t thresholds = features_->thresholds(feature).size();
+  std::vector<double> table(thresholds + 1, 0.0);
+  if (options_->is_value) {
+    const CodedRanking h = coded_ranking(*features_, *options_, feature, 0, 0.0);
+    table[0] = weights_.at(feature, 0, 1);
+    const double slope = weights_.at(feature, 0, 0) + weights_.at(feature, 0, 1);
+    for (std::size_t code = 1; code <= thresholds; ++code) table[code] = slope * h.values[code];
+    return table;
+  }
+  double above = 0.0;
+  for (std::size_t threshold = 0; threshold <= thresholds; ++threshold) {
+    above += weights_.at(feature, threshold, 0);
+    above += weights_.at(feature, threshold, 1);
+    table[0] += weights_.at(feature, threshold, 1);
+    if (threshold < thresholds) table[threshold + 1] = above;
+  }
+  return table;
+}
+
+std::vector<double> Trainer::scores() const {
+  std::vector<double> scores(features_->document_count(), 0.0);
+  for (std::size_t feature = 0; feature < features_->feature_count(); ++feature) {
+    if (is_in_use_[feature] == 0) continue;
+    const std::vector<double> table = table_by_code(feature);
+    for (std::size_t row = 0; row < scores.size(); ++row) scores[row] += table[features_->code(row, feature)];
+  }
+  return scores;
+}
+
+}  // namespace metafuse::fusion::rankboost

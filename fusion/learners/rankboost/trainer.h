@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fusion/data/thresholds.h"
+#include "fusion/learners/rankboost/distribution.h"
+#include "fusion/learners/rankboost/options.h"
+#include "fusion/learners/rankboost/search.h"
+#include "fusion/learners/rankboost/side_search.h"
+
+namespace metafuse::fusion::rankboost {
+
+/// One round of boosting.
+struct Round {
+  Candidate candidate;
+  double alpha = 0.0;
+  double z = 0.0;
+  double log_bound = 0.0;  ///< log of the product of all z so far: theorem 1
+};
+
+/// RankBoost round by round (paper 000, fig. 1).
+class Trainer {
+ public:
+  /// The feedback and the features must outlive the trainer.
+  Trainer(const Feedback& feedback, const CodedFeatures& features, const Options& options, unsigned threads,
+          Communicator* communicator = nullptr);
+
+  /// The next round, or nothing when training has ended; then stop_reason() says why.
+  std::optional<Round> step();
+  /// Takes a round that was chosen before, as a checkpoint tells it. out: the round as it was
+  Round replay(const Candidate& candidate, double alpha);
+
+  const std::string& stop_reason() const { return stop_reason_; }
+  /// H of every row of the training matrix: the sum of the step tables in feature order.
+  std::vector<double> scores() const;
+
+ private:
+  Round take(const Candidate& candidate, double alpha);
+  Round finish(const Candidate& candidate, double alpha);
+  bool is_perfect(const Candidate& candidate) const;
+  double alpha_of(const Candidate& candidate) const;
+  CodedRanking ranking_of(const Candidate& candidate) const;
+  std::vector<double> table_by_code(std::size_t feature) const;
+
+  const Feedback* feedback_;
+  const CodedFeatures* features_;
+  const Options* options_;
+  Distribution distribution_;
+  std::optional<EdgeSearch> edge_search_;  // weak learner 3
+  std::optional<SideSearch> side_search_;  // weak learner 2
+  CumulativeWeights weights_;
+  std::vector<std::uint8_t> is_in_use_;  // a feature: some round chose it
+  double log_bound_ = 0.0;
+  double alphas_since_anchor_ = 0.0;
+  std::size_t rounds_since_anchor_ = 0;
+  std::string stop_reason_;
+};
+
+}  // namespace metafuse::fusion::rankboost

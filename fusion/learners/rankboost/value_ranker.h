@@ -1,0 +1,48 @@
+#pragma once
+
+#include "fusion/model/ranker.h"
+#include "fusion/model/weak_ranking.h"
+
+namespace metafuse::fusion::rankboost {
+
+/// h(x) = f(x) scaled to [0, 1] by the training range, q_default if unranked (paper 000, sec. 4, the first
+/// weak learner). Values beyond the range count as its nearer end.
+struct ValueRanking {
+  std::uint32_t feature = 0;
+  double low = 0.0;
+  double high = 0.0;
+  double q_default = 0.0;
+  double alpha = 0.0;
+};
+
+/// A sum of scaled features.
+///
+/// body: {"value_rankings":[{"feature","low","high","q_default","alpha"}...]}, in the order of the rounds
+class ValueRanker final : public Ranker {
+ public:
+  ValueRanker(std::vector<ValueRanking> rankings, std::size_t features);
+
+  std::vector<double> score(const FeatureMatrix& documents) const override;
+  std::vector<double> contributions(const FeatureMatrix& documents, std::size_t document) const override;
+  JsonObject body() const override;
+  std::string describe(const std::vector<Feature>& features) const override;
+
+ private:
+  /// What one feature adds: slope x scaled value, or `unranked`.
+  struct Line {
+    double low = 0.0;
+    double high = 0.0;
+    double by_default[2] = {0.0, 0.0};  // cumulative weight with q_default 0 and 1
+  };
+  double part(const Line& line, const FeatureMatrix& documents, std::size_t document,
+              std::size_t feature) const;
+
+  std::vector<ValueRanking> rankings_;
+  std::vector<Line> lines_;
+};
+
+/// errors: bad_data naming the field
+Result<std::shared_ptr<const Ranker>> read_value_ranker(const JsonObject& body,
+                                                        const std::vector<Feature>& features);
+
+}  // namespace metafuse::fusion::rankboost

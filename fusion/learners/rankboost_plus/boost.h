@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fusion/learners/rankboost_plus/losses.h"
+#include "fusion/learners/rankboost_plus/pair_rows.h"
+#include "fusion/learners/rankboost_plus/step.h"
+#include "fusion/learners/rankboost_plus/stump_table.h"
+
+namespace metafuse::fusion::rankboost_plus {
+
+/// The four algorithms of Connamacher et al. 2020, and one of ours.
+enum class Form {
+  discrete,        ///< Rb-d: alpha by eq. (14), distribution by eq. (10)
+  continuous,      ///< Rb-c: alpha by eq. (19), distribution by eq. (10)
+  plus_efficient,  ///< RankBoost+, Algorithm 2: descent along members of an independent set only
+  plus_optimal,    ///< RankBoost+ that also descends along weak rankings that depend on the set
+  pair_free,       ///< descent on an upper bound of F2 without pairs; boost_pair_free() of pair_free.h
+};
+
+/// Beyond so many candidates their reduction to an independent set (cubic in them) is left out by default:
+/// chosen candidates are then judged one by one, which the Gram matrix makes cheap.
+constexpr std::size_t kMostToPrune = 2000;
+
+struct BoostOptions {
+  Form form = Form::plus_efficient;
+  std::size_t rounds = 100;
+  bool is_halting = true;      ///< Rb-d stops where eq. (14) is undefined; else alpha is kept finite
+  bool is_pruning = true;      ///< Algorithm 2 reduces the candidates to an independent set (its line 14)
+  bool has_all_losses = true;  ///< E2 of Rb-d and Rb-c too, over an independent set
+  std::uint64_t seed = 1;
+  unsigned threads = 1;  ///< the same bytes for any number
+};
+
+/// One round: what was chosen and where that left the losses.
+struct BoostRound {
+  std::size_t stump = 0;
+  double alpha = 0.0;
+  double accumulated = 0.0;  ///< weight of the stump before the round
+  double delta = 0.0;        ///< slope by which it was chosen: -r, or eq. (33)
+  Edges edges;
+  double z = 1.0;
+  double bound = 1.0;  ///< theorem 1 or 2: exp(-1/2 sum of delta^2), above R1 (Rb-d) or R2 (RankBoost+)
+  RankLosses losses;
+  double e2 = 0.0;  ///< negative: not measured
+};
+
+struct BoostRun {
+  std::vector<BoostRound> rounds;
+  std::string stop_reason;
+  std::size_t independent = 0;  ///< size of the set that E2 is measured over
+  std::size_t dependent = 0;    ///< candidates found dependent on the way, or by pruning
+};
+
+/// Called after each round; false stops the run.
+using RoundWatch = std::function<bool(const BoostRound&)>;
+
+/// Boosts over the candidates of a table. Requires a form other than pair_free.
+///
+/// out:  at least the rounds until options.rounds, a perfect weak ranking, no gain, or an undefined alpha
+/// cost: a round is a few passes over the pairs, one over documents * features, and one over the pairs for
+/// each
+///       member whose slope could win; `plus_optimal` adds stumps * members and a line search over the pairs
+BoostRun boost_stumps(const StumpTable& stumps, const PairRows& pairs, const BoostOptions& options,
+                      const RoundWatch& watch = {});
+
+std::string_view form_name(Form form);
+
+}  // namespace metafuse::fusion::rankboost_plus

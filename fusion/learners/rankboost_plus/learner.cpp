@@ -1,0 +1,263 @@
+#include "fusion/learners/rankboost_plus/learner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "fusion/data/step_threshold.h"
+#include "fusion/learners/common/option_reader.h"
+#include "fusion/learners/common/step_result.h"
+#include "fusion/learners/rankboost/validation_scores.h"
+#include "fusion/learners/rankboost_plus/boost.h"
+#include "fusion/learners/rankboost_plus/pair_free.h"
+
+namespace metafuse::fusion::rankboost_plus {
+namespace {
+
+constexpr std::size_t kMegabyte = std::size_t{1} << 20;
+constexpr auto kUnlimited = static_cast<std::size_t>(-1);
+
+struct Options {
+  enum class Pruning { automatic, yes, no };
+
+  bool is_pruning(std::size_t stumps) const {
+    return pruning == Pruning::yes || (pruning == Pruning::automatic && stumps <= kMostToPrune);
+  }
+
+  BoostOptions boost;
+  Pruning pruning = Pruning::automatic;
+  std::size_t max_thresholds = 255;
+  std::size_t memory_mb = 1024;
+};
+
+Result<Options> read_options(const TrainingRequest& request) {
+  constexpr Form kForms[] = {Form::plus_efficient, Form::plus_optimal, Form::discrete, Form::continuous,
+                             Form::pair_free};
+  OptionReader reader(request.options);
+  Options options;
+  options.boost.form = kForms[reader.choice("form", {"plus", "plus-optimal", "rb-d", "rb-c", "pair-free"})];
+  options.boost.rounds = reader.count("rounds", 100, 1, 1000000);
+  options.boost.is_halting = reader.choice("undefined-alpha", {"halt", "finite"}) == 0;
+  options.pruning = static_cast<Options::Pruning>(reader.choice("prune", {"auto", "yes", "no"}));
+  options.boost.has_all_losses = reader.choice("losses", {"all", "own"}) == 0;
+  options.boost.seed = request.seed;
+  options.boost.threads = request.threads;
+  options.max_thresholds = reader.count("max-thresholds", 255, 1, 60000);
+  options.memory_mb = reader.count("memory", 1024, 16, 1 << 20);
+  TRY_VOID(reader.outcome());
+  return options;
+}
+
+bool has_independent_set(const BoostOptions& options) {
+  if (options.form == Form::pair_free) return false;
+  return options.has_all_losses || options.form == Form::plus_efficient || options.form == Form::plus_optimal;
+}
+
+/// Bytes of the weights of the pairs, and of the Gram matrix and Cholesky factor of `stumps` candidates.
+double bytes_needed(const BoostOptions& options, bool is_pruning, std::size_t pairs, std::size_t stumps) {
+  if (options.form == Form::pair_free) return 0.0;
+  const bool has_shadow = options.form == Form::discrete || options.form == Form::continuous;
+  const double copies = has_shadow && options.has_all_losses ? 2.0 : 1.0;
+  double bytes = copies * 8.0 * static_cast<double>(pairs);
+  if (options.form == Form::plus_optimal) bytes *= 2.0;  // a trial copy for the line search
+  if (!has_independent_set(options)) return bytes;
+  const bool is_whole = options.form == Form::plus_efficient && is_pruning;
+  const std::size_t members = is_whole ? stumps : std::min(stumps, options.rounds);
+  return bytes + 8.0 * 1.5 * static_cast<double>(stumps) * static_cast<double>(members);
+}
+
+/// The largest number of thresholds a feature that stays within the memory allowed; 0 when not even one does.
+std::size_t affordable_thresholds(const Options& options, const CodedFeatures& features, std::size_t pairs) {
+  const double allowed = static_cast<double>(options.memory_mb * kMegabyte);
+  std::size_t most = options.max_thresholds;
+  while (most > 0) {
+    std::size_t stumps = 0;
+    std::size_t largest = 0;
+    for (std::size_t f = 0; f < features.feature_count(); ++f) {
+      stumps += std::min(most, features.thresholds(f).size());
+      largest = std::max(largest, features.thresholds(f).size());
+    }
+    if (bytes_needed(options.boost, options.is_pruning(stumps), pairs, stumps) <= allowed) return most;
+    most = std::min(most, largest) - 1;
+  }
+  return 0;
+}
+
+void add_to_trace_line(const BoostRound& round, JsonObject& line) {
+  line["r"] = round.edges.right - round.edges.reversed;
+  line["delta"] = round.delta;
+  line["z"] = round.z;
+  line["bound"] = round.bound;
+  line["ranking_loss"] = round.losses.r2;
+  if (round.losses.r1 >= 0.0) line["r1"] = round.losses.r1;
+  line["r2"] = round.losses.r2;
+  line["e1"] = round.losses.e1;
+  if (round.e2 >= 0.0) line["e2"] = round.e2;
+}
+
+std::string summarise(const Options& options, const BoostRun& run, const PairRows& pairs,
+                      const StumpTable& stumps, std::size_t thresholds,
+                      const std::vector<Feature>& features) {
+  std::ostringstream text;
+  text << form_name(options.boost.form) << ": " << run.rounds.size() << " rounds over " << pairs.pair_count
+       << " crucial pairs and " << stumps.stumps().size() << " weak rankings; " << run.stop_reason << "\n";
+  if (!run.rounds.empty()) {
+    const BoostRound& last = run.rounds.back();
+    if (last.losses.r1 >= 0.0) text << "R1 " << last.losses.r1 << ", ";
+    text << "R2 " << last.losses.r2 << ", E1 " << last.losses.e1;
+    if (last.e2 >= 0.0)
+      text << ", E2 " << last.e2 << " over " << run.independent << " independent weak rankings";
+    text << "; bound " << last.bound << "\n";
+  }
+  if (thresholds < options.max_thresholds)
+    text << "at most " << thresholds << " thresholds a feature, so that training stays within "
+         << options.memory_mb << " MB (--memory)\n";
+  if (!stumps.reduced_features().empty()) {
+    text << "a random subset of " << thresholds << " thresholds in";
+    for (const std::uint32_t f : stumps.reduced_features()) text << ' ' << features[f].name;
+    text << "\n";
+  }
+  return text.str();
+}
+
+JsonObject training_record(const Options& options, const BoostRun& run, const PairRows& pairs,
+                           std::size_t thresholds) {
+  JsonObject record;
+  record["form"] = std::string(form_name(options.boost.form));
+  record["rounds"] = run.rounds.size();
+  record["max_thresholds"] = thresholds;
+  record["seed"] = options.boost.seed;
+  record["crucial_pairs"] = pairs.pair_count;
+  record["stopped"] = run.stop_reason;
+  if (!run.rounds.empty()) {
+    const RankLosses& losses = run.rounds.back().losses;
+    if (losses.r1 >= 0.0) record["r1"] = losses.r1;
+    record["r2"] = losses.r2;
+    record["e1"] = losses.e1;
+    if (run.rounds.back().e2 >= 0.0) record["e2"] = run.rounds.back().e2;
+  }
+  return record;
+}
+
+/// Keeps the rounds up to the best value on validation data, and ends training when it has not improved for
+/// long.
+class EarlyStop {
+ public:
+  explicit EarlyStop(const TrainingRequest& request) : request_(request) {
+    if (request.measure) scores_.emplace_back(request.validate->matrix);
+  }
+
+  /// False when training should end.
+  bool add(const WeakRanking& ranking) {
+    ++rounds_;
+    if (scores_.empty()) return true;
+    const double value = request_.measure(scores_.front().add(ranking));
+    if (rounds_ == 1 || value > best_value_) {
+      best_value_ = value;
+      best_rounds_ = rounds_;
+    }
+    return request_.patience == 0 || rounds_ < best_rounds_ + request_.patience;
+  }
+
+  void finish(BoostRun& run, JsonObject& record, std::string& summary) const {
+    if (scores_.empty() || run.rounds.empty()) return;
+    run.rounds.resize(best_rounds_);
+    record["validation"] =
+        JsonObject{{"measure", request_.measure_name}, {"value", reported_value(request_, best_value_)}};
+    summary += "validation " + request_.measure_name + " " +
+               std::to_string(reported_value(request_, best_value_)) + " after " +
+               std::to_string(best_rounds_) + " rounds, which are kept\n";
+  }
+
+ private:
+  const TrainingRequest& request_;
+  std::vector<rankboost::ValidationScores> scores_;  // none or one
+  std::size_t rounds_ = 0;
+  std::size_t best_rounds_ = 0;
+  double best_value_ = 0.0;
+};
+
+Result<BoostRun> run_form(const TrainingSet& set, const PairRows& pairs, const CodedFeatures& coded,
+                          const StumpTable& stumps, const BoostOptions& options, const RoundWatch& watch) {
+  if (options.form != Form::pair_free) return boost_stumps(stumps, pairs, options, watch);
+  TRY(const auto feedback, rankboost::make_feedback(set));
+  return boost_pair_free(stumps, coded, feedback, options, watch);
+}
+
+Result<TrainingResult> train(const TrainingRequest& request) {
+  TRY(auto options, read_options(request));
+  const TrainingSet& set = *request.train;
+  const bool is_pair_free = options.boost.form == Form::pair_free;
+  TRY(const auto pairs, pair_rows(set, is_pair_free ? kUnlimited : options.memory_mb * kMegabyte / 8));
+  const CodedFeatures coded(set.matrix, ThresholdOptions{ThresholdOptions::kAll});
+  const std::size_t thresholds = affordable_thresholds(options, coded, pairs.pair_count);
+  if (thresholds == 0)
+    return fail(Code::bad_data, "training needs more than the " + std::to_string(options.memory_mb) +
+                                    " MB allowed; raise --memory or train on fewer queries");
+  const StumpTable stumps(coded, thresholds, Random(request.seed).split(1));
+  options.boost.is_pruning = options.is_pruning(stumps.stumps().size());
+  const std::vector<Feature>& features = set.matrix.features();
+  const auto weak_ranking = [&](const BoostRound& round) -> WeakRanking {
+    const Stump& stump = stumps.stumps()[round.stump];
+    const double threshold =
+        step_threshold(coded.thresholds(stump.feature), stump.place, features[stump.feature].kind);
+    return {stump.feature, threshold, 0.0, round.alpha};
+  };
+  EarlyStop early(request);
+  std::size_t done = 0;
+  auto boosted = run_form(set, pairs, coded, stumps, options.boost, [&](const BoostRound& round) {
+    if (request.progress) request.progress(++done, options.boost.rounds);
+    return early.add(weak_ranking(round));
+  });
+  if (!boosted) return boosted.error();
+  BoostRun run = std::move(*boosted);
+  if (request.progress) request.progress(options.boost.rounds, options.boost.rounds);
+
+  JsonObject validation;
+  std::string validation_summary;
+  early.finish(run, validation, validation_summary);
+  std::vector<WeakRanking> rankings;
+  for (const BoostRound& round : run.rounds) rankings.push_back(weak_ranking(round));
+  JsonObject record = training_record(options, run, pairs, thresholds);
+  for (const auto& field : validation) record[field.key()] = field.value();
+  TrainingResult result =
+      step_result("rankboost-plus", request, rankings, std::move(record),
+                  summarise(options, run, pairs, stumps, thresholds, features) + validation_summary);
+  if (!request.wants_trace) return result;
+  const StepTrace trace(request);
+  for (std::size_t t = 0; t < run.rounds.size(); ++t) {
+    result.trace.push_back(trace.line(t + 1, rankings[t]));
+    add_to_trace_line(run.rounds[t], result.trace.back());
+  }
+  return result;
+}
+
+}  // namespace
+
+Learner learner() {
+  Learner row;
+  row.name = "rankboost-plus";
+  row.meaning = "RankBoost+ and the RankBoost forms Rb-d and Rb-c that it improves on";
+  row.source = "Connamacher, Pancha, Liu, Ray 2020";
+  row.options = {
+      {"form", "plus|plus-optimal|rb-d|rb-c|pair-free", "plus",
+       "Algorithm 2; the form that also descends along dependent weak rankings; alpha by eq. (14); by eq. "
+       "(19)"},
+      {"rounds", "N", "100", "rounds of boosting"},
+      {"max-thresholds", "N", "255", "thresholds a feature; more are sub-sampled at random by --seed"},
+      {"undefined-alpha", "halt|finite", "halt", "what Rb-d does when its weak ranking reverses no pair"},
+      {"prune", "auto|yes|no", "auto",
+       "reduce the candidates of `plus` to an independent set, as Algorithm 2 does; auto: up to 2,000 of "
+       "them"},
+      {"losses", "all|own", "all",
+       "measure E2 of Rb-d and Rb-c as well, which keeps a second set of pair weights"},
+      {"memory", "MB", "1024", "caps the thresholds a feature so that training fits, or refuses"},
+  };
+  row.train = train;
+  row.can_validate = true;
+  row.can_stop_early = true;
+  row.read = read_step_ranker;
+  return row;
+}
+
+}  // namespace metafuse::fusion::rankboost_plus

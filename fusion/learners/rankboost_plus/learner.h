@@ -1,0 +1,10 @@
+#pragma once
+
+#include "fusion/training/registry.h"
+
+namespace metafuse::fusion::rankboost_plus {
+
+/// RankBoost+, Rb-d and Rb-c (Connamacher et al. 2020), one row of the table of learners.
+Learner learner();
+
+}  // namespace metafuse::fusion::rankboost_plus

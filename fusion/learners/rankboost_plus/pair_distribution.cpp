@@ -1,0 +1,164 @@
+#include "fusion/learners/rankboost_plus/pair_distribution.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/parallel.h"
+
+namespace metafuse::fusion::rankboost_plus {
+namespace {
+
+// A weight is never let below this, so that none becomes zero for ever and no pass slows down on denormal
+// numbers. All of them together stay below 1e-270 of the total.
+constexpr double kLeastWeight = 1e-290;
+
+/// Four partial sums in a fixed order: the same result however the compiler uses vector registers.
+struct Sum4 {
+  double part[4] = {0.0, 0.0, 0.0, 0.0};
+  double total() const { return (part[0] + part[1]) + (part[2] + part[3]); }
+};
+
+/// weights *= factors, below_sums += weights; returns the sum of the new weights.
+double multiply_row(double* __restrict weights, const double* __restrict factors,
+                    double* __restrict below_sums, std::size_t count) {
+  Sum4 sum;
+  std::size_t j = 0;
+  for (; j + 4 <= count; j += 4)
+    for (std::size_t lane = 0; lane < 4; ++lane) {
+      const double weight = std::max(weights[j + lane] * factors[j + lane], kLeastWeight);
+      weights[j + lane] = weight;
+      below_sums[j + lane] += weight;
+      sum.part[lane] += weight;
+    }
+  for (; j < count; ++j) {
+    const double weight = std::max(weights[j] * factors[j], kLeastWeight);
+    weights[j] = weight;
+    below_sums[j] += weight;
+    sum.part[0] += weight;
+  }
+  return sum.total();
+}
+
+/// Sum of the weights where fires is 0.
+double dot_silent(const double* __restrict weights, const double* __restrict fires, std::size_t count) {
+  Sum4 sum;
+  std::size_t j = 0;
+  for (; j + 4 <= count; j += 4)
+    for (std::size_t lane = 0; lane < 4; ++lane)
+      sum.part[lane] += weights[j + lane] * (1.0 - fires[j + lane]);
+  for (; j < count; ++j) sum.part[0] += weights[j] * (1.0 - fires[j]);
+  return sum.total();
+}
+
+double dot_product(const double* __restrict a, const double* __restrict b, std::size_t count) {
+  Sum4 sum;
+  std::size_t j = 0;
+  for (; j + 4 <= count; j += 4)
+    for (std::size_t lane = 0; lane < 4; ++lane) sum.part[lane] += a[j + lane] * b[j + lane];
+  for (; j < count; ++j) sum.part[0] += a[j] * b[j];
+  return sum.total();
+}
+
+}  // namespace
+
+PairDistribution::PairDistribution(const PairRows& pairs, unsigned threads)
+    : pairs_(&pairs),
+      threads_(useful_threads(pairs, threads)),
+      weights_(initial_weights(pairs)),
+      potentials_(pairs.document_count, 0.0),
+      below_sums_(pairs.below.size(), 0.0),
+      if_fires_(pairs.below.size(), 1.0),
+      if_silent_(pairs.below.size(), 1.0),
+      below_fires_(pairs.below.size(), 0.0) {
+  multiply(std::vector<std::uint8_t>(pairs.document_count, 0), PairFactors{});
+}
+
+void PairDistribution::place_fires(const std::vector<std::uint8_t>& fires) const {
+  for (std::size_t k = 0; k < below_fires_.size(); ++k) below_fires_[k] = fires[pairs_->below[k]];
+}
+
+Edges PairDistribution::edges(const std::vector<std::uint8_t>& fires) const {
+  place_fires(fires);
+  std::vector<Edges> parts(pairs_->chunks.size());
+  parallel_for(parts.size(), threads_, [&](std::size_t c) {
+    for (std::size_t r = pairs_->chunks[c].first; r < pairs_->chunks[c].end; ++r) {
+      const PairRow& row = pairs_->rows[r];
+      const BelowClass& below = pairs_->classes[row.below_class];
+      const double* weights = weights_.data() + row.offset;
+      if (fires[row.above] != 0)
+        parts[c].right += dot_silent(weights, below_fires_.data() + below.first, below.count);
+      else
+        parts[c].reversed += dot_product(weights, below_fires_.data() + below.first, below.count);
+    }
+  });
+  Edges edges{0.0, 0.0, 0.0};
+  for (const Edges& part : parts) {
+    edges.right += part.right;
+    edges.reversed += part.reversed;
+  }
+  edges.right /= total_;
+  edges.reversed /= total_;
+  edges.tied = std::max(0.0, 1.0 - edges.right - edges.reversed);
+  return edges;
+}
+
+Edges PairDistribution::edges(const std::vector<std::uint8_t>& fires, double r) const {
+  place_fires(fires);
+  std::vector<double> reversed(pairs_->chunks.size(), 0.0);
+  parallel_for(reversed.size(), threads_, [&](std::size_t c) {
+    for (std::size_t i = pairs_->chunks[c].first; i < pairs_->chunks[c].end; ++i) {
+      const PairRow& row = pairs_->rows[i];
+      if (fires[row.above] != 0) continue;
+      const BelowClass& below = pairs_->classes[row.below_class];
+      reversed[c] +=
+          dot_product(weights_.data() + row.offset, below_fires_.data() + below.first, below.count);
+    }
+  });
+  Edges edges;
+  edges.reversed = std::accumulate(reversed.begin(), reversed.end(), 0.0) / total_;
+  edges.right = std::max(0.0, edges.reversed + r);
+  edges.tied = std::max(0.0, 1.0 - edges.right - edges.reversed);
+  return edges;
+}
+
+bool PairDistribution::is_perfect(const std::vector<std::uint8_t>& fires) const {
+  const std::uint8_t above = fires[pairs_->rows.front().above];
+  for (const PairRow& row : pairs_->rows) {
+    if (fires[row.above] != above) return false;
+    const BelowClass& below = pairs_->classes[row.below_class];
+    for (std::uint32_t k = below.first; k < below.first + below.count; ++k)
+      if (fires[pairs_->below[k]] == above) return false;
+  }
+  return true;
+}
+
+/// Adds the chunk's weights to `total`.
+void PairDistribution::multiply(const RowChunk& chunk, const std::vector<std::uint8_t>& fires,
+                                double& total) {
+  for (std::size_t r = chunk.first; r < chunk.end; ++r) {
+    const PairRow& row = pairs_->rows[r];
+    const BelowClass& below = pairs_->classes[row.below_class];
+    const std::vector<double>& factor = fires[row.above] != 0 ? if_fires_ : if_silent_;
+    const double sum = multiply_row(weights_.data() + row.offset, factor.data() + below.first,
+                                    below_sums_.data() + below.first, below.count);
+    potentials_[row.above] += sum;
+    total += sum;
+  }
+}
+
+void PairDistribution::multiply(const std::vector<std::uint8_t>& fires, const PairFactors& factors) {
+  for (std::size_t k = 0; k < pairs_->below.size(); ++k) {
+    const bool below_fires = fires[pairs_->below[k]] != 0;
+    if_fires_[k] = below_fires ? factors.tied : factors.right;
+    if_silent_[k] = below_fires ? factors.reversed : factors.tied;
+  }
+  std::fill(below_sums_.begin(), below_sums_.end(), 0.0);
+  std::fill(potentials_.begin(), potentials_.end(), 0.0);
+  std::vector<double> totals(pairs_->chunks.size(), 0.0);
+  parallel_for(totals.size(), threads_,
+               [&](std::size_t c) { multiply(pairs_->chunks[c], fires, totals[c]); });
+  total_ = std::accumulate(totals.begin(), totals.end(), 0.0);
+  for (std::size_t k = 0; k < pairs_->below.size(); ++k) potentials_[pairs_->below[k]] -= below_sums_[k];
+}
+
+}  // namespace metafuse::fusion::rankboost_plus

@@ -1,0 +1,238 @@
+#include "fusion/learners/rankboost_plus/pair_rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <string>
+#include <tuple>
+
+namespace metafuse::fusion::rankboost_plus {
+namespace {
+
+// Pairs that make a chunk, and those that pay for waking another thread.
+constexpr std::size_t kChunkPairs = std::size_t{1} << 15;
+constexpr std::size_t kPairsAThread = std::size_t{1} << 17;
+
+/// The grade that feedback goes by: the judged one, or relevant against the rest.
+double effective_grade(const TrainingSet& set, std::size_t document) {
+  const double grade = set.grades[document];
+  if (!set.feedback.is_bipartite) return grade;
+  return grade >= set.feedback.relevance_level ? 1.0 : 0.0;
+}
+
+double grade_weight(FeedbackOptions::GradeWeights kind, double low, double high) {
+  switch (kind) {
+    case FeedbackOptions::GradeWeights::difference:
+      return high - low;
+    case FeedbackOptions::GradeWeights::gain:
+      return std::exp2(high) - std::exp2(low);
+    case FeedbackOptions::GradeWeights::one:
+      break;
+  }
+  return 1.0;
+}
+
+/// Documents in feedback of one query, ascending by grade, ties by document.
+std::vector<std::uint32_t> by_grade(const TrainingSet& set, const QueryRange& query) {
+  std::vector<std::uint32_t> order;
+  for (std::size_t document = query.begin; document < query.end; ++document)
+    if (set.in_feedback.empty() || set.in_feedback[document] != 0)
+      order.push_back(static_cast<std::uint32_t>(document));
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return effective_grade(set, a) < effective_grade(set, b);
+  });
+  return order;
+}
+
+class Builder {
+ public:
+  explicit Builder(const TrainingSet& set) : set_(set) {
+    pairs_.document_count = set.matrix.document_count();
+  }
+
+  PairRows build() {
+    std::size_t next = 0;
+    for (const QueryRange& query : set_.queries) {
+      const std::size_t first_row = pairs_.rows.size();
+      add_graded(query);
+      next = add_general(query, next);
+      weigh_query(first_row, query);
+    }
+    normalise();
+    return std::move(pairs_);
+  }
+
+ private:
+  void add_class(std::size_t first) {
+    pairs_.classes.push_back(
+        {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(pairs_.below.size() - first)});
+  }
+
+  void add_row(std::uint32_t above, std::size_t below_class, double weight) {
+    pairs_.rows.push_back({above, static_cast<std::uint32_t>(below_class), pairs_.pair_count, weight});
+    pairs_.pair_count += pairs_.classes[below_class].count;
+  }
+
+  void add_graded(const QueryRange& query) {
+    const std::vector<std::uint32_t> order = by_grade(set_, query);
+    if (order.empty() || effective_grade(set_, order.front()) == effective_grade(set_, order.back())) return;
+    const std::size_t first_class = pairs_.classes.size();
+    std::vector<double> class_grades;
+    for (std::size_t begin = 0; begin < order.size();) {
+      const double grade = effective_grade(set_, order[begin]);
+      std::size_t end = begin;
+      while (end < order.size() && effective_grade(set_, order[end]) == grade) ++end;
+      for (std::size_t i = begin; i < end; ++i)
+        for (std::size_t c = 0; c < class_grades.size(); ++c)
+          add_row(order[i], first_class + c,
+                  grade_weight(set_.feedback.grade_weights, class_grades[c], grade));
+      if (end < order.size()) {
+        const std::size_t first = pairs_.below.size();
+        pairs_.below.insert(pairs_.below.end(), order.begin() + static_cast<std::ptrdiff_t>(begin),
+                            order.begin() + static_cast<std::ptrdiff_t>(end));
+        add_class(first);
+        class_grades.push_back(grade);
+      }
+      begin = end;
+    }
+  }
+
+  /// General pairs of the query, from position `next` of the list sorted by query; returns the position
+  /// after.
+  std::size_t add_general(const QueryRange& query, std::size_t next) {
+    if (general_.empty() && !set_.pairs.empty()) sort_general();
+    while (next < general_.size() && general_[next].above < query.end) {
+      const std::size_t first = pairs_.below.size();
+      const WeightedPair& head = general_[next];
+      const std::uint32_t above = head.above;
+      const double weight = head.weight;
+      for (; next < general_.size() && general_[next].above == above && general_[next].weight == weight;
+           ++next)
+        pairs_.below.push_back(general_[next].below);
+      add_class(first);
+      add_row(above, pairs_.classes.size() - 1, weight);
+    }
+    return next;
+  }
+
+  void sort_general() {
+    general_ = set_.pairs;
+    std::stable_sort(general_.begin(), general_.end(), [](const WeightedPair& a, const WeightedPair& b) {
+      return std::tie(a.above, a.weight, a.below) < std::tie(b.above, b.weight, b.below);
+    });
+  }
+
+  void weigh_query(std::size_t first_row, const QueryRange& query) {
+    if (set_.feedback.query_weights == FeedbackOptions::QueryWeights::pairs) return;
+    double total = 0.0;
+    for (std::size_t r = first_row; r < pairs_.rows.size(); ++r) total += row_total(pairs_.rows[r]);
+    if (total <= 0.0) return;
+    const bool is_given = set_.feedback.query_weights == FeedbackOptions::QueryWeights::given;
+    const double share = is_given ? query.weight : 1.0;
+    for (std::size_t r = first_row; r < pairs_.rows.size(); ++r) pairs_.rows[r].initial *= share / total;
+  }
+
+  double row_total(const PairRow& row) const {
+    return row.initial * static_cast<double>(pairs_.classes[row.below_class].count);
+  }
+
+  void normalise() {
+    std::erase_if(pairs_.rows, [](const PairRow& row) { return row.initial <= 0.0; });
+    pairs_.pair_count = 0;
+    double total = 0.0;
+    for (PairRow& row : pairs_.rows) {
+      row.offset = pairs_.pair_count;
+      pairs_.pair_count += pairs_.classes[row.below_class].count;
+      total += row_total(row);
+    }
+    for (PairRow& row : pairs_.rows) row.initial /= total;
+    cut_chunks();
+  }
+
+  void cut_chunks() {
+    const std::vector<PairRow>& rows = pairs_.rows;
+    if (rows.empty()) return;
+    struct Span {
+      std::uint32_t above, below_class;
+    };
+    std::vector<Span> least_after(rows.size());  // over the rows from this one on
+    for (std::size_t r = rows.size(); r-- > 0;) {
+      least_after[r] = {rows[r].above, rows[r].below_class};
+      if (r + 1 == rows.size()) continue;
+      least_after[r].above = std::min(least_after[r].above, least_after[r + 1].above);
+      least_after[r].below_class = std::min(least_after[r].below_class, least_after[r + 1].below_class);
+    }
+    RowChunk chunk;
+    Span most{0, 0};
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      const bool is_full = rows[r].offset - rows[chunk.first].offset >= kChunkPairs;
+      if (is_full && least_after[r].above > most.above && least_after[r].below_class > most.below_class) {
+        pairs_.chunks.push_back({chunk.first, r});
+        chunk.first = r;
+      }
+      most = {std::max(most.above, rows[r].above), std::max(most.below_class, rows[r].below_class)};
+    }
+    pairs_.chunks.push_back({chunk.first, rows.size()});
+  }
+
+  const TrainingSet& set_;
+  PairRows pairs_;
+  std::vector<WeightedPair> general_;
+};
+
+}  // namespace
+
+Result<PairRows> pair_rows(const TrainingSet& set, std::size_t max_pairs) {
+  PairRows pairs = Builder(set).build();
+  if (pairs.pair_count == 0)
+    return fail(
+        Code::bad_data,
+        "no crucial pair is left: every training query has a single grade; give judgments of at least "
+        "two grades");
+  if (pairs.pair_count > max_pairs)
+    return fail(Code::bad_data, std::to_string(pairs.pair_count) + " crucial pairs need more memory than " +
+                                    "allowed (" + std::to_string(max_pairs) +
+                                    " fit); raise --memory, or train on fewer queries or with bipartite "
+                                    "feedback");
+  return pairs;
+}
+
+unsigned useful_threads(const PairRows& pairs, unsigned threads) {
+  const std::size_t most = 1 + pairs.pair_count / kPairsAThread;
+  return static_cast<unsigned>(std::min<std::size_t>({threads, most, pairs.chunks.size()}));
+}
+
+std::vector<double> initial_weights(const PairRows& pairs) {
+  std::vector<double> weights(pairs.pair_count);
+  for (const PairRow& row : pairs.rows)
+    std::fill_n(weights.begin() + static_cast<std::ptrdiff_t>(row.offset),
+                pairs.classes[row.below_class].count, row.initial);
+  return weights;
+}
+
+std::vector<std::int32_t> components(const PairRows& pairs) {
+  std::vector<std::uint32_t> parent(pairs.document_count);
+  std::iota(parent.begin(), parent.end(), 0U);
+  const auto root = [&](std::uint32_t x) {
+    while (parent[x] != x) x = parent[x] = parent[parent[x]];
+    return x;
+  };
+  std::vector<std::uint8_t> is_paired(pairs.document_count, 0);
+  for (const PairRow& row : pairs.rows) {
+    const BelowClass& below = pairs.classes[row.below_class];
+    is_paired[row.above] = 1;
+    for (std::uint32_t k = below.first; k < below.first + below.count; ++k) {
+      is_paired[pairs.below[k]] = 1;
+      parent[root(pairs.below[k])] = root(row.above);
+    }
+  }
+  std::vector<std::int32_t> component(pairs.document_count, -1);
+  std::map<std::uint32_t, std::int32_t> number;
+  for (std::uint32_t x = 0; x < pairs.document_count; ++x)
+    if (is_paired[x] != 0)
+      component[x] = number.try_emplace(root(x), static_cast<std::int32_t>(number.size())).first->second;
+  return component;
+}
+
+}  // namespace metafuse::fusion::rankboost_plus

@@ -1,0 +1,162 @@
+#include "fusion/model/model_file.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/atomic_file.h"
+#include "core/contract.h"
+#include "core/text_file.h"
+#include "fusion/training/registry.h"
+
+namespace metafuse::fusion {
+namespace {
+
+constexpr std::string_view kFormat = "metafuse-model";
+constexpr std::int64_t kVersion = 1;
+constexpr std::size_t kMaxModelBytes = std::size_t{1} << 30;
+
+Error bad(std::string_view name, std::string_view what) {
+  return fail(Code::bad_data, std::string(name) + ": " + std::string(what) + "; train the model again");
+}
+
+const JsonObject* object_at(const JsonObject& parent, std::string_view key) {
+  const Json* value = parent.if_contains(key);
+  return value == nullptr ? nullptr : value->if_object();
+}
+
+const boost::json::string* string_at(const JsonObject& parent, std::string_view key) {
+  const Json* value = parent.if_contains(key);
+  return value == nullptr ? nullptr : value->if_string();
+}
+
+Result<std::vector<Feature>> read_features(const JsonObject& root, std::string_view name) {
+  const Json* list = root.if_contains("features");
+  if (list == nullptr || !list->is_array()) return bad(name, "\"features\" is no list");
+  std::vector<Feature> features;
+  std::set<std::string> seen;
+  for (const Json& item : list->get_array()) {
+    const std::string where = "features[" + std::to_string(features.size()) + "]";
+    const JsonObject* object = item.if_object();
+    if (object == nullptr) return bad(name, where + " is no object");
+    const auto* text = string_at(*object, "name");
+    const auto* kind = string_at(*object, "kind");
+    const Json* depth = object->if_contains("depth");
+    if (text == nullptr || text->empty()) return bad(name, where + " has no name");
+    if (kind == nullptr || (*kind != "rank" && *kind != "value"))
+      return bad(name, where + ": \"kind\" is neither \"rank\" nor \"value\"");
+    if (depth == nullptr || !depth->is_int64() || depth->get_int64() < 0 ||
+        depth->get_int64() > 1'000'000'000)
+      return bad(name, where + ": \"depth\" is no whole number from 0");
+    if (!seen.insert(std::string(*text)).second)
+      return bad(name, where + ": the name \"" + std::string(*text) + "\" stands twice");
+    features.push_back({std::string(*text), *kind == "rank" ? FeatureKind::rank : FeatureKind::value,
+                        static_cast<int>(depth->get_int64())});
+  }
+  return features;
+}
+
+Result<void> check_header(const JsonObject& root, std::string_view name) {
+  const auto* format = string_at(root, "format");
+  if (format == nullptr || *format != kFormat)
+    return fail(Code::bad_data, std::string(name) +
+                                    ": not a metafuse model (no \"format\":\"metafuse-model\"); name a file "
+                                    "that metafuse train wrote");
+  const Json* version = root.if_contains("version");
+  if (version == nullptr || !version->is_int64() || version->get_int64() < 1)
+    return bad(name, "\"version\" is no whole number from 1");
+  if (version->get_int64() > kVersion)
+    return fail(Code::bad_data, std::string(name) + ": written by a later metafuse (format version " +
+                                    std::to_string(version->get_int64()) + ", this one reads up to " +
+                                    std::to_string(kVersion) + "); use that one");
+  return {};
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size() && i < 8; ++i) text += (i > 0 ? ", " : "") + names[i];
+  if (names.size() > 8) text += " and " + std::to_string(names.size() - 8) + " more";
+  return text;
+}
+
+}  // namespace
+
+std::string model_text(const Model& model) {
+  require(model.ranker != nullptr, "a model has a ranker");
+  JsonArray features;
+  for (const Feature& feature : model.features)
+    features.push_back(JsonObject{{"name", feature.name},
+                                  {"kind", feature.kind == FeatureKind::rank ? "rank" : "value"},
+                                  {"depth", feature.depth}});
+  JsonObject root;
+  root["format"] = kFormat;
+  root["version"] = kVersion;
+  root["learner"] = model.learner;
+  root["features"] = std::move(features);
+  root["unranked"] = model.is_absent_zero ? "null" : "absent";
+  root["body"] = model.ranker->body();
+  root["training"] = model.training;
+  return to_pretty_text(root);
+}
+
+Result<Model> parse_model(std::string_view text, std::string_view name) {
+  JsonLimits limits;
+  limits.max_bytes = kMaxModelBytes;
+  TRY(const auto document, parse_json(text, name, Code::bad_data, limits));
+  const JsonObject* root = document.if_object();
+  if (root == nullptr) return bad(name, "not a JSON object");
+  TRY_VOID(check_header(*root, name));
+  Model model;
+  TRY(auto features, read_features(*root, name));
+  model.features = std::move(features);
+  const auto* unranked = string_at(*root, "unranked");
+  if (unranked == nullptr || (*unranked != "absent" && *unranked != "null"))
+    return bad(name, "\"unranked\" is neither \"absent\" nor \"null\"");
+  model.is_absent_zero = *unranked == "null";
+  const auto* learner_name = string_at(*root, "learner");
+  const Learner* learner = learner_name == nullptr ? nullptr : find_learner(std::string_view(*learner_name));
+  if (learner == nullptr || learner->read == nullptr)
+    return bad(name, "unknown learner \"" + (learner_name ? std::string(*learner_name) : "") + "\"");
+  model.learner = learner->name;
+  const JsonObject* body = object_at(*root, "body");
+  if (body == nullptr) return bad(name, "\"body\" is no object");
+  auto ranker = learner->read(*body, model.features);
+  if (!ranker) return fail(ranker.error().code, std::string(name) + ": " + ranker.error().text);
+  model.ranker = std::move(*ranker);
+  if (const JsonObject* training = object_at(*root, "training")) model.training = *training;
+  return model;
+}
+
+Result<Model> read_model(const std::string& path) {
+  TRY(const auto text, read_text(path, kMaxModelBytes));
+  return parse_model(text, path);
+}
+
+Result<void> write_model(const std::string& path, const Model& model) {
+  return write_file(path, model_text(model));
+}
+
+Result<std::vector<std::size_t>> match_features(const Model& model, const std::vector<std::string>& names,
+                                                bool may_be_missing) {
+  std::vector<std::size_t> places;
+  std::vector<std::string> missing;
+  std::vector<std::string> unknown;
+  for (const Feature& feature : model.features) {
+    const auto at = std::find(names.begin(), names.end(), feature.name);
+    places.push_back(at == names.end() ? kMissing : static_cast<std::size_t>(at - names.begin()));
+    if (at == names.end()) missing.push_back(feature.name);
+  }
+  for (const std::string& name : names)
+    if (std::none_of(model.features.begin(), model.features.end(),
+                     [&](const Feature& feature) { return feature.name == name; }))
+      unknown.push_back(name);
+  if ((!missing.empty() && !may_be_missing) || !unknown.empty()) {
+    std::string text = "the lists do not match the model:";
+    if (!missing.empty()) text += " missing " + joined(missing);
+    if (!unknown.empty())
+      text += std::string(missing.empty() ? "" : ";") + " not in the model " + joined(unknown);
+    return fail(Code::bad_data, text + "; give the lists that the model was trained on");
+  }
+  return places;
+}
+
+}  // namespace metafuse::fusion

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/json.h"
+#include "core/result.h"
+#include "fusion/data/feature_matrix.h"
+#include "fusion/model/ranker.h"
+
+namespace metafuse::fusion {
+
+/// A model as it stands in a file:
+/// {"format":"metafuse-model","version":1,"learner","features":[{"name","kind","depth"}],"unranked","body","training"}
+/// "unranked" says which cells of an input are unranked: "absent" (not named, or NULL) or "null" (NULL only;
+/// a cell that is not named is 0).
+struct Model {
+  std::string learner;
+  std::vector<Feature> features;
+  std::shared_ptr<const Ranker> ranker;
+  JsonObject training;  ///< options, counts and final losses; nothing that varies between equal runs
+  bool is_absent_zero = false;
+};
+
+/// The file's text; equal models have equal text. Requires finite numbers.
+std::string model_text(const Model& model);
+
+/// errors: bad_data that names the file and the field: truncated, not JSON, of a later version, of an unknown
+///         learner, non-finite numbers, a body that does not fit the features
+Result<Model> parse_model(std::string_view text, std::string_view name);
+
+/// errors: no_input, and those of parse_model
+Result<Model> read_model(const std::string& path);
+
+/// Writes beside, then renames. errors: as write_file
+Result<void> write_model(const std::string& path, const Model& model);
+
+/// Where each of the model's features stands among `names`; kMissing for one that may be missing and is.
+///
+/// errors: bad_data that lists the names that are missing and those the model does not know
+inline constexpr std::size_t kMissing = static_cast<std::size_t>(-1);
+Result<std::vector<std::size_t>> match_features(const Model& model, const std::vector<std::string>& names,
+                                                bool may_be_missing);
+
+}  // namespace metafuse::fusion

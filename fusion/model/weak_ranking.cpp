@@ -1,0 +1,231 @@
+#include "fusion/model/weak_ranking.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "core/contract.h"
+#include "core/number.h"
+
+namespace metafuse::fusion {
+namespace {
+
+constexpr double kLargestRank = 1e9;
+
+/// Cumulative weights of one feature's distinct weak rankings: (threshold, q_default) -> weight.
+using Cumulative = std::map<std::pair<double, double>, double>;
+
+StepTable table_of(const Cumulative& cumulative) {
+  StepTable table;
+  table.weights.push_back(0.0);
+  for (const auto& [ranking, weight] : cumulative) {
+    table.unranked += ranking.second * weight;
+    if (table.thresholds.empty() || table.thresholds.back() != ranking.first) {
+      table.thresholds.push_back(ranking.first);
+      table.weights.push_back(table.weights.back());
+    }
+    table.weights.back() += weight;
+  }
+  return table;
+}
+
+void fill_by_rank(StepTable& table) {
+  const double deepest = table.thresholds.empty() || std::isinf(table.thresholds.back())
+                             ? 0.0
+                             : -*std::find_if(table.thresholds.begin(), table.thresholds.end(),
+                                              [](double theta) { return !std::isinf(theta); });
+  if (deepest > 1e6) return;  // a rare shape: by search
+  table.by_rank.push_back(table.unranked);
+  for (double rank = 1.0; rank <= deepest + 1.0; rank += 1.0) table.by_rank.push_back(table.at(-rank));
+}
+
+std::string number_text(double value) {
+  std::string text;
+  append_number(text, value);
+  return text;
+}
+
+Error bad_field(std::size_t place, std::string_view what) {
+  return fail(Code::bad_data, "body: weak_rankings[" + std::to_string(place) + "]: " + std::string(what) +
+                                  "; train the model again");
+}
+
+/// A finite number under a key.
+bool take_number(const JsonObject& object, std::string_view key, double& value) {
+  const Json* item = object.if_contains(key);
+  if (item == nullptr) return false;
+  if (item->is_double())
+    value = item->get_double();
+  else if (item->is_int64())
+    value = static_cast<double>(item->get_int64());
+  else if (item->is_uint64())
+    value = static_cast<double>(item->get_uint64());
+  else
+    return false;
+  return std::isfinite(value);
+}
+
+Result<WeakRanking> read_one(const JsonObject& object, const std::vector<Feature>& features,
+                             std::size_t place) {
+  WeakRanking ranking;
+  double feature = -1.0;
+  if (!take_number(object, "feature", feature) || feature < 0.0 || feature != std::floor(feature) ||
+      feature >= static_cast<double>(features.size()))
+    return bad_field(place, "\"feature\" is no number of a feature");
+  ranking.feature = static_cast<std::uint32_t>(feature);
+  const char* key = features[ranking.feature].kind == FeatureKind::rank ? "rank" : "threshold";
+  const Json* cut = object.if_contains(key);
+  if (cut == nullptr) return bad_field(place, std::string("no \"") + key + "\"");
+  double value = 0.0;
+  if (cut->is_null()) {
+    ranking.threshold = -std::numeric_limits<double>::infinity();
+  } else if (!take_number(object, key, value)) {
+    return bad_field(place, std::string("\"") + key + "\" is neither a finite number nor null");
+  } else if (features[ranking.feature].kind == FeatureKind::rank) {
+    if (value < 0.0 || value > kLargestRank || value != std::floor(value))
+      return bad_field(place, "\"rank\" is no whole number from 0");
+    ranking.threshold = -(value + 1.0);
+  } else {
+    ranking.threshold = value;
+  }
+  if (!take_number(object, "q_default", ranking.q_default) || ranking.q_default < 0.0 ||
+      ranking.q_default > 1.0)
+    return bad_field(place, "\"q_default\" is not within [0, 1]");
+  if (!take_number(object, "alpha", ranking.alpha)) return bad_field(place, "\"alpha\" is no finite number");
+  return ranking;
+}
+
+}  // namespace
+
+void add_to_scores(const FeatureMatrix& documents, const WeakRanking& ranking, std::vector<double>& scores) {
+  for (std::size_t row = 0; row < scores.size(); ++row) {
+    const double h = documents.is_unranked(row, ranking.feature)
+                         ? ranking.q_default
+                         : (documents.value(row, ranking.feature) > ranking.threshold ? 1.0 : 0.0);
+    scores[row] += ranking.alpha * h;
+  }
+}
+
+double StepTable::at(double value) const {
+  // How many thresholds lie below the value, by halving without a jump that depends on it.
+  const double* first = thresholds.data();
+  for (std::size_t left = thresholds.size(); left > 1;) {
+    const std::size_t half = left / 2;
+    first += first[half - 1] < value ? half : 0;
+    left -= half;
+  }
+  const auto below = static_cast<std::size_t>(first - thresholds.data());
+  return weights[below + (below < thresholds.size() && *first < value ? 1 : 0)];
+}
+
+std::vector<StepTable> step_tables(std::span<const WeakRanking> rankings, std::span<const Feature> features) {
+  std::vector<Cumulative> cumulative(features.size());
+  for (const WeakRanking& ranking : rankings)
+    cumulative[ranking.feature][{ranking.threshold, ranking.q_default}] += ranking.alpha;
+  std::vector<StepTable> tables;
+  for (std::size_t i = 0; i < features.size(); ++i) {
+    tables.push_back(table_of(cumulative[i]));
+    if (features[i].kind == FeatureKind::rank) fill_by_rank(tables.back());
+  }
+  return tables;
+}
+
+StepRanker::StepRanker(std::vector<WeakRanking> rankings, const std::vector<Feature>& features)
+    : rankings_(std::move(rankings)), tables_(step_tables(rankings_, features)) {
+  for (const Feature& feature : features) kinds_.push_back(feature.kind);
+}
+
+std::vector<double> StepRanker::score(const FeatureMatrix& documents) const {
+  require(documents.feature_count() == tables_.size(), "the model's features");
+  std::vector<double> scores(documents.document_count(), 0.0);
+  for (std::size_t feature = 0; feature < tables_.size(); ++feature) {
+    const StepTable& table = tables_[feature];
+    if (table.thresholds.empty()) continue;
+    if (const CodedColumn* column = documents.column(feature)) {
+      std::vector<double> by_code{table.unranked};
+      for (const double value : column->values) by_code.push_back(table.at(value));
+      for (std::size_t i = 0; i < scores.size(); ++i) scores[i] += by_code[column->code(i)];
+      continue;
+    }
+    for (std::size_t i = 0; i < scores.size(); ++i)
+      scores[i] += documents.is_unranked(i, feature) ? table.unranked : table.at(documents.value(i, feature));
+  }
+  return scores;
+}
+
+std::vector<double> StepRanker::contributions(const FeatureMatrix& documents, std::size_t document) const {
+  std::vector<double> parts;
+  for (std::size_t feature = 0; feature < tables_.size(); ++feature)
+    parts.push_back(documents.is_unranked(document, feature)
+                        ? tables_[feature].unranked
+                        : tables_[feature].at(documents.value(document, feature)));
+  return parts;
+}
+
+JsonArray weak_rankings_json(std::span<const WeakRanking> rankings, std::span<const FeatureKind> kinds) {
+  JsonArray list;
+  for (const WeakRanking& ranking : rankings) {
+    JsonObject item;
+    item["feature"] = ranking.feature;
+    const bool is_rank = kinds[ranking.feature] == FeatureKind::rank;
+    Json& cut = item[is_rank ? "rank" : "threshold"];
+    if (std::isinf(ranking.threshold))
+      cut = nullptr;
+    else if (is_rank)
+      cut = static_cast<std::int64_t>(-ranking.threshold - 1.0);
+    else
+      cut = ranking.threshold;
+    item["q_default"] = ranking.q_default;
+    item["alpha"] = ranking.alpha;
+    list.push_back(std::move(item));
+  }
+  return list;
+}
+
+JsonObject StepRanker::body() const {
+  JsonObject body;
+  body["weak_rankings"] = weak_rankings_json(rankings_, kinds_);
+  return body;
+}
+
+std::string StepRanker::describe(const std::vector<Feature>& features) const {
+  std::string text = "weak rankings: " + std::to_string(rankings_.size()) + "\n";
+  for (std::size_t i = 0; i < tables_.size(); ++i) {
+    const StepTable& table = tables_[i];
+    if (table.thresholds.empty()) continue;
+    const bool is_rank = features[i].kind == FeatureKind::rank;
+    text += features[i].name + "\n  unranked: " + number_text(table.unranked) + "\n";
+    for (std::size_t j = table.thresholds.size(); j > 0; --j) {
+      const double theta = table.thresholds[j - 1];
+      const std::string cut = std::isinf(theta) ? "ranked"
+                              : is_rank         ? "rank <= " + number_text(-theta - 1.0)
+                                                : "> " + number_text(theta);
+      text += "  " + cut + ": " + number_text(table.weights[j]) + "\n";
+    }
+  }
+  return text;
+}
+
+Result<std::vector<WeakRanking>> read_weak_rankings(const JsonObject& body,
+                                                    const std::vector<Feature>& features) {
+  const Json* list = body.if_contains("weak_rankings");
+  if (list == nullptr || !list->is_array())
+    return fail(Code::bad_data, "body: \"weak_rankings\" is no list; train the model again");
+  std::vector<WeakRanking> rankings;
+  for (const Json& item : list->get_array()) {
+    if (!item.is_object()) return bad_field(rankings.size(), "no object");
+    TRY(auto ranking, read_one(item.get_object(), features, rankings.size()));
+    rankings.push_back(ranking);
+  }
+  return rankings;
+}
+
+Result<std::shared_ptr<const Ranker>> read_step_ranker(const JsonObject& body,
+                                                       const std::vector<Feature>& features) {
+  TRY(auto rankings, read_weak_rankings(body, features));
+  return std::shared_ptr<const Ranker>(std::make_shared<StepRanker>(std::move(rankings), features));
+}
+
+}  // namespace metafuse::fusion

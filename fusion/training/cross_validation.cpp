@@ -1,0 +1,131 @@
+#include "fusion/training/cross_validation.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "core/contract.h"
+#include "fusion/data/fused_order.h"
+#include "fusion/data/training_subset.h"
+
+namespace metafuse::fusion {
+namespace {
+
+bool is_relevant(const TrainingSet& set, std::size_t row) {
+  return set.grades[row] >= set.feedback.relevance_level;
+}
+
+bool is_answerable(const TrainingSet& set, const QueryRange& query) {
+  for (std::size_t row = query.begin; row < query.end; ++row)
+    if (is_relevant(set, row)) return true;
+  return false;
+}
+
+/// 1-based place of the first relevant row, capped.
+int best_rank(const TrainingSet& set, const std::vector<std::size_t>& order, int cap) {
+  for (std::size_t i = 0; i < order.size() && static_cast<int>(i) + 1 < cap; ++i)
+    if (is_relevant(set, order[i])) return static_cast<int>(i) + 1;
+  return cap;
+}
+
+int best_rank_by_scores(const TrainingSet& set, const QueryRange& query, const std::vector<double>& scores,
+                        int cap) {
+  return best_rank(set, fused_order(set.matrix, query.begin, query.end, scores, set.documents), cap);
+}
+
+/// A single feature's list holds the documents it ranked, and nothing else.
+int best_rank_of_feature(const TrainingSet& set, const QueryRange& query, std::size_t feature, int cap) {
+  std::vector<std::size_t> listed;
+  for (std::size_t row = query.begin; row < query.end; ++row)
+    if (!set.matrix.is_unranked(row, feature)) listed.push_back(row);
+  std::stable_sort(listed.begin(), listed.end(), [&](std::size_t a, std::size_t b) {
+    return set.matrix.value(a, feature) > set.matrix.value(b, feature);
+  });
+  return best_rank(set, listed, cap);
+}
+
+/// Ranks of everything that is not trained, for one query.
+void rank_untrained(const TrainingSet& set, const QueryRange& query, const CrossValidationOptions& options,
+                    CrossValidation& result) {
+  const int cap = options.depth + 1;
+  for (std::size_t b = 0; b < options.baselines.size(); ++b) {
+    const auto scores = options.baselines[b].score(set.matrix, query.begin, query.end);
+    result.baselines[b].best_rank.push_back(best_rank_by_scores(set, query, scores, cap));
+  }
+  for (std::size_t f = 0; f < set.matrix.feature_count(); ++f)
+    result.features[f].best_rank.push_back(best_rank_of_feature(set, query, f, cap));
+}
+
+/// Trains on all folds but one and ranks that one's answerable queries into `ranks` (by position in the set).
+Result<std::string> run_fold(const TrainingSet& set, const evaluation::Folds& folds, std::size_t fold,
+                             const CrossValidationOptions& options, std::vector<int>& ranks) {
+  std::vector<std::size_t> inside;
+  std::vector<std::size_t> outside;
+  for (std::size_t q = 0; q < set.queries.size(); ++q)
+    (folds.fold_of[q] == fold ? inside : outside).push_back(q);
+  const TrainingSet train = select_queries(set, outside);
+  TrainingRequest request;
+  request.train = &train;
+  request.options = options.learner_options;
+  request.seed = options.seed;
+  request.threads = options.threads;
+  auto trained = options.learner->train(request);
+  if (!trained)
+    return fail(trained.error().code, "fold " + std::to_string(fold + 1) + ": " + trained.error().text);
+  const TrainingSet held_out = select_queries(set, inside);
+  const std::vector<double> scores = trained->model.ranker->score(held_out.matrix);
+  for (std::size_t i = 0; i < inside.size(); ++i) {
+    const QueryRange& query = held_out.queries[i];
+    const std::vector<double> part(scores.begin() + static_cast<std::ptrdiff_t>(query.begin),
+                                   scores.begin() + static_cast<std::ptrdiff_t>(query.end));
+    ranks[inside[i]] = best_rank_by_scores(held_out, query, part, options.depth + 1);
+  }
+  return trained->summary;
+}
+
+}  // namespace
+
+std::size_t MethodRanks::top(int k) const {
+  return static_cast<std::size_t>(
+      std::count_if(best_rank.begin(), best_rank.end(), [&](int r) { return r <= k; }));
+}
+
+double MethodRanks::average_rank() const {
+  if (best_rank.empty()) return 0.0;
+  return static_cast<double>(std::accumulate(best_rank.begin(), best_rank.end(), 0LL)) /
+         static_cast<double>(best_rank.size());
+}
+
+Result<CrossValidation> cross_validate(const TrainingSet& set, const evaluation::Folds& folds,
+                                       const CrossValidationOptions& options) {
+  require(options.learner != nullptr, "cross-validation needs a learner");
+  require(folds.fold_of.size() == set.queries.size(), "one fold a query");
+  CrossValidation result;
+  result.depth = options.depth;
+  result.learner.name = options.learner->name;
+  for (const Baseline& baseline : options.baselines) result.baselines.push_back({baseline.name, {}});
+  for (const Feature& feature : set.matrix.features()) result.features.push_back({feature.name, {}});
+  std::vector<int> ranks(set.queries.size(), 0);
+  for (std::size_t fold = 0; fold < folds.count; ++fold) {
+    TRY(auto summary, run_fold(set, folds, fold, options, ranks));
+    result.model_summaries.push_back(std::move(summary));
+    if (options.progress) options.progress(fold + 1, folds.count);
+  }
+  for (std::size_t q = 0; q < set.queries.size(); ++q) {
+    if (!is_answerable(set, set.queries[q])) {
+      ++result.unanswerable;
+      continue;
+    }
+    result.queries.push_back(set.queries[q].id);
+    result.fold_of.push_back(folds.fold_of[q]);
+    result.learner.best_rank.push_back(ranks[q]);
+    rank_untrained(set, set.queries[q], options, result);
+  }
+  if (result.queries.empty())
+    return fail(Code::bad_data,
+                "no query has a relevant document in any list; check that runs and judgments name the "
+                "same queries and documents");
+  return result;
+}
+
+}  // namespace metafuse::fusion
