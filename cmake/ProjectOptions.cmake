@@ -36,7 +36,7 @@ function(metafuse_quick_build target headers)
   if(METAFUSE_PRECOMPILED)
     # The file is found through the include path, so that its name in the compiler's output, and in ccache's key, is
     # the same in every checkout.
-    target_precompile_headers(${target} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/precompiled/${headers}.h)
+    target_precompile_headers(${target} PRIVATE <cmake/precompiled/${headers}.h>)
     target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
   endif()
 endfunction()
