@@ -6,7 +6,7 @@
 
 #include "evaluation/runs/letor_file.h"
 #include "fusion/learners/online/stream.h"
-#include "fusion/model/model_file.h"
+#include "fusion/training/registry.h"
 
 namespace metafuse::cli {
 namespace {

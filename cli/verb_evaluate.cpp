@@ -7,9 +7,9 @@
 #include "cli/verbs.h"
 #include "core/atomic_file.h"
 #include "core/parallel.h"
+#include "evaluation/reports/comparison.h"
 #include "evaluation/reports/letor_evaluation.h"
-#include "evaluation/significance/comparison.h"
-#include "evaluation/significance/z_scores.h"
+#include "evaluation/reports/z_scores.h"
 
 namespace metafuse::cli {
 namespace {

@@ -8,6 +8,7 @@
 #include "core/parallel.h"
 #include "evaluation/runs/judgments.h"
 #include "fusion/model/model_fusion.h"
+#include "fusion/training/registry.h"
 #include "fusion/unsupervised/fuse_runs.h"
 #include "fusion/unsupervised/supervised_fusion.h"
 

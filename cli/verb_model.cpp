@@ -4,7 +4,7 @@
 
 #include "cli/verbs.h"
 #include "fusion/learners/rankboost/generalisation.h"
-#include "fusion/model/model_file.h"
+#include "fusion/training/registry.h"
 
 namespace metafuse::cli {
 namespace {

@@ -4,6 +4,7 @@
 #include "cli/verbs.h"
 #include "core/atomic_file.h"
 #include "fusion/model/score_file.h"
+#include "fusion/training/registry.h"
 
 namespace metafuse::cli {
 namespace {

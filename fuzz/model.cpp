@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "core/contract.h"
-#include "fusion/model/model_file.h"
+#include "fusion/training/registry.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -5,9 +5,9 @@
 
 #include "core/diagnostics.h"
 #include "core/text_file.h"
+#include "evaluation/measures/relstring.h"
 #include "evaluation/runs/letor_file.h"
 #include "evaluation/runs/line_parser.h"
-#include "evaluation/runs/relstring.h"
 
 namespace metafuse::evaluation {
 namespace {

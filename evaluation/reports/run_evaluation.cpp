@@ -5,9 +5,9 @@
 #include <optional>
 
 #include "core/parallel.h"
+#include "evaluation/measures/relstring.h"
 #include "evaluation/reports/topic_judge.h"
 #include "evaluation/runs/line_parser.h"
-#include "evaluation/runs/relstring.h"
 
 namespace metafuse::evaluation {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "core/contract.h"
 #include "core/parallel.h"
-#include "fusion/data/canonical_order.h"
+#include "fusion/input/canonical_order.h"
 #include "fusion/input/row_part.h"
 
 namespace metafuse::fusion {

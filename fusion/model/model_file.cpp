@@ -6,7 +6,6 @@
 #include "core/atomic_file.h"
 #include "core/contract.h"
 #include "core/text_file.h"
-#include "fusion/training/registry.h"
 
 namespace metafuse::fusion {
 namespace {
@@ -98,7 +97,7 @@ std::string model_text(const Model& model) {
   return to_pretty_text(root);
 }
 
-Result<Model> parse_model(std::string_view text, std::string_view name) {
+Result<Model> parse_model(std::string_view text, std::string_view name, const FindReader& reader_of) {
   JsonLimits limits;
   limits.max_bytes = kMaxModelBytes;
   TRY(const auto document, parse_json(text, name, Code::bad_data, limits));
@@ -113,22 +112,21 @@ Result<Model> parse_model(std::string_view text, std::string_view name) {
     return bad(name, "\"unranked\" is neither \"absent\" nor \"null\"");
   model.is_absent_zero = *unranked == "null";
   const auto* learner_name = string_at(*root, "learner");
-  const Learner* learner = learner_name == nullptr ? nullptr : find_learner(std::string_view(*learner_name));
-  if (learner == nullptr || learner->read == nullptr)
-    return bad(name, "unknown learner \"" + (learner_name ? std::string(*learner_name) : "") + "\"");
-  model.learner = learner->name;
+  if (learner_name != nullptr) model.learner = *learner_name;
+  const ReadRanker read = reader_of(model.learner);
+  if (!read) return bad(name, "unknown learner \"" + model.learner + "\"");
   const JsonObject* body = object_at(*root, "body");
   if (body == nullptr) return bad(name, "\"body\" is no object");
-  auto ranker = learner->read(*body, model.features);
+  auto ranker = read(*body, model.features);
   if (!ranker) return fail(ranker.error().code, std::string(name) + ": " + ranker.error().text);
   model.ranker = std::move(*ranker);
   if (const JsonObject* training = object_at(*root, "training")) model.training = *training;
   return model;
 }
 
-Result<Model> read_model(const std::string& path) {
+Result<Model> read_model(const std::string& path, const FindReader& reader_of) {
   TRY(const auto text, read_text(path, kMaxModelBytes));
-  return parse_model(text, path);
+  return parse_model(text, path, reader_of);
 }
 
 Result<void> write_model(const std::string& path, const Model& model) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -27,12 +28,18 @@ struct Model {
 /// The file's text; equal models have equal text. Requires finite numbers.
 std::string model_text(const Model& model);
 
+/// Reads the "body" of a model file; errors name the field.
+using ReadRanker = std::function<Result<std::shared_ptr<const Ranker>>(const JsonObject& body,
+                                                                       const std::vector<Feature>& features)>;
+/// The reader of the learner of that name; empty when there is no such learner.
+using FindReader = std::function<ReadRanker(std::string_view learner)>;
+
 /// errors: bad_data that names the file and the field: truncated, not JSON, of a later version, of an unknown
 ///         learner, non-finite numbers, a body that does not fit the features
-Result<Model> parse_model(std::string_view text, std::string_view name);
+Result<Model> parse_model(std::string_view text, std::string_view name, const FindReader& reader_of);
 
 /// errors: no_input, and those of parse_model
-Result<Model> read_model(const std::string& path);
+Result<Model> read_model(const std::string& path, const FindReader& reader_of);
 
 /// Writes beside, then renames. errors: as write_file
 Result<void> write_model(const std::string& path, const Model& model);

@@ -7,8 +7,8 @@
 
 #include "core/progress.h"
 #include "core/result.h"
+#include "evaluation/reports/comparison.h"
 #include "evaluation/runs/run_file.h"
-#include "evaluation/significance/comparison.h"
 #include "fusion/data/training_set.h"
 #include "fusion/unsupervised/fusion_method.h"
 

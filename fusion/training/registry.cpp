@@ -1,6 +1,6 @@
 #include "fusion/training/registry.h"
 
-#include <array>
+#include <vector>
 
 #include "fusion/learners/adaboost_mh/learner.h"
 #include "fusion/learners/baselines/learners.h"
@@ -12,20 +12,33 @@
 #include "fusion/learners/rankboost_plus/learner.h"
 
 namespace metafuse::fusion {
+namespace {
+
+/// One row per learner; each stands in its own folder.
+std::vector<Learner> make_table() {
+  std::vector<Learner> rows = {
+      rankboost::learner(),      rankboost::bagged_learner(), rankboost_plus::learner(),
+      monotone_trees::learner(), mpboost::learner(),
+  };
+  for (Learner& row : baselines::learners()) rows.push_back(std::move(row));
+  std::vector<Learner> online_rows = online::learners();
+  std::vector<Learner> members = rows;
+  members.insert(members.end(), online_rows.begin(), online_rows.end());
+  rows.push_back(adaboost_mh::learner());
+  rows.push_back(adaboost_mh::ensemble_learner(std::move(members)));
+  for (Learner& row : online_rows) rows.push_back(std::move(row));
+  return rows;
+}
+
+ReadRanker reader_of(std::string_view name) {
+  const Learner* learner = find_learner(name);
+  return learner == nullptr ? ReadRanker() : learner->read;
+}
+
+}  // namespace
 
 std::span<const Learner> learners() {
-  static const std::vector<Learner> table = [] {
-    // One row a learner, in the order of the docs; each stands in its own folder.
-    std::vector<Learner> rows = {
-        rankboost::learner(),      rankboost::bagged_learner(), rankboost_plus::learner(),
-        monotone_trees::learner(), mpboost::learner(),
-    };
-    for (Learner& row : baselines::learners()) rows.push_back(std::move(row));
-    rows.push_back(adaboost_mh::learner());
-    rows.push_back(adaboost_mh::ensemble_learner());
-    for (Learner& row : online::learners()) rows.push_back(std::move(row));
-    return rows;
-  }();
+  static const std::vector<Learner> table = make_table();
   return table;
 }
 
@@ -33,6 +46,14 @@ const Learner* find_learner(std::string_view name) {
   for (const Learner& learner : learners())
     if (learner.name == name) return &learner;
   return nullptr;
+}
+
+Result<Model> parse_model(std::string_view text, std::string_view name) {
+  return parse_model(text, name, reader_of);
+}
+
+Result<Model> read_model(const std::string& path) {
+  return read_model(path, reader_of);
 }
 
 }  // namespace metafuse::fusion

@@ -8,6 +8,7 @@
 #include "core/text_file.h"
 #include "core/yaml_reader.h"
 #include "fusion/data/features.h"
+#include "fusion/training/registry.h"
 #include "service/base/digest.h"
 #include "service/store/model_versions.h"
 #include "templates/template_file.h"

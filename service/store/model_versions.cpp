@@ -6,6 +6,7 @@
 #include "core/atomic_file.h"
 #include "core/json.h"
 #include "core/text_file.h"
+#include "fusion/training/registry.h"
 #include "service/base/digest.h"
 
 namespace metafuse::service {

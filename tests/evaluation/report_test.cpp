@@ -3,8 +3,8 @@
 #include <catch2/catch.hpp>
 
 #include "core/json.h"
+#include "evaluation/reports/comparison.h"
 #include "evaluation/reports/letor_evaluation.h"
-#include "evaluation/significance/comparison.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;

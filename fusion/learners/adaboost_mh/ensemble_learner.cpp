@@ -38,17 +38,17 @@ Result<Halves> hold_out(const TrainingSet& set, double share, Random random) {
   return Halves{taken(count, order.size()), taken(0, count)};
 }
 
-Result<Source> other_source(const std::string& name, const TrainingSet& training,
+Result<Source> other_source(const Learner& learner, const TrainingSet& training,
                             const TrainingRequest& request) {
   TrainingRequest inner;
   inner.train = &training;
   inner.seed = request.seed;
   inner.threads = request.threads;
   inner.wants_trace = false;
-  auto result = find_learner(name)->train(inner);
-  if (!result) return fail(result.error().code, "the member " + name + ": " + result.error().text);
+  auto result = learner.train(inner);
+  if (!result) return fail(result.error().code, "the member " + learner.name + ": " + result.error().text);
   Source source;
-  source.name = name;
+  source.name = learner.name;
   source.ranker = result->model.ranker;
   const auto scores = source.ranker->score(training.matrix);
   source.low = *std::min_element(scores.begin(), scores.end());
@@ -146,10 +146,10 @@ TrainingResult result_of(const TrainingRequest& request, const std::vector<doubl
   return result;
 }
 
-Result<Task> task_of(const TrainingRequest& request) {
+Result<Task> task_of(const TrainingRequest& request, std::span<const Learner> others) {
   Task task;
   task.request = &request;
-  TRY(auto options, read_ensemble_options(request));
+  TRY(auto options, read_ensemble_options(request, others));
   task.options = std::move(options);
   TRY(auto grades, class_grades(*request.train));
   task.grades = std::move(grades);
@@ -200,14 +200,14 @@ void add_classifiers(const Task& task, Members& members) {
 /// Other learners need whole queries, so each leaves out a share of the queries.
 Result<void> add_others(const Task& task, Members& members) {
   const auto& counts = task.options.round_counts;
-  for (const std::string& name : task.options.others) {
+  for (const Learner* other : task.options.others) {
     const std::size_t stream = members.sources.size();
     TRY(const auto halves, hold_out(task.training_set, task.options.calibration_share,
                                     Random(task.request->seed).split(stream)));
-    TRY(auto source, other_source(name, halves.kept, *task.request));
+    TRY(auto source, other_source(*other, halves.kept, *task.request));
     TRY(auto calibration, graded_documents(halves.held_out, task.grades));
     if (calibration.classes.empty())
-      return fail(Code::bad_data, "no judged document is left to calibrate " + name +
+      return fail(Code::bad_data, "no judged document is left to calibrate " + other->name +
                                       " on; give more queries, or leave it out of --others");
     const CodedRows no_rows(FeatureMatrix{}, CutTable{});
     members.heard.push_back({calibration.classes, calibration.queries,
@@ -218,8 +218,8 @@ Result<void> add_others(const Task& task, Members& members) {
   return {};
 }
 
-Result<TrainingResult> train_ensemble(const TrainingRequest& request) {
-  TRY(const auto task, task_of(request));
+Result<TrainingResult> train_ensemble(const TrainingRequest& request, std::span<const Learner> others) {
+  TRY(const auto task, task_of(request, others));
   Members members;
   add_classifiers(task, members);
   TRY_VOID(add_others(task, members));
@@ -230,14 +230,17 @@ Result<TrainingResult> train_ensemble(const TrainingRequest& request) {
 
 }  // namespace
 
-Learner ensemble_learner() {
+Learner ensemble_learner(std::vector<Learner> others) {
   Learner row;
   row.name = "calibrated-adaboost";
   row.meaning = "AdaBoost.MH at many settings, calibrated in thirteen ways, weighted by validation NDCG@10";
   row.source = "Busa-Fekete, Kegl, Elteto, Szarvas 2011";
   row.options = ensemble_option_rows();
-  row.train = train_ensemble;
-  row.read = read_ensemble;
+  const auto shared = std::make_shared<const std::vector<Learner>>(std::move(others));
+  row.train = [shared](const TrainingRequest& request) { return train_ensemble(request, *shared); };
+  row.read = [shared](const JsonObject& body, const std::vector<Feature>& features) {
+    return read_ensemble(body, features, *shared);
+  };
   row.can_validate = true;
   return row;
 }

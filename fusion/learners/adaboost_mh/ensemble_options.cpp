@@ -28,28 +28,29 @@ Result<std::vector<std::size_t>> parse_list(const std::string& name, const std::
   return numbers;
 }
 
-Result<std::vector<std::string>> parse_others(const std::string& text) {
-  std::vector<std::string> names;
+Result<std::vector<const Learner*>> parse_others(const std::string& text, std::span<const Learner> others) {
+  std::vector<const Learner*> members;
   std::istringstream items(text);
   for (std::string item; std::getline(items, item, ',');) {
-    const Learner* learner = find_learner(item);
-    if (learner == nullptr || item == "calibrated-adaboost" || item == "adaboost-mh")
+    const Learner* learner = find_other(others, item);
+    if (learner == nullptr)
       return fail(Code::usage, "--others " + item +
                                    ": no learner that can be a member; such as rankboost, "
                                    "rankboost-plus, mpboost");
-    names.push_back(item);
+    members.push_back(learner);
   }
-  return names;
+  return members;
 }
 
-Result<void> read_lists(const OptionReader& reader, EnsembleOptions& options) {
+Result<void> read_lists(const OptionReader& reader, std::span<const Learner> allowed,
+                        EnsembleOptions& options) {
   const auto or_else = [&](const char* name, const char* fallback) {
     return reader.has(name) ? reader.text(name) : std::string(fallback);
   };
   TRY(const auto leaves, parse_list("leaves", or_else("leaves", "5,10,15,20,25,30,35,40,45"), 2, 1000));
   TRY(const auto terms, parse_list("terms", or_else("terms", "2,3,4,5,6,7,8,9,10"), 1, 100));
   TRY(auto counts, parse_list("rounds", or_else("rounds", "10,20,50,100"), 1, 100'000));
-  TRY(auto others, parse_others(reader.text("others")));
+  TRY(auto others, parse_others(reader.text("others"), allowed));
   for (const std::size_t size : leaves) options.settings.push_back({BaseKind::tree, size});
   for (const std::size_t size : terms) options.settings.push_back({BaseKind::product, size});
   options.round_counts = std::move(counts);
@@ -76,7 +77,14 @@ std::vector<LearnerOption> ensemble_option_rows() {
           {"max-thresholds", "N", "255", "thresholds a feature, at most 255"}};
 }
 
-Result<EnsembleOptions> read_ensemble_options(const TrainingRequest& request) {
+const Learner* find_other(std::span<const Learner> others, std::string_view name) {
+  for (const Learner& learner : others)
+    if (learner.name == name) return &learner;
+  return nullptr;
+}
+
+Result<EnsembleOptions> read_ensemble_options(const TrainingRequest& request,
+                                              std::span<const Learner> others) {
   OptionReader reader(request.options);
   EnsembleOptions options;
   constexpr PoolPart kParts[] = {PoolPart::all, PoolPart::sigmoids, PoolPart::regressions};
@@ -88,7 +96,7 @@ Result<EnsembleOptions> read_ensemble_options(const TrainingRequest& request) {
   options.calibration.regression.seed = request.seed;
   options.max_thresholds = reader.count("max-thresholds", 255, 1, 255);
   TRY_VOID(reader.outcome());
-  TRY_VOID(read_lists(reader, options));
+  TRY_VOID(read_lists(reader, others, options));
   if (options.part == PoolPart::sigmoids && options.settings.empty())
     return fail(Code::usage, "--calibration cpc needs AdaBoost.MH members; give --leaves or --terms");
   return options;

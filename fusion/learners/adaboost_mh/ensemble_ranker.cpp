@@ -5,15 +5,15 @@
 #include <sstream>
 
 #include "fusion/learners/adaboost_mh/classifier_file.h"
+#include "fusion/learners/adaboost_mh/ensemble_options.h"
 #include "fusion/learners/adaboost_mh/ranker.h"
 #include "fusion/learners/online/state_fields.h"
-#include "fusion/training/registry.h"
 
 namespace metafuse::fusion::adaboost_mh {
 namespace {
 
 Result<Source> read_source(const JsonObject& object, std::size_t classes, const CutTable& table,
-                           const std::vector<Feature>& features) {
+                           const std::vector<Feature>& features, std::span<const Learner> others) {
   StateFields fields(object, "body.sources.");
   Source source;
   source.name = fields.text("name");
@@ -28,9 +28,8 @@ Result<Source> read_source(const JsonObject& object, std::size_t classes, const 
   source.high = fields.number("high");
   const JsonObject* body = fields.object("body");
   if (fields.failed()) return fields.error();
-  const Learner* learner = find_learner(source.name);
-  // Ensembles do not nest in ensembles: their members would be read without end.
-  if (learner == nullptr || learner->read == nullptr || learner->read == read_ensemble)
+  const Learner* learner = find_other(others, source.name);
+  if (learner == nullptr)
     return fail(Code::bad_data, "body.sources.name: no learner \"" + source.name + "\" that can be a member");
   TRY(auto ranker, learner->read(*body, features));
   source.ranker = std::move(ranker);
@@ -125,7 +124,8 @@ std::string EnsembleRanker::describe(const std::vector<Feature>&) const {
 }
 
 Result<std::shared_ptr<const Ranker>> read_ensemble(const JsonObject& body,
-                                                    const std::vector<Feature>& features) {
+                                                    const std::vector<Feature>& features,
+                                                    std::span<const Learner> others) {
   TRY(auto graded, read_graded_cuts(body, features.size()));
   StateFields fields(body);
   const JsonArray* source_items = fields.array("sources");
@@ -134,7 +134,7 @@ Result<std::shared_ptr<const Ranker>> read_ensemble(const JsonObject& body,
   std::vector<Source> sources;
   for (const Json& item : *source_items) {
     if (!item.is_object()) return fail(Code::bad_data, "body.sources: must be objects");
-    TRY(auto source, read_source(item.get_object(), graded.grades.size(), graded.table, features));
+    TRY(auto source, read_source(item.get_object(), graded.grades.size(), graded.table, features, others));
     sources.push_back(std::move(source));
   }
   std::vector<Member> members;

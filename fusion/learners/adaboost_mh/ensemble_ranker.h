@@ -1,12 +1,14 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "core/json.h"
 #include "core/result.h"
 #include "fusion/learners/adaboost_mh/pool.h"
+#include "fusion/learners/common/learner.h"
 
 namespace metafuse::fusion::adaboost_mh {
 
@@ -33,8 +35,10 @@ class EnsembleRanker : public Ranker {
   std::vector<Member> members_;
 };
 
+/// in:     others - the learners that may be members
 /// errors: bad_data, naming the field; those of the nested learners
 Result<std::shared_ptr<const Ranker>> read_ensemble(const JsonObject& body,
-                                                    const std::vector<Feature>& features);
+                                                    const std::vector<Feature>& features,
+                                                    std::span<const Learner> others);
 
 }  // namespace metafuse::fusion::adaboost_mh

@@ -1,6 +1,8 @@
 #pragma once
 
-#include "fusion/training/registry.h"
+#include <vector>
+
+#include "fusion/learners/common/learner.h"
 
 namespace metafuse::fusion::adaboost_mh {
 
@@ -9,6 +11,8 @@ namespace metafuse::fusion::adaboost_mh {
 Learner learner();
 
 /// The calibrated, exponentially weighted ensemble (sec. 4 and 5).
-Learner ensemble_learner();
+///
+/// in: others - the learners that --others may name; no ensemble among them, so that reading a model ends
+Learner ensemble_learner(std::vector<Learner> others);
 
 }  // namespace metafuse::fusion::adaboost_mh

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "fusion/training/registry.h"
+#include "fusion/learners/common/learner.h"
 
 namespace metafuse::fusion::baselines {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "fusion/training/registry.h"
+#include "fusion/learners/common/learner.h"
 
 namespace metafuse::fusion {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "fusion/learners/common/learner.h"
 #include "fusion/model/weak_ranking.h"
-#include "fusion/training/registry.h"
 
 namespace metafuse::fusion {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "fusion/training/registry.h"
+#include "fusion/learners/common/learner.h"
 
 namespace metafuse::fusion::mpboost {
 

@@ -2,9 +2,9 @@
 
 #include <vector>
 
+#include "fusion/learners/common/learner.h"
 #include "fusion/learners/online/learner_settings.h"
 #include "fusion/learners/online/online_ranker.h"
-#include "fusion/training/registry.h"
 
 namespace metafuse::fusion::online {
 

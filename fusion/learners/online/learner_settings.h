@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "fusion/learners/common/learner.h"
 #include "fusion/learners/online/online_model.h"
-#include "fusion/training/registry.h"
 
 namespace metafuse::fusion::online {
 

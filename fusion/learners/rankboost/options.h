@@ -7,7 +7,7 @@
 
 #include "core/result.h"
 #include "fusion/data/thresholds.h"
-#include "fusion/training/registry.h"
+#include "fusion/learners/common/learner.h"
 
 namespace metafuse::fusion::rankboost {
 

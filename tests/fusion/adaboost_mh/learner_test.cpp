@@ -9,6 +9,7 @@
 #include "fusion/input/training_set_builder.h"
 #include "fusion/learners/adaboost_mh/ensemble.h"
 #include "fusion/learners/adaboost_mh/ensemble_ranker.h"
+#include "fusion/training/registry.h"
 #include "tests/support/ordered_pairs.h"
 
 using metafuse::Code;

@@ -7,6 +7,7 @@
 #include "fusion/learners/online/learner.h"
 #include "fusion/learners/online/reranker.h"
 #include "fusion/learners/online/stream.h"
+#include "fusion/training/registry.h"
 #include "tests/support/ordered_pairs.h"
 
 using metafuse::Code;

@@ -1,4 +1,4 @@
-#include "evaluation/significance/comparison.h"
+#include "evaluation/reports/comparison.h"
 
 #include <algorithm>
 #include <cmath>

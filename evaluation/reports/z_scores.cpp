@@ -1,4 +1,4 @@
-#include "evaluation/significance/z_scores.h"
+#include "evaluation/reports/z_scores.h"
 
 #include <cmath>
 #include <map>

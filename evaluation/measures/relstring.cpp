@@ -1,4 +1,4 @@
-#include "evaluation/runs/relstring.h"
+#include "evaluation/measures/relstring.h"
 
 #include <algorithm>
 

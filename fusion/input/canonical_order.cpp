@@ -1,4 +1,4 @@
-#include "fusion/data/canonical_order.h"
+#include "fusion/input/canonical_order.h"
 
 #include <algorithm>
 #include <string>
