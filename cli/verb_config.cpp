@@ -30,7 +30,7 @@ void add_config(CLI::App& app, Result<void>& outcome) {
       verb->add_subcommand("check", "load everything that a configuration names, and say every mistake");
   auto file = std::make_shared<std::string>();
   check_verb->add_option("FILE", *file, "server configuration (YAML)")->required();
-  check_verb->footer("Examples:\n  metafuse config check_config config/metafuse.yaml");
+  check_verb->footer("Examples:\n  metafuse config check config/metafuse.yaml");
   check_verb->callback([file, &outcome] { outcome = check_config(*file); });
 }
 

@@ -99,14 +99,14 @@ Result<void> try_engine(TryArguments& arguments) {
 }  // namespace
 
 void add_engines(CLI::App& app, Result<void>& outcome) {
-  CLI::App* verb = app.add_subcommand("engines", "engine definitions: check_engines them, try one");
+  CLI::App* verb = app.add_subcommand("engines", "engine definitions: check them, try one");
   verb->require_subcommand(1);
 
   CLI::App* check_verb =
       verb->add_subcommand("check", "check engine files offline; says every mistake at once");
   auto paths = std::make_shared<std::vector<std::string>>();
   check_verb->add_option("FILE", *paths, "engine definitions (YAML)")->required();
-  check_verb->footer("Example:\n  metafuse engines check_engines config/engines.yaml");
+  check_verb->footer("Example:\n  metafuse engines check config/engines.yaml");
   check_verb->callback([paths, &outcome] { outcome = check_engines(*paths); });
 
   CLI::App* try_verb =

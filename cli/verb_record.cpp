@@ -20,11 +20,11 @@ struct RecordArguments {
 
 void print(const service::RecordReport& report, const RecordArguments& arguments) {
   std::cout << arguments.options.output << ": " << report.queries << " base queries, " << report.resumed
-            << " of them from an earlier run_record, " << report.failed_lists << " lists failed, "
+            << " of them from an earlier run, " << report.failed_lists << " lists failed, "
             << report.unanswerable << " without an answer in any list\n";
   for (const std::string& failure : report.failures) std::cerr << "metafuse: " << failure << '\n';
   if (report.failed_lists > 0)
-    std::cerr << "metafuse: run_record the same command again to ask once more for the lists that failed\n";
+    std::cerr << "metafuse: run the same command again to ask once more for the lists that failed\n";
 }
 
 Result<void> run_record(RecordArguments& arguments) {
@@ -51,7 +51,7 @@ Result<void> run_record(RecordArguments& arguments) {
   const std::string archive = arguments.options.output + "/archive.har";
   if (std::filesystem::exists(archive + ".part", error))
     return fail(Code::try_again,
-                archive + ": cannot be written; free some space and run_record the same command again");
+                archive + ": cannot be written; free some space and run the same command again");
   print(report, arguments);
   return {};
 }
@@ -72,7 +72,7 @@ void add_record(CLI::App& app, Result<void>& outcome) {
   verb->add_option("--deadline", arguments->options.query_seconds, "seconds for the lists of one base query")
       ->check(CLI::Range(0.1, 3600.0));
   verb->footer(
-      "One base query at a time, within the limits of the engine definitions. A run_record that was "
+      "One base query at a time, within the limits of the engine definitions. A run that was "
       "interrupted "
       "goes on\n"
       "where it ended; lists that failed are asked for again.\n"

@@ -40,7 +40,7 @@ void add_templates(CLI::App& app, Result<void>& outcome) {
       verb->add_subcommand("check", "check files of search templates; says every mistake at once");
   auto paths = std::make_shared<std::vector<std::string>>();
   check_verb->add_option("FILE", *paths, "search templates of a domain (YAML)")->required();
-  check_verb->footer("Example:\n  metafuse templates check_templates config/templates/*.yaml");
+  check_verb->footer("Example:\n  metafuse templates check config/templates/*.yaml");
   check_verb->callback([paths, &outcome] { outcome = check_templates(*paths); });
 }
 

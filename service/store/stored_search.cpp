@@ -18,7 +18,7 @@ JsonArray numbers(const std::vector<std::uint32_t>& values) {
 }
 
 Error damaged_row(std::string_view what) {
-  return fail(Code::bad_data, "a stored search is damaged_row: " + std::string(what) +
+  return fail(Code::bad_data, "a stored search is damaged: " + std::string(what) +
                                   "; check the database, or restore it from a backup");
 }
 

@@ -102,7 +102,7 @@ Result<TrainingResult> train_bagged(const TrainingRequest& request) {
   if (parsed.is_value)
     return fail(Code::usage,
                 "--weak-ranking value cannot be bagged; use threshold, or the learner rankboost");
-  if (request.train->queries.empty()) return fail(Code::bad_data, "no base query to train_bagged on");
+  if (request.train->queries.empty()) return fail(Code::bad_data, "no base query to train on");
   const std::vector<TrainedBag> trained = train_bags(request, bags, options);
   for (const TrainedBag& bag : trained)
     if (!bag->has_value()) return bag->error();

@@ -208,7 +208,7 @@ TEST_CASE("A full disk ends training with status 75 and leaves no model", "[fusi
   // A limit on the size of files is no other: 1 block is less than this checkpoint comes to.
   const auto limited = test::run_command(
       {"/bin/sh", "-c",
-       "ulimit -f 1; exec " METAFUSE_EXECUTABLE " train_on_bad_input --weak-learner 3 --rounds 100 --letor " +
+       "ulimit -f 1; exec " METAFUSE_EXECUTABLE " train --weak-learner 3 --rounds 100 --letor " +
            folder.path("judged") + " --checkpoint-every 1 --checkpoint " + folder.path("checkpoint") +
            " --model " + folder.path("model")});
   check_refused(limited, 75, "raise the limit on the size of files");
