@@ -1,11 +1,12 @@
 #include "service/app.h"
 
-#include <chrono>
-#include <thread>
+#include <exception>
+#include <string>
 #include <utility>
 
 #include "core/contract.h"
-#include "service/store/redis_client.h"
+#include "service/errors.h"
+#include "service/http/common_headers.h"
 #include "service/workers/pool_size.h"
 
 namespace metafuse::service {
@@ -22,70 +23,25 @@ SharedUsage shared_usage(Store* store) {
       };
 }
 
-UnixTime machine_time() {
-  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
-Duration duration_of(double seconds) {
-  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
-}
-
-std::size_t cache_bytes(const ServerConfig& config) {
-  return config.cache.megabytes << 20;
-}
-
-/// The part of the cache's bytes that rendered answers take: each is a small part of the lists behind it.
-std::size_t rendered_bytes(const ServerConfig& config) {
-  return config.cache.entries == 0 ? 0 : cache_bytes(config) / 4;
-}
-
-/// The cache that processes share, when the configuration names one.
-std::unique_ptr<SharedAnswers> shared_answers(const AppOptions& options) {
-  const CacheConfig& cache = options.config.cache;
-  auto address = parse_redis_url(cache.redis);
-  if (cache.redis.empty() || !address) return nullptr;
-  return std::make_unique<SharedAnswers>(std::move(*address), duration_of(cache.seconds), *options.clock);
-}
-
-std::unique_ptr<SharedLimits> shared_limits(const AppOptions& options, RateLimiter& limiter) {
-  auto address = parse_redis_url(options.config.cache.redis);
-  if (options.config.cache.redis.empty() || !address) return nullptr;
-  return std::make_unique<SharedLimits>(std::move(*address), *options.clock, limiter);
-}
-
 }  // namespace
 
-App::App(AppOptions options, std::shared_ptr<const Snapshot> snapshot, std::unique_ptr<Store> store,
-         std::string secret)
-    : options_(std::move(options)),
-      snapshot_(std::move(snapshot)),
-      cache_(options_.config.cache.entries, duration_of(options_.config.cache.seconds), *options_.clock,
-             cache_bytes(options_.config) - rendered_bytes(options_.config)),
-      rendered_(rendered_bytes(options_.config), *options_.clock),
-      shared_answers_(shared_answers(options_)),
-      limiter_(options_.config.limits.requests_per_second, options_.config.limits.burst),
-      key_guard_(options_.config.limits.failed_keys_per_minute),
-      shared_limits_(shared_limits(options_, limiter_)),
-      store_(std::move(store)),
-      secret_(std::move(secret)),
-      search_log_(store_ ? std::make_unique<SearchLog>(*store_) : nullptr),
-      model_versions_(
-          options_.config.models.empty() ? nullptr : std::make_unique<ModelVersions>(options_.config.models)),
-      online_rerankers_(model_versions_ == nullptr || store_ == nullptr
-                            ? nullptr
-                            : std::make_unique<OnlineRerankers>(options_.config.models)),
-      quotas_(shared_limits_ ? shared_limits_->usage() : shared_usage(store_.get())),
-      pool_(worker_count(options_.config), queue_limits(options_.config.limits)) {
-  note_models(*snapshot_);
-  reloader_ = std::thread([this] { reload_when_wanted(); });
-  if (store_ == nullptr) return;
+App::App(AppOptions options, std::shared_ptr<const Snapshot> snapshot, std::unique_ptr<Records> records)
+    : clock_(*options.clock),
+      records_(std::move(records)),
+      gate_({options.config, metrics_, clock_, records_->unix_time, shared_usage(records_->store.get())}),
+      searcher_({options.config, clock_, gate_, *records_, metrics_, log_}),
+      pool_(worker_count(options.config), queue_limits(options.config.limits)),
+      operations_(metrics_, pool_, searcher_),
+      reloader_({options.config, options.load_engines, options.reread,
+                 [this](const Snapshot& loaded) { take_limits(loaded); }, metrics_, log_},
+                std::move(snapshot)) {
+  if (records_->store == nullptr) return;
   CaretakerOptions care;
-  care.store = store_.get();
-  care.versions = model_versions_.get();
-  care.snapshot = [this] { return this->snapshot(); };
-  care.unix_time = options_.unix_time;
-  care.on_models_changed = [this] { reload_soon(); };
+  care.store = records_->store.get();
+  care.versions = records_->model_versions.get();
+  care.snapshot = [this] { return reloader_.snapshot(); };
+  care.unix_time = records_->unix_time;
+  care.on_models_changed = [this] { reloader_.reload_soon(); };
   care.on_event = [this](std::string_view event, JsonObject fields) {
     log_.write(Log::Level::info, event, std::move(fields));
   };
@@ -100,44 +56,97 @@ App::~App() {
 Result<std::unique_ptr<App>> App::create(AppOptions options) {
   require(options.clock != nullptr, "an App needs a clock");
   TRY(auto snapshot, load_snapshot(options.config, options.load_engines));
-  if (!options.unix_time) options.unix_time = machine_time;
-  std::unique_ptr<Store> store;
-  std::string secret;
-  if (!options.config.store.empty()) {
-    TRY(auto opened, open_store(options.config.store));
-    store = std::move(opened);
-    TRY(auto stored, store->secret());
-    secret = std::move(stored);
-  }
-  return std::unique_ptr<App>(
-      new App(std::move(options), std::move(snapshot), std::move(store), std::move(secret)));
+  TRY(auto records, open_records(options.config, options.unix_time));
+  return std::unique_ptr<App>(new App(std::move(options), std::move(snapshot), std::move(records)));
 }
 
-std::shared_ptr<const Snapshot> App::snapshot() const {
-  const std::lock_guard lock(snapshot_mutex_);
-  return snapshot_;
-}
-
-void App::attach(Sockets sockets) {
-  const std::lock_guard lock(sockets_mutex_);
-  sockets_ = std::move(sockets);
-}
-
-std::optional<ConnectionCounts> App::connections() const {
-  const std::lock_guard lock(sockets_mutex_);
-  if (!sockets_.counts) return std::nullopt;
-  return sockets_.counts();
+void App::take_limits(const Snapshot& snapshot) {
+  const LimitsConfig& limits = snapshot.config.limits;
+  gate_.set_limits(limits);
+  pool_.set_limits(queue_limits(limits));
+  operations_.set_limits(limits);
+  searcher_.clear();
 }
 
 void App::stop() {
   if (caretaker_ != nullptr) caretaker_->stop();
-  {
-    const std::lock_guard lock(reloader_mutex_);
-    is_stopping_ = true;
-  }
-  reloader_wakes_.notify_all();
-  if (reloader_.joinable()) reloader_.join();
+  reloader_.stop();
   pool_.stop();
+}
+
+void App::handle(HttpRequest request, std::shared_ptr<Responder> responder) {
+  const auto call = std::make_shared<Call>();
+  call->responder = std::move(responder);
+  Exchange& exchange = call->exchange;
+  exchange.request = std::move(request);
+  exchange.snapshot = reloader_.snapshot();
+  exchange.arrived = clock_.now();
+  guarded(*call, [&](Reply& reply) {
+    Match match = match_route(exchange.request.method, exchange.request.path);
+    call->route = match.route;
+    exchange.path_values = std::move(match.values);
+    exchange.route = match.route != nullptr ? match.route->name : "none";
+    answer(call, match, reply);
+  });
+}
+
+void App::answer(const std::shared_ptr<Call>& call, const Match& match, Reply& reply) {
+  Exchange& exchange = call->exchange;
+  const Dialect dialect = error_dialect(match.route, exchange.request);
+  if (auto refusal = gate_.check(match.route != nullptr ? &match.route->rules : nullptr, exchange))
+    return reply.send(refusal_response(dialect, *refusal));
+  if (match.route != nullptr) {
+    if (auto again = searcher_.answer_again(exchange)) return reply.send(std::move(*again));
+    return dispatch(call, reply);
+  }
+  const bool is_known = !match.allowed.empty();
+  if (is_known)
+    if (auto preflight = preflight_answer(exchange)) return reply.send(std::move(*preflight));
+  HttpResponse response = error_response(dialect, is_known ? 405 : 404,
+                                         is_known ? "no such method on this path" : "no such path");
+  if (is_known) response.set("Allow", match.allowed);
+  reply.send(std::move(response));
+}
+
+void App::dispatch(const std::shared_ptr<Call>& call, Reply& reply) {
+  if (call->route->where == Where::inline_thread) return run(*call, reply);
+  const auto too_busy = [this](const Call& late, Reply& to) {
+    metrics_.refused("overload");
+    to.send(error_response(error_dialect(late.route, late.exchange.request), 503,
+                           "too much work waits already; try again in a second"));
+  };
+  const bool is_taken = pool_.try_run(
+      [this, call] { guarded(*call, [&](Reply& later) { run(*call, later); }); },
+      [this, call, too_busy] { guarded(*call, [&](Reply& later) { too_busy(*call, later); }); });
+  if (!is_taken) too_busy(*call, reply);
+}
+
+void App::run(Call& call, Reply& reply) {
+  HttpResponse response = call.route->handle(
+      {call.exchange, reply, searcher_, reloader_, gate_, *records_, operations_, metrics_, log_, clock_});
+  if (!reply.has_begun()) return reply.send(std::move(response));
+  reply.end();
+}
+
+/// Runs a part of a request's way; a throw becomes 500, or the end of an answer that has begun.
+void App::guarded(Call& call, const std::function<void(Reply&)>& work) noexcept {
+  std::string failure;
+  try {
+    Reply reply(call.exchange, *call.responder, clock_, metrics_, log_);
+    try {
+      return work(reply);
+    } catch (const std::exception& error) {
+      failure = error.what();
+    } catch (...) {
+      failure = "something that is no exception was thrown";
+    }
+    log_.write(Log::Level::error, "a mistake of ours", {{"route", call.exchange.route}, {"what", failure}});
+    if (reply.has_begun()) return reply.end();
+    reply.send(error_response(error_dialect(call.route, call.exchange.request), 500,
+                              "a mistake of ours; it is in the log"));
+  } catch (...) {
+    // out of memory even for that: the responder answers when it goes away
+  }
 }
 
 }  // namespace metafuse::service

@@ -67,6 +67,14 @@ HttpResponse error_response(Dialect dialect, int status, std::string_view text_i
   return response;
 }
 
+HttpResponse refusal_response(Dialect dialect, const AccessRefusal& refusal) {
+  HttpResponse response = error_response(dialect, refusal.status, refusal.text);
+  if (refusal.retry_after_seconds)  // whole seconds, at least one
+    response.set("Retry-After",
+                 std::to_string(static_cast<long>(std::ceil(std::max(1.0, *refusal.retry_after_seconds)))));
+  return response;
+}
+
 Dialect dialect_of(const HttpRequest& request) {
   if (request.path.starts_with("/v1/")) return Dialect::native;
   if (request.path == "/mcp") return Dialect::mcp;
@@ -83,11 +91,7 @@ Dialect error_dialect(const Route* route, const HttpRequest& request) {
   if (route == nullptr || spoken == Dialect::tavily) return spoken;
   const auto format = request.parameter("format");
   const bool wants_page = spoken == Dialect::page && (!format || format->empty() || *format == "html");
-  return route->name == "search" && wants_page ? Dialect::page : route->dialect;
-}
-
-std::string retry_after_text(double seconds) {
-  return std::to_string(static_cast<long>(std::ceil(std::max(1.0, seconds))));
+  return route->name == "search" && wants_page ? Dialect::page : route->rules.dialect;
 }
 
 int status_of(Code code) {

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "core/result.h"
+#include "service/http/exchange.h"
 #include "service/http/message.h"
 #include "service/router.h"
 
@@ -13,15 +14,15 @@ namespace metafuse::service {
 /// for Tavily, {"error"} for SearXNG, JSON-RPC for MCP, a page or a line of text elsewhere.
 HttpResponse error_response(Dialect dialect, int status, std::string_view text);
 
+/// The same of a request that is turned away, with Retry-After.
+HttpResponse refusal_response(Dialect dialect, const AccessRefusal& refusal);
+
 /// The dialect of a request, by its path, method and content type.
 Dialect dialect_of(const HttpRequest& request);
 
 /// The dialect of an error before a handler runs: the route's, but Tavily's where its client posted, and a
 /// page for a browser that searched. in: route - nullptr for a path that does not exist
 Dialect error_dialect(const Route* route, const HttpRequest& request);
-
-/// Seconds as Retry-After says them: whole, at least one.
-std::string retry_after_text(double seconds);
 
 /// The HTTP status of an expected failure.
 int status_of(Code code);

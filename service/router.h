@@ -3,20 +3,28 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
+#include "core/deadline.h"
+#include "service/access/route_rules.h"
 #include "service/http/exchange.h"
 #include "service/http/message.h"
 
 namespace metafuse::service {
 
-class App;
+class Gate;
+class Log;
+class Metrics;
+class Operations;
+class Reloader;
+class Reply;
+class Searcher;
+struct Records;
 
-/// Whose error shape a path answers with.
-enum class Dialect { plain, page, searxng, tavily, mcp, native };
-
-/// Who may use a route.
-enum class Access { open, search, metrics, admin };
+/// The server's parts for one request; a handler gets those that its parameters name.
+using Parts = std::tuple<const Exchange&, Reply&, Searcher&, Reloader&, Gate&, Records&, Operations&,
+                         Metrics&, Log&, const Clock&>;
 
 /// Where a handler runs: on the I/O thread when it only formats what is in memory, else on a worker.
 enum class Where { inline_thread, worker };
@@ -26,12 +34,10 @@ struct Route {
   std::string_view method;
   std::string_view pattern;  ///< "/v1/templates/{domain}": a {name} stands for one segment
   std::string_view name;     ///< in metrics and logs
-  Dialect dialect;
-  Access access;
+  RouteRules rules;          ///< what the gate checks
   Where where;
-  HttpResponse (*handle)(App& app, const Exchange& exchange) = nullptr;
-  /// Instead of `handle` for answers that come in pieces.
-  void (*stream)(App& app, const Exchange& exchange, Responder& responder) = nullptr;
+  /// What it returns is not sent when it began a reply in pieces.
+  HttpResponse (*handle)(const Parts& parts);
   std::string_view summary;  ///< one line for /openapi.json and docs
 };
 

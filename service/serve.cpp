@@ -50,7 +50,7 @@ std::string address_text(const ServerConfig& config, std::uint16_t port) {
 /// Answers go on while balancers notice that /readyz fails; then the listener closes and what is open ends.
 void drain(App& app, HttpServer& server) {
   app.log().write(Log::Level::info, "draining");
-  app.start_draining();
+  app.operations().start_draining();
   server.start_draining();
   std::this_thread::sleep_for(kDrainBeforeClosing);
   server.stop(kDrainPatience);
@@ -67,7 +67,7 @@ Result<void> serve(const ServeOptions& options) {
   static const SteadyClock clock;
   TRY(auto app, App::create({options.config, options.load_engines, options.reread, &clock, {}}));
   if (options.on_warning)
-    for (const std::string& warning : app->snapshot()->warnings) options.on_warning(warning);
+    for (const std::string& warning : app->reloader().snapshot()->warnings) options.on_warning(warning);
   HttpServerOptions http;
   http.host = options.config.listen_host;
   http.port = options.config.port;
@@ -78,19 +78,19 @@ Result<void> serve(const ServeOptions& options) {
         running.handle(std::move(request), std::move(responder));
       });
   if (!server) return server.error();
-  running.attach({[&server](const LimitsConfig& limits) { (*server)->set_limits(limits); },
-                  [&server] { return (*server)->counts(); }});
+  running.operations().attach({[&server](const LimitsConfig& limits) { (*server)->set_limits(limits); },
+                               [&server] { return (*server)->counts(); }});
   Stop stop;
   (*server)->on_signal([&](int signal) {
     if (signal != SIGHUP) return stop.request();
-    running.reload_soon();
+    running.reloader().reload_soon();
   });
   if (options.on_ready) options.on_ready(address_text(options.config, (*server)->port()));
   forget_start_pages();
   // what a crowd left free inside the heaps goes back to the system
   while (!stop.wait(kBetweenTrims)) ::malloc_trim(0);
   drain(running, **server);
-  running.attach({});
+  running.operations().attach({});
   return {};
 }
 

@@ -11,6 +11,7 @@
 #include "service/base/digest.h"
 #include "service/http/request_body.h"
 #include "service/requests/mcp_protocol.h"
+#include "service/search/shown_results.h"
 
 namespace metafuse::service {
 namespace {

@@ -11,11 +11,8 @@
 
 #include "core/deadline.h"
 #include "service/base/expiring_cache.h"
-#include "service/cache/answer_cache.h"
 #include "service/http/exchange.h"
 #include "service/http/message.h"
-#include "service/search/search_request.h"
-#include "service/search/shown_results.h"
 #include "service/store/stored_search.h"
 
 namespace metafuse::service {
@@ -29,14 +26,6 @@ struct GapMark {
   Gap gap;
   std::string text;     ///< what stands there, unguessable: no result can hold it
   std::string filling;  ///< what belongs there this time
-};
-
-/// A search's rendered answer with what it was made of.
-struct FoundSearch {
-  SearchRequest request;
-  SharedAnswer answer;
-  ShownResults shown;
-  std::vector<GapMark> marks;  ///< beyond the search id, which is its own mark
 };
 
 /// An answer as it is sent, to be sent again.

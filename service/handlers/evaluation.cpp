@@ -1,6 +1,6 @@
 #include "core/json.h"
 #include "service/answers/evaluation_page.h"
-#include "service/app.h"
+#include "service/base/metrics.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
 #include "service/learning/evaluation_reports.h"
@@ -14,7 +14,7 @@ const LoadedDomain* wanted_domain(const Exchange& exchange) {
 
 }  // namespace
 
-HttpResponse handle_get_evaluation(App& app, const Exchange& exchange) {
+HttpResponse handle_get_evaluation(Metrics& metrics, const Exchange& exchange) {
   JsonObject domains;
   for (const auto& [name, domain] : exchange.snapshot->domains) {
     const auto report = read_evaluation_report(exchange.snapshot->config.reports, name);
@@ -22,7 +22,7 @@ HttpResponse handle_get_evaluation(App& app, const Exchange& exchange) {
     domains[name] = to_json(*report);
   }
   JsonArray engines;
-  for (const auto& engine : app.metrics().engine_latencies())
+  for (const auto& engine : metrics.engine_latencies())
     engines.push_back(JsonObject{{"engine", engine.engine},
                                  {"lists", engine.lists},
                                  {"mean_seconds", engine.mean_seconds},
@@ -31,14 +31,14 @@ HttpResponse handle_get_evaluation(App& app, const Exchange& exchange) {
                        to_text(JsonObject{{"domains", std::move(domains)}, {"engines", std::move(engines)}}));
 }
 
-HttpResponse handle_evaluation_page(App& app, const Exchange& exchange) {
+HttpResponse handle_evaluation_page(Metrics& metrics, const Exchange& exchange) {
   const LoadedDomain* domain = wanted_domain(exchange);
   if (domain == nullptr) return error_response(Dialect::page, 404, "no such domain");
   const auto report = read_evaluation_report(exchange.snapshot->config.reports, domain->domain.name);
   const std::string problem = report ? "" : report.error().text;
   return make_response(200, "text/html; charset=utf-8",
                        evaluation_page(*exchange.snapshot, *domain, report ? *report : EvaluationReport(),
-                                       app.metrics().engine_latencies(), problem));
+                                       metrics.engine_latencies(), problem));
 }
 
 }  // namespace metafuse::service

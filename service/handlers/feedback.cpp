@@ -1,36 +1,33 @@
 #include "service/learning/feedback.h"
 
 #include "core/json.h"
-#include "service/app.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
 #include "service/http/request_body.h"
+#include "service/learning/records.h"
+#include "service/reloader.h"
 
 namespace metafuse::service {
 namespace {
 
 /// The feedback is stored already: what fails here is only in the log.
-void learn_online(App& app, const FeedbackRequest& request, const TrackingParameters& tracking) {
-  const auto snapshot = app.snapshot();
-  if (!snapshot->config.learning.has_online_reranker || app.online_rerankers() == nullptr) return;
-  const auto search = app.store()->find_search(request.search);
-  const LoadedDomain* domain = search && *search ? snapshot->find_domain((*search)->domain) : nullptr;
+void learn_online(const Snapshot& snapshot, Records& records, Log& log, const FeedbackRequest& request,
+                  const TrackingParameters& tracking) {
+  if (!snapshot.config.learning.has_online_reranker || records.online_rerankers == nullptr) return;
+  const auto search = records.store->find_search(request.search);
+  const LoadedDomain* domain = search && *search ? snapshot.find_domain((*search)->domain) : nullptr;
   if (domain == nullptr) return;
-  const auto learned = app.online_rerankers()->learn(*domain, *app.store(), request, tracking);
-  if (!learned)
-    app.log().write(Log::Level::error, "online learning failed", {{"reason", learned.error().text}});
+  const auto learned = records.online_rerankers->learn(*domain, *records.store, request, tracking);
+  if (!learned) log.write(Log::Level::error, "online learning failed", {{"reason", learned.error().text}});
 }
 
 }  // namespace
 
-HttpResponse handle_feedback(App& app, const Exchange& exchange) {
+HttpResponse handle_feedback(Reloader& reloader, Records& records, Log& log, const Exchange& exchange) {
   const auto refuse = [](int status, std::string_view text) {
     return error_response(Dialect::native, status, text);
   };
-  if (app.store() == nullptr) return refuse(404, "this server has no store, so it takes no feedback");
-  const std::string type = media_type(exchange.request.header("Content-Type"));
-  // browsers' beacons may only send text/plain
-  if (type != "application/json" && type != "text/plain") return refuse(415, "send application/json");
+  if (records.store == nullptr) return refuse(404, "this server has no store, so it takes no feedback");
   const auto body = json_body(exchange.request);
   if (!body) return refuse(400, body.error().text);
   const auto request = parse_feedback(*body);
@@ -39,16 +36,17 @@ HttpResponse handle_feedback(App& app, const Exchange& exchange) {
   sender.address = exchange.client;
   sender.key = exchange.key == nullptr ? "" : exchange.key->name;
   sender.is_judge = exchange.may(Role::judge);
-  app.search_log()->flush();
+  records.search_log->flush();
   const ServerConfig& config = exchange.snapshot->config;
   FeedbackRules rules;
   rules.tracking = config.tracking;
   rules.caps = {config.learning.clicks_per_address, config.learning.clicks_per_key};
-  const auto outcome = take_feedback(*app.store(), *request, sender, rules, app.unix_time());
+  const auto outcome = take_feedback(*records.store, *request, sender, rules, records.unix_time());
   if (!outcome) return refuse(status_of(outcome.error().code), outcome.error().text);
   const int status = http_status(*outcome);
   if (status >= 400) return refuse(status, explanation_of(*outcome));
-  if (*outcome == FeedbackOutcome::recorded) learn_online(app, *request, rules.tracking);
+  if (*outcome == FeedbackOutcome::recorded)
+    learn_online(*reloader.snapshot(), records, log, *request, rules.tracking);
   return make_response(status, "application/json", to_text(JsonObject{{"outcome", name_of(*outcome)}}));
 }
 

@@ -1,48 +1,46 @@
 #pragma once
 
-#include "service/http/exchange.h"
-#include "service/http/message.h"
+#include "service/router.h"
 
 namespace metafuse::service {
 
-class App;
+// One function per route; router.cpp holds the table. A handler takes the parts of the server that it needs, and
+// gets requests that passed the gate.
 
-// One function a route, in a file named for it (service/handlers/NAME.cpp); router.cpp holds the table.
-
-HttpResponse handle_home(App& app, const Exchange& exchange);
-HttpResponse handle_search(App& app, const Exchange& exchange);
-HttpResponse handle_post_search(App& app, const Exchange& exchange);
-HttpResponse handle_tavily_search(App& app, const Exchange& exchange);
-HttpResponse handle_native_search(App& app, const Exchange& exchange);
-HttpResponse handle_get_templates(App& app, const Exchange& exchange);
-HttpResponse handle_put_templates(App& app, const Exchange& exchange);
-HttpResponse handle_preview_templates(App& app, const Exchange& exchange);
-HttpResponse handle_template_list(App& app, const Exchange& exchange);
-HttpResponse handle_template_editor(App& app, const Exchange& exchange);
-HttpResponse handle_template_form(App& app, const Exchange& exchange);
-HttpResponse handle_template_versions(App& app, const Exchange& exchange);
-HttpResponse handle_template_version(App& app, const Exchange& exchange);
-HttpResponse handle_revert_templates(App& app, const Exchange& exchange);
-HttpResponse handle_get_evaluation(App& app, const Exchange& exchange);
-HttpResponse handle_evaluation_page(App& app, const Exchange& exchange);
-HttpResponse handle_mcp(App& app, const Exchange& exchange);
-void stream_search(App& app, const Exchange& exchange, Responder& responder);
-HttpResponse handle_get_models(App& app, const Exchange& exchange);
-HttpResponse handle_activate_model(App& app, const Exchange& exchange);
-HttpResponse handle_retrain_model(App& app, const Exchange& exchange);
-HttpResponse handle_measure_model(App& app, const Exchange& exchange);
-HttpResponse handle_reset_feedback(App& app, const Exchange& exchange);
-HttpResponse handle_model_page(App& app, const Exchange& exchange);
-HttpResponse handle_model_form(App& app, const Exchange& exchange);
-HttpResponse handle_feedback(App& app, const Exchange& exchange);
-HttpResponse handle_preferences(App& app, const Exchange& exchange);
-HttpResponse handle_searxng_config(App& app, const Exchange& exchange);
-HttpResponse handle_autocompleter(App& app, const Exchange& exchange);
-HttpResponse handle_opensearch(App& app, const Exchange& exchange);
-HttpResponse handle_openapi(App& app, const Exchange& exchange);
-HttpResponse handle_healthz(App& app, const Exchange& exchange);
-HttpResponse handle_readyz(App& app, const Exchange& exchange);
-HttpResponse handle_metrics(App& app, const Exchange& exchange);
-HttpResponse handle_static(App& app, const Exchange& exchange);
+HttpResponse handle_home(const Exchange& exchange);
+HttpResponse handle_search(Searcher& searcher, const Exchange& exchange);
+HttpResponse handle_post_search(Searcher& searcher, const Exchange& exchange);
+HttpResponse handle_native_search(Searcher& searcher, const Exchange& exchange);
+HttpResponse handle_get_templates(const Exchange& exchange);
+HttpResponse handle_put_templates(Reloader& reloader, Records& records, const Exchange& exchange);
+HttpResponse handle_preview_templates(Gate& gate, const Clock& clock, const Exchange& exchange);
+HttpResponse handle_template_list(const Exchange& exchange);
+HttpResponse handle_template_editor(Records& records, const Exchange& exchange);
+HttpResponse handle_template_form(Reloader& reloader, Records& records, const Clock& clock, Log& log,
+                                  const Exchange& exchange);
+HttpResponse handle_template_versions(Records& records, const Exchange& exchange);
+HttpResponse handle_template_version(Records& records, const Exchange& exchange);
+HttpResponse handle_revert_templates(Reloader& reloader, Records& records, const Exchange& exchange);
+HttpResponse handle_get_evaluation(Metrics& metrics, const Exchange& exchange);
+HttpResponse handle_evaluation_page(Metrics& metrics, const Exchange& exchange);
+HttpResponse handle_mcp(Searcher& searcher, const Exchange& exchange);
+HttpResponse stream_search(Searcher& searcher, Reply& reply, const Exchange& exchange);
+HttpResponse handle_get_models(Records& records, const Exchange& exchange);
+HttpResponse handle_activate_model(Reloader& reloader, Records& records, const Exchange& exchange);
+HttpResponse handle_retrain_model(Reloader& reloader, Records& records, const Exchange& exchange);
+HttpResponse handle_measure_model(Records& records, const Exchange& exchange);
+HttpResponse handle_reset_feedback(Records& records, const Exchange& exchange);
+HttpResponse handle_model_page(Records& records, const Exchange& exchange);
+HttpResponse handle_model_form(Reloader& reloader, Records& records, Log& log, const Exchange& exchange);
+HttpResponse handle_feedback(Reloader& reloader, Records& records, Log& log, const Exchange& exchange);
+HttpResponse handle_preferences(const Exchange& exchange);
+HttpResponse handle_searxng_config(const Exchange& exchange);
+HttpResponse handle_autocompleter(Searcher& searcher, const Exchange& exchange);
+HttpResponse handle_opensearch(const Exchange& exchange);
+HttpResponse handle_openapi();
+HttpResponse handle_healthz();
+HttpResponse handle_readyz(Operations& operations);
+HttpResponse handle_metrics(Operations& operations);
+HttpResponse handle_static(const Exchange& exchange);
 
 }  // namespace metafuse::service

@@ -3,12 +3,12 @@
 #include <boost/json/string.hpp>
 
 #include "core/json.h"
-#include "service/app.h"
 #include "service/base/version.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
 #include "service/handlers/mcp_tools.h"
 #include "service/requests/mcp_protocol.h"
+#include "service/searcher.h"
 
 namespace metafuse::service {
 namespace {
@@ -63,8 +63,9 @@ JsonObject discover() {
 }
 
 /// The result of one method, or why there is none.
-std::optional<RpcError> run_method(App& app, const Exchange& exchange, Era era, const Message& message,
-                                   JsonObject& result, std::optional<FoundSearch>& found) {
+std::optional<RpcError> run_method(Searcher& searcher, const Exchange& exchange, Era era,
+                                   const Message& message, JsonObject& result,
+                                   std::optional<FoundSearch>& found) {
   const std::string& method = message.method;
   if (era == Era::session && method == "initialize") {
     result = initialize(message);
@@ -81,7 +82,7 @@ std::optional<RpcError> run_method(App& app, const Exchange& exchange, Era era, 
     if (name == nullptr || !name->is_string() || (arguments != nullptr && !arguments->is_object()))
       return RpcError{
           mcp::ErrorCode::invalid_params, 200, "tools/call needs a name and an object of arguments", {}};
-    auto called = mcp::call_tool(app, exchange, name->as_string(),
+    auto called = mcp::call_tool(searcher, exchange, name->as_string(),
                                  arguments == nullptr ? JsonObject() : arguments->as_object(), found);
     if (!called)
       return RpcError{
@@ -99,7 +100,7 @@ Outcome failed(const Json& id, const RpcError& error) {
   return Outcome{error.status, mcp::error_message(id, error)};
 }
 
-Outcome answer_message(App& app, const Exchange& exchange, const Json& value) {
+Outcome answer_message(Searcher& searcher, const Exchange& exchange, const Json& value) {
   Message message;
   if (auto error = mcp::read_message(value, message)) return failed(nullptr, *error);
   Era era = Era::session;
@@ -107,14 +108,14 @@ Outcome answer_message(App& app, const Exchange& exchange, const Json& value) {
   if (message.is_notification || message.is_response) return Outcome{202, std::nullopt};
   Outcome out;
   JsonObject result;
-  if (auto error = run_method(app, exchange, era, message, result, out.found))
+  if (auto error = run_method(searcher, exchange, era, message, result, out.found))
     return failed(message.id, *error);
   out.reply = mcp::result_message(message.id, std::move(result));
   return out;
 }
 
 /// Batches belong to 2025-03-26 alone.
-Outcome answer_batch(App& app, const Exchange& exchange, const JsonArray& batch) {
+Outcome answer_batch(Searcher& searcher, const Exchange& exchange, const JsonArray& batch) {
   const std::string_view version = exchange.request.header("MCP-Protocol-Version");
   if (!version.empty() && version != mcp::kAssumedVersion)
     return failed(nullptr, {mcp::ErrorCode::invalid_request, 400, "this version has no batches", {}});
@@ -122,38 +123,25 @@ Outcome answer_batch(App& app, const Exchange& exchange, const JsonArray& batch)
     return failed(nullptr, {mcp::ErrorCode::invalid_request, 400, "a batch has 1 to 20 messages", {}});
   JsonArray replies;
   for (const Json& item : batch)
-    if (auto outcome = answer_message(app, exchange, item); outcome.reply)
+    if (auto outcome = answer_message(searcher, exchange, item); outcome.reply)
       replies.push_back(std::move(*outcome.reply));
   if (replies.empty()) return Outcome{202, std::nullopt};
   return Outcome{200, std::move(replies)};
 }
 
 /// A search's reply: equal calls differ in their ids alone.
-HttpResponse found_response(App& app, const Exchange& exchange, Outcome outcome) {
+HttpResponse found_response(Searcher& searcher, const Exchange& exchange, Outcome outcome) {
   JsonObject& reply = outcome.reply->as_object();
   const std::string mark = new_mark();
   outcome.found->marks.push_back({Gap::request_id, '"' + mark + '"', to_text(reply.at("id"))});
   reply["id"] = mark;
-  return app.finish_search(exchange, std::move(*outcome.found),
-                           make_response(200, "application/json", to_text(reply)));
-}
-
-/// Browsers send Origin: only pages of ours or of an allowed origin may call.
-bool is_allowed_origin(const Exchange& exchange) {
-  const std::string_view origin = exchange.request.header("Origin");
-  if (origin.empty()) return true;
-  for (const std::string& allowed : exchange.snapshot->config.cors_origins)
-    if (allowed == "*" || allowed == origin) return true;
-  const std::size_t scheme = origin.find("://");
-  return scheme != std::string_view::npos && origin.substr(scheme + 3) == exchange.request.header("Host");
+  return searcher.finish(exchange, std::move(*outcome.found),
+                         make_response(200, "application/json", to_text(reply)));
 }
 
 }  // namespace
 
-HttpResponse handle_mcp(App& app, const Exchange& exchange) {
-  if (!is_allowed_origin(exchange)) return error_response(Dialect::mcp, 403, "this Origin may not call");
-  if (media_type(exchange.request.header("Content-Type")) != "application/json")
-    return error_response(Dialect::mcp, 415, "send application/json");
+HttpResponse handle_mcp(Searcher& searcher, const Exchange& exchange) {
   JsonLimits limits;
   limits.max_depth = 32;
   const auto body = parse_json(exchange.request.body, "body", Code::usage, limits);
@@ -161,10 +149,10 @@ HttpResponse handle_mcp(App& app, const Exchange& exchange) {
   if (!body)
     outcome = failed(nullptr, {mcp::ErrorCode::parse, 400, body.error().text, {}});
   else if (body->is_array())
-    outcome = answer_batch(app, exchange, body->as_array());
+    outcome = answer_batch(searcher, exchange, body->as_array());
   else
-    outcome = answer_message(app, exchange, *body);
-  if (outcome.found) return found_response(app, exchange, std::move(outcome));
+    outcome = answer_message(searcher, exchange, *body);
+  if (outcome.found) return found_response(searcher, exchange, std::move(outcome));
   if (outcome.reply) return make_response(outcome.status, "application/json", to_text(*outcome.reply));
   HttpResponse response;
   response.status = outcome.status;

@@ -6,7 +6,6 @@
 #include "core/contract.h"
 #include "service/answers/dialects.h"
 #include "service/answers/reasons.h"
-#include "service/app.h"
 #include "service/requests/json_fields.h"
 
 namespace metafuse::service::mcp {
@@ -83,19 +82,16 @@ std::string readable(const SearchAnswer& answer, const ShownResults& shown) {
   return out;
 }
 
-JsonObject web_search(App& app, const Exchange& exchange, const JsonObject& arguments,
+JsonObject web_search(Searcher& searcher, const Exchange& exchange, const JsonObject& arguments,
                       std::optional<FoundSearch>& found) {
   const auto wanted = read_arguments(arguments);
   if (!wanted) return text_result(wanted.error().text, true);
-  if (app.over_quota(Dialect::mcp, exchange, wanted->search))
-    return text_result("the key's quota of expanded queries for today is used up", true);
-  const auto answer = app.search(exchange, wanted->search);
-  if (!answer) return text_result(answer.error().text, true);
-  ShownResults shown = shown_results(**answer, 0, wanted->limit, {});
-  app.remember(exchange, **answer, shown);
-  JsonObject out = text_result(readable(**answer, shown), false);
-  out["structuredContent"] = native_json(*exchange.snapshot, **answer, shown, wanted->is_explained);
-  found.emplace(FoundSearch{wanted->search, *answer, std::move(shown), {}});
+  auto searched = searcher.find(exchange, {wanted->search, 0, wanted->limit});
+  if (!searched) return text_result(searched.error().text, true);
+  found = std::move(*searched);
+  JsonObject out = text_result(readable(*found->answer, found->shown), false);
+  out["structuredContent"] =
+      native_json(*exchange.snapshot, *found->answer, found->shown, wanted->is_explained);
   return out;
 }
 
@@ -138,9 +134,9 @@ JsonArray tool_list() {
   return tools->as_array();
 }
 
-std::optional<JsonObject> call_tool(App& app, const Exchange& exchange, std::string_view name,
+std::optional<JsonObject> call_tool(Searcher& searcher, const Exchange& exchange, std::string_view name,
                                     const JsonObject& arguments, std::optional<FoundSearch>& found) {
-  if (name == "web_search") return web_search(app, exchange, arguments, found);
+  if (name == "web_search") return web_search(searcher, exchange, arguments, found);
   if (name == "list_domains") return list_domains(exchange);
   return std::nullopt;
 }

@@ -2,13 +2,14 @@
 #include <optional>
 
 #include "core/json.h"
-#include "service/app.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
 #include "service/http/request_body.h"
 #include "service/learning/caretaker.h"
 #include "service/learning/domain_models.h"
 #include "service/learning/promotion.h"
+#include "service/learning/records.h"
+#include "service/reloader.h"
 
 namespace metafuse::service {
 namespace {
@@ -24,8 +25,8 @@ HttpResponse accept(const JsonObject& body) {
 }
 
 /// Why models cannot be managed here, or nothing.
-std::optional<HttpResponse> refusal(App& app, const Exchange& exchange) {
-  if (app.store() == nullptr || app.model_versions() == nullptr)
+std::optional<HttpResponse> refusal(const Records& records, const Exchange& exchange) {
+  if (records.store == nullptr || records.model_versions == nullptr)
     return refuse(404, "this server has no store or no folder of models; name them in its configuration");
   if (!exchange.path_values.empty() && !exchange.snapshot->domains.contains(exchange.path_values.front()))
     return refuse(404, "no domain \"" + exchange.path_values.front() + "\"");
@@ -92,23 +93,24 @@ JsonObject report_json(const PromotionReport& report) {
 
 }  // namespace
 
-HttpResponse handle_get_models(App& app, const Exchange& exchange) {
-  if (auto refused = refusal(app, exchange)) return std::move(*refused);
-  const auto all = domain_models(*exchange.snapshot, *app.model_versions(), *app.store());
+HttpResponse handle_get_models(Records& records, const Exchange& exchange) {
+  if (auto refused = refusal(records, exchange)) return std::move(*refused);
+  const auto all = domain_models(*exchange.snapshot, *records.model_versions, *records.store);
   if (!all) return refuse(all.error());
   JsonArray models;
   for (const DomainModels& domain : *all) {
     JsonObject entry = state_json(domain.domain, domain.state);
     if (exchange.snapshot->config.learning.has_online_reranker)
-      entry["online_examples"] = app.online_rerankers()->steps(exchange.snapshot->domains.at(domain.domain));
+      entry["online_examples"] =
+          records.online_rerankers->steps(exchange.snapshot->domains.at(domain.domain));
     if (domain.score) entry["interleaving"] = interleaving_json(*domain.score);
     models.emplace_back(std::move(entry));
   }
   return accept({{"models", std::move(models)}});
 }
 
-HttpResponse handle_activate_model(App& app, const Exchange& exchange) {
-  if (auto refused = refusal(app, exchange)) return std::move(*refused);
+HttpResponse handle_activate_model(Reloader& reloader, Records& records, const Exchange& exchange) {
+  if (auto refused = refusal(records, exchange)) return std::move(*refused);
   const auto body = fields_of(exchange.request, {"version", "previous"});
   if (!body) return refuse(body.error());
   const auto is_back = flag_of(*body, "previous");
@@ -117,13 +119,13 @@ HttpResponse handle_activate_model(App& app, const Exchange& exchange) {
   if ((version != nullptr && version->is_string()) == *is_back)
     return refuse(400, "send {\"version\":\"...\"} or {\"previous\":true}");
   const std::string& domain = exchange.path_values.front();
-  ModelVersions& versions = *app.model_versions();
+  ModelVersions& versions = *records.model_versions;
   const auto before = versions.state(domain);
   if (!before) return refuse(before.error());
   const auto done =
       *is_back ? versions.revert(domain) : versions.activate(domain, std::string(version->get_string()));
   if (!done) return refuse(done.error());
-  if (const auto loaded = app.reload(); !loaded) {
+  if (const auto loaded = reloader.reload(); !loaded) {
     // The model does not fit the templates as they are now: the one before goes on.
     const auto restored =
         *is_back ? versions.activate(domain, before->champion) : versions.revert(domain, false);
@@ -134,39 +136,39 @@ HttpResponse handle_activate_model(App& app, const Exchange& exchange) {
   return accept(state_json(domain, *state));
 }
 
-HttpResponse handle_retrain_model(App& app, const Exchange& exchange) {
-  if (auto refused = refusal(app, exchange)) return std::move(*refused);
+HttpResponse handle_retrain_model(Reloader& reloader, Records& records, const Exchange& exchange) {
+  if (auto refused = refusal(records, exchange)) return std::move(*refused);
   const auto body = fields_of(exchange.request, {"learner"});
   if (!body) return refuse(body.error());
   const LoadedDomain& domain = exchange.snapshot->domains.at(exchange.path_values.front());
-  RetrainOptions options = retrain_options(domain, exchange.snapshot->config.learning, app.unix_time());
+  RetrainOptions options = retrain_options(domain, exchange.snapshot->config.learning, records.unix_time());
   if (const Json* learner = body->if_contains("learner")) {
     if (!learner->is_string()) return refuse(400, "learner: send its name");
     options.learner = std::string(learner->get_string());
   }
-  app.search_log()->flush();
-  const auto trained = retrain(*app.store(), *app.model_versions(), options);
+  records.search_log->flush();
+  const auto trained = retrain(*records.store, *records.model_versions, options);
   if (!trained)
     return trained.error().code == Code::bad_data ? refuse(409, trained.error().text)
                                                   : refuse(trained.error());
-  app.reload_soon();
+  reloader.reload_soon();
   return accept({{"version", trained->version},
                  {"is_champion_again", trained->is_champion_again},
                  {"data", trained->report.text()},
                  {"summary", trained->summary}});
 }
 
-HttpResponse handle_measure_model(App& app, const Exchange& exchange) {
-  if (auto refused = refusal(app, exchange)) return std::move(*refused);
+HttpResponse handle_measure_model(Records& records, const Exchange& exchange) {
+  if (auto refused = refusal(records, exchange)) return std::move(*refused);
   const auto report =
-      promote_if_better(*app.store(), *app.model_versions(), exchange.path_values.front(), {}, false);
+      promote_if_better(*records.store, *records.model_versions, exchange.path_values.front(), {}, false);
   if (!report)
     return report.error().code == Code::usage ? refuse(409, report.error().text) : refuse(report.error());
   return accept(report_json(*report));
 }
 
-HttpResponse handle_reset_feedback(App& app, const Exchange& exchange) {
-  if (auto refused = refusal(app, exchange)) return std::move(*refused);
+HttpResponse handle_reset_feedback(Records& records, const Exchange& exchange) {
+  if (auto refused = refusal(records, exchange)) return std::move(*refused);
   const auto body = fields_of(exchange.request, {"clicks", "judgments", "online"});
   if (!body) return refuse(body.error());
   const auto clicks = flag_of(*body, "clicks");
@@ -179,9 +181,9 @@ HttpResponse handle_reset_feedback(App& app, const Exchange& exchange) {
     return refuse(400, "send {\"clicks\":true}, {\"judgments\":true}, {\"online\":true} or several");
   const LoadedDomain& domain = exchange.snapshot->domains.at(exchange.path_values.front());
   if (*online)
-    if (const auto forgotten = app.online_rerankers()->reset(domain); !forgotten)
+    if (const auto forgotten = records.online_rerankers->reset(domain); !forgotten)
       return refuse(forgotten.error());
-  const auto removed = app.store()->reset_feedback(exchange.path_values.front(), *clicks, *judgments);
+  const auto removed = records.store->reset_feedback(exchange.path_values.front(), *clicks, *judgments);
   if (!removed) return refuse(removed.error());
   return accept({{"clicks", removed->clicks}, {"judgments", removed->judgments}});
 }

@@ -1,7 +1,6 @@
 #include "core/ascii.h"
 #include "core/contract.h"
 #include "core/json.h"
-#include "service/app.h"
 #include "service/base/version.h"
 #include "service/handlers/handlers.h"
 #include "service/handlers/openapi_schemas.h"
@@ -71,21 +70,21 @@ JsonObject operation_of(const Route& route) {
     content[body.media_type] = JsonObject{{"schema", schema_of(body)}};
   if (!content.empty()) operation["requestBody"] = JsonObject{{"content", std::move(content)}};
   JsonObject failure{{"description", "what is wrong, in the dialect's own shape"}};
-  failure["content"] = JsonObject{{error_type(route.dialect), JsonObject{}}};
+  failure["content"] = JsonObject{{error_type(route.rules.dialect), JsonObject{}}};
   JsonObject answers;
   for (const std::string_view type : answer_types(route)) answers[type] = JsonObject{};
   operation["responses"] =
       JsonObject{{"200", JsonObject{{"description", "done"}, {"content", std::move(answers)}}},
                  {"default", std::move(failure)}};
-  if (route.access == Access::open) return operation;
+  if (route.rules.access == Access::open) return operation;
   operation["security"] = JsonArray{JsonObject{{"key", JsonArray{}}}};
-  if (route.access != Access::admin) operation["security"].as_array().push_back(JsonObject{});
+  if (route.rules.access != Access::admin) operation["security"].as_array().push_back(JsonObject{});
   return operation;
 }
 
 }  // namespace
 
-HttpResponse handle_openapi(App&, const Exchange&) {
+HttpResponse handle_openapi() {
   JsonObject paths;
   for (const Route& route : routes()) {
     Json& path = paths[route.pattern];

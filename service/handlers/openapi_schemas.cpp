@@ -119,10 +119,10 @@ std::span<const std::string_view> answer_types(const Route& route) {
   if (route.name == "opensearch") return kOpenSearch;
   if (route.name == "openapi") return kJsonAnswer;
   if (route.pattern == "/v1/templates/{domain}" && route.method == "GET") return kYamlAnswer;
-  if (route.stream != nullptr) return kStreamAnswer;
-  if (route.dialect == Dialect::page) return kHtmlAnswer;
-  return route.dialect == Dialect::plain ? std::span<const std::string_view>(kTextAnswer)
-                                         : std::span<const std::string_view>(kJsonAnswer);
+  if (route.name == "v1_stream") return kStreamAnswer;
+  if (route.rules.dialect == Dialect::page) return kHtmlAnswer;
+  return route.rules.dialect == Dialect::plain ? std::span<const std::string_view>(kTextAnswer)
+                                               : std::span<const std::string_view>(kJsonAnswer);
 }
 
 }  // namespace metafuse::service

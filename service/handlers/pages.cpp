@@ -1,6 +1,5 @@
 #include "service/answers/page.h"
 #include "service/answers/view.h"
-#include "service/app.h"
 #include "service/base/digest.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
@@ -17,11 +16,11 @@ std::string_view type_of(std::string_view file) {
 
 }  // namespace
 
-HttpResponse handle_home(App&, const Exchange& exchange) {
+HttpResponse handle_home(const Exchange& exchange) {
   return make_response(200, "text/html; charset=utf-8", home_page(*exchange.snapshot));
 }
 
-HttpResponse handle_static(App&, const Exchange& exchange) {
+HttpResponse handle_static(const Exchange& exchange) {
   const std::string& name = exchange.path_values.front();
   const std::string_view type = type_of(name);
   const std::string_view content = page_file(name);

@@ -1,10 +1,7 @@
 #include <algorithm>
 
-#include "service/app.h"
-#include "service/errors.h"
 #include "service/handlers/handlers.h"
 #include "service/http/head.h"
-#include "service/http/same_origin.h"
 #include "service/search/shown_results.h"
 
 namespace metafuse::service {
@@ -17,12 +14,8 @@ void forget(SitePreferences& preferences, const std::string& site) {
 
 }  // namespace
 
-HttpResponse handle_preferences(App&, const Exchange& exchange) {
-  if (!is_same_origin(exchange.request))
-    return error_response(Dialect::page, 403, "this form is not from here");
-  const auto fields = parse_form(exchange.request.body);
-  if (!fields) return error_response(Dialect::page, 400, "the form is damaged");
-  std::string back = form_value(*fields, "back");
+HttpResponse handle_preferences(const Exchange& exchange) {
+  std::string back = form_value(exchange.form, "back");
   if (!back.starts_with("/search?") || back.find_first_of("\r\n") != std::string::npos)
     back = std::string("/");
   SitePreferences preferences = read_site_cookie(exchange.request.header("Cookie"));
@@ -32,7 +25,7 @@ HttpResponse handle_preferences(App&, const Exchange& exchange) {
         {"lower", &preferences.lowered},
         {"block", &preferences.blocked},
         {"forget", nullptr}}) {
-    const std::string site = form_value(*fields, name);
+    const std::string site = form_value(exchange.form, name);
     if (site.empty()) continue;
     forget(preferences, site);
     if (list != nullptr) list->push_back(site);

@@ -1,11 +1,12 @@
 #include "core/json.h"
 #include "service/answers/dialects.h"
 #include "service/answers/page.h"
-#include "service/app.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
+#include "service/handlers/tavily.h"
 #include "service/http/head.h"
 #include "service/requests/search_parameters.h"
+#include "service/searcher.h"
 
 namespace metafuse::service {
 namespace {
@@ -50,51 +51,39 @@ HttpResponse render(const Exchange& exchange, const SearchAnswer& answer, const 
   return make_response(200, "text/html; charset=utf-8", results_page(snapshot, answer, page));
 }
 
-HttpResponse search_fields(App& app, const Exchange& exchange, const Fields& fields) {
+HttpResponse search_fields(Searcher& searcher, const Exchange& exchange, const Fields& fields) {
   const Dialect dialect = dialect_for(fields);
   if (!has_known_format(fields))
     return error_response(Dialect::searxng, 403, "no such format; send html, json, csv or rss");
   auto parameters = read_parameters(fields, *exchange.snapshot);
   if (!parameters) return error_response(dialect, 400, parameters.error().text);
-  if (auto refused = app.over_quota(dialect, exchange, parameters->search)) return std::move(*refused);
   const SitePreferences preferences = read_site_cookie(exchange.request.header("Cookie"));
-  const auto answer = app.search(exchange, parameters->search, preferences);
-  if (!answer) return error_response(dialect, status_of(answer.error().code), answer.error().text);
-  const TimePoint begin = app.clock().now();
-  ShownResults shown = shown_results(**answer, parameters->first(), parameters->limit, preferences);
-  app.remember(exchange, **answer, shown);
-  HttpResponse response =
-      render(exchange, **answer, PageRequest{&*parameters, &shown, &preferences, link_target(fields)});
-  response =
-      app.finish_search(exchange, {parameters->search, *answer, std::move(shown), {}}, std::move(response));
-  app.metrics().stage("render", std::chrono::duration<double>(app.clock().now() - begin).count());
-  return response;
+  return searcher.serve(exchange, dialect,
+                        {parameters->search, parameters->first(), parameters->limit, preferences},
+                        [&](FoundSearch& found) {
+                          return render(exchange, *found.answer,
+                                        {&*parameters, &found.shown, &preferences, link_target(fields)});
+                        });
 }
 
 }  // namespace
 
-HttpResponse handle_search(App& app, const Exchange& exchange) {
+HttpResponse handle_search(Searcher& searcher, const Exchange& exchange) {
   if (exchange.request.query.empty()) {
     HttpResponse response;
     response.status = 303;
     response.set("Location", "/");
     return response;
   }
-  return search_fields(app, exchange, exchange.request.query);
+  return search_fields(searcher, exchange, exchange.request.query);
 }
 
-HttpResponse handle_post_search(App& app, const Exchange& exchange) {
+HttpResponse handle_post_search(Searcher& searcher, const Exchange& exchange) {
   // LangChain's SearXNG client posts nothing and puts its parameters into the target
   if (exchange.request.body.empty() && !exchange.request.query.empty())
-    return search_fields(app, exchange, exchange.request.query);
-  const std::string type = media_type(exchange.request.header("Content-Type"));
-  if (type == "application/json") return handle_tavily_search(app, exchange);
-  if (type != "application/x-www-form-urlencoded")
-    return error_response(Dialect::searxng, 415,
-                          "send application/json (Tavily) or application/x-www-form-urlencoded (SearXNG)");
-  const auto fields = parse_form(exchange.request.body);
-  if (!fields) return error_response(Dialect::searxng, 400, "the form is damaged");
-  return search_fields(app, exchange, *fields);
+    return search_fields(searcher, exchange, exchange.request.query);
+  if (dialect_of(exchange.request) == Dialect::tavily) return tavily_search(searcher, exchange);
+  return search_fields(searcher, exchange, exchange.form);
 }
 
 }  // namespace metafuse::service

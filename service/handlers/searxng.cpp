@@ -2,10 +2,10 @@
 
 #include "core/json.h"
 #include "service/answers/dialects.h"
-#include "service/app.h"
 #include "service/base/version.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
+#include "service/searcher.h"
 
 namespace metafuse::service {
 namespace {
@@ -41,7 +41,7 @@ JsonObject engine_json(const Snapshot& snapshot, const std::string& name) {
 
 }  // namespace
 
-HttpResponse handle_searxng_config(App&, const Exchange& exchange) {
+HttpResponse handle_searxng_config(const Exchange& exchange) {
   JsonArray categories;
   JsonArray engines;
   for (const auto& [name, domain] : exchange.snapshot->domains) categories.emplace_back(name);
@@ -66,18 +66,18 @@ HttpResponse handle_searxng_config(App&, const Exchange& exchange) {
   return make_response(200, "application/json", to_text(out));
 }
 
-HttpResponse handle_autocompleter(App& app, const Exchange& exchange) {
+HttpResponse handle_autocompleter(Searcher& searcher, const Exchange& exchange) {
   const std::string q(exchange.request.parameter("q").value_or(""));
   JsonArray completions;
   if (!q.empty())
-    for (const std::string& text : app.suggest(q)) completions.emplace_back(text);
+    for (const std::string& text : searcher.suggest(q)) completions.emplace_back(text);
   // browsers ask for OpenSearch's form, SearXNG's own script for the list alone
   if (equal_ignoring_case(exchange.request.header("X-Requested-With"), "XMLHttpRequest"))
     return make_response(200, "application/json", to_text(completions));
   return make_response(200, "application/x-suggestions+json", to_text(JsonArray{q, completions}));
 }
 
-HttpResponse handle_opensearch(App&, const Exchange& exchange) {
+HttpResponse handle_opensearch(const Exchange& exchange) {
   const std::string url = xml_escape(exchange.origin());
   const std::string body =
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"

@@ -1,11 +1,10 @@
 #include "core/json.h"
 #include "service/answers/dialects.h"
-#include "service/app.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
-#include "service/http/common_headers.h"
+#include "service/http/reply.h"
 #include "service/requests/search_parameters.h"
-#include "service/search/expansion.h"
+#include "service/searcher.h"
 
 namespace metafuse::service {
 namespace {
@@ -17,44 +16,28 @@ std::string event(std::string_view name, const JsonObject& data) {
 
 }  // namespace
 
-void stream_search(App& app, const Exchange& exchange, Responder& responder) {
-  const auto refuse = [&](int status, const std::string& text) {
-    app.answer(exchange, error_response(Dialect::native, status, text), responder);
-  };
+HttpResponse stream_search(Searcher& searcher, Reply& reply, const Exchange& exchange) {
   const auto parameters = read_parameters(exchange.request.query, *exchange.snapshot);
-  if (!parameters) return refuse(400, parameters.error().text);
-  if (const auto queries = expand_request(*exchange.snapshot, parameters->search); !queries)
-    return refuse(status_of(queries.error().code), queries.error().text);
-  if (auto refused = app.over_quota(Dialect::native, exchange, parameters->search))
-    return app.answer(exchange, std::move(*refused), responder);
-  HttpResponse head = make_response(200, "text/event-stream; charset=utf-8", "");
-  add_common_headers(exchange, head);
-  responder.begin(std::move(head));
-  std::size_t bytes = 0;
-  const auto send = [&](std::string piece) {
-    bytes += piece.size();
-    responder.write(std::move(piece));
-  };
-  const auto body = [&](const SearchAnswer& answer, ShownResults& shown) {
+  if (!parameters) return error_response(Dialect::native, 400, parameters.error().text);
+  const auto body = [&](const SearchAnswer& answer, const ShownResults& shown) {
     return native_json(*exchange.snapshot, answer, shown, parameters->wants_explanation);
   };
-  const auto on_partial = [&](const SearchAnswer& so_far, std::size_t arrived, std::size_t wanted) {
-    ShownResults shown = shown_results(so_far, parameters->first(), parameters->limit, {});
-    JsonObject data = body(so_far, shown);
+  SearchEvents events;
+  events.on_admitted = [&] { reply.begin(make_response(200, "text/event-stream; charset=utf-8", "")); };
+  events.on_partial = [&](const SearchAnswer& so_far, std::size_t arrived, std::size_t wanted) {
+    JsonObject data = body(so_far, shown_results(so_far, parameters->first(), parameters->limit, {}));
     data["arrived"] = arrived;
     data["wanted"] = wanted;
-    send(event("partial", data));
+    reply.write(event("partial", data));
   };
-  const auto answer = app.search(exchange, parameters->search, {}, on_partial);
-  if (answer) {
-    ShownResults shown = shown_results(**answer, parameters->first(), parameters->limit, {});
-    app.remember(exchange, **answer, shown);
-    send(event("final", body(**answer, shown)));
-  } else {
-    send(event("error", JsonObject{{"detail", answer.error().text}}));
-  }
-  responder.end();
-  app.count(exchange, 200, bytes);
+  const auto found =
+      searcher.find(exchange, {parameters->search, parameters->first(), parameters->limit}, events);
+  if (!reply.has_begun()) return refusal_response(Dialect::native, found.error());
+  if (found)
+    reply.write(event("final", body(*found->answer, found->shown)));
+  else
+    reply.write(event("error", JsonObject{{"detail", found.error().text}}));
+  return {};
 }
 
 }  // namespace metafuse::service

@@ -1,13 +1,13 @@
+#include "service/handlers/tavily.h"
+
 #include <algorithm>
 
 #include "core/ascii.h"
 #include "core/json.h"
 #include "service/answers/reasons.h"
-#include "service/app.h"
 #include "service/base/dates.h"
 #include "service/base/host.h"
 #include "service/errors.h"
-#include "service/handlers/handlers.h"
 #include "service/http/request_body.h"
 #include "service/requests/json_fields.h"
 #include "service/search/shown_results.h"
@@ -122,31 +122,30 @@ JsonObject tavily_result(const TavilySearch& wanted, const FusedResult& result) 
 
 }  // namespace
 
-HttpResponse handle_tavily_search(App& app, const Exchange& exchange) {
+HttpResponse tavily_search(Searcher& searcher, const Exchange& exchange) {
   const auto body = json_body(exchange.request);
   if (!body) return error_response(Dialect::tavily, 400, body.error().text);
   const auto wanted = read_tavily(*body);
   if (!wanted) return error_response(Dialect::tavily, 400, wanted.error().text);
-  if (auto refused = app.over_quota(Dialect::tavily, exchange, wanted->search)) return std::move(*refused);
-  const auto answer = app.search(exchange, wanted->search);
-  if (!answer) return error_response(Dialect::tavily, status_of(answer.error().code), answer.error().text);
-  JsonArray results;
-  for (const FusedResult& result : (*answer)->results) {
-    if (results.size() >= static_cast<std::size_t>(wanted->max_results)) break;
-    if (is_wanted(*wanted, result.hit, app.unix_time())) results.push_back(tavily_result(*wanted, result));
-  }
-  JsonObject out;
-  out["query"] = wanted->search.text;
-  out["follow_up_questions"] = nullptr;
-  out["answer"] = nullptr;
-  out["images"] = JsonArray{};
-  out["results"] = std::move(results);
-  const std::string mark = new_mark();
-  out["response_time"] = mark;
-  std::vector<GapMark> marks{
-      {Gap::seconds, '"' + mark + '"', seconds_text(app.clock().now() - exchange.arrived)}};
-  return app.finish_search(exchange, {wanted->search, *answer, {}, std::move(marks)},
-                           make_response(200, "application/json", to_text(out)));
+  return searcher.serve(exchange, Dialect::tavily, {wanted->search}, [&](FoundSearch& found) {
+    JsonArray results;
+    for (const FusedResult& result : found.answer->results) {
+      if (results.size() >= static_cast<std::size_t>(wanted->max_results)) break;
+      if (is_wanted(*wanted, result.hit, searcher.unix_time()))
+        results.push_back(tavily_result(*wanted, result));
+    }
+    JsonObject out;
+    out["query"] = wanted->search.text;
+    out["follow_up_questions"] = nullptr;
+    out["answer"] = nullptr;
+    out["images"] = JsonArray{};
+    out["results"] = std::move(results);
+    const std::string mark = new_mark();
+    out["response_time"] = mark;
+    found.marks.push_back(
+        {Gap::seconds, '"' + mark + '"', seconds_text(searcher.time_since(exchange.arrived))});
+    return make_response(200, "application/json", to_text(out));
+  });
 }
 
 }  // namespace metafuse::service

@@ -7,9 +7,10 @@
 #include "core/atomic_file.h"
 #include "core/json.h"
 #include "fusion/model/model_file.h"
-#include "service/app.h"
 #include "service/editing/template_editing.h"
 #include "service/errors.h"
+#include "service/learning/records.h"
+#include "service/reloader.h"
 
 namespace metafuse::service {
 namespace {
@@ -36,10 +37,10 @@ Result<void> keep_version(Store& store, const LoadedDomain& current, std::string
 
 }  // namespace
 
-SaveOutcome save_templates(App& app, const std::string& domain, std::string_view text,
-                           std::string_view if_match, std::string_view author) {
-  const std::lock_guard lock(app.template_mutex());
-  const auto snapshot = app.snapshot();
+SaveOutcome save_templates(Reloader& reloader, Records& records, const std::string& domain,
+                           std::string_view text, std::string_view if_match, std::string_view author) {
+  const std::lock_guard lock(reloader.files_mutex());
+  const auto snapshot = reloader.snapshot();
   const auto at = snapshot->domains.find(domain);
   if (at == snapshot->domains.end()) return {404, "no domain \"" + domain + "\"", ""};
   const LoadedDomain& current = at->second;
@@ -51,22 +52,22 @@ SaveOutcome save_templates(App& app, const std::string& domain, std::string_view
     return {409,
             conflict + "; train a model for the new templates first, or take " + current.model_file + " away",
             current.etag};
-  if (app.store() == nullptr)
+  if (records.store == nullptr)
     return {
         409,
         "saving keeps every version in the store, and there is none; set store: in the server configuration",
         current.etag};
-  if (const auto kept = keep_version(*app.store(), current, text, author, app.unix_time()); !kept)
+  if (const auto kept = keep_version(*records.store, current, text, author, records.unix_time()); !kept)
     return {503, kept.error().text, current.etag};
   if (const auto written = write_file(current.file, text); !written)
     return {503, written.error().text, current.etag};
-  if (const auto reloaded = app.reload(); !reloaded) {
+  if (const auto reloaded = reloader.reload(); !reloaded) {
     std::string why = reloaded.error().text;
     if (const auto restored = write_file(current.file, current.text); !restored)
       why += "; " + restored.error().text;
     return {409, why, current.etag};
   }
-  const LoadedDomain* saved = app.snapshot()->find_domain(domain);
+  const LoadedDomain* saved = reloader.snapshot()->find_domain(domain);
   return {200, "saved", saved == nullptr ? edited->etag : saved->etag};
 }
 

@@ -7,7 +7,8 @@
 
 namespace metafuse::service {
 
-class App;
+class Reloader;
+struct Records;
 
 /// What became of a wish to save a domain's templates, as an HTTP status and a text.
 struct SaveOutcome {
@@ -21,8 +22,8 @@ struct SaveOutcome {
 /// stays. One save at a time.
 ///
 /// in:  if_match - which file was edited, as If-Match says it; author - name of the key
-SaveOutcome save_templates(App& app, const std::string& domain, std::string_view text,
-                           std::string_view if_match, std::string_view author);
+SaveOutcome save_templates(Reloader& reloader, Records& records, const std::string& domain,
+                           std::string_view text, std::string_view if_match, std::string_view author);
 
 /// Whether If-Match or If-None-Match names an entity tag: "*", or a list of tags with or without quotes.
 bool names_etag(std::string_view header, std::string_view etag);

@@ -1,12 +1,15 @@
 #include "core/json.h"
+#include "service/access/gate.h"
 #include "service/answers/template_page.h"
-#include "service/app.h"
+#include "service/base/log.h"
 #include "service/editing/template_editing.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
 #include "service/handlers/template_saving.h"
 #include "service/http/head.h"
 #include "service/http/request_body.h"
+#include "service/learning/records.h"
+#include "service/reloader.h"
 #include "service/requests/native_request.h"
 
 namespace metafuse::service {
@@ -30,18 +33,18 @@ bool some_key_may_write(const ServerConfig& config) {
   return false;
 }
 
-TemplateEditorState state_of(App& app, const Exchange& exchange, const LoadedDomain& domain) {
+TemplateEditorState state_of(const Records& records, const Exchange& exchange, const LoadedDomain& domain) {
   TemplateEditorState state;
   state.text = domain.text;
   state.etag = domain.etag;
-  state.can_save = app.store() != nullptr && some_key_may_write(exchange.snapshot->config);
-  if (app.store() != nullptr)
-    if (auto versions = app.store()->template_versions(domain.domain.name))
+  state.can_save = records.store != nullptr && some_key_may_write(exchange.snapshot->config);
+  if (records.store != nullptr)
+    if (auto versions = records.store->template_versions(domain.domain.name))
       state.versions = std::move(*versions);
   return state;
 }
 
-void show_preview(App& app, const Exchange& exchange, const LoadedDomain& domain, bool is_live,
+void show_preview(const Clock& clock, const Exchange& exchange, const LoadedDomain& domain, bool is_live,
                   TemplateEditorState& state) {
   const auto edited = edited_domain(*exchange.snapshot, domain, state.text);
   if (!edited) {
@@ -50,22 +53,22 @@ void show_preview(App& app, const Exchange& exchange, const LoadedDomain& domain
   }
   SearchRequest request;
   request.text = state.query;
-  auto preview = preview_templates(*exchange.snapshot, *edited, request, is_live, app.clock());
+  auto preview = preview_templates(*exchange.snapshot, *edited, request, is_live, clock);
   if (preview)
     state.preview = std::move(*preview);
   else
     state.notice = preview.error().text;
 }
 
-void open_version(App& app, const LoadedDomain& domain, std::string_view number_text,
+void open_version(const Records& records, const LoadedDomain& domain, std::string_view number_text,
                   TemplateEditorState& state) {
   std::uint32_t number = 0;
   for (const char digit : number_text) {
     if (digit < '0' || digit > '9' || number > kMaxTemplateVersions) return;
     number = number * 10 + static_cast<std::uint32_t>(digit - '0');
   }
-  if (app.store() == nullptr) return;
-  auto version = app.store()->find_template_version(domain.domain.name, number);
+  if (records.store == nullptr) return;
+  auto version = records.store->find_template_version(domain.domain.name, number);
   if (!version || !*version) {
     state.notice = "there is no version " + std::to_string(number);
     return;
@@ -74,21 +77,15 @@ void open_version(App& app, const LoadedDomain& domain, std::string_view number_
   state.notice = "version " + std::to_string(number) + " is open below; it is not saved yet";
 }
 
-int save(App& app, const Exchange& exchange, const std::string& domain, std::string_view presented,
+int save(Reloader& reloader, Records& records, Log& log, const Exchange& exchange,
          TemplateEditorState& state) {
-  const auto [key, retry_after] = app.find_key(exchange, presented);
-  if (retry_after) {
-    state.notice = "not saved: too many wrong keys from this address; wait a moment";
-    return 429;
-  }
-  if (key == nullptr || !key->has(Role::admin)) {
-    state.notice = "not saved: the key is not known or lacks the role admin";
-    return 403;
-  }
-  const SaveOutcome outcome = save_templates(app, domain, state.text, state.etag, key->name);
-  app.log().write(
-      Log::Level::info, "form",
-      {{"route", exchange.route}, {"key", key->name}, {"action", "save"}, {"status", outcome.status}});
+  const SaveOutcome outcome = save_templates(reloader, records, exchange.path_values.front(), state.text,
+                                             state.etag, exchange.key->name);
+  log.write(Log::Level::info, "form",
+            {{"route", exchange.route},
+             {"key", exchange.key->name},
+             {"action", "save"},
+             {"status", outcome.status}});
   if (outcome.status == 422)
     state.messages = line_messages(Error{Code::bad_config, outcome.text});
   else
@@ -125,59 +122,60 @@ JsonObject preview_json(const TemplatePreview& preview) {
 
 }  // namespace
 
-HttpResponse handle_template_list(App&, const Exchange& exchange) {
+HttpResponse handle_template_list(const Exchange& exchange) {
   return make_response(200, kEditorHtml, template_list_page(*exchange.snapshot));
 }
 
-HttpResponse handle_template_editor(App& app, const Exchange& exchange) {
+HttpResponse handle_template_editor(Records& records, const Exchange& exchange) {
   const LoadedDomain* domain = exchange.snapshot->find_domain(exchange.path_values.front());
   if (domain == nullptr)
     return error_response(Dialect::page, 404, "no domain \"" + exchange.path_values.front() + "\"");
-  return make_response(200, kEditorHtml,
-                       template_editor_page(*exchange.snapshot, *domain, state_of(app, exchange, *domain)));
+  return make_response(
+      200, kEditorHtml,
+      template_editor_page(*exchange.snapshot, *domain, state_of(records, exchange, *domain)));
 }
 
-HttpResponse handle_template_form(App& app, const Exchange& exchange) {
+HttpResponse handle_template_form(Reloader& reloader, Records& records, const Clock& clock, Log& log,
+                                  const Exchange& exchange) {
   const LoadedDomain* domain = exchange.snapshot->find_domain(exchange.path_values.front());
   if (domain == nullptr)
     return error_response(Dialect::page, 404, "no domain \"" + exchange.path_values.front() + "\"");
-  if (media_type(exchange.request.header("Content-Type")) != "application/x-www-form-urlencoded")
-    return error_response(Dialect::page, 415, "send the page's form");
-  const auto fields = parse_form(exchange.request.body);
-  if (!fields) return error_response(Dialect::page, 400, "the form is damaged");
-  TemplateEditorState state = state_of(app, exchange, *domain);
-  state.text = with_unix_line_ends(form_value(*fields, "text"));
-  state.etag = form_value(*fields, "etag");
-  state.query = form_value(*fields, "query");
-  const std::string action = form_value(*fields, "action");
+  TemplateEditorState state = state_of(records, exchange, *domain);
+  state.text = with_unix_line_ends(form_value(exchange.form, "text"));
+  state.etag = form_value(exchange.form, "etag");
+  state.query = form_value(exchange.form, "query");
+  const std::string action = form_value(exchange.form, "action");
   int status = 200;
-  if (action == "save") {
-    status = save(app, exchange, domain->domain.name, form_value(*fields, "key"), state);
+  if (exchange.refused_action) {
+    status = exchange.refused_action->status;
+    state.notice = (action == "save" ? "not saved: " : "") + exchange.refused_action->text;
+  } else if (action == "save") {
+    status = save(reloader, records, log, exchange, state);
   } else if (action.starts_with(kVersionAction)) {
-    open_version(app, *domain, std::string_view(action).substr(kVersionAction.size()), state);
+    open_version(records, *domain, std::string_view(action).substr(kVersionAction.size()), state);
   } else {
-    show_preview(app, exchange, *domain, action == "live", state);
+    show_preview(clock, exchange, *domain, action == "live", state);
   }
   if (!state.messages.empty()) status = 422;
   if (status == 200 && action == "save") {
-    const auto snapshot = app.snapshot();
+    const auto snapshot = reloader.snapshot();
     const LoadedDomain* saved = snapshot->find_domain(domain->domain.name);
-    const TemplateEditorState fresh = state_of(app, exchange, *saved);
+    const TemplateEditorState fresh = state_of(records, exchange, *saved);
     state.versions = fresh.versions;
     return make_response(200, kEditorHtml, template_editor_page(*snapshot, *saved, state));
   }
   return make_response(status, kEditorHtml, template_editor_page(*exchange.snapshot, *domain, state));
 }
 
-HttpResponse handle_put_templates(App& app, const Exchange& exchange) {
+HttpResponse handle_put_templates(Reloader& reloader, Records& records, const Exchange& exchange) {
   const std::string if_match = exchange.request.list("If-Match");
   if (if_match.empty())
     return error_response(Dialect::native, 428, "send If-Match with the ETag of the file that was edited");
-  return saved_response(save_templates(app, exchange.path_values.front(), exchange.request.body, if_match,
-                                       exchange.key == nullptr ? "" : exchange.key->name));
+  return saved_response(save_templates(reloader, records, exchange.path_values.front(), exchange.request.body,
+                                       if_match, exchange.key == nullptr ? "" : exchange.key->name));
 }
 
-HttpResponse handle_preview_templates(App& app, const Exchange& exchange) {
+HttpResponse handle_preview_templates(Gate& gate, const Clock& clock, const Exchange& exchange) {
   const LoadedDomain* domain = exchange.snapshot->find_domain(exchange.path_values.front());
   if (domain == nullptr)
     return error_response(Dialect::native, 404, "no domain \"" + exchange.path_values.front() + "\"");
@@ -198,19 +196,19 @@ HttpResponse handle_preview_templates(App& app, const Exchange& exchange) {
   }
   const auto wanted = read_native_search(*body);
   if (!wanted) return error_response(Dialect::native, 400, wanted.error().text);
-  if (wanted->is_raw() && !exchange.may(Role::raw))
-    return error_response(Dialect::native, 403, "raw variants need a key with the role raw");
+  if (auto refused = gate.admit_search(exchange, 0, wanted->is_raw()))
+    return refusal_response(Dialect::native, *refused);
   const auto edited = edited_domain(*exchange.snapshot, *domain, text);
   if (!edited) return error_response(Dialect::native, 422, edited.error().text);
   const auto refuse = [](const Error& error) {
     return error_response(Dialect::native, status_of(error.code), error.text);
   };
-  auto preview = preview_templates(*exchange.snapshot, *edited, wanted->search, false, app.clock());
+  auto preview = preview_templates(*exchange.snapshot, *edited, wanted->search, false, clock);
   if (!preview) return refuse(preview.error());
   if (is_live) {
-    if (auto refused = app.over_quota(Dialect::native, exchange, preview->expansions.size()))
-      return std::move(*refused);
-    preview = preview_templates(*exchange.snapshot, *edited, wanted->search, true, app.clock());
+    if (auto refused = gate.admit_search(exchange, preview->expansions.size(), wanted->is_raw()))
+      return refusal_response(Dialect::native, *refused);
+    preview = preview_templates(*exchange.snapshot, *edited, wanted->search, true, clock);
     if (!preview) return refuse(preview.error());
   }
   return make_response(200, "application/json", to_text(preview_json(*preview)));

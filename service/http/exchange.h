@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,14 @@
 
 namespace metafuse::service {
 
+/// Why a request is turned away.
+struct AccessRefusal {
+  int status = 403;
+  std::string_view reason;  ///< a label for metrics and the log; empty when it is the request's own mistake
+  std::string text;
+  std::optional<double> retry_after_seconds = {};  ///< with 429
+};
+
 /// One request with everything a handler may look at.
 struct Exchange {
   HttpRequest request;
@@ -22,8 +31,10 @@ struct Exchange {
   std::string_view route;          ///< the route's name, for metrics
   std::string traceparent;         ///< of the answer
   TimePoint arrived;
-  bool is_https = false;     ///< between the client and a trusted proxy
-  std::string_view refused;  ///< why it was turned away, for the log
+  bool is_https = false;                        ///< between the client and a trusted proxy
+  Fields form;                                  ///< the body of a form
+  std::optional<AccessRefusal> refused_action;  ///< why the form's action may not be done
+  std::string_view refused;                     ///< why it was turned away, for the log
 
   /// "https://HOST" as the client knows this server.
   std::string origin() const {

@@ -23,7 +23,7 @@
       if (!link) return;
       const position = items.indexOf(link.closest("li")) + 1;
       const body = JSON.stringify({ search_id: search, kind: "click", position });
-      navigator.sendBeacon("/v1/feedback", body);
+      navigator.sendBeacon("/v1/feedback", new Blob([body], { type: "application/json" }));
     });
   }
 

@@ -93,6 +93,12 @@ void note_times(const Snapshot& snapshot, const Fetched& fetched, TimePoint fuse
 Result<SearchAnswer> search(const Snapshot& snapshot, const SearchRequest& request, const Clock& clock,
                             const PartialAnswer& on_partial) {
   TRY(const auto queries, expand_request(snapshot, request));
+  return search_expanded(snapshot, request, queries, clock, on_partial);
+}
+
+SearchAnswer search_expanded(const Snapshot& snapshot, const SearchRequest& request,
+                             const std::vector<ExpandedQuery>& queries, const Clock& clock,
+                             const PartialAnswer& on_partial) {
   const LoadedDomain& domain = *snapshot.find_domain(request.domain);
   SearchAnswer answer;
   answer.domain = domain.domain.name;
@@ -107,10 +113,10 @@ Result<SearchAnswer> search(const Snapshot& snapshot, const SearchRequest& reque
   return answer;
 }
 
-Result<SearchAnswer> search_further(const Snapshot& snapshot, const SearchRequest& request,
-                                    const Clock& clock, const SearchAnswer& so_far) {
+SearchAnswer search_further(const Snapshot& snapshot, const SearchRequest& request,
+                            const std::vector<ExpandedQuery>& queries, const Clock& clock,
+                            const SearchAnswer& so_far) {
   require(request.windows == so_far.windows + 1, "windows are asked for one by one");
-  TRY(const auto queries, expand_request(snapshot, request));
   const LoadedDomain& domain = *snapshot.find_domain(request.domain);
   SearchAnswer answer = so_far;
   answer.windows = request.windows;

@@ -2,8 +2,10 @@
 
 #include <cstddef>
 #include <functional>
+#include <vector>
 
 #include "core/deadline.h"
+#include "core/query.h"
 #include "core/result.h"
 #include "service/config/snapshot.h"
 #include "service/search/search_answer.h"
@@ -22,10 +24,16 @@ using PartialAnswer =
 Result<SearchAnswer> search(const Snapshot& snapshot, const SearchRequest& request, const Clock& clock,
                             const PartialAnswer& on_partial = {});
 
-/// The answer of one more window: request.windows is one more than `so_far` has.
+/// The same for expanded queries that are known already.
 ///
-/// errors: those of search()
-Result<SearchAnswer> search_further(const Snapshot& snapshot, const SearchRequest& request,
-                                    const Clock& clock, const SearchAnswer& so_far);
+/// in: queries - those of expand_request() for this snapshot and request
+SearchAnswer search_expanded(const Snapshot& snapshot, const SearchRequest& request,
+                             const std::vector<ExpandedQuery>& queries, const Clock& clock,
+                             const PartialAnswer& on_partial = {});
+
+/// The answer of one more window: request.windows is one more than `so_far` has.
+SearchAnswer search_further(const Snapshot& snapshot, const SearchRequest& request,
+                            const std::vector<ExpandedQuery>& queries, const Clock& clock,
+                            const SearchAnswer& so_far);
 
 }  // namespace metafuse::service

@@ -1,4 +1,4 @@
-#include "service/access/access.h"
+#include "service/access/gate.h"
 
 #include <algorithm>
 #include <string>

@@ -44,10 +44,10 @@ TEST_CASE("Clicks need a search id and a result that was shown; judgments need a
   CHECK(send(judgment) == 403);
   CHECK(send(judgment, "Authorization: Bearer judge-key\r\n") == 200);
   CHECK(send(judgment, "Authorization: Bearer wrong\r\n") == 401);
-  const auto clicks = server.app().store()->clicks_of(id);
+  const auto clicks = server.app().records().store->clicks_of(id);
   REQUIRE(clicks.has_value());
   CHECK(clicks->size() == 1);
-  const auto judged = server.app().store()->judged_queries("pages");
+  const auto judged = server.app().records().store->judged_queries("pages");
   REQUIRE(judged.has_value());
   CHECK(judged->size() == 1);
 }

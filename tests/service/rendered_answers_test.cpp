@@ -84,7 +84,7 @@ TEST_CASE("A rendered answer is what the search would answer, for every shape of
       INFO(questions[i].target << ' ' << questions[i].headers << ' ' << questions[i].body);
       CHECK(without_ids(ask(server, questions[i])) == first[i]);
     }
-  CHECK(server.app().rendered().size() == questions.size());
+  CHECK(server.app().searcher().rendered().size() == questions.size());
   CHECK(counts(server, "metafuse_cache_lookups_total{outcome=\"rendered\"} " +
                            std::to_string(3 * questions.size() - 1)));
   CHECK(server.fetcher().fetches() == 1);
@@ -95,7 +95,7 @@ TEST_CASE("Every rendered answer has a search id of its own that takes clicks", 
   std::set<std::string> ids;
   for (int i = 0; i < 6; ++i) ids.insert(rendered_search_id(server.get("/search?q=ada&format=json")));
   CHECK(ids.size() == 6);
-  CHECK(server.app().rendered().size() == 1);
+  CHECK(server.app().searcher().rendered().size() == 1);
   for (const std::string& id : ids)
     CHECK(status_in(server.post("/v1/feedback", "application/json",
                                 R"({"search_id":")" + id + R"(","kind":"click","position":1})")) == 200);
@@ -114,7 +114,7 @@ TEST_CASE("Equal calls of a tool share a rendered answer, each under its own id"
   }
   CHECK(searches.size() == 6);
   CHECK(bodies.size() == 1);
-  CHECK(server.app().rendered().size() == 1);
+  CHECK(server.app().searcher().rendered().size() == 1);
   CHECK(counts(server, "metafuse_cache_lookups_total{outcome=\"rendered\"} 4"));
   // what is wrong with a call is said each time
   CHECK(status_in(server.post("/mcp", "application/json", call_of("1.5", R"({"query":"ada"})"))) == 400);
@@ -130,7 +130,7 @@ TEST_CASE("A rendered answer in Tavily's dialect says how long it took", "[servi
     CHECK(reply.at("response_time").to_number<double>() >= 0);
     CHECK(reply.at("results").as_array().size() == 4);
   }
-  CHECK(server.app().rendered().size() == 1);
+  CHECK(server.app().searcher().rendered().size() == 1);
 }
 
 TEST_CASE("Every answer to a search names the engines whose lists it lacks", "[service][rendered]") {
@@ -166,7 +166,7 @@ TEST_CASE("Rendered answers are counted against quotas and rates, and need their
   const std::string key = "X-API-Key: small-key\r\n";
   const std::string target = "/search?q=ada&format=json";
   for (int i = 0; i < 4; ++i) CHECK(status_in(server.get(target, key)) == 200);  // three lists each
-  CHECK(server.app().rendered().size() == 1);
+  CHECK(server.app().searcher().rendered().size() == 1);
   const std::string refused = server.get(target, key);
   CHECK(status_in(refused) == 429);
   CHECK(refused.find("Retry-After: ") != std::string::npos);
@@ -179,9 +179,9 @@ TEST_CASE("Rendered answers are counted against quotas and rates, and need their
 TEST_CASE("A reload forgets rendered answers", "[service][rendered]") {
   TestServer server;
   for (int i = 0; i < 3; ++i) server.get("/search?q=ada&format=json");
-  CHECK(server.app().rendered().size() == 1);
-  REQUIRE(server.app().reload().has_value());
-  CHECK(server.app().rendered().size() == 0);
+  CHECK(server.app().searcher().rendered().size() == 1);
+  REQUIRE(server.app().reloader().reload().has_value());
+  CHECK(server.app().searcher().rendered().size() == 0);
   server.get("/search?q=ada&format=json");
   CHECK(server.fetcher().fetches() == 2);
 }
@@ -196,7 +196,7 @@ TEST_CASE("Answers with failed engines are not kept rendered", "[service][render
     return list;
   });
   for (int i = 0; i < 3; ++i) CHECK(status_in(server.get("/search?q=ada&format=json")) == 200);
-  CHECK(server.app().rendered().size() == 0);
+  CHECK(server.app().searcher().rendered().size() == 0);
 }
 
 TEST_CASE("A rendered answer lasts as long as it is told, within its bytes", "[service][rendered]") {

@@ -264,12 +264,12 @@ TEST_CASE("A stream re-fuses as lists arrive, and ends with the answer of the pl
 TEST_CASE("A broken file at reload keeps what served before", "[service][reload]") {
   TestServer server;
   server.folder().write("templates/pages.yaml", "version: 1\ndomain: [\n");
-  CHECK(server.app().reload().has_error());
+  CHECK(server.app().reloader().reload().has_error());
   CHECK(status_in(server.get("/search?q=ada")) == 200);
   std::string changed = kTwoTemplates;
   changed.replace(changed.find("Home pages"), 10, "Other ones");
   server.folder().write("templates/pages.yaml", changed);
-  CHECK(server.app().reload().has_value());
+  CHECK(server.app().reloader().reload().has_value());
   CHECK(server.get("/").find("Other ones") != std::string::npos);
 }
 
@@ -278,7 +278,7 @@ TEST_CASE("A model of other templates is refused with the names that differ", "[
   server.folder().write("models/pages.json", R"({"format":"metafuse-model","version":1,"learner":"rankboost",
 "features":[{"name":"plain@one","kind":"rank","depth":10},{"name":"gone@one","kind":"rank","depth":10}],
 "unranked":"absent","body":{"weak_rankings":[{"feature":0,"rank":1,"q_default":0,"alpha":1}]},"training":{}})");
-  const auto reloaded = server.app().reload();
+  const auto reloaded = server.app().reloader().reload();
   REQUIRE(reloaded.has_error());
   CHECK(reloaded.error().text.find("only in the model: gone@one") != std::string::npos);
   CHECK(reloaded.error().text.find("only in the templates: plain@two, placed@one") != std::string::npos);

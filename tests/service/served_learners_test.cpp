@@ -87,7 +87,7 @@ TEST_CASE("A domain is served and explained with a model of any learner", "[serv
     const auto trained = learner.train(request);
     REQUIRE(trained.has_value());
     server.folder().write("models/pages.json", model_text(trained->model));
-    REQUIRE(server.app().reload().has_value());
+    REQUIRE(server.app().reloader().reload().has_value());
     const auto answer = parse_json(body_in(server.get("/search?q=ada&format=json&explain=1")), "answer");
     REQUIRE(answer.has_value());
     const JsonObject& fusion = answer->as_object().at("fusion").as_object();

@@ -84,12 +84,12 @@ TEST_CASE("Every version of the templates is kept and can be put back", "[servic
   };
   CHECK(status_in(put(edited("Second"))) == 200);
   CHECK(status_in(put(edited("Third"))) == 200);
-  const auto versions = server.app().store()->template_versions("pages");
+  const auto versions = server.app().records().store->template_versions("pages");
   REQUIRE(versions.has_value());
   CHECK(versions->size() == 3);
   const auto open = [&](const std::string& number) {
     return server.post("/templates/pages", "application/x-www-form-urlencoded",
-                       "action=version-" + number + "&etag=x&text=");
+                       "action=version-" + number + "&etag=x&text=&key=admin-key");
   };
   CHECK(open("1").find("description: Home pages") != std::string::npos);
   CHECK(open("2").find("description: Second") != std::string::npos);
@@ -185,7 +185,7 @@ TEST_CASE("An edit that the model does not fit is refused, and says which lists 
   server.folder().write("models/pages.json", R"({"format":"metafuse-model","version":1,"learner":"rankboost",
 "features":[{"name":"plain@one","kind":"rank","depth":10},{"name":"plain@two","kind":"rank","depth":10},{"name":"placed@one","kind":"rank","depth":10}],
 "unranked":"absent","body":{"weak_rankings":[{"feature":0,"rank":1,"q_default":0,"alpha":1}]},"training":{}})");
-  const auto reloaded = server.app().reload();
+  const auto reloaded = server.app().reloader().reload();
   INFO((reloaded ? "" : reloaded.error().text));
   REQUIRE(reloaded.has_value());
   const auto answer = parse_json(body_in(server.get("/search?q=ada&format=json&explain=1")), "a");

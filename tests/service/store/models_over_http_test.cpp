@@ -139,17 +139,17 @@ TEST_CASE("a model that no longer fits its templates is not activated", "[servic
   server.folder().write("templates/pages.yaml",
                         "version: 1\ndomain: pages\nslots:\n  NAME: {required: true}\ntemplates:\n"
                         "  - {id: other, engine: one, query: '{NAME}'}\n");
-  REQUIRE(server.app().reload().has_value());
+  REQUIRE(server.app().reloader().reload().has_value());
   CHECK(status_in(send(server, "/v1/models/pages/activate", R"({"version":")" + version + "\"}")) == 409);
   CHECK(served_model_of(server).at("champion").is_null());
-  CHECK(server.app().reload().has_value());
+  CHECK(server.app().reloader().reload().has_value());
 }
 
 TEST_CASE("interleaved searches are credited to who placed what was clicked", "[service][models]") {
   TestServer server(TestServer::default_answer, learning_config("learning: {interleave_share: 1}\n"));
   judge_names(server, 0, 12);
   REQUIRE(status_in(send(server, "/v1/models/pages/retrain", "")) == 200);
-  REQUIRE(server.app().reload().has_value());
+  REQUIRE(server.app().reloader().reload().has_value());
   int mixed = 0;
   for (int i = 0; i < 20; ++i) {
     const JsonObject answer = body_of(server.get("/search?format=json&q=live" + std::to_string(i)));
@@ -161,8 +161,8 @@ TEST_CASE("interleaved searches are credited to who placed what was clicked", "[
       CHECK(result.at("fusion").at("score").to_number<double>() <= before);
       before = result.at("fusion").at("score").to_number<double>();
     }
-    server.app().search_log()->flush();
-    const auto stored = server.app().store()->find_search(id);
+    server.app().records().search_log->flush();
+    const auto stored = server.app().records().store->find_search(id);
     REQUIRE(stored.has_value());
     const service::StoredSearch& search = **stored;
     REQUIRE(search.shown.size() == 4);
@@ -188,9 +188,9 @@ TEST_CASE("what is due is done by the clock: retention, retraining, promotion", 
                     learning_config("privacy: {retention_days: 10}\nlearning: {retrain_hours: 24, "
                                     "automatic_promotion: true}\n"));
   judge_names(server, 0, 12);
-  server.app().search_log()->flush();
-  service::Store& store = *server.app().store();
-  const service::UnixTime now = server.app().unix_time();
+  server.app().records().search_log->flush();
+  service::Store& store = *server.app().records().store;
+  const service::UnixTime now = server.app().records().unix_time();
   const service::StoredSearch old = sample_search("pages", now - 11 * 86400);
   const service::StoredSearch young = sample_search("pages", now - 9 * 86400);
   const service::StoredSearch both[] = {old, young};
@@ -200,8 +200,8 @@ TEST_CASE("what is due is done by the clock: retention, retraining, promotion", 
   int changes = 0;
   service::CaretakerOptions options;
   options.store = &store;
-  options.versions = server.app().model_versions();
-  options.snapshot = [&] { return server.app().snapshot(); };
+  options.versions = server.app().records().model_versions.get();
+  options.snapshot = [&] { return server.app().reloader().snapshot(); };
   options.unix_time = [&] { return now; };
   options.on_models_changed = [&] { ++changes; };
   options.on_event = [&](std::string_view event, JsonObject) { ++events[std::string(event)]; };

@@ -38,7 +38,7 @@ struct ModelServer {
   TestServer server;
   explicit ModelServer(bool is_online) : server(TestServer::default_answer, config(is_online)) {
     server.folder().write("models/pages.json", kModel);
-    REQUIRE(server.app().reload().has_value());
+    REQUIRE(server.app().reloader().reload().has_value());
   }
   JsonObject answer(const std::string& query) {
     const auto value = parse_json(body_in(server.get("/search?format=json&q=" + query)), "answer");
@@ -107,9 +107,9 @@ TEST_CASE("a reranker goes on where it stopped, and begins anew under another mo
   ModelServer source(true);
   source.click("ada", "c");
   source.click("bob", "c");
-  const auto snapshot = source.server.app().snapshot();
+  const auto snapshot = source.server.app().reloader().snapshot();
   const LoadedDomain& domain = snapshot->domains.at("pages");
-  OnlineRerankers& first = *source.server.app().online_rerankers();
+  OnlineRerankers& first = *source.server.app().records().online_rerankers;
   OnlineRerankers resumed(source.server.folder().path("models"));
   REQUIRE(first.steps(domain) > 0);
   CHECK(resumed.steps(domain) == first.steps(domain));

@@ -1,0 +1,326 @@
+#include "service/access/gate.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/ascii.h"
+#include "core/base64.h"
+#include "service/base/host.h"
+#include "service/http/client_address.h"
+#include "service/http/common_headers.h"
+#include "service/http/head.h"
+#include "service/http/request_body.h"
+#include "service/store/redis_client.h"
+
+namespace metafuse::service {
+namespace {
+
+constexpr std::string_view kJsonType = "application/json";
+constexpr std::string_view kFormType = "application/x-www-form-urlencoded";
+constexpr std::array<std::string_view, 4> kYamlTypes = {"application/yaml", "application/x-yaml", "text/yaml",
+                                                        "text/x-yaml"};
+
+double tokens_of(Cost cost) {
+  switch (cost) {
+    case Cost::nothing:
+      return 0;
+    case Cost::little:
+      return 0.1;
+    case Cost::normal:
+      return 1;
+    case Cost::much:
+      return 5;
+  }
+  return 1;
+}
+
+bool is_own_host(const ServerConfig& config, std::string_view host_header) {
+  const std::string host = host_without_port(host_header);
+  if (host.empty() || host == "localhost" || host == config.listen_host) return true;
+  if (host == "127.0.0.1" || host == "::1") return true;
+  return std::any_of(config.server_names.begin(), config.server_names.end(), [&](const std::string& name) {
+    return name == "*" || equal_ignoring_case(name, host) || equal_ignoring_case(name, host_header);
+  });
+}
+
+/// Whether the client sits on this machine, as far as can be told: what came through a proxy that is not
+/// trusted to name its clients did not.
+bool is_local(const Exchange& exchange) {
+  const std::string& client = exchange.client;
+  const bool is_loopback = client.starts_with("127.") || client == "::1" || client.starts_with("::ffff:127.");
+  const bool was_forwarded =
+      !exchange.request.header("X-Forwarded-For").empty() || !exchange.request.header("Forwarded").empty();
+  return is_loopback && (!was_forwarded || client != exchange.request.peer);
+}
+
+bool only_reads(const HttpRequest& request) {
+  return request.method == "GET" || request.method == "HEAD";
+}
+
+/// Whether a page of this server sent the request, or no page at all: not a form or a script of another
+/// site, which a browser would send with what it keeps for us. Clients other than browsers say neither
+/// `Sec-Fetch-Site` nor `Origin` and pass.
+bool is_from_own_page(const HttpRequest& request) {
+  const std::string_view fetch_site = request.header("Sec-Fetch-Site");
+  if (!fetch_site.empty()) return fetch_site == "same-origin" || fetch_site == "none";
+  const std::string_view origin = request.header("Origin");
+  const std::size_t scheme = origin.find("://");
+  return origin.empty() ||
+         (scheme != std::string_view::npos && origin.substr(scheme + 3) == request.header("Host"));
+}
+
+/// Whether the configuration lets the scripts of the page's origin ask (CORS). Never for our own pages'
+/// forms.
+bool is_from_allowed_origin(const RouteRules& rules, const Exchange& exchange) {
+  const std::string_view origin = exchange.request.header("Origin");
+  const std::vector<std::string>& allowed = exchange.snapshot->config.cors_origins;
+  return rules.dialect != Dialect::page && !origin.empty() &&
+         std::any_of(allowed.begin(), allowed.end(),
+                     [&](const std::string& one) { return one == "*" || one == origin; });
+}
+
+/// What another site's page makes a browser send must not start or change anything. A link that a person
+/// follows to a search is welcome.
+std::optional<AccessRefusal> check_sender(const RouteRules& rules, const Exchange& exchange) {
+  const HttpRequest& request = exchange.request;
+  if (is_from_own_page(request) || is_from_allowed_origin(rules, exchange)) return std::nullopt;
+  if (only_reads(request)) {
+    const bool is_followed_link = request.header("Sec-Fetch-Mode") == "navigate";
+    if (rules.effect == Effect::none || request.header("Sec-Fetch-Site").empty() || is_followed_link)
+      return std::nullopt;
+  }
+  return AccessRefusal{403, "origin",
+                       "this request is not from a page of this server; add its origin to cors_origins"};
+}
+
+AccessRefusal wrong_type(std::string_view wanted) {
+  return {415, "content_type", "send " + std::string(wanted)};
+}
+
+std::optional<AccessRefusal> check_body(const RouteRules& rules, Exchange& exchange) {
+  const HttpRequest& request = exchange.request;
+  const std::string type = media_type(request.list("Content-Type"));
+  const auto read_form = [&]() -> std::optional<AccessRefusal> {
+    auto form = parse_form(request.body);
+    if (!form) return AccessRefusal{400, {}, "the form is damaged"};
+    exchange.form = std::move(*form);
+    return std::nullopt;
+  };
+  switch (rules.body) {
+    case BodyType::none:
+      return std::nullopt;
+    case BodyType::optional_json:
+      if (request.body.empty()) return std::nullopt;
+      [[fallthrough]];
+    case BodyType::json:
+      if (type == kJsonType) return std::nullopt;
+      return wrong_type(kJsonType);
+    case BodyType::form:
+      if (type == kFormType) return read_form();
+      return wrong_type("the page's form");
+    case BodyType::json_or_form:
+      // LangChain's SearXNG client posts nothing and puts its parameters into the target
+      if (type == kJsonType || (request.body.empty() && !request.query.empty())) return std::nullopt;
+      if (type == kFormType) return read_form();
+      return wrong_type("application/json (Tavily) or application/x-www-form-urlencoded (SearXNG)");
+    case BodyType::yaml:
+      if (std::find(kYamlTypes.begin(), kYamlTypes.end(), type) != kYamlTypes.end()) return std::nullopt;
+      return wrong_type(kYamlTypes.front());
+  }
+  return std::nullopt;
+}
+
+/// Whether no key is needed from this client.
+bool is_open(Access access, const Exchange& exchange) {
+  const ServerConfig& config = exchange.snapshot->config;
+  switch (access) {
+    case Access::open:
+      return true;
+    case Access::search:
+      return !config.needs_key;
+    case Access::metrics:
+      return config.metrics == MetricsAccess::open ||
+             (config.metrics == MetricsAccess::loopback && is_local(exchange));
+    case Access::admin:
+      return false;
+  }
+  return false;
+}
+
+Role role_of(Access access) {
+  if (access == Access::admin) return Role::admin;
+  return access == Access::metrics ? Role::metrics : Role::search;
+}
+
+std::optional<AccessRefusal> check_role(Access access, const Exchange& exchange) {
+  if (is_open(access, exchange)) return std::nullopt;
+  if (exchange.key == nullptr)
+    return AccessRefusal{
+        401, "no_key",
+        "this needs an API key; send Authorization: Bearer KEY, or give it to the browser as the password"};
+  if (!exchange.may(role_of(access)) && !exchange.may(Role::admin))
+    return AccessRefusal{403, "role", "the key may not do this; ask for one with the role that it needs"};
+  return std::nullopt;
+}
+
+/// What follows the name of a scheme in `Authorization`, or nothing where it is another scheme.
+std::optional<std::string_view> credentials(const HttpRequest& request, std::string_view scheme) {
+  const std::string_view value = request.header("Authorization");
+  if (value.size() <= scheme.size() || value[scheme.size()] != ' ' ||
+      !equal_ignoring_case(value.substr(0, scheme.size()), scheme))
+    return std::nullopt;
+  return value.substr(scheme.size() + 1);
+}
+
+/// Older clients of Tavily send their key as a member of the body.
+std::string key_in_body(const HttpRequest& request) {
+  if (media_type(request.header("Content-Type")) != kJsonType ||
+      request.body.find("\"api_key\"") == std::string::npos)
+    return {};
+  const auto body = json_body(request);
+  const Json* key = body ? body->if_contains("api_key") : nullptr;
+  return key != nullptr && key->is_string() ? std::string(key->get_string()) : std::string();
+}
+
+/// The API key that a program shows, or "": `Authorization: Bearer KEY`, `X-API-Key: KEY`, or Tavily's
+/// `api_key` in the body.
+std::string presented_key(const RouteRules& rules, const HttpRequest& request) {
+  if (const auto token = credentials(request, "Bearer"); token && !token->empty()) return std::string(*token);
+  if (const std::string_view key = request.header("X-API-Key"); !key.empty()) return std::string(key);
+  return rules.body == BodyType::json_or_form ? key_in_body(request) : std::string();
+}
+
+/// The API key that a person gave to a browser as a password (`Authorization: Basic`, any user name), or "".
+/// A browser adds it to whatever any site makes it ask for, so where something may change it counts only in
+/// requests of our own pages.
+std::string typed_key(const HttpRequest& request) {
+  if (!only_reads(request) && !is_from_own_page(request)) return {};
+  const auto name_and_password = base64_decoded(credentials(request, "Basic").value_or(""));
+  if (!name_and_password) return {};
+  const std::size_t colon = name_and_password->find(':');
+  return colon == std::string::npos ? std::string() : name_and_password->substr(colon + 1);
+}
+
+/// The key that a request shows where keys count; not looked for where none does.
+std::string key_of(const RouteRules& rules, const Exchange& exchange) {
+  const ServerConfig& config = exchange.snapshot->config;
+  if (rules.access == Access::open || config.keys.empty()) return {};
+  std::string key = presented_key(rules, exchange.request);
+  // where searching is open, a password is for the proxy in front; administrators' routes take none
+  if (key.empty() && config.needs_key && rules.access == Access::search) key = typed_key(exchange.request);
+  return key;
+}
+
+std::unique_ptr<SharedLimits> shared_limits(const ServerConfig& config, const Clock& clock,
+                                            RateLimiter& limiter) {
+  auto address = parse_redis_url(config.cache.redis);
+  if (config.cache.redis.empty() || !address) return nullptr;
+  return std::make_unique<SharedLimits>(std::move(*address), clock, limiter);
+}
+
+}  // namespace
+
+Gate::Gate(const GateOptions& options)
+    : metrics_(options.metrics),
+      clock_(options.clock),
+      unix_time_(options.unix_time),
+      limiter_(options.config.limits.requests_per_second, options.config.limits.burst),
+      key_guard_(options.config.limits.failed_keys_per_minute),
+      shared_limits_(shared_limits(options.config, options.clock, limiter_)),
+      quotas_(shared_limits_ ? shared_limits_->usage() : options.usage) {}
+
+std::optional<AccessRefusal> Gate::check(const RouteRules* rules, Exchange& exchange) {
+  auto refusal = checked(rules, exchange);
+  if (!refusal) return std::nullopt;
+  exchange.refused = refusal->reason;
+  if (!refusal->reason.empty()) metrics_.refused(refusal->reason);
+  return refusal;
+}
+
+std::optional<AccessRefusal> Gate::checked(const RouteRules* rules, Exchange& exchange) {
+  const ServerConfig& config = exchange.snapshot->config;
+  exchange.traceparent = next_traceparent(exchange.request.header("traceparent"));
+  exchange.client = client_address(config.trusted_proxies, exchange.request);
+  exchange.is_https = came_by_https(config.trusted_proxies, exchange.request);
+  if (!is_own_host(config, exchange.request.header("Host")))
+    return AccessRefusal{421, "host", "this server does not answer for that Host; add it to server_names"};
+  if (rules == nullptr) return std::nullopt;
+  if (auto refusal = find_key(*rules, exchange)) return refusal;
+  if (auto refusal = check_role(rules->access, exchange)) return refusal;
+  if (auto refusal = check_rate(*rules, exchange)) return refusal;
+  if (auto refusal = check_sender(*rules, exchange)) return refusal;
+  if (auto refusal = check_body(*rules, exchange)) return refusal;
+  check_action(*rules, exchange);
+  return std::nullopt;
+}
+
+std::optional<AccessRefusal> Gate::find_key(const RouteRules& rules, Exchange& exchange) {
+  const std::string presented = key_of(rules, exchange);
+  if (presented.empty()) return std::nullopt;
+  const KeyGuard::Answer found = key_guard_.find(exchange.snapshot->config.keys, presented,
+                                                 address_prefix(exchange.client), exchange.arrived);
+  if (found.retry_after_seconds)
+    return AccessRefusal{429, "key_rate", "too many wrong API keys from this address; wait",
+                         found.retry_after_seconds};
+  if (found.key == nullptr) return AccessRefusal{401, "bad_key", "the API key is not known here"};
+  exchange.key = found.key;
+  return std::nullopt;
+}
+
+std::optional<AccessRefusal> Gate::check_rate(const RouteRules& rules, const Exchange& exchange) {
+  if (rules.access == Access::open || exchange.key != nullptr) return std::nullopt;
+  const Admission admission =
+      limiter_.take(address_prefix(exchange.client), clock_.now(), tokens_of(rules.cost));
+  if (admission.is_admitted) return std::nullopt;
+  return AccessRefusal{429, "rate", "too many requests from this address; slow down",
+                       admission.retry_after_seconds};
+}
+
+/// A form carries its key in the field `key`, which then is the exchange's. A client that guesses is slowed
+/// down as with the header.
+void Gate::check_action(const RouteRules& rules, Exchange& exchange) {
+  if (rules.actions.empty()) return;
+  const std::string action = form_value(exchange.form, "action");
+  const auto at = std::find_if(rules.actions.begin(), rules.actions.end(),
+                               [&](const FormAction& one) { return action.starts_with(one.prefix); });
+  if (at == rules.actions.end()) return;
+  AccessRefusal refusal{403, "bad_key", "the key is not known or lacks the role admin"};
+  if (const std::string typed = form_value(exchange.form, "key"); !typed.empty()) {
+    const auto [key, retry_after] = key_guard_.find(exchange.snapshot->config.keys, typed,
+                                                    address_prefix(exchange.client), exchange.arrived);
+    exchange.key = key;
+    if (retry_after)
+      refusal = {429, "key_rate", "too many wrong keys from this address; wait a moment", retry_after};
+  }
+  if (!check_role(at->access, exchange)) return;
+  metrics_.refused(refusal.reason);
+  exchange.refused_action = std::move(refusal);
+}
+
+std::optional<AccessRefusal> Gate::admit_search(const Exchange& exchange, std::size_t expanded_queries,
+                                                bool has_raw) {
+  if (has_raw && !exchange.may(Role::raw))
+    return AccessRefusal{403, "role", "raw variants need a key with the role raw"};
+  if (exchange.key == nullptr) return std::nullopt;
+  const QuotaAnswer quota = quotas_.charge(*exchange.key, expanded_queries, unix_time_());
+  if (quota.is_within) return std::nullopt;
+  metrics_.refused("quota");
+  return AccessRefusal{429, "quota", "the key's quota of expanded queries for today is used up",
+                       quota.retry_after_seconds};
+}
+
+bool Gate::admit_at_once(const Exchange& exchange, std::size_t expanded_queries) {
+  if (exchange.key == nullptr) return true;
+  const auto quota = quotas_.charge_at_once(*exchange.key, expanded_queries, unix_time_());
+  return quota && quota->is_within;
+}
+
+void Gate::set_limits(const LimitsConfig& limits) {
+  limiter_.set_rate(limits.requests_per_second, limits.burst);
+  key_guard_.set_rate(limits.failed_keys_per_minute);
+}
+
+}  // namespace metafuse::service

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "core/result.h"
+#include "service/config/config.h"
+#include "service/learning/online_rerankers.h"
+#include "service/learning/search_log.h"
+#include "service/store/model_versions.h"
+#include "service/store/store.h"
+
+namespace metafuse::service {
+
+/// What the server keeps of searches, feedback and models, as far as its configuration names a place.
+struct Records {
+  std::function<UnixTime()> unix_time;
+  std::unique_ptr<Store> store;  ///< nullptr without a store, as the next two
+  std::string secret;            ///< the store's
+  std::unique_ptr<SearchLog> search_log;
+  std::unique_ptr<ModelVersions> model_versions;      ///< nullptr without a folder of models
+  std::unique_ptr<OnlineRerankers> online_rerankers;  ///< nullptr without both
+};
+
+/// in:     unix_time - for what is stored; the machine's when it is empty
+/// errors: those of opening the store
+Result<std::unique_ptr<Records>> open_records(const ServerConfig& config,
+                                              std::function<UnixTime()> unix_time);
+
+}  // namespace metafuse::service

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <string>
+
+#include "service/base/metrics.h"
+#include "service/http/server.h"
+#include "service/searcher.h"
+#include "service/workers/worker_pool.h"
+
+namespace metafuse::service {
+
+/// How the process does, for probes and metrics: all of it is at hand, so that nothing is waited for. From
+/// any thread.
+class Operations {
+ public:
+  /// What runs the sockets: it takes new limits at a reload, and tells its counts. Cleared before it goes
+  /// away.
+  struct Sockets {
+    std::function<void(const LimitsConfig&)> set_limits;
+    std::function<ConnectionCounts()> counts;
+  };
+
+  /// All must outlive it.
+  Operations(Metrics& metrics, const WorkerPool& pool, const Searcher& searcher)
+      : metrics_(metrics), pool_(pool), searcher_(searcher) {}
+  Operations(const Operations&) = delete;
+  Operations& operator=(const Operations&) = delete;
+
+  void attach(Sockets sockets);
+  void set_limits(const LimitsConfig& limits);
+  void start_draining() { is_draining_ = true; }
+  bool is_draining() const { return is_draining_; }
+  /// Prometheus' text, with what is read at this moment.
+  std::string metrics_text();
+
+ private:
+  Metrics& metrics_;
+  const WorkerPool& pool_;
+  const Searcher& searcher_;
+  std::mutex sockets_mutex_;
+  Sockets sockets_;
+  std::atomic<bool> is_draining_{false};
+};
+
+}  // namespace metafuse::service

@@ -1,0 +1,95 @@
+#include "service/reloader.h"
+
+#include <string_view>
+#include <utility>
+
+namespace metafuse::service {
+
+Reloader::Reloader(ReloaderOptions options, std::shared_ptr<const Snapshot> snapshot)
+    : options_(std::move(options)), snapshot_(std::move(snapshot)) {
+  note_models(*snapshot_);
+  thread_ = std::thread([this] { reload_when_wanted(); });
+}
+
+Reloader::~Reloader() {
+  stop();
+}
+
+std::shared_ptr<const Snapshot> Reloader::snapshot() const {
+  const std::lock_guard lock(snapshot_mutex_);
+  return snapshot_;
+}
+
+void Reloader::note_models(const Snapshot& snapshot) {
+  for (const auto& [name, domain] : snapshot.domains)
+    options_.metrics.model(name, domain.model ? domain.model_digest.substr(0, 12) : "rrf");
+}
+
+Result<void> Reloader::reload() {
+  const std::lock_guard lock(reload_mutex_);
+  const auto load = [&]() -> Result<std::shared_ptr<const Snapshot>> {
+    TRY(auto config, options_.reread ? options_.reread() : Result<ServerConfig>(options_.config));
+    return load_snapshot(config, options_.load_engines);
+  };
+  auto loaded = load();
+  options_.metrics.reload(loaded.has_value());
+  if (!loaded) {
+    options_.log.write(Log::Level::error, "reload refused", {{"reason", loaded.error().text}});
+    return loaded.error();
+  }
+  const std::shared_ptr<const Snapshot> next = std::move(*loaded);
+  note_models(*next);
+  note_what_needs_a_restart(next->config);
+  {
+    const std::lock_guard swap_lock(snapshot_mutex_);
+    snapshot_ = next;
+  }
+  if (options_.on_loaded) options_.on_loaded(*next);
+  options_.log.write(Log::Level::info, "reloaded");
+  return {};
+}
+
+/// Says so whenever the file differs from what the process runs with, so that nobody waits for a change.
+void Reloader::note_what_needs_a_restart(const ServerConfig& next) {
+  const ServerConfig& now = options_.config;
+  const auto note = [&](std::string_view key, bool is_same) {
+    if (!is_same) options_.log.write(Log::Level::warning, "needs a restart", {{"key", key}});
+  };
+  note("listen", now.listen_host == next.listen_host && now.port == next.port);
+  note("store", now.store == next.store);
+  note("models", now.models == next.models);
+  note("workers", now.workers == next.workers);
+  note("cache", now.cache == next.cache);
+}
+
+void Reloader::reload_soon() {
+  {
+    const std::lock_guard lock(wishes_mutex_);
+    is_reload_wanted_ = true;
+  }
+  wakes_.notify_all();
+}
+
+void Reloader::reload_when_wanted() {
+  std::unique_lock lock(wishes_mutex_);
+  while (true) {
+    wakes_.wait(lock, [this] { return is_reload_wanted_ || is_stopping_; });
+    if (is_stopping_) return;
+    is_reload_wanted_ = false;
+    lock.unlock();
+    const auto done = reload();
+    options_.metrics.set("metafuse_reload_failed", done ? 0 : 1);  // the log says why
+    lock.lock();
+  }
+}
+
+void Reloader::stop() {
+  {
+    const std::lock_guard lock(wishes_mutex_);
+    is_stopping_ = true;
+  }
+  wakes_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+}  // namespace metafuse::service

@@ -1,0 +1,276 @@
+#include "service/searcher.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <utility>
+
+#include "core/number.h"
+#include "core/random.h"
+#include "service/answers/reasons.h"
+#include "service/errors.h"
+#include "service/learning/feedback.h"
+#include "service/learning/interleaved_answer.h"
+#include "service/learning/interleaving.h"
+#include "service/search/expansion.h"
+#include "service/search/list_windows.h"
+#include "service/store/redis_client.h"
+
+namespace metafuse::service {
+namespace {
+
+constexpr int kMostHops = 99;
+
+/// How many meta-search servers a request came through, as the last one counted; too many for a damaged
+/// count, so that no loop hides behind one.
+int hops_of(const HttpRequest& request) {
+  const std::string_view header = request.header("X-Metafuse-Hops");
+  std::int64_t hops = 0;
+  if (header.empty()) return 0;
+  if (!to_integer(header, hops) || hops < 0 || hops > kMostHops) return kMostHops;
+  return static_cast<int>(hops);
+}
+
+Duration lifetime_of(const ServerConfig& config) {
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(config.cache.seconds));
+}
+
+std::size_t cache_bytes(const ServerConfig& config) {
+  return config.cache.megabytes << 20;
+}
+
+/// The part of the cache's bytes that rendered answers take: each is a small part of the lists behind it.
+std::size_t rendered_bytes(const ServerConfig& config) {
+  return config.cache.entries == 0 ? 0 : cache_bytes(config) / 4;
+}
+
+/// The cache that processes share, when the configuration names one.
+std::unique_ptr<SharedAnswers> shared_answers(const ServerConfig& config, const Clock& clock) {
+  auto address = parse_redis_url(config.cache.redis);
+  if (config.cache.redis.empty() || !address) return nullptr;
+  return std::make_unique<SharedAnswers>(std::move(*address), lifetime_of(config), clock);
+}
+
+}  // namespace
+
+std::string Searcher::Plan::shared_key(int windows) const {
+  return windows <= 1 ? digest : digest + ":windows:" + std::to_string(windows);
+}
+
+SearchRequest Searcher::Plan::at_window(int windows) const {
+  SearchRequest out = request;
+  out.windows = windows;
+  return out;
+}
+
+std::string Searcher::Plan::cache_key(int windows) const {
+  return std::to_string(exchange.snapshot->generation) + ' ' + shared_key(windows);
+}
+
+bool Searcher::Plan::has_raw() const {
+  return std::any_of(request.variants.begin(), request.variants.end(),
+                     [](const QueryVariant& variant) { return variant.is_raw; });
+}
+
+Searcher::Searcher(const SearcherOptions& options)
+    : has_cache_(options.config.cache.entries > 0),
+      clock_(options.clock),
+      gate_(options.gate),
+      records_(options.records),
+      metrics_(options.metrics),
+      log_(options.log),
+      cache_(options.config.cache.entries, lifetime_of(options.config), options.clock,
+             cache_bytes(options.config) - rendered_bytes(options.config)),
+      rendered_(rendered_bytes(options.config), options.clock),
+      shared_answers_(shared_answers(options.config, options.clock)) {}
+
+HttpResponse Searcher::serve(const Exchange& exchange, Dialect dialect, const WantedSearch& wanted,
+                             const std::function<HttpResponse(FoundSearch& found)>& render) {
+  auto found = find(exchange, wanted);
+  if (!found) return refusal_response(dialect, found.error());
+  const TimePoint begin = clock_.now();
+  HttpResponse rendered = render(*found);
+  HttpResponse response = finish(exchange, std::move(*found), std::move(rendered));
+  metrics_.stage("render", std::chrono::duration<double>(clock_.now() - begin).count());
+  return response;
+}
+
+Searcher::Found Searcher::find(const Exchange& exchange, const WantedSearch& wanted,
+                               const SearchEvents& events) {
+  const auto refusal = [](const Error& error) {
+    return AccessRefusal{status_of(error.code), {}, error.text};
+  };
+  auto queries = expand_request(*exchange.snapshot, wanted.search);
+  if (!queries) return refusal(queries.error());
+  const LoadedDomain& domain = *exchange.snapshot->find_domain(wanted.search.domain);
+  Plan plan{exchange, wanted.search, domain, std::move(*queries), shared_key(domain, wanted.search)};
+  plan.request.hops = hops_of(exchange.request);
+  if (auto refused = gate_.admit_search(exchange, plan.queries.size(), plan.has_raw()))
+    return std::move(*refused);
+  if (events.on_admitted) events.on_admitted();
+  auto answer = search(plan, wanted.sites, events.on_partial);
+  if (!answer) return refusal(answer.error());
+  FoundSearch found{std::move(*answer), {}, plan.cache_key(1)};
+  if (wanted.limit > 0) {
+    found.shown = shown_results(*found.answer, wanted.first, wanted.limit, wanted.sites);
+    remember(exchange, *found.answer, found.shown);
+  }
+  return found;
+}
+
+HttpResponse Searcher::finish(const Exchange& exchange, FoundSearch found, HttpResponse rendered) {
+  const ShownResults& shown = found.shown;
+  const bool has_gaps = !found.marks.empty();
+  if (!shown.search_id.empty()) found.marks.push_back({Gap::search_id, shown.search_id, shown.search_id});
+  if (const std::string missing = failed_engines(*found.answer); !missing.empty())
+    rendered.set("X-Unresponsive-Engines", missing);
+  const auto until = may_be_sent_again(exchange, found);
+  auto key = until ? rendered_key(exchange) : std::nullopt;
+  if (!key && !has_gaps) return rendered;
+  rendered.frame = std::make_shared<const BodyFrame>(frame_of(rendered.body, found.marks));
+  rendered.fillings = fillings_of(found.marks);
+  rendered.body.clear();
+  if (key)
+    rendered_.keep(std::move(key->text),
+                   {rendered.headers, rendered.frame, shown.search, found.answer->lists.size(),
+                    found.answer->domain, found.answer->fusion.method},
+                   *until);
+  return rendered;
+}
+
+std::optional<HttpResponse> Searcher::answer_again(const Exchange& exchange) {
+  if (!has_cache_) return std::nullopt;
+  const auto key = rendered_key(exchange);
+  const auto kept = key ? rendered_.find(key->text) : nullptr;
+  if (kept == nullptr || !gate_.admit_at_once(exchange, kept->expanded_queries)) return std::nullopt;
+  std::string search_id;
+  if (kept->search != nullptr) {
+    // a store that cannot keep up leaves the id empty: nothing to click, but an answer
+    search_id = new_search_id();
+    if (!records_.search_log->add(kept->search, search_id, records_.unix_time())) search_id.clear();
+  }
+  HttpResponse response;
+  response.headers = kept->headers;
+  response.frame = kept->frame;
+  response.fillings = fillings_of(std::array{
+      GapMark{Gap::search_id, {}, std::move(search_id)}, GapMark{Gap::request_id, {}, key->request_id},
+      GapMark{Gap::seconds, {}, seconds_text(clock_.now() - exchange.arrived)}});
+  metrics_.cache("rendered");
+  metrics_.search(kept->domain, kept->method);
+  return response;
+}
+
+void Searcher::clear() {
+  cache_.clear();
+  rendered_.clear();
+}
+
+bool Searcher::is_interleaving(const Snapshot& snapshot, const LoadedDomain& domain) const {
+  return snapshot.config.learning.interleave_share > 0 && records_.store != nullptr &&
+         domain.challenger.has_value();
+}
+
+std::optional<TimePoint> Searcher::may_be_sent_again(const Exchange& exchange,
+                                                     const FoundSearch& found) const {
+  const Snapshot& snapshot = *exchange.snapshot;
+  const LoadedDomain* domain = snapshot.find_domain(found.answer->domain);
+  if (!has_cache_ || domain == nullptr || is_interleaving(snapshot, *domain) ||
+      snapshot.config.learning.has_online_reranker)
+    return std::nullopt;
+  // an answer that could not be stored has no search id: the next one may
+  if (records_.search_log != nullptr && !found.shown.positions.empty() && found.shown.search == nullptr)
+    return std::nullopt;
+  return cache_.popular_until(found.key, *found.answer);
+}
+
+void Searcher::remember(const Exchange& exchange, const SearchAnswer& answer, ShownResults& shown) {
+  if (records_.search_log == nullptr || shown.positions.empty()) return;
+  auto search = std::make_shared<const StoredSearch>(
+      stored_search(answer, shown.positions, records_.secret, exchange.snapshot->config.privacy.hash_queries,
+                    records_.unix_time()));
+  if (!records_.search_log->add(search, search->id, search->at)) return;
+  shown.search_id = search->id;
+  shown.search = std::move(search);
+}
+
+Result<SharedAnswer> Searcher::search(const Plan& plan, const SitePreferences& sites,
+                                      const PartialAnswer& on_partial) {
+  TRY(auto answer, search_window(plan, 1, on_partial));
+  SearchRequest further = plan.request;
+  while (wants_next_window(plan.domain, further, *answer, blocked_results(*answer, sites))) {
+    ++further.windows;
+    if (gate_.admit_search(plan.exchange, plan.queries.size(), plan.has_raw())) break;
+    auto deeper = search_window(plan, further.windows, {});
+    if (!deeper) break;
+    answer = std::move(*deeper);
+  }
+  return learned_order(plan, std::move(answer));
+}
+
+/// errors: what another request's search, which this one waited for, broke off with
+Result<SharedAnswer> Searcher::search_window(const Plan& plan, int windows, const PartialAnswer& on_partial) {
+  bool was_cached = false;
+  TRY(auto answer,
+      cache_.get(
+          plan.cache_key(windows), [&] { return search_uncached(plan, windows, on_partial); }, was_cached));
+  metrics_.cache(was_cached ? "hit" : "miss");
+  metrics_.search(answer->domain, answer->fusion.method);
+  if (was_cached) return answer;
+  suggester_.learn(answer->suggestions);
+  metrics_.stage("fetch", answer->fetch_seconds);
+  metrics_.stage("fuse", answer->fuse_seconds);
+  note_lists(answer->lists);
+  return answer;
+}
+
+Result<SearchAnswer> Searcher::search_uncached(const Plan& plan, int windows,
+                                               const PartialAnswer& on_partial) {
+  if (shared_answers_ == nullptr) return search_engines(plan, windows, on_partial);
+  const std::string key = plan.shared_key(windows);
+  if (auto answer = shared_answers_->find(key, plan.domain, plan.at_window(windows))) {
+    metrics_.cache("shared");
+    return std::move(*answer);
+  }
+  auto made = search_engines(plan, windows, on_partial);
+  if (made) shared_answers_->keep(key, *made);
+  return made;
+}
+
+Result<SearchAnswer> Searcher::search_engines(const Plan& plan, int windows,
+                                              const PartialAnswer& on_partial) {
+  const Snapshot& snapshot = *plan.exchange.snapshot;
+  if (windows <= 1) return search_expanded(snapshot, plan.request, plan.queries, clock_, on_partial);
+  bool was_cached = false;
+  TRY(const auto so_far,
+      cache_.get(
+          plan.cache_key(windows - 1), [&] { return search_uncached(plan, windows - 1, {}); }, was_cached));
+  return search_further(snapshot, plan.at_window(windows), plan.queries, clock_, *so_far);
+}
+
+/// What the learning makes of an answer: an online reranker's order, and a challenger's interleaved.
+SharedAnswer Searcher::learned_order(const Plan& plan, SharedAnswer answer) const {
+  const LearningConfig& learning = plan.exchange.snapshot->config.learning;
+  if (learning.has_online_reranker && records_.online_rerankers != nullptr && !answer->results.empty()) {
+    if (const RerankerPointer reranker = records_.online_rerankers->find(plan.domain); reranker != nullptr)
+      answer = std::make_shared<const SearchAnswer>(reranked_answer(plan.domain, *answer, *reranker));
+  }
+  if (!is_interleaving(*plan.exchange.snapshot, plan.domain)) return answer;
+  Random random(interleaving_seed(plan.digest, records_.unix_time()));
+  if (!is_interleaved(learning.interleave_share, random)) return answer;
+  return std::make_shared<const SearchAnswer>(interleaved_answer(plan.domain, *answer, random.next()));
+}
+
+void Searcher::note_lists(const std::vector<fetchers::FetchedList>& lists) {
+  for (const fetchers::FetchedList& list : lists) {
+    const std::string& engine = list.query.engine;
+    const std::string_view outcome = list.has_failed() ? fetchers::name_of(list.failure) : "ok";
+    metrics_.engine(engine, outcome, std::chrono::duration<double>(list.elapsed).count());
+    metrics_.breaker(engine, list.failure == fetchers::Failure::breaker_open);
+    // the message may hold the query, so it stays out
+    if (list.has_failed() && engine_failures_.is_due(engine + ' ' + std::string(outcome), clock_.now()))
+      log_.write(Log::Level::warning, "engine failed", {{"engine", engine}, {"failure", outcome}});
+  }
+}
+
+}  // namespace metafuse::service
