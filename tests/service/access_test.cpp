@@ -1,5 +1,3 @@
-#include "service/access/gate.h"
-
 #include <algorithm>
 #include <string>
 
@@ -7,6 +5,7 @@
 
 #include "core/base64.h"
 #include "core/json.h"
+#include "service/access/gate.h"
 #include "service/access/key_guard.h"
 #include "service/base/digest.h"
 #include "service/base/rare_events.h"
