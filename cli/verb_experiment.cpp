@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "cli/verbs.h"
-#include "experiments/registry.h"
+#include "experiments/experiment.h"
 
 namespace metafuse::cli {
 namespace {

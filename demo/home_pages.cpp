@@ -1,14 +1,14 @@
 // Prepares the demonstration's input from a Debian package index: documents for `metafuse index` and judged
 // base queries for `metafuse record`. scripts/demo runs it; docs/demonstration.md says what it draws.
 
+#include "experiments/home_pages/home_pages.h"
+
 #include <iostream>
 #include <string>
 
 #include <CLI/CLI.hpp>
 
 #include "core/atomic_file.h"
-#include "experiments/home_pages/base_queries.h"
-#include "experiments/home_pages/package_index.h"
 
 namespace metafuse::experiments::home_pages {
 namespace {

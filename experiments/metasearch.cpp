@@ -1,13 +1,14 @@
-#include "experiments/metasearch.h"
-
 #include <algorithm>
 #include <map>
 #include <memory>
+
+#include <fmt/format.h>
 
 #include "core/atomic_file.h"
 #include "core/number.h"
 #include "core/text_file.h"
 #include "evaluation/runs/line_parser.h"
+#include "experiments/experiment.h"
 #include "fusion/training/method_comparison.h"
 
 namespace metafuse::experiments {
@@ -22,7 +23,6 @@ struct Collection {
   std::string measures;
   std::size_t folds = 5;
   std::size_t limit = 100;
-  int rounds = 200;
 };
 
 /// A line of a file that holds many runs.
@@ -75,11 +75,10 @@ Result<std::vector<evaluation::Run>> read_joined_runs(const std::string& path) {
 }
 
 Result<Collection> trec_collection(const std::string& folder, const std::string& name,
-                                   const std::string& stem, int rounds) {
+                                   const std::string& stem) {
   Collection collection;
   collection.name = name;
   collection.measures = "map,ndcg_cut_10,P_10,recip_rank";
-  collection.rounds = rounds;
   TRY(auto runs, read_joined_runs(folder + "/" + stem + ".top100.runs.xz"));
   collection.runs = std::move(runs);
   TRY(auto judgments, evaluation::read_qrels(folder + "/" + stem + ".qrels.xz"));
@@ -131,11 +130,10 @@ Result<std::string> make_table(Collection& collection, const ExperimentOptions& 
   comparison.folds = collection.folds;
   comparison.seed = options.seed;
   comparison.learners = {"rankboost"};
-  const bool is_quick = options.size == ExperimentOptions::Size::quick;
-  comparison.learner_options["rounds"] = std::to_string(is_quick ? 20 : collection.rounds);
+  comparison.learner_options["rounds"] = std::to_string(options.is_quick() ? 20 : 200);
   comparison.feedback.query_weights = fusion::FeedbackOptions::QueryWeights::equal;
   comparison.progress = options.progress;
-  if (is_quick) comparison.methods = {"rrf", "combmnz", "borda", "searxng", "posfuse"};
+  if (options.is_quick()) comparison.methods = {"rrf", "combmnz", "borda", "searxng", "posfuse"};
   TRY(auto compared, fusion::compare_methods(collection.runs, collection.judgments, comparison));
   evaluation::Report& report = compared.report;
   report.title = collection.name;
@@ -148,14 +146,10 @@ Result<std::string> make_table(Collection& collection, const ExperimentOptions& 
     for (const auto& [format, suffix] :
          {std::pair{evaluation::Format::json, ".json"}, std::pair{evaluation::Format::html, ".html"},
           std::pair{evaluation::Format::markdown, ".md"}})
-      if (auto written =
-              write_file(options.output + "/metasearch-" + stem + suffix, format_report(report, format));
-          !written)
-        return written.error();
+      TRY_VOID(write_file(options.output + "/metasearch-" + stem + suffix, format_report(report, format)));
   }
-  std::string text = collection.name + " (" + std::to_string(report.runs[0].queries.size()) + " queries, " +
-                     std::to_string(collection.runs.size()) + " lists; " + std::to_string(collection.folds) +
-                     " folds";
+  std::string text = fmt::format("{} ({} queries, {} lists; {} folds", collection.name,
+                                 report.runs[0].queries.size(), collection.runs.size(), collection.folds);
   for (const std::string& note : compared.notes) text += "; " + note;
   return text + ")\n\n" + format_markdown(report) + "\n";
 }
@@ -167,8 +161,8 @@ Result<std::string> run_metasearch(const ExperimentOptions& options) {
   const std::string trec = options.data + "/trec-runs-top100";
   std::string text;
   for (int number = 0; number < 3; ++number) {
-    TRY(auto collection, number == 0   ? trec_collection(trec, "TREC-3 ad hoc", "TREC-3", 200)
-                         : number == 1 ? trec_collection(trec, "TREC-COVID round 1", "covid-round1", 200)
+    TRY(auto collection, number == 0   ? trec_collection(trec, "TREC-3 ad hoc", "TREC-3")
+                         : number == 1 ? trec_collection(trec, "TREC-COVID round 1", "covid-round1")
                                        : fedweb_collection(options.data + "/fedweb2013-qrels"));
     TRY(auto table, make_table(collection, options));
     text += table;

@@ -1,89 +1,267 @@
-#include "experiments/online.h"
+// Online rankers (Harrington 2003). Every method of a task learns the same drawn streams and is measured on the same
+// test examples; the three OAP methods differ only in how they combine the same N PRanks, so one bank serves all.
 
 #include <algorithm>
+#include <cmath>
+#include <span>
+
+#include <fmt/format.h>
 
 #include "core/atomic_file.h"
-#include "core/json.h"
-#include "evaluation/reports/svg_plot.h"
-#include "experiments/online_trial.h"
+#include "experiments/online_tasks.h"
+#include "experiments/report.h"
+#include "experiments/trials.h"
+#include "fusion/learners/online/online_model.h"
+#include "fusion/learners/online/rank_rule.h"
 
 namespace metafuse::experiments {
+namespace online {
 namespace {
 
-std::string padded_to(std::string text, std::size_t width) {
-  // "±" is two bytes and one column.
-  const std::size_t columns =
-      text.size() - static_cast<std::size_t>(std::count(text.begin(), text.end(), '\xc2'));
-  return columns < width ? text + std::string(width - columns, ' ') : text + " ";
+using namespace fusion;
+
+/// Losses of one method at one setting in one trial.
+struct Outcome {
+  std::string name;           ///< "oap-bpm 0.3"
+  double loss = 0.0;          ///< mean |y_hat - y| on the test examples
+  double rounded_loss = 0.0;  ///< with predictions rounded to ranks
+  std::vector<double> curve;  ///< running mean loss of the stream at curve_steps
+};
+
+struct Trial {
+  std::vector<Outcome> outcomes;
+  double floor = 0.0;  ///< loss of the best rule, where that is known
+};
+
+/// Examples after which the running loss is kept: evenly spaced in the logarithm.
+std::vector<std::size_t> curve_steps(std::size_t examples) {
+  std::vector<std::size_t> steps;
+  for (int i = 0; i <= 60; ++i) {
+    const auto step = static_cast<std::size_t>(
+        std::llround(std::pow(10.0, 1.0 + (std::log10(static_cast<double>(examples)) - 1.0) * i / 60.0)));
+    if (steps.empty() || step > steps.back()) steps.push_back(step);
+  }
+  return steps;
 }
 
-std::string published(const OnlineTask& task, const std::string& row) {
-  for (const auto& [name, figure] : task.published)
-    if (name == row) return figure;
-  return "-";
+/// Gathers one method's losses: stream(t) and test(t) are its predictions.
+template <class Stream, class Test>
+Outcome outcome_of(std::string name, const Task& task, const Sample& sample, const Stream& stream,
+                   const Test& test) {
+  Outcome outcome;
+  outcome.name = std::move(name);
+  const std::vector<std::size_t> steps = curve_steps(sample.train_ranks.size());
+  double sum = 0.0;
+  for (std::size_t t = 0; t < sample.train_ranks.size(); ++t) {
+    sum += std::abs(stream(t) - sample.train_ranks[t]);
+    if (outcome.curve.size() < steps.size() && t + 1 == steps[outcome.curve.size()])
+      outcome.curve.push_back(sum / static_cast<double>(t + 1));
+  }
+  const auto n = static_cast<double>(sample.test_ranks.size());
+  for (std::size_t t = 0; t < sample.test_ranks.size(); ++t) {
+    const double prediction = test(t);
+    outcome.loss += std::abs(prediction - sample.test_ranks[t]) / n;
+    outcome.rounded_loss += std::abs(nearest_rank(prediction, task.ranks) - sample.test_ranks[t]) / n;
+  }
+  return outcome;
 }
 
-std::string table_text(const OnlineTask& task, const OnlineTable& table) {
-  std::string out = task.name + ": mean |rank predicted - rank| on the test examples, " +
-                    std::to_string(task.trials) + " trials, 95 % intervals (Student's t)\n  " + task.note +
-                    "\n";
-  out += padded_to("method", 20) + padded_to("loss", 18) + padded_to("rounded to ranks", 18) + "paper\n";
-  for (const OnlineRow& row : table.rows)
-    out += padded_to(row.name, 20) + padded_to(to_text(row.loss, 3), 18) +
-           padded_to(to_text(row.rounded_loss, 3), 18) + published(task, row.name) + "\n";
-  if (table.noise_floor >= 0.0) out += padded_to("noise floor", 20) + fixed(table.noise_floor, 3) + "\n";
+Result<Outcome> run_single(OnlineMethod method, double step, const Task& task, const Sample& sample) {
+  OnlineOptions options;
+  options.method = method;
+  options.inputs = task.inputs;
+  options.ranks = task.ranks;
+  options.step = step;
+  options.max_votes = 1'000'000;
+  options.kernel.is_polynomial = task.is_polynomial;
+  TRY(auto model, OnlineModel::make(options));
+  TRY(auto stream, model.learn(sample.train, sample.train_ranks));
+  std::string name(to_name(method));
+  if (method == OnlineMethod::widrow_hoff) name += fmt::format(" {}", step);
+  return outcome_of(
+      name, task, sample, [&](std::size_t t) { return stream[t].rank; },
+      [&](std::size_t t) {
+        return model.predict({&sample.test[t * task.inputs], task.inputs}).rank;
+      });
+}
+
+std::vector<double> mapped_rows(const std::vector<double>& rows, const Task& task, const ExactMap& map,
+                                std::size_t stride) {
+  const std::size_t examples = rows.size() / task.inputs;
+  std::vector<double> mapped(examples * stride, 0.0);
+  for (std::size_t t = 0; t < examples; ++t) {
+    const std::span<const double> input(&rows[t * task.inputs], task.inputs);
+    if (task.is_polynomial)
+      map.apply(input, &mapped[t * stride]);
+    else
+      std::copy(input.begin(), input.end(), mapped.begin() + static_cast<std::ptrdiff_t>(t * stride));
+  }
+  return mapped;
+}
+
+/// OAP-VP, OAP-Bagg and OAP-BPM at one tau.
+void run_bank(double tau, const Task& task, const Sample& sample, std::uint64_t seed,
+              std::vector<Outcome>& outcomes) {
+  const ExactMap map = task.is_polynomial ? ExactMap(task.inputs, 2) : ExactMap();
+  PrankBank bank(task.rankers, task.is_polynomial ? map.size() : task.inputs, task.ranks, tau, seed);
+  const auto train = mapped_rows(sample.train, task, map, bank.stride());
+  const auto test = mapped_rows(sample.test, task, map, bank.stride());
+  std::vector<BankPrediction> stream(sample.train_ranks.size());
+  bank.learn({train.data(), sample.train_ranks, 0}, true, 1, stream);
+  std::vector<BankPrediction> tested;
+  for (std::size_t t = 0; t < sample.test_ranks.size(); ++t)
+    tested.push_back(bank.predict(&test[t * bank.stride()], true));
+  using Part = double (*)(const BankPrediction&);
+  constexpr std::pair<const char*, Part> kCombinations[] = {
+      {"oap-vp", [](const BankPrediction& p) { return p.voted; }},
+      {"oap-bagg", [](const BankPrediction& p) { return p.bagged; }},
+      {"oap-bpm", [](const BankPrediction& p) { return static_cast<double>(p.point); }}};
+  for (const auto& combination : kCombinations)
+    outcomes.push_back(outcome_of(
+        fmt::format("{} {:.1f}", combination.first, tau), task, sample,
+        [&](std::size_t t) { return combination.second(stream[t]); },
+        [&](std::size_t t) { return combination.second(tested[t]); }));
+}
+
+Result<Trial> run_trial(const Task& task, std::uint64_t seed) {
+  Random random(seed);
+  const Sample sample = task.draw(random);
+  std::vector<std::pair<OnlineMethod, double>> singles;
+  for (const double step : task.steps) singles.emplace_back(OnlineMethod::widrow_hoff, step);
+  singles.emplace_back(OnlineMethod::prank, 1.0);
+  singles.emplace_back(OnlineMethod::prank_vp, 1.0);
+  Trial trial;
+  for (const auto& [method, step] : singles) {
+    TRY(auto outcome, run_single(method, step, task, sample));
+    trial.outcomes.push_back(std::move(outcome));
+  }
+  for (const double tau : task.taus) run_bank(tau, task, sample, random.next(), trial.outcomes);
+  for (std::size_t t = 0; t < sample.ideal_test_ranks.size(); ++t)
+    trial.floor += std::abs(sample.ideal_test_ranks[t] - sample.test_ranks[t]) /
+                   static_cast<double>(sample.ideal_test_ranks.size());
+  return trial;
+}
+
+/// A method at one setting, over all trials.
+struct Row {
+  std::string name;
+  Interval loss;
+  Interval rounded_loss;
+  std::vector<double> curve;  ///< mean over the trials
+  std::string published;      ///< the paper's figure, or "-"
+};
+
+struct Summary {
+  std::vector<double> steps;  ///< examples seen, for the curves
+  std::vector<Row> rows;
+  double noise_floor = -1.0;  ///< loss of the best rule, where that is known; else negative
+};
+
+Summary summary_of(const Task& task, const std::vector<Trial>& trials, const Sample& first) {
+  Summary summary;
+  const auto n = static_cast<double>(trials.size());
+  for (std::size_t m = 0; m < trials[0].outcomes.size(); ++m) {
+    Row row;
+    row.name = trials[0].outcomes[m].name;
+    row.published = "-";
+    for (const auto& [name, figure] : task.published)
+      if (name == row.name) row.published = figure;
+    row.curve.assign(trials[0].outcomes[m].curve.size(), 0.0);
+    std::vector<double> losses;
+    std::vector<double> rounded;
+    for (const Trial& trial : trials) {
+      losses.push_back(trial.outcomes[m].loss);
+      rounded.push_back(trial.outcomes[m].rounded_loss);
+      for (std::size_t i = 0; i < row.curve.size(); ++i) row.curve[i] += trial.outcomes[m].curve[i] / n;
+    }
+    row.loss = interval_of(losses);
+    row.rounded_loss = interval_of(rounded);
+    summary.rows.push_back(std::move(row));
+  }
+  for (const std::size_t step : curve_steps(first.train_ranks.size()))
+    summary.steps.push_back(static_cast<double>(step));
+  if (first.ideal_test_ranks.empty()) return summary;
+  summary.noise_floor = 0.0;
+  for (const Trial& trial : trials) summary.noise_floor += trial.floor / n;
+  return summary;
+}
+
+/// Runs every method of the task on the same trials. The same seed gives the same table on any threads.
+Result<Summary> run_task(const Task& task, const ExperimentOptions& options) {
+  const Random seeds(options.seed);
+  TRY(const auto trials, run_all(task.trials, options.threads, options.progress,
+                                 [&](std::size_t i) { return run_trial(task, seeds.split(i).next()); }));
+  Random first(seeds.split(0).next());
+  return summary_of(task, trials, task.draw(first));
+}
+
+std::string table_text(const Task& task, const Summary& summary) {
+  std::string out = fmt::format(
+      "{}: mean |rank predicted - rank| on the test examples, {} trials, 95 % intervals (Student's t)\n  "
+      "{}\n",
+      task.name, task.trials, task.note);
+  const auto add = [&](const std::string& name, const std::string& loss, const std::string& rounded,
+                       const std::string& published) {
+    out += fmt::format("{:<19} {:<17} {:<17} {}\n", name, loss, rounded, published);
+  };
+  add("method", "loss", "rounded to ranks", "paper");
+  for (const Row& row : summary.rows)
+    add(row.name, to_text(row.loss, 3), to_text(row.rounded_loss, 3), row.published);
+  if (summary.noise_floor >= 0.0) out += fmt::format("{:<19} {:.3f}\n", "noise floor", summary.noise_floor);
   return out + "\n";
 }
 
 /// Fig. 2 and 3 draw one setting of each method.
-std::string plot_of(const OnlineTask& task, const OnlineTable& table) {
+std::string plot_of(const Task& task, const Summary& summary) {
   std::vector<evaluation::Curve> curves;
-  for (const OnlineRow& row : table.rows) {
+  for (const Row& row : summary.rows) {
     const bool is_first_tau = row.name.ends_with(" " + fixed(task.taus[0], 1)) && row.name.starts_with("oap");
     const bool is_widrow_hoff = row.name == (task.is_polynomial ? "widrow-hoff 0.1" : "widrow-hoff 0.01");
     if (is_first_tau || is_widrow_hoff || row.name == "prank")
-      curves.push_back({row.name, table.steps, row.curve});
+      curves.push_back({row.name, summary.steps, row.curve});
   }
   return evaluation::svg_plot(curves, {task.name, "examples seen", "mean rank loss so far", true});
 }
 
-JsonObject json_of(const OnlineTask& task, const OnlineTable& table) {
+JsonObject json_of(const Task& task, const Summary& summary) {
   JsonArray rows;
-  for (const OnlineRow& row : table.rows)
+  for (const Row& row : summary.rows)
     rows.push_back(JsonObject{{"method", row.name},
                               {"loss", row.loss.mean},
                               {"half_width", row.loss.half_width},
                               {"rounded_loss", row.rounded_loss.mean},
                               {"rounded_half_width", row.rounded_loss.half_width},
-                              {"paper", published(task, row.name)},
-                              {"curve", JsonArray(row.curve.begin(), row.curve.end())}});
+                              {"paper", row.published},
+                              {"curve", json_array(row.curve)}});
   JsonObject out{{"task", task.name}, {"trials", task.trials}, {"note", task.note}};
-  out["steps"] = JsonArray(table.steps.begin(), table.steps.end());
-  if (table.noise_floor >= 0.0) out["noise_floor"] = table.noise_floor;
+  out["steps"] = json_array(summary.steps);
+  if (summary.noise_floor >= 0.0) out["noise_floor"] = summary.noise_floor;
   out["rows"] = std::move(rows);
   return out;
 }
 
 }  // namespace
+}  // namespace online
 
 Result<std::string> run_online(const ExperimentOptions& options) {
-  const bool is_quick = options.size == ExperimentOptions::Size::quick;
-  std::vector<OnlineTask> tasks = {synthetic_task(is_quick ? 3 : 20)};
+  using namespace online;
+  const std::size_t trials = options.is_quick() ? 20 : 500;
+  std::vector<Task> tasks = {synthetic_task(options.is_quick() ? 3 : 20)};
   for (const CysticFibrosisForm form : {CysticFibrosisForm{false, false}, CysticFibrosisForm{false, true},
                                         CysticFibrosisForm{true, false}, CysticFibrosisForm{true, true}}) {
-    TRY(auto task, cystic_fibrosis_task(options.data, is_quick ? 20 : 500, form));
+    TRY(auto task, cystic_fibrosis_task(options.data, trials, form));
     tasks.push_back(std::move(task));
   }
-  TRY(auto movielens, movielens_task(options.data, is_quick ? 20 : 500));
+  TRY(auto movielens, movielens_task(options.data, trials));
   tasks.push_back(std::move(movielens));
   std::string text;
   std::vector<std::string> plots;
   JsonArray json;
-  for (const OnlineTask& task : tasks) {
-    TRY(const auto table, run_trials(task, options));
-    text += table_text(task, table);
-    plots.push_back(plot_of(task, table));
-    json.push_back(json_of(task, table));
+  for (const Task& task : tasks) {
+    TRY(const auto summary, run_task(task, options));
+    text += table_text(task, summary);
+    plots.push_back(plot_of(task, summary));
+    json.push_back(json_of(task, summary));
   }
   text +=
       "OHSUMED's file with three judges a pair is no longer to be had, so its column of table 2 is not "

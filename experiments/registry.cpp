@@ -1,39 +1,27 @@
-#include "experiments/registry.h"
-
 #include <vector>
 
-#include "experiments/calibrated/experiment.h"
-#include "experiments/home_pages/experiment.h"
-#include "experiments/letor_agg/experiment.h"
-#include "experiments/metasearch.h"
-#include "experiments/movies/experiment.h"
-#include "experiments/mpboost/experiment.h"
-#include "experiments/online.h"
-#include "experiments/rankboost_plus/experiment.h"
-#include "experiments/weak_learners.h"
+#include "experiments/experiment.h"
 
 namespace metafuse::experiments {
 
 std::span<const Experiment> experiments() {
   static const std::vector<Experiment> table = {
-      // One row an experiment; its function stands in the file of its name.
       {"home-pages", "the demonstration: RankBoost, unsupervised fusion and single templates on five samples",
        "Freund et al. 2003, sec. 6.1, on a Debian package index", "packages.txt (apt-cache dumpavail)",
-       home_pages::run_home_pages},
+       run_home_pages},
       {"letor-agg",
        "fusion on the LETOR aggregation sets: RankBoost against RRF, CombMNZ, Borda and SearXNG's formula",
-       "Freund et al. 2003 on Qin et al. 2010's rank aggregation sets", "letor4-agg",
-       letor_agg::run_letor_agg, true},
+       "Freund et al. 2003 on Qin et al. 2010's rank aggregation sets", "letor4-agg", run_letor_agg, true},
       {"metasearch", "every fusion method on TREC-3, TREC-COVID round 1 and FedWeb 2013, with significance",
        "ours, on the setting of Aslam, Montague 2001", "trec-runs-top100, fedweb2013-qrels", run_metasearch},
       {"online", "online rankers: synthetic ranks, four judges, movies; test and running losses",
        "Harrington 2003, tables 1 and 2, figures 2 and 3", "cystic-fibrosis, movielens-100k", run_online},
       {"calibrated", "calibrated AdaBoost.MH ensembles against plain ones, RankBoost and published results",
        "Busa-Fekete et al. 2011, table 2, figures 2 and 3",
-       "letor3-OHSUMED, letor4-MQ2008, letor4-MQ2007 if any", calibrated::run_calibrated},
+       "letor3-OHSUMED, letor4-MQ2008, letor4-MQ2007 if any", run_calibrated},
       {"movies",
        "movie recommendations: RankBoost, VSIM, nearest neighbour, regression and what the paper proposes",
-       "Freund et al. 2003, sec. 6.2, figures 5 to 8", "movielens-100k", movies::run_movies},
+       "Freund et al. 2003, sec. 6.2, figures 5 to 8", "movielens-100k", run_movies},
       {"weak-learners", "training and test loss of WeakLearn.2, 3, 2.cum and 3.cum by round",
        "Freund et al. 2003, sec. 6.1.2, figure 4", "letor4-agg, packages.txt if any", run_weak_learners},
       {"mpboost", "MPBoost's four forms against RankBoost and published results; overfitting",
@@ -41,7 +29,7 @@ std::span<const Experiment> experiments() {
        run_mpboost},
       {"rankboost-plus", "Rb-d, Rb-c and RankBoost+: average ranks, convergence, halting, speed",
        "Connamacher et al. 2020, tables 1 to 4, figures 1 to 4",
-       "movielens-100k, mslr-web10k-sample, letor4-MQ2008", rankboost_plus::run_rankboost_plus},
+       "movielens-100k, mslr-web10k-sample, letor4-MQ2008", run_rankboost_plus},
   };
   return table;
 }

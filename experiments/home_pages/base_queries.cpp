@@ -1,5 +1,3 @@
-#include "experiments/home_pages/base_queries.h"
-
 #include <algorithm>
 #include <array>
 #include <set>
@@ -9,6 +7,7 @@
 #include "core/ascii.h"
 #include "core/json.h"
 #include "core/random.h"
+#include "experiments/home_pages/home_pages.h"
 
 namespace metafuse::experiments::home_pages {
 namespace {

@@ -1,119 +1,56 @@
-#include "experiments/home_pages/experiment.h"
-
 #include <algorithm>
 #include <array>
-#include <functional>
+
+#include <fmt/format.h>
 
 #include "core/atomic_file.h"
-#include "core/json.h"
 #include "evaluation/significance/folds.h"
-#include "experiments/home_pages/base_queries.h"
-#include "experiments/home_pages/indexed_pages.h"
-#include "experiments/interval.h"
+#include "experiments/home_pages/home_pages.h"
+#include "experiments/report.h"
 #include "fusion/training/baseline.h"
 #include "fusion/training/cross_validation.h"
 
-namespace metafuse::experiments::home_pages {
+namespace metafuse::experiments {
+namespace home_pages {
 namespace {
 
 constexpr std::array kTops = {1, 2, 5, 10, 20, 30};
+constexpr std::size_t kRankColumn = kTops.size();
 constexpr std::size_t kFolds = 4;
 constexpr std::size_t kSamples = 5;
 constexpr const char* kRounds = "60";
 
 /// One sample's figures of one method: the six top-k counts and the average rank.
 using Row = std::array<double, kTops.size() + 1>;
+using NamedRows = std::vector<std::pair<std::string, Row>>;
 
 struct Sample {
   std::uint64_t seed = 0;
   std::size_t answerable = 0;
   std::size_t unanswerable = 0;
-  std::vector<std::pair<std::string, Row>> methods;    ///< RankBoost, then the baselines
-  std::vector<std::pair<std::string, Row>> templates;  ///< each alone
+  NamedRows methods;    ///< RankBoost, then the baselines
+  NamedRows templates;  ///< each alone
 };
+
+/// Whether the first of two values of a column is at least as good: counts ascend, the average rank descends.
+bool at_least(std::size_t column, double a, double b) {
+  return column == kRankColumn ? a <= b : a >= b;
+}
 
 Row row_of(const fusion::MethodRanks& ranks) {
   Row row{};
   for (std::size_t i = 0; i < kTops.size(); ++i) row[i] = static_cast<double>(ranks.top(kTops[i]));
-  row[kTops.size()] = ranks.average_rank();
+  row[kRankColumn] = ranks.average_rank();
   return row;
 }
 
 /// Column by column the best of the templates, chosen on the test data as in the paper.
-Row best_of(const std::vector<std::pair<std::string, Row>>& rows) {
+Row best_of(const NamedRows& rows) {
   Row best = rows.front().second;
-  for (const auto& [name, row] : rows) {
-    for (std::size_t i = 0; i < kTops.size(); ++i) best[i] = std::max(best[i], row[i]);
-    best[kTops.size()] = std::min(best[kTops.size()], row[kTops.size()]);
-  }
+  for (const auto& [name, row] : rows)
+    for (std::size_t column = 0; column < row.size(); ++column)
+      if (at_least(column, row[column], best[column])) best[column] = row[column];
   return best;
-}
-
-struct Task {
-  IndexedPages& pages;
-  const ExperimentOptions& options;
-};
-
-Result<Sample> run_sample(const Task& task, std::uint64_t seed) {
-  SampleOptions sampling;
-  sampling.seed = seed;
-  TRY(auto set, task.pages.record(sampling, task.options.threads));
-  std::vector<std::string_view> ids;
-  for (const fusion::QueryRange& query : set.queries) ids.emplace_back(query.id);
-  TRY(auto folds, evaluation::random_folds(ids, kFolds, seed));
-  fusion::CrossValidationOptions options;
-  options.learner = fusion::find_learner("rankboost");
-  options.learner_options = {{"rounds", kRounds}};
-  options.baselines = fusion::rank_baselines();
-  options.depth = task.pages.domain().depth;
-  options.seed = seed;
-  options.threads = task.options.threads;
-  TRY(auto result, fusion::cross_validate(set, folds, options));
-  Sample sample;
-  sample.seed = seed;
-  sample.answerable = result.queries.size();
-  sample.unanswerable = sampling.count - sample.answerable;
-  sample.methods.emplace_back("RankBoost", row_of(result.learner));
-  for (const auto& baseline : result.baselines) sample.methods.emplace_back(baseline.name, row_of(baseline));
-  for (const auto& feature : result.features) sample.templates.emplace_back(feature.name, row_of(feature));
-  return sample;
-}
-
-std::string padded(std::string text, std::size_t width) {
-  const auto columns = text.size() - static_cast<std::size_t>(std::count(text.begin(), text.end(), '\xc2'));
-  return columns < width ? std::string(width - columns, ' ') + text : ' ' + text;
-}
-
-std::string padded_right(std::string text, std::size_t width) {
-  return text.size() < width ? text + std::string(width - text.size(), ' ') : text + ' ';
-}
-
-using RowOf = std::function<Row(const Sample&)>;
-
-std::string mean_line(const std::string& name, const std::vector<Sample>& samples, const RowOf& row) {
-  std::string line = padded_right(name, 26);
-  for (std::size_t column = 0; column < std::tuple_size_v<Row>; ++column) {
-    std::vector<double> values;
-    for (const Sample& sample : samples) values.push_back(row(sample)[column]);
-    const bool is_rank = column == kTops.size();
-    line += padded(to_text(interval_of(values), is_rank ? 2 : 0), 13);
-  }
-  return line + '\n';
-}
-
-std::string table_of(const std::vector<Sample>& samples) {
-  std::string out = padded_right("", 26);
-  for (const int k : kTops) out += padded("top " + std::to_string(k), 13);
-  out += padded("avg rank", 13) + '\n';
-  for (std::size_t i = 0; i < samples[0].methods.size(); ++i)
-    out +=
-        mean_line(samples[0].methods[i].first, samples, [i](const Sample& s) { return s.methods[i].second; });
-  out += mean_line("best template a column", samples, [](const Sample& s) { return best_of(s.templates); });
-  out += '\n';
-  for (std::size_t i = 0; i < samples[0].templates.size(); ++i)
-    out += mean_line(samples[0].templates[i].first, samples,
-                     [i](const Sample& s) { return s.templates[i].second; });
-  return out;
 }
 
 /// In how many of the seven columns RankBoost at least equals every other method and every template.
@@ -121,9 +58,8 @@ std::size_t columns_led(const Sample& sample) {
   const Row& own = sample.methods.front().second;
   std::size_t led = 0;
   for (std::size_t column = 0; column < own.size(); ++column) {
-    const auto is_behind = [&](const std::pair<std::string, Row>& other) {
-      return column == kTops.size() ? other.second[column] >= own[column]
-                                    : other.second[column] <= own[column];
+    const auto is_behind = [&](const auto& other) {
+      return at_least(column, own[column], other.second[column]);
     };
     led += std::all_of(sample.methods.begin() + 1, sample.methods.end(), is_behind) &&
            std::all_of(sample.templates.begin(), sample.templates.end(), is_behind);
@@ -131,31 +67,79 @@ std::size_t columns_led(const Sample& sample) {
   return led;
 }
 
+Result<Sample> run_sample(const IndexedPages& pages, const ExperimentOptions& experiment,
+                          std::uint64_t seed) {
+  SampleOptions sampling;
+  sampling.seed = seed;
+  TRY(auto set, pages.record(sampling, experiment.threads));
+  std::vector<std::string_view> ids;
+  for (const fusion::QueryRange& query : set.queries) ids.emplace_back(query.id);
+  TRY(auto folds, evaluation::random_folds(ids, kFolds, seed));
+  fusion::CrossValidationOptions options;
+  options.learner = fusion::find_learner("rankboost");
+  options.learner_options = {{"rounds", kRounds}};
+  options.baselines = fusion::rank_baselines();
+  options.depth = pages.domain().depth;
+  options.seed = seed;
+  options.threads = experiment.threads;
+  TRY(auto result, fusion::cross_validate(set, folds, options));
+  Sample sample{seed, result.queries.size(), sampling.count - result.queries.size(), {}, {}};
+  sample.methods.emplace_back("RankBoost", row_of(result.learner));
+  for (const auto& baseline : result.baselines) sample.methods.emplace_back(baseline.name, row_of(baseline));
+  for (const auto& feature : result.features) sample.templates.emplace_back(feature.name, row_of(feature));
+  return sample;
+}
+
+/// Means of one row of every sample.
+template <class RowOf>
+std::string mean_line(const std::string& name, const std::vector<Sample>& samples, const RowOf& row) {
+  std::string line = fmt::format("{:<25} ", name);
+  for (std::size_t column = 0; column < std::tuple_size_v<Row>; ++column) {
+    std::vector<double> values;
+    for (const Sample& sample : samples) values.push_back(row(sample)[column]);
+    line += fmt::format(" {:>12}", to_text(interval_of(values), column == kRankColumn ? 2 : 0));
+  }
+  return line + '\n';
+}
+
+std::string table_of(const std::vector<Sample>& samples) {
+  std::string out(26, ' ');
+  for (const int k : kTops) out += fmt::format(" {:>12}", fmt::format("top {}", k));
+  out += fmt::format(" {:>12}\n", "avg rank");
+  const auto add = [&](NamedRows Sample::*rows) {
+    for (std::size_t i = 0; i < (samples[0].*rows).size(); ++i)
+      out += mean_line((samples[0].*rows)[i].first, samples,
+                       [&](const Sample& sample) { return (sample.*rows)[i].second; });
+  };
+  add(&Sample::methods);
+  out += mean_line("best template a column", samples, [](const Sample& s) { return best_of(s.templates); });
+  out += '\n';
+  add(&Sample::templates);
+  return out;
+}
+
 /// Each sample's average ranks, and who was best.
 std::string samples_table(const std::vector<Sample>& samples) {
-  std::string out = padded_right("average rank, by seed", 26);
-  for (const Sample& sample : samples) out += padded(std::to_string(sample.seed), 9);
-  out += '\n' + padded_right("base queries answered", 26);
-  for (const Sample& sample : samples) out += padded(std::to_string(sample.answerable), 9);
-  out += '\n' + padded_right("discarded", 26);
-  for (const Sample& sample : samples) out += padded(std::to_string(sample.unanswerable), 9);
-  out += '\n';
-  for (std::size_t i = 0; i < samples[0].methods.size(); ++i) {
-    out += padded_right(samples[0].methods[i].first, 26);
-    for (const Sample& sample : samples) out += padded(fixed(sample.methods[i].second.back(), 2), 9);
+  std::string out;
+  const auto add = [&](const std::string& name, const auto& cell) {
+    out += fmt::format("{:<25} ", name);
+    for (const Sample& sample : samples) out += fmt::format(" {:>8}", cell(sample));
     out += '\n';
-  }
-  out += padded_right("best template", 26);
-  for (const Sample& sample : samples) out += padded(fixed(best_of(sample.templates).back(), 2), 9);
-  out += '\n' + padded_right("columns led by RankBoost", 26);
-  for (const Sample& sample : samples) out += padded(std::to_string(columns_led(sample)) + " of 7", 9);
-  return out + '\n';
+  };
+  add("average rank, by seed", [](const Sample& s) { return s.seed; });
+  add("base queries answered", [](const Sample& s) { return s.answerable; });
+  add("discarded", [](const Sample& s) { return s.unanswerable; });
+  for (std::size_t i = 0; i < samples[0].methods.size(); ++i)
+    add(samples[0].methods[i].first, [&](const Sample& s) { return fixed(s.methods[i].second.back(), 2); });
+  add("best template", [](const Sample& s) { return fixed(best_of(s.templates).back(), 2); });
+  add("columns led by RankBoost", [](const Sample& s) { return fmt::format("{} of 7", columns_led(s)); });
+  return out;
 }
 
 Json json_of(const std::vector<Sample>& samples) {
-  const auto rows = [](const std::vector<std::pair<std::string, Row>>& named) {
+  const auto rows = [](const NamedRows& named_rows) {
     JsonObject out;
-    for (const auto& [name, row] : named) out[name] = JsonArray(row.begin(), row.end());
+    for (const auto& [name, row] : named_rows) out[name] = json_array(row);
     return out;
   };
   JsonArray out;
@@ -169,23 +153,24 @@ Json json_of(const std::vector<Sample>& samples) {
 }
 
 }  // namespace
+}  // namespace home_pages
 
 Result<std::string> run_home_pages(const ExperimentOptions& options) {
-  TRY(auto pages, IndexedPages::open(options.data));
-  const std::size_t count = options.size == ExperimentOptions::Size::quick ? 1 : kSamples;
+  using namespace home_pages;
+  TRY(const auto pages, IndexedPages::open(options.data));
+  const std::size_t count = options.is_quick() ? 1 : kSamples;
   std::vector<Sample> samples;
   for (std::size_t i = 0; i < count; ++i) {
-    TRY(auto sample, run_sample({*pages, options}, options.seed + 1 + i));
+    TRY(auto sample, run_sample(*pages, options, options.seed + 1 + i));
     samples.push_back(std::move(sample));
     if (options.progress) options.progress(i + 1, count);
   }
-  if (!options.output.empty()) {
+  if (!options.output.empty())
     TRY_VOID(write_file(options.output + "/home-pages.json", to_pretty_text(json_of(samples))));
-  }
-  return std::to_string(pages->pages().size()) +
-         " home pages; 1,200 base queries a seed, four folds, RankBoost 3.cum after " + kRounds +
-         " rounds\nmean ± half of the 95 % interval (Student's t) over the seeds\n\n" + table_of(samples) +
-         '\n' + samples_table(samples);
+  return fmt::format(
+      "{} home pages; 1,200 base queries a seed, four folds, RankBoost 3.cum after {} rounds\n"
+      "mean ± half of the 95 % interval (Student's t) over the seeds\n\n{}\n{}",
+      pages->pages().size(), kRounds, table_of(samples), samples_table(samples));
 }
 
-}  // namespace metafuse::experiments::home_pages
+}  // namespace metafuse::experiments

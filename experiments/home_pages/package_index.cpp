@@ -1,5 +1,3 @@
-#include "experiments/home_pages/package_index.h"
-
 #include <algorithm>
 #include <map>
 #include <string_view>
@@ -9,6 +7,7 @@
 #include "core/text_file.h"
 #include "core/url.h"
 #include "core/utf8.h"
+#include "experiments/home_pages/home_pages.h"
 
 namespace metafuse::experiments::home_pages {
 namespace {

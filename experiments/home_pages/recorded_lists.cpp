@@ -1,33 +1,34 @@
-#include "experiments/home_pages/recorded_lists.h"
-
 #include <chrono>
-#include <optional>
+#include <cstdlib>
+#include <filesystem>
 #include <string_view>
 
+#include "core/atomic_file.h"
 #include "core/deadline.h"
-#include "core/parallel.h"
 #include "core/url.h"
+#include "experiments/home_pages/home_pages.h"
+#include "experiments/trials.h"
 #include "fusion/data/features.h"
 #include "fusion/input/training_set_builder.h"
 #include "templates/expander.h"
+#include "templates/template_file.h"
 
 namespace metafuse::experiments::home_pages {
 namespace {
 
+constexpr const char* kTemplates = "config/templates/free-software.yaml";
 constexpr auto kSearchTime = std::chrono::seconds(10);
 
-Result<std::vector<std::string>> keys_of(const RankedList& list) {
-  std::vector<std::string> keys;
-  keys.reserve(list.hits.size());
-  for (const Hit& hit : list.hits) {
-    TRY(auto key, canonical_url_key(hit.url));
-    keys.push_back(std::move(key));
-  }
-  return keys;
-}
+/// What the search templates found for one base query: canonical URL keys, best first, one list per template and
+/// engine.
+struct RecordedQuery {
+  std::string id;
+  std::string answer;  ///< its canonical key
+  std::vector<std::vector<std::string>> lists;
+};
 
-Result<RecordedQuery> record(const templates::Domain& domain, fetchers::LocalEngine& engine,
-                             const JudgedQuery& query, const Clock& clock) {
+Result<RecordedQuery> ask(const templates::Domain& domain, fetchers::LocalEngine& engine,
+                          const JudgedQuery& query, const Clock& clock) {
   const auto syntax_of = [](std::string_view) -> const QuerySyntax& { return *find_query_syntax("fts5"); };
   TRY(auto expanded, templates::expand(domain, query.base_query, syntax_of));
   TRY(auto answer, canonical_url_key(query.answer));
@@ -35,8 +36,11 @@ Result<RecordedQuery> record(const templates::Domain& domain, fetchers::LocalEng
   for (const ExpandedQuery& one : expanded) {
     auto list = engine.search(one.text, domain.depth, 0, Deadline(clock, kSearchTime));
     if (!list) return fail(list.error().code, query.id + ", " + one.template_id + ": " + list.error().text);
-    TRY(auto keys, keys_of(*list));
-    recorded.lists.push_back(std::move(keys));
+    std::vector<std::string>& keys = recorded.lists.emplace_back();
+    for (const Hit& hit : list->hits) {
+      TRY(auto key, canonical_url_key(hit.url));
+      keys.push_back(std::move(key));
+    }
   }
   return recorded;
 }
@@ -65,30 +69,42 @@ void add_rows(fusion::TrainingSetBuilder& builder, const RecordedQuery& query, i
 
 }  // namespace
 
-Result<std::vector<RecordedQuery>> record_lists(const templates::Domain& domain,
-                                                fetchers::LocalEngine& engine,
-                                                std::span<const JudgedQuery> queries, unsigned threads) {
-  const SteadyClock clock;
-  std::vector<std::optional<Result<RecordedQuery>>> slots(queries.size());
-  parallel_for(queries.size(), threads,
-               [&](std::size_t i) { slots[i] = record(domain, engine, queries[i], clock); });
-  std::vector<RecordedQuery> recorded;
-  recorded.reserve(queries.size());
-  for (auto& slot : slots) {
-    if (!*slot) return slot->error();
-    recorded.push_back(std::move(**slot));
-  }
-  return recorded;
+Result<std::unique_ptr<IndexedPages>> IndexedPages::open(const std::string& data) {
+  auto pages = read_package_index(data + "/packages.txt");
+  if (!pages)
+    return fail(pages.error().code, pages.error().text + "; make it with apt-cache dumpavail > packages.txt");
+  auto file = templates::read_domain_file(kTemplates);
+  if (!file) return fail(file.error().code, file.error().text + "; run it in the folder of the sources");
+  std::string pattern = (std::filesystem::temp_directory_path() / "metafuse-home-pages-XXXXXX").string();
+  if (::mkdtemp(pattern.data()) == nullptr) return fail(Code::try_again, pattern + ": no temporary folder");
+  std::unique_ptr<IndexedPages> indexed(new IndexedPages(pattern));
+  const std::string documents = pattern + "/documents.jsonl";
+  const std::string database = pattern + "/index.db";
+  TRY_VOID(write_file(documents, to_documents(*pages)));
+  TRY_VOID(fetchers::build_local_index(database, {documents}));
+  indexed->pages_ = std::move(*pages);
+  indexed->domain_ = std::move(file->domain);
+  indexed->engine_ = std::make_unique<fetchers::LocalEngine>(fetchers::LocalAccess{database, {}});
+  return indexed;
 }
 
-Result<fusion::TrainingSet> to_training_set(const templates::Domain& domain,
-                                            std::span<const RecordedQuery> queries) {
+IndexedPages::~IndexedPages() {
+  engine_.reset();
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+Result<fusion::TrainingSet> IndexedPages::record(const SampleOptions& sampling, unsigned threads) const {
+  const std::vector<JudgedQuery> queries = sample_base_queries(pages_, sampling);
+  const SteadyClock clock;
+  TRY(const auto recorded, run_all(queries.size(), threads, {},
+                                   [&](std::size_t i) { return ask(domain_, *engine_, queries[i], clock); }));
   fusion::TrainingSetBuilder builder;
-  for (const RecordedQuery& query : queries) add_rows(builder, query, domain.depth);
+  for (const RecordedQuery& query : recorded) add_rows(builder, query, domain_.depth);
   std::vector<fusion::Feature> features;
-  for (const templates::SearchTemplate& search_template : domain.templates)
+  for (const templates::SearchTemplate& search_template : domain_.templates)
     for (const std::string& engine : search_template.engines)
-      features.push_back({search_template.id + "@" + engine, fusion::FeatureKind::rank, domain.depth});
+      features.push_back({search_template.id + "@" + engine, fusion::FeatureKind::rank, domain_.depth});
   return builder.finish(std::move(features), {});
 }
 

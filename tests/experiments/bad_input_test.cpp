@@ -7,8 +7,8 @@
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
-#include "experiments/rankboost_plus/tasks.h"
-#include "experiments/registry.h"
+#include "experiments/experiment.h"
+#include "experiments/rankboost_plus_tasks.h"
 #include "fusion/training/registry.h"
 #include "tests/support/temporary_folder.h"
 

@@ -1,3 +1,5 @@
+#include "experiments/calibrated.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -9,8 +11,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/text_file.h"
-#include "experiments/calibrated/fold_run.h"
-#include "experiments/split.h"
+#include "experiments/data_sets.h"
 #include "tests/support/data_folder.h"
 
 using namespace metafuse::experiments::calibrated;
@@ -41,11 +42,12 @@ TEST_CASE("Least squares on the first fold of OHSUMED has the NDCG that LETOR pu
   const DataSet set = data_sets(data)[0];
   const auto fold = read_fold(set, data, 1);
   REQUIRE(fold.has_value());
-  Eigen::VectorXd grades(static_cast<Eigen::Index>(fold->training.classes.size()));
+  Eigen::VectorXd grades(static_cast<Eigen::Index>(fold->training.documents.classes.size()));
   for (Eigen::Index d = 0; d < grades.size(); ++d)
-    grades[d] = fold->training.classes[static_cast<std::size_t>(d)];
-  const Eigen::VectorXd weights = inputs_of(fold->training).completeOrthogonalDecomposition().solve(grades);
-  const Eigen::VectorXd scores = inputs_of(fold->test) * weights;
+    grades[d] = fold->training.documents.classes[static_cast<std::size_t>(d)];
+  const Eigen::VectorXd weights =
+      inputs_of(fold->training.documents).completeOrthogonalDecomposition().solve(grades);
+  const Eigen::VectorXd scores = inputs_of(fold->test.documents) * weights;
   const auto values = tool_values(*fold, {scores.begin(), scores.end()}, set.mode);
   // The sheet of LETOR 3.0's Regression, fold 1, NDCG@1 to @10.
   constexpr std::array kPublished = {.2121, .3258, .3236, .3186, .3088, .3163, .3172, .3196, .3172, .3108};

@@ -1,3 +1,5 @@
+#include "experiments/home_pages/home_pages.h"
+
 #include <algorithm>
 #include <set>
 #include <sstream>
@@ -6,8 +8,6 @@
 
 #include "core/json.h"
 #include "core/random.h"
-#include "experiments/home_pages/base_queries.h"
-#include "experiments/home_pages/package_index.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;

@@ -1,3 +1,5 @@
+#include "experiments/letor_agg.h"
+
 #include <algorithm>
 #include <map>
 #include <string>
@@ -7,8 +9,6 @@
 
 #include "core/random.h"
 #include "evaluation/measures/measure.h"
-#include "experiments/letor_agg/candidate.h"
-#include "experiments/letor_agg/selection.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;

@@ -1,3 +1,5 @@
+#include "experiments/movies.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -5,14 +7,10 @@
 
 #include "core/atomic_file.h"
 #include "core/random.h"
-#include "experiments/movies/adaboost.h"
-#include "experiments/movies/measures.h"
-#include "experiments/movies/methods.h"
-#include "experiments/movies/ratings.h"
-#include "experiments/movies/task.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;
+using namespace metafuse::experiments;
 using namespace metafuse::experiments::movies;
 
 namespace {

@@ -1,0 +1,306 @@
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <numeric>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "core/parallel.h"
+#include "core/text_file.h"
+#include "experiments/calibrated.h"
+#include "experiments/data_sets.h"
+#include "experiments/trials.h"
+#include "fusion/learners/adaboost_mh/ranker.h"
+
+namespace metafuse::experiments::calibrated {
+
+using namespace fusion::adaboost_mh;
+
+namespace {
+
+/// A column of table 2, by the names of our rows and then of the other methods.
+std::vector<std::pair<std::string, double>> table_2(const std::array<double, 10>& figures) {
+  constexpr std::array kNames = {"ensemble, CPC",
+                                 "ensemble, RBC",
+                                 "ensemble, CPC+RBC",
+                                 "AdaBoost.MH, trees",
+                                 "AdaBoost.MH, products",
+                                 "RankBoost",
+                                 "AdaRank-MAP",
+                                 "AdaRank-NDCG",
+                                 "ListNet",
+                                 "RankSVM"};
+  std::vector<std::pair<std::string, double>> column;
+  for (std::size_t i = 0; i < kNames.size(); ++i) column.emplace_back(kNames[i], figures[i]);
+  return column;
+}
+
+std::string_view after(std::string_view line, std::string_view mark) {
+  const std::size_t at = line.find(mark);
+  if (at == std::string_view::npos) return {};
+  line.remove_prefix(at + mark.size());
+  return line.substr(0, line.find(' '));
+}
+
+/// The line of each document of a part, by its query and id; a part is read in an order of its own.
+Result<std::vector<std::size_t>> lines_of(const DataSet& set, const std::string& data, int part,
+                                          const fusion::TrainingSet& documents) {
+  std::map<std::pair<std::string, std::string>, std::size_t> places;
+  const std::string path = with_packing(fmt::format("{}/{}/S{}.txt", data, set.folder, part));
+  TRY_VOID(for_each_line(path, [&](std::string_view line, std::size_t number) -> Result<void> {
+    places[{std::string(after(line, "qid:")), std::string(after(line, "#docid = "))}] = number;
+    return {};
+  }));
+  std::vector<std::size_t> lines;
+  for (const auto& query : documents.queries)
+    for (std::size_t d = query.begin; d < query.end; ++d) {
+      const auto found = places.find({query.id, std::string(documents.documents[d])});
+      if (found == places.end())
+        return fail(Code::bad_data,
+                    fmt::format("{}: a document of query {} has no #docid; take the file as distributed",
+                                path, query.id));
+      lines.push_back(found->second);
+    }
+  return lines;
+}
+
+Judged judged(const GradedDocuments& documents, std::span<const double> gains) {
+  return {documents.classes, gains, documents.queries};
+}
+
+}  // namespace
+
+std::vector<DataSet> data_sets(const std::string& data) {
+  std::vector<DataSet> sets = {
+      {"OHSUMED", "letor3-OHSUMED/QueryLevelNorm", evaluation::Mode::letor3, "ndcg_cut_10",
+       table_2({.4621, .4493, .4561, .4164, .4162, .4302, .4429, .4496, .4410, .4140})},
+      {"MQ2008", "letor4-MQ2008", evaluation::Mode::letor4, "mean_ndcg",
+       table_2({.4998, .5004, .5006, .4843, .4768, .4850, .4915, .4950, .4914, .4832})}};
+  if (std::filesystem::exists(data + "/letor4-MQ2007"))
+    sets.push_back({"MQ2007", "letor4-MQ2007", evaluation::Mode::letor4, "mean_ndcg",
+                    table_2({.4975, .4976, .4974, .4868, .4785, .5003, .4891, .4914, .4988, .4966})});
+  return sets;
+}
+
+Result<FoldData> read_fold(const DataSet& set, const std::string& data, int fold) {
+  TRY(auto split, read_letor_split(data + "/" + set.folder, static_cast<std::size_t>(fold - 1)));
+  FoldData out;
+  TRY(out.grades, class_grades(split.train));
+  TRY(out.test_lines, lines_of(set, data, (fold + 3) % 5 + 1, split.test));
+  for (auto [source, part] : {std::pair{&split.train, &out.training},
+                              {&split.validate, &out.validation},
+                              {&split.test, &out.test}}) {
+    TRY(part->documents, graded_documents(*source, out.grades));
+    part->set = std::move(*source);
+  }
+  return out;
+}
+
+std::vector<std::vector<double>> tool_values(const FoldData& data, const std::vector<double>& scores,
+                                             evaluation::Mode mode) {
+  static const auto set = evaluation::parse_measures("ndcg_cut_1,2,3,4,5,6,7,8,9,10,mean_ndcg");
+  evaluation::Rules rules;
+  rules.mode = mode;
+  std::vector<std::vector<double>> values;
+  for (const RowRange& query : data.test.documents.queries) {
+    std::vector<std::size_t> documents(query.end - query.begin);
+    std::iota(documents.begin(), documents.end(), query.begin);
+    std::sort(documents.begin(), documents.end(),
+              [&](std::size_t a, std::size_t b) { return data.test_lines[a] < data.test_lines[b]; });
+    std::vector<double> part;
+    std::vector<double> grades;
+    for (const std::size_t d : documents) {
+      part.push_back(scores[d]);
+      grades.push_back(data.grades[static_cast<std::size_t>(data.test.documents.classes[d])]);
+    }
+    values.push_back(evaluation::evaluate(
+        *set, evaluation::judged_ranking(grades, evaluation::order_by_score(part), part), rules));
+  }
+  return values;
+}
+
+/// The features in codes, and what each setting has learned so far.
+struct FoldRunner::State {
+  const FoldData& data;
+  const Plan& plan;
+  evaluation::Mode mode;
+  fusion::CodedFeatures coded;
+  CutTable table;
+  std::vector<double> gains;
+  CodedRows training_rows, validation_rows, test_rows;
+  std::vector<CalibrationSplit> splits;  // per setting, like all that follow
+  std::vector<CodedRows> calibration_rows;
+  std::vector<Source> sources;
+  std::vector<std::vector<double>> calibration_votes, validation_votes, test_votes;
+  std::array<std::vector<double>, 5> sigmoid_scores;
+  std::size_t fallbacks = 0;
+
+  State(const FoldData& fold, const Plan& how, evaluation::Mode rules)
+      : data(fold),
+        plan(how),
+        mode(rules),
+        coded(fold.training.documents.matrix, fusion::ThresholdOptions{}),
+        table(cut_table(coded)),
+        gains(gains_of(fold.grades)),
+        training_rows(fold.training.documents.matrix, table),
+        validation_rows(fold.validation.documents.matrix, table),
+        test_rows(fold.test.documents.matrix, table) {}
+
+  double quality(const std::vector<double>& validation_scores) const {
+    return ndcg_10(validation_scores, judged(data.validation.documents, gains));
+  }
+
+  /// The settings that take longest stand last, so they are begun first.
+  void boost_to(std::size_t rounds) {
+    parallel_for(sources.size(), plan.threads, [&](std::size_t i) {
+      const std::size_t place = sources.size() - 1 - i;
+      StrongClassifier& classifier = sources[place].classifier;
+      const Problem problem{&coded, data.training.documents.classes, data.grades.size(), 1,
+                            splits[place].left_out};
+      BoostRun run = fusion::adaboost_mh::boost(problem, plan.settings[place], rounds, {},
+                                                {&classifier, &training_rows});
+      classifier = std::move(run.classifier);
+    });
+  }
+
+  void vote(std::size_t rounds) {
+    const std::vector<std::size_t> counts = {rounds};
+    for (auto* votes : {&calibration_votes, &validation_votes, &test_votes})
+      votes->assign(sources.size(), {});
+    parallel_for(sources.size(), plan.threads, [&](std::size_t s) {
+      const StrongClassifier& classifier = sources[s].classifier;
+      calibration_votes[s] = classifier.votes(calibration_rows[s], counts)[0];
+      validation_votes[s] = classifier.votes(validation_rows, counts)[0];
+      test_votes[s] = classifier.votes(test_rows, counts)[0];
+    });
+  }
+
+  void add_plain(std::size_t rounds, std::vector<Candidate>& candidates) const {
+    for (std::size_t s = 0; s < sources.size(); ++s)
+      candidates.push_back(
+          {plan.settings[s].kind == BaseKind::tree ? "AdaBoost.MH, trees" : "AdaBoost.MH, products",
+           fmt::format("{}, T {}", sources[s].name, rounds),
+           quality(posterior_scores(validation_votes[s], gains)),
+           tool_values(data, posterior_scores(test_votes[s], gains), mode)});
+  }
+
+  Pool calibrate(std::size_t rounds) const {
+    PoolData pool_data;
+    pool_data.sources = &sources;
+    for (std::size_t s = 0; s < sources.size(); ++s) {
+      pool_data.calibration.push_back({splits[s].classes, gains, splits[s].queries});
+      pool_data.calibration_votes.push_back(&calibration_votes[s]);
+      pool_data.validation_votes.push_back(&validation_votes[s]);
+    }
+    pool_data.validation = judged(data.validation.documents, gains);
+    CalibrationOptions options;
+    options.regression.process_points = plan.process_points;
+    options.regression.seed = plan.seed;
+    return fit_pool(pool_data, rounds, options, plan.threads);
+  }
+
+  std::vector<double> test_scores(const Member& member) const {
+    return calibrated_scores(member.calibration, test_votes[member.source], data.grades.size(), gains);
+  }
+
+  void add_ensembles(const Pool& pool, PoolPart part, const std::string& name,
+                     std::vector<Candidate>& candidates) const {
+    std::vector<std::vector<double>> test;
+    std::vector<const std::vector<double>*> test_parts;
+    std::vector<const std::vector<double>*> validation_parts;
+    std::vector<double> qualities;
+    for (const std::size_t place : members_of(pool, part)) {
+      test.push_back(test_scores(pool.members[place]));
+      validation_parts.push_back(&pool.validation[place]);
+      qualities.push_back(pool.members[place].quality);
+    }
+    for (const auto& scores : test) test_parts.push_back(&scores);
+    for (int c = 0; c <= 200; c += 10) {
+      const auto weights = exponential_weights(qualities, c);
+      candidates.push_back({name, fmt::format("T {}, c {}", pool.rounds, c),
+                            quality(weighted_scores(validation_parts, weights)),
+                            tool_values(data, weighted_scores(test_parts, weights), mode)});
+    }
+  }
+
+  void keep_sigmoids(const Pool& pool) {
+    const auto distance = [&](std::size_t s) {
+      const BaseSetting& setting = plan.settings[s];
+      return setting.kind == BaseKind::tree ? std::labs(static_cast<long>(setting.size) - 30) : 1000L;
+    };
+    std::size_t source = 0;
+    for (std::size_t s = 1; s < sources.size(); ++s)
+      if (distance(s) < distance(source)) source = s;
+    for (const Member& member : pool.members)
+      for (std::size_t t = 0; t < std::size(kSigmoidTargets); ++t)
+        if (member.source == source && member.calibration.name == name_of(kSigmoidTargets[t]))
+          sigmoid_scores[t] = test_scores(member);
+  }
+};
+
+FoldRunner::FoldRunner(const FoldData& data, const Plan& plan, evaluation::Mode mode, std::uint64_t stream)
+    : state_(std::make_unique<State>(data, plan, mode)) {
+  const Random random = Random(plan.seed).split(stream);
+  for (const BaseSetting& setting : plan.settings) {
+    state_->splits.push_back(draw_split(data.training.documents, 0.2, random.split(state_->splits.size())));
+    state_->calibration_rows.emplace_back(state_->training_rows, state_->splits.back().documents);
+    Source source;
+    source.name = setting.name();
+    source.classifier.classes = data.grades.size();
+    state_->sources.push_back(std::move(source));
+  }
+}
+
+FoldRunner::~FoldRunner() = default;
+
+std::vector<Candidate> FoldRunner::run_to(std::size_t rounds) {
+  state_->boost_to(rounds);
+  state_->vote(rounds);
+  std::vector<Candidate> candidates;
+  state_->add_plain(rounds, candidates);
+  const Pool pool = state_->calibrate(rounds);
+  state_->fallbacks += pool.constant;
+  state_->add_ensembles(pool, PoolPart::sigmoids, "ensemble, CPC", candidates);
+  state_->add_ensembles(pool, PoolPart::regressions, "ensemble, RBC", candidates);
+  state_->add_ensembles(pool, PoolPart::all, "ensemble, CPC+RBC", candidates);
+  state_->keep_sigmoids(pool);
+  return candidates;
+}
+
+const std::array<std::vector<double>, 5>& FoldRunner::sigmoid_scores() const {
+  return state_->sigmoid_scores;
+}
+
+std::size_t FoldRunner::fallbacks() const {
+  return state_->fallbacks;
+}
+
+Result<std::vector<Candidate>> rankboost_candidates(const FoldData& data, const Plan& plan,
+                                                    evaluation::Mode mode) {
+  std::vector<Candidate> candidates;
+  const auto gains = gains_of(data.grades);
+  for (const std::size_t rounds : plan.rankboost_rounds) {
+    fusion::TrainingRequest request;
+    request.threads = plan.threads;
+    TRY(const auto model,
+        train("rankboost", data.training.set, {{"rounds", std::to_string(rounds)}}, request));
+    candidates.push_back(
+        {"RankBoost", fmt::format("T {}", rounds),
+         ndcg_10(model.ranker->score(data.validation.set.matrix), judged(data.validation.documents, gains)),
+         tool_values(data, model.ranker->score(data.test.set.matrix), mode)});
+  }
+  return candidates;
+}
+
+Candidate order_candidate(const FoldData& data, evaluation::Mode mode) {
+  const std::vector<double> validation(data.validation.documents.classes.size(), 0.0);
+  const std::vector<double> test(data.test.documents.classes.size(), 0.0);
+  const auto gains = gains_of(data.grades);
+  return {"the files' own order", "nothing", ndcg_10(validation, judged(data.validation.documents, gains)),
+          tool_values(data, test, mode)};
+}
+
+}  // namespace metafuse::experiments::calibrated

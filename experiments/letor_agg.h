@@ -1,0 +1,84 @@
+#pragma once
+
+#include <array>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "evaluation/measures/measure.h"
+#include "experiments/experiment.h"
+#include "experiments/report.h"
+#include "fusion/data/training_set.h"
+
+/// Fusion on LETOR's rank aggregation sets: what is chosen on validation parts, before any test part is read.
+namespace metafuse::experiments::letor_agg {
+
+inline constexpr std::array kSets = {"MQ2008-agg", "MQ2007-agg"};
+inline constexpr int kFolds = 5;
+inline constexpr const char* kMeasures = "ndcg_burges_10,mean_ndcg_burges,map_all";
+
+/// One of the official folds: three parts to train on, one to choose by, one to test on.
+struct Fold {
+  std::string set;
+  int number = 0;  ///< from 1
+  std::vector<std::string> train;
+  std::string validate;
+  std::string test;
+};
+
+/// The five folds of both sets, set by set. errors: no_input naming the first missing part
+Result<std::vector<Fold>> official_folds(const std::string& data);
+
+/// How the grades of a part become feedback, and what is computed from its ranks.
+struct Reading {
+  std::string query_weights = "equal";
+  std::string derive;
+};
+
+/// One way of ours to train.
+struct Candidate {
+  std::string name;
+  std::string learner;
+  Reading reading;
+  std::map<std::string, std::string> options;
+};
+
+/// What is considered.
+std::vector<Candidate> candidates(ExperimentOptions::Size size);
+
+/// The criterion on a fold's validation part after each round: the mean of the three measures. One training tells
+/// all of them, since shorter models are prefixes of the longest.
+///
+/// errors: those of reading and of the learner
+Result<std::vector<double>> validation_curve(const Fold& fold, const Candidate& candidate,
+                                             const evaluation::MeasureSet& measures,
+                                             const ExperimentOptions& options);
+
+/// What validation parts chose: one candidate for both sets, and for each set when its training ends.
+struct Ours {
+  Candidate candidate;
+  std::map<std::string, std::size_t> rounds;  ///< by set
+  double value = -1.0;                        ///< the mean criterion over all folds
+};
+
+/// Chooses between candidates(options.size) by the mean over both sets of the criterion on validation parts
+/// after each set's best number of rounds. Adds the table to the report.
+///
+/// errors: those of validation_curve()
+Result<Ours> choose_ours(const std::vector<Fold>& folds, const evaluation::MeasureSet& measures,
+                         const ExperimentOptions& options, PaperReport& report);
+
+/// Chooses between the configurations of another learner that was trained elsewhere: folders of runs in
+/// options.peer_runs, CONFIGURATION/SET/foldN/{validation,test,refitted}.run, as scripts/letor-agg-xgboost writes
+/// them. Adds the table to the report.
+///
+/// out:    the names of the highest criterion on the validation parts of both sets, one for each way of choosing
+///         rounds, which a name tells behind its comma; none for no peer
+/// errors: no_input when there is no such folder, or nothing in it; those of reading runs; bad_data naming the
+///         first document without a score
+Result<std::vector<std::string>> choose_peers(const std::vector<Fold>& folds,
+                                              const evaluation::MeasureSet& measures,
+                                              const ExperimentOptions& options, PaperReport& report);
+
+}  // namespace metafuse::experiments::letor_agg

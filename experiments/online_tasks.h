@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/random.h"
+#include "core/result.h"
+
+namespace metafuse::experiments::online {
+
+/// A stream to learn from and examples to test on.
+struct Sample {
+  std::vector<double> train;  ///< examples x inputs
+  std::vector<int> train_ranks;
+  std::vector<double> test;
+  std::vector<int> test_ranks;
+  std::vector<int> ideal_test_ranks;  ///< what the best rule would say, where that is known
+};
+
+/// One experiment of Harrington 2003: how a trial is drawn, what is compared, and the figures he printed.
+struct Task {
+  std::string name;
+  std::string note;  ///< how the data differ from the paper's
+  std::size_t inputs = 0;
+  int ranks = 0;
+  bool is_polynomial = false;  ///< kernel (x . x' + 1)^2
+  std::vector<double> taus;
+  std::vector<double> steps;
+  std::size_t rankers = 100;
+  std::size_t trials = 0;
+  std::vector<std::pair<std::string, std::string>> published;  ///< by the name of a row
+  std::function<Sample(Random&)> draw;
+};
+
+/// Sec. 4.1: the unit square, five ranks, noise of standard deviation .125.
+Task synthetic_task(std::size_t trials);
+
+/// How the three ratings that are not the target become an instance; the paper leaves it open.
+struct CysticFibrosisForm {
+  bool is_sorted =
+      false;  ///< ascending, so that which judge said what does not count; else in the file's order
+  bool is_centred =
+      false;  ///< ranks 1 to 3 less 2, so that 0 is the middle, as the paper does with EachMovie
+};
+
+/// Sec. 4.2 (b): four judges per pair, one of them the target.
+/// errors: no_input or bad_data for DATA/cystic-fibrosis/cfquery.txt
+Result<Task> cystic_fibrosis_task(const std::string& data, std::size_t trials, CysticFibrosisForm form);
+
+/// Sec. 4.2 (c) with MovieLens 100k in the place of EachMovie.
+/// errors: no_input or bad_data for DATA/movielens-100k/u.data (or u.data.xz)
+Result<Task> movielens_task(const std::string& data, std::size_t trials);
+
+}  // namespace metafuse::experiments::online

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "experiments/data_sets.h"
+
+namespace metafuse::experiments::rankboost_plus {
+
+/// One ranking task of Connamacher et al. 2020, with its folds.
+struct Task {
+  std::string name;
+  std::vector<Split> folds;
+};
+
+struct Tasks {
+  std::vector<Task> tasks;
+  std::size_t left_out = 0;  ///< tasks without features or without feedback in some part
+};
+
+/// MovieLens users with at least 100 ratings; other users are features unless they rated less than half of
+/// the user's movies.
+Result<Tasks> movie_tasks(const std::string& data, std::size_t most, Random random);
+
+/// Each query of the MSLR-WEB10K sample as a task of its own, those below 50,000 crucial pairs.
+Result<Tasks> web_tasks(const std::string& data, std::size_t most, Random random);
+
+/// The five official folds of MQ2008, as five tasks of one fold each.
+Result<Tasks> letor_tasks(const std::string& data, std::size_t most);
+
+/// Three fifths of the documents of a one-query set to train, one to validate, one to test, five times. Empty
+/// when a part of some fold has a single grade.
+std::vector<Split> split_documents(const fusion::TrainingSet& set, Random random);
+
+}  // namespace metafuse::experiments::rankboost_plus

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "core/parallel.h"
+#include "core/result.h"
+#include "evaluation/measures/measure.h"
+#include "experiments/experiment.h"
+#include "fusion/data/training_set.h"
+#include "fusion/model/weak_ranking.h"
+#include "fusion/training/registry.h"
+
+namespace metafuse::experiments {
+
+/// Does `count` pieces of work, work(i) each, on several threads and reports each that is done.
+///
+/// out:    their results by number, so that the number of threads changes nothing
+/// errors: that of the lowest number
+template <class Work>
+auto run_all(std::size_t count, unsigned threads, const ProgressReport& progress, const Work& work)
+    -> Result<std::vector<typename std::invoke_result_t<Work, std::size_t>::value_type>> {
+  std::vector<std::optional<std::invoke_result_t<Work, std::size_t>>> slots(count);
+  std::size_t done = 0;
+  std::mutex mutex;
+  parallel_for(count, threads, [&](std::size_t i) {
+    slots[i].emplace(work(i));
+    const std::lock_guard lock(mutex);
+    ++done;
+    if (progress) progress(done, count);
+  });
+  std::vector<typename std::invoke_result_t<Work, std::size_t>::value_type> results;
+  results.reserve(count);
+  for (auto& slot : slots) {
+    if (!*slot) return slot->error();
+    results.push_back(std::move(**slot));
+  }
+  return results;
+}
+
+/// Trains a learner of the registry. in: request - whatever is not the set and the options
+Result<fusion::Model> train(std::string_view learner, const fusion::TrainingSet& set,
+                            std::map<std::string, std::string> options, fusion::TrainingRequest request = {});
+
+/// The weak rankings of a trained sum of thresholded features, round by round. errors: internal for another model
+Result<std::vector<fusion::WeakRanking>> rounds_of(const fusion::Model& model);
+
+/// Measures of every query of a set. Equal scores are ordered by fusion's rule: more lists, better best rank, id.
+class QueryMeasures {
+ public:
+  /// Both must outlive this.
+  QueryMeasures(const fusion::TrainingSet& set, const evaluation::MeasureSet& measures);
+
+  /// in:  one score per document
+  /// out: queries x measures
+  std::vector<std::vector<double>> of(const std::vector<double>& scores) const;
+
+ private:
+  const fusion::TrainingSet* set_;
+  const evaluation::MeasureSet* measures_;
+  std::vector<std::vector<std::uint32_t>> tie_order_;  // per query: rows counted from its begin
+};
+
+}  // namespace metafuse::experiments
