@@ -1,22 +1,52 @@
 #pragma once
 
-#include "cli/verb.h"
+// The verbs of the command line. A room of verbs (cli/*_verbs.cpp) adds each of its verbs by one function;
+// main.cpp holds their table in the order of --help.
+
+#include <memory>
+#include <type_traits>
+
+#include <CLI/CLI.hpp>
+
+#include "core/result.h"
 
 namespace metafuse::cli {
 
-// One file a verb, each named for it (cli/verb_NAME.cpp); main.cpp holds the table in the order of --help.
+/// Adds one verb to the command line. Its callback does the work when the user chose the verb and leaves what
+/// became of it in `outcome`; main() prints the error and returns its exit status.
+using AddVerb = void (*)(CLI::App& app, Result<void>& outcome);
+
+template <class Arguments>
+struct Verb {
+  CLI::App& app;
+  Arguments& arguments;  ///< live as long as the app
+};
+
+/// Adds a verb whose work is run(arguments), with arguments of its own.
+template <class Arguments>
+Verb<std::remove_const_t<Arguments>> add_verb(CLI::App& parent, const char* name, const char* meaning,
+                                              Result<void> (*run)(Arguments&), Result<void>& outcome) {
+  auto arguments = std::make_shared<std::remove_const_t<Arguments>>();
+  CLI::App* app = parent.add_subcommand(name, meaning);
+  app->callback([arguments, run, &outcome] { outcome = run(*arguments); });
+  return {*app, *arguments};
+}
 
 void add_compare_methods(CLI::App& app, Result<void>& outcome);
+void add_completion(CLI::App& app, Result<void>& outcome);
 void add_config(CLI::App& app, Result<void>& outcome);
 void add_crossvalidate(CLI::App& app, Result<void>& outcome);
-void add_expand(CLI::App& app, Result<void>& outcome);
-void add_fuse(CLI::App& app, Result<void>& outcome);
+void add_doctor(CLI::App& app, Result<void>& outcome);
 void add_engines(CLI::App& app, Result<void>& outcome);
-void add_record(CLI::App& app, Result<void>& outcome);
-void add_index(CLI::App& app, Result<void>& outcome);
 void add_evaluate(CLI::App& app, Result<void>& outcome);
+void add_expand(CLI::App& app, Result<void>& outcome);
 void add_experiment(CLI::App& app, Result<void>& outcome);
+void add_fuse(CLI::App& app, Result<void>& outcome);
+void add_index(CLI::App& app, Result<void>& outcome);
+void add_init(CLI::App& app, Result<void>& outcome);
+void add_manual(CLI::App& app, Result<void>& outcome);
 void add_model(CLI::App& app, Result<void>& outcome);
+void add_record(CLI::App& app, Result<void>& outcome);
 void add_score(CLI::App& app, Result<void>& outcome);
 void add_search(CLI::App& app, Result<void>& outcome);
 void add_serve(CLI::App& app, Result<void>& outcome);

@@ -8,10 +8,12 @@
 #include <set>
 #include <sstream>
 
+#include <fmt/format.h>
 #include <yaml-cpp/depthguard.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
+#include "core/near_names.h"
 #include "core/text_file.h"
 #include "core/utf8.h"
 
@@ -295,8 +297,10 @@ void YamlMap::finish(const std::vector<std::string>& known) {
     }
     std::string choices;
     for (const std::string& word : taken_) choices += (choices.empty() ? "" : ", ") + word;
-    diagnostics_->error(key.place,
-                        "unknown key \"" + key.text + "\" in " + what_ + "; known keys are " + choices);
+    const std::string meant =
+        near_names(key.text, taken_).empty() ? "" : did_you_mean(key.text, taken_) + "?";
+    diagnostics_->error(key.place, fmt::format("unknown key \"{}\" in {}{}{} known keys are {}", key.text,
+                                               what_, meant, meant.empty() ? ";" : "", choices));
   }
 }
 

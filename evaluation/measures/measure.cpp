@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "core/contract.h"
+#include "core/near_names.h"
 #include "core/number.h"
 #include "evaluation/runs/line_parser.h"
 
@@ -68,7 +69,11 @@ bool continues_parameters(std::string_view word) {
 }
 
 Error unknown(std::string_view word) {
-  return fail(Code::usage, "no measure " + shown(word) + "; see metafuse evaluate --list-measures");
+  std::vector<std::string> names;
+  for (const Measure& measure : all_measures()) names.push_back(measure.name);
+  const std::string name(word);
+  const std::string meant = near_names(name, names).empty() ? "" : did_you_mean(name, names);
+  return fail(Code::usage, "no measure " + shown(word) + meant + "; see metafuse evaluate --list-measures");
 }
 
 Result<std::vector<Typed>> parse_words(std::string_view text, MeasureSet& set) {

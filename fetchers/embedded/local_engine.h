@@ -12,6 +12,7 @@
 #include "core/ranked_list.h"
 #include "core/result.h"
 #include "fetchers/definition/engine.h"
+#include "fetchers/embedded/document_files.h"
 
 namespace metafuse::fetchers {
 
@@ -20,23 +21,24 @@ struct IndexReport {
   std::size_t documents = 0;
   std::size_t replaced = 0;  ///< documents whose URL came again: the last one counts
   std::vector<std::string> columns;
+  std::vector<std::string> left_out;  ///< files of folders, as "FILE: why"
 };
 
 struct IndexOptions {
   bool stems_english = false;            ///< "searches" finds "search"
   std::function<bool()> is_interrupted;  ///< asked between documents; may be left out
   ProgressReport progress;
+  DocumentFileOptions files;
 };
 
-/// Builds the embedded engine's index (SQLite FTS5) from JSON lines {"url","title","text",...}; further
-/// fields with text values become columns of their own.
+/// Builds the embedded engine's index (SQLite FTS5) of documents: each has a URL, a title and a text; further fields
+/// become columns of their own.
 ///
-/// in:     documents - files, plain or compressed, "-" is standard input; database - replaced as a whole
-/// errors: bad_data with "FILE:LINE: ...": no JSON object, no url, a value that is no text; no_input, also
-/// when
-///         something other than an index stands at `database`; try_again when the disk is full or
-///         is_interrupted says so. Nothing half-written stays behind.
-/// cost:   about 30,000 short documents a second
+/// in:     documents - files and folders, as read_documents takes them; database - replaced as a whole
+/// errors: bad_data with "FILE:LINE: ...": no JSON object, no url, a value that is no text; no_input, also when
+///         something other than an index stands at `database`; try_again when the disk is full or is_interrupted
+///         says so. Nothing half-written stays behind.
+/// cost:   about 30,000 short documents per second
 Result<IndexReport> build_local_index(const std::string& database, const std::vector<std::string>& documents,
                                       const IndexOptions& options = {});
 

@@ -5,9 +5,8 @@
 #include <unistd.h>
 
 #include "core/atomic_file.h"
-#include "core/json.h"
-#include "core/text_file.h"
 #include "core/utf8.h"
+#include "fetchers/embedded/document_files.h"
 #include "fetchers/embedded/index_format.h"
 #include "fetchers/embedded/local_engine.h"
 #include "fetchers/embedded/sqlite_database.h"
@@ -18,11 +17,6 @@ namespace {
 constexpr std::size_t kSnippetBytes = 300;
 constexpr std::size_t kMaxColumns = 64;
 constexpr std::size_t kProgressEvery = 1000;
-
-struct Document {
-  std::string url;
-  std::map<std::string, std::string> fields;  ///< title, text and the others
-};
 
 bool is_column_name(std::string_view name) {
   if (name.empty() || name.size() > 64 || (name[0] >= '0' && name[0] <= '9') || name == "rank" ||
@@ -52,34 +46,14 @@ Result<void> check_place(const std::string& path) {
 /// Every document once, the last of each URL, at the place of the first.
 class Collector {
  public:
-  Result<void> take(std::string_view line, const std::string& file, std::size_t number) {
-    if (line.find_first_not_of(" \t") == std::string_view::npos) return {};
-    JsonLimits limits;
-    limits.first_line = number;
-    auto json = parse_json(line, file, Code::bad_data, limits);
-    const std::string place = file + ":" + std::to_string(number);
-    if (!json) return json.error();
-    const JsonObject* object = json->if_object();
-    if (object == nullptr)
-      return fail(Code::bad_data, place + ": no JSON object; write {\"url\":...,\"title\":...}");
-    Document document;
-    for (const auto& [key, value] : *object) {
-      if (value.is_null()) continue;
-      if (!value.is_string())
-        return fail(Code::bad_data, place + ": the field \"" + std::string(key) + "\" is no text");
-      if (key == "url") {
-        document.url = std::string(value.as_string());
-        continue;
-      }
-      TRY_VOID(add_column(std::string(key), place));
-      document.fields.emplace(key, std::string(value.as_string()));
-    }
-    if (document.url.empty()) return fail(Code::bad_data, place + ": no \"url\"");
+  Result<void> take(SourceDocument document) {
+    for (const auto& [name, value] : document.fields) TRY_VOID(add_column(name, document.place));
+    if (document.url.empty()) return fail(Code::bad_data, document.place + ": no \"url\"");
     keep(std::move(document));
     return {};
   }
 
-  std::vector<Document> documents;
+  std::vector<SourceDocument> documents;
   std::vector<std::string> columns = {"title", "text"};
   std::size_t replaced = 0;
 
@@ -95,7 +69,7 @@ class Collector {
     return {};
   }
 
-  void keep(Document document) {
+  void keep(SourceDocument document) {
     const auto [entry, is_new] = position_.emplace(document.url, documents.size());
     if (is_new) {
       documents.push_back(std::move(document));
@@ -128,7 +102,7 @@ Result<void> create_tables(SqliteDatabase& database, const Collector& collected,
   return database.run(sql.c_str());
 }
 
-std::string_view field_of(const Document& document, const std::string& column) {
+std::string_view field_of(const SourceDocument& document, const std::string& column) {
   const auto found = document.fields.find(column);
   return found == document.fields.end() ? std::string_view() : std::string_view(found->second);
 }
@@ -138,7 +112,7 @@ Result<void> insert_all(SqliteDatabase& database, const Collector& collected, co
                                    ") VALUES(?, " + joined(collected.columns, "?") + ")"));
   TRY(auto page, database.prepare("INSERT INTO pages VALUES(?, ?, ?, ?)"));
   for (std::size_t i = 0; i < collected.documents.size(); ++i) {
-    const Document& document = collected.documents[i];
+    const SourceDocument& document = collected.documents[i];
     const auto id = static_cast<std::int64_t>(i + 1);
     words.bind(1, id);
     for (std::size_t c = 0; c < collected.columns.size(); ++c)
@@ -161,7 +135,7 @@ Result<void> insert_all(SqliteDatabase& database, const Collector& collected, co
 
 Result<void> write_index(const std::string& path, const Collector& collected, const IndexOptions& options) {
   TRY(auto database, SqliteDatabase::create(path));
-  if (auto created = create_tables(database, collected, options); !created) return created;
+  TRY_VOID(create_tables(database, collected, options));
   return insert_all(database, collected, options);
 }
 
@@ -171,10 +145,13 @@ Result<IndexReport> build_local_index(const std::string& database, const std::ve
                                       const IndexOptions& options) {
   TRY_VOID(check_place(database));
   Collector collected;
-  for (const std::string& file : documents) {
-    auto read = for_each_line(
-        file, [&](std::string_view line, std::size_t number) { return collected.take(line, file, number); });
-    if (!read) return read.error();
+  std::vector<std::string> left_out;
+  for (const std::string& path : documents) {
+    TRY(auto here, read_documents(path, options.files, [&](SourceDocument document) -> Result<void> {
+          if (options.is_interrupted && options.is_interrupted()) return fail(Code::try_again, "interrupted");
+          return collected.take(std::move(document));
+        }));
+    left_out.insert(left_out.end(), here.begin(), here.end());
   }
   if (collected.documents.empty()) return fail(Code::bad_data, documents.front() + ": no document to index");
   const std::string beside = database + ".new-" + std::to_string(::getpid());
@@ -189,7 +166,8 @@ Result<IndexReport> build_local_index(const std::string& database, const std::ve
     std::filesystem::remove(beside, error);
     return fail(written.error().code, database + ": cannot write the index: " + written.error().text);
   }
-  return IndexReport{collected.documents.size(), collected.replaced, std::move(collected.columns)};
+  return IndexReport{collected.documents.size(), collected.replaced, std::move(collected.columns),
+                     std::move(left_out)};
 }
 
 }  // namespace metafuse::fetchers

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "core/near_names.h"
 #include "templates/expander.h"
 
 namespace metafuse::service {
@@ -51,9 +52,9 @@ void keep_engines(const std::vector<std::string>& engines, std::vector<ExpandedQ
   });
 }
 
-std::string names_of_domains(const Snapshot& snapshot) {
-  std::string names;
-  for (const auto& [name, domain] : snapshot.domains) names += (names.empty() ? "" : ", ") + name;
+std::vector<std::string> names_of_domains(const Snapshot& snapshot) {
+  std::vector<std::string> names;
+  for (const auto& [name, domain] : snapshot.domains) names.push_back(name);
   return names;
 }
 
@@ -62,7 +63,8 @@ std::string names_of_domains(const Snapshot& snapshot) {
 Result<std::vector<ExpandedQuery>> expand_request(const Snapshot& snapshot, const SearchRequest& request) {
   const LoadedDomain* domain = snapshot.find_domain(request.domain);
   if (domain == nullptr)
-    return fail(Code::usage, "no domain \"" + request.domain + "\"; there are " + names_of_domains(snapshot));
+    return fail(Code::usage, "no domain \"" + request.domain + "\"" +
+                                 did_you_mean(request.domain, names_of_domains(snapshot)));
   if (request.variants.size() > kMaxVariants) return fail(Code::usage, "more than 16 query variants");
   std::vector<ExpandedQuery> queries;
   const bool has_query = !request.slots.slots.empty() || !request.text.empty();

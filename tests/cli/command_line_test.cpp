@@ -54,6 +54,91 @@ TEST_CASE("a mistake on the command line names the verb whose help explains it",
   check_refused(run_metafuse({"model", "show"}), 64, "see metafuse model show --help");
 }
 
+TEST_CASE("an unknown option is said with the near ones, before an option that is missing", "[cli]") {
+  check_refused(run_metafuse({"serve", "--confg", "x"}), 64,
+                "unknown option --confg; did you mean --config; see metafuse serve --help");
+  check_refused(run_metafuse({"--verison"}), 64, "unknown option --verison; did you mean --version");
+  check_refused(run_metafuse({"score", "--xyzzy=1"}), 64,
+                "unknown option --xyzzy; see metafuse score --help");
+  check_refused(run_metafuse({"model", "shwo"}), 64,
+                "\"shwo\" is no verb of metafuse model; did you mean show?");
+  check_refused(run_metafuse({"quux"}), 64, "the verbs are init, expand, templates");
+}
+
+TEST_CASE("an option's value may begin with a dash", "[cli]") {
+  const TemporaryFolder folder;
+  const auto done = run_metafuse({"expand", "--templates", folder.path("none"), "--set", "--Q=x"});
+  check_refused(done, 66, folder.path("none"));
+}
+
+TEST_CASE("help and version are found in every form that people type", "[cli]") {
+  const std::string help = run_metafuse({"--help"}).out;
+  CHECK(help.find("serve") != std::string::npos);
+  CHECK(run_metafuse({"help"}).out == help);
+  const std::string show = run_metafuse({"model", "show", "--help"}).out;
+  CHECK(show.find("a model file") != std::string::npos);
+  CHECK(run_metafuse({"help", "model", "show"}).out == show);
+  const std::string version = run_metafuse({"--version"}).out;
+  CHECK(version.find("metafuse 0.") == 0);
+  CHECK(version.find("\ncommit    ") != std::string::npos);
+  CHECK(run_metafuse({"-V"}).out == version);
+  CHECK(run_metafuse({"version"}).out == version);
+}
+
+TEST_CASE("a verb without its sub-verb lists them", "[cli]") {
+  check_refused(run_metafuse({"store"}), 64,
+                "give a verb of metafuse store: export, check, prune, reset; see metafuse store --help");
+  check_refused(run_metafuse({}), 64, "give a verb of metafuse: init, expand, ");
+}
+
+TEST_CASE("near names are said of methods, measures, learners, domains, formats and keys", "[cli]") {
+  const TemporaryFolder folder;
+  const std::string run = folder.write("a.run", "1 Q0 a 1 1 a\n");
+  const std::string qrels = folder.write("q", "1 0 a 1\n");
+  check_refused(run_metafuse({"fuse", "--method", "combmzn", "--runs", run}), 64, "combmnz");
+  check_refused(run_metafuse({"evaluate", "--qrels", qrels, "--runs", run, "--measures", "recip_rnk"}), 64,
+                "did you mean recip_rank");
+  check_refused(run_metafuse({"evaluate", "--qrels", qrels, "--runs", run, "--format", "jsn"}), 64,
+                "--format: no format \"jsn\"; did you mean json");
+  check_refused(run_metafuse({"train", "--letor", run, "--model", folder.path("m"), "--learner", "rankbost"}),
+                64, "did you mean rankboost");
+  check_refused(run_metafuse({"search", "--config", METAFUSE_SOURCE_DIR "/config/metafuse.yaml", "--domain",
+                              "ml-homepage", "x"}),
+                64, "no domain \"ml-homepage\"; did you mean ml-homepages");
+  const auto keys = run_metafuse({"config", "check", folder.write("c.yaml", "default_domian: d\n")});
+  CHECK(keys.status == 78);
+  CHECK(keys.err.find(
+            "unknown key \"default_domian\" in the server configuration; did you mean default_domain?") !=
+        std::string::npos);
+}
+
+TEST_CASE("a file of another kind is called what it is", "[cli]") {
+  const auto check = [](const std::string& file) {
+    return run_metafuse({"config", "check", METAFUSE_SOURCE_DIR "/" + file});
+  };
+  check_refused(check("config/engines.yaml"), 78,
+                "is no server configuration; it defines engines; see metafuse");
+  check_refused(check("config/templates/free-software.yaml"), 78, "it holds search templates");
+}
+
+TEST_CASE("a configuration is found without being named", "[cli]") {
+  const TemporaryFolder folder;
+  const std::string none = folder.path("none.yaml");
+  const auto check = [&](const std::string& environment) {
+    return test::run_command({"sh", "-c",
+                              "cd '" + folder.path() + "' && env -u METAFUSE_CONFIG " + environment +
+                                  " HOME=/nowhere '" METAFUSE_EXECUTABLE "' search --verbose x"});
+  };
+  check_refused(check("-u XDG_CONFIG_HOME"), 64, "no configuration; give --config FILE");
+  folder.write("own/metafuse/metafuse.yaml", "version: 2\n");
+  const std::string own = "XDG_CONFIG_HOME='" + folder.path("own") + "'";
+  CHECK(check(own).err.find("configuration " + folder.path("own/metafuse/metafuse.yaml")) !=
+        std::string::npos);
+  folder.write("metafuse.yaml", "version: 2\n");
+  CHECK(check(own).err.find("configuration metafuse.yaml\n") != std::string::npos);
+  CHECK(check("METAFUSE_CONFIG='" + none + "'").err.find("configuration " + none) != std::string::npos);
+}
+
 TEST_CASE("what a file's bytes would do to a terminal is not done by an error", "[cli]") {
   const TemporaryFolder folder;
   const auto done = run_metafuse(

@@ -1,13 +1,19 @@
 #include <filesystem>
+#include <iostream>
 #include <memory>
 #include <set>
+#include <string>
 
-#include "cli/number_checks.h"
+#include "cli/command_line.h"
 #include "cli/verbs.h"
+#include "core/atomic_file.h"
+#include "core/near_names.h"
 #include "core/number.h"
 #include "core/parallel.h"
 #include "evaluation/runs/judgments.h"
+#include "fusion/learners/rankboost/generalisation.h"
 #include "fusion/model/model_fusion.h"
+#include "fusion/model/score_file.h"
 #include "fusion/training/registry.h"
 #include "fusion/unsupervised/fuse_runs.h"
 #include "fusion/unsupervised/supervised_fusion.h"
@@ -93,11 +99,18 @@ Result<FusionOptions> learn(const FusionMethod& method, const FuseArguments& arg
   return train_fusion(method, queries, std::move(options));
 }
 
+/// "; did you mean ..." where a method's name is near.
+std::string meant_method(const std::string& given) {
+  std::vector<std::string> names;
+  for (const FusionMethod& method : fusion_methods()) names.push_back(method.name);
+  return near_names(given, names).empty() ? "" : did_you_mean(given, names);
+}
+
 Result<ScoreQuery> score_by_method(const FuseArguments& arguments) {
   const FusionMethod* method = find_fusion_method(arguments.method);
   if (method == nullptr)
-    return fail(Code::usage,
-                "--method: no method \"" + arguments.method + "\"; see metafuse fuse --list-methods");
+    return fail(Code::usage, "--method: no method \"" + arguments.method + "\"" +
+                                 meant_method(arguments.method) + "; see metafuse fuse --list-methods");
   auto options = method_options(arguments);
   if (!options) return options.error();
   const bool learns = method->is_supervised || (method->needs_weights && options->weights.empty());
@@ -141,46 +154,94 @@ Result<void> run_fuse(const FuseArguments& arguments) {
   TRY(auto runs, index_runs(arguments));
   TRY(auto score, arguments.model.empty() ? score_by_method(arguments) : score_by_model(arguments, runs));
   TRY(auto output, FileWriter::open(arguments.output));
-  if (auto fused = fuse_files(runs, score, arguments.options, output); !fused) return fused;
+  TRY_VOID(fuse_files(runs, score, arguments.options, output));
   return output.commit();
 }
 
 }  // namespace
 
 void add_fuse(CLI::App& app, Result<void>& outcome) {
-  CLI::App* verb =
-      app.add_subcommand("fuse", "merge runs into one, by a trained model or a method of the literature");
-  auto a = std::make_shared<FuseArguments>();
-  a->options.threads = hardware_threads();
-  verb->add_option("--model", a->model, "a model trained on these runs");
-  verb->add_option("--method", a->method, "a fusion method, for example rrf; see --list-methods");
-  verb->add_flag("--list-methods", a->lists_methods, "print every method with its parameter and source");
-  verb->add_option("--runs", a->runs, "TREC runs, FILE or NAME=FILE");
-  verb->add_option("--k", a->k, "the method's parameter")->check(at_least_zero());
-  verb->add_option("--normalise", a->normalise, "none, min-max, max, sum, z-score, rank, borda or l2");
-  verb->add_option("--weights", a->weights, "a weight for each run, separated by commas")->delimiter(',');
-  verb->add_option("--train", a->train, "judgments that a supervised method learns from");
-  verb->add_option("-l,--relevance-level", a->relevance_level, "lowest grade that is relevant in --train")
+  auto [verb, a] =
+      add_verb(app, "fuse", "merge runs into one, by a trained model or a method of the literature", run_fuse,
+               outcome);
+  a.options.threads = hardware_threads();
+  verb.add_option("--model", a.model, "a model trained on these runs");
+  verb.add_option("--method", a.method, "a fusion method, for example rrf; see --list-methods");
+  verb.add_flag("--list-methods", a.lists_methods, "print every method with its parameter and source");
+  verb.add_option("--runs", a.runs, "TREC runs, FILE or NAME=FILE");
+  verb.add_option("--k", a.k, "the method's parameter")->check(at_least_zero());
+  verb.add_option("--normalise", a.normalise, "none, min-max, max, sum, z-score, rank, borda or l2");
+  verb.add_option("--weights", a.weights, "a weight for each run, separated by commas")->delimiter(',');
+  verb.add_option("--train", a.train, "judgments that a supervised method learns from");
+  verb.add_option("-l,--relevance-level", a.relevance_level, "lowest grade that is relevant in --train")
       ->capture_default_str();
-  verb->add_option("--missing", a->missing, "with --model: unranked accepts runs that are not given")
+  verb.add_option("--missing", a.missing, "with --model: unranked accepts runs that are not given")
       ->capture_default_str();
-  verb->add_option("--depth", a->options.depth, "how far down each list counts (0: all of it)")
+  verb.add_option("--depth", a.options.depth, "how far down each list counts (0: all of it)")
       ->capture_default_str();
-  verb->add_option("--limit", a->options.limit, "documents written for a topic (0: all)")
+  verb.add_option("--limit", a.options.limit, "documents written for a topic (0: all)")
       ->capture_default_str();
-  verb->add_option("--tag", a->options.tag, "the sixth column of the output")->capture_default_str();
-  verb->add_option("--output", a->output, "the fused run")->capture_default_str();
-  verb->add_option("--threads", a->options.threads, "threads to use")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1024));
-  verb->footer(
+  verb.add_option("--tag", a.options.tag, "the sixth column of the output")->capture_default_str();
+  add_output(verb, a.output, "the fused run");
+  add_threads(verb, a.options.threads)->check(CLI::Range(1, 1024));
+  verb.footer(
       "Examples:\n"
       "  metafuse fuse --method rrf --k 60 --runs a.run b.run c.run --output fused.run\n"
       "  metafuse fuse --method combmnz --normalise min-max --runs a.run b.run\n"
       "  metafuse fuse --method weighted_sum --weights 1,0.5 --runs a.run b.run\n"
       "  metafuse fuse --method probfuse --train qrels.txt --runs a.run b.run\n"
       "  metafuse fuse --model model.json --runs a.run b.run");
-  verb->callback([a, &outcome] { outcome = run_fuse(*a); });
+}
+
+namespace {
+
+struct ScoreArguments {
+  std::string model;
+  std::string letor;
+  std::string letor_ranks;
+  std::string output = "-";
+};
+
+Result<void> run_score(const ScoreArguments& arguments) {
+  if (arguments.letor.empty() == arguments.letor_ranks.empty())
+    return fail(Code::usage, "score needs one of --letor FILE and --letor-ranks FILE");
+  TRY(auto model, fusion::read_model(arguments.model));
+  const bool are_ranks = arguments.letor.empty();
+  TRY(auto scores,
+      fusion::score_letor_file(model, are_ranks ? arguments.letor_ranks : arguments.letor, are_ranks));
+  return write_file(arguments.output, scores);
+}
+
+}  // namespace
+
+void add_score(CLI::App& app, Result<void>& outcome) {
+  auto [verb, a] = add_verb(app, "score", "score the rows of a LETOR file with a model", run_score, outcome);
+  verb.add_option("--model", a.model, "a model file")->required();
+  verb.add_option("--letor", a.letor, "a LETOR file (SVMlight with qid)");
+  verb.add_option("--letor-ranks", a.letor_ranks, "a LETOR aggregation file: values are ranks");
+  add_output(verb, a.output, "where to write one score a line; - is standard output");
+  verb.footer("Example:\n  metafuse score --model m.json --letor-ranks A5.txt --output scores.txt");
+}
+
+namespace {
+
+Result<void> run_show(const std::string& path) {
+  TRY(auto model, fusion::read_model(path));
+  std::cout << "learner   " << model.learner << "\nfeatures  " << model.features.size() << '\n';
+  for (const auto& [key, value] : model.training) std::cout << key << "  " << to_text(value) << '\n';
+  std::cout << fusion::rankboost::generalisation_text(model.training, model.features.size());
+  std::cout << '\n' << model.ranker->describe(model.features);
+  return {};
+}
+
+}  // namespace
+
+void add_model(CLI::App& app, Result<void>& outcome) {
+  CLI::App* model = app.add_subcommand("model", "look at model files")->require_subcommand(1);
+  auto [show, path] = add_verb(
+      *model, "show", "features, weak rankings and cumulative step tables of a model", run_show, outcome);
+  show.add_option("FILE", path, "a model file")->required();
+  show.footer("Example:\n  metafuse model show models/ml-homepages.json");
 }
 
 }  // namespace metafuse::cli

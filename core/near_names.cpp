@@ -1,10 +1,10 @@
-#include "cli/near_names.h"
+#include "core/near_names.h"
 
 #include <algorithm>
 #include <numeric>
 #include <utility>
 
-namespace metafuse::cli {
+namespace metafuse {
 namespace {
 
 /// Letters to insert, remove, replace or swap with their neighbour (Damerau 1964).
@@ -42,4 +42,19 @@ std::vector<std::string> near_names(std::string_view given, const std::vector<st
   return names;
 }
 
-}  // namespace metafuse::cli
+std::string did_you_mean(std::string_view given, const std::vector<std::string>& known) {
+  constexpr std::size_t kShown = 3;
+  std::vector<std::string> near = near_names(given, known);
+  if (near.size() > kShown) near.resize(kShown);
+  const std::vector<std::string>& names = near.empty() ? known : near;
+  if (names.empty()) return "";
+  std::string text = near.empty() ? "; there are " : "; did you mean ";
+  const std::string_view last = near.empty() ? " and " : " or ";
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) text += i + 1 == names.size() ? last : ", ";
+    text += names[i];
+  }
+  return text;
+}
+
+}  // namespace metafuse

@@ -4,12 +4,19 @@
 #include <limits>
 #include <memory>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cli/command_line.h"
 #include "cli/verbs.h"
 #include "core/atomic_file.h"
 #include "core/parallel.h"
 #include "evaluation/reports/comparison.h"
 #include "evaluation/reports/letor_evaluation.h"
 #include "evaluation/reports/z_scores.h"
+#include "experiments/experiment.h"
+#include "fusion/training/method_comparison.h"
+#include "fusion/training/registry.h"
 
 namespace metafuse::cli {
 namespace {
@@ -41,9 +48,7 @@ struct EvaluateArguments {
 };
 
 std::string joined(const std::vector<std::string>& parts) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : ",") + part;
-  return text;
+  return fmt::format("{}", fmt::join(parts, ","));
 }
 
 void print_measures() {
@@ -53,13 +58,10 @@ void print_measures() {
 }
 
 Result<EvaluationOptions> options_of(const EvaluateArguments& arguments) {
-  const auto mode = mode_of(arguments.mode);
-  if (!mode)
-    return fail(Code::usage, "--mode: no mode \"" + arguments.mode +
-                                 "\"; there are trec10, trec9, letor3, letor4, mslr and gdeval");
+  TRY(const Mode mode, chosen_mode(arguments.mode));
   EvaluationOptions options;
-  options.rules.mode = *mode;
-  options.rules.relevance_level = *mode == Mode::mslr ? 2 : 1;
+  options.rules.mode = mode;
+  options.rules.relevance_level = mode == Mode::mslr ? 2 : 1;
   if (arguments.relevance_level != std::numeric_limits<int>::min())
     options.rules.relevance_level = arguments.relevance_level;
   options.rules.collection_size = arguments.collection_size;
@@ -82,13 +84,11 @@ Result<void> evaluate_runs(const EvaluateArguments& arguments, EvaluationOptions
   std::vector<Judgments> groups;
   Judgments judgments;
   if (arguments.has_groups) {
-    TRY(auto read, read_qrels_groups(arguments.qrels));
-    groups = std::move(read);
+    TRY(groups, read_qrels_groups(arguments.qrels));
     for (const Judgments& group : groups)
       options.rules.top_grade = std::max(options.rules.top_grade, highest_grade(group));
   } else {
-    TRY(auto read, read_qrels(arguments.qrels));
-    judgments = std::move(read);
+    TRY(judgments, read_qrels(arguments.qrels));
     options.rules.top_grade = highest_grade(judgments);
   }
   for (const std::string& path : arguments.runs) {
@@ -160,18 +160,15 @@ Result<void> run_evaluate(const EvaluateArguments& arguments) {
     print_measures();
     return {};
   }
-  if (auto checked = check(arguments); !checked) return checked;
-  const auto format = format_of(arguments.format);
-  if (!format)
-    return fail(Code::usage, "--format: no format \"" + arguments.format +
-                                 "\"; there are table, trec_eval, json, csv, markdown, latex and html");
+  TRY_VOID(check(arguments));
+  TRY(const Format format, chosen_format(arguments.format));
   TRY(auto options, options_of(arguments));
   const std::string fallback = arguments.has_groups                 ? "qrels_jg"
-                               : *format == Format::trec_eval       ? "official"
+                               : format == Format::trec_eval        ? "official"
                                : options.rules.mode == Mode::gdeval ? "graded"
                                                                     : "map,recip_rank,P_10,ndcg_cut_10";
   TRY(auto set, parse_measures(arguments.measures.empty() ? fallback : joined(arguments.measures),
-                               *format == Format::trec_eval));
+                               format == Format::trec_eval));
   Report report;
   report.set = std::move(set);
   report.is_per_query = arguments.is_per_query;
@@ -182,15 +179,11 @@ Result<void> run_evaluate(const EvaluateArguments& arguments) {
   if (arguments.has_groups) rename_for_groups(report.set);
   if (!arguments.z_scores.empty()) {
     report.is_z_score = true;
-    for (RunEvaluation& run : report.runs)
-      if (auto converted = convert_to_z_scores(arguments.z_scores, report.set, run); !converted)
-        return converted;
+    for (RunEvaluation& run : report.runs) TRY_VOID(convert_to_z_scores(arguments.z_scores, report.set, run));
   }
-  if (!arguments.comparison.baseline.empty())
-    if (auto compared = compare_with_baseline(report, arguments.comparison); !compared) return compared;
-  if (!arguments.agreement.empty())
-    if (auto added = add_agreements(arguments, options, report); !added) return added;
-  return write_file(arguments.output, format_report(report, *format));
+  if (!arguments.comparison.baseline.empty()) TRY_VOID(compare_with_baseline(report, arguments.comparison));
+  if (!arguments.agreement.empty()) TRY_VOID(add_agreements(arguments, options, report));
+  return write_file(arguments.output, format_report(report, format));
 }
 
 void add_options(CLI::App& verb, EvaluateArguments& a) {
@@ -231,10 +224,10 @@ void add_options(CLI::App& verb, EvaluateArguments& a) {
 }  // namespace
 
 void add_evaluate(CLI::App& app, Result<void>& outcome) {
-  CLI::App* verb = app.add_subcommand("evaluate", "measures of runs or scores against judgments");
-  auto arguments = std::make_shared<EvaluateArguments>();
-  add_options(*verb, *arguments);
-  verb->footer(
+  auto [verb, a] =
+      add_verb(app, "evaluate", "measures of runs or scores against judgments", run_evaluate, outcome);
+  add_options(verb, a);
+  verb.footer(
       "Examples:\n"
       "  metafuse evaluate --qrels qrels.txt --runs a.run b.run\n"
       "  metafuse evaluate --qrels qrels.txt --runs a.run --measures all_trec --per-query --format "
@@ -243,7 +236,154 @@ void add_evaluate(CLI::App& app, Result<void>& outcome) {
       "--format "
       "html --output report.html\n"
       "  metafuse evaluate --letor test.txt --scores scores.txt --mode letor4 --measures letor");
-  verb->callback([arguments, &outcome] { outcome = run_evaluate(*arguments); });
+}
+
+namespace {
+
+struct CompareMethodsArguments {
+  std::vector<std::string> runs;
+  std::string qrels;
+  std::vector<std::string> measures;
+  std::vector<std::string> learners = {"rankboost"};
+  std::vector<std::string> learner_options;
+  std::string query_weights = "equal";
+  std::string format = "table";
+  std::string output = "-";
+  std::string mode = "trec10";
+  fusion::MethodComparisonOptions options;
+};
+
+Result<void> run_compare(CompareMethodsArguments& a) {
+  TRY(const auto format, chosen_format(a.format));
+  TRY(const auto mode, chosen_mode(a.mode));
+  if (a.query_weights != "equal" && a.query_weights != "pairs")
+    return fail(Code::usage, "--query-weights: equal or pairs");
+  a.options.feedback.query_weights = a.query_weights == "equal"
+                                         ? fusion::FeedbackOptions::QueryWeights::equal
+                                         : fusion::FeedbackOptions::QueryWeights::pairs;
+  a.options.evaluation.rules.mode = mode;
+  TRY(a.options.set, evaluation::parse_measures(a.measures.empty() ? "map,ndcg_cut_10,P_10,recip_rank"
+                                                                   : joined(a.measures)));
+  TRY(a.options.learner_options, read_settings("--learner-option", a.learner_options));
+  if (a.learners == std::vector<std::string>{"none"}) a.learners.clear();
+  if (a.learners == std::vector<std::string>{"all"}) {
+    a.learners.clear();
+    for (const fusion::Learner& learner : fusion::learners()) a.learners.push_back(learner.name);
+  }
+  a.options.learners = a.learners;
+  TRY_VOID(check_writable(a.output));
+  TRY(auto judgments, evaluation::read_qrels(a.qrels));
+  TRY(auto runs, evaluation::read_runs(a.runs, {}, a.options.evaluation.threads));
+  a.options.progress = terminal_progress("compare-methods");
+  TRY(auto compared, fusion::compare_methods(runs, judgments, a.options));
+  compared.report.title = "Fusion methods";
+  for (const std::string& note : compared.notes) std::cerr << "metafuse: " << note << '\n';
+  return write_file(a.output, format_report(compared.report, format));
+}
+
+}  // namespace
+
+void add_compare_methods(CLI::App& app, Result<void>& outcome) {
+  auto [verb, a] = add_verb(app, "compare-methods", "every fusion method side by side on judged runs",
+                            run_compare, outcome);
+  auto& o = a.options;
+  o.evaluation.threads = hardware_threads();
+  verb.add_option("--runs", a.runs, "TREC runs, FILE or NAME=FILE")->required();
+  verb.add_option("--qrels", a.qrels, "judgments")->required();
+  verb.add_option("--folds", o.folds, "parts of the cross-validation of what learns")->capture_default_str();
+  verb.add_option("-m,--measures", a.measures, "as metafuse evaluate; the first chooses the best run");
+  verb.add_option("--methods", o.methods, "only these, separated by commas")->delimiter(',');
+  verb.add_option("--learners", a.learners, "learners to train too: names separated by commas, all or none")
+      ->delimiter(',')
+      ->capture_default_str();
+  verb.add_option("--learner-option", a.learner_options,
+                  "NAME=VALUE for the learners that know it, for example rounds=200");
+  verb.add_option("--query-weights", a.query_weights, "equal or pairs, for learners")->capture_default_str();
+  verb.add_option("--depth", o.depth, "how far down each list counts (0: all of it)")->capture_default_str();
+  verb.add_option("-M,--limit", o.evaluation.depth, "how far down fused lists are judged (0: all of it)")
+      ->capture_default_str();
+  verb.add_option("--compare", o.baseline, "row that the others are compared with")->capture_default_str();
+  verb.add_option("--test", o.test, "t, wilcoxon or randomisation")->capture_default_str();
+  verb.add_option("--mode", a.mode, "whose rules, as metafuse evaluate")->capture_default_str();
+  verb.add_option("-l,--relevance-level", o.evaluation.rules.relevance_level, "lowest grade that is relevant")
+      ->capture_default_str();
+  add_report_format(verb, a.format);
+  add_output(verb, a.output, "file for the report");
+  verb.add_option("--seed", o.seed, "seed of folds and tests")->capture_default_str();
+  add_threads(verb, o.evaluation.threads);
+  verb.footer(
+      "Examples:\n"
+      "  metafuse compare-methods --runs a.run b.run c.run --qrels qrels.txt --folds 5\n"
+      "  metafuse compare-methods --runs *.run --qrels qrels.txt --methods rrf,combmnz,probfuse --measures "
+      "map,P_10 --format latex\n"
+      "  metafuse compare-methods --runs *.run --qrels qrels.txt --learner-option rounds=200 --compare rrf "
+      "--format html --output methods.html");
+}
+
+namespace {
+
+using experiments::Experiment;
+using experiments::ExperimentOptions;
+
+struct ExperimentArguments {
+  std::string name;
+  ExperimentOptions options;
+  bool is_quick = false;
+  bool is_full = false;
+};
+
+void print_list() {
+  for (const Experiment& experiment : experiments::experiments())
+    std::cout << experiment.name << '\t' << experiment.meaning << "\t(" << experiment.source << "; needs "
+              << experiment.data << ")\n";
+}
+
+Result<void> run_experiment(ExperimentArguments& arguments) {
+  if (arguments.name == "list") {
+    print_list();
+    return {};
+  }
+  const Experiment* experiment = experiments::find_experiment(arguments.name);
+  if (experiment == nullptr)
+    return fail(Code::usage, "no experiment \"" + arguments.name + "\"; see metafuse experiment list");
+  if (!arguments.options.peer_runs.empty() && !experiment->takes_peer_runs)
+    return fail(Code::usage,
+                "the experiment " + experiment->name + " compares with no runs; leave out --peer-runs");
+  if (arguments.is_quick) arguments.options.size = ExperimentOptions::Size::quick;
+  if (arguments.is_full) arguments.options.size = ExperimentOptions::Size::full;
+  if (!arguments.options.output.empty()) {
+    std::error_code error;
+    std::filesystem::create_directories(arguments.options.output, error);
+    if (error)
+      return fail(Code::no_input,
+                  arguments.options.output + ": " + error.message() + "; name a writable folder");
+  }
+  arguments.options.progress = terminal_progress(experiment->name);
+  TRY(auto table, experiment->run(arguments.options));
+  std::cout << table;
+  return {};
+}
+
+}  // namespace
+
+void add_experiment(CLI::App& app, Result<void>& outcome) {
+  auto [verb, a] = add_verb(app, "experiment", "remake one table or figure of a paper, or of ours",
+                            run_experiment, outcome);
+  verb.add_option("NAME", a.name, "an experiment's name, or list")->required();
+  verb.add_option("--data", a.options.data, "folder that holds the data sets")->envname("METAFUSE_DATA");
+  verb.add_option("--output", a.options.output, "folder for the table, JSON and HTML report");
+  verb.add_option("--peer-runs", a.options.peer_runs,
+                  "letor-agg: folder of another learner's runs, as scripts/letor-agg-xgboost writes it");
+  verb.add_option("--seed", a.options.seed, "seed of everything drawn at random")->capture_default_str();
+  add_threads(verb, a.options.threads);
+  auto* quick = verb.add_flag("--quick", a.is_quick, "a small version, for a first look");
+  verb.add_flag("--full", a.is_full, "the large counts")->excludes(quick);
+  verb.footer(
+      "Examples:\n"
+      "  metafuse experiment list\n"
+      "  metafuse experiment letor-agg --data ~/letor --output report/\n"
+      "  scripts/letor-agg-xgboost ~/letor peer/ && metafuse experiment letor-agg --data ~/letor --peer-runs "
+      "peer/");
 }
 
 }  // namespace metafuse::cli

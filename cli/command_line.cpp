@@ -1,0 +1,204 @@
+#include "cli/command_line.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <initializer_list>
+#include <iostream>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include "core/near_names.h"
+#include "core/number.h"
+
+namespace metafuse::cli {
+namespace {
+
+/// Those that --help shows: a verb without a group is for those who package.
+std::vector<std::string> verb_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App* v) { return !v->get_group().empty(); }))
+    names.push_back(verb->get_name());
+  return names;
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+std::string full_name(const CLI::App& app) {
+  return app.get_parent() == nullptr ? app.get_name() : full_name(*app.get_parent()) + ' ' + app.get_name();
+}
+
+bool is_option_word(const std::string& word) {
+  return word.size() > 1 && word[0] == '-' &&
+         (word[1] == '-' || (word[1] >= 'a' && word[1] <= 'z') || (word[1] >= 'A' && word[1] <= 'Z'));
+}
+
+/// out: the option that a word names; nullptr for none
+const CLI::Option* option_of(const CLI::App& app, const std::string& word) {
+  const bool is_long = word.starts_with("--");
+  return app.get_option_no_throw(is_long ? word.substr(0, word.find('=')) : word.substr(0, 2));
+}
+
+Error unknown_option(const CLI::App& app, const std::string& word) {
+  const std::string name = word.substr(0, word.find('='));
+  const std::vector<std::string> known = option_names(app);
+  const std::string near = near_names(name, known).empty() ? "" : did_you_mean(name, known);
+  return fail(Code::usage, fmt::format("unknown option {}{}; see {} --help", name, near, full_name(app)));
+}
+
+Error unknown_verb(const CLI::App& app, const std::string& word) {
+  const std::vector<std::string> names = verb_names(app);
+  if (near_names(word, names).empty())
+    return fail(Code::usage, fmt::format("\"{}\" is no verb of {}; the verbs are {}; see {} --help", word,
+                                         full_name(app), fmt::join(names, ", "), full_name(app)));
+  return fail(Code::usage,
+              fmt::format("\"{}\" is no verb of {}{}?", word, full_name(app), did_you_mean(word, names)));
+}
+
+std::string wrong(const std::string& given, const char* wanted) {
+  return "\"" + given + "\": give " + wanted;
+}
+
+bool is_number(const std::string& given, double& value) {
+  return to_double(given, value) && std::isfinite(value);
+}
+
+std::string check_count(const std::string& given) {
+  std::uint64_t value = 0;
+  const char* end = given.data() + given.size();
+  const auto [at, error] = std::from_chars(given.data(), end, value);
+  return error == std::errc() && at == end ? "" : wrong(given, "a whole number, 0 or more");
+}
+
+std::string check_finite(const std::string& given) {
+  double value = 0.0;
+  return is_number(given, value) ? "" : wrong(given, "a number");
+}
+
+}  // namespace
+
+std::vector<std::string> with_help_as_option(std::vector<std::string> words) {
+  if (words.empty() || (words[0] != "help" && words[0] != "version")) return words;
+  const std::string option = "--" + words[0];
+  words.erase(words.begin());
+  words.push_back(option);
+  return words;
+}
+
+Result<void> check_words(const CLI::App& app, const std::vector<std::string>& words) {
+  // An empty argument is a shell variable that was not set: the option would be taken as not given.
+  if (std::find(words.begin(), words.end(), "") != words.end())
+    return fail(Code::usage, "an argument is empty; give it a value or leave it out");
+  const CLI::App* at = &app;
+  for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
+    const std::string& word = words[i];
+    if (is_option_word(word)) {
+      const CLI::Option* option = option_of(*at, word);
+      if (option == nullptr) return unknown_option(*at, word);
+      if (option == at->get_help_ptr() || option == at->get_version_ptr()) return {};
+      const bool takes_next =
+          option->get_items_expected_min() > 0 &&
+          (word.starts_with("--") ? word.find('=') == std::string::npos : word.size() == 2);
+      if (takes_next) ++i;
+    } else if (at->get_require_subcommand_min() > 0) {
+      const auto named = at->get_subcommands([&](const CLI::App* verb) { return verb->check_name(word); });
+      if (named.empty()) return unknown_verb(*at, word);
+      at = named.front();
+    }
+  }
+  if (at->get_require_subcommand_min() == 0) return {};
+  return fail(Code::usage, fmt::format("give a verb of {}: {}; see {} --help", full_name(*at),
+                                       fmt::join(verb_names(*at), ", "), full_name(*at)));
+}
+
+std::string chosen_verb(const CLI::App& app) {
+  std::string name = app.get_name();
+  for (const CLI::App* verb : app.get_subcommands()) name += ' ' + chosen_verb(*verb);
+  return name;
+}
+
+CLI::Validator at_least_zero() {
+  return {[](const std::string& given) {
+            double value = 0.0;
+            return is_number(given, value) && value >= 0.0 ? "" : wrong(given, "a number, 0 or more");
+          },
+          "0 or more"};
+}
+
+CLI::Validator above_zero() {
+  return {[](const std::string& given) {
+            double value = 0.0;
+            return is_number(given, value) && value > 0.0 ? "" : wrong(given, "a number above 0");
+          },
+          "above 0"};
+}
+
+void check_all_numbers(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    const std::string type = option->get_type_name();
+    if (type.starts_with("UINT")) option->check(check_count, "");
+    if (type.starts_with("FLOAT")) option->check(check_finite, "");
+  }
+  for (CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) check_all_numbers(*verb);
+}
+
+void print_warnings(const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) std::cerr << "metafuse: warning: " << warning << '\n';
+}
+
+CLI::Option* add_threads(CLI::App& verb, unsigned& threads, const char* meaning) {
+  return verb.add_option("--threads", threads, meaning)->capture_default_str();
+}
+
+CLI::Option* add_output(CLI::App& verb, std::string& output, const char* meaning) {
+  return verb.add_option("--output", output, meaning)->capture_default_str();
+}
+
+void add_report_format(CLI::App& verb, std::string& format) {
+  verb.add_option("--format", format, "table, trec_eval, json, csv, markdown, latex or html")
+      ->capture_default_str();
+}
+
+Result<std::map<std::string, std::string>> read_settings(const std::string& option,
+                                                         const std::vector<std::string>& values) {
+  std::map<std::string, std::string> settings;
+  for (const std::string& text : values) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return fail(Code::usage, fmt::format("{} {}: write it as NAME=VALUE", option, text));
+    const auto [entry, is_new] = settings.emplace(text.substr(0, equals), text.substr(equals + 1));
+    if (!is_new) return fail(Code::usage, fmt::format("{}: {} is set twice; keep one", option, entry->first));
+  }
+  return settings;
+}
+
+Result<evaluation::Format> chosen_format(const std::string& name) {
+  if (const auto format = evaluation::format_of(name)) return *format;
+  return fail(Code::usage,
+              "--format: no format \"" + name + "\"" +
+                  did_you_mean(name, {"table", "trec_eval", "json", "csv", "markdown", "latex", "html"}));
+}
+
+Result<evaluation::Mode> chosen_mode(const std::string& name) {
+  if (const auto mode = evaluation::mode_of(name)) return *mode;
+  return fail(Code::usage, "--mode: no mode \"" + name + "\"" +
+                               did_you_mean(name, {"trec10", "trec9", "letor3", "letor4", "mslr", "gdeval"}));
+}
+
+void hold_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(stream, F_GETFD) >= 0) continue;
+    // the lowest free number is this one; opened the wrong way round, so that its use fails
+    ::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
+}  // namespace metafuse::cli

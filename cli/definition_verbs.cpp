@@ -1,0 +1,286 @@
+#include <iostream>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/command_line.h"
+#include "cli/environment.h"
+#include "cli/verbs.h"
+#include "core/json.h"
+#include "core/near_names.h"
+#include "core/text_file.h"
+#include "core/yaml_reader.h"
+#include "fetchers/definition/engine_file.h"
+#include "fetchers/trial.h"
+#include "service/config/config.h"
+#include "service/config/snapshot.h"
+#include "templates/expander.h"
+#include "templates/template_file.h"
+
+namespace metafuse::cli {
+namespace {
+
+struct ExpandArguments {
+  std::string templates;
+  std::string engines;
+  std::string query;
+  std::vector<std::string> settings;
+  bool is_json = false;
+};
+
+/// The definitions of an engines file, or none. Its warnings are the business of `engines check`.
+Result<std::vector<fetchers::Engine>> read_engines(const std::string& path) {
+  if (path.empty()) return std::vector<fetchers::Engine>{};
+  TRY(auto file, fetchers::read_engine_file(path));
+  return std::move(file.engines);
+}
+
+Result<BaseQuery> read_base_query(const templates::Domain& domain, const ExpandArguments& arguments) {
+  BaseQuery base_query;
+  if (!arguments.query.empty()) {
+    TRY(auto plain, templates::plain_base_query(domain, arguments.query));
+    base_query = plain;
+  }
+  TRY(auto settings, read_settings("--set", arguments.settings));
+  for (auto& [name, value] : settings)
+    if (!base_query.slots.emplace(name, std::move(value)).second)
+      return fail(Code::usage, "the slot " + name + " is set twice; keep one");
+  return base_query;
+}
+
+/// A query in another engine's syntax looks right and is not.
+void warn_of_unknown_engines(const std::vector<ExpandedQuery>& queries,
+                             const std::vector<fetchers::Engine>& engines, const std::string& path) {
+  std::set<std::string> unknown;
+  for (const ExpandedQuery& query : queries)
+    if (fetchers::find_engine(engines, query.engine) == nullptr) unknown.insert(query.engine);
+  for (const std::string& name : unknown)
+    std::cerr << "metafuse: warning: " << path << ": defines no engine \"" << name
+              << "\"; its queries are written in the default syntax, web\n";
+}
+
+void print_json(const std::vector<ExpandedQuery>& queries) {
+  JsonArray out;
+  for (const ExpandedQuery& query : queries)
+    out.push_back(
+        JsonObject{{"template", query.template_id}, {"engine", query.engine}, {"query", query.text}});
+  std::cout << to_pretty_text(out);
+}
+
+/// One line per template; a template whose engines write it differently gets one line per engine,
+/// TEMPLATE@ENGINE.
+void print_lines(const std::vector<ExpandedQuery>& queries) {
+  for (std::size_t begin = 0, end = 0; begin < queries.size(); begin = end) {
+    bool is_same = true;
+    for (end = begin; end < queries.size() && queries[end].template_id == queries[begin].template_id; ++end)
+      is_same = is_same && queries[end].text == queries[begin].text;
+    if (is_same) std::cout << queries[begin].template_id << '\t' << queries[begin].text << '\n';
+    for (std::size_t i = begin; i < end && !is_same; ++i)
+      std::cout << queries[i].feature_name() << '\t' << queries[i].text << '\n';
+  }
+}
+
+Result<void> run_expand(const ExpandArguments& arguments) {
+  TRY(auto file, templates::read_domain_file(arguments.templates));
+  TRY(auto base_query, read_base_query(file.domain, arguments));
+  TRY(auto engines, read_engines(arguments.engines));
+  const auto syntax_of = [&](std::string_view name) -> const QuerySyntax& {
+    const fetchers::Engine* engine = fetchers::find_engine(engines, name);
+    return engine == nullptr ? default_query_syntax() : *engine->query_syntax;
+  };
+  TRY(auto queries, templates::expand(file.domain, base_query, syntax_of));
+  if (!arguments.engines.empty()) warn_of_unknown_engines(queries, engines, arguments.engines);
+  arguments.is_json ? print_json(queries) : print_lines(queries);
+  return {};
+}
+
+}  // namespace
+
+void add_expand(CLI::App& app, Result<void>& outcome) {
+  auto [verb, a] = add_verb(app, "expand", "write the engines' queries of a base query", run_expand, outcome);
+  verb.add_option("--templates", a.templates, "search templates of a domain (YAML)")->required();
+  verb.add_option("--set", a.settings, "NAME=VALUE: the value of a slot; repeat it")->allow_extra_args(false);
+  verb.add_option("QUERY", a.query, "a plain query: fills the slot QUERY or the first required slot");
+  verb.add_option("--engines", a.engines,
+                  "engines file: write each query in its engine's query_syntax (default: web)");
+  verb.add_flag("--json", a.is_json, "an array of {template, engine, query}");
+  verb.footer(
+      "Prints one line per template: id TAB expanded query.\n"
+      "Examples:\n"
+      "  metafuse expand --templates config/templates/ml-homepages.yaml --set 'NAME=Joe Researcher'\n"
+      "  metafuse expand --templates config/templates/free-software.yaml 'web browser' --engines "
+      "demo/engines.yaml");
+}
+
+namespace {
+
+using fetchers::Engine;
+using Paths = std::vector<std::string>;
+
+/// Checks every file before it fails, so that all mistakes of all files are seen in one run.
+template <class File>
+Result<void> check_files(const Paths& paths, Result<File> (*read)(const std::string&),
+                         void (*print)(const std::string& path, const File& file)) {
+  std::string errors;
+  Code code = Code::bad_config;
+  for (const std::string& path : paths) {
+    const Result<File> file = read(path);
+    if (file) {
+      print_warnings(file->warnings);
+      print(path, *file);
+      continue;
+    }
+    if (errors.empty()) code = file.error().code;
+    errors += (errors.empty() ? "" : "\n") + file.error().text;
+  }
+  if (!errors.empty()) return fail(code, errors);
+  return {};
+}
+
+Result<void> check_templates(const Paths& paths) {
+  return check_files<templates::DomainFile>(
+      paths, [](const std::string& path) { return templates::read_domain_file(path); },
+      [](const std::string& path, const templates::DomainFile& file) {
+        std::size_t features = 0;
+        for (const templates::SearchTemplate& row : file.domain.templates) features += row.engines.size();
+        std::cout << fmt::format("{}: domain {}, {} slots, {} templates, {} ranking features\n", path,
+                                 file.domain.name, file.domain.slots.size(), file.domain.templates.size(),
+                                 features);
+      });
+}
+
+Result<void> check_engines(const Paths& paths) {
+  return check_files<fetchers::EngineFile>(
+      paths, [](const std::string& path) { return fetchers::read_engine_file(path); },
+      [](const std::string& path, const fetchers::EngineFile& file) {
+        std::cout << fmt::format("{}: {} engine{}\n", path, file.engines.size(),
+                                 file.engines.size() == 1 ? "" : "s");
+        for (const Engine& engine : file.engines)
+          std::cout << fmt::format("  {}: {}, query syntax {}{}\n", engine.name, engine.type,
+                                   engine.query_syntax->name, engine.is_disabled ? ", disabled" : "");
+      });
+}
+
+struct TryArguments {
+  std::string name;
+  std::string query;
+  ConfigChoice config;  ///< or an engines file
+  std::string answer;
+  std::string content_type;
+  fetchers::TrialOptions options;
+};
+
+struct Definitions {
+  std::vector<Engine> engines;
+  std::vector<std::string> allow_private;
+};
+
+/// The engines of a server configuration, or of an engines file.
+Result<Definitions> read_definitions(const std::string& path) {
+  TRY(const auto kind, kind_of_file(path));
+  Definitions definitions;
+  std::vector<std::string> files = {path};
+  if (kind != FileKind::engines) {
+    TRY(auto config, read_server_configuration(path));
+    files = config.engines;
+    definitions.allow_private = config.allow_private;
+  }
+  for (const std::string& file : files) {
+    TRY(auto read, fetchers::read_engine_file(file));
+    for (Engine& engine : read.engines) definitions.engines.push_back(std::move(engine));
+  }
+  return definitions;
+}
+
+Result<void> try_engine(TryArguments& arguments) {
+  TRY(const auto path, chosen_config(arguments.config));
+  TRY(auto definitions, read_definitions(path));
+  const Engine* engine = fetchers::find_engine(definitions.engines, arguments.name);
+  if (engine == nullptr) {
+    std::vector<std::string> known;
+    for (const Engine& other : definitions.engines) known.push_back(other.name);
+    return fail(Code::usage,
+                "no engine \"" + arguments.name + "\" in " + path + did_you_mean(arguments.name, known));
+  }
+  arguments.options.allow_private = definitions.allow_private;
+  arguments.options.secret_of = environment_secret;
+  if (!arguments.answer.empty()) {
+    TRY(auto body, read_text(arguments.answer, std::size_t{64} << 20));
+    arguments.options.saved_answer = std::move(body);
+    arguments.options.saved_content_type = arguments.content_type;
+  }
+  TRY(const auto trial, fetchers::try_engine(*engine, arguments.query, arguments.options));
+  std::cout << trial.text;
+  if (trial.failure != fetchers::Failure::none)
+    return fail(Code::unavailable,
+                engine->name + ": " + std::string(fetchers::name_of(trial.failure)) + ": " + trial.message);
+  return {};
+}
+
+}  // namespace
+
+void add_templates(CLI::App& app, Result<void>& outcome) {
+  CLI::App* templates = app.add_subcommand("templates", "check search templates")->require_subcommand(1);
+  auto [verb, paths] =
+      add_verb(*templates, "check", "check files of search templates; says every mistake at once",
+               check_templates, outcome);
+  verb.add_option("FILE", paths, "search templates of a domain (YAML)")->required();
+  verb.footer("Example:\n  metafuse templates check config/templates/*.yaml");
+}
+
+void add_engines(CLI::App& app, Result<void>& outcome) {
+  CLI::App* engines =
+      app.add_subcommand("engines", "check engine definitions, or try one")->require_subcommand(1);
+  auto [check, paths] = add_verb(*engines, "check", "check engine files offline; says every mistake at once",
+                                 check_engines, outcome);
+  check.add_option("FILE", paths, "engine definitions (YAML)")->required();
+  check.footer("Example:\n  metafuse engines check config/engines.yaml");
+
+  auto [verb, a] =
+      add_verb(*engines, "try", "ask one engine: shows the request, the answer and the parsed list",
+               try_engine, outcome);
+  verb.add_option("NAME", a.name, "the engine's name")->required();
+  verb.add_option("QUERY", a.query, "sent as it is, in the engine's own syntax")->required();
+  add_config_option(verb, a.config, "a server configuration or an engines file");
+  verb.add_option("--limit", a.options.depth, "how many results")->check(CLI::Range(1, 1000));
+  verb.add_option("--page", a.options.page, "which page of them")->check(CLI::Range(1, 100));
+  verb.add_option("--answer", a.answer, "parse this saved answer; nothing is sent");
+  verb.add_option("--content-type", a.content_type, "of the saved answer");
+  verb.add_flag("--json", a.options.is_json, "the parsed list as JSON alone");
+  verb.footer(
+      "Secrets are shown as REDACTED.\n"
+      "Examples:\n"
+      "  metafuse engines try web 'chess set' --config config/metafuse.yaml\n"
+      "  metafuse engines try web x --config config/engines.yaml --answer saved.json");
+}
+
+namespace {
+
+Result<void> check_config(const ConfigChoice& choice) {
+  TRY(const auto file, chosen_config(choice));
+  TRY(const auto config, read_server_configuration(file));
+  TRY(const auto snapshot, service::load_snapshot(config, engine_loader()));
+  print_warnings(snapshot->warnings);
+  for (const auto& [name, domain] : snapshot->domains)
+    std::cout << fmt::format("{}\t{} templates\t{}\n", name, domain.domain.templates.size(),
+                             domain.model ? domain.model->learner + " " + domain.model_digest.substr(0, 12)
+                                          : "no model: fused by RRF");
+  return {};
+}
+
+}  // namespace
+
+void add_config(CLI::App& app, Result<void>& outcome) {
+  CLI::App* config = app.add_subcommand("config", "look at a server configuration")->require_subcommand(1);
+  auto [verb, choice] =
+      add_verb(*config, "check", "load everything that a configuration names, and say every mistake",
+               check_config, outcome);
+  verb.add_option("FILE", choice.file,
+                  "server configuration (YAML); without it the one that serve would find");
+  verb.footer("Example:\n  metafuse config check config/metafuse.yaml");
+}
+
+}  // namespace metafuse::cli

@@ -1,0 +1,312 @@
+// The command line described for others: man pages and completions, printed from the options that --help is printed
+// from. `cmake --install` runs both.
+
+#include <filesystem>
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cli/command_line.h"
+#include "cli/verbs.h"
+#include "core/atomic_file.h"
+#include "core/near_names.h"
+#include "evaluation/measures/measure.h"
+#include "experiments/experiment.h"
+#include "fusion/training/registry.h"
+#include "fusion/unsupervised/fusion_method.h"
+#include "service/base/version.h"
+
+namespace metafuse::cli {
+namespace {
+
+using Apps = std::vector<const CLI::App*>;
+
+Apps shown_verbs(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App* verb) { return !verb->get_group().empty(); });
+}
+
+/// The verbs that do something, sub-verbs included: "serve", "model show".
+void gather_verbs(const CLI::App& app, const std::string& path,
+                  std::vector<std::pair<std::string, const CLI::App*>>& found) {
+  for (const CLI::App* verb : shown_verbs(app)) {
+    const std::string name = path.empty() ? verb->get_name() : path + ' ' + verb->get_name();
+    found.emplace_back(name, verb);
+    gather_verbs(*verb, name, found);
+  }
+}
+
+std::vector<std::pair<std::string, const CLI::App*>> all_verbs(const CLI::App& verb) {
+  const CLI::App* root = &verb;
+  while (root->get_parent() != nullptr) root = root->get_parent();
+  std::vector<std::pair<std::string, const CLI::App*>> found;
+  gather_verbs(*root, "", found);
+  return found;
+}
+
+// Man pages
+
+/// Text as roff shows it: no line begins a request, hyphens and backslashes stay what they are.
+std::string roff(const std::string& text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool begins_line = i == 0 || text[i - 1] == '\n';
+    if (begins_line && (text[i] == '.' || text[i] == '\'')) out += "\\&";
+    if (text[i] == '\\')
+      out += "\\e";
+    else if (text[i] == '-')
+      out += "\\-";
+    else
+      out += text[i];
+  }
+  return out;
+}
+
+std::string upper(std::string text) {
+  for (char& c : text) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return text;
+}
+
+std::string option_title(const CLI::Option& option) {
+  std::vector<std::string> names;
+  for (const std::string& name : option.get_snames()) names.push_back("\\fB" + roff("-" + name) + "\\fR");
+  for (const std::string& name : option.get_lnames()) names.push_back("\\fB" + roff("--" + name) + "\\fR");
+  if (names.empty()) names.push_back("\\fI" + roff(option.get_name()) + "\\fR");
+  std::string title = fmt::format("{}", fmt::join(names, ", "));
+  if (option.get_items_expected_max() > 0 && !option.get_positional())
+    title += " \\fI" + roff(option.get_type_name()) + "\\fR";
+  return title;
+}
+
+std::string man_options(const CLI::App& verb) {
+  std::string text;
+  for (const CLI::Option* option : verb.get_options()) {
+    if (option->get_group().empty()) continue;
+    text += ".TP\n" + option_title(*option) + "\n" + roff(option->get_description());
+    if (!option->get_default_str().empty()) text += roff(" [" + option->get_default_str() + "]");
+    if (option->get_required()) text += " (required)";
+    text += "\n";
+  }
+  return text;
+}
+
+std::string man_page(const std::string& path, const CLI::App& verb) {
+  std::string name = "metafuse-" + path;
+  for (char& c : name) c = c == ' ' ? '-' : c;
+  std::string page =
+      fmt::format(".TH {} 1 \"\" \"metafuse {}\" \"metafuse manual\"\n", upper(name), service::version());
+  page += ".SH NAME\n" + roff(name) + " \\- " + roff(verb.get_description()) + "\n.SH SYNOPSIS\n.B " +
+          roff("metafuse " + path) + "\n";
+  const Apps below = shown_verbs(verb);
+  if (!below.empty()) {
+    page += "\\fIVERB\\fR\n.SH VERBS\n";
+    for (const CLI::App* next : below)
+      page += ".TP\n\\fB" + roff(next->get_name()) + "\\fR\n" + roff(next->get_description()) + "\n";
+  } else {
+    page += "[\\fIOPTION\\fR]...";
+    for (const CLI::Option* option :
+         verb.get_options([](const CLI::Option* o) { return o->get_positional(); }))
+      page += fmt::format(" \\fI{}\\fR{}", roff(option->get_name()),
+                          option->get_items_expected_max() > 1 ? "..." : "");
+    page += "\n";
+  }
+  page += ".SH OPTIONS\n" + man_options(verb);
+  if (!verb.get_footer().empty()) page += ".SH NOTES\n.nf\n" + roff(verb.get_footer()) + "\n.fi\n";
+  return page + ".SH SEE ALSO\n.BR metafuse (1)\n";
+}
+
+std::string first_page(const std::vector<std::pair<std::string, const CLI::App*>>& verbs) {
+  std::string page =
+      fmt::format(".TH METAFUSE 1 \"\" \"metafuse {}\" \"metafuse manual\"\n", service::version());
+  page +=
+      ".SH NAME\nmetafuse \\- meta\\-search whose fusion is learned from judged queries\n.SH SYNOPSIS\n.B "
+      "metafuse\n"
+      "\\fIVERB\\fR [\\fIOPTION\\fR]...\n.SH VERBS\n";
+  for (const auto& [path, verb] : verbs)
+    page += ".TP\n\\fB" + roff(path) + "\\fR\n" + roff(verb->get_description()) + "\n";
+  page +=
+      ".SH ENVIRONMENT\n.TP\nMETAFUSE_CONFIG\nthe server configuration, where \\-\\-config does not name "
+      "one\n"
+      ".TP\nMETAFUSE_LISTEN, METAFUSE_STORE, METAFUSE_MODELS, METAFUSE_REDIS\nstand over the keys of the "
+      "same name\n"
+      ".SH FILES\n.TP\n./metafuse.yaml, ~/.config/metafuse/metafuse.yaml, /etc/metafuse/metafuse.yaml\n"
+      "server configuration: the first that is there\n"
+      ".SH EXIT STATUS\n.TP\n0\nsuccess\n.TP\n64\na mistake on the command line\n.TP\n65\nbad data or "
+      "configuration\n"
+      ".TP\n66\na file that cannot be read or written\n.TP\n69\nsomething that is needed is not available\n"
+      ".TP\n70\na mistake of the program\n.TP\n75\nsomething that may work when tried again\n.TP\n78\na bad "
+      "configuration\n";
+  std::vector<std::string> names;
+  for (const auto& [path, verb] : verbs) {
+    std::string name = "metafuse-" + path;
+    for (char& c : name) c = c == ' ' ? '-' : c;
+    names.push_back("\n.BR " + roff(name) + " (1)");
+  }
+  return page + fmt::format(".SH SEE ALSO{}\n", fmt::join(names, ","));
+}
+
+struct ManualArguments {
+  std::string folder;
+  const CLI::App* app = nullptr;
+};
+
+Result<void> run_manual(const ManualArguments& arguments) {
+  std::error_code error;
+  std::filesystem::create_directories(arguments.folder, error);
+  if (error) return fail(Code::no_input, arguments.folder + ": " + error.message());
+  const auto verbs = all_verbs(*arguments.app);
+  TRY_VOID(write_file(arguments.folder + "/metafuse.1", first_page(verbs)));
+  for (const auto& [path, verb] : verbs) {
+    std::string name = path;
+    for (char& c : name) c = c == ' ' ? '-' : c;
+    TRY_VOID(write_file(arguments.folder + "/metafuse-" + name + ".1", man_page(path, *verb)));
+  }
+  return {};
+}
+
+}  // namespace
+
+void add_manual(CLI::App& app, Result<void>& outcome) {
+  auto [verb, a] = add_verb(app, "manual", "write the man pages", run_manual, outcome);
+  a.app = &verb;
+  verb.group("");  // for those who package: not in --help
+  verb.add_option("FOLDER", a.folder, "where to write metafuse.1, metafuse-VERB.1 ...")->required();
+}
+
+namespace {
+
+/// Names that stand as the value of an option.
+std::vector<std::pair<std::string, std::string>> named_values() {
+  const auto names_of = [](const auto& rows) {
+    std::string names;
+    for (const auto& row : rows) names += (names.empty() ? "" : " ") + row.name;
+    return names;
+  };
+  return {{"--learner", names_of(fusion::learners())},
+          {"--learners", names_of(fusion::learners())},
+          {"--method", names_of(fusion::fusion_methods())},
+          {"--methods", names_of(fusion::fusion_methods())},
+          {"--measures", names_of(evaluation::all_measures())},
+          {"--metric", names_of(evaluation::all_measures())},
+          {"--format", "table trec_eval json csv markdown latex html"},
+          {"--mode", "trec10 trec9 letor3 letor4 mslr gdeval"}};
+}
+
+std::string words_of(const CLI::App& verb) {
+  std::string words;
+  for (const CLI::App* next : shown_verbs(verb)) words += next->get_name() + " ";
+  for (const CLI::Option* option : verb.get_options())
+    for (const std::string& name : option->get_lnames()) words += "--" + name + " ";
+  if (verb.get_name() == "experiment")
+    for (const auto& experiment : experiments::experiments()) words += experiment.name + " ";
+  if (!words.empty()) words.pop_back();
+  return words;
+}
+
+/// The two shells share the search for the verb: `path` is "model show" behind it.
+std::string bash_completion(const CLI::App& root,
+                            const std::vector<std::pair<std::string, const CLI::App*>>& verbs) {
+  std::string paths;
+  std::string cases = fmt::format("    \"\") words=\"{}\" ;;\n", words_of(root));
+  for (const auto& [path, verb] : verbs) {
+    paths += fmt::format("|\"{}\"", path);
+    cases += fmt::format("    \"{}\") words=\"{}\" ;;\n", path, words_of(*verb));
+  }
+  std::string values;
+  for (const auto& [option, names] : named_values())
+    values += fmt::format("    {}) words=\"{}\" ;;\n", option, names);
+  return fmt::format(R"(# bash completion of metafuse, printed by `metafuse completion bash`
+_metafuse() {{
+  local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}} path="" word words=""
+  for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
+    case "${{path:+$path }}$word" in
+    {}) path="${{path:+$path }}$word" ;;
+    esac
+  done
+  case "$previous" in
+{}    *) case "$path" in
+{}    esac ;;
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+}}
+complete -o default -F _metafuse metafuse
+)",
+                     paths.substr(1), values, cases);
+}
+
+std::string zsh_completion(const std::string& bash) {
+  return "#compdef metafuse\n# zsh completion of metafuse, printed by `metafuse completion zsh`\n"
+         "autoload -U +X bashcompinit && bashcompinit\n" +
+         bash + "_bash_complete -o default -F _metafuse\n";
+}
+
+/// Text between single quotes of fish.
+std::string fish_text(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text.substr(0, text.find('\n')))
+    out += c == '\'' || c == '\\' ? std::string{'\\', c} : std::string(1, c);
+  return out + "'";
+}
+
+std::string fish_completion(const CLI::App& root,
+                            const std::vector<std::pair<std::string, const CLI::App*>>& verbs) {
+  std::string text = "# fish completion of metafuse, printed by `metafuse completion fish`\n";
+  for (const CLI::App* verb : shown_verbs(root))
+    text += fmt::format("complete -c metafuse -n __fish_use_subcommand -f -a {} -d {}\n", verb->get_name(),
+                        fish_text(verb->get_description()));
+  const auto values = named_values();
+  for (const auto& [path, verb] : verbs) {
+    std::string seen;
+    std::istringstream words(path);
+    for (std::string word; words >> word;)
+      seen += (seen.empty() ? "" : "; and ") + ("__fish_seen_subcommand_from " + word);
+    for (const CLI::App* next : shown_verbs(*verb))
+      text += fmt::format("complete -c metafuse -n '{}' -f -a {} -d {}\n", seen, next->get_name(),
+                          fish_text(next->get_description()));
+    for (const CLI::Option* option : verb->get_options())
+      for (const std::string& name : option->get_lnames()) {
+        std::string line = fmt::format("complete -c metafuse -n '{}' -l {} -d {}", seen, name,
+                                       fish_text(option->get_description()));
+        if (option->get_items_expected_max() > 0) line += " -r";
+        for (const auto& [named, names] : values)
+          if (named == "--" + name) line += fmt::format(" -f -a '{}'", names);
+        text += line + "\n";
+      }
+  }
+  return text;
+}
+
+struct CompletionArguments {
+  std::string shell;
+  const CLI::App* app = nullptr;
+};
+
+Result<void> run_completion(const CompletionArguments& arguments) {
+  const auto verbs = all_verbs(*arguments.app);
+  const CLI::App& root = *arguments.app->get_parent();
+  if (arguments.shell == "bash")
+    std::cout << bash_completion(root, verbs);
+  else if (arguments.shell == "zsh")
+    std::cout << zsh_completion(bash_completion(root, verbs));
+  else if (arguments.shell == "fish")
+    std::cout << fish_completion(root, verbs);
+  else
+    return fail(Code::usage, "no completion for \"" + arguments.shell + "\"" +
+                                 did_you_mean(arguments.shell, {"bash", "zsh", "fish"}));
+  return {};
+}
+
+}  // namespace
+
+void add_completion(CLI::App& app, Result<void>& outcome) {
+  auto [verb, a] = add_verb(app, "completion", "print the completion of a shell", run_completion, outcome);
+  a.app = &verb;
+  verb.add_option("SHELL", a.shell, "bash, zsh or fish")->required();
+  verb.footer("Example:\n  source <(metafuse completion bash)");
+}
+
+}  // namespace metafuse::cli

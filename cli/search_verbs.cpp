@@ -1,0 +1,277 @@
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cli/command_line.h"
+#include "cli/environment.h"
+#include "cli/verbs.h"
+#include "core/file_lock.h"
+#include "core/json.h"
+#include "core/parallel.h"
+#include "fetchers/embedded/local_engine.h"
+#include "service/answers/dialects.h"
+#include "service/answers/reasons.h"
+#include "service/recording/record_lists.h"
+#include "service/search/search_answer.h"
+#include "service/search/search_pipeline.h"
+#include "service/search/search_request.h"
+#include "service/serve.h"
+
+namespace metafuse::cli {
+namespace {
+
+struct IndexArguments {
+  std::string database;
+  std::vector<std::string> documents;
+  fetchers::IndexOptions options;
+};
+
+volatile std::sig_atomic_t is_interrupted = 0;
+
+/// An index takes long enough to be interrupted, and what is half-written is to go.
+void watch_interrupts() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { is_interrupted = 1; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C ends at once
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
+}
+
+Result<void> run_index(IndexArguments& arguments) {
+  watch_interrupts();
+  arguments.options.is_interrupted = [] { return is_interrupted != 0; };
+  arguments.options.progress = terminal_progress("index");
+  TRY(const auto report,
+      fetchers::build_local_index(arguments.database, arguments.documents, arguments.options));
+  std::cout << fmt::format("{}: {} documents, columns {}\n", arguments.database, report.documents,
+                           fmt::join(report.columns, " "));
+  if (report.replaced > 0)
+    std::cerr << "metafuse: " << report.replaced
+              << " documents came again with the same url; the last counts\n";
+  constexpr std::size_t kShown = 10;
+  for (std::size_t i = 0; i < std::min(report.left_out.size(), kShown); ++i)
+    std::cerr << "metafuse: left out: " << report.left_out[i] << '\n';
+  if (report.left_out.size() > kShown)
+    std::cerr << "metafuse: left out: " << report.left_out.size() - kShown << " more files\n";
+  return {};
+}
+
+}  // namespace
+
+void add_index(CLI::App& app, Result<void>& outcome) {
+  auto [verb, a] = add_verb(app, "index", "build the embedded local engine's index", run_index, outcome);
+  a.options.files.threads = hardware_threads();
+  verb.add_option("--database", a.database,
+                  "the index to write (SQLite); an index that is there is replaced as a whole")
+      ->required();
+  verb.add_option("DOCUMENTS", a.documents,
+                  "folders of HTML, Markdown and text; CSV with a column url; JSON lines "
+                  "{\"url\",\"title\",\"text\",...}, - for standard input")
+      ->required();
+  verb.add_option(
+      "--base-url", a.options.files.base_url,
+      "what the URLs of files in folders begin with; without it file://localhost/ and their path");
+  verb.add_flag("--stem-english", a.options.stems_english,
+                "index English stems: \"searches\" finds \"search\"");
+  add_threads(verb, a.options.files.threads, "threads that read files of folders");
+  verb.footer(
+      "A file's ending says what it is: .html, .htm, .md, .markdown, .txt, .csv; everything else is JSON "
+      "lines.\n"
+      "Further fields with text values become columns that queries can name (name:word) and engine "
+      "definitions\n"
+      "can weight.\n"
+      "Examples:\n"
+      "  metafuse index --database state/docs.db ~/Documents\n"
+      "  metafuse index --database state/site.db site/ --base-url https://www.example.org/\n"
+      "  metafuse index --database state/pages.db pages.jsonl\n"
+      "  zcat pages.jsonl.gz | metafuse index --database state/pages.db -");
+}
+
+namespace {
+
+struct SearchArguments {
+  ConfigChoice config;
+  std::string domain;
+  std::vector<std::string> settings;
+  std::vector<std::string> words;
+  int limit = 10;
+  bool is_explained = false;
+  bool is_json = false;
+};
+
+Result<service::SearchRequest> request_of(const SearchArguments& arguments) {
+  service::SearchRequest request;
+  request.domain = arguments.domain;
+  for (const std::string& word : arguments.words) request.text += (request.text.empty() ? "" : " ") + word;
+  TRY(request.slots.slots, read_settings("--set", arguments.settings));
+  if (request.text.empty() == request.slots.slots.empty())
+    return fail(Code::usage, "give either a QUERY or --set NAME=VALUE for each slot");
+  return request;
+}
+
+void print_text(const service::Snapshot& snapshot, const service::SearchAnswer& answer,
+                const SearchArguments& arguments) {
+  if (!answer.fusion.notice.empty()) std::cerr << "metafuse: " << answer.fusion.notice << '\n';
+  for (const auto& list : answer.lists)
+    if (list.has_failed())
+      std::cerr << "metafuse: " << list.query.feature_name() << ": " << service::failure_text(list) << '\n';
+  if (answer.results.empty()) std::cerr << "metafuse: no result\n";
+  const service::LoadedDomain& domain = *snapshot.find_domain(answer.domain);
+  int rank = 0;
+  for (const service::FusedResult& result : service::window_of(answer, 0, arguments.limit)) {
+    std::cout << ++rank << '\t' << service::short_number(result.score) << '\t' << result.hit.url << '\t'
+              << result.hit.title << '\n';
+    if (!arguments.is_explained) continue;
+    for (const service::Reason& reason : service::reasons_of(domain, answer, result))
+      std::cout << '\t' << service::weight_text(reason) << '\t' << reason.feature << '\t'
+                << (reason.rank > 0 ? "rank " + std::to_string(reason.rank) : "unranked") << '\n';
+  }
+}
+
+Result<void> search(const SearchArguments& arguments) {
+  TRY(const auto request, request_of(arguments));
+  TRY(const auto file, chosen_config(arguments.config));
+  TRY(const auto config, read_server_configuration(file));
+  TRY(const auto snapshot, service::load_snapshot(config, engine_loader()));
+  const SteadyClock clock;
+  TRY(const auto answer, service::search(*snapshot, request, clock));
+  if (arguments.is_json)
+    std::cout << to_pretty_text(service::native_json(
+        *snapshot, answer, service::shown_results(answer, 0, arguments.limit, {}), arguments.is_explained));
+  else
+    print_text(*snapshot, answer, arguments);
+  return {};
+}
+
+}  // namespace
+
+void add_search(CLI::App& app, Result<void>& outcome) {
+  auto [verb, a] = add_verb(app, "search", "search once: expand, fetch, fuse", search, outcome);
+  add_config_option(verb, a.config);
+  verb.add_option("--domain", a.domain, "domain; the configuration's default without it");
+  verb.add_option("--set", a.settings, "NAME=VALUE, a slot of the base query");
+  verb.add_option("QUERY", a.words, "a plain query instead of slots");
+  verb.add_option("--limit", a.limit, "results to print")->check(CLI::Range(1, 1000))->capture_default_str();
+  verb.add_flag("--explain", a.is_explained, "print what each list adds to each result's score");
+  verb.add_flag("--json", a.is_json, "print the answer of POST /v1/search");
+  verb.footer(
+      "One line per result: rank, score, URL, title.\n"
+      "Examples:\n"
+      "  metafuse search --config config/metafuse.yaml --set NAME='Ada Lovelace' --set AFFILIATION=London\n"
+      "  metafuse search --config demo/metafuse.yaml --explain text editor");
+}
+
+namespace {
+
+struct RecordArguments {
+  ConfigChoice config;
+  std::string queries;
+  service::RecordOptions options;
+};
+
+void print(const service::RecordReport& report, const RecordArguments& arguments) {
+  std::cout << arguments.options.output << ": " << report.queries << " base queries, " << report.resumed
+            << " of them from an earlier run, " << report.failed_lists << " lists failed, "
+            << report.unanswerable << " without an answer in any list\n";
+  for (const std::string& failure : report.failures) std::cerr << "metafuse: " << failure << '\n';
+  if (report.failed_lists > 0)
+    std::cerr << "metafuse: run the same command again to ask once more for the lists that failed\n";
+}
+
+Result<void> run_record(RecordArguments& arguments) {
+  TRY(const auto file, chosen_config(arguments.config));
+  TRY(auto config, service::read_config(file));
+  TRY(auto queries, service::read_judged_queries(arguments.queries, config.tracking));
+  std::error_code error;
+  std::filesystem::create_directories(arguments.options.output, error);
+  if (error)
+    return fail(Code::no_input,
+                arguments.options.output + ": " + error.message() + "; name a writable folder");
+  TRY(auto lock, FileLock::take(arguments.options.output, "another record writes here; wait for its end"));
+  config.recordings.mode = service::RecordingsConfig::Mode::record;
+  config.recordings.directory = arguments.options.output;
+  config.models.clear();  // what is recorded does not depend on a model, which may not exist yet
+  TRY(auto snapshot, service::load_snapshot(config, engine_loader()));
+  print_warnings(snapshot->warnings);
+  arguments.options.progress = terminal_progress("record");
+  const SteadyClock clock;
+  TRY(const auto report, service::record_lists(*snapshot, queries, arguments.options, clock));
+  snapshot.reset();  // closes the archive
+  const std::string archive = arguments.options.output + "/archive.har";
+  if (std::filesystem::exists(archive + ".part", error))
+    return fail(Code::try_again,
+                archive + ": cannot be written; free some space and run the same command again");
+  print(report, arguments);
+  return {};
+}
+
+}  // namespace
+
+void add_record(CLI::App& app, Result<void>& outcome) {
+  auto [verb, a] =
+      add_verb(app, "record", "record the lists of judged base queries, for training and for replay",
+               run_record, outcome);
+  add_config_option(verb, a.config);
+  verb.add_option("--domain", a.options.domain, "whose templates")->required();
+  verb.add_option("--queries", a.queries,
+                  "JSON lines {\"id\",\"slots\":{...},\"relevant\":[{\"url\",\"grade\"}]}")
+      ->required();
+  verb.add_option("--output", a.options.output, "folder for runs/, qrels, urls.tsv and archive.har")
+      ->required();
+  verb.add_option("--deadline", a.options.query_seconds, "seconds for the lists of one base query")
+      ->check(CLI::Range(0.1, 3600.0));
+  verb.footer(
+      "One base query at a time, within the limits of the engine definitions. A recording that was "
+      "interrupted\n"
+      "goes on where it ended; lists that failed are asked for again.\n"
+      "Examples:\n"
+      "  metafuse record --domain ml-homepages --queries judged.jsonl --output rec\n"
+      "  metafuse train --runs rec/runs/*.run --qrels rec/qrels --model models/ml-homepages.json");
+}
+
+namespace {
+
+struct ServeArguments {
+  ConfigChoice config;
+  std::string listen;
+};
+
+Result<void> serve(const ServeArguments& arguments) {
+  TRY(const auto file, chosen_config(arguments.config));
+  const auto read = [file, listen = arguments.listen] { return read_server_configuration(file, listen); };
+  TRY(auto config, read());
+  service::ServeOptions options;
+  options.config = std::move(config);
+  options.load_engines = engine_loader();
+  options.reread = read;
+  options.on_ready = [](const std::string& address) { std::cout << address << std::endl; };
+  options.on_warning = [](const std::string& text) { std::cerr << "metafuse: warning: " << text << '\n'; };
+  return service::serve(options);
+}
+
+}  // namespace
+
+void add_serve(CLI::App& app, Result<void>& outcome) {
+  auto [verb, a] = add_verb(app, "serve", "answer searches over HTTP", serve, outcome);
+  add_config_option(verb, a.config);
+  verb.add_option("--listen", a.listen, "HOST:PORT instead of the configuration's; port 0 takes a free one");
+  verb.footer(
+      "The address is printed on standard output when the server is ready; the log goes to standard error, "
+      "one\n"
+      "JSON object per line. SIGHUP reloads configuration, templates, engines and models; SIGTERM finishes "
+      "the\n"
+      "requests under way and ends. METAFUSE_LISTEN, METAFUSE_STORE, METAFUSE_MODELS and METAFUSE_REDIS "
+      "override\n"
+      "the file.\n"
+      "Examples:\n"
+      "  metafuse serve --config config/metafuse.yaml\n"
+      "  metafuse serve --config config/metafuse.yaml --listen 127.0.0.1:0");
+}
+
+}  // namespace metafuse::cli

@@ -1,0 +1,349 @@
+// Setting up: `init` writes a configuration that serves at once, `doctor` says what keeps an installation from serving.
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <netdb.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "cli/command_line.h"
+#include "cli/environment.h"
+#include "cli/verbs.h"
+#include "core/atomic_file.h"
+#include "core/parallel.h"
+#include "fetchers/embedded/local_engine.h"
+#include "service/base/digest.h"
+
+namespace metafuse::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct InitArguments {
+  std::string folder;  ///< to write into
+  std::vector<std::string> documents;
+  std::string base_url;
+  std::string searxng;
+  std::string domain = "documents";
+  std::string listen = "127.0.0.1:8080";
+  bool stems_english = false;
+};
+
+constexpr const char* kConfigurationText =
+    R"(# Server configuration; paths start from this folder. `metafuse serve` finds it when it is started here,
+# `metafuse config check` says every mistake, and docs/api.md explains every key.
+version: 1
+listen: {listen}
+default_domain: {domain}
+templates: [templates/{domain}.yaml]
+engines: [engines.yaml]
+# {domain}.json, as `metafuse train --model models/{domain}.json` writes it. Without it lists are fused by RRF.
+models: models
+# Searches, clicks and judgments, from which `metafuse train --store` learns.
+store: metafuse.db
+reports: reports
+# The key itself is in admin.key; here is its SHA-256. Searching needs no key unless you add `needs_key: true`.
+keys:
+  - {{name: admin, sha256: "{digest}", roles: [admin, judge]}}
+)";
+
+constexpr const char* kLocalEngineText =
+    R"(  # The index of your own files. After they change: metafuse index --database index.db {documents}
+  - name: local
+    engine: local
+    database: index.db
+    weights: {{title: 3}}
+    timeout: 5.0
+)";
+
+constexpr const char* kSearxngEngineText = R"(  # A SearXNG whose JSON format is switched on.
+  - name: web
+    engine: searx_engine
+    base_url: "{searxng}"
+    query_syntax: google
+    timeout: 3.0
+)";
+
+constexpr const char* kTemplatesText =
+    R"(# How one question becomes several queries. Every template is one ranked list; training learns how far each can be
+# trusted. Add, change and remove templates as your documents want it; docs/templates.md explains the language.
+version: 1
+domain: {domain}
+depth: 30
+slots:
+  QUERY: {{required: true, description: "what you look for"}}
+templates:
+)";
+
+constexpr const char* kLocalTemplatesText = R"(  - {id: all, engine: local, query: '{QUERY|all}'}
+  - {id: any, engine: local, query: '{QUERY|any}'}
+  - {id: phrase, engine: local, query: '{QUERY|phrase}'}
+  - {id: near, engine: local, query: 'NEAR({QUERY}, 5)'}
+  - {id: title-any, engine: local, query: 'title : {QUERY|any}'}
+  - {id: text-any, engine: local, query: 'text : {QUERY|any}'}
+  - {id: begins, engine: local, query: '{QUERY|first}* OR {QUERY|last}*'}
+)";
+
+constexpr const char* kSearxngTemplatesText = R"(  - {id: web, engine: web, query: '{QUERY}'}
+  - {id: web-phrase, engine: web, query: '{QUERY|phrase}'}
+)";
+
+/// A plain word for a shell; anything else in quotes.
+std::string shell_word(const std::string& text) {
+  const bool is_plain = !text.empty() && text.find_first_not_of(
+                                             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                             "0123456789/._-+:,@%") == std::string::npos;
+  if (is_plain) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+/// Asks on a terminal what to search, when no option says so.
+Result<void> ask_what_to_search(InitArguments& arguments) {
+  if (!arguments.documents.empty() || !arguments.searxng.empty()) return {};
+  if (::isatty(STDIN_FILENO) == 0)
+    return fail(Code::usage,
+                "say what to search: --documents FOLDER (HTML, Markdown, text, CSV or JSON lines), or "
+                "--searxng URL, or both");
+  std::cerr << "Folder of the documents to search (HTML, Markdown, text), or the URL of a SearXNG: ";
+  std::string answer;
+  std::getline(std::cin, answer);
+  if (answer.empty()) return fail(Code::usage, "nothing to search was named");
+  if (answer.starts_with("http://") || answer.starts_with("https://"))
+    arguments.searxng = answer;
+  else
+    arguments.documents = {answer};
+  return {};
+}
+
+Result<void> make_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error)
+    return fail(Code::no_input, folder.string() + ": " + error.message() + "; name a writable folder");
+  return {};
+}
+
+Result<void> write_secret(const fs::path& path, const std::string& text) {
+  TRY_VOID(write_file(path.string(), ""));
+  std::error_code error;
+  fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write, error);
+  if (error) return fail(Code::no_input, path.string() + ": " + error.message());
+  std::ofstream out(path, std::ios::trunc);
+  if (!(out << text << std::flush)) return fail(Code::try_again, path.string() + ": cannot write");
+  return {};
+}
+
+Result<void> write_configuration(const InitArguments& a, const fs::path& folder) {
+  std::string documents;
+  for (const std::string& path : a.documents) {
+    std::error_code error;
+    documents +=
+        (documents.empty() ? "" : " ") + shell_word(fs::absolute(path, error).lexically_normal().string());
+  }
+  if (!a.base_url.empty()) documents += " --base-url " + shell_word(a.base_url);
+  std::string engines =
+      "# The engines that the templates ask. `metafuse engines try NAME QUERY` shows what one "
+      "answers.\nengines:\n";
+  std::string templates = fmt::format(kTemplatesText, fmt::arg("domain", a.domain));
+  if (!documents.empty()) {
+    engines += fmt::format(kLocalEngineText, fmt::arg("documents", documents));
+    templates += kLocalTemplatesText;
+  }
+  if (!a.searxng.empty()) {
+    engines += fmt::format(kSearxngEngineText, fmt::arg("searxng", a.searxng));
+    templates += kSearxngTemplatesText;
+  }
+  const std::string key = service::random_hex(24);
+  TRY_VOID(write_secret(folder / "admin.key", key + "\n"));
+  TRY_VOID(write_file((folder / "engines.yaml").string(), engines));
+  TRY_VOID(write_file((folder / "templates" / (a.domain + ".yaml")).string(), templates));
+  return write_file((folder / "metafuse.yaml").string(),
+                    fmt::format(kConfigurationText, fmt::arg("listen", a.listen),
+                                fmt::arg("domain", a.domain), fmt::arg("digest", service::sha256_hex(key))));
+}
+
+Result<void> run_init(InitArguments& a) {
+  TRY_VOID(ask_what_to_search(a));
+  TRY_VOID(service::parse_listen(a.listen));
+  const fs::path folder = a.folder;
+  std::error_code error;
+  if (fs::exists(folder / "metafuse.yaml", error))
+    return fail(Code::no_input,
+                (folder / "metafuse.yaml").string() + ": is there already; name another folder");
+  for (const char* part : {"templates", "models", "reports"}) TRY_VOID(make_folder(folder / part));
+  std::string found;
+  if (!a.documents.empty()) {
+    fetchers::IndexOptions options;
+    options.stems_english = a.stems_english;
+    options.files.base_url = a.base_url;
+    options.files.threads = hardware_threads();
+    options.progress = terminal_progress("index");
+    TRY(const auto report, fetchers::build_local_index((folder / "index.db").string(), a.documents, options));
+    found = fmt::format(" with an index of {} documents", report.documents);
+    if (!report.left_out.empty()) found += fmt::format(" ({} files left out)", report.left_out.size());
+  }
+  TRY_VOID(write_configuration(a, folder));
+  TRY(const auto config, read_server_configuration((folder / "metafuse.yaml").string()));
+  TRY_VOID(service::load_snapshot(config, engine_loader()));
+  std::cout << fmt::format(
+      "{}: a configuration{}; the administrator's key is in admin.key.\nNext:\n"
+      "  cd {}\n"
+      "  metafuse search 'some words'\n"
+      "  metafuse serve                # then open http://{}/\n",
+      a.folder, found, shell_word(a.folder), a.listen);
+  return {};
+}
+
+}  // namespace
+
+void add_init(CLI::App& app, Result<void>& outcome) {
+  auto [verb, a] =
+      add_verb(app, "init", "write a configuration for your own documents or engines", run_init, outcome);
+  verb.add_option("DIR", a.folder, "the folder to write; it is made where it is missing")->required();
+  verb.add_option("--documents", a.documents,
+                  "folders or files to index: HTML, Markdown, text, CSV, JSON lines");
+  verb.add_option("--base-url", a.base_url, "what the URLs of the documents begin with; without it file://");
+  verb.add_flag("--stem-english", a.stems_english, "index English stems: \"searches\" finds \"search\"");
+  verb.add_option("--searxng", a.searxng, "the URL of a SearXNG to ask, with its JSON format switched on");
+  verb.add_option("--domain", a.domain, "a name for this kind of search: a-z, 0-9 and -")
+      ->capture_default_str();
+  verb.add_option("--listen", a.listen, "HOST:PORT where the server will listen")->capture_default_str();
+  verb.footer(
+      "Without --documents and --searxng it asks, on a terminal.\n"
+      "Examples:\n"
+      "  metafuse init my-search --documents ~/Documents\n"
+      "  metafuse init handbook --documents site/ --base-url https://handbook.example.org/ --domain "
+      "handbook\n"
+      "  metafuse init web --searxng http://127.0.0.1:8888");
+}
+
+namespace {
+
+struct DoctorArguments {
+  ConfigChoice config;
+};
+
+/// One thing that is looked at: what was found, or what is wrong and what to do.
+struct Check {
+  const char* name;
+  std::function<Result<std::string>()> look;
+};
+
+Result<std::string> look_at_folder(const std::string& path, const char* key) {
+  if (path.empty() || path.starts_with("postgresql://")) return std::string("none in this configuration");
+  const fs::path folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
+  std::error_code error;
+  if (!fs::is_directory(folder, error))
+    return fail(Code::no_input, fmt::format("{}: the folder does not exist; make it: mkdir -p {}", path,
+                                            shell_word(folder.string())));
+  if (::access(folder.c_str(), W_OK | X_OK) != 0)
+    return fail(Code::no_input,
+                fmt::format("{}: this user may not write there; change the owner, or `{}` in the "
+                            "configuration",
+                            folder.string(), key));
+  return path;
+}
+
+Result<std::string> look_at_port(const service::ServerConfig& config) {
+  const std::string shown = fmt::format("{}:{}", config.listen_host, config.port);
+  addrinfo hints{};
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (const int failed =
+          ::getaddrinfo(config.listen_host.c_str(), std::to_string(config.port).c_str(), &hints, &found);
+      failed != 0)
+    return fail(Code::unavailable, fmt::format("{}: {}; mend `listen`", shown, ::gai_strerror(failed)));
+  const int socket = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int yes = 1;
+  ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  const int bound = socket < 0 ? -1 : ::bind(socket, found->ai_addr, found->ai_addrlen);
+  const int number = errno;
+  ::freeaddrinfo(found);
+  if (socket >= 0) ::close(socket);
+  if (bound == 0) return shown + " is free";
+  return fail(Code::unavailable, fmt::format("{}: {}; is metafuse serving already? else change `listen`",
+                                             shown, std::generic_category().message(number)));
+}
+
+Result<std::string> look_at_open_files(const service::ServerConfig& config) {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  const std::size_t wanted = config.limits.max_connections + 256;
+  if (limit.rlim_cur < wanted)
+    return fail(Code::unavailable,
+                fmt::format("{} open files are allowed, {} may be needed; raise it (ulimit -n {}, "
+                            "LimitNOFILE= in the unit) or lower limits.max_connections",
+                            limit.rlim_cur, wanted, wanted));
+  return fmt::format("{} allowed, {} needed at most", limit.rlim_cur, wanted);
+}
+
+Result<std::string> look_at_clock() {
+  const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  constexpr std::time_t kBuilt = 1735689600;  // 2025-01-01: before this program was
+  if (now < kBuilt)
+    return fail(Code::unavailable, "the clock says a date before 2025; quotas and clicks need a right one");
+  return std::string("right, as far as can be seen from here");
+}
+
+Result<std::string> look_at_key_file(const std::string& configuration) {
+  const fs::path path = fs::path(configuration).parent_path() / "admin.key";
+  std::error_code error;
+  const fs::perms perms = fs::status(path, error).permissions();
+  if (error || !fs::exists(path, error)) return std::string("no admin.key beside the configuration");
+  if ((perms & (fs::perms::group_all | fs::perms::others_all)) != fs::perms::none)
+    return fail(Code::no_input, fmt::format("{}: others may read it; run: chmod 600 {}", path.string(),
+                                            shell_word(path.string())));
+  return path.string() + " is readable by its owner alone";
+}
+
+Result<void> run_doctor(const DoctorArguments& arguments) {
+  TRY(const auto file, chosen_config(arguments.config));
+  TRY(const auto config, read_server_configuration(file));
+  const std::vector<Check> checks = {
+      {"configuration", [&]() -> Result<std::string> { return file; }},
+      {"what it names",
+       [&]() -> Result<std::string> {
+         TRY(const auto snapshot, service::load_snapshot(config, engine_loader()));
+         return fmt::format("{} domains, {} files of engines", snapshot->domains.size(),
+                            config.engines.size());
+       }},
+      {"store", [&] { return look_at_folder(config.store, "store"); }},
+      {"models", [&] { return look_at_folder(config.models.empty() ? "" : config.models + "/.", "models"); }},
+      {"port", [&] { return look_at_port(config); }},
+      {"open files", [&] { return look_at_open_files(config); }},
+      {"clock", [] { return look_at_clock(); }},
+      {"key", [&] { return look_at_key_file(file); }},
+  };
+  std::size_t failed = 0;
+  for (const Check& check : checks) {
+    const auto found = check.look();
+    failed += found ? 0 : 1;
+    std::cout << fmt::format("{:<6} {:<14} {}\n", found ? "good" : "WRONG", check.name,
+                             found ? *found : found.error().text);
+  }
+  if (failed == 0) return {};
+  return fail(Code::unavailable,
+              fmt::format("{} of {} checks failed; what to do stands in their lines", failed, checks.size()));
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, Result<void>& outcome) {
+  auto [verb, a] =
+      add_verb(app, "doctor", "say what keeps an installation from serving", run_doctor, outcome);
+  add_config_option(verb, a.config);
+  verb.footer("Example:\n  metafuse doctor --config /etc/metafuse/metafuse.yaml");
+}
+
+}  // namespace metafuse::cli

@@ -1,0 +1,239 @@
+#include "cli/training_options.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cli/command_line.h"
+#include "core/near_names.h"
+
+namespace metafuse::cli {
+namespace {
+
+using fusion::Learner;
+using fusion::LearnerOption;
+
+std::vector<std::string> learner_names() {
+  std::vector<std::string> names;
+  for (const Learner& learner : fusion::learners()) names.push_back(learner.name);
+  return names;
+}
+
+/// What the options of one name mean; learners that mean the same by it stand together.
+struct SharedOption {
+  struct Meaning {
+    std::string learners;
+    std::string text;
+  };
+
+  std::string values;
+  std::vector<Meaning> meanings;
+
+  void add(const std::string& learner, const std::string& text) {
+    for (Meaning& meaning : meanings)
+      if (meaning.text == text) {
+        meaning.learners += ", " + learner;
+        return;
+      }
+    meanings.push_back({learner, text});
+  }
+
+  std::string help() const {
+    std::string lines;
+    for (const Meaning& meaning : meanings)
+      lines += (lines.empty() ? "" : "\n") + meaning.learners + ": " + meaning.text;
+    return lines;
+  }
+};
+
+std::map<std::string, SharedOption> options_of_all() {
+  std::map<std::string, SharedOption> shared;
+  for (const Learner& learner : fusion::learners()) {
+    for (const LearnerOption& option : learner.options) {
+      SharedOption& entry = shared[option.name];
+      if (entry.values.empty()) entry.values = option.values;
+      entry.add(learner.name, option.meaning + (option.fallback.empty() ? "" : " [" + option.fallback + "]"));
+    }
+  }
+  return shared;
+}
+
+}  // namespace
+
+void add_learner_options(CLI::App& verb, LearnerChoice& choice) {
+  verb.add_option("--learner", choice.learner, fmt::format("one of {}", fmt::join(learner_names(), ", ")))
+      ->capture_default_str();
+  for (const auto& [name, shared] : options_of_all()) {
+    const std::string key = name;
+    verb.add_option_function<std::string>(
+            "--" + name, [&choice, key](const std::string& value) { choice.options[key] = value; },
+            shared.help())
+        ->type_name(shared.values)
+        ->group("Learner options");
+  }
+}
+
+Result<const Learner*> chosen_learner(const LearnerChoice& choice) {
+  const Learner* learner = fusion::find_learner(choice.learner);
+  if (learner == nullptr)
+    return fail(Code::usage,
+                "no learner \"" + choice.learner + "\"" + did_you_mean(choice.learner, learner_names()));
+  for (const auto& [name, value] : choice.options) {
+    const std::string& wanted = name;
+    const bool is_known = std::any_of(learner->options.begin(), learner->options.end(),
+                                      [&](const LearnerOption& option) { return option.name == wanted; });
+    if (!is_known)
+      return fail(Code::usage,
+                  "the learner " + learner->name + " has no option --" + name + "; leave it out");
+  }
+  return learner;
+}
+
+using fusion::FeedbackOptions;
+
+void add_input_options(CLI::App& verb, InputChoice& options) {
+  fusion::TrainingInput& input = options.input;
+  auto* runs =
+      verb.add_option("--runs", input.runs, "TREC runs, each FILE or NAME=FILE: one rank feature each");
+  auto* qrels = verb.add_option("--qrels", input.qrels, "the judgments beside --runs");
+  auto* letor = verb.add_option("--letor", input.letor, "LETOR files (SVMlight with qid)");
+  auto* ranks = verb.add_option("--letor-ranks", input.letor_ranks,
+                                "LETOR aggregation files: values are ranks, 1 best, NULL unranked");
+  letor->excludes(runs)->excludes(qrels)->excludes(ranks);
+  ranks->excludes(runs)->excludes(qrels);
+  verb.add_option("--pairs", input.pairs, "general feedback: qid document_below document_above weight");
+  verb.add_option("--absent", options.absent, "a feature that a --letor row does not name: zero or unranked")
+      ->check(CLI::IsMember({"zero", "unranked"}))
+      ->capture_default_str();
+  verb.add_option("--depth", input.depth, "how far down each list counts, 0 for all of it")
+      ->check(at_least_zero())
+      ->capture_default_str();
+  verb.add_option("--derive", input.derive, "derived features: lists,rrf,best-rank,median-rank,share");
+  verb.add_option("--feedback", options.feedback, "graded or bipartite")
+      ->check(CLI::IsMember({"graded", "bipartite"}))
+      ->capture_default_str();
+  verb.add_option("--relevance-level", input.feedback.relevance_level,
+                  "the lowest relevant grade of bipartite feedback")
+      ->capture_default_str();
+  verb.add_option("--unjudged", options.unjudged, "unjudged documents: nonrelevant, or ignore in feedback")
+      ->check(CLI::IsMember({"nonrelevant", "ignore"}))
+      ->capture_default_str();
+  verb.add_option("--negative-grades", options.negative_grades, "grades below 0: zero (count as 0) or keep")
+      ->check(CLI::IsMember({"zero", "keep"}))
+      ->capture_default_str();
+  verb.add_option("--query-weights", input.query_weights,
+                  "pairs (every pair weighs the same), equal (every query), documents (a query as many as it "
+                  "has), or a file of: qid weight")
+      ->capture_default_str();
+  verb.add_option("--grade-weights", options.grade_weights,
+                  "a pair weighs one, the difference of grades, or of gains")
+      ->check(CLI::IsMember({"one", "difference", "gain"}))
+      ->capture_default_str();
+}
+
+fusion::TrainingInput chosen_input(const InputChoice& options, unsigned threads) {
+  fusion::TrainingInput input = options.input;
+  input.is_absent_unranked = options.absent == "unranked";
+  input.is_unjudged_ignored = options.unjudged == "ignore";
+  input.are_negative_grades_kept = options.negative_grades == "keep";
+  input.feedback.is_bipartite = options.feedback == "bipartite";
+  input.feedback.grade_weights = options.grade_weights == "difference"
+                                     ? FeedbackOptions::GradeWeights::difference
+                                 : options.grade_weights == "gain" ? FeedbackOptions::GradeWeights::gain
+                                                                   : FeedbackOptions::GradeWeights::one;
+  input.threads = threads;
+  return input;
+}
+
+namespace {
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  metafuse train --runs a.run b.run --qrels qrels --rounds 50 --model model.json\n"
+    "  metafuse train --letor-ranks A1.txt.xz A2.txt.xz --model model.json --trace rounds.jsonl\n"
+    "  metafuse train --letor train.txt --learner rankboost --weak-learner 3 --q-default learn --model "
+    "m.json\n"
+    "  metafuse train --letor-ranks A1.txt A2.txt A3.txt --validate A4.txt --metric map --rounds 1000 "
+    "--model m.json\n"
+    "  metafuse train --letor large.txt --rounds 5000 --checkpoint c.json --model m.json\n"
+    "  mpirun -np 4 metafuse train --letor large.txt --rounds 500 --model m.json\n"
+    "  metafuse train --learner oap-bpm --letor S1.txt S2.txt --passes 5 --model m.json\n"
+    "  metafuse train --store state/metafuse.db --domain ml-homepages --model models/ml-homepages.json\n"
+    "  tail -f judged.txt | metafuse train --learner oap-bpm --stream --resume m.json --model m.json";
+
+void add_validation(CLI::App& verb, TrainArguments& arguments) {
+  CLI::Option* validate = verb.add_option(
+      "--validate", arguments.validate,
+      "stop early: files of the training input's kind, or beside --runs the qrels of other queries; "
+      "the best number of rounds is kept");
+  verb.add_option("--metric", arguments.metric, "with --validate: the measure, as evaluate names it")
+      ->default_str(std::string(kTrainMetric))
+      ->needs(validate);
+  verb.add_option("--patience", arguments.patience,
+                  "with --validate: rounds without a better value after which to stop, 0 for never")
+      ->default_str(std::to_string(kTrainPatience))
+      ->needs(validate);
+}
+
+void add_interruption(CLI::App& verb, TrainArguments& arguments) {
+  verb.add_option("--time-limit", arguments.time_limit, "stop after so many seconds, 0 for never")
+      ->check(at_least_zero())
+      ->capture_default_str();
+  CLI::Option* checkpoint = verb.add_option("--checkpoint", arguments.checkpoint,
+                                            "a file to go on from when training is interrupted");
+  verb.add_option("--checkpoint-every", arguments.checkpoint_every, "rounds between two checkpoints")
+      ->check(above_zero())
+      ->capture_default_str()
+      ->needs(checkpoint);
+  verb.add_option(
+      "--resume", arguments.resume,
+      "a checkpoint to go on from; of an online learner: a model. The result is the same as without "
+      "the interruption");
+}
+
+void add_stream_input(CLI::App& verb, TrainArguments& arguments) {
+  CLI::Option* stream = verb.add_flag(
+      "--stream", arguments.is_stream,
+      "online learners: LETOR lines on standard input; each is predicted (grade TAB score on standard "
+      "output), then learned from; the model is written at the end");
+  verb.add_option("--bad-lines", arguments.bad_lines, "of --stream: skip (and report) or fail")
+      ->check(CLI::IsMember({"skip", "fail"}))
+      ->capture_default_str()
+      ->needs(stream);
+}
+
+void add_store_input(CLI::App& verb, TrainArguments& arguments) {
+  CLI::Option* store = verb.add_option(
+      "--store", arguments.store, "judgments and clicks of a server: its SQLite file or postgresql://...");
+  verb.add_option("--domain", arguments.domain, "of --store: the domain to learn for")->needs(store);
+  verb.add_option("--half-life", arguments.half_life_days, "of --store: days after which a click counts half")
+      ->check(above_zero())
+      ->capture_default_str()
+      ->needs(store);
+  verb.add_flag("--use-held-out", arguments.are_held_out_used,
+                "of --store: also learn from the judged queries on which promotions are measured")
+      ->needs(store);
+}
+
+}  // namespace
+
+void add_train_options(CLI::App& verb, TrainArguments& arguments) {
+  add_input_options(verb, arguments.input);
+  add_learner_options(verb, arguments.learner);
+  verb.add_option("--model", arguments.model, "the model file to write")->required();
+  verb.add_option("--trace", arguments.trace, "a file for one JSON object per round");
+  verb.add_option("--threads", arguments.threads,
+                  "threads to use, 0 for one per core (under mpirun one per process); the model is the same "
+                  "for any number")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+  verb.add_option("--seed", arguments.seed, "seed of everything drawn at random")->capture_default_str();
+  add_validation(verb, arguments);
+  add_interruption(verb, arguments);
+  add_stream_input(verb, arguments);
+  add_store_input(verb, arguments);
+  verb.footer(kExamples);
+}
+
+}  // namespace metafuse::cli

@@ -1,0 +1,80 @@
+#pragma once
+
+// The options of train and crossvalidate: what to learn from, the learner, when to stop.
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "core/result.h"
+#include "fusion/input/training_input.h"
+#include "fusion/training/registry.h"
+
+namespace metafuse::cli {
+
+/// The options INPUT and feedback, as they are typed.
+struct InputChoice {
+  fusion::TrainingInput input;
+  std::string absent = "zero";
+  std::string feedback = "graded";
+  std::string unjudged = "nonrelevant";
+  std::string negative_grades = "zero";
+  std::string grade_weights = "one";
+};
+
+/// Adds --runs, --qrels, --letor, --letor-ranks, --pairs, --absent, --depth, --derive, --feedback,
+/// --relevance-level, --unjudged, --negative-grades, --query-weights and --grade-weights.
+void add_input_options(CLI::App& verb, InputChoice& choice);
+
+/// The same as a library reads them.
+fusion::TrainingInput chosen_input(const InputChoice& choice, unsigned threads);
+
+/// Which learner, and what the user set of its options.
+struct LearnerChoice {
+  std::string learner = "rankboost";
+  std::map<std::string, std::string> options;
+};
+
+/// Adds --learner and every option of every learner, once each; the help says whose an option is.
+void add_learner_options(CLI::App& verb, LearnerChoice& choice);
+
+/// errors: usage for an unknown learner, or an option that the chosen learner does not have
+Result<const fusion::Learner*> chosen_learner(const LearnerChoice& choice);
+
+/// What --validate measures, and for how many rounds it waits, when nothing is said.
+inline constexpr std::string_view kTrainMetric = "map";
+inline constexpr std::size_t kTrainPatience = 50;
+
+/// The options of `metafuse train`, as they are typed.
+struct TrainArguments {
+  InputChoice input;
+  LearnerChoice learner;
+  std::string model;
+  std::string trace;
+  unsigned threads = 0;  ///< 0: one per core
+  std::uint64_t seed = 1;
+  std::string resume;
+  std::vector<std::string> validate;
+  std::optional<std::string> metric;
+  std::optional<std::size_t> patience;
+  double time_limit = 0.0;
+  std::string checkpoint;
+  std::size_t checkpoint_every = 100;
+  bool is_stream = false;
+  std::string bad_lines = "fail";
+  std::string store;
+  std::string domain;
+  double half_life_days = 30;
+  bool are_held_out_used = false;
+};
+
+/// Adds them with their help and its examples; `arguments` must outlive the parsing.
+void add_train_options(CLI::App& verb, TrainArguments& arguments);
+
+}  // namespace metafuse::cli

@@ -1,0 +1,420 @@
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/command_line.h"
+#include "cli/environment.h"
+#include "cli/training_options.h"
+#include "cli/verbs.h"
+#include "core/atomic_file.h"
+#include "core/parallel.h"
+#include "evaluation/runs/letor_file.h"
+#include "evaluation/significance/folds.h"
+#include "fusion/learners/online/stream.h"
+#include "fusion/training/cross_validation.h"
+#include "fusion/training/registry.h"
+#include "service/learning/store_training.h"
+
+namespace metafuse::cli {
+namespace {
+
+Result<void> check_store_options(const TrainArguments& arguments, const fusion::TrainingInput& input) {
+  if (!input.letor.empty() || !input.letor_ranks.empty() || !input.runs.empty())
+    return fail(Code::usage, "--store is the input; leave out --letor, --letor-ranks and --runs");
+  if (!input.qrels.empty() || !input.pairs.empty() || input.depth != 0)
+    return fail(Code::usage, "--store holds its judgments and lists; leave out --qrels, --pairs and --depth");
+  if (input.query_weights != "pairs" && input.query_weights != "equal")
+    return fail(Code::usage, "--store takes --query-weights pairs or equal");
+  if (arguments.domain.empty()) return fail(Code::usage, "--store needs --domain, the domain to learn for");
+  return {};
+}
+
+service::StoreTrainingOptions store_options(const TrainArguments& arguments,
+                                            const fusion::TrainingInput& input) {
+  service::StoreTrainingOptions options;
+  options.domain = arguments.domain;
+  options.now =
+      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
+          .count();
+  options.clicks.half_life_days = arguments.half_life_days;
+  options.are_held_out_used = arguments.are_held_out_used;
+  options.features = input.expected;
+  options.derive = input.derive;
+  options.feedback = input.feedback;
+  options.are_unjudged_ignored = input.is_unjudged_ignored;
+  if (input.query_weights == "equal")
+    options.feedback.query_weights = fusion::FeedbackOptions::QueryWeights::equal;
+  return options;
+}
+
+Result<fusion::TrainingSet> read_store(const TrainArguments& arguments, const fusion::TrainingInput& input) {
+  TRY_VOID(check_store_options(arguments, input));
+  TRY(auto store, service::open_store(arguments.store, service::StoreMode::read));
+  service::StoreTrainingReport report;
+  auto set = service::training_set_from_store(*store, store_options(arguments, input), &report);
+  if (set) std::cerr << report.text() << '\n';
+  return set;
+}
+
+using fusion::online::DocumentStream;
+using fusion::online::StreamCell;
+
+Result<DocumentStream> open_stream(const TrainArguments& arguments, const fusion::Learner& learner) {
+  const auto method = fusion::online::method_of(learner.name);
+  if (!method)
+    return fail(Code::usage, "the learner " + learner.name +
+                                 " does not learn from a stream; take an online one, such as oap-bpm");
+  if (arguments.learner.options.contains("passes") || arguments.learner.options.contains("scale"))
+    return fail(Code::usage,
+                "a stream is read once and its values are taken as they are; leave out --passes and "
+                "--scale");
+  if (arguments.resume.empty()) {
+    TRY(auto settings, fusion::online::read_settings(*method, arguments.learner.options, arguments.seed));
+    return DocumentStream::start(settings);
+  }
+  TRY(auto model, fusion::read_model(arguments.resume));
+  if (model.learner != learner.name)
+    return fail(Code::usage,
+                "--resume: that model is of the learner " + model.learner + ", not " + learner.name);
+  if (!arguments.learner.options.empty())
+    return fail(Code::usage, "--" + arguments.learner.options.begin()->first +
+                                 ": a resumed model keeps what it started with; leave it out");
+  return DocumentStream::resume(model);
+}
+
+std::string digits(double value) {
+  char text[64];
+  const auto end = std::to_chars(text, text + sizeof text, value).ptr;
+  return {text, end};
+}
+
+/// Learns from one line; an empty line or a comment is nothing.
+Result<void> take_line(DocumentStream& stream, const std::string& line, std::size_t number, double& loss,
+                       std::size_t& count) {
+  const auto first = line.find_first_not_of(" \t\r");
+  if (first == std::string::npos || line[first] == '#') return {};
+  evaluation::LetorOptions options;
+  options.values_are_ranks = stream.are_ranks();
+  return evaluation::parse_letor_lines(
+      "standard input", line + "\n", number, options, [&](const evaluation::LetorRow& row) -> Result<void> {
+        std::vector<StreamCell> cells;
+        for (const evaluation::LetorCell& cell : row.cells)
+          cells.push_back({cell.index, cell.is_unranked, cell.value});
+        auto said = stream.take(row.grade, cells);
+        if (!said)
+          return fail(said.error().code, "standard input:" + std::to_string(number) +
+                                             ":1: " + said.error().text +
+                                             "; mend the line, or skip such lines with --bad-lines skip");
+        std::cout << digits(said->grade) << '\t' << digits(said->score) << std::endl;
+        loss += said->rank_loss;
+        ++count;
+        return {};
+      });
+}
+
+/// Reads LETOR lines from standard input; prints the predicted grade and the score of each before it is learned
+/// from. The model is written at the end.
+///
+/// errors: usage; those of the model file; bad_data with the line, unless bad lines are skipped (then each is
+///         reported on standard error)
+Result<void> train_on_stream(const TrainArguments& arguments, const fusion::Learner& learner) {
+  const fusion::TrainingInput& input = arguments.input.input;
+  if (!input.letor.empty() || !input.letor_ranks.empty() || !input.runs.empty())
+    return fail(Code::usage, "--stream reads standard input; leave out --letor, --letor-ranks and --runs");
+  TRY(auto stream, open_stream(arguments, learner));
+  std::string line;
+  double loss = 0.0;
+  std::size_t count = 0;
+  std::size_t skipped = 0;
+  for (std::size_t number = 1; std::getline(std::cin, line); ++number) {
+    auto taken = take_line(stream, line, number, loss, count);
+    if (taken) continue;
+    if (arguments.bad_lines != "skip") return taken;
+    ++skipped;
+    std::cerr << "metafuse: " << taken.error().text << " (skipped)\n";
+  }
+  TRY(auto model, stream.model());
+  TRY_VOID(fusion::write_model(arguments.model, model));
+  std::cerr << learner.name << ": " << count << " documents";
+  if (count > 0) std::cerr << ", mean rank loss " << loss / static_cast<double>(count);
+  if (skipped > 0) std::cerr << "; " << skipped << " bad lines skipped";
+  std::cerr << '\n';
+  return {};
+}
+
+Result<void> write_trace(const std::string& path, const std::vector<JsonObject>& trace) {
+  std::string text;
+  for (const JsonObject& line : trace) text += to_text(line) + "\n";
+  return write_file(path, text);
+}
+
+Result<std::optional<fusion::Model>> resumed_model(const TrainArguments& arguments,
+                                                   const fusion::Learner& learner) {
+  if (arguments.resume.empty() || learner.can_checkpoint) return std::optional<fusion::Model>();
+  if (!learner.can_resume)
+    return fail(Code::usage,
+                "the learner " + learner.name + " cannot go on from a model; leave out --resume");
+  TRY(auto model, fusion::read_model(arguments.resume));
+  return std::optional<fusion::Model>(std::move(model));
+}
+
+/// The validation input: judgments of the same runs, or files of the training input's kind.
+Result<fusion::TrainingSet> read_validation(const TrainArguments& arguments, fusion::TrainingInput input,
+                                            const std::vector<fusion::Feature>& features) {
+  input.expected = features;
+  input.communicator = nullptr;  // every process measures all of it
+  input.pairs.clear();
+  if (input.query_weights != "equal") input.query_weights = "pairs";
+  if (!input.runs.empty()) {
+    if (arguments.validate.size() != 1)
+      return fail(Code::usage, "--validate takes one qrels file beside --runs: judgments of other queries");
+    input.qrels = arguments.validate.front();
+  } else if (!input.letor.empty()) {
+    input.letor = arguments.validate;
+  } else {
+    input.letor_ranks = arguments.validate;
+  }
+  return fusion::read_training_set(input);
+}
+
+Result<void> check_abilities(const TrainArguments& arguments, const fusion::Learner& learner) {
+  if (!arguments.validate.empty() && !learner.can_validate)
+    return fail(Code::usage,
+                "the learner " + learner.name + " does not use validation data; leave out --validate");
+  if ((arguments.metric || arguments.patience) && !learner.can_stop_early)
+    return fail(Code::usage, "the learner " + learner.name + " has its own rule for --validate; leave out " +
+                                 (arguments.metric ? "--metric" : "--patience"));
+  if ((!arguments.checkpoint.empty() || arguments.time_limit > 0.0) && !learner.can_checkpoint)
+    return fail(Code::usage, "the learner " + learner.name + " knows neither --checkpoint nor --time-limit");
+  return {};
+}
+
+/// Everything of a request that says when to stop and what to save.
+Result<void> set_stopping(const TrainArguments& arguments, const fusion::Learner& learner,
+                          const std::optional<fusion::TrainingSet>& validation, const Clock& clock,
+                          fusion::TrainingRequest& request) {
+  if (validation) {
+    request.validate = &*validation;
+    if (learner.can_stop_early) {
+      request.measure_name = arguments.metric.value_or(std::string(kTrainMetric));
+      TRY(auto measure, fusion::validation_measure(*validation, request.measure_name));
+      request.measure = std::move(measure.value);
+      request.is_measure_cost = measure.is_cost;
+      request.patience = arguments.patience.value_or(kTrainPatience);
+    }
+  }
+  if (learner.can_checkpoint) {
+    request.clock = &clock;
+    request.time_limit_seconds = arguments.time_limit;
+    request.checkpoint = arguments.checkpoint;
+    request.checkpoint_every = arguments.checkpoint_every;
+    request.resume_checkpoint = arguments.resume;
+  }
+  return {};
+}
+
+/// Asked before the work: hours of training are not lost to a mistyped folder.
+Result<void> check_outputs(const TrainArguments& arguments) {
+  for (const std::string& path : {arguments.model, arguments.trace, arguments.checkpoint})
+    if (!path.empty()) TRY_VOID(check_writable(path));
+  return {};
+}
+
+/// Starting threads in every round pays off from some million cells on.
+unsigned threads_worth_starting(unsigned most, const fusion::FeatureMatrix& matrix) {
+  constexpr std::size_t kCellsPerThread = 2'000'000;
+  const std::size_t worth = 1 + matrix.document_count() * matrix.feature_count() / kCellsPerThread;
+  return static_cast<unsigned>(std::min<std::size_t>(most, worth));
+}
+
+/// Every process opens every file, so each must be a file that can be read again.
+Result<void> check_shareable(const TrainArguments& arguments) {
+  if (arguments.is_stream || !arguments.store.empty())
+    return fail(Code::usage, std::string(arguments.is_stream ? "--stream" : "--store") +
+                                 " cannot be read by several processes; leave out mpirun");
+  const fusion::TrainingInput& input = arguments.input.input;
+  std::vector<std::string> paths{input.qrels, input.pairs, input.query_weights, arguments.resume};
+  for (const auto& more : {input.runs, input.letor, input.letor_ranks, arguments.validate})
+    paths.insert(paths.end(), more.begin(), more.end());
+  for (const std::string& path : paths) {
+    std::error_code none;
+    if (path == "-" || std::filesystem::is_fifo(path, none) || std::filesystem::is_character_file(path, none))
+      return fail(Code::usage, path + ": processes cannot share what can be read only once; name a file");
+  }
+  return {};
+}
+
+/// Everything that is asked before the work.
+Result<void> check_request(const TrainArguments& arguments, const fusion::Learner& learner,
+                           const fusion::Communicator* communicator) {
+  TRY_VOID(check_abilities(arguments, learner));
+  if (communicator != nullptr && !learner.can_distribute)
+    return fail(Code::usage,
+                "the learner " + learner.name + " cannot be trained by several processes; leave out mpirun");
+  return communicator != nullptr ? check_shareable(arguments) : Result<void>();
+}
+
+/// What is learned from.
+struct TrainingData {
+  fusion::TrainingSet set;
+  fusion::TrainingInputReport report;
+  std::optional<fusion::TrainingSet> validation;
+};
+
+Result<TrainingData> read_data(const TrainArguments& arguments, const fusion::TrainingInput& input) {
+  fusion::TrainingInputReport report;
+  TRY(auto set,
+      arguments.store.empty() ? fusion::read_training_set(input, &report) : read_store(arguments, input));
+  std::int64_t counts[] = {static_cast<std::int64_t>(report.judged_queries),
+                           static_cast<std::int64_t>(report.unretrieved_queries)};
+  fusion::sum_over_ranks(input.communicator, counts);
+  report = {static_cast<std::size_t>(counts[0]), static_cast<std::size_t>(counts[1])};
+  TrainingData data{std::move(set), report, {}};
+  if (arguments.validate.empty()) return data;
+  TRY(data.validation, read_validation(arguments, input, data.set.matrix.features()));
+  return data;
+}
+
+Result<void> write_outcome(const TrainArguments& arguments, const fusion::TrainingResult& result,
+                           const fusion::TrainingInputReport& report) {
+  if (!arguments.trace.empty()) TRY_VOID(write_trace(arguments.trace, result.trace));
+  TRY_VOID(fusion::write_model(arguments.model, result.model));
+  std::cerr << result.summary;
+  if (report.unretrieved_queries > 0)
+    std::cerr << report.unretrieved_queries << " of " << report.judged_queries
+              << " judged queries are answered by no list\n";
+  return {};
+}
+
+Result<void> train_in_processes(const TrainArguments& arguments, fusion::Communicator* communicator) {
+  TRY(const auto learner, chosen_learner(arguments.learner));
+  TRY_VOID(check_outputs(arguments));
+  if (arguments.is_stream && communicator == nullptr) return train_on_stream(arguments, *learner);
+  TRY_VOID(check_request(arguments, *learner, communicator));
+  TRY(const auto resumed, resumed_model(arguments, *learner));
+  const unsigned most = communicator == nullptr ? hardware_threads() : 1;
+  const unsigned threads = arguments.threads > 0 ? arguments.threads : most;
+  fusion::TrainingInput input = chosen_input(arguments.input, threads);
+  if (resumed) input.expected = resumed->features;
+  input.communicator = communicator;
+  TRY(const auto data, read_data(arguments, input));
+  const bool is_first = communicator == nullptr || communicator->rank() == 0;
+  const SteadyClock clock;
+  fusion::TrainingRequest request;
+  request.train = &data.set;
+  TRY_VOID(set_stopping(arguments, *learner, data.validation, clock, request));
+  request.options = arguments.learner.options;
+  request.seed = arguments.seed;
+  request.threads = arguments.threads > 0 ? threads : threads_worth_starting(threads, data.set.matrix);
+  if (resumed) request.resume = &*resumed;
+  if (is_first) request.progress = terminal_progress("train");
+  request.communicator = communicator;
+  request.wants_trace = !arguments.trace.empty();
+  request.first_feature_number = input.runs.empty() && arguments.store.empty() ? 1 : 0;
+  TRY(auto result, learner->train(request));
+  result.model.is_absent_zero = !input.letor.empty() && !input.is_absent_unranked;
+  return is_first ? write_outcome(arguments, result, data.report) : Result<void>();
+}
+
+/// Under mpirun every process reads and trains on its own queries; the first writes.
+Result<void> run_train(const TrainArguments& arguments) {
+  const char* processes = std::getenv("OMPI_COMM_WORLD_SIZE");
+  if (processes == nullptr || std::string_view(processes) == "1")
+    return train_in_processes(arguments, nullptr);
+  TRY(const auto mpi, load_mpi());
+  const auto communicator = mpi.start();
+  auto outcome = train_in_processes(arguments, communicator.get());
+  if (outcome) return outcome;
+  std::cerr << "metafuse: " + outcome.error().text + "\n";  // one write: processes share the stream
+  mpi.abort(static_cast<int>(outcome.error().code));
+  return outcome;
+}
+
+}  // namespace
+
+void add_train(CLI::App& app, Result<void>& outcome) {
+  auto [verb, a] = add_verb(app, "train", "learn a fused ranking from judged queries", run_train, outcome);
+  add_train_options(verb, a);
+}
+
+namespace {
+
+constexpr int kPaperDepth = 30;
+
+struct CrossvalidateArguments {
+  InputChoice input;
+  LearnerChoice learner;
+  std::size_t folds = 4;
+  std::string fold_file;
+  unsigned threads = 1;
+  std::uint64_t seed = 1;
+  bool is_json = false;
+  std::string report;
+};
+
+Result<evaluation::Folds> folds_of(const CrossvalidateArguments& arguments, const fusion::TrainingSet& set) {
+  std::vector<std::string_view> queries;
+  for (const fusion::QueryRange& query : set.queries) queries.emplace_back(query.id);
+  if (!arguments.fold_file.empty()) return evaluation::read_folds(arguments.fold_file, queries);
+  return evaluation::random_folds(queries, arguments.folds, arguments.seed);
+}
+
+bool has_rank_features(const fusion::TrainingSet& set) {
+  const auto& features = set.matrix.features();
+  return std::any_of(features.begin(), features.end(),
+                     [](const fusion::Feature& f) { return f.kind == fusion::FeatureKind::rank; });
+}
+
+Result<void> run_crossvalidate(const CrossvalidateArguments& arguments) {
+  TRY(auto learner, chosen_learner(arguments.learner));
+  if (!arguments.report.empty()) TRY_VOID(check_writable(arguments.report));
+  TRY(auto set, fusion::read_training_set(chosen_input(arguments.input, arguments.threads)));
+  TRY(auto folds, folds_of(arguments, set));
+  fusion::CrossValidationOptions options;
+  options.learner = learner;
+  options.learner_options = arguments.learner.options;
+  if (has_rank_features(set)) options.baselines = fusion::rank_baselines();
+  options.depth = arguments.input.input.depth > 0 ? arguments.input.input.depth : kPaperDepth;
+  options.seed = arguments.seed;
+  options.threads = arguments.threads;
+  options.progress = terminal_progress("cross-validating");
+  TRY(auto result, fusion::cross_validate(set, folds, options));
+  if (!arguments.report.empty())
+    if (auto written = write_file(arguments.report, to_pretty_text(fusion::to_json(result))); !written)
+      return written;
+  std::cout << (arguments.is_json ? to_pretty_text(fusion::to_json(result)) : fusion::to_table(result));
+  return {};
+}
+
+}  // namespace
+
+void add_crossvalidate(CLI::App& app, Result<void>& outcome) {
+  auto [verb, a] = add_verb(app, "crossvalidate", "train and test by folds; top-k counts and average rank",
+                            run_crossvalidate, outcome);
+  add_input_options(verb, a.input);
+  add_learner_options(verb, a.learner);
+  auto* folds = verb.add_option("--folds", a.folds, "how many folds, drawn at random by query")
+                    ->check(CLI::Range(2U, 1000U))
+                    ->capture_default_str();
+  verb.add_option("--fold-file", a.fold_file, "folds to use instead: a line is: query fold")->excludes(folds);
+  verb.add_option("--threads", a.threads, "threads to use; the table does not depend on it")
+      ->check(CLI::Range(1U, 1024U))
+      ->capture_default_str();
+  verb.add_option("--seed", a.seed, "seed of the folds and of the learner")->capture_default_str();
+  verb.add_option("--report", a.report, "the JSON to this file, beside what is printed");
+  verb.add_flag("--json", a.is_json, "JSON with the rank of every query instead of the table");
+  verb.footer(
+      "Examples:\n"
+      "  metafuse crossvalidate --runs runs/*.run --qrels qrels --folds 4 --rounds 60\n"
+      "  metafuse crossvalidate --letor-ranks A?.txt --fold-file folds.txt --json");
+}
+
+}  // namespace metafuse::cli

@@ -1,0 +1,31 @@
+# What `cmake --install build/release --prefix P` puts below P. Nothing of it depends on where P is: the folder may be
+# moved. Man pages and completions are printed by the program itself, from the options that --help shows.
+include(GNUInstallDirs)
+
+install(TARGETS metafuse RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+if(TARGET metafuse_mpi)
+  install(TARGETS metafuse_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/metafuse)
+endif()
+set(METAFUSE_DOCUMENTS ${CMAKE_INSTALL_DATADIR}/doc/metafuse)
+install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${METAFUSE_DOCUMENTS})
+install(DIRECTORY docs/ DESTINATION ${METAFUSE_DOCUMENTS}/docs)
+install(FILES config/metafuse.yaml config/engines.yaml config/engines-examples.yaml config/tracking_parameters.yaml
+  DESTINATION ${METAFUSE_DOCUMENTS}/examples)
+install(DIRECTORY config/templates DESTINATION ${METAFUSE_DOCUMENTS}/examples)
+install(CODE "
+  set(program \"$<TARGET_FILE:metafuse>\")
+  set(prefix \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")
+  set(data \"\${prefix}/${CMAKE_INSTALL_DATADIR}\")
+  execute_process(COMMAND \${program} manual \${data}/man/man1 COMMAND_ERROR_IS_FATAL ANY)
+  foreach(row IN ITEMS bash/bash-completion/completions/metafuse zsh/site-functions/_metafuse
+      fish/vendor_completions.d/metafuse.fish)
+    string(REGEX MATCH \"^[a-z]+\" shell \${row})
+    string(REGEX REPLACE \"^bash/\" \"\" place \${row})
+    get_filename_component(folder \${data}/\${place} DIRECTORY)
+    file(MAKE_DIRECTORY \${folder})
+    execute_process(COMMAND \${program} completion \${shell} OUTPUT_FILE \${data}/\${place} COMMAND_ERROR_IS_FATAL ANY)
+  endforeach()
+  file(READ \"${PROJECT_SOURCE_DIR}/config/metafuse.service\" unit)
+  string(REPLACE /usr/local/bin/metafuse \${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/metafuse unit \"\${unit}\")
+  file(WRITE \${prefix}/lib/systemd/system/metafuse.service \"\${unit}\")
+  message(STATUS \"Installing: man pages, completions and the systemd unit\")")

@@ -1,0 +1,412 @@
+#include "fetchers/embedded/document_files.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+#include <libxml/HTMLparser.h>
+
+#include "core/ascii.h"
+#include "core/json.h"
+#include "core/parallel.h"
+#include "core/text_file.h"
+#include "core/url_text.h"
+#include "core/utf8.h"
+
+namespace metafuse::fetchers {
+namespace {
+
+constexpr std::size_t kMaxFileBytes = std::size_t{16} << 20;
+constexpr std::size_t kMaxTitleBytes = 200;
+constexpr std::size_t kFilesPerBatch = 256;
+constexpr std::string_view kBlanks = " \t\r\n\f\v";
+
+enum class SourceKind { html, markdown, text, csv, json_lines, other };
+
+SourceKind kind_of_source(const std::string& path) {
+  const std::string ending = ascii_lower(std::filesystem::path(path).extension().string());
+  if (ending == ".html" || ending == ".htm" || ending == ".xhtml") return SourceKind::html;
+  if (ending == ".md" || ending == ".markdown") return SourceKind::markdown;
+  if (ending == ".txt") return SourceKind::text;
+  if (ending == ".csv") return SourceKind::csv;
+  for (const std::string_view compressed : {".gz", ".xz", ".zst"})
+    if (ending == compressed) return kind_of_source(path.substr(0, path.size() - ending.size()));
+  return ending == ".jsonl" || ending == ".ndjson" ? SourceKind::json_lines : SourceKind::other;
+}
+
+std::string_view trimmed_text(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+}
+
+/// One line: every run of blanks becomes one.
+std::string in_one_line(std::string_view text) {
+  std::string out;
+  for (const char c : trimmed_text(text)) {
+    const bool is_blank = kBlanks.find(c) != std::string_view::npos;
+    if (!is_blank || (!out.empty() && out.back() != ' ')) out += is_blank ? ' ' : c;
+  }
+  return out;
+}
+
+void set_field(SourceDocument& document, const char* name, std::string value) {
+  if (!value.empty()) document.fields[name] = std::move(value);
+}
+
+// HTML
+
+using HtmlTree = std::unique_ptr<xmlDoc, decltype(&xmlFreeDoc)>;
+
+std::string_view name_of_node(const xmlNode& node) {
+  return node.name == nullptr ? std::string_view() : reinterpret_cast<const char*>(node.name);
+}
+
+std::string attribute_of(xmlNode& node, const char* name) {
+  xmlChar* value = xmlGetProp(&node, reinterpret_cast<const xmlChar*>(name));
+  if (value == nullptr) return {};
+  std::string text = in_one_line(reinterpret_cast<const char*>(value));
+  xmlFree(value);
+  return text;
+}
+
+/// What a page says, gathered in one walk over its tree.
+struct PageText {
+  std::string title;
+  std::string heading;
+  std::string language;
+  std::string date;
+  std::string text;
+};
+
+bool is_left_out(std::string_view element) {
+  constexpr std::array<std::string_view, 8> kLeftOut = {"script",   "style", "nav",    "noscript",
+                                                        "template", "svg",   "iframe", "head"};
+  return std::find(kLeftOut.begin(), kLeftOut.end(), element) != kLeftOut.end();
+}
+
+bool is_inline(std::string_view element) {
+  constexpr std::array<std::string_view, 16> kInline = {"a",    "abbr",   "b",   "bdi", "cite", "code",
+                                                        "em",   "font",   "i",   "kbd", "mark", "q",
+                                                        "span", "strong", "sub", "sup"};
+  return std::find(kInline.begin(), kInline.end(), element) != kInline.end();
+}
+
+void gather_text(xmlNode* node, std::string& text) {
+  for (; node != nullptr; node = node->next) {
+    if (node->type == XML_TEXT_NODE || node->type == XML_CDATA_SECTION_NODE) {
+      if (node->content != nullptr) text += reinterpret_cast<const char*>(node->content);
+      continue;
+    }
+    if (node->type != XML_ELEMENT_NODE || is_left_out(name_of_node(*node))) continue;
+    gather_text(node->children, text);
+    if (!is_inline(name_of_node(*node))) text += '\n';
+  }
+}
+
+void gather_facts(xmlNode* node, PageText& page) {
+  for (; node != nullptr; node = node->next) {
+    if (node->type != XML_ELEMENT_NODE) continue;
+    const std::string_view name = name_of_node(*node);
+    if (name == "html") page.language = attribute_of(*node, "lang");
+    if (name == "title" && page.title.empty()) gather_text(node->children, page.title);
+    if (name == "h1" && page.heading.empty()) gather_text(node->children, page.heading);
+    if (name == "meta" && page.date.empty()) {
+      const std::string key = attribute_of(*node, "property") + attribute_of(*node, "name");
+      if (key == "article:published_time" || key == "date" || key == "dcterms.date")
+        page.date = attribute_of(*node, "content");
+    }
+    gather_facts(node->children, page);
+  }
+}
+
+// Markdown
+
+/// A line without the marks of headings, lists, quotes and emphasis, and with the words of its links alone.
+std::string without_marks(std::string_view line) {
+  line = trimmed_text(line);
+  const std::size_t begin = line.find_first_not_of("#>*-+ ");
+  if (begin == std::string_view::npos) return {};
+  std::string out;
+  for (std::size_t i = begin; i < line.size(); ++i) {
+    if (line[i] == '`' || line[i] == '*' || (line[i] == '[' && line.find("](", i) != std::string_view::npos))
+      continue;
+    if (line[i] == ']' && i + 1 < line.size() && line[i + 1] == '(') {
+      const std::size_t end = line.find(')', i);
+      if (end != std::string_view::npos) {
+        i = end;
+        continue;
+      }
+    }
+    out += line[i];
+  }
+  return out;
+}
+
+/// Cuts the front matter (between two lines of ---) off; out: its title
+std::string take_front_matter(std::string_view& text) {
+  if (!text.starts_with("---\n")) return {};
+  const std::size_t end = text.find("\n---", 3);
+  if (end == std::string_view::npos) return {};
+  std::string title;
+  const std::string_view matter = text.substr(4, end - 4 + 1);
+  const std::size_t at = matter.starts_with("title:") ? 0 : matter.find("\ntitle:");
+  if (at != std::string_view::npos) {
+    const std::size_t begin = matter.find(':', at) + 1;
+    title = in_one_line(matter.substr(begin, matter.find('\n', begin) - begin));
+    if (title.size() > 1 && (title.front() == '"' || title.front() == '\'') && title.back() == title.front())
+      title = title.substr(1, title.size() - 2);
+  }
+  text.remove_prefix(std::min(text.size(), end + 4));
+  return title;
+}
+
+SourceDocument text_document(std::string_view text) {
+  SourceDocument document;
+  const std::string_view content = trimmed_text(text);
+  const std::string line = in_one_line(content.substr(0, content.find('\n')));
+  set_field(document, "title", std::string(truncate_utf8(line, kMaxTitleBytes)));
+  set_field(document, "text", std::string(content));
+  return document;
+}
+
+// CSV (RFC 4180)
+
+/// Reads one row from `text`, whose first byte is at `at`. out: its cells; `at` and `line` behind it
+Result<std::vector<std::string>> read_csv_row(std::string_view text, std::size_t& at, std::size_t& line,
+                                              const std::string& path) {
+  std::vector<std::string> cells(1);
+  const std::size_t first_line = line;
+  bool is_quoted = false;
+  for (; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c == '\n') ++line;
+    if (is_quoted) {
+      if (c != '"') {
+        cells.back() += c;
+      } else if (at + 1 < text.size() && text[at + 1] == '"') {
+        cells.back() += text[++at];
+      } else {
+        is_quoted = false;
+      }
+    } else if (c == '"') {
+      is_quoted = true;
+    } else if (c == ',') {
+      cells.emplace_back();
+    } else if (c == '\n') {
+      ++at;
+      return cells;
+    } else if (c != '\r') {
+      cells.back() += c;
+    }
+  }
+  if (is_quoted)
+    return fail(Code::bad_data,
+                fmt::format("{}:{}: a quoted cell has no end; close it with \"", path, first_line));
+  return cells;
+}
+
+Result<void> read_csv(const std::string& path, const TakeDocument& take) {
+  TRY(const auto bytes, read_text(path, kMaxFileBytes * 64));
+  const std::string text = to_valid_utf8(bytes);
+  std::size_t at = 0;
+  std::size_t line = 1;
+  TRY(const auto names, read_csv_row(text, at, line, path));
+  if (std::find(names.begin(), names.end(), "url") == names.end())
+    return fail(Code::bad_data, path + ":1: no column url; the first row names the columns: url,title,text");
+  while (at < text.size()) {
+    const std::size_t row = line;
+    TRY(auto cells, read_csv_row(text, at, line, path));
+    if (cells.size() == 1 && cells[0].empty()) continue;
+    SourceDocument document;
+    document.place = fmt::format("{}:{}", path, row);
+    if (cells.size() != names.size())
+      return fail(Code::bad_data, fmt::format("{}: {} cells, but the first row names {} columns",
+                                              document.place, cells.size(), names.size()));
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (names[i] == "url")
+        document.url = std::move(cells[i]);
+      else
+        set_field(document, names[i].c_str(), std::move(cells[i]));
+    }
+    TRY_VOID(take(std::move(document)));
+  }
+  return {};
+}
+
+// JSON lines
+
+Result<void> read_json_lines(const std::string& path, const TakeDocument& take) {
+  return for_each_line(path, [&](std::string_view line, std::size_t number) -> Result<void> {
+    if (line.find_first_not_of(" \t") == std::string_view::npos) return {};
+    JsonLimits limits;
+    limits.first_line = number;
+    TRY(const auto json, parse_json(line, path, Code::bad_data, limits));
+    SourceDocument document;
+    document.place = path + ":" + std::to_string(number);
+    const JsonObject* object = json.if_object();
+    if (object == nullptr)
+      return fail(Code::bad_data, document.place + ": no JSON object; write {\"url\":...,\"title\":...}");
+    for (const auto& [key, value] : *object) {
+      if (value.is_null()) continue;
+      if (!value.is_string())
+        return fail(Code::bad_data, document.place + ": the field \"" + std::string(key) + "\" is no text");
+      if (key == "url")
+        document.url = std::string(value.as_string());
+      else
+        document.fields.emplace(key, std::string(value.as_string()));
+    }
+    return take(std::move(document));
+  });
+}
+
+// Folders
+
+/// The URL of a file: its path, each part percent-encoded, behind the base.
+std::string url_of_file(const std::filesystem::path& path, const std::filesystem::path& folder,
+                        const std::string& base_url) {
+  std::error_code error;
+  const auto shown =
+      base_url.empty() ? std::filesystem::absolute(path, error) : path.lexically_relative(folder);
+  std::string url = base_url.empty() ? "file://localhost" : base_url;
+  if (url.ends_with('/')) url.pop_back();
+  for (const auto& part : shown)
+    if (part != "/") url += '/' + percent_encoded(part.string());
+  return url;
+}
+
+/// A whole file as one document, for the kinds that are one.
+Result<SourceDocument> one_document(const std::string& path, SourceKind kind) {
+  TRY(const auto bytes, read_text(path, kMaxFileBytes));
+  SourceDocument document = kind == SourceKind::html       ? html_document(bytes)
+                            : kind == SourceKind::markdown ? markdown_document(to_valid_utf8(bytes))
+                                                           : text_document(to_valid_utf8(bytes));
+  document.place = path;
+  if (document.fields["title"].empty())
+    document.fields["title"] = std::filesystem::path(path).filename().string();
+  return document;
+}
+
+bool is_hidden(const std::filesystem::path& path) {
+  return path.filename().string().starts_with('.');
+}
+
+/// The files below a folder that hold documents, in the order of their paths; the others are told in `left_out`.
+Result<std::vector<std::string>> files_below(const std::string& folder, std::vector<std::string>& left_out) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  std::vector<std::string> files;
+  fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied, error);
+  for (; !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
+    if (is_hidden(at->path())) {
+      if (at->is_directory()) at.disable_recursion_pending();
+    } else if (at->is_regular_file()) {
+      const std::string path = at->path().string();
+      if (kind_of_source(path) == SourceKind::other)
+        left_out.push_back(path + ": its ending names no kind of document");
+      else
+        files.push_back(path);
+    }
+  }
+  if (error) return fail(Code::no_input, folder + ": " + error.message());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+Result<void> read_rows(const std::string& path, SourceKind kind, const TakeDocument& take) {
+  return kind == SourceKind::csv ? read_csv(path, take) : read_json_lines(path, take);
+}
+
+bool holds_rows(SourceKind kind) {
+  return kind == SourceKind::csv || kind == SourceKind::json_lines || kind == SourceKind::other;
+}
+
+}  // namespace
+
+SourceDocument html_document(std::string_view page) {
+  SourceDocument document;
+  constexpr int kOptions = HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING | HTML_PARSE_NONET;
+  // Without a declaration libxml2 takes bytes for Latin-1; pages without one are UTF-8 today.
+  const bool is_declared = page.substr(0, 4096).find("charset") != std::string_view::npos;
+  const std::string valid = is_declared ? std::string(page) : to_valid_utf8(page);
+  const HtmlTree tree(htmlReadMemory(valid.data(), static_cast<int>(valid.size()), nullptr,
+                                     is_declared ? nullptr : "UTF-8", kOptions),
+                      &xmlFreeDoc);
+  if (!tree) return document;
+  PageText found;
+  xmlNode* root = xmlDocGetRootElement(tree.get());
+  gather_facts(root, found);
+  gather_text(root, found.text);
+  const std::string title = in_one_line(found.title.empty() ? found.heading : found.title);
+  set_field(document, "title", std::string(truncate_utf8(title, kMaxTitleBytes)));
+  set_field(document, "text", in_one_line(found.text));
+  set_field(document, "language", found.language);
+  set_field(document, "date", found.date);
+  return document;
+}
+
+SourceDocument markdown_document(std::string_view text) {
+  SourceDocument document;
+  std::string title = take_front_matter(text);
+  std::string words;
+  std::string first_line;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = text.substr(begin, end - begin);
+    begin = end + 1;
+    if (line.starts_with("```")) continue;
+    const std::string content = without_marks(line);
+    if (content.empty()) continue;
+    if (title.empty() && line.starts_with("#")) title = in_one_line(content);
+    if (first_line.empty()) first_line = in_one_line(content);
+    words += (words.empty() ? "" : " ") + content;
+  }
+  set_field(document, "title",
+            std::string(truncate_utf8(title.empty() ? first_line : title, kMaxTitleBytes)));
+  set_field(document, "text", std::move(words));
+  return document;
+}
+
+Result<std::vector<std::string>> read_documents(const std::string& path, const DocumentFileOptions& options,
+                                                const TakeDocument& take) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> left_out;
+  std::error_code error;
+  if (path == "-" || !fs::is_directory(path, error)) {
+    const SourceKind kind = path == "-" ? SourceKind::json_lines : kind_of_source(path);
+    if (holds_rows(kind)) {
+      TRY_VOID(read_rows(path, kind, take));
+      return left_out;
+    }
+    TRY(auto document, one_document(path, kind));
+    document.url = url_of_file(path, fs::path(path).parent_path(), options.base_url);
+    TRY_VOID(take(std::move(document)));
+    return left_out;
+  }
+  TRY(const auto files, files_below(path, left_out));
+  for (std::size_t begin = 0; begin < files.size(); begin += kFilesPerBatch) {
+    const std::size_t count = std::min(kFilesPerBatch, files.size() - begin);
+    std::vector<std::optional<Result<SourceDocument>>> read(count);
+    parallel_for(count, options.threads, [&](std::size_t i) {
+      const SourceKind kind = kind_of_source(files[begin + i]);
+      if (!holds_rows(kind)) read[i] = one_document(files[begin + i], kind);
+    });
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::string& file = files[begin + i];
+      if (!read[i]) {
+        TRY_VOID(read_rows(file, kind_of_source(file), take));
+      } else if (!*read[i]) {
+        left_out.push_back(read[i]->error().text);
+      } else {
+        (*read[i])->url = url_of_file(file, path, options.base_url);
+        TRY_VOID(take(std::move(**read[i])));
+      }
+    }
+  }
+  return left_out;
+}
+
+}  // namespace metafuse::fetchers

@@ -1,0 +1,118 @@
+#include <filesystem>
+
+#include <catch2/catch.hpp>
+
+#include "tests/support/command.h"
+
+using namespace metafuse;
+using test::run_metafuse;
+using test::TemporaryFolder;
+
+namespace {
+
+/// A folder of documents and a configuration that init made over it.
+void make_search(const TemporaryFolder& folder) {
+  folder.write("pages/tea.html", "<title>Green tea</title><p>leaves and water");
+  folder.write("pages/coffee.md", "# Coffee\nbeans and water\n");
+  const auto done = run_metafuse({"init", folder.path("my search"), "--documents", folder.path("pages"),
+                                  "--base-url", "https://drinks.example/"});
+  INFO(done.err);
+  REQUIRE(done.status == 0);
+  CHECK(done.out.find("an index of 2 documents") != std::string::npos);
+  CHECK(done.out.find("cd '" + folder.path("my search") + "'") != std::string::npos);
+}
+
+test::CommandResult run_in(const std::string& folder, const std::string& command) {
+  return test::run_command({"sh", "-c", "cd '" + folder + "' && unset METAFUSE_CONFIG && " + command});
+}
+
+}  // namespace
+
+TEST_CASE("init makes a configuration that is whole and searches at once", "[cli][init]") {
+  const TemporaryFolder folder;
+  make_search(folder);
+  const auto found = run_in(folder.path("my search"), METAFUSE_EXECUTABLE " search water leaves");
+  CHECK(found.out.find("1\t") == 0);
+  CHECK(found.out.find("https://drinks.example/tea.html\tGreen tea\n") != std::string::npos);
+  CHECK(run_in(folder.path("my search"), METAFUSE_EXECUTABLE " config check").status == 0);
+  const auto mode = std::filesystem::status(folder.path("my search/admin.key")).permissions();
+  CHECK(mode == (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write));
+}
+
+TEST_CASE("init replaces nothing and says what it needs", "[cli][init]") {
+  const TemporaryFolder folder;
+  make_search(folder);
+  const auto again = run_metafuse({"init", folder.path("my search"), "--searxng", "http://127.0.0.1:8888"});
+  CHECK(again.status == 66);
+  CHECK(again.err.find("is there already") != std::string::npos);
+  const auto nothing = run_metafuse({"init", folder.path("other")});
+  CHECK(nothing.status == 64);
+  CHECK(nothing.err.find("say what to search: --documents FOLDER") != std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(folder.path("other")));
+  CHECK(run_metafuse({"init", folder.path("web"), "--searxng", "http://127.0.0.1:8888"}).status == 0);
+}
+
+TEST_CASE("doctor finds a whole installation good, and says what is wrong with another", "[cli][doctor]") {
+  const TemporaryFolder folder;
+  make_search(folder);
+  const std::string here = "METAFUSE_LISTEN=127.0.0.1:0 " METAFUSE_EXECUTABLE " doctor";
+  const auto good = run_in(folder.path("my search"), here);
+  INFO(good.out << good.err);
+  CHECK(good.status == 0);
+  CHECK(good.out.find("WRONG") == std::string::npos);
+  std::filesystem::permissions(folder.path("my search/admin.key"), std::filesystem::perms::others_read,
+                               std::filesystem::perm_options::add);
+  std::filesystem::remove(folder.path("my search/index.db"));
+  const auto bad = run_in(folder.path("my search"), "METAFUSE_STORE=/nowhere/x.db " + here);
+  CHECK(bad.status == 69);
+  CHECK(bad.out.find("mkdir -p /nowhere") != std::string::npos);
+  CHECK(bad.out.find("others may read it; run: chmod 600") != std::string::npos);
+}
+
+TEST_CASE("completions name every verb and the values that have names", "[cli][completion]") {
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    const auto done = run_metafuse({"completion", shell});
+    CHECK(done.status == 0);
+    for (const char* word : {"compare-methods", "listen", "rankboost", "combmnz"})
+      CHECK(done.out.find(word) != std::string::npos);
+  }
+  const auto completed = test::run_command(
+      {"bash", "-c",
+       "source <(" METAFUSE_EXECUTABLE " completion bash)\n"
+       "ask() { COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _metafuse; echo "
+       "\"${COMPREPLY[*]}\"; }\n"
+       "ask metafuse mod; ask metafuse model sh; ask metafuse serve --li; ask metafuse train --learner mpb"});
+  CHECK(completed.out == "model\nshow\n--listen\nmpboost\n");
+  CHECK(run_metafuse({"completion", "bsh"}).err.find("did you mean bash") != std::string::npos);
+}
+
+TEST_CASE("the installed program runs wherever its folder stands", "[cli][install]") {
+  const TemporaryFolder folder;
+  const std::string build = std::filesystem::path(METAFUSE_EXECUTABLE).parent_path().string();
+  const std::string first = folder.path("first");
+  const auto installed = test::run_command({"cmake", "--install", build, "--prefix", first});
+  INFO(installed.err);
+  REQUIRE(installed.status == 0);
+  const std::string version = run_metafuse({"--version"}).out;
+  CHECK(test::run_command({first + "/bin/metafuse", "--version"}).out == version);
+  std::filesystem::rename(first, folder.path("second"));
+  const std::string second = folder.path("second");
+  CHECK(test::run_command({second + "/bin/metafuse", "--version"}).out == version);
+  CHECK(test::run_command({second + "/bin/metafuse", "config", "check",
+                           second + "/share/doc/metafuse/examples/metafuse.yaml"})
+            .status == 0);
+  for (const char* file :
+       {"share/man/man1/metafuse.1", "share/man/man1/metafuse-model-show.1",
+        "lib/systemd/system/metafuse.service", "share/bash-completion/completions/metafuse",
+        "share/zsh/site-functions/_metafuse", "share/fish/vendor_completions.d/metafuse.fish",
+        "share/doc/metafuse/docs/tutorial.md"})
+    CHECK(std::filesystem::file_size(second + "/" + file) > 200);
+  const auto unit = read_text(second + "/lib/systemd/system/metafuse.service", 100'000);
+  CHECK(unit->find("ExecStart=" + first + "/bin/metafuse serve") != std::string::npos);
+  const auto man = test::run_command({"sh", "-c",
+                                      "command -v man >/dev/null || exit 77; man --warnings -l '" + second +
+                                          "/share/man/man1/metafuse-serve.1' | cat"});
+  if (man.status == 77) return;
+  CHECK(man.err.empty());
+  CHECK(man.out.find("--listen") != std::string::npos);
+}

@@ -1,0 +1,110 @@
+#include "fetchers/embedded/document_files.h"
+
+#include <catch2/catch.hpp>
+
+#include "tests/support/temporary_folder.h"
+
+using namespace metafuse;
+using namespace metafuse::fetchers;
+using test::TemporaryFolder;
+
+namespace {
+
+struct ReadFolder {
+  std::vector<SourceDocument> documents;
+  std::vector<std::string> left_out;
+};
+
+ReadFolder read_all(const std::string& path, unsigned threads = 1, const std::string& base_url = "") {
+  ReadFolder read;
+  auto left_out = read_documents(path, {base_url, threads}, [&](SourceDocument document) -> Result<void> {
+    read.documents.push_back(std::move(document));
+    return {};
+  });
+  INFO((left_out ? "" : left_out.error().text));
+  REQUIRE(left_out.has_value());
+  read.left_out = *left_out;
+  return read;
+}
+
+std::string refusal_of(const std::string& path) {
+  const auto read = read_documents(path, {}, [](SourceDocument) -> Result<void> { return {}; });
+  REQUIRE(!read.has_value());
+  return read.error().text;
+}
+
+}  // namespace
+
+TEST_CASE("a page's title, text, language and date are read, scripts and navigation are not",
+          "[fetchers][documents]") {
+  auto page = html_document(
+      "<html lang=en><head><title>Caf&eacute;\n menu</title><meta property='article:published_time' "
+      "content='2024-05-06'><style>p{}</style></head><body><nav>Home</nav><h1>Other</h1><p>Hot "
+      "<b>co</b>ffee</p>"
+      "<p>Tea<script>alert('x')</script></body>");
+  CHECK(page.fields["title"] == "Caf\xC3\xA9 menu");
+  CHECK(page.fields["text"] == "Other Hot coffee Tea");
+  CHECK(page.fields["language"] == "en");
+  CHECK(page.fields["date"] == "2024-05-06");
+  CHECK(html_document("<h1>A &amp; B</h1>x").fields["title"] == "A & B");
+  CHECK(html_document("<p>\xC3\xA9t\xC3\xA9").fields["text"] == "\xC3\xA9t\xC3\xA9");
+}
+
+TEST_CASE("any bytes are a page, and nesting has an end", "[fetchers][documents]") {
+  CHECK(html_document("").fields.empty());
+  CHECK_NOTHROW(html_document(std::string("\0\xFF<", 3)));
+  std::string deep;
+  for (int i = 0; i < 100'000; ++i) deep += "<div>";
+  CHECK_NOTHROW(html_document(deep + "x"));
+}
+
+TEST_CASE("Markdown's title is the front matter's, else the first heading, else the first line",
+          "[fetchers][documents]") {
+  auto front = markdown_document("---\nlayout: x\ntitle: \"My page\"\n---\n# Heading\nwords\n");
+  CHECK(front.fields["title"] == "My page");
+  CHECK(front.fields["text"] == "Heading words");
+  CHECK(markdown_document("intro\n\n## The *heading*\n").fields["title"] == "The heading");
+  CHECK(markdown_document("only a line\nmore").fields["title"] == "only a line");
+  CHECK(markdown_document("- see [the docs](https://x.example/y) `now`\n").fields["text"] ==
+        "see the docs now");
+}
+
+TEST_CASE("a folder is read in the order of its paths, whatever the number of threads",
+          "[fetchers][documents]") {
+  const TemporaryFolder folder;
+  folder.write("b.md", "# B\n");
+  folder.write("a/one file.html", "<title>One</title>");
+  folder.write("a/.hidden.md", "# no\n");
+  folder.write(".git/x.md", "# no\n");
+  folder.write("c.txt", "First line\nsecond\n");
+  folder.write(
+      "d.csv",
+      "url,title,note\nhttp://x.example/1,\"a, \"\"b\"\"\",n\n\nhttp://x.example/2,\"two\nlines\",\n");
+  folder.write("e.jsonl", "{\"url\":\"http://x.example/3\",\"title\":\"three\"}\n");
+  folder.write("picture.png", "x");
+  for (const unsigned threads : {1U, 4U}) {
+    auto read = read_all(folder.path(), threads, "https://docs.example/");
+    REQUIRE(read.documents.size() == 6);
+    CHECK(read.documents[0].url == "https://docs.example/a/one%20file.html");
+    CHECK(read.documents[0].fields["title"] == "One");
+    CHECK(read.documents[1].url == "https://docs.example/b.md");
+    CHECK(read.documents[2].fields["title"] == "First line");
+    CHECK(read.documents[3].fields["title"] == "a, \"b\"");
+    CHECK(read.documents[3].fields["note"] == "n");
+    CHECK(read.documents[4].fields["title"] == "two\nlines");
+    CHECK(read.documents[5].url == "http://x.example/3");
+    REQUIRE(read.left_out.size() == 1);
+    CHECK(read.left_out[0].find("picture.png") != std::string::npos);
+  }
+  CHECK(read_all(folder.path()).documents[1].url == "file://localhost" + folder.path("b.md"));
+}
+
+TEST_CASE("a table that is no table is refused with its line", "[fetchers][documents]") {
+  const TemporaryFolder folder;
+  CHECK(refusal_of(folder.write("a.csv", "title,text\n")).find("a.csv:1: no column url") !=
+        std::string::npos);
+  CHECK(refusal_of(folder.write("b.csv", "url,title\nx\n")).find("b.csv:2: 1 cells, but") !=
+        std::string::npos);
+  CHECK(refusal_of(folder.write("c.csv", "url\n\"x\n")).find("c.csv:2: a quoted cell has no end") !=
+        std::string::npos);
+}
