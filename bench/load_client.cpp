@@ -1,8 +1,8 @@
 // Asks a server at a fixed rate, whether or not it keeps up, and counts what became of each request.
 // usage: load_client PORT RATE SECONDS CONNECTIONS TARGET
 // TARGET's {n} becomes a number of its own in every request. Prints one JSON object. An answer is complete
-// when its length is what its head says and no engine's list is missing from it; a refusal must say
-// Retry-After.
+// when its length is what its head says and no engine's list is missing from it; a
+// refusal must say Retry-After.
 #include <algorithm>
 #include <charconv>
 #include <chrono>

@@ -3,8 +3,8 @@
 // Writes a seeded SVMlight file. NAME is only for the messages: small is 100 100 20, medium 1000 100 46,
 // large 5000 120 136. Features have at most 255 distinct values, some are zero-inflated, coarse, or not
 // monotone in the grade; grades 0-4 with shares of about 52, 32, 13, 2 and 1 %. `meta`: 1000 base queries, 16
-// lists of 30, one relevant document each; features are 31 - rank, and absent where a list did not return the
-// document.
+// lists of 30, one relevant document each; features are 31 - rank, and absent where a list did
+// not return the document.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

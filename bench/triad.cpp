@@ -1,5 +1,5 @@
-// triad: gigabytes a second of a[i] = b[i] + s c[i] on one thread, the best of ten passes: what memory
-// allows.
+// triad: gigabytes a second of a[i] = b[i] + s c[i] on one thread, the best of ten
+// passes: what memory allows.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
