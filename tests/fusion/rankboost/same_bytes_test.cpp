@@ -149,8 +149,10 @@ TEST_CASE("Ranks refuse what one process refuses, and what can be read only once
   const std::string pairs = folder.write("pairs", "# none\n0 d0 d1 1\n77 d0 d1 1\n");
   CHECK(refused(letor + " --pairs " + pairs).find("pairs:3: no list and no judgment knows the query") !=
         std::string::npos);
-  CHECK(refused("--letor -").find("-: processes cannot share what can be read only once") != std::string::npos);
-  CHECK(refused("--store x --domain d").find("--store cannot be read by several processes") != std::string::npos);
+  CHECK(refused("--letor -").find("-: processes cannot share what can be read only once") !=
+        std::string::npos);
+  CHECK(refused("--store x --domain d").find("--store cannot be read by several processes") !=
+        std::string::npos);
   // The line of the second rank's part is counted from the beginning of the file.
   std::string bad = judged_lines();
   bad += "1 qid:99 1:inf\n";
