@@ -14,6 +14,8 @@
 /// Calibrated AdaBoost.MH (Busa-Fekete et al. 2011) on one fold of a LETOR set.
 namespace metafuse::experiments::calibrated {
 
+inline constexpr const char* kEqualRankBoost = "RankBoost, equal query weights";
+
 /// A LETOR set of five parts, with what was published for it.
 struct DataSet {
   std::string name;
@@ -90,7 +92,8 @@ class FoldRunner {
   std::unique_ptr<State> state_;
 };
 
-/// RankBoost on the whole training part, as the published one was, a candidate for each number of rounds.
+/// RankBoost on the whole training part, as the published one was, a candidate for each number of rounds; then the
+/// same where every query weighs the same, whatever the number of its pairs.
 Result<std::vector<Candidate>> rankboost_candidates(const FoldData& data, const Plan& plan,
                                                     evaluation::Mode mode);
 

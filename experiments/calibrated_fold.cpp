@@ -282,15 +282,18 @@ Result<std::vector<Candidate>> rankboost_candidates(const FoldData& data, const 
                                                     evaluation::Mode mode) {
   std::vector<Candidate> candidates;
   const auto gains = gains_of(data.grades);
-  for (const std::size_t rounds : plan.rankboost_rounds) {
-    fusion::TrainingRequest request;
-    request.threads = plan.threads;
-    TRY(const auto model,
-        train("rankboost", data.training.set, {{"rounds", std::to_string(rounds)}}, request));
-    candidates.push_back(
-        {"RankBoost", fmt::format("T {}", rounds),
-         ndcg_10(model.ranker->score(data.validation.set.matrix), judged(data.validation.documents, gains)),
-         tool_values(data, model.ranker->score(data.test.set.matrix), mode)});
+  fusion::TrainingSet set = data.training.set;
+  for (const std::string method : {"RankBoost", kEqualRankBoost}) {
+    if (method == kEqualRankBoost) set.feedback.query_weights = fusion::FeedbackOptions::QueryWeights::equal;
+    for (const std::size_t rounds : plan.rankboost_rounds) {
+      fusion::TrainingRequest request;
+      request.threads = plan.threads;
+      TRY(const auto model, train("rankboost", set, {{"rounds", std::to_string(rounds)}}, request));
+      candidates.push_back(
+          {method, fmt::format("T {}", rounds),
+           ndcg_10(model.ranker->score(data.validation.set.matrix), judged(data.validation.documents, gains)),
+           tool_values(data, model.ranker->score(data.test.set.matrix), mode)});
+    }
   }
   return candidates;
 }

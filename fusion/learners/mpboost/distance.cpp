@@ -12,6 +12,8 @@ double directed_distance(Distance kind, double parameter, double difference) {
       return std::log1p(parameter * difference);
     case Distance::logitdd:
       return 1.0 / (1.0 + std::exp(-parameter * difference));
+    case Distance::constant:
+      return parameter;
     case Distance::binary:
       break;
   }
@@ -26,6 +28,7 @@ double default_parameter(Distance kind) {
       return 3.0;
     case Distance::logitdd:
       return 0.5;
+    case Distance::constant:
     case Distance::binary:
       break;
   }
@@ -40,6 +43,7 @@ std::vector<double> parameter_grid(Distance kind) {
       return {0.5, 1.0, 2.0, 3.0, 5.0, 10.0};
     case Distance::logitdd:
       return {0.25, 0.5, 1.0, 2.0};
+    case Distance::constant:
     case Distance::binary:
       break;
   }
@@ -54,6 +58,8 @@ std::string_view distance_name(Distance kind) {
       return "logdd";
     case Distance::logitdd:
       return "logitdd";
+    case Distance::constant:
+      return "constant";
     case Distance::binary:
       break;
   }

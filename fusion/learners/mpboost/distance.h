@@ -7,10 +7,11 @@ namespace metafuse::fusion::mpboost {
 
 /// The directed distance functions of Zhu et al. 2009, sec. 3.2, and the binary label that they replace.
 enum class Distance {
-  binary,   ///< eq. (2)
-  ldd,      ///< linear, eq. (6)
-  logdd,    ///< logarithmic, eq. (7)
-  logitdd,  ///< logistic, eq. (8)
+  binary,    ///< eq. (2)
+  ldd,       ///< linear, eq. (6)
+  logdd,     ///< logarithmic, eq. (7)
+  logitdd,   ///< logistic, eq. (8)
+  constant,  ///< the parameter for every pair: a control that tells what smaller steps alone are worth
 };
 
 /// dist of a pair whose ratings differ by `difference` (the higher less the lower one, so positive).

@@ -141,11 +141,12 @@ void compare_with_definition(const TrainingSet& set, const BoostOptions& options
 
 TEST_CASE("MPBoost without pairs equals its definition over pairs", "[fusion][mpboost]") {
   for (std::uint64_t seed = 1; seed <= 40; ++seed)
-    for (const Distance kind : {Distance::binary, Distance::ldd, Distance::logdd, Distance::logitdd}) {
+    for (const Distance kind :
+         {Distance::binary, Distance::ldd, Distance::logdd, Distance::logitdd, Distance::constant}) {
       INFO("seed " << seed << " " << distance_name(kind));
       BoostOptions options;
       options.distance = kind;
-      options.parameter = default_parameter(kind);
+      options.parameter = kind == Distance::constant ? 0.4 : default_parameter(kind);
       options.rounds = 8;
       compare_with_definition(random_set(seed, 2 + seed % 4, false), options);
     }

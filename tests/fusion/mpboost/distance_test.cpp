@@ -11,6 +11,7 @@ using namespace metafuse::fusion::mpboost;
 
 TEST_CASE("directed distances are those of eqs. (2), (6), (7) and (8)", "[fusion][mpboost]") {
   CHECK(directed_distance(Distance::binary, 9.0, 3.0) == 1.0);
+  CHECK(directed_distance(Distance::constant, 0.4, 3.0) == 0.4);
   CHECK(directed_distance(Distance::ldd, 0.2, 3.0) == Approx(0.6));
   CHECK(directed_distance(Distance::logdd, 3.0, 2.0) == Approx(std::log(7.0)));
   CHECK(directed_distance(Distance::logitdd, 0.5, 2.0) == Approx(1.0 / (1.0 + std::exp(-1.0))));
