@@ -133,7 +133,7 @@ std::string first_page(const std::vector<std::pair<std::string, const CLI::App*>
       "one\n"
       ".TP\nMETAFUSE_LISTEN, METAFUSE_STORE, METAFUSE_MODELS, METAFUSE_REDIS\nstand over the keys of the "
       "same name\n"
-      ".SH FILES\n.TP\n./metafuse.yaml, ~/.config/metafuse/metafuse.yaml, /etc/metafuse/metafuse.yaml\n"
+      ".SH FILES\n.TP\n\\&./metafuse.yaml, ~/.config/metafuse/metafuse.yaml, /etc/metafuse/metafuse.yaml\n"
       "server configuration: the first that is there\n"
       ".SH EXIT STATUS\n.TP\n0\nsuccess\n.TP\n64\na mistake on the command line\n.TP\n65\nbad data or "
       "configuration\n"
