@@ -14,8 +14,8 @@
 namespace {
 
 using metafuse::Random;
-using metafuse::fusion::BankPrediction;
-using metafuse::fusion::PrankBank;
+using metafuse::fusion::online::BankPrediction;
+using metafuse::fusion::online::PrankBank;
 
 /// Processor time, so that other programs on the machine do not count.
 double seconds_of(int times, const auto& work) {

@@ -11,7 +11,7 @@
 #include "core/number.h"
 #include "core/parallel.h"
 #include "evaluation/runs/judgments.h"
-#include "fusion/learners/rankboost/generalisation.h"
+#include "fusion/learners/rankboost/loss_and_bound.h"
 #include "fusion/model/model_fusion.h"
 #include "fusion/model/score_file.h"
 #include "fusion/training/registry.h"

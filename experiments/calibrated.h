@@ -8,7 +8,7 @@
 
 #include "core/result.h"
 #include "evaluation/measures/measure.h"
-#include "fusion/learners/adaboost_mh/pool.h"
+#include "fusion/learners/adaboost_mh/ensemble.h"
 #include "fusion/learners/adaboost_mh/training_data.h"
 
 /// Calibrated AdaBoost.MH (Busa-Fekete et al. 2011) on one fold of a LETOR set.

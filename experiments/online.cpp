@@ -12,13 +12,14 @@
 #include "experiments/report.h"
 #include "experiments/trials.h"
 #include "fusion/learners/online/online_model.h"
-#include "fusion/learners/online/rank_rule.h"
+#include "fusion/learners/online/prank_bank.h"
 
 namespace metafuse::experiments {
 namespace online {
 namespace {
 
 using namespace fusion;
+using namespace fusion::online;
 
 /// Losses of one method at one setting in one trial.
 struct Outcome {

@@ -15,7 +15,7 @@
 #include "experiments/trials.h"
 #include "fusion/data/training_subset.h"
 #include "fusion/input/training_input.h"
-#include "fusion/learners/rankboost_plus/losses.h"
+#include "fusion/learners/rankboost_plus/pair_rows.h"
 
 namespace metafuse::experiments {
 namespace weak_learners {

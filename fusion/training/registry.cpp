@@ -7,7 +7,6 @@
 #include "fusion/learners/monotone_trees/learner.h"
 #include "fusion/learners/mpboost/learner.h"
 #include "fusion/learners/online/learner.h"
-#include "fusion/learners/rankboost/bagged.h"
 #include "fusion/learners/rankboost/learner.h"
 #include "fusion/learners/rankboost_plus/learner.h"
 

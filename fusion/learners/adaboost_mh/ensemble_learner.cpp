@@ -1,18 +1,117 @@
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <numeric>
 #include <sstream>
 
+#include <fmt/format.h>
+
 #include "core/random.h"
 #include "fusion/data/training_subset.h"
-#include "fusion/learners/adaboost_mh/ensemble_options.h"
-#include "fusion/learners/adaboost_mh/ensemble_ranker.h"
 #include "fusion/learners/adaboost_mh/learner.h"
 #include "fusion/learners/adaboost_mh/ranker.h"
 #include "fusion/learners/adaboost_mh/training_data.h"
+#include "fusion/learners/common/options.h"
 
 namespace metafuse::fusion::adaboost_mh {
+
 namespace {
+
+/// "5,10,15": ascending whole numbers; "none" is an empty list.
+Result<std::vector<std::size_t>> parse_list(const std::string& name, const std::string& text,
+                                            std::size_t least, std::size_t most) {
+  std::vector<std::size_t> numbers;
+  if (text == "none") return numbers;
+  std::istringstream items(text);
+  for (std::string item; std::getline(items, item, ',');) {
+    std::size_t value = 0;
+    const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), value);
+    const bool is_good =
+        error == std::errc() && end == item.data() + item.size() && value >= least && value <= most;
+    if (!is_good || (!numbers.empty() && value <= numbers.back()))
+      return refused_option(
+          name, text, fmt::format("ascending whole numbers from {} to {} with commas, or none", least, most));
+    numbers.push_back(value);
+  }
+  return numbers;
+}
+
+Result<std::vector<const Learner*>> parse_others(const std::string& text, std::span<const Learner> others) {
+  std::vector<const Learner*> members;
+  std::istringstream items(text);
+  for (std::string item; std::getline(items, item, ',');) {
+    const Learner* learner = find_other(others, item);
+    if (learner == nullptr)
+      return refused_option("others", item, "a learner that can be a member, such as rankboost or mpboost");
+    members.push_back(learner);
+  }
+  return members;
+}
+
+/// The options of calibrated-adaboost.
+struct EnsembleOptions {
+  std::vector<std::size_t> leaves = {5, 10, 15, 20, 25, 30, 35, 40, 45};
+  std::vector<std::size_t> terms = {2, 3, 4, 5, 6, 7, 8, 9, 10};
+  std::vector<std::size_t> round_counts = {10, 20, 50, 100};
+  std::span<const Learner> allowed;    ///< the learners that `others` may name
+  std::vector<const Learner*> others;  ///< members beside AdaBoost.MH
+  PoolPart part = PoolPart::all;
+  double calibration_share = 0.2;
+  std::size_t max_thresholds = 255;
+  CalibrationOptions calibration;
+
+  std::vector<BaseSetting> settings() const {
+    std::vector<BaseSetting> settings;
+    for (const std::size_t size : leaves) settings.push_back({BaseKind::tree, size});
+    for (const std::size_t size : terms) settings.push_back({BaseKind::product, size});
+    return settings;
+  }
+};
+
+void declare_options(OptionTable& table, EnsembleOptions& options) {
+  const auto list = [&table](const LearnerOption& row, std::vector<std::size_t>& numbers, std::size_t least,
+                             std::size_t most) {
+    table.custom(row, [name = row.name, &numbers, least, most](const std::string& given) -> Result<void> {
+      TRY(numbers, parse_list(name, given, least, most));
+      return {};
+    });
+  };
+  list({"leaves", "LIST", "5,10,...,45", "leaves of the trees, or none"}, options.leaves, 2, 1000);
+  list({"terms", "LIST", "2,3,...,10", "terms of the products, or none"}, options.terms, 1, 100);
+  list({"rounds", "LIST", "10,20,50,100", "numbers of rounds; validation chooses one"}, options.round_counts,
+       1, 100'000);
+  table.custom({"others", "LIST", "", "other learners as members: rankboost, rankboost-plus, mpboost, ..."},
+               [&options](const std::string& given) -> Result<void> {
+                 TRY(options.others, parse_others(given, options.allowed));
+                 return {};
+               });
+  table.choice("calibration", options.part,
+               {{"both", PoolPart::all}, {"cpc", PoolPart::sigmoids}, {"rbc", PoolPart::regressions}},
+               "class probability or regression based calibration");
+  table.number("calibration-share", options.calibration_share, 0.01, 0.9,
+               "share of the documents that each classifier leaves out to be calibrated on (of the queries, "
+               "for --others); as large a share of the queries for validation when none are given",
+               "P");
+  table.count("process-points", options.calibration.regression.process_points, 10, 500,
+              "most points of a Gaussian process, drawn by --seed");
+  table.count("max-thresholds", options.max_thresholds, 1, 255, "thresholds per feature, at most 255");
+}
+
+Result<EnsembleOptions> ensemble_options_of(const TrainingRequest& request, std::span<const Learner> others) {
+  EnsembleOptions start;
+  start.allowed = others;
+  TRY(auto options, read_options(request.options, start));
+  options.calibration.has_sigmoids = options.part != PoolPart::regressions;
+  options.calibration.has_regressions = options.part != PoolPart::sigmoids;
+  options.calibration.regression.seed = request.seed;
+  if (options.round_counts.empty())
+    return fail(Code::usage, "--rounds none: give at least one number of rounds");
+  if (options.settings().empty() && options.others.empty())
+    return fail(Code::usage, "--leaves none --terms none: nothing is left to train");
+  if (options.part == PoolPart::sigmoids && options.settings().empty())
+    return fail(Code::usage, "--calibration cpc needs AdaBoost.MH members; give --leaves or --terms");
+  return options;
+}
 
 /// The queries in two parts: a seeded share of them held out.
 struct Halves {
@@ -78,7 +177,7 @@ struct Task {
 struct Members {
   CutTable table;
   std::vector<Source> sources;
-  std::vector<Heard> heard;  ///< one a source
+  std::vector<Heard> heard;  ///< one per source
 };
 
 struct Fitted {
@@ -104,7 +203,7 @@ Fitted best_ensemble(const Task& task, const Members& members) {
     Pool pool = fit_pool(data, task.options.round_counts[t], task.options.calibration, task.request->threads);
     const std::size_t constant = best.constant + pool.constant;
     const std::size_t count = best.fitted + pool.members.size();
-    // Another learner's score has regressions only, so with it every part is taken as a whole.
+    // Members of other learners have regressions only, so the pool is never restricted to a part of it.
     Ensemble chosen = choose_ensemble(pool, PoolPart::all, validation);
     if (chosen.quality > best.ensemble.quality + 1e-12) {
       for (std::size_t i = 0; i < chosen.members.size(); ++i)
@@ -149,10 +248,8 @@ TrainingResult result_of(const TrainingRequest& request, const std::vector<doubl
 Result<Task> task_of(const TrainingRequest& request, std::span<const Learner> others) {
   Task task;
   task.request = &request;
-  TRY(auto options, read_ensemble_options(request, others));
-  task.options = std::move(options);
-  TRY(auto grades, class_grades(*request.train));
-  task.grades = std::move(grades);
+  TRY(task.options, ensemble_options_of(request, others));
+  TRY(task.grades, class_grades(*request.train));
   task.gains = gains_of(task.grades);
   if (request.validate == nullptr) {
     TRY(auto halves, hold_out(*request.train, task.options.calibration_share, Random(request.seed)));
@@ -164,8 +261,7 @@ Result<Task> task_of(const TrainingRequest& request, std::span<const Learner> ot
     task.training_set = *request.train;
     task.validation = std::move(validation);
   }
-  TRY(auto training, graded_documents(task.training_set, task.grades));
-  task.training = std::move(training);
+  TRY(task.training, graded_documents(task.training_set, task.grades));
   if (task.training.classes.size() < 2 || task.validation.classes.empty())
     return fail(Code::bad_data,
                 "a part of the queries has no judged document; give more queries, or take adaboost-mh");
@@ -176,7 +272,7 @@ Result<Task> task_of(const TrainingRequest& request, std::span<const Learner> ot
 void add_classifiers(const Task& task, Members& members) {
   const CodedFeatures coded(task.training.matrix, ThresholdOptions{task.options.max_thresholds});
   members.table = cut_table(coded);
-  const auto& settings = task.options.settings;
+  const auto settings = task.options.settings();
   std::vector<CalibrationSplit> splits;
   for (std::size_t i = 0; i < settings.size(); ++i)
     splits.push_back(
@@ -231,18 +327,17 @@ Result<TrainingResult> train_ensemble(const TrainingRequest& request, std::span<
 }  // namespace
 
 Learner ensemble_learner(std::vector<Learner> others) {
-  Learner row;
-  row.name = "calibrated-adaboost";
-  row.meaning = "AdaBoost.MH at many settings, calibrated in thirteen ways, weighted by validation NDCG@10";
-  row.source = "Busa-Fekete, Kegl, Elteto, Szarvas 2011";
-  row.options = ensemble_option_rows();
   const auto shared = std::make_shared<const std::vector<Learner>>(std::move(others));
-  row.train = [shared](const TrainingRequest& request) { return train_ensemble(request, *shared); };
-  row.read = [shared](const JsonObject& body, const std::vector<Feature>& features) {
-    return read_ensemble(body, features, *shared);
-  };
-  row.can_validate = true;
-  return row;
+  return {
+      .name = "calibrated-adaboost",
+      .meaning = "AdaBoost.MH at many settings, calibrated in thirteen ways, weighted by validation NDCG@10",
+      .source = "Busa-Fekete, Kegl, Elteto, Szarvas 2011",
+      .options = option_rows<EnsembleOptions>(),
+      .train = [shared](const TrainingRequest& request) { return train_ensemble(request, *shared); },
+      .read = [shared](
+                  const JsonObject& body,
+                  const std::vector<Feature>& features) { return read_ensemble(body, features, *shared); },
+      .can_validate = true};
 }
 
 }  // namespace metafuse::fusion::adaboost_mh

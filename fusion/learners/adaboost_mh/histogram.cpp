@@ -42,7 +42,7 @@ Histogram::Histogram(const CodedFeatures& features, std::size_t stride)
 
 void Histogram::fill(const SignedWeights& weights, std::span<const std::uint32_t> documents,
                      std::span<const double> signs, unsigned threads) {
-  // Below so many additions starting a thread costs more than it saves.
+  // With fewer additions than this, starting a thread costs more than it saves.
   constexpr std::size_t kWorthThreads = 1U << 18;
   std::fill(sums_.begin(), sums_.end(), 0.0);
   const bool is_worth = documents.size() * feature_count() >= kWorthThreads;

@@ -5,31 +5,44 @@
 #include "fusion/learners/adaboost_mh/boost.h"
 #include "fusion/learners/adaboost_mh/ranker.h"
 #include "fusion/learners/adaboost_mh/training_data.h"
-#include "fusion/learners/common/option_reader.h"
+#include "fusion/learners/common/options.h"
 
 namespace metafuse::fusion::adaboost_mh {
+
 namespace {
 
 struct Options {
-  BaseSetting setting;
+  enum class Base { tree, product, stump };
+
+  Base base = Base::tree;
+  std::size_t leaves = 20;
+  std::size_t terms = 3;
   std::size_t rounds = 100;
   std::size_t max_thresholds = 255;
+
+  BaseSetting setting() const {
+    if (base == Base::tree) return {BaseKind::tree, leaves};
+    return {BaseKind::product, base == Base::product ? terms : 1};
+  }
 };
 
-Result<Options> read_options(const TrainingRequest& request) {
-  OptionReader reader(request.options);
-  Options options;
-  const std::size_t base = reader.choice("base", {"tree", "product", "stump"});
-  const std::size_t leaves = reader.count("leaves", 20, 2, 1000);
-  const std::size_t terms = reader.count("terms", 3, 1, 100);
-  options.setting = base == 0   ? BaseSetting{BaseKind::tree, leaves}
-                    : base == 1 ? BaseSetting{BaseKind::product, terms}
-                                : BaseSetting{BaseKind::product, 1};
-  options.rounds = reader.count("rounds", 100, 1, 1'000'000);
-  options.max_thresholds = reader.count("max-thresholds", 255, 1, 255);
-  TRY_VOID(reader.outcome());
-  if (base != 0 && reader.has("leaves")) return fail(Code::usage, "--leaves is of --base tree; leave it out");
-  if (base != 1 && reader.has("terms"))
+void declare_options(OptionTable& table, Options& options) {
+  using enum Options::Base;
+  table.choice("base", options.base, {{"tree", tree}, {"product", product}, {"stump", stump}},
+               "base classifier");
+  table.count("leaves", options.leaves, 2, 1000, "leaves of a tree");
+  table.count("terms", options.terms, 1, 100, "terms of a product");
+  table.count("rounds", options.rounds, 1, 1'000'000,
+              "rounds of boosting; with --resume fewer keep the first rounds, more go on on the same "
+              "documents");
+  table.count("max-thresholds", options.max_thresholds, 1, 255, "thresholds per feature, at most 255");
+}
+
+Result<Options> options_of(const TrainingRequest& request) {
+  TRY(const auto options, read_options<Options>(request.options));
+  if (options.base != Options::Base::tree && request.options.contains("leaves"))
+    return fail(Code::usage, "--leaves is of --base tree; leave it out");
+  if (options.base != Options::Base::product && request.options.contains("terms"))
     return fail(Code::usage, "--terms is of --base product; leave it out");
   return options;
 }
@@ -69,7 +82,7 @@ std::vector<JsonObject> trace_of(const BoostRun& run) {
 std::string summary_of(const Options& options, const BoostRun& run, std::size_t documents,
                        std::size_t classes) {
   std::ostringstream text;
-  text << "adaboost-mh (" << options.setting.name() << "): " << run.rounds.size() << " rounds over "
+  text << "adaboost-mh (" << options.setting().name() << "): " << run.rounds.size() << " rounds over "
        << documents << " documents of " << classes << " grades; " << run.stop_reason;
   if (!run.rounds.empty()) text << "; Hamming loss " << run.rounds.back().hamming_loss;
   text << "\n";
@@ -77,7 +90,7 @@ std::string summary_of(const Options& options, const BoostRun& run, std::size_t 
 }
 
 Result<TrainingResult> train(const TrainingRequest& request) {
-  TRY(const auto options, read_options(request));
+  TRY(const auto options, options_of(request));
   TRY(const auto grades, class_grades(*request.train));
   TRY(const auto documents, graded_documents(*request.train, grades));
   const CodedFeatures coded(documents.matrix, ThresholdOptions{options.max_thresholds});
@@ -86,7 +99,7 @@ Result<TrainingResult> train(const TrainingRequest& request) {
   const CodedRows rows(documents.matrix, table);
   const BoostStart from{start == nullptr ? nullptr : &start->classifier(), &rows};
   BoostRun run = boost(
-      {&coded, documents.classes, grades.size(), request.threads}, options.setting, options.rounds,
+      {&coded, documents.classes, grades.size(), request.threads}, options.setting(), options.rounds,
       [&](std::size_t done) {
         if (request.progress) request.progress(done, options.rounds);
         return true;
@@ -98,7 +111,7 @@ Result<TrainingResult> train(const TrainingRequest& request) {
   result.summary = summary_of(options, run, documents.classes.size(), grades.size());
   result.model.learner = "adaboost-mh";
   result.model.features = request.train->matrix.features();
-  result.model.training = JsonObject{{"base", options.setting.name()},
+  result.model.training = JsonObject{{"base", options.setting().name()},
                                      {"rounds", run.rounds.size()},
                                      {"stopped", run.stop_reason},
                                      {"documents", documents.classes.size()}};
@@ -109,21 +122,13 @@ Result<TrainingResult> train(const TrainingRequest& request) {
 }  // namespace
 
 Learner learner() {
-  Learner row;
-  row.name = "adaboost-mh";
-  row.meaning = "multi-class boosting of trees, products or stumps, ordered by expected gain";
-  row.source = "Schapire, Singer 1999; Kegl, Busa-Fekete 2009; Busa-Fekete et al. 2011";
-  row.options = {
-      {"base", "tree|product|stump", "tree", "base classifier"},
-      {"leaves", "N", "20", "leaves of a tree"},
-      {"terms", "N", "3", "terms of a product"},
-      {"rounds", "N", "100",
-       "rounds of boosting; with --resume fewer keep the first rounds, more go on on the same documents"},
-      {"max-thresholds", "N", "255", "thresholds a feature, at most 255"}};
-  row.train = train;
-  row.read = read_ranker;
-  row.can_resume = true;
-  return row;
+  return {.name = "adaboost-mh",
+          .meaning = "multi-class boosting of trees, products or stumps, ordered by expected gain",
+          .source = "Schapire, Singer 1999; Kegl, Busa-Fekete 2009; Busa-Fekete et al. 2011",
+          .options = option_rows<Options>(),
+          .train = train,
+          .read = read_ranker,
+          .can_resume = true};
 }
 
 }  // namespace metafuse::fusion::adaboost_mh

@@ -5,9 +5,10 @@
 #include <map>
 #include <sstream>
 
-#include "fusion/learners/adaboost_mh/classifier_file.h"
-#include "fusion/learners/adaboost_mh/sigmoid.h"
-#include "fusion/learners/online/state_fields.h"
+#include "fusion/learners/adaboost_mh/calibration.h"
+#include "fusion/learners/adaboost_mh/strong_classifier.h"
+#include "fusion/learners/common/learner.h"
+#include "fusion/learners/common/state_fields.h"
 
 namespace metafuse::fusion::adaboost_mh {
 
@@ -69,6 +70,146 @@ Result<std::shared_ptr<const Ranker>> read_ranker(const JsonObject& body,
   TRY(auto classifier, read_classifier(*rounds, graded.grades.size(), graded.table));
   return std::shared_ptr<const Ranker>(
       std::make_shared<MhRanker>(std::move(graded.grades), std::move(graded.table), std::move(classifier)));
+}
+
+namespace {
+
+Result<Source> read_source(const JsonObject& object, std::size_t classes, const CutTable& table,
+                           const std::vector<Feature>& features, std::span<const Learner> others) {
+  StateFields fields(object, "body.sources.");
+  Source source;
+  source.name = fields.text("name");
+  if (object.contains("rounds")) {
+    const JsonArray* rounds = fields.array("rounds");
+    if (fields.failed()) return fields.error();
+    TRY(source.classifier, read_classifier(*rounds, classes, table));
+    return source;
+  }
+  source.low = fields.number("low");
+  source.high = fields.number("high");
+  const JsonObject* body = fields.object("body");
+  if (fields.failed()) return fields.error();
+  const Learner* learner = find_other(others, source.name);
+  if (learner == nullptr)
+    return fail(Code::bad_data, "body.sources.name: no learner \"" + source.name + "\" that can be a member");
+  TRY(source.ranker, learner->read(*body, features));
+  return source;
+}
+
+Result<Member> read_member(const JsonObject& object, const std::vector<Source>& sources) {
+  StateFields fields(object, "body.members.");
+  Member member;
+  member.source = fields.count("source");
+  member.weight = fields.number("weight");
+  member.quality = fields.number("quality");
+  if (fields.failed()) return fields.error();
+  TRY(member.calibration, read_calibration(object));
+  if (member.source >= sources.size())
+    return fail(Code::bad_data, "body.members.source: there is no such source");
+  const std::size_t width = sources[member.source].width();
+  if ((member.calibration.regression && member.calibration.regression->width != width) ||
+      (member.calibration.sigmoid && sources[member.source].is_other()))
+    return fail(Code::bad_data, "body.members: a calibration does not fit its source");
+  return member;
+}
+
+}  // namespace
+
+EnsembleRanker::EnsembleRanker(std::vector<double> grades, CutTable table, std::vector<Source> sources,
+                               std::vector<Member> members)
+    : grades_(std::move(grades)),
+      gains_(gains_of(grades_)),
+      table_(std::move(table)),
+      sources_(std::move(sources)),
+      members_(std::move(members)) {}
+
+std::vector<double> EnsembleRanker::score(const FeatureMatrix& documents) const {
+  const CodedRows rows(documents, table_);
+  std::vector<double> scores(documents.document_count(), 0.0);
+  for (std::size_t s = 0; s < sources_.size(); ++s) {
+    const std::vector<std::size_t> all = {sources_[s].classifier.rounds.size()};
+    const auto votes = votes_of(sources_[s], documents, rows, all)[0];
+    for (const Member& member : members_) {
+      if (member.source != s) continue;
+      const auto parts = calibrated_scores(member.calibration, votes, sources_[s].width(), gains_);
+      for (std::size_t d = 0; d < scores.size(); ++d) scores[d] += member.weight * parts[d];
+    }
+  }
+  return scores;
+}
+
+std::vector<double> EnsembleRanker::contributions(const FeatureMatrix&, std::size_t) const {
+  return {};
+}
+
+JsonObject EnsembleRanker::body() const {
+  JsonArray sources;
+  for (const Source& source : sources_) {
+    if (source.is_other())
+      sources.push_back(JsonObject{{"name", source.name},
+                                   {"body", source.ranker->body()},
+                                   {"low", source.low},
+                                   {"high", source.high}});
+    else
+      sources.push_back(JsonObject{{"name", source.name}, {"rounds", to_json(source.classifier)}});
+  }
+  JsonArray members;
+  for (const Member& member : members_) {
+    JsonObject object = to_json(member.calibration);
+    object["source"] = member.source;
+    object["weight"] = member.weight;
+    object["quality"] = member.quality;
+    members.push_back(std::move(object));
+  }
+  return JsonObject{{"grades", to_array(grades_)},
+                    {"cuts", to_json(table_)},
+                    {"sources", std::move(sources)},
+                    {"members", std::move(members)}};
+}
+
+std::string EnsembleRanker::describe(const std::vector<Feature>&) const {
+  std::ostringstream text;
+  text << "ensemble of " << members_.size() << " calibrated scores from " << sources_.size()
+       << " classifiers\n";
+  std::vector<const Member*> order;
+  for (const Member& member : members_) order.push_back(&member);
+  std::stable_sort(order.begin(), order.end(),
+                   [](const Member* a, const Member* b) { return a->weight > b->weight; });
+  text << "heaviest members: weight, classifier, calibration, NDCG@10 on validation\n";
+  for (std::size_t i = 0; i < std::min<std::size_t>(20, order.size()); ++i)
+    text << order[i]->weight << '\t' << sources_[order[i]->source].name << '\t' << order[i]->calibration.name
+         << '\t' << order[i]->quality << '\n';
+  return text.str();
+}
+
+const Learner* find_other(std::span<const Learner> others, std::string_view name) {
+  for (const Learner& learner : others)
+    if (learner.name == name) return &learner;
+  return nullptr;
+}
+
+Result<std::shared_ptr<const Ranker>> read_ensemble(const JsonObject& body,
+                                                    const std::vector<Feature>& features,
+                                                    std::span<const Learner> others) {
+  TRY(auto graded, read_graded_cuts(body, features.size()));
+  StateFields fields(body);
+  const JsonArray* source_items = fields.array("sources");
+  const JsonArray* member_items = fields.array("members");
+  if (fields.failed()) return fields.error();
+  std::vector<Source> sources;
+  for (const Json& item : *source_items) {
+    if (!item.is_object()) return fail(Code::bad_data, "body.sources: must be objects");
+    TRY(auto source, read_source(item.get_object(), graded.grades.size(), graded.table, features, others));
+    sources.push_back(std::move(source));
+  }
+  std::vector<Member> members;
+  for (const Json& item : *member_items) {
+    if (!item.is_object()) return fail(Code::bad_data, "body.members: must be objects");
+    TRY(auto member, read_member(item.get_object(), sources));
+    members.push_back(std::move(member));
+  }
+  return std::shared_ptr<const Ranker>(std::make_shared<EnsembleRanker>(
+      std::move(graded.grades), std::move(graded.table), std::move(sources), std::move(members)));
 }
 
 }  // namespace metafuse::fusion::adaboost_mh

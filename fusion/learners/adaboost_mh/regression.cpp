@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "core/contract.h"
-#include "fusion/learners/adaboost_mh/monomials.h"
-#include "fusion/learners/online/state_fields.h"
+#include "fusion/learners/common/state_fields.h"
 
 namespace metafuse::fusion::adaboost_mh {
+
 namespace {
 
 constexpr const char* kKindNames[] = {"polynomial", "logistic", "neural network", "gaussian process"};

@@ -8,9 +8,56 @@
 
 #include "core/json.h"
 #include "core/result.h"
-#include "fusion/learners/adaboost_mh/calibration_data.h"
+#include "fusion/learners/adaboost_mh/training_data.h"
 
 namespace metafuse::fusion::adaboost_mh {
+
+/// Every product of at most `degree` of `inputs` variables, as ascending variable numbers; the empty one
+/// first.
+inline std::vector<std::vector<std::size_t>> monomials(std::size_t inputs, int degree) {
+  std::vector<std::vector<std::size_t>> all = {{}};
+  std::size_t begin = 0;
+  for (int i = 0; i < degree; ++i) {
+    const std::size_t end = all.size();
+    for (std::size_t m = begin; m < end; ++m)
+      for (std::size_t variable = all[m].empty() ? 0 : all[m].back(); variable < inputs; ++variable) {
+        auto longer = all[m];
+        longer.push_back(variable);
+        all.push_back(std::move(longer));
+      }
+    begin = end;
+  }
+  return all;
+}
+
+/// The values of the monomials in that order.
+/// cost:   O(their number)
+inline std::vector<double> monomial_values(std::span<const double> votes, int degree) {
+  struct Item {
+    double value;
+    std::size_t last;
+  };
+  std::vector<Item> items = {{1.0, 0}};
+  std::size_t begin = 0;
+  for (int i = 0; i < degree; ++i) {
+    const std::size_t end = items.size();
+    for (std::size_t m = begin; m < end; ++m)
+      for (std::size_t variable = items[m].last; variable < votes.size(); ++variable)
+        items.push_back({items[m].value * votes[variable], variable});
+    begin = end;
+  }
+  std::vector<double> values;
+  for (const Item& item : items) values.push_back(item.value);
+  return values;
+}
+
+/// The sum of the monomials times their weights.
+inline double polynomial_value(std::span<const double> votes, int degree, std::span<const double> weights) {
+  const auto values = monomial_values(votes, degree);
+  double sum = 0.0;
+  for (std::size_t i = 0; i < values.size(); ++i) sum += weights[i] * values[i];
+  return sum;
+}
 
 enum class RegressionKind { polynomial, logistic, neural_network, gaussian_process };
 
@@ -36,14 +83,14 @@ struct RegressionOptions {
 struct Regression {
   RegressionSetting setting;
   std::size_t width = 0;
-  std::vector<double> weights;  ///< polynomial: a coefficient a monomial; logistic: K x (width + 1);
-                                ///< network: hidden x (width + 1), hidden, 1; process: a coefficient a point
-  std::vector<double> points;   ///< process: points x width; logistic: the gain of each class
-  double length = 1.0;          ///< process: of the squared exponential kernel
-  double offset = 0.0;          ///< process: the mean that was taken off
-  double low = 0.0;             ///< what becomes 0
-  double high = 1.0;            ///< what becomes 1
-  bool was_singular = false;    ///< a kernel matrix that needed more jitter than its noise
+  std::vector<double> weights;  ///< polynomial: a coefficient per monomial; logistic: K x (width + 1);
+      ///< network: hidden x (width + 1), hidden, 1; process: a coefficient per point
+  std::vector<double> points;  ///< process: points x width; logistic: the gain of each class
+  double length = 1.0;         ///< process: of the squared exponential kernel
+  double offset = 0.0;         ///< process: the mean that was taken off
+  double low = 0.0;            ///< what becomes 0
+  double high = 1.0;           ///< what becomes 1
+  bool was_singular = false;   ///< a kernel matrix that needed more jitter than its noise
 
   /// The estimated gain before scaling.
   double raw(std::span<const double> votes) const;
@@ -63,5 +110,12 @@ Result<Regression> fit_regression(const RegressionSetting& setting, const Calibr
 JsonObject to_json(const Regression& regression);
 /// errors: bad_data, naming the field
 Result<Regression> read_regression(const JsonObject& object);
+
+/// Fits the coefficients, points, length and offset of a Gaussian process with a squared exponential kernel:
+/// length scale and noise by the marginal likelihood of at most 150 of the points, then the process on all.
+///
+/// Requires a model with its setting and width, and votes that are not constant.
+/// cost:   O(points^3)
+void fit_gaussian_process(Regression& model, const CalibrationData& data, const RegressionOptions& options);
 
 }  // namespace metafuse::fusion::adaboost_mh

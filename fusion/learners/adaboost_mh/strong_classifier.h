@@ -5,9 +5,42 @@
 #include <span>
 #include <vector>
 
-#include "fusion/learners/adaboost_mh/coded_rows.h"
+#include "core/json.h"
+#include "core/result.h"
+#include "fusion/data/feature_matrix.h"
+#include "fusion/data/thresholds.h"
 
 namespace metafuse::fusion::adaboost_mh {
+
+/// The candidate cuts of each feature, ascending; at most 255 each, so that a document is one byte per
+/// feature.
+struct CutTable {
+  std::vector<std::vector<double>> cuts;
+
+  /// Cuts below the value; 0 when unranked is the caller's to say.
+  std::uint8_t code(std::size_t feature, double value) const;
+  friend bool operator==(const CutTable&, const CutTable&) = default;
+};
+
+/// Requires at most 255 thresholds per feature.
+CutTable cut_table(const CodedFeatures& features);
+
+/// Documents as one byte per feature, a document after the other: cut j fires iff the byte is above j.
+class CodedRows {
+ public:
+  CodedRows(const FeatureMatrix& documents, const CutTable& table);
+
+  /// Some of the documents of others. Requires documents that it has.
+  CodedRows(const CodedRows& others, std::span<const std::uint32_t> documents);
+
+  std::size_t document_count() const { return documents_; }
+  const std::uint8_t* row(std::size_t document) const { return codes_.data() + document * features_; }
+
+ private:
+  std::size_t documents_ = 0;
+  std::size_t features_ = 0;
+  std::vector<std::uint8_t> codes_;
+};
 
 /// phi(x) = +1 if the feature's value lies above cut `index` of its table, else -1 (also when unranked).
 struct Cut {
@@ -59,5 +92,24 @@ struct StrongClassifier {
 
   friend bool operator==(const StrongClassifier&, const StrongClassifier&) = default;
 };
+
+/// {"cuts":[[...]...]}: a feature's cuts ascending, null for minus infinity.
+JsonArray to_json(const CutTable& table);
+/// errors: bad_data
+Result<CutTable> read_cut_table(const JsonArray& array, std::size_t features);
+
+/// What the body of every model of this folder begins with: its grades, ascending, and its cuts.
+struct GradedCuts {
+  std::vector<double> grades;
+  CutTable table;
+};
+/// errors: bad_data, naming the field
+Result<GradedCuts> read_graded_cuts(const JsonObject& body, std::size_t features);
+
+/// [{"alpha","votes":[...],"terms":[[feature, cut]...]} or {..., "nodes":[[feature, cut, below,
+/// above]...]}...]; a child is a node's place in the list, or -1 - leaf; a leaf's votes are K of "votes".
+JsonArray to_json(const StrongClassifier& classifier);
+/// errors: bad_data: a feature, cut, node or leaf that does not exist, a cycle, votes other than -1 and 1
+Result<StrongClassifier> read_classifier(const JsonArray& array, std::size_t classes, const CutTable& table);
 
 }  // namespace metafuse::fusion::adaboost_mh

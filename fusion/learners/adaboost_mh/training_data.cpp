@@ -1,23 +1,14 @@
 #include "fusion/learners/adaboost_mh/training_data.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <sstream>
 
-#include "fusion/learners/online/online_ranker.h"
+#include "core/contract.h"
+#include "fusion/learners/common/feedback_grades.h"
 
 namespace metafuse::fusion::adaboost_mh {
-namespace {
-
-bool takes_part(const TrainingSet& set, std::size_t document) {
-  return set.in_feedback.empty() || set.in_feedback[document] != 0;
-}
-
-double grade_of(const TrainingSet& set, std::size_t document) {
-  if (!set.feedback.is_bipartite) return set.grades[document];
-  return set.grades[document] >= set.feedback.relevance_level ? 1.0 : 0.0;
-}
-
-}  // namespace
 
 Result<std::vector<double>> class_grades(const TrainingSet& set) {
   if (!set.pairs.empty())
@@ -27,10 +18,7 @@ Result<std::vector<double>> class_grades(const TrainingSet& set) {
     return fail(Code::usage,
                 "AdaBoost.MH weights documents by 2^grade; leave out --query-weights and "
                 "--grade-weights");
-  std::vector<double> seen;
-  for (std::size_t d = 0; d < set.grades.size(); ++d)
-    if (takes_part(set, d)) seen.push_back(grade_of(set, d));
-  auto grades = grades_of(std::move(seen));
+  auto grades = grade_scale(set);
   if (!grades) return grades;
   if (grades->size() > 20 || grades->back() > 40.0)
     return fail(Code::bad_data,
@@ -46,8 +34,8 @@ Result<GradedDocuments> graded_documents(const TrainingSet& set, const std::vect
   for (const QueryRange& query : set.queries) {
     const std::size_t begin = rows.size();
     for (std::size_t d = query.begin; d < query.end; ++d) {
-      if (!takes_part(set, d)) continue;
-      const double grade = grade_of(set, d);
+      if (!is_in_feedback(set, d)) continue;
+      const double grade = feedback_grade(set, d);
       const auto place = std::find(grades.begin(), grades.end(), grade);
       if (place == grades.end()) {
         std::ostringstream text;
@@ -65,6 +53,33 @@ Result<GradedDocuments> graded_documents(const TrainingSet& set, const std::vect
     for (std::size_t f = 0; f < set.matrix.feature_count(); ++f)
       if (!set.matrix.is_unranked(rows[i], f)) documents.matrix.set(i, f, set.matrix.value(rows[i], f));
   return documents;
+}
+
+CalibrationSplit draw_split(const GradedDocuments& documents, double share, Random random) {
+  const std::size_t count = documents.classes.size();
+  require(count >= 2, "a split needs two documents");
+  std::vector<std::uint32_t> order(count);
+  std::iota(order.begin(), order.end(), 0U);
+  random.shuffle(order);
+  const double wanted = std::round(share * static_cast<double>(count));
+  order.resize(std::clamp<std::size_t>(static_cast<std::size_t>(wanted), 1, count - 1));
+  std::sort(order.begin(), order.end());
+  CalibrationSplit split;
+  split.documents = std::move(order);
+  split.left_out.assign(count, 0);
+  for (const std::uint32_t document : split.documents) {
+    split.left_out[document] = 1;
+    split.classes.push_back(documents.classes[document]);
+  }
+  auto next = split.documents.begin();
+  for (const RowRange& query : documents.queries) {
+    const auto begin = next;
+    while (next != split.documents.end() && *next < query.end) ++next;
+    if (next != begin)
+      split.queries.push_back({static_cast<std::size_t>(begin - split.documents.begin()),
+                               static_cast<std::size_t>(next - split.documents.begin())});
+  }
+  return split;
 }
 
 }  // namespace metafuse::fusion::adaboost_mh

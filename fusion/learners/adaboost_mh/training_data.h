@@ -1,28 +1,85 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "core/random.h"
 #include "core/result.h"
 #include "fusion/data/training_set.h"
-#include "fusion/learners/adaboost_mh/calibration_data.h"
 
 namespace metafuse::fusion::adaboost_mh {
+
+/// Documents of one query: rows [begin, end).
+struct RowRange {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+/// What a calibration is fitted to.
+struct CalibrationData {
+  std::size_t width = 0;          ///< numbers per document: K votes of AdaBoost.MH, or one score
+  std::span<const double> votes;  ///< documents x width
+  std::span<const int> classes;   ///< 0 ... K - 1
+  std::vector<double> gains;      ///< gamma of each class: 2^grade - 1
+  std::vector<RowRange> queries;
+
+  std::size_t size() const { return classes.size(); }
+  const double* row(std::size_t document) const { return votes.data() + document * width; }
+};
+
+/// Each document's gain.
+inline std::vector<double> document_gains(const CalibrationData& data) {
+  std::vector<double> gains;
+  for (const int each : data.classes) gains.push_back(data.gains[static_cast<std::size_t>(each)]);
+  return gains;
+}
+
+/// Share of the documents in each class.
+inline std::vector<double> class_shares(const CalibrationData& data) {
+  std::vector<double> shares(data.gains.size(), 0.0);
+  for (const int each : data.classes)
+    shares[static_cast<std::size_t>(each)] += 1.0 / static_cast<double>(data.size());
+  return shares;
+}
+
+/// Whether every document has the same votes, so that nothing can be fitted.
+inline bool are_votes_constant(const CalibrationData& data) {
+  for (std::size_t d = 1; d < data.size(); ++d)
+    for (std::size_t l = 0; l < data.width; ++l)
+      if (data.row(d)[l] != data.row(0)[l]) return false;
+  return true;
+}
 
 /// Documents with classes: the grades of a training set, each as its place among all grades.
 struct GradedDocuments {
   FeatureMatrix matrix;      ///< of the documents that take part
-  std::vector<int> classes;  ///< one a document
+  std::vector<int> classes;  ///< one per document
   std::vector<RowRange> queries;
 };
 
 /// The grades of a set as classes (whole numbers without gaps).
 ///
 /// errors: usage: feedback that is not by grades; bad_data: one grade only, more than 20 classes, grades
-/// above 40
+///         above 40
 Result<std::vector<double>> class_grades(const TrainingSet& set);
 
 /// errors: bad_data: a grade that is not among `grades` (of a validation set, for example)
 Result<GradedDocuments> graded_documents(const TrainingSet& set, const std::vector<double>& grades);
+
+/// Which documents one classifier leaves out of its training, to be calibrated on.
+struct CalibrationSplit {
+  std::vector<std::uint8_t> left_out;    ///< 1 or 0, one per document
+  std::vector<std::uint32_t> documents;  ///< those left out, ascending
+  std::vector<int> classes;              ///< of those left out
+  std::vector<RowRange> queries;         ///< ranges of those left out; queries with one or more of them
+};
+
+/// A random share of the documents, at least one, and at least one stays.
+///
+/// Requires two documents or more.
+CalibrationSplit draw_split(const GradedDocuments& documents, double share, Random random);
 
 }  // namespace metafuse::fusion::adaboost_mh

@@ -1,10 +1,24 @@
 #include "fusion/learners/baselines/learners.h"
 
+#include <fmt/format.h>
+
 #include "fusion/learners/baselines/baselines.h"
-#include "fusion/learners/common/option_reader.h"
-#include "fusion/learners/rankboost_plus/losses.h"
+#include "fusion/learners/common/options.h"
+#include "fusion/learners/rankboost_plus/pair_rows.h"
 
 namespace metafuse::fusion::baselines {
+
+void declare_options(OptionTable& table, NeighbourOptions& options) {
+  table.count("neighbours", options.k, 1, 1'000'000, "features averaged", "K");
+  table.choice("default", options.is_mean_default, {{"loss", false}, {"mean", true}},
+               "what unranked documents get: the value of least loss, or the mean");
+}
+
+void declare_options(OptionTable& table, RegressionOptions& options) {
+  table.choice("normalised", options.is_normalised, {{"no", false}, {"yes", true}},
+               "give every feature and the grades mean 0 and variance 1 first");
+}
+
 namespace {
 
 Result<TrainingResult> finish(const TrainingRequest& request, const char* name, Result<LinearRanker> ranker) {
@@ -18,28 +32,20 @@ Result<TrainingResult> finish(const TrainingRequest& request, const char* name, 
     const double loss = rankboost_plus::rank_losses(*pairs, ranker->score(set.matrix)).r2;
     result.model.training["crucial_pairs"] = pairs->pair_count;
     result.model.training["ranking_loss"] = loss;
-    result.summary = std::string(name) + ": ranking loss " + std::to_string(loss) + " over " +
-                     std::to_string(pairs->pair_count) + " crucial pairs with " +
-                     std::to_string(ranker->terms().size()) + " features\n";
+    result.summary = fmt::format("{}: ranking loss {:f} over {} crucial pairs with {} features\n", name, loss,
+                                 pairs->pair_count, ranker->terms().size());
   }
   result.model.ranker = std::make_shared<LinearRanker>(std::move(*ranker));
   return result;
 }
 
 Result<TrainingResult> train_neighbour(const TrainingRequest& request) {
-  OptionReader reader(request.options);
-  NeighbourOptions options;
-  options.k = reader.count("neighbours", 1, 1, 1000000);
-  options.is_mean_default = reader.choice("default", {"loss", "mean"}) == 1;
-  TRY_VOID(reader.outcome());
+  TRY(const auto options, read_options<NeighbourOptions>(request.options));
   return finish(request, "nearest-neighbour", nearest_neighbour(*request.train, options));
 }
 
 Result<TrainingResult> train_regression(const TrainingRequest& request) {
-  OptionReader reader(request.options);
-  RegressionOptions options;
-  options.is_normalised = reader.choice("normalised", {"no", "yes"}) == 1;
-  TRY_VOID(reader.outcome());
+  TRY(const auto options, read_options<RegressionOptions>(request.options));
   return finish(request, "regression", regression(*request.train, options));
 }
 
@@ -60,20 +66,10 @@ Result<TrainingResult> train_random(const TrainingRequest& request) {
 std::vector<Learner> learners() {
   const std::string source = "Freund, Iyer, Schapire, Singer 2003, sec. 6.2.3";
   return {
-      {"nearest-neighbour",
-       "the ranking feature nearest to the feedback, or the mean of the k nearest",
-       source + " and 6.2.6",
-       {{"neighbours", "K", "1", "features averaged"},
-        {"default", "loss|mean", "loss",
-         "what unranked documents get: the value of least loss, or the mean"}},
-       train_neighbour,
-       read_linear_ranker},
-      {"regression",
-       "minimum-norm least squares on the grades",
-       source + " and 6.2.6",
-       {{"normalised", "no|yes", "no", "give every feature and the grades mean 0 and variance 1 first"}},
-       train_regression,
-       read_linear_ranker},
+      {"nearest-neighbour", "the ranking feature nearest to the feedback, or the mean of the k nearest",
+       source + " and 6.2.6", option_rows<NeighbourOptions>(), train_neighbour, read_linear_ranker},
+      {"regression", "minimum-norm least squares on the grades", source + " and 6.2.6",
+       option_rows<RegressionOptions>(), train_regression, read_linear_ranker},
       {"vector-similarity",
        "features weighted by their cosine with the grades",
        source,

@@ -1,7 +1,10 @@
 #include "fusion/learners/baselines/linear_ranker.h"
 
-#include <cmath>
 #include <sstream>
+
+#include <fmt/format.h>
+
+#include "fusion/learners/common/state_fields.h"
 
 namespace metafuse::fusion::baselines {
 namespace {
@@ -9,30 +12,6 @@ namespace {
 double term_value(const LinearTerm& term, const FeatureMatrix& documents, std::size_t document) {
   const bool is_unranked = documents.is_unranked(document, term.feature);
   return term.weight * (is_unranked ? term.unranked : documents.value(document, term.feature));
-}
-
-Error wrong_field(const std::string& field, const std::string& wanted) {
-  return fail(Code::bad_data, field + ": not " + wanted + "; train the model again");
-}
-
-/// A finite number of an object.
-Result<double> finite(const JsonObject& object, const std::string& path, const char* key) {
-  const Json* value = object.if_contains(key);
-  if (value == nullptr || !value->is_number() || !std::isfinite(value->to_number<double>()))
-    return wrong_field(path + key, "a finite number");
-  return value->to_number<double>();
-}
-
-Result<LinearTerm> read_term(const Json& value, const std::string& path, std::size_t feature_count) {
-  if (!value.is_object()) return wrong_field(path, "an object");
-  const JsonObject& object = value.as_object();
-  TRY(const auto feature, finite(object, path + ".", "feature"));
-  const auto count = static_cast<double>(feature_count);
-  if (feature < 0.0 || feature >= count || feature != std::floor(feature))
-    return wrong_field(path + ".feature", "one of the model's features");
-  TRY(const auto weight, finite(object, path + ".", "weight"));
-  TRY(const auto unranked, finite(object, path + ".", "default"));
-  return LinearTerm{static_cast<std::uint32_t>(feature), weight, unranked};
 }
 
 }  // namespace
@@ -73,13 +52,23 @@ std::string LinearRanker::describe(const std::vector<Feature>& features) const {
 
 Result<std::shared_ptr<const Ranker>> read_linear_ranker(const JsonObject& body,
                                                          const std::vector<Feature>& features) {
-  TRY(const auto offset, finite(body, "body.", "offset"));
-  const Json* list = body.if_contains("terms");
-  if (list == nullptr || !list->is_array()) return wrong_field("body.terms", "a list");
+  StateFields fields(body);
+  const double offset = fields.number("offset");
+  const JsonArray* list = fields.array("terms");
+  if (fields.failed()) return fields.error();
   std::vector<LinearTerm> terms;
-  for (const Json& item : list->as_array()) {
-    TRY(const auto term,
-        read_term(item, "body.terms[" + std::to_string(terms.size()) + "]", features.size()));
+  for (const Json& item : *list) {
+    const std::string name = fmt::format("body.terms[{}]", terms.size());
+    if (!item.is_object()) return fail(Code::bad_data, name + ": must be an object; train the model again");
+    StateFields own(item.get_object(), name + '.');
+    LinearTerm term;
+    const std::uint64_t feature = own.count("feature");
+    term.weight = own.number("weight");
+    term.unranked = own.number("default");
+    if (own.failed()) return own.error();
+    if (feature >= features.size())
+      return fail(Code::bad_data, name + ".feature: is none of the model's features; train the model again");
+    term.feature = static_cast<std::uint32_t>(feature);
     terms.push_back(term);
   }
   return std::shared_ptr<const Ranker>(

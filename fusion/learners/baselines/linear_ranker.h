@@ -41,7 +41,8 @@ class LinearRanker final : public Ranker {
   std::size_t feature_count_;
 };
 
-/// A Learner's `read`. errors: bad_data that names the field
+/// A Learner's `read`.
+/// errors: bad_data that names the field
 Result<std::shared_ptr<const Ranker>> read_linear_ranker(const JsonObject& body,
                                                          const std::vector<Feature>& features);
 

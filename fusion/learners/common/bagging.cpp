@@ -3,6 +3,8 @@
 #include <atomic>
 #include <thread>
 
+#include <fmt/format.h>
+
 #include "core/parallel.h"
 
 namespace metafuse::fusion {
@@ -18,26 +20,23 @@ void for_each_bag(const TrainingRequest& request, std::size_t bags,
   });
 }
 
-BestRounds best_rounds_of_bags(
+BestRound best_rounds_of_bags(
     const TrainingRequest& request, std::size_t most_rounds,
     const std::function<void(std::size_t round, std::vector<double>& scores)>& add_round) {
   std::vector<double> scores(request.validate->matrix.document_count(), 0.0);
-  BestRounds best;
+  BestRound best(request.patience);
   for (std::size_t round = 0; round < most_rounds; ++round) {
     add_round(round, scores);
-    const double value = request.measure(scores);
-    if (round == 0 || value > best.value) best = {round + 1, value};
-    if (request.patience > 0 && round + 1 >= best.rounds + request.patience) break;
+    if (!best.add(request.measure(scores))) break;
   }
   return best;
 }
 
-std::string record_best_rounds(const TrainingRequest& request, const BestRounds& best, JsonObject& training) {
-  training["validation"] = JsonObject{{"measure", request.measure_name},
-                                      {"value", reported_value(request, best.value)},
-                                      {"rounds", best.rounds}};
-  return "validation " + request.measure_name + " is best after " + std::to_string(best.rounds) +
-         " rounds of each bag, which are kept\n";
+std::string record_best_rounds(const TrainingRequest& request, const BestRound& best, JsonObject& training) {
+  training["validation"] = validation_record(request, best.value());
+  training["validation"].as_object()["rounds"] = best.rounds();
+  return fmt::format("validation {} is best after {} rounds of each bag, which are kept\n",
+                     request.measure_name, best.rounds());
 }
 
 }  // namespace metafuse::fusion

@@ -36,8 +36,16 @@ JsonObject StepTrace::line(std::size_t round, const WeakRanking& ranking) const 
 }
 
 TrainingResult step_result(std::string learner, const TrainingRequest& request,
-                           std::vector<WeakRanking> rankings, JsonObject training, std::string summary) {
+                           std::vector<WeakRanking> rankings, JsonObject training, std::string summary,
+                           const std::function<void(std::size_t round, JsonObject& line)>& add_to_line) {
   TrainingResult result;
+  if (request.wants_trace) {
+    const StepTrace trace(request);
+    for (std::size_t t = 0; t < rankings.size(); ++t) {
+      result.trace.push_back(trace.line(t + 1, rankings[t]));
+      add_to_line(t, result.trace.back());
+    }
+  }
   result.model.learner = std::move(learner);
   result.model.features = request.train->matrix.features();
   result.model.ranker = std::make_shared<StepRanker>(std::move(rankings), result.model.features);

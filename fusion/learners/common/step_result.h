@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,7 @@ namespace metafuse::fusion {
 /// What trace lines say of the weak rankings of one training.
 class StepTrace {
  public:
-  /// cost: O(documents x rank features). The request must outlive this.
+  /// cost:   O(documents x rank features). The request must outlive this.
   explicit StepTrace(const TrainingRequest& request);
 
   /// "round", "feature", "threshold" or "rank", "q_default" (0 or 1) and "alpha"; minus infinity is null, and
@@ -24,8 +25,12 @@ class StepTrace {
   std::vector<double> deepest_;  // of each rank feature
 };
 
-/// The result of a learner whose model is a StepRanker; without a trace.
+/// The result of a learner whose model is a StepRanker.
+///
+/// in:     training - the model's record; add_to_line - adds what the learner has to say to the trace line of
+///         a round (from 0 on)
 TrainingResult step_result(std::string learner, const TrainingRequest& request,
-                           std::vector<WeakRanking> rankings, JsonObject training, std::string summary);
+                           std::vector<WeakRanking> rankings, JsonObject training, std::string summary,
+                           const std::function<void(std::size_t round, JsonObject& line)>& add_to_line);
 
 }  // namespace metafuse::fusion

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "fusion/learners/common/bagging.h"
-#include "fusion/learners/common/option_reader.h"
+#include "fusion/learners/common/options.h"
 #include "fusion/learners/monotone_trees/boost.h"
 #include "fusion/learners/monotone_trees/tree_ranker.h"
 #include "fusion/learners/rankboost/feedback.h"
@@ -17,18 +17,16 @@ struct Options {
   std::size_t max_thresholds = 255;
 };
 
-Result<Options> read_options(const TrainingRequest& request) {
-  OptionReader reader(request.options);
-  Options options;
-  options.boost.rounds = reader.count("rounds", options.boost.rounds, 0, 100000);
-  options.boost.depth = reader.count("tree-depth", options.boost.depth, 1, 8);
-  options.boost.rate = reader.number("rate", options.boost.rate, 1e-6, 1.0);
-  options.boost.features = reader.number("feature-share", options.boost.features, 1e-6, 1.0);
-  options.boost.queries = reader.number("query-share", options.boost.queries, 1e-6, 1.0);
-  options.bags = reader.count("bags", options.bags, 1, 1000);
-  options.max_thresholds = reader.count("max-thresholds", options.max_thresholds, 1, 255);
-  TRY_VOID(reader.outcome());
-  return options;
+void declare_options(OptionTable& table, Options& options) {
+  table.count("rounds", options.boost.rounds, 0, 100'000,
+              "trees per bag; the best number up to it when there is validation data");
+  table.count("tree-depth", options.boost.depth, 1, 8, "questions on the way to a leaf");
+  table.number("rate", options.boost.rate, 1e-6, 1.0, "what of a tree's best step is taken");
+  table.number("feature-share", options.boost.features, 1e-6, 1.0, "features that each tree may ask about");
+  table.number("query-share", options.boost.queries, 1e-6, 1.0, "base queries that each bag learns from");
+  table.count("bags", options.bags, 1, 1000, "sums of trees whose mean is taken");
+  table.count("max-thresholds", options.max_thresholds, 1, 255,
+              "thresholds per feature, minus infinity among them");
 }
 
 /// The trees of every bag.
@@ -46,7 +44,7 @@ std::vector<std::vector<Tree>> train_bags(const TrainingRequest& request, const 
   return bags;
 }
 
-BestRounds best_rounds(const TrainingRequest& request, const std::vector<std::vector<Tree>>& bags) {
+BestRound best_rounds(const TrainingRequest& request, const std::vector<std::vector<Tree>>& bags) {
   return best_rounds_of_bags(request, bags[0].size(), [&](std::size_t round, std::vector<double>& scores) {
     std::vector<Tree> trees;
     for (const std::vector<Tree>& bag : bags) trees.push_back(bag[round]);
@@ -66,7 +64,7 @@ std::vector<Tree> mean_of(const std::vector<std::vector<Tree>>& bags, std::size_
   return trees;
 }
 
-/// A line a bag and round: the tree that it added, as it is before the mean of the bags is taken.
+/// A line per bag and round: the tree that it added, as it is before the mean of the bags is taken.
 std::vector<JsonObject> trace_of(const std::vector<std::vector<Tree>>& bags, std::size_t rounds,
                                  const std::vector<Feature>& features) {
   std::vector<JsonObject> lines;
@@ -77,18 +75,8 @@ std::vector<JsonObject> trace_of(const std::vector<std::vector<Tree>>& bags, std
   return lines;
 }
 
-JsonObject options_json(const Options& options) {
-  return {{"rounds", options.boost.rounds},
-          {"tree-depth", options.boost.depth},
-          {"rate", options.boost.rate},
-          {"feature-share", options.boost.features},
-          {"query-share", options.boost.queries},
-          {"bags", options.bags},
-          {"max-thresholds", options.max_thresholds}};
-}
-
 Result<TrainingResult> train(const TrainingRequest& request) {
-  TRY(const auto options, read_options(request));
+  TRY(const auto options, read_options<Options>(request.options));
   if (!request.train->pairs.empty())
     return fail(Code::usage, "monotone-trees learns from grades only; leave --pairs out, or use rankboost");
   TRY(const auto feedback, rankboost::make_feedback(*request.train));
@@ -99,15 +87,15 @@ Result<TrainingResult> train(const TrainingRequest& request) {
                    std::to_string(feedback.left_out) + " queries without any left out\n";
   std::size_t rounds = options.boost.rounds;
   if (request.measure) {
-    const BestRounds best = best_rounds(request, bags);
-    rounds = best.rounds;
+    const BestRound best = best_rounds(request, bags);
+    rounds = best.rounds();
     result.summary += record_best_rounds(request, best, result.model.training);
   }
   if (request.wants_trace) result.trace = trace_of(bags, rounds, request.train->matrix.features());
   result.model.learner = "monotone-trees";
   result.model.features = request.train->matrix.features();
   result.model.ranker = std::make_shared<TreeRanker>(mean_of(bags, rounds), result.model.features);
-  result.model.training["options"] = options_json(options);
+  result.model.training["options"] = options_json(options, '-');
   result.model.training["seed"] = request.seed;
   result.model.training["queries"] = feedback.query_count;
   result.model.training["crucial_pairs"] = feedback.crucial_pairs;
@@ -117,24 +105,14 @@ Result<TrainingResult> train(const TrainingRequest& request) {
 }  // namespace
 
 Learner learner() {
-  Learner row;
-  row.name = "monotone-trees";
-  row.meaning = "the mean of boosted trees in which no better rank ever costs a document";
-  row.source = "Friedman 2001, Burges et al. 2005, Chen and Guestrin 2016";
-  row.options = {
-      {"rounds", "N", "100", "trees a bag; the best number up to it when there is validation data"},
-      {"bags", "N", "10", "sums of trees whose mean is taken"},
-      {"tree-depth", "N", "3", "questions on the way to a leaf"},
-      {"rate", "X", "0.1", "what of a tree's best step is taken"},
-      {"feature-share", "X", "0.5", "features that each tree may ask about"},
-      {"query-share", "X", "0.8", "base queries that each bag learns from"},
-      {"max-thresholds", "N", "255", "thresholds a feature, minus infinity among them"},
-  };
-  row.train = train;
-  row.can_validate = true;
-  row.can_stop_early = true;
-  row.read = read_tree_ranker;
-  return row;
+  return {.name = "monotone-trees",
+          .meaning = "the mean of boosted trees in which no better rank ever costs a document",
+          .source = "Friedman 2001, Burges et al. 2005, Chen and Guestrin 2016",
+          .options = option_rows<Options>(),
+          .train = train,
+          .read = read_tree_ranker,
+          .can_validate = true,
+          .can_stop_early = true};
 }
 
 }  // namespace metafuse::fusion::monotone_trees

@@ -3,17 +3,20 @@
 #include <algorithm>
 #include <cmath>
 
+#include "fusion/data/graded_order.h"
 #include "fusion/data/step_threshold.h"
-#include "fusion/learners/mpboost/factored_weights.h"
-#include "fusion/learners/mpboost/pair_weights.h"
+#include "fusion/learners/common/early_stop.h"
+#include "fusion/learners/mpboost/weights.h"
 
 namespace metafuse::fusion::mpboost {
+
 namespace {
 
-// A stump whose separated pairs weigh less than this share of all is separated by rounding only.
+// If the pairs that a stump separates weigh less than this share of all pairs, the weight is a rounding
+// error.
 constexpr double kNoPairs = 1e-12;
-// A decrease of the squared error below this share of the weights is no gain; gains this near the best tie
-// with it.
+// A decrease of the squared error (as a share of the weights) below kNoGain counts as none; gains within
+// kTieShare of the best tie with it.
 constexpr double kNoGain = 1e-12;
 constexpr double kTieShare = 1e-9;
 
@@ -98,6 +101,27 @@ Result<BoostRun> boost_stumps(const TrainingSet& set, const BoostOptions& option
   BoostRun run = run_rounds(weights, features, set.matrix.features(), pairs, options, watch);
   run.is_by_pairs = true;
   return run;
+}
+
+Result<Selection> select_on_validation(const TrainingSet& train, const TrainingSet& validate,
+                                       const BoostOptions& options, const std::vector<double>& parameters) {
+  constexpr std::size_t kDepth = 5;
+  Selection best;
+  best.validation_ndcg = -1.0;
+  for (const double parameter : parameters) {
+    BoostOptions trial = options;
+    trial.parameter = parameter;
+    std::vector<double> scores(validate.matrix.document_count(), 0.0);
+    BestRound best_round(0);
+    TRY(auto run, boost_stumps(train, trial, [&](const BoostRound& round) {
+          add_to_scores(validate.matrix, round.weak_ranking, scores);
+          return best_round.add(mean_ndcg(validate, scores, kDepth));
+        }));
+    if (best_round.rounds() == 0 || best_round.value() <= best.validation_ndcg) continue;
+    run.rounds.resize(best_round.rounds());
+    best = {std::move(run), parameter, best_round.value()};
+  }
+  return best;
 }
 
 }  // namespace metafuse::fusion::mpboost

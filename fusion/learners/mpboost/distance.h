@@ -16,7 +16,7 @@ enum class Distance {
 
 /// dist of a pair whose ratings differ by `difference` (the higher less the lower one, so positive).
 ///
-/// in:   parameter - alpha, lambda or beta; of no effect for binary
+/// in:     parameter - alpha, lambda or beta; of no effect for binary
 double directed_distance(Distance kind, double parameter, double difference);
 
 /// The parameter used when nothing else is said: those of fig. 2.

@@ -1,37 +1,37 @@
 #include "fusion/learners/mpboost/learner.h"
 
 #include <cmath>
+#include <optional>
 #include <sstream>
 
-#include "fusion/learners/common/option_reader.h"
+#include "fusion/learners/common/options.h"
 #include "fusion/learners/common/step_result.h"
 #include "fusion/learners/mpboost/boost.h"
-#include "fusion/learners/mpboost/selection.h"
 
 namespace metafuse::fusion::mpboost {
 namespace {
 
 struct Options {
   BoostOptions boost;
-  std::vector<double> parameters;  ///< tried on validation data
+  std::optional<double> parameter;  ///< nothing: the default, or the best of a grid on validation data
 };
 
-Result<Options> read_options(const TrainingRequest& request) {
-  constexpr Distance kDistances[] = {Distance::logitdd, Distance::logdd, Distance::ldd, Distance::binary};
-  OptionReader reader(request.options);
-  Options options;
-  options.boost.distance = kDistances[reader.choice("distance", {"logitdd", "logdd", "ldd", "binary"})];
-  const double parameter = default_parameter(options.boost.distance);
-  options.boost.parameter = reader.number("parameter", parameter, 1e-6, 1e6);
-  options.parameters = reader.has("parameter") ? std::vector<double>{options.boost.parameter}
-                                               : parameter_grid(options.boost.distance);
-  options.boost.rounds = reader.count("rounds", 200, 1, 1000000);
-  if (reader.text("max-thresholds") != "all" && reader.has("max-thresholds"))
-    options.boost.max_thresholds = reader.count("max-thresholds", 255, 1, 1000000000);
-  options.boost.memory_mb = reader.count("memory", 1024, 16, 1 << 20);
-  options.boost.threads = request.threads;
-  TRY_VOID(reader.outcome());
-  return options;
+void declare_options(OptionTable& table, Options& options) {
+  table.choice("distance", options.boost.distance,
+               {{"logitdd", Distance::logitdd},
+                {"logdd", Distance::logdd},
+                {"ldd", Distance::ldd},
+                {"binary", Distance::binary}},
+               "directed distance of two grades, eqs. (2), (6)-(8)");
+  table.number_or_none("parameter", options.parameter, 1e-6, 1e6,
+                       "beta, lambda or alpha of it; chosen from a grid when there is validation data",
+                       "0.5, 3, 0.2");
+  table.count("rounds", options.boost.rounds, 1, 1'000'000,
+              "rounds of boosting; the best number up to it when there is validation data");
+  table.count_or_all("max-thresholds", options.boost.max_thresholds, 1, 1'000'000'000,
+                     "thresholds per feature");
+  table.count("memory", options.boost.memory_mb, 16, 1 << 20,
+              "refuses real-valued grades whose pairs need more", "MB");
 }
 
 void add_to_trace_line(const BoostRound& round, JsonObject& line) {
@@ -75,8 +75,9 @@ JsonObject training_record(const Options& options, const BoostRun& run) {
 
 Result<BoostRun> run_training(const TrainingRequest& request, Options& options, JsonObject& chosen) {
   if (request.validate != nullptr) {
-    TRY(auto selection,
-        select_on_validation(*request.train, *request.validate, options.boost, options.parameters));
+    const auto grid =
+        options.parameter ? std::vector{*options.parameter} : parameter_grid(options.boost.distance);
+    TRY(auto selection, select_on_validation(*request.train, *request.validate, options.boost, grid));
     options.boost.parameter = selection.parameter;
     chosen["validation_ndcg_5"] = selection.validation_ndcg;
     return std::move(selection.run);
@@ -89,7 +90,9 @@ Result<BoostRun> run_training(const TrainingRequest& request, Options& options, 
 }
 
 Result<TrainingResult> train(const TrainingRequest& request) {
-  TRY(auto options, read_options(request));
+  TRY(auto options, read_options<Options>(request.options));
+  options.boost.threads = request.threads;
+  options.boost.parameter = options.parameter.value_or(default_parameter(options.boost.distance));
   JsonObject chosen;
   TRY(const auto run, run_training(request, options, chosen));
   if (request.progress) request.progress(options.boost.rounds, options.boost.rounds);
@@ -97,37 +100,20 @@ Result<TrainingResult> train(const TrainingRequest& request) {
   for (const BoostRound& round : run.rounds) rankings.push_back(round.weak_ranking);
   JsonObject record = training_record(options, run);
   for (const auto& field : chosen) record[field.key()] = field.value();
-  TrainingResult result =
-      step_result("mpboost", request, rankings, std::move(record), summarise(options, run));
-  if (!request.wants_trace) return result;
-  const StepTrace trace(request);
-  for (std::size_t t = 0; t < run.rounds.size(); ++t) {
-    result.trace.push_back(trace.line(t + 1, rankings[t]));
-    add_to_trace_line(run.rounds[t], result.trace.back());
-  }
-  return result;
+  return step_result("mpboost", request, std::move(rankings), std::move(record), summarise(options, run),
+                     [&](std::size_t t, JsonObject& line) { add_to_trace_line(run.rounds[t], line); });
 }
 
 }  // namespace
 
 Learner learner() {
-  Learner row;
-  row.name = "mpboost";
-  row.meaning = "boosting that keeps how far apart two grades are";
-  row.source = "Zhu, Chen, Zhu, Wang, Wang, Chen 2009";
-  row.options = {
-      {"distance", "logitdd|logdd|ldd|binary", "logitdd",
-       "directed distance of two grades, eqs. (2), (6)-(8)"},
-      {"parameter", "X", "0.5, 3, 0.2",
-       "beta, lambda or alpha of it; chosen from a grid when there is validation data"},
-      {"rounds", "N", "200", "rounds of boosting; the best number up to it when there is validation data"},
-      {"max-thresholds", "N|all", "all", "thresholds a feature"},
-      {"memory", "MB", "1024", "refuses real-valued grades whose pairs need more"},
-  };
-  row.train = train;
-  row.can_validate = true;
-  row.read = read_step_ranker;
-  return row;
+  return {.name = "mpboost",
+          .meaning = "boosting that keeps how far apart two grades are",
+          .source = "Zhu, Chen, Zhu, Wang, Wang, Chen 2009",
+          .options = option_rows<Options>(),
+          .train = train,
+          .read = read_step_ranker,
+          .can_validate = true};
 }
 
 }  // namespace metafuse::fusion::mpboost

@@ -1,12 +1,78 @@
 #include "fusion/learners/online/learner.h"
 
+#include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <numeric>
 #include <sstream>
 
 #include "core/random.h"
+#include "fusion/learners/common/feedback_grades.h"
+#include "fusion/learners/common/options.h"
 
 namespace metafuse::fusion::online {
+
+namespace {
+
+/// "0,1,2"; ascending.
+Result<std::vector<double>> parse_grades(const std::string& text) {
+  std::vector<double> grades;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at <= end) {
+    const char* const comma = std::find(at, end, ',');
+    double grade = 0.0;
+    const auto [stop, error] = std::from_chars(at, comma, grade);
+    const bool is_good = error == std::errc() && stop == comma && std::isfinite(grade);
+    if (!is_good || (!grades.empty() && grade <= grades.back()))
+      return fail(Code::usage, "--grades " + text + ": give ascending numbers with commas, such as 0,1,2");
+    grades.push_back(grade);
+    at = comma + 1;
+  }
+  if (grades.size() < 2 || grades.size() > 1000)
+    return fail(Code::usage, "--grades " + text + ": give between two grades and a thousand");
+  return grades;
+}
+
+}  // namespace
+
+void declare_options(OptionTable& table, LearnerSettings& settings) {
+  OnlineOptions& model = settings.model;
+  table.count("passes", settings.passes, 1, 1'000'000,
+              "times through the documents, in a new seeded order each");
+  table.choice("scale", settings.is_scaled, {{"unit", true}, {"none", false}},
+               "features scaled to [0, 1] by their training range");
+  table.custom({"grades", "LIST", "", "all grades there may be, as 0,1,2; default: those of the documents"},
+               [&settings](const std::string& given) -> Result<void> {
+                 TRY(settings.grades, parse_grades(given));
+                 return {};
+               });
+  table.choice("kernel", model.kernel.is_polynomial, {{"linear", false}, {"polynomial", true}},
+               "(x . x' + 1)^degree when polynomial");
+  table.count("degree", model.kernel.degree, 1, 20, "of the polynomial kernel");
+  table.count("max-map", model.kernel.max_map, 0, 1'000'000,
+              "largest exact feature map of the kernel; beyond, examples are stored");
+  table.count("budget", model.kernel.budget, 1, 100'000,
+              "examples that a kernel without exact map stores, the oldest making room");
+  if (is_ensemble(model.method)) {
+    table.count("rankers", model.rankers, 1, 100'000, "PRanks side by side");
+    table.number("tau", model.tau, 1e-6, 1.0, "probability that a PRank is shown a document", "P");
+  }
+  if (model.method == OnlineMethod::widrow_hoff)
+    table.number("step", model.step, 1e-12, 1e6, "step size of the gradient", "ETA");
+  if (model.method == OnlineMethod::prank_vp)
+    table.count("max-votes", model.max_votes, 1, 10'000'000,
+                "rules kept; beyond, the one with the fewest votes goes");
+}
+
+Result<LearnerSettings> read_settings(OnlineMethod method, const std::map<std::string, std::string>& options,
+                                      std::uint64_t seed) {
+  LearnerSettings settings;
+  settings.model.method = method;
+  settings.model.seed = seed;
+  return read_options(options, settings);
+}
+
 namespace {
 
 constexpr OnlineMethod kMethods[] = {OnlineMethod::prank,   OnlineMethod::prank_vp, OnlineMethod::widrow_hoff,
@@ -23,26 +89,10 @@ Result<void> check_feedback(const TrainingSet& set) {
   return {};
 }
 
-double grade_of(const TrainingSet& set, std::size_t document) {
-  if (!set.feedback.is_bipartite) return set.grades[document];
-  return set.grades[document] >= set.feedback.relevance_level ? 1.0 : 0.0;
-}
-
-std::vector<std::size_t> judged_documents(const TrainingSet& set) {
-  std::vector<std::size_t> documents;
-  for (std::size_t d = 0; d < set.grades.size(); ++d)
-    if (set.in_feedback.empty() || set.in_feedback[d] != 0) documents.push_back(d);
-  return documents;
-}
-
-Result<OnlineRanker> start_of(const LearnerSettings& settings, const TrainingSet& set,
-                              const std::vector<std::size_t>& documents) {
+Result<OnlineRanker> start_of(const LearnerSettings& settings, const TrainingSet& set) {
   std::vector<double> grades = settings.grades;
   if (grades.empty()) {
-    std::vector<double> seen;
-    for (const std::size_t d : documents) seen.push_back(grade_of(set, d));
-    TRY(auto found, grades_of(std::move(seen)));
-    grades = std::move(found);
+    TRY(grades, grade_scale(set));
   }
   std::vector<InputScale> scales(set.matrix.feature_count());
   if (settings.is_scaled) scales = unit_scales(set.matrix);
@@ -72,10 +122,10 @@ Result<Examples> examples_of(const TrainingSet& set, const std::vector<std::size
                              const OnlineInputs& inputs) {
   Examples examples;
   for (const std::size_t d : documents) {
-    const auto rank = inputs.rank(grade_of(set, d));
+    const auto rank = inputs.rank(feedback_grade(set, d));
     if (!rank) {
       std::ostringstream text;
-      text << "a document has grade " << grade_of(set, d)
+      text << "a document has grade " << feedback_grade(set, d)
            << ", which is none of the model's grades; give --grades "
            << "with all of them from the start";
       return fail(Code::bad_data, text.str());
@@ -133,7 +183,7 @@ Result<TrainingResult> train(const TrainingRequest& request) {
   TRY(auto settings, read_settings(method, request.options, request.seed));
   TRY_VOID(check_feedback(set));
   const auto documents = judged_documents(set);
-  TRY(auto start, request.resume != nullptr ? resumed(request, method) : start_of(settings, set, documents));
+  TRY(auto start, request.resume != nullptr ? resumed(request, method) : start_of(settings, set));
   const OnlineInputs inputs = start.inputs();
   OnlineModel model = start.model();
   TRY(const auto examples, examples_of(set, documents, inputs));
@@ -155,7 +205,9 @@ Learner row(std::string meaning) {
   learner.name = std::string(to_name(method));
   learner.meaning = std::move(meaning);
   learner.source = "Harrington 2003";
-  learner.options = options_of(method);
+  LearnerSettings settings;
+  settings.model.method = method;
+  learner.options = option_rows(settings);
   learner.train = train<method>;
   learner.read = read_online_ranker;
   learner.can_resume = true;

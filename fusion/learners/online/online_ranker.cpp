@@ -4,9 +4,9 @@
 #include <cmath>
 #include <sstream>
 
-#include "fusion/learners/online/state_fields.h"
+#include "fusion/learners/common/state_fields.h"
 
-namespace metafuse::fusion {
+namespace metafuse::fusion::online {
 
 std::vector<double> OnlineInputs::row(const FeatureMatrix& documents, std::size_t document) const {
   std::vector<double> numbers(size(), has_bias ? 1.0 : 0.0);
@@ -21,28 +21,6 @@ std::optional<int> OnlineInputs::rank(double grade) const {
   const auto found = std::lower_bound(grades.begin(), grades.end(), grade);
   if (found == grades.end() || *found != grade) return std::nullopt;
   return static_cast<int>(found - grades.begin()) + 1;
-}
-
-Result<std::vector<double>> grades_of(std::vector<double> grades) {
-  constexpr std::size_t kMost = 100;
-  std::sort(grades.begin(), grades.end());
-  grades.erase(std::unique(grades.begin(), grades.end()), grades.end());
-  if (grades.empty()) return fail(Code::bad_data, "no judged documents to learn from; check the judgments");
-  if (grades.size() == 1)
-    return fail(Code::bad_data, "every document has the same grade; ranking needs two grades or more");
-  const bool are_whole =
-      std::all_of(grades.begin(), grades.end(), [](double g) { return g == std::floor(g); });
-  const double span = grades.back() - grades.front();
-  if (are_whole && span < static_cast<double>(kMost)) {
-    const double lowest = grades.front();
-    grades.resize(static_cast<std::size_t>(span) + 1);
-    for (std::size_t i = 0; i < grades.size(); ++i) grades[i] = lowest + static_cast<double>(i);
-  }
-  if (grades.size() > kMost)
-    return fail(Code::bad_data, std::to_string(grades.size()) +
-                                    " different grades; an online ranker takes at most " +
-                                    std::to_string(kMost) + ": round them");
-  return grades;
 }
 
 std::vector<InputScale> unit_scales(const FeatureMatrix& documents) {
@@ -60,7 +38,7 @@ std::vector<InputScale> unit_scales(const FeatureMatrix& documents) {
       const double depth = feature.depth > 0 ? feature.depth : (lowest <= highest ? -lowest : 1.0);
       scales[f] = {depth + 1.0, 1.0 / depth};
     } else if (lowest < highest) {
-      // Halves first: the span of two finite numbers may not be one.
+      // Halved first, because the span of two finite numbers may overflow.
       const double half_span = highest / 2.0 - lowest / 2.0;
       const double factor = 1.0 / half_span / 2.0;
       scales[f] = std::isfinite(factor) && factor > 0.0 ? InputScale{-lowest, factor} : InputScale{0.0, 0.0};
@@ -146,4 +124,4 @@ Result<std::shared_ptr<const Ranker>> read_online_ranker(const JsonObject& body,
   return std::shared_ptr<const Ranker>(std::make_shared<OnlineRanker>(std::move(inputs), std::move(model)));
 }
 
-}  // namespace metafuse::fusion
+}  // namespace metafuse::fusion::online

@@ -8,7 +8,7 @@
 #include "fusion/learners/online/online_model.h"
 #include "fusion/model/ranker.h"
 
-namespace metafuse::fusion {
+namespace metafuse::fusion::online {
 
 /// How a feature becomes a number: (value + offset) x factor; unranked is 0. A rank feature's values are
 /// minus the rank, so rank 1 of a list counted to depth D becomes 1 and rank D becomes 1 / D.
@@ -21,7 +21,7 @@ struct InputScale {
 
 /// What turns documents and grades into the instances and ranks of an online model.
 struct OnlineInputs {
-  std::vector<InputScale> scales;  ///< one a feature
+  std::vector<InputScale> scales;  ///< one per feature
   bool has_bias = false;           ///< a last input that is always 1
   std::vector<double> grades;      ///< ascending; rank r stands for grades[r - 1]
 
@@ -33,11 +33,6 @@ struct OnlineInputs {
 
   friend bool operator==(const OnlineInputs&, const OnlineInputs&) = default;
 };
-
-/// Whole numbers from the lowest to the highest grade when all are whole and few, else the distinct grades.
-///
-/// errors: bad_data: no documents, one grade only, more than 100 grades
-Result<std::vector<double>> grades_of(std::vector<double> grades);
 
 /// Scales that map every feature of the documents into [0, 1]; a constant feature becomes 0.
 std::vector<InputScale> unit_scales(const FeatureMatrix& documents);
@@ -66,4 +61,4 @@ class OnlineRanker : public Ranker {
 Result<std::shared_ptr<const Ranker>> read_online_ranker(const JsonObject& body,
                                                          const std::vector<Feature>& features);
 
-}  // namespace metafuse::fusion
+}  // namespace metafuse::fusion::online

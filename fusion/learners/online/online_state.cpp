@@ -8,10 +8,10 @@
 #include <cmath>
 #include <limits>
 
+#include "fusion/learners/common/state_fields.h"
 #include "fusion/learners/online/online_model.h"
-#include "fusion/learners/online/state_fields.h"
 
-namespace metafuse::fusion {
+namespace metafuse::fusion::online {
 namespace {
 
 constexpr OnlineMethod kMethods[] = {OnlineMethod::prank,   OnlineMethod::prank_vp, OnlineMethod::widrow_hoff,
@@ -150,8 +150,7 @@ Result<OnlineModel> OnlineModel::read(const JsonObject& state) {
     model.bank_.restore(weights, thresholds, sums, correct);
   else
     model.weights_ = weights;
-  TRY(auto read, model.read_rules(*rules));
-  model.rules_ = std::move(read);
+  TRY(model.rules_, model.read_rules(*rules));
   return made;
 }
 
@@ -173,4 +172,4 @@ Result<std::vector<OnlineModel::Voted>> OnlineModel::read_rules(const JsonArray&
   return rules;
 }
 
-}  // namespace metafuse::fusion
+}  // namespace metafuse::fusion::online

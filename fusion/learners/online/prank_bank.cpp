@@ -6,13 +6,13 @@
 
 #include "core/contract.h"
 #include "core/random.h"
-#include "fusion/learners/online/rank_rule.h"
 
-namespace metafuse::fusion {
+namespace metafuse::fusion::online {
+
 namespace {
 
-/// Examples a thread takes at a time: short rows so few that they stay in the first cache beside a PRank's,
-/// long ones so many that fetching the PRank's pays.
+/// Examples that a thread takes at a time: few enough that short rows stay in the first-level cache beside a
+/// PRank's weights, and enough long rows that fetching the weights pays.
 std::size_t block_size(std::size_t stride) {
   constexpr std::size_t kFirstCache = 2'048;
   constexpr std::size_t kCached = 16'384;
@@ -22,7 +22,7 @@ std::size_t block_size(std::size_t stride) {
 
 }  // namespace
 
-/// Integer sums over the PRanks of one thread, one row an example of the block.
+/// Integer sums over the PRanks of one thread, one row per example of the block.
 struct PrankBank::Tally {
   Tally(std::size_t examples, std::size_t cuts)
       : moves(examples),
@@ -93,7 +93,7 @@ void PrankBank::learn_rankers(const BankBlock& block, std::span<const std::uint8
                               std::size_t begin, std::size_t end, Tally& tally) {
   for (std::size_t j = begin; j < end; ++j) {
     double* weights = weights_.data() + j * stride_;
-    // A step along an instance waits for the pass that reads the weights next.
+    // A step along an instance is added in the next pass that reads the weights.
     const double* waiting = nullptr;
     double step = 0.0;
     for (std::size_t t = 0; t < block.ranks.size(); ++t) {
@@ -110,7 +110,7 @@ void PrankBank::learn_rankers(const BankBlock& block, std::span<const std::uint8
         tally.right[t] += right;
         tally.right_votes[t] += right * predicted;
       }
-      // One branch on the score, and seldom taken: a processor that guesses it wrong waits for the whole sum.
+      // A single, rarely taken branch depends on the score: a misprediction has to wait for the whole sum.
       const bool is_right = predicted == block.ranks[t];
       correct_[j] += is_shown && is_right ? 1 : 0;
       if (is_right || !is_shown) continue;
@@ -244,4 +244,4 @@ void PrankBank::restore(std::span<const double> weights, std::span<const double>
   for (std::size_t i = 0; i < thresholds_.size(); ++i) threshold_sums_[i % cuts()] += thresholds_[i];
 }
 
-}  // namespace metafuse::fusion
+}  // namespace metafuse::fusion::online

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -7,7 +8,26 @@
 
 #include "fusion/learners/online/row_kernels.h"
 
-namespace metafuse::fusion {
+namespace metafuse::fusion::online {
+
+/// The smallest rank r in {1, ..., k} with score < thresholds[r - 1], where the k-th threshold is infinite.
+///
+/// in:     thresholds - k - 1 values, ascending
+/// cost:   O(k)
+/// source: Harrington 2003, algorithm 1, line 1
+inline int rank_of(double score, std::span<const double> thresholds) {
+  // Ascending thresholds: counting those at or below the score needs no branch on it.
+  int rank = 1;
+  for (const double threshold : thresholds) rank += score < threshold ? 0 : 1;
+  return rank;
+}
+
+/// A real-valued prediction as a rank: the nearest one, halves up, kept inside {1, ..., ranks}.
+inline int nearest_rank(double prediction, int ranks) {
+  if (!(prediction > 1.0)) return 1;
+  if (prediction >= ranks) return ranks;
+  return static_cast<int>(std::floor(prediction + 0.5));
+}
 
 /// What N PRanks say of one instance, before they learn from it: the three final rules of the paper.
 struct BankPrediction {
@@ -23,7 +43,7 @@ struct BankPrediction {
 /// Examples in the order of the stream.
 struct BankBlock {
   const double* rows = nullptr;  ///< examples x stride
-  std::span<const int> ranks;    ///< 1 ... k, one an example
+  std::span<const int> ranks;    ///< 1 ... k, one per example
   std::uint64_t first_step = 0;  ///< how many examples came before: picks the random draws
 };
 
@@ -32,9 +52,10 @@ struct BankBlock {
 ///
 /// Everything that is added up across PRanks is an integer (votes, and how far each moves), so any number of
 /// threads gives the same bytes. Averages are taken after the update of the thresholds too.
-/// Differs from Harrington 2003, algorithm 2, line 13: c_{j,t} must be c_{j,t+1}, else the averaged
-/// thresholds lag one example behind the averaged weights. source: Harrington 2003, algorithms 1 and 2,
-/// sec. 3.1
+///
+/// Differs from Harrington 2003, algorithm 2, line 13: c_{j,t} must be c_{j,t+1}, because otherwise the
+/// averaged thresholds lag one example behind the averaged weights.
+/// source: Harrington 2003, algorithms 1 and 2, sec. 3.1
 class PrankBank {
  public:
   PrankBank() = default;
@@ -48,8 +69,8 @@ class PrankBank {
 
   /// Predicts each example, then learns from it.
   ///
-  /// in:     predictions - one an example; those of Bagg and VP are left alone unless wants_votes
-  /// cost:   reads tau x N x d numbers an example (N x d with votes) and writes those of the PRanks that err
+  /// in:     predictions - one per example; those of Bagg and VP are left alone unless wants_votes
+  /// cost:   reads tau x N x d numbers per example (N x d with votes) and writes those of the PRanks that err
   void learn(const BankBlock& block, bool wants_votes, unsigned threads,
              std::span<BankPrediction> predictions);
 
@@ -57,7 +78,8 @@ class PrankBank {
   /// whether any PRank erred: then the example took the place of stored example `slot`.
   bool learn_stored(const double* row, int rank, std::uint64_t step, std::size_t slot);
 
-  /// Requires a padded row. cost: O(N d) with votes, else O(d).
+  /// Requires a padded row.
+  /// cost:   O(N d) with votes, else O(d).
   BankPrediction predict(const double* row, bool wants_votes) const;
 
   std::span<const double> weights(std::size_t ranker) const { return {&weights_[ranker * stride_], stride_}; }
@@ -101,4 +123,4 @@ class PrankBank {
   std::vector<std::uint64_t> correct_;  // examples shown that were ranked rightly
 };
 
-}  // namespace metafuse::fusion
+}  // namespace metafuse::fusion::online

@@ -34,10 +34,11 @@ class Reranker {
  public:
   /// errors: usage, naming the option that is out of range
   static Result<Reranker> over(const Model& base, const RerankerOptions& options);
-  /// Goes on from state(). errors: bad_data: the state is damaged or of a model with other features
+  /// Goes on from state().
+  /// errors: bad_data: the state is damaged or of a model with other features
   static Result<Reranker> resume(const Model& base, const JsonObject& state);
 
-  /// One score a document of one search, higher first. Requires the base model's features.
+  /// One score per document of one search, higher first. Requires the base model's features.
   std::vector<double> score(const FeatureMatrix& search) const;
 
   /// Learns from one search, in the order given.

@@ -2,7 +2,7 @@
 
 #include "core/clones.h"
 
-namespace metafuse::fusion {
+namespace metafuse::fusion::online {
 namespace {
 
 constexpr std::size_t kLanes = 8;
@@ -36,4 +36,4 @@ METAFUSE_CLONES double add_row_and_dot(double* weights, double step, const doubl
   return total_of(lanes);
 }
 
-}  // namespace metafuse::fusion
+}  // namespace metafuse::fusion::online

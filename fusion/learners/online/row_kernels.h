@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-namespace metafuse::fusion {
+namespace metafuse::fusion::online {
 
 /// Numbers a row holds, rounded up so that rows can be read eight at a time.
 inline std::size_t padded(std::size_t numbers) {
@@ -22,4 +22,4 @@ void add_row(double* weights, double step, const double* row, std::size_t padded
 double add_row_and_dot(double* weights, double step, const double* row, const double* next,
                        std::size_t padded_numbers);
 
-}  // namespace metafuse::fusion
+}  // namespace metafuse::fusion::online

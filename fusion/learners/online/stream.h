@@ -28,7 +28,8 @@ class DocumentStream {
   /// A new stream; its features are those of the first document. `settings.grades` must be given.
   /// errors: usage
   static Result<DocumentStream> start(const LearnerSettings& settings);
-  /// Goes on from a saved model. errors: usage when it is of no online learner
+  /// Goes on from a saved model.
+  /// errors: usage when it is of no online learner
   static Result<DocumentStream> resume(const Model& model);
 
   /// errors: bad_data: a grade that is not among the model's, a feature beyond the model's, a value on which

@@ -1,5 +1,3 @@
-#include "fusion/learners/rankboost/bagged.h"
-
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -9,7 +7,6 @@
 #include "core/random.h"
 #include "fusion/data/training_subset.h"
 #include "fusion/learners/common/bagging.h"
-#include "fusion/learners/common/option_reader.h"
 #include "fusion/learners/common/step_result.h"
 #include "fusion/learners/rankboost/learner.h"
 #include "fusion/learners/rankboost/options.h"
@@ -18,7 +15,15 @@
 namespace metafuse::fusion::rankboost {
 namespace {
 
-constexpr std::size_t kMostBags = 1000;
+struct BaggedOptions {
+  Options boost;
+  std::size_t bags = 20;
+};
+
+void declare_options(OptionTable& table, BaggedOptions& options) {
+  declare_options(table, options.boost);
+  table.count("bags", options.bags, 1, 1000, "bootstrap samples of the base queries");
+}
 
 /// As many queries as the set has, drawn with replacement.
 std::vector<std::size_t> bootstrap_sample(std::size_t queries, Random random) {
@@ -30,8 +35,9 @@ std::vector<std::size_t> bootstrap_sample(std::size_t queries, Random random) {
 
 using TrainedBag = std::optional<Result<TrainingResult>>;
 
-std::vector<TrainedBag> train_bags(const TrainingRequest& request, std::size_t bags,
-                                   const std::map<std::string, std::string>& options) {
+std::vector<TrainedBag> train_bags(const TrainingRequest& request, std::size_t bags) {
+  std::map<std::string, std::string> options = request.options;
+  options.erase("bags");
   std::vector<TrainedBag> trained(bags);
   const Random random(request.seed);
   for_each_bag(request, bags, [&](std::size_t bag) {
@@ -51,7 +57,7 @@ std::span<const WeakRanking> rankings_of(const TrainedBag& bag) {
   return dynamic_cast<const StepRanker&>(*(*bag)->model.ranker).rankings();
 }
 
-BestRounds best_rounds(const TrainingRequest& request, const std::vector<TrainedBag>& trained) {
+BestRound best_rounds(const TrainingRequest& request, const std::vector<TrainedBag>& trained) {
   std::size_t longest = 0;
   for (const TrainedBag& bag : trained) longest = std::max(longest, rankings_of(bag).size());
   return best_rounds_of_bags(request, longest, [&](std::size_t round, std::vector<double>& scores) {
@@ -77,7 +83,7 @@ std::vector<WeakRanking> merged(const std::vector<TrainedBag>& trained, std::siz
   return out;
 }
 
-/// A line a bag and round.
+/// A line per bag and round.
 std::vector<JsonObject> trace_of(const TrainingRequest& request, const std::vector<TrainedBag>& trained,
                                  std::size_t rounds) {
   std::vector<JsonObject> lines;
@@ -93,36 +99,33 @@ std::vector<JsonObject> trace_of(const TrainingRequest& request, const std::vect
 }
 
 Result<TrainingResult> train_bagged(const TrainingRequest& request) {
-  OptionReader reader(request.options);
-  const std::size_t bags = reader.count("bags", 20, 1, kMostBags);
-  if (!reader.outcome()) return reader.outcome().error();
-  std::map<std::string, std::string> options = request.options;
-  options.erase("bags");
-  TRY(const auto parsed, parse_options(options));
-  if (parsed.is_value)
+  TRY(const auto options, read_options<BaggedOptions>(request.options));
+  TRY_VOID(check_options(options.boost));
+  if (options.boost.is_value)
     return fail(Code::usage,
                 "--weak-ranking value cannot be bagged; use threshold, or the learner rankboost");
   if (request.train->queries.empty()) return fail(Code::bad_data, "no base query to train on");
-  const std::vector<TrainedBag> trained = train_bags(request, bags, options);
+  const std::vector<TrainedBag> trained = train_bags(request, options.bags);
   for (const TrainedBag& bag : trained)
     if (!bag->has_value()) return bag->error();
   TrainingResult result;
   result.model.learner = "rankboost-bagged";
   result.model.features = request.train->matrix.features();
-  std::size_t rounds = parsed.rounds;
+  std::size_t rounds = options.boost.rounds;
   std::string choice;
   if (request.measure) {
-    const BestRounds best = best_rounds(request, trained);
-    rounds = best.rounds;
+    const BestRound best = best_rounds(request, trained);
+    rounds = best.rounds();
     choice = record_best_rounds(request, best, result.model.training);
   }
   if (request.wants_trace) result.trace = trace_of(request, trained, rounds);
   std::vector<WeakRanking> rankings = merged(trained, rounds);
-  result.summary = std::to_string(bags) + " bags of " + std::to_string(request.train->queries.size()) +
-                   " queries, " + std::to_string(rankings.size()) + " different weak rankings\n" + choice;
+  result.summary = std::to_string(options.bags) + " bags of " +
+                   std::to_string(request.train->queries.size()) + " queries, " +
+                   std::to_string(rankings.size()) + " different weak rankings\n" + choice;
   result.model.ranker = std::make_shared<StepRanker>(std::move(rankings), result.model.features);
-  result.model.training["options"] = options_json(parsed);
-  result.model.training["bags"] = bags;
+  result.model.training["options"] = options_json(options.boost, '_');
+  result.model.training["bags"] = options.bags;
   result.model.training["seed"] = request.seed;
   result.model.training["queries"] = request.train->queries.size();
   return result;
@@ -131,17 +134,14 @@ Result<TrainingResult> train_bagged(const TrainingRequest& request) {
 }  // namespace
 
 Learner bagged_learner() {
-  Learner row;
-  row.name = "rankboost-bagged";
-  row.meaning = "the mean of RankBoosts trained on bootstrap samples of the base queries";
-  row.source = "Breiman 1996 over Freund, Iyer, Schapire, Singer 2003";
-  row.options = option_rows();
-  row.options.push_back({"bags", "N", "20", "bootstrap samples of the base queries"});
-  row.train = train_bagged;
-  row.can_validate = true;
-  row.can_stop_early = true;
-  row.read = read_step_ranker;
-  return row;
+  return {.name = "rankboost-bagged",
+          .meaning = "the mean of RankBoosts trained on bootstrap samples of the base queries",
+          .source = "Breiman 1996 over Freund, Iyer, Schapire, Singer 2003",
+          .options = option_rows<BaggedOptions>(),
+          .train = train_bagged,
+          .read = read_step_ranker,
+          .can_validate = true,
+          .can_stop_early = true};
 }
 
 }  // namespace metafuse::fusion::rankboost

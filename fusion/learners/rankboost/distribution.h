@@ -7,7 +7,7 @@
 
 #include "fusion/data/thresholds.h"
 #include "fusion/learners/rankboost/feedback.h"
-#include "fusion/learners/rankboost/pair_factors.h"
+#include "fusion/learners/rankboost/kernels.h"
 
 namespace metafuse::fusion::rankboost {
 
@@ -15,7 +15,7 @@ namespace metafuse::fusion::rankboost {
 struct CodedRanking {
   const CodedFeatures* features = nullptr;
   std::size_t feature = 0;
-  std::vector<double> values;  ///< within [0, 1], one a code
+  std::vector<double> values;  ///< within [0, 1], one per code
 
   double operator()(std::size_t row) const { return values[features->code(row, feature)]; }
 };
@@ -34,10 +34,10 @@ struct PairWeights {
   double wrong = 0.0;
 };
 
-/// The distribution D_t over crucial pairs in factored form. For pairs that follow from grades
-/// D(x0, x1) = table(a, b) up(x0) down(x1) with up = e^H and down = e^-H (paper 000, eq. (7) and fig. 2,
-/// summed over queries and grades); general pairs keep a weight each. Each class of a query has its own
-/// offset in the exponent, chosen by anchor(), so that nothing overflows however many rounds there are.
+/// The distribution D_t over crucial pairs in factored form. For pairs that follow from grades, D(x0, x1) =
+/// table(a, b) up(x0) down(x1) with up = e^H and down = e^-H (Freund et al. 2003, eq. (7) and fig. 2, summed
+/// over queries and grades); general pairs keep a weight each. Each class of a query has its own offset in
+/// the exponent, chosen by anchor(), so that nothing overflows however many rounds there are.
 ///
 /// Sums that cross queries are 64-bit fixed point, and sums inside a query run in a fixed order: the same
 /// numbers come out for any number of threads.
@@ -49,7 +49,7 @@ class Distribution {
   void anchor(std::span<const double> scores, double log_normaliser);
 
   /// D(x0, x1) *= exp(alpha (h(x0) - h(x1))), normalised by the total before.
-  /// out: Z, the new total
+  /// out:    Z, the new total
   double update(const CodedRanking& ranking, double alpha);
 
   /// The potential of every row (eq. (10)) in fixed point, where D is not yet divided by total().
@@ -96,7 +96,7 @@ class Distribution {
     double change = 0.0;
   };
 
-  /// out: Z of the round. A total of too few digits is raised.
+  /// out:    Z of the round. A total of too few digits is raised.
   double raised_total();
   Run run_of(const QueryFeedback& query, std::size_t place) const {
     return {run_starts_[query.first_class + place], run_starts_[query.first_class + place + 1]};
@@ -117,13 +117,13 @@ class Distribution {
   Communicator* communicator_;
   std::vector<std::size_t> chunks_;      // first query of each, and the end
   std::vector<std::size_t> run_starts_;  // first slot a class of every query, and the end
-  std::vector<std::uint32_t> rows_;      // a slot: documents in feedback by query, grade class and row
-  std::vector<double> up_;               // a slot
-  std::vector<double> down_;             // a slot
-  std::vector<float> before_;            // a slot: about what its potential from grades was
+  std::vector<std::uint32_t> rows_;      // per slot: documents in feedback by query, grade class and row
+  std::vector<double> up_;               // per slot
+  std::vector<double> down_;             // per slot
+  std::vector<float> before_;            // per slot: about what its potential from grades was
   std::vector<double> tables_;
   std::vector<double> pair_weights_;
-  std::vector<std::int64_t> potentials_;  // a row
+  std::vector<std::int64_t> potentials_;  // per row
   double inverse_ = 1.0;                  // product of 1 / total since the last anchor
   double scale_ = 1.0;
   std::int64_t total_ = 1;

@@ -4,28 +4,11 @@
 #include <cmath>
 #include <limits>
 
-#include "core/portable_math.h"
 #include "fusion/data/exact_sum.h"
+#include "fusion/learners/common/feedback_grades.h"
 
 namespace metafuse::fusion::rankboost {
 namespace {
-
-double class_grade(double grade, const FeedbackOptions& options) {
-  if (!options.is_bipartite) return grade;
-  return grade >= options.relevance_level ? 1.0 : 0.0;
-}
-
-double grade_weight(double lower, double upper, const FeedbackOptions& options) {
-  switch (options.grade_weights) {
-    case FeedbackOptions::GradeWeights::one:
-      return 1.0;
-    case FeedbackOptions::GradeWeights::difference:
-      return upper - lower;
-    case FeedbackOptions::GradeWeights::gain:
-      return portable_exp2(upper) - portable_exp2(lower);
-  }
-  return 1.0;
-}
 
 /// One query's grade classes and its total weight before normalising.
 struct QueryTotals {
@@ -39,7 +22,7 @@ QueryTotals totals_of(const TrainingSet& set, const QueryRange& range) {
   QueryTotals totals;
   std::vector<double> all;
   for (std::size_t row = range.begin; row < range.end; ++row)
-    if (set.in_feedback[row] != 0) all.push_back(class_grade(set.grades[row], set.feedback));
+    if (is_in_feedback(set, row)) all.push_back(feedback_grade(set, row));
   std::sort(all.begin(), all.end());
   for (const double grade : all) {
     if (totals.grades.empty() || totals.grades.back() != grade) {
@@ -53,7 +36,7 @@ QueryTotals totals_of(const TrainingSet& set, const QueryRange& range) {
       const std::uint64_t pairs = totals.members[a] * totals.members[b];
       totals.pairs += pairs;
       totals.weight +=
-          static_cast<double>(pairs) * grade_weight(totals.grades[a], totals.grades[b], set.feedback);
+          static_cast<double>(pairs) * grade_weight(set.feedback, totals.grades[a], totals.grades[b]);
     }
   return totals;
 }
@@ -114,7 +97,7 @@ class Maker {
     query_weights_.push_back(is_flat ? weight : (is_given ? range.weight : 1.0));
     for (const double lower : totals.grades)
       for (const double upper : totals.grades)
-        feedback_.weights.push_back(lower < upper ? share * grade_weight(lower, upper, set_.feedback) : 0.0);
+        feedback_.weights.push_back(lower < upper ? share * grade_weight(set_.feedback, lower, upper) : 0.0);
     assign_classes(range, totals);
     for (std::size_t i = pairs_begin; i < next_pair_; ++i) {
       feedback_.pairs.push_back({pairs_[i].below, pairs_[i].above, pairs_[i].weight * share});
@@ -131,15 +114,15 @@ class Maker {
   void assign_classes(const QueryRange& range, const QueryTotals& totals) {
     for (std::size_t row = range.begin; row < range.end; ++row) {
       feedback_.is_used[row] = 1;
-      if (set_.in_feedback[row] == 0) continue;
-      const double grade = class_grade(set_.grades[row], set_.feedback);
+      if (!is_in_feedback(set_, row)) continue;
+      const double grade = feedback_grade(set_, row);
       feedback_.classes[row] = static_cast<std::uint16_t>(
           std::lower_bound(totals.grades.begin(), totals.grades.end(), grade) - totals.grades.begin());
     }
   }
 
   bool is_turned_around(const WeightedPair& pair) const {
-    if (set_.in_feedback[pair.below] != 0 && set_.in_feedback[pair.above] != 0 &&
+    if (is_in_feedback(set_, pair.below) && is_in_feedback(set_, pair.above) &&
         feedback_.classes[pair.below] > feedback_.classes[pair.above])
       return true;
     const auto at = std::lower_bound(
@@ -160,7 +143,7 @@ class Maker {
     return {};
   }
 
-  /// Counts over all ranks.
+  /// Sums the counts over all MPI processes.
   void add_up() {
     std::int64_t counts[] = {static_cast<std::int64_t>(feedback_.queries.size()),
                              static_cast<std::int64_t>(feedback_.crucial_pairs),

@@ -1,23 +1,53 @@
 #include "fusion/learners/rankboost/learner.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+
+#include <fmt/format.h>
 
 #include "core/atomic_file.h"
 #include "core/number.h"
 #include "core/portable_math.h"
 #include "fusion/data/fingerprint.h"
+#include "fusion/learners/common/early_stop.h"
 #include "fusion/learners/rankboost/checkpoint.h"
-#include "fusion/learners/rankboost/ranking_loss.h"
+#include "fusion/learners/rankboost/loss_and_bound.h"
 #include "fusion/learners/rankboost/trainer.h"
-#include "fusion/learners/rankboost/validation_scores.h"
 #include "fusion/learners/rankboost/value_ranker.h"
 #include "fusion/model/weak_ranking.h"
 
 namespace metafuse::fusion::rankboost {
+
+void declare_options(OptionTable& table, Options& options) {
+  using enum Options::Criterion;
+  using enum Options::QDefault;
+  table.count("rounds", options.rounds, 0, 10'000'000, "rounds of boosting");
+  table.choice("weak-learner", options.weak_learner,
+               {{"2", {z, false}}, {"3", {r, false}}, {"2.cum", {z, true}}, {"3.cum", {r, true}}},
+               "2 takes the weak ranking of least Z, 3 that of largest |r|; .cum keeps cumulative weights "
+               "positive");
+  table.choice("weak-ranking", options.is_value, {{"threshold", false}, {"value", true}},
+               "h thresholds a feature, or is the feature scaled to [0, 1]");
+  table.choice("alpha", options.is_numeric, {{"auto", false}, {"numeric", true}},
+               "by the weak learner's own formula, or the minimum of Z by search");
+  table.choice("q-default", options.q_default, {{"0", zero}, {"1", one}, {"learn", learn}},
+               "what a weak ranking says of unranked documents");
+  table.count_or_all("max-thresholds", options.thresholds.max_thresholds, 1, 1'000'000'000,
+                     "candidate thresholds per feature, minus infinity among them");
+}
+
+Result<void> check_options(const Options& options) {
+  if (options.is_value && options.weak_learner.criterion == Options::Criterion::z)
+    return fail(Code::usage,
+                "--weak-ranking value needs --weak-learner 3 or 3.cum: weak learner 2 is for {0,1}-valued "
+                "weak rankings");
+  return {};
+}
+
 namespace {
 
-/// One training run: what its rounds become.
+/// One training run, from its rounds to the model, the trace and the summary.
 class Run {
  public:
   Run(const TrainingRequest& request, const Options& options, const Feedback& feedback)
@@ -25,7 +55,8 @@ class Run {
         options_(options),
         feedback_(feedback),
         features_(request.train->matrix, threshold_options(options), feedback.is_used, request.communicator),
-        trainer_(feedback, features_, options, request.threads, request.communicator) {
+        trainer_(feedback, features_, options, request.threads, request.communicator),
+        best_(request.patience) {
     if (request.measure) validation_.emplace(request.validate->matrix);
   }
 
@@ -46,7 +77,7 @@ class Run {
   }
 
  private:
-  /// Decided by all ranks together, since their clocks differ.
+  /// Decided by all MPI processes together, because their clocks differ.
   bool is_over_time(TimePoint begin) const {
     if (request_.clock == nullptr || request_.time_limit_seconds <= 0.0) return false;
     const double spent = std::chrono::duration<double>(request_.clock->now() - begin).count();
@@ -63,26 +94,22 @@ class Run {
   void validate(const Round& round) {
     const double value = request_.measure(options_.is_value ? ranker()->score(request_.validate->matrix)
                                                             : validation_->add(weak_ranking(round)));
-    if (value > best_value_ || rounds_.size() == 1) {
-      best_value_ = value;
-      best_rounds_ = rounds_.size();
-    } else if (request_.patience > 0 && rounds_.size() >= best_rounds_ + request_.patience) {
+    if (!best_.add(value))
       stop_reason_ =
-          request_.measure_name + " did not improve for " + std::to_string(request_.patience) + " rounds";
-    }
+          fmt::format("{} did not improve for {} rounds", request_.measure_name, request_.patience);
   }
 
   void keep_best_prefix() {
     if (!request_.measure) return;
     if (rounds_.empty())
-      best_value_ = request_.measure(std::vector<double>(request_.validate->matrix.document_count(), 0.0));
-    rounds_.resize(best_rounds_);
-    if (request_.wants_trace) trace_.resize(best_rounds_);
+      best_.add(request_.measure(std::vector<double>(request_.validate->matrix.document_count(), 0.0)));
+    rounds_.resize(std::min(rounds_.size(), best_.rounds()));
+    trace_.resize(std::min(trace_.size(), best_.rounds()));
   }
 
   Checkpoint checkpoint() const {
     Checkpoint checkpoint;
-    checkpoint.options = options_json(options_);
+    checkpoint.options = options_json(options_, '_');
     checkpoint.options.erase("rounds");
     if (request_.measure) checkpoint.options["metric"] = request_.measure_name;
     checkpoint.data = fingerprint(*request_.train, request_.communicator);
@@ -138,7 +165,7 @@ class Run {
     if (candidate.threshold == 0) return -std::numeric_limits<double>::infinity();
     if (!is_rank(candidate.feature))
       return is_highest ? thresholds.highest : thresholds.values[candidate.threshold];
-    // rank <= k with k the deepest training rank that fires, 0 when none does
+    // The test is rank <= k, where k is the deepest training rank that fires, or 0 if none does.
     return is_highest ? -1.0 : thresholds.fires_from[candidate.threshold] - 1.0;
   }
 
@@ -185,12 +212,10 @@ class Run {
 
   JsonObject training(double loss) const {
     JsonObject training;
-    training["options"] = options_json(options_);
+    training["options"] = options_json(options_, '_');
     training["rounds"] = rounds_.size();
     training["stopped"] = stop_reason_;
-    if (request_.measure)
-      training["validation"] =
-          JsonObject{{"measure", request_.measure_name}, {"value", reported_value(request_, best_value_)}};
+    if (request_.measure) training["validation"] = validation_record(request_, best_.value());
     training["queries"] = feedback_.query_count;
     training["queries_left_out"] = feedback_.left_out;
     training["documents"] = feedback_.used_documents;
@@ -207,7 +232,7 @@ class Run {
     return training;
   }
 
-  /// One line, however many features have more values than thresholds.
+  /// One line that names every feature with more values than thresholds; empty when there is none.
   std::string reduced_features_text() const {
     std::string names;
     for (std::size_t i = 0; i < features_.feature_count(); ++i) {
@@ -235,7 +260,7 @@ class Run {
     text += " (theorem 1)\n";
     if (request_.measure) {
       text += "validation " + request_.measure_name + " ";
-      append_number(text, reported_value(request_, best_value_));
+      append_number(text, reported_value(request_, best_.value()));
       text += " after these rounds\n";
     }
     return text + reduced_features_text();
@@ -260,8 +285,7 @@ class Run {
   CodedFeatures features_;
   Trainer trainer_;
   std::optional<ValidationScores> validation_;
-  double best_value_ = 0.0;
-  std::size_t best_rounds_ = 0;
+  BestRound best_;
   std::optional<Checkpoint> saved_;
   std::vector<Round> rounds_;
   std::vector<JsonObject> trace_;
@@ -269,7 +293,8 @@ class Run {
 };
 
 Result<TrainingResult> train(const TrainingRequest& request) {
-  TRY(const auto options, parse_options(request.options));
+  TRY(const auto options, read_options<Options>(request.options));
+  TRY_VOID(check_options(options));
   TRY(const auto feedback, make_feedback(*request.train, request.communicator));
   return Run(request, options, feedback).train();
 }
@@ -282,18 +307,16 @@ Result<std::shared_ptr<const Ranker>> read(const JsonObject& body, const std::ve
 }  // namespace
 
 Learner learner() {
-  Learner row;
-  row.name = "rankboost";
-  row.meaning = "a sum of thresholded ranking features, chosen round by round on the crucial pairs";
-  row.source = "Freund, Iyer, Schapire, Singer 2003, sec. 3 and 4";
-  row.options = option_rows();
-  row.train = train;
-  row.read = read;
-  row.can_validate = true;
-  row.can_stop_early = true;
-  row.can_checkpoint = true;
-  row.can_distribute = true;
-  return row;
+  return {.name = "rankboost",
+          .meaning = "a sum of thresholded ranking features, chosen round by round on the crucial pairs",
+          .source = "Freund, Iyer, Schapire, Singer 2003, sec. 3 and 4",
+          .options = option_rows<Options>(),
+          .train = train,
+          .read = read,
+          .can_validate = true,
+          .can_stop_early = true,
+          .can_distribute = true,
+          .can_checkpoint = true};
 }
 
 }  // namespace metafuse::fusion::rankboost

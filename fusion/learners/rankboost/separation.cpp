@@ -6,12 +6,11 @@
 #include <numeric>
 
 #include "core/parallel.h"
-#include "fusion/learners/rankboost/separation_kernels.h"
 
 namespace metafuse::fusion::rankboost {
 namespace {
 
-constexpr std::size_t kMostInOrder = 256;  // documents of a query whose order is kept, one byte each
+constexpr std::size_t kMostInOrder = 256;  // largest query whose order is kept, one byte per document
 
 /// Rows by bucket from the highest down, then by number; those of bucket 0 are left out.
 void order_by_bucket(std::span<const std::uint32_t> buckets, std::size_t bucket_count,
@@ -39,11 +38,11 @@ void order_by_bucket(std::span<const std::uint32_t> buckets, std::size_t bucket_
 /// What one thread needs for one query at a time.
 struct Separation::Scratch {
   SeparationState state{};
-  std::vector<double> costs;  // instead of the state where there are more classes than the kernels know
+  std::vector<double> costs;  // used instead of `state` if there are more classes than the kernels support
   std::vector<double> gains;
   double added[kMostInOrder] = {};
-  // Of a query with more documents than a byte can name: a bucket a row, rows in order, and some of them
-  // gathered.
+  // For a query with more documents than a byte can number: the bucket of each row, the rows in order, and
+  // the factors and classes of one group of them.
   std::vector<std::uint32_t> buckets;
   std::vector<std::uint32_t> order;
   std::vector<PairFactors> query_factors;  // of the query's rows
@@ -111,7 +110,8 @@ void Separation::begin_query(const QueryFeedback& query, Scratch& scratch) const
   std::copy(gains, gains + classes, state.gain);
   for (std::size_t a = 0; a < classes; ++a)
     for (std::size_t b = 0; b < classes; ++b) {
-      // A pair whose documents are both above is separated no more: it counts twice, once for each of them.
+      // A pair of which both documents lie above the threshold is no longer separated: it was counted with
+      // each of them, so it is subtracted twice.
       const std::size_t pair = query.table + std::min(a, b) * classes + std::max(a, b);
       const double twice = 2.0 * weights_.scale * weights_.tables[pair];
       state.by_down[b][a] = a < b ? twice : 0.0;

@@ -8,11 +8,12 @@
 #include "fusion/data/thresholds.h"
 #include "fusion/learners/rankboost/distribution.h"
 #include "fusion/learners/rankboost/feedback.h"
-#include "fusion/learners/rankboost/separation_kernels.h"
+#include "fusion/learners/rankboost/kernels.h"
 
 namespace metafuse::fusion::rankboost {
 
-/// How much weight of crucial pairs each threshold of a feature separates, W- + W+ of paper 000, eq. (3).
+/// How much weight of crucial pairs each threshold of a feature separates: W- + W+ of Freund et al. 2003, eq.
+/// (3).
 ///
 /// With `all` the weight of the pairs that a document belongs to and `both` that of its pairs with documents
 /// already above the threshold, moving the document above it changes W- + W+ by all - 2 both. So one walk
@@ -34,7 +35,7 @@ class Separation {
   /// The sums that every feature needs. `weights` must live until the last sweep.
   void prepare(const Weights& weights);
 
-  /// Changes of W- + W+ a code when the threshold falls below it; the last place, behind the highest code,
+  /// How W- + W+ changes when the threshold falls below each code; the last place, behind the highest code,
   /// holds what unranked documents give at q_default 1.
   std::vector<std::int64_t> sweep(std::size_t feature, bool is_one_default) const;
 
@@ -55,9 +56,9 @@ class Separation {
   const Feedback* feedback_;
   const CodedFeatures* features_;
   Weights weights_;
-  std::vector<double> costs_;  // a class of every query: weight of its pairs as the lower, over up
+  std::vector<double> costs_;  // per class of every query: weight of its pairs as the lower, over up
   std::vector<double> gains_;  // the same as the upper, over down
-  std::vector<std::vector<std::uint8_t>> orders_;  // a feature: rows from the query's first, best first
+  std::vector<std::vector<std::uint8_t>> orders_;  // per feature: rows from the query's first, best first
 };
 
 }  // namespace metafuse::fusion::rankboost

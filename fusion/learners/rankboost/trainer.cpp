@@ -1,17 +1,61 @@
 #include "fusion/learners/rankboost/trainer.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/portable_math.h"
-#include "fusion/learners/rankboost/alpha.h"
 
 namespace metafuse::fusion::rankboost {
+
+namespace {
+
+constexpr int kHalvings = 200;
+
+double epsilon(std::uint64_t m) {
+  return 1.0 / (2.0 * static_cast<double>(m));
+}
+
+}  // namespace
+
+double alpha_of_edge(double r, bool is_certain, std::uint64_t m) {
+  const double bounded = std::clamp(r, -1.0, 1.0);
+  const double smooth = is_certain || std::abs(bounded) >= 1.0 - 1e-15 ? 2.0 * epsilon(m) : 0.0;
+  return 0.5 * portable_log((1.0 + bounded + smooth) / (1.0 - bounded + smooth));
+}
+
+double alpha_of_sides(double right, double wrong, std::uint64_t m) {
+  const double smooth = right > 0.0 && wrong > 0.0 ? 0.0 : epsilon(m);
+  return 0.5 * portable_log((right + smooth) / (wrong + smooth));
+}
+
+std::optional<double> alpha_by_search(const Distribution& distribution, const CodedRanking& ranking) {
+  const PairSides sides = distribution.sides(ranking);
+  if (!sides.has_right || !sides.has_wrong) return std::nullopt;
+  // Z is convex in alpha, Z'(0) = -r, and Z'(alpha) -> +-inf for alpha -> +-inf because some pair has b =
+  // h(x0) - h(x1) > 0 and some b < 0. So the root lies where -Z'(0) points to, and doubling the step from 0
+  // must pass it: then [low, high] holds exactly one root and halving keeps the sign change inside.
+  double low = 0.0;
+  double high = distribution.slope(ranking, 0.0) < 0.0 ? 1.0 : -1.0;
+  const double sign = high;
+  while (distribution.slope(ranking, high) * sign < 0.0 && std::abs(high) < 512.0) {
+    low = high;
+    high *= 2.0;
+  }
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = 0.5 * (low + high);
+    if (middle == low || middle == high) break;
+    (distribution.slope(ranking, middle) * sign < 0.0 ? low : high) = middle;
+    if (std::abs(high - low) <= 1e-15 * std::max(1.0, std::abs(high))) break;
+  }
+  return 0.5 * (low + high);
+}
+
 namespace {
 
 constexpr double kNoGain = 1e-12;
 constexpr double kNearlyCertain = 1.0 - 1e-9;
-// D's factors are multiplied up from round to round and computed afresh from H before they can drift by more
-// than about 1e-13 or leave the range of a double.
+// The factors of D are updated by multiplication and computed anew from H before they can drift by more than
+// about 1e-13 or leave the range of a double.
 constexpr double kMostAlpha = 32.0;
 constexpr std::size_t kMostReservedRounds = 512;
 
@@ -25,10 +69,10 @@ Trainer::Trainer(const Feedback& feedback, const CodedFeatures& features, const 
       distribution_(feedback, threads, communicator),
       weights_(features),
       is_in_use_(features.feature_count(), 0) {
-  if (options.criterion == Options::Criterion::z)
-    side_search_.emplace(distribution_, features, options, threads, communicator);
+  if (options.weak_learner.criterion == Options::Criterion::z)
+    weak_learner_2_.emplace(distribution_, features, options, threads, communicator);
   else
-    edge_search_.emplace(features, options, threads, communicator);
+    weak_learner_3_.emplace(features, options, threads, communicator);
   distribution_.anchor(std::vector<double>(features.document_count(), 0.0), 0.0);
 }
 
@@ -39,7 +83,7 @@ CodedRanking Trainer::ranking_of(const Candidate& candidate) const {
 double Trainer::alpha_of(const Candidate& candidate) const {
   if (options_->is_numeric)
     if (const auto alpha = alpha_by_search(distribution_, ranking_of(candidate))) return *alpha;
-  if (options_->criterion == Options::Criterion::z)
+  if (options_->weak_learner.criterion == Options::Criterion::z)
     return alpha_of_sides(candidate.right, candidate.wrong, feedback_->crucial_pairs);
   bool is_certain = false;
   if (std::abs(candidate.r) > kNearlyCertain) {
@@ -53,8 +97,8 @@ double Trainer::alpha_of(const Candidate& candidate) const {
 std::optional<Round> Trainer::step() {
   if (!stop_reason_.empty()) return std::nullopt;
   const auto alpha = [this](const Candidate& candidate) { return alpha_of(candidate); };
-  const auto chosen = side_search_ ? side_search_->find(distribution_, weights_, alpha)
-                                   : edge_search_->find(distribution_, weights_, alpha);
+  const auto chosen = weak_learner_2_ ? weak_learner_2_->find(distribution_, weights_, alpha)
+                                      : weak_learner_3_->find(distribution_, weights_, alpha);
   if (!chosen || chosen->criterion <= kNoGain) {
     stop_reason_ = chosen ? "no weak ranking gains anything" : "no weak ranking is admissible";
     return std::nullopt;
@@ -71,7 +115,7 @@ Round Trainer::finish(const Candidate& candidate, double alpha) {
   const bool is_last = is_perfect(candidate);
   Round round = take(candidate, alpha);
   if (is_last) {
-    if (!options_->is_value) round.candidate.r = 1.0;  // without what rounding took away
+    if (!options_->is_value) round.candidate.r = 1.0;  // undoes rounding
     stop_reason_ = "the last weak ranking orders every crucial pair rightly";
   }
   return round;
@@ -86,15 +130,15 @@ Round Trainer::take(const Candidate& candidate, double alpha) {
   round.z = distribution_.update(ranking_of(candidate), alpha);
   log_bound_ += portable_log(round.z);
   round.log_bound = log_bound_;
-  if (edge_search_)
-    edge_search_->distribution_changed(distribution_.largest_change(), round.z, candidate.feature);
-  if (side_search_) side_search_->distribution_changed(alpha, round.z);
+  if (weak_learner_3_)
+    weak_learner_3_->distribution_changed(distribution_.largest_change(), round.z, candidate.feature);
+  if (weak_learner_2_) weak_learner_2_->distribution_changed(alpha, round.z);
   weights_.at(candidate.feature, candidate.threshold, candidate.q_default) += alpha;
   is_in_use_[candidate.feature] = 1;
   alphas_since_anchor_ += std::abs(alpha);
   if (alphas_since_anchor_ > kMostAlpha || ++rounds_since_anchor_ >= kMostReservedRounds) {
     distribution_.anchor(scores(), log_bound_);
-    if (edge_search_) edge_search_->forget();
+    if (weak_learner_3_) weak_learner_3_->forget();
     alphas_since_anchor_ = 0.0;
     rounds_since_anchor_ = 0;
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,10 +9,22 @@
 #include "fusion/data/thresholds.h"
 #include "fusion/learners/rankboost/distribution.h"
 #include "fusion/learners/rankboost/options.h"
-#include "fusion/learners/rankboost/search.h"
-#include "fusion/learners/rankboost/side_search.h"
+#include "fusion/learners/rankboost/weak_learner_2.h"
+#include "fusion/learners/rankboost/weak_learner_3.h"
 
 namespace metafuse::fusion::rankboost {
+
+/// alpha by the edge, eq. (6).
+/// in:     is_certain - every crucial pair lies on one side, so that alpha would be infinite: it is smoothed
+///         with 1 / (2m); m - number of crucial pairs
+double alpha_of_edge(double r, bool is_certain, std::uint64_t m);
+
+/// alpha by the weights of rightly and wrongly ordered pairs, eq. (2); smoothed when one of them is 0.
+double alpha_of_sides(double right, double wrong, std::uint64_t m);
+
+/// The alpha that minimises Z, by search (sec. 3.2, first method).
+/// out:    nothing when no pair lies on one of the sides: Z has no minimum then
+std::optional<double> alpha_by_search(const Distribution& distribution, const CodedRanking& ranking);
 
 /// One round of boosting.
 struct Round {
@@ -21,7 +34,7 @@ struct Round {
   double log_bound = 0.0;  ///< log of the product of all z so far: theorem 1
 };
 
-/// RankBoost round by round (paper 000, fig. 1).
+/// RankBoost round by round (Freund et al. 2003, fig. 1).
 class Trainer {
  public:
   /// The feedback and the features must outlive the trainer.
@@ -30,7 +43,8 @@ class Trainer {
 
   /// The next round, or nothing when training has ended; then stop_reason() says why.
   std::optional<Round> step();
-  /// Takes a round that was chosen before, as a checkpoint tells it. out: the round as it was
+  /// Takes a round that was chosen before, as a checkpoint tells it.
+  /// out:    the round as it was
   Round replay(const Candidate& candidate, double alpha);
 
   const std::string& stop_reason() const { return stop_reason_; }
@@ -49,10 +63,10 @@ class Trainer {
   const CodedFeatures* features_;
   const Options* options_;
   Distribution distribution_;
-  std::optional<EdgeSearch> edge_search_;  // weak learner 3
-  std::optional<SideSearch> side_search_;  // weak learner 2
+  std::optional<WeakLearner3> weak_learner_3_;  // weak learner 3
+  std::optional<WeakLearner2> weak_learner_2_;  // weak learner 2
   CumulativeWeights weights_;
-  std::vector<std::uint8_t> is_in_use_;  // a feature: some round chose it
+  std::vector<std::uint8_t> is_in_use_;  // per feature: some round chose it
   double log_bound_ = 0.0;
   double alphas_since_anchor_ = 0.0;
   std::size_t rounds_since_anchor_ = 0;

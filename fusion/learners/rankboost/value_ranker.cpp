@@ -1,29 +1,15 @@
 #include "fusion/learners/rankboost/value_ranker.h"
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
 
 #include "core/contract.h"
 #include "core/number.h"
+#include "fusion/learners/common/state_fields.h"
 
 namespace metafuse::fusion::rankboost {
-namespace {
-
-Result<double> number_at(const JsonObject& object, const char* key, std::size_t place) {
-  const Json* item = object.if_contains(key);
-  double value = 0.0;
-  if (item != nullptr && item->is_double())
-    value = item->get_double();
-  else if (item != nullptr && item->is_int64())
-    value = static_cast<double>(item->get_int64());
-  else
-    return fail(Code::bad_data, "body: value_rankings[" + std::to_string(place) + "]: \"" + key +
-                                    "\" is no number; train the model again");
-  return value;
-}
-
-}  // namespace
-
 ValueRanker::ValueRanker(std::vector<ValueRanking> rankings, std::size_t features)
     : rankings_(std::move(rankings)), lines_(features) {
   for (const ValueRanking& ranking : rankings_) {
@@ -89,28 +75,26 @@ std::string ValueRanker::describe(const std::vector<Feature>& features) const {
 
 Result<std::shared_ptr<const Ranker>> read_value_ranker(const JsonObject& body,
                                                         const std::vector<Feature>& features) {
-  const Json* list = body.if_contains("value_rankings");
-  if (list == nullptr || !list->is_array())
-    return fail(Code::bad_data, "body: \"value_rankings\" is no list; train the model again");
+  StateFields fields(body);
+  const JsonArray* list = fields.array("value_rankings");
+  if (fields.failed()) return fields.error();
   std::vector<ValueRanking> rankings;
-  for (const Json& item : list->get_array()) {
-    const std::size_t place = rankings.size();
-    if (!item.is_object())
-      return fail(Code::bad_data,
-                  "body: value_rankings[" + std::to_string(place) + "]: no object; train again");
-    double numbers[5] = {};
-    constexpr const char* kKeys[5] = {"feature", "low", "high", "q_default", "alpha"};
-    for (std::size_t i = 0; i < 5; ++i) {
-      TRY(const auto number, number_at(item.get_object(), kKeys[i], place));
-      numbers[i] = number;
-    }
-    if (numbers[0] < 0.0 || numbers[0] >= static_cast<double>(features.size()) ||
-        numbers[0] != std::floor(numbers[0]) || numbers[1] > numbers[2] ||
-        (numbers[3] != 0.0 && numbers[3] != 1.0))
-      return fail(Code::bad_data,
-                  "body: value_rankings[" + std::to_string(place) + "]: out of range; train the model again");
-    rankings.push_back(
-        {static_cast<std::uint32_t>(numbers[0]), numbers[1], numbers[2], numbers[3], numbers[4]});
+  for (const Json& item : *list) {
+    const std::string name = fmt::format("body.value_rankings[{}]", rankings.size());
+    if (!item.is_object()) return fail(Code::bad_data, name + ": must be an object; train the model again");
+    StateFields own(item.get_object(), name + '.');
+    ValueRanking ranking;
+    ranking.feature =
+        static_cast<std::uint32_t>(own.count("feature", std::numeric_limits<std::uint32_t>::max()));
+    ranking.low = own.number("low");
+    ranking.high = own.number("high");
+    ranking.q_default = own.number("q_default");
+    ranking.alpha = own.number("alpha");
+    if (own.failed()) return own.error();
+    if (ranking.feature >= features.size() || ranking.low > ranking.high ||
+        (ranking.q_default != 0.0 && ranking.q_default != 1.0))
+      return fail(Code::bad_data, name + ": out of range; train the model again");
+    rankings.push_back(ranking);
   }
   return std::shared_ptr<const Ranker>(std::make_shared<ValueRanker>(std::move(rankings), features.size()));
 }

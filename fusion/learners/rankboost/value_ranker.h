@@ -5,8 +5,8 @@
 
 namespace metafuse::fusion::rankboost {
 
-/// h(x) = f(x) scaled to [0, 1] by the training range, q_default if unranked (paper 000, sec. 4, the first
-/// weak learner). Values beyond the range count as its nearer end.
+/// h(x) = f(x) scaled to [0, 1] by the training range, q_default if unranked (Freund et al. 2003, sec. 4, the
+/// first weak learner). Values beyond the range count as its nearer end.
 struct ValueRanking {
   std::uint32_t feature = 0;
   double low = 0.0;

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <sstream>
 
+#include <fmt/format.h>
+
 #include "fusion/data/step_threshold.h"
-#include "fusion/learners/common/option_reader.h"
+#include "fusion/learners/common/early_stop.h"
+#include "fusion/learners/common/options.h"
 #include "fusion/learners/common/step_result.h"
-#include "fusion/learners/rankboost/validation_scores.h"
 #include "fusion/learners/rankboost_plus/boost.h"
 #include "fusion/learners/rankboost_plus/pair_free.h"
 
@@ -30,22 +33,30 @@ struct Options {
   std::size_t memory_mb = 1024;
 };
 
-Result<Options> read_options(const TrainingRequest& request) {
-  constexpr Form kForms[] = {Form::plus_efficient, Form::plus_optimal, Form::discrete, Form::continuous,
-                             Form::pair_free};
-  OptionReader reader(request.options);
-  Options options;
-  options.boost.form = kForms[reader.choice("form", {"plus", "plus-optimal", "rb-d", "rb-c", "pair-free"})];
-  options.boost.rounds = reader.count("rounds", 100, 1, 1000000);
-  options.boost.is_halting = reader.choice("undefined-alpha", {"halt", "finite"}) == 0;
-  options.pruning = static_cast<Options::Pruning>(reader.choice("prune", {"auto", "yes", "no"}));
-  options.boost.has_all_losses = reader.choice("losses", {"all", "own"}) == 0;
-  options.boost.seed = request.seed;
-  options.boost.threads = request.threads;
-  options.max_thresholds = reader.count("max-thresholds", 255, 1, 60000);
-  options.memory_mb = reader.count("memory", 1024, 16, 1 << 20);
-  TRY_VOID(reader.outcome());
-  return options;
+void declare_options(OptionTable& table, Options& options) {
+  table.choice(
+      "form", options.boost.form,
+      {{"plus", Form::plus_efficient},
+       {"plus-optimal", Form::plus_optimal},
+       {"rb-d", Form::discrete},
+       {"rb-c", Form::continuous},
+       {"pair-free", Form::pair_free}},
+      "Algorithm 2; the form that also descends along dependent weak rankings; alpha by eq. (14); by "
+      "eq. (19)");
+  table.count("rounds", options.boost.rounds, 1, 1'000'000, "rounds of boosting");
+  table.count("max-thresholds", options.max_thresholds, 1, 60'000,
+              "thresholds per feature; more are sub-sampled at random by --seed");
+  table.choice("undefined-alpha", options.boost.is_halting, {{"halt", true}, {"finite", false}},
+               "what Rb-d does when its weak ranking reverses no pair");
+  using enum Options::Pruning;
+  table.choice(
+      "prune", options.pruning, {{"auto", automatic}, {"yes", yes}, {"no", no}},
+      "reduce the candidates of `plus` to an independent set, as Algorithm 2 does; auto: up to 2,000 "
+      "of them");
+  table.choice("losses", options.boost.has_all_losses, {{"all", true}, {"own", false}},
+               "measure E2 of Rb-d and Rb-c as well, which keeps a second set of pair weights");
+  table.count("memory", options.memory_mb, 16, 1 << 20,
+              "caps the thresholds per feature so that training fits, or refuses", "MB");
 }
 
 bool has_independent_set(const BoostOptions& options) {
@@ -66,7 +77,8 @@ double bytes_needed(const BoostOptions& options, bool is_pruning, std::size_t pa
   return bytes + 8.0 * 1.5 * static_cast<double>(stumps) * static_cast<double>(members);
 }
 
-/// The largest number of thresholds a feature that stays within the memory allowed; 0 when not even one does.
+/// The largest number of thresholds per feature that stays within the memory allowed; 0 when not even one
+/// does.
 std::size_t affordable_thresholds(const Options& options, const CodedFeatures& features, std::size_t pairs) {
   const double allowed = static_cast<double>(options.memory_mb * kMegabyte);
   std::size_t most = options.max_thresholds;
@@ -110,7 +122,7 @@ std::string summarise(const Options& options, const BoostRun& run, const PairRow
     text << "; bound " << last.bound << "\n";
   }
   if (thresholds < options.max_thresholds)
-    text << "at most " << thresholds << " thresholds a feature, so that training stays within "
+    text << "at most " << thresholds << " thresholds per feature, so that training stays within "
          << options.memory_mb << " MB (--memory)\n";
   if (!stumps.reduced_features().empty()) {
     text << "a random subset of " << thresholds << " thresholds in";
@@ -139,42 +151,34 @@ JsonObject training_record(const Options& options, const BoostRun& run, const Pa
   return record;
 }
 
-/// Keeps the rounds up to the best value on validation data, and ends training when it has not improved for
-/// long.
-class EarlyStop {
+/// Keeps the rounds up to the best value on validation data, if there is any.
+class Validation {
  public:
-  explicit EarlyStop(const TrainingRequest& request) : request_(request) {
-    if (request.measure) scores_.emplace_back(request.validate->matrix);
+  explicit Validation(const TrainingRequest& request) : request_(request), best_(request.patience) {
+    if (request.measure) scores_.emplace(request.validate->matrix);
   }
 
   /// False when training should end.
   bool add(const WeakRanking& ranking) {
-    ++rounds_;
-    if (scores_.empty()) return true;
-    const double value = request_.measure(scores_.front().add(ranking));
-    if (rounds_ == 1 || value > best_value_) {
-      best_value_ = value;
-      best_rounds_ = rounds_;
-    }
-    return request_.patience == 0 || rounds_ < best_rounds_ + request_.patience;
+    return !scores_ || best_.add(request_.measure(scores_->add(ranking)));
   }
 
-  void finish(BoostRun& run, JsonObject& record, std::string& summary) const {
-    if (scores_.empty() || run.rounds.empty()) return;
-    run.rounds.resize(best_rounds_);
-    record["validation"] =
-        JsonObject{{"measure", request_.measure_name}, {"value", reported_value(request_, best_value_)}};
-    summary += "validation " + request_.measure_name + " " +
-               std::to_string(reported_value(request_, best_value_)) + " after " +
-               std::to_string(best_rounds_) + " rounds, which are kept\n";
+  void finish(BoostRun& run) const {
+    if (is_used(run)) run.rounds.resize(best_.rounds());
+  }
+  void report(const BoostRun& run, JsonObject& record, std::string& summary) const {
+    if (!is_used(run)) return;
+    record["validation"] = validation_record(request_, best_.value());
+    summary += fmt::format("validation {} {:f} after {} rounds, which are kept\n", request_.measure_name,
+                           reported_value(request_, best_.value()), best_.rounds());
   }
 
  private:
+  bool is_used(const BoostRun& run) const { return scores_ && !run.rounds.empty(); }
+
   const TrainingRequest& request_;
-  std::vector<rankboost::ValidationScores> scores_;  // none or one
-  std::size_t rounds_ = 0;
-  std::size_t best_rounds_ = 0;
-  double best_value_ = 0.0;
+  std::optional<ValidationScores> scores_;
+  BestRound best_;
 };
 
 Result<BoostRun> run_form(const TrainingSet& set, const PairRows& pairs, const CodedFeatures& coded,
@@ -185,7 +189,9 @@ Result<BoostRun> run_form(const TrainingSet& set, const PairRows& pairs, const C
 }
 
 Result<TrainingResult> train(const TrainingRequest& request) {
-  TRY(auto options, read_options(request));
+  TRY(auto options, read_options<Options>(request.options));
+  options.boost.seed = request.seed;
+  options.boost.threads = request.threads;
   const TrainingSet& set = *request.train;
   const bool is_pair_free = options.boost.form == Form::pair_free;
   TRY(const auto pairs, pair_rows(set, is_pair_free ? kUnlimited : options.memory_mb * kMegabyte / 8));
@@ -203,61 +209,34 @@ Result<TrainingResult> train(const TrainingRequest& request) {
         step_threshold(coded.thresholds(stump.feature), stump.place, features[stump.feature].kind);
     return {stump.feature, threshold, 0.0, round.alpha};
   };
-  EarlyStop early(request);
+  Validation validation(request);
   std::size_t done = 0;
-  auto boosted = run_form(set, pairs, coded, stumps, options.boost, [&](const BoostRound& round) {
-    if (request.progress) request.progress(++done, options.boost.rounds);
-    return early.add(weak_ranking(round));
-  });
-  if (!boosted) return boosted.error();
-  BoostRun run = std::move(*boosted);
+  TRY(auto run, run_form(set, pairs, coded, stumps, options.boost, [&](const BoostRound& round) {
+        if (request.progress) request.progress(++done, options.boost.rounds);
+        return validation.add(weak_ranking(round));
+      }));
   if (request.progress) request.progress(options.boost.rounds, options.boost.rounds);
-
-  JsonObject validation;
-  std::string validation_summary;
-  early.finish(run, validation, validation_summary);
+  validation.finish(run);
   std::vector<WeakRanking> rankings;
   for (const BoostRound& round : run.rounds) rankings.push_back(weak_ranking(round));
   JsonObject record = training_record(options, run, pairs, thresholds);
-  for (const auto& field : validation) record[field.key()] = field.value();
-  TrainingResult result =
-      step_result("rankboost-plus", request, rankings, std::move(record),
-                  summarise(options, run, pairs, stumps, thresholds, features) + validation_summary);
-  if (!request.wants_trace) return result;
-  const StepTrace trace(request);
-  for (std::size_t t = 0; t < run.rounds.size(); ++t) {
-    result.trace.push_back(trace.line(t + 1, rankings[t]));
-    add_to_trace_line(run.rounds[t], result.trace.back());
-  }
-  return result;
+  std::string summary = summarise(options, run, pairs, stumps, thresholds, features);
+  validation.report(run, record, summary);
+  return step_result("rankboost-plus", request, std::move(rankings), std::move(record), std::move(summary),
+                     [&](std::size_t t, JsonObject& line) { add_to_trace_line(run.rounds[t], line); });
 }
 
 }  // namespace
 
 Learner learner() {
-  Learner row;
-  row.name = "rankboost-plus";
-  row.meaning = "RankBoost+ and the RankBoost forms Rb-d and Rb-c that it improves on";
-  row.source = "Connamacher, Pancha, Liu, Ray 2020";
-  row.options = {
-      {"form", "plus|plus-optimal|rb-d|rb-c|pair-free", "plus",
-       "Algorithm 2; the form that also descends along dependent weak rankings; alpha by eq. (14); by eq. "
-       "(19)"},
-      {"rounds", "N", "100", "rounds of boosting"},
-      {"max-thresholds", "N", "255", "thresholds a feature; more are sub-sampled at random by --seed"},
-      {"undefined-alpha", "halt|finite", "halt", "what Rb-d does when its weak ranking reverses no pair"},
-      {"prune", "auto|yes|no", "auto",
-       "reduce the candidates of `plus` to an independent set, as Algorithm 2 does; auto: up to 2,000 of "
-       "them"},
-      {"losses", "all|own", "all",
-       "measure E2 of Rb-d and Rb-c as well, which keeps a second set of pair weights"},
-      {"memory", "MB", "1024", "caps the thresholds a feature so that training fits, or refuses"},
-  };
-  row.train = train;
-  row.can_validate = true;
-  row.can_stop_early = true;
-  row.read = read_step_ranker;
-  return row;
+  return {.name = "rankboost-plus",
+          .meaning = "RankBoost+ and the RankBoost forms Rb-d and Rb-c that it improves on",
+          .source = "Connamacher, Pancha, Liu, Ray 2020",
+          .options = option_rows<Options>(),
+          .train = train,
+          .read = read_step_ranker,
+          .can_validate = true,
+          .can_stop_early = true};
 }
 
 }  // namespace metafuse::fusion::rankboost_plus

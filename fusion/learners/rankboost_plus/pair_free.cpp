@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "fusion/learners/rankboost/distribution.h"
-#include "fusion/learners/rankboost/ranking_loss.h"
+#include "fusion/learners/rankboost/loss_and_bound.h"
 
 namespace metafuse::fusion::rankboost_plus {
 namespace {
@@ -12,7 +12,8 @@ namespace {
 constexpr double kNoGain = 1e-9;
 constexpr double kTieShare = 1e-9;
 constexpr double kNearlyCertain = 1e-12;
-// The distribution is made afresh from the scores after so many rounds, so that rounding does not pile up.
+// After this many rounds the distribution is computed anew from the scores, so that rounding errors do not
+// accumulate.
 constexpr std::size_t kRoundsToAnchor = 32;
 
 class PairFree {

@@ -18,11 +18,10 @@ namespace metafuse::fusion::rankboost_plus {
 /// half of Rb-c's for a new weak ranking. U never rises, and R1 <= F1 <= U bounds the loss.
 /// docs/learners/rankboost_plus.md derives it.
 ///
-/// in:   coded - the features that the table was made of
-/// out:  rounds with delta = tanh(eta) - r, z = the factor by which U changed, bound = U, e1 = F1, and R2; R1
-/// and E2
-///       are not measured (negative), since they would take the pairs
-/// cost: O(documents * features + general pairs) a round
+/// in:     coded - the features that the table was made of
+/// out:    rounds with delta = tanh(eta) - r, z = the factor by which U changed, bound = U, e1 = F1, and R2;
+///         R1 and E2 are not measured (negative), since they would take the pairs
+/// cost:   O(documents * features + general pairs) per round
 BoostRun boost_pair_free(const StumpTable& stumps, const CodedFeatures& coded,
                          const rankboost::Feedback& feedback, const BoostOptions& options,
                          const RoundWatch& watch = {});

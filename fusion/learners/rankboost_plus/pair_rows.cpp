@@ -2,45 +2,30 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <string>
 #include <tuple>
 
+#include "core/parallel.h"
+#include "fusion/learners/common/feedback_grades.h"
+
 namespace metafuse::fusion::rankboost_plus {
+
 namespace {
 
-// Pairs that make a chunk, and those that pay for waking another thread.
+// Pairs per chunk, and the least number of pairs per thread that is worth starting it.
 constexpr std::size_t kChunkPairs = std::size_t{1} << 15;
 constexpr std::size_t kPairsAThread = std::size_t{1} << 17;
-
-/// The grade that feedback goes by: the judged one, or relevant against the rest.
-double effective_grade(const TrainingSet& set, std::size_t document) {
-  const double grade = set.grades[document];
-  if (!set.feedback.is_bipartite) return grade;
-  return grade >= set.feedback.relevance_level ? 1.0 : 0.0;
-}
-
-double grade_weight(FeedbackOptions::GradeWeights kind, double low, double high) {
-  switch (kind) {
-    case FeedbackOptions::GradeWeights::difference:
-      return high - low;
-    case FeedbackOptions::GradeWeights::gain:
-      return std::exp2(high) - std::exp2(low);
-    case FeedbackOptions::GradeWeights::one:
-      break;
-  }
-  return 1.0;
-}
 
 /// Documents in feedback of one query, ascending by grade, ties by document.
 std::vector<std::uint32_t> by_grade(const TrainingSet& set, const QueryRange& query) {
   std::vector<std::uint32_t> order;
   for (std::size_t document = query.begin; document < query.end; ++document)
-    if (set.in_feedback.empty() || set.in_feedback[document] != 0)
-      order.push_back(static_cast<std::uint32_t>(document));
+    if (is_in_feedback(set, document)) order.push_back(static_cast<std::uint32_t>(document));
   std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return effective_grade(set, a) < effective_grade(set, b);
+    return feedback_grade(set, a) < feedback_grade(set, b);
   });
   return order;
 }
@@ -76,17 +61,16 @@ class Builder {
 
   void add_graded(const QueryRange& query) {
     const std::vector<std::uint32_t> order = by_grade(set_, query);
-    if (order.empty() || effective_grade(set_, order.front()) == effective_grade(set_, order.back())) return;
+    if (order.empty() || feedback_grade(set_, order.front()) == feedback_grade(set_, order.back())) return;
     const std::size_t first_class = pairs_.classes.size();
     std::vector<double> class_grades;
     for (std::size_t begin = 0; begin < order.size();) {
-      const double grade = effective_grade(set_, order[begin]);
+      const double grade = feedback_grade(set_, order[begin]);
       std::size_t end = begin;
-      while (end < order.size() && effective_grade(set_, order[end]) == grade) ++end;
+      while (end < order.size() && feedback_grade(set_, order[end]) == grade) ++end;
       for (std::size_t i = begin; i < end; ++i)
         for (std::size_t c = 0; c < class_grades.size(); ++c)
-          add_row(order[i], first_class + c,
-                  grade_weight(set_.feedback.grade_weights, class_grades[c], grade));
+          add_row(order[i], first_class + c, grade_weight(set_.feedback, class_grades[c], grade));
       if (end < order.size()) {
         const std::size_t first = pairs_.below.size();
         pairs_.below.insert(pairs_.below.end(), order.begin() + static_cast<std::ptrdiff_t>(begin),
@@ -233,6 +217,62 @@ std::vector<std::int32_t> components(const PairRows& pairs) {
     if (is_paired[x] != 0)
       component[x] = number.try_emplace(root(x), static_cast<std::int32_t>(number.size())).first->second;
   return component;
+}
+
+namespace {
+
+// Two scores tie when they differ by no more than this share of the larger size (or of 1).
+constexpr double kTie = 1e-12;
+
+struct Counts {
+  std::uint32_t reversed = 0;
+  std::uint32_t tied = 0;
+};
+
+Counts count_row(double above, const double* below, std::size_t count) {
+  Counts counts;
+  for (std::size_t j = 0; j < count; ++j) {
+    const double slack = kTie * std::max(std::max(1.0, std::abs(above)), std::abs(below[j]));
+    const double margin = above - below[j];
+    counts.reversed += margin < -slack ? 1U : 0U;
+    counts.tied += std::abs(margin) <= slack ? 1U : 0U;
+  }
+  return counts;
+}
+
+}  // namespace
+
+RankLosses rank_losses(const PairRows& pairs, const std::vector<double>& scores, unsigned threads) {
+  std::vector<double> below(pairs.below.size());
+  for (std::size_t k = 0; k < below.size(); ++k) below[k] = scores[pairs.below[k]];
+  // Of each class: its highest score c and the sum of exp(score - c).
+  std::vector<double> highest(pairs.classes.size());
+  std::vector<double> mass(pairs.classes.size(), 0.0);
+  for (std::size_t c = 0; c < pairs.classes.size(); ++c) {
+    const double* first = below.data() + pairs.classes[c].first;
+    highest[c] = *std::max_element(first, first + pairs.classes[c].count);
+    for (std::uint32_t j = 0; j < pairs.classes[c].count; ++j) mass[c] += std::exp(first[j] - highest[c]);
+  }
+  std::vector<RankLosses> parts(pairs.chunks.size(), RankLosses{0.0, 0.0, 0.0});
+  parallel_for(parts.size(), useful_threads(pairs, threads), [&](std::size_t c) {
+    for (std::size_t r = pairs.chunks[c].first; r < pairs.chunks[c].end; ++r) {
+      const PairRow& row = pairs.rows[r];
+      const BelowClass& slice = pairs.classes[row.below_class];
+      const double above = scores[row.above];
+      const Counts counts = count_row(above, below.data() + slice.first, slice.count);
+      parts[c].r1 += row.initial * (counts.reversed + counts.tied);
+      parts[c].r2 += row.initial * (counts.reversed + 0.5 * counts.tied);
+      parts[c].e1 += row.initial * mass[row.below_class] * std::exp(highest[row.below_class] - above);
+    }
+  });
+  RankLosses losses;
+  for (const RankLosses& part : parts) {
+    losses.r1 += part.r1;
+    losses.r2 += part.r2;
+    losses.e1 += part.e1;
+  }
+  if (!(losses.e1 < std::numeric_limits<double>::max())) losses.e1 = std::numeric_limits<double>::max();
+  return losses;
 }
 
 }  // namespace metafuse::fusion::rankboost_plus

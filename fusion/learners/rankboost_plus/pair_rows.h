@@ -20,7 +20,7 @@ struct BelowClass {
 struct PairRow {
   std::uint32_t above = 0;
   std::uint32_t below_class = 0;
-  std::size_t offset = 0;  ///< of the first pair in an array with a number a pair
+  std::size_t offset = 0;  ///< of the first pair in an array with a number per pair
   double initial = 0.0;    ///< D_1 of each pair of the row
 };
 
@@ -52,13 +52,24 @@ Result<PairRows> pair_rows(const TrainingSet& set, std::size_t max_pairs);
 /// How many of `threads` threads a pass over the pairs is worth.
 unsigned useful_threads(const PairRows& pairs, unsigned threads);
 
-/// D_1, a number a pair.
+/// D_1, a number per pair.
 std::vector<double> initial_weights(const PairRows& pairs);
 
 /// The connected component of each document in the graph whose edges are the crucial pairs, counted from 0;
 /// -1 for a document of no pair.
 ///
-/// cost: O(pairs)
+/// cost:   O(pairs)
 std::vector<std::int32_t> components(const PairRows& pairs);
+
+/// The ranking losses of a scoring function (Connamacher et al. 2020, eqs. (3) - (5)), pairs weighted by D_1.
+struct RankLosses {
+  double r1 = 0.0;  ///< a tie costs 1
+  double r2 = 0.0;  ///< a tie costs 1/2; Freund et al. 2003, eq. (21)
+  double e1 = 0.0;  ///< mean of exp(-(H(above) - H(below))); the largest double where it would overflow
+};
+
+/// in:     scores - one per document
+/// cost:   O(pairs); e1 alone is O(rows)
+RankLosses rank_losses(const PairRows& pairs, const std::vector<double>& scores, unsigned threads = 1);
 
 }  // namespace metafuse::fusion::rankboost_plus

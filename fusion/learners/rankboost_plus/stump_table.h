@@ -21,7 +21,7 @@ struct Stump {
 /// documents of each code above 0, for the sums over the documents that each candidate fires for.
 class StumpTable {
  public:
-  /// in:  max_thresholds - a feature with more keeps a random subset of that size
+  /// in:     max_thresholds - a feature with more keeps a random subset of that size
   StumpTable(const CodedFeatures& features, std::size_t max_thresholds, Random random);
 
   /// Features ascending, thresholds from the highest down. A stump that is the same for every document is
@@ -39,9 +39,9 @@ class StumpTable {
 
   /// The sum of `values` over the documents that each stump fires for.
   ///
-  /// in:   values - one a document
-  /// out:  one a stump; the same bits for any number of threads
-  /// cost: O(documents * features + stumps)
+  /// in:     values - one per document
+  /// out:    one per stump; the same bits for any number of threads
+  /// cost:   O(documents * features + stumps)
   /// source: Freund et al. 2003, eq. (12), fig. 3
   std::vector<double> sums_where_fires(const std::vector<double>& values, unsigned threads = 1) const;
 

@@ -1,8 +1,8 @@
-#include "fusion/learners/adaboost_mh/calibration_split.h"
-
 #include <algorithm>
 
 #include <catch2/catch.hpp>
+
+#include "fusion/learners/adaboost_mh/training_data.h"
 
 using metafuse::Random;
 using namespace metafuse::fusion::adaboost_mh;

@@ -1,3 +1,5 @@
+#include "fusion/learners/adaboost_mh/calibration.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -6,7 +8,6 @@
 
 #include "core/random.h"
 #include "fusion/learners/adaboost_mh/regression.h"
-#include "fusion/learners/adaboost_mh/sigmoid.h"
 
 using metafuse::Random;
 using namespace metafuse::fusion::adaboost_mh;

@@ -8,7 +8,7 @@
 #include "core/random.h"
 #include "fusion/input/training_set_builder.h"
 #include "fusion/learners/adaboost_mh/ensemble.h"
-#include "fusion/learners/adaboost_mh/ensemble_ranker.h"
+#include "fusion/learners/adaboost_mh/ranker.h"
 #include "fusion/training/registry.h"
 #include "tests/support/ordered_pairs.h"
 

@@ -3,8 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "fusion/learners/monotone_trees/grow.h"
-#include "fusion/learners/monotone_trees/pair_sampler.h"
+#include "fusion/learners/monotone_trees/boost.h"
 #include "tests/support/random_training_set.h"
 
 using namespace metafuse;

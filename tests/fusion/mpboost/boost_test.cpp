@@ -6,7 +6,6 @@
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
-#include "fusion/learners/mpboost/selection.h"
 #include "fusion/model/model_file.h"
 #include "fusion/training/registry.h"
 

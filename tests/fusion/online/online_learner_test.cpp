@@ -1,4 +1,6 @@
 #include <cmath>
+#include <map>
+#include <string>
 
 #include <catch2/catch.hpp>
 
@@ -13,6 +15,7 @@
 using metafuse::Code;
 using metafuse::Random;
 using namespace metafuse::fusion;
+using namespace metafuse::fusion::online;
 
 namespace {
 
@@ -141,8 +144,10 @@ TEST_CASE("A stream cut in two and resumed equals the whole, and a bad document 
           "[fusion][online]") {
   Random random(17);
   for (const char* name : kNames) {
-    const auto settings =
-        online::read_settings(*online::method_of(name), {{"grades", "0,1,2"}, {"rankers", "7"}}, 3);
+    const OnlineMethod method = *online::method_of(name);
+    std::map<std::string, std::string> options = {{"grades", "0,1,2"}};
+    if (is_ensemble(method)) options["rankers"] = "7";
+    const auto settings = online::read_settings(method, options, 3);
     REQUIRE(settings.has_value());
     auto whole = online::DocumentStream::start(*settings);
     auto part = online::DocumentStream::start(*settings);

@@ -9,7 +9,7 @@
 using metafuse::Code;
 using metafuse::JsonObject;
 using metafuse::Random;
-using namespace metafuse::fusion;
+using namespace metafuse::fusion::online;
 
 namespace {
 

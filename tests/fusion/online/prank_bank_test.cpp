@@ -6,12 +6,11 @@
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
-#include "fusion/learners/online/rank_rule.h"
 #include "tests/support/slow_oap.h"
 
 using metafuse::Random;
-using metafuse::fusion::BankPrediction;
-using metafuse::fusion::PrankBank;
+using metafuse::fusion::online::BankPrediction;
+using metafuse::fusion::online::PrankBank;
 using metafuse::test::SlowOap;
 
 namespace {
@@ -161,7 +160,7 @@ TEST_CASE("PRank's summed rank loss on a separable stream stays below its bound"
       for (const double value : x) square += value * value;
       radius2 = std::max(radius2, square);
       stream.x.push_back(x);
-      stream.y.push_back(metafuse::fusion::rank_of(score, c));
+      stream.y.push_back(metafuse::fusion::online::rank_of(score, c));
     }
     PrankBank bank(1, dimensions, ranks, 1.0, 1);
     const auto predictions = run(bank, stream, 1);

@@ -1,10 +1,9 @@
-#include "fusion/learners/rankboost/histogram.h"
-
 #include <vector>
 
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
+#include "fusion/learners/rankboost/candidates.h"
 
 using namespace metafuse;
 using namespace metafuse::fusion;

@@ -7,7 +7,7 @@
 #include <catch2/catch.hpp>
 
 #include "fusion/input/training_set_builder.h"
-#include "fusion/learners/rankboost/generalisation.h"
+#include "fusion/learners/rankboost/loss_and_bound.h"
 #include "fusion/model/fuse.h"
 #include "fusion/model/model_file.h"
 #include "fusion/training/registry.h"

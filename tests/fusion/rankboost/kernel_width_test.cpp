@@ -5,7 +5,6 @@
 
 #include "core/random.h"
 #include "fusion/learners/rankboost/kernels.h"
-#include "fusion/learners/rankboost/separation_kernels.h"
 #include "tests/fusion/rankboost/plain_kernels.h"
 
 using namespace metafuse;

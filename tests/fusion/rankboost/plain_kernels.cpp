@@ -2,7 +2,6 @@
 #define METAFUSE_PLAIN_KERNELS
 #define rankboost rankboost_plain
 #include "fusion/learners/rankboost/kernels.cpp"
-#include "fusion/learners/rankboost/separation_kernels.cpp"
 #undef rankboost
 
 #include "tests/fusion/rankboost/plain_kernels.h"

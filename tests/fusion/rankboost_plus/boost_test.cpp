@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
-#include "fusion/learners/rankboost_plus/ensemble.h"
+#include "fusion/learners/rankboost_plus/independent_ensemble.h"
 #include "tests/support/rankboost_plus_reference.h"
 
 using namespace metafuse;

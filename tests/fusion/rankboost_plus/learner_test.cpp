@@ -101,7 +101,7 @@ TEST_CASE("rankboost-plus caps the thresholds a feature where memory would not d
   }
   const auto result = train_with(set, {{"rounds", "3"}, {"memory", "16"}, {"prune", "yes"}});
   REQUIRE(result.has_value());
-  CHECK(result->summary.find("thresholds a feature, so that training stays within 16 MB") !=
+  CHECK(result->summary.find("thresholds per feature, so that training stays within 16 MB") !=
         std::string::npos);
   // 12 bytes for each pair of candidates: at most sqrt(16 MB / 12) of them.
   CHECK(result->model.training.at("max_thresholds").to_number<int>() < 100);

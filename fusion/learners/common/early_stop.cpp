@@ -1,0 +1,35 @@
+#include "fusion/learners/common/early_stop.h"
+
+#include <algorithm>
+
+namespace metafuse::fusion {
+
+ValidationScores::ValidationScores(const FeatureMatrix& matrix)
+    : matrix_(&matrix), parts_(matrix.feature_count()), scores_(matrix.document_count(), 0.0) {}
+
+const std::vector<double>& ValidationScores::add(const WeakRanking& ranking) {
+  Part& part = parts_[ranking.feature];
+  const auto same = std::find_if(part.rankings.begin(), part.rankings.end(), [&](const WeakRanking& item) {
+    return item.threshold == ranking.threshold && item.q_default == ranking.q_default;
+  });
+  if (same == part.rankings.end())
+    part.rankings.push_back(ranking);
+  else
+    same->alpha += ranking.alpha;
+  const StepTable table = step_tables(part.rankings, matrix_->features())[ranking.feature];
+  part.scores.resize(scores_.size());
+  for (std::size_t row = 0; row < scores_.size(); ++row)
+    part.scores[row] = matrix_->is_unranked(row, ranking.feature)
+                           ? table.unranked
+                           : table.at(matrix_->value(row, ranking.feature));
+  std::fill(scores_.begin(), scores_.end(), 0.0);
+  for (const Part& other : parts_)
+    for (std::size_t row = 0; row < other.scores.size(); ++row) scores_[row] += other.scores[row];
+  return scores_;
+}
+
+JsonObject validation_record(const TrainingRequest& request, double value) {
+  return {{"measure", request.measure_name}, {"value", reported_value(request, value)}};
+}
+
+}  // namespace metafuse::fusion

@@ -1,0 +1,185 @@
+#include "fusion/learners/rankboost/candidates.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/parallel.h"
+
+namespace metafuse::fusion::rankboost {
+namespace {
+
+// The potentials of one block of rows stay in the second-level cache, together with the lanes of the group of
+// features that is summed over them. If all rows fit in one block, a smaller group is faster.
+constexpr std::size_t kBlockRows = 32768;
+constexpr std::size_t kGroup = 16;
+constexpr std::size_t kGroupOfOneBlock = 4;
+constexpr std::size_t kSparseDivisor = 4;  // a feature that ranks at most 1/4 of the rows is stored sparsely
+constexpr std::size_t kFewRows = 1024;     // with fewer rows, clearing the lanes costs more than they save
+
+/// Four interleaved histograms, so that runs of equal codes do not wait for each other.
+struct Lanes {
+  std::int64_t sums[4][256];
+};
+
+void add_one(const std::uint8_t* codes, const std::int64_t* potentials, std::size_t count, Lanes& lanes) {
+  std::size_t i = 0;
+  for (; i + 4 <= count; i += 4) {
+    std::uint32_t four = 0;
+    std::memcpy(&four, codes + i, 4);
+    lanes.sums[0][four & 0xff] += potentials[i];
+    lanes.sums[1][four >> 8 & 0xff] += potentials[i + 1];
+    lanes.sums[2][four >> 16 & 0xff] += potentials[i + 2];
+    lanes.sums[3][four >> 24] += potentials[i + 3];
+  }
+  for (; i < count; ++i) lanes.sums[0][codes[i]] += potentials[i];
+}
+
+/// Two features at once: each potential is loaded once for both.
+void add_two(const std::uint8_t* first, const std::uint8_t* second, const std::int64_t* potentials,
+             std::size_t count, Lanes& first_lanes, Lanes& second_lanes) {
+  std::size_t i = 0;
+  for (; i + 4 <= count; i += 4) {
+    std::uint32_t a = 0;
+    std::uint32_t b = 0;
+    std::memcpy(&a, first + i, 4);
+    std::memcpy(&b, second + i, 4);
+    const std::int64_t potential[4] = {potentials[i], potentials[i + 1], potentials[i + 2],
+                                       potentials[i + 3]};
+    first_lanes.sums[0][a & 0xff] += potential[0];
+    second_lanes.sums[0][b & 0xff] += potential[0];
+    first_lanes.sums[1][a >> 8 & 0xff] += potential[1];
+    second_lanes.sums[1][b >> 8 & 0xff] += potential[1];
+    first_lanes.sums[2][a >> 16 & 0xff] += potential[2];
+    second_lanes.sums[2][b >> 16 & 0xff] += potential[2];
+    first_lanes.sums[3][a >> 24] += potential[3];
+    second_lanes.sums[3][b >> 24] += potential[3];
+  }
+  add_one(first + i, potentials + i, count - i, first_lanes);
+  add_one(second + i, potentials + i, count - i, second_lanes);
+}
+
+}  // namespace
+
+CumulativeWeights::CumulativeWeights(const CodedFeatures& features) {
+  starts_.push_back(0);
+  for (std::size_t i = 0; i < features.feature_count(); ++i)
+    starts_.push_back(starts_.back() + 2 * (features.thresholds(i).size() + 1));
+  weights_.assign(starts_.back(), 0.0);
+}
+
+CodedRanking coded_ranking(const CodedFeatures& features, const Options& options, std::size_t feature,
+                           std::size_t threshold, double q_default) {
+  const Thresholds& thresholds = features.thresholds(feature);
+  CodedRanking ranking{&features, feature, {q_default}};
+  const double span = thresholds.highest - thresholds.lowest;
+  for (std::size_t code = 1; code <= thresholds.size(); ++code) {
+    if (!options.is_value)
+      ranking.values.push_back(code > threshold ? 1.0 : 0.0);
+    else
+      ranking.values.push_back(span > 0.0 ? (thresholds.fires_from[code - 1] - thresholds.lowest) / span
+                                          : 0.0);
+  }
+  return ranking;
+}
+
+Histograms::Histograms(const CodedFeatures& features, Communicator* communicator)
+    : features_(&features), communicator_(communicator), sparse_(features.feature_count()) {
+  starts_.push_back(0);
+  const std::size_t documents = features.document_count();
+  for (std::size_t feature = 0; feature < features.feature_count(); ++feature) {
+    starts_.push_back(starts_.back() + features.thresholds(feature).size() + 1);
+    if (documents == 0 || !features.is_byte(feature)) continue;
+    const std::span codes(features.bytes(feature), documents);
+    const auto ranked = documents - static_cast<std::size_t>(std::count(codes.begin(), codes.end(), 0));
+    if (ranked * kSparseDivisor <= documents) sparse_[feature] = sparse_of(codes);
+  }
+  sums_.assign(starts_.back(), 0);
+}
+
+Histograms::Sparse Histograms::sparse_of(std::span<const std::uint8_t> codes) {
+  constexpr std::size_t kFurthest = 255;
+  Sparse sparse;
+  std::size_t last = 0;  // row of the last entry; the first row is reached by a step of 0
+  for (std::size_t row = 0; row < codes.size(); ++row) {
+    if (codes[row] == 0 && row - last < kFurthest) continue;
+    sparse.steps.push_back(static_cast<std::uint8_t>(row - last));
+    sparse.codes.push_back(codes[row]);
+    last = row;
+  }
+  sparse.steps.shrink_to_fit();
+  sparse.codes.shrink_to_fit();
+  return sparse;
+}
+
+bool Histograms::is_dense(std::size_t feature) const {
+  return features_->document_count() >= kFewRows && features_->is_byte(feature) &&
+         sparse_[feature].steps.empty();
+}
+
+void Histograms::fill_others(std::size_t feature, std::span<const std::int64_t> potentials) {
+  std::int64_t* const sums = sums_.data() + starts_[feature];
+  const std::size_t size = starts_[feature + 1] - starts_[feature];
+  std::fill(sums, sums + size, 0);
+  if (features_->document_count() == 0 || size <= 1) return;
+  if (const Sparse& sparse = sparse_[feature]; !sparse.steps.empty()) {
+    const std::int64_t* potential = potentials.data();
+    for (std::size_t i = 0; i < sparse.steps.size(); ++i)
+      sums[sparse.codes[i]] += *(potential += sparse.steps[i]);
+    sums[0] = 0;
+    return;
+  }
+  for (std::size_t i = 0; i < potentials.size(); ++i) sums[features_->code(i, feature)] += potentials[i];
+  sums[0] = 0;
+}
+
+void Histograms::fill_dense(std::span<const std::size_t> features, std::span<const std::int64_t> potentials) {
+  std::vector<Lanes> lanes(features.size());  // zeroed
+  for (std::size_t begin = 0; begin < potentials.size(); begin += kBlockRows) {
+    const std::size_t count = std::min(kBlockRows, potentials.size() - begin);
+    const std::int64_t* const block = potentials.data() + begin;
+    const auto codes = [&](std::size_t i) { return features_->bytes(features[i]) + begin; };
+    std::size_t i = 0;
+    for (; i + 2 <= features.size(); i += 2)
+      add_two(codes(i), codes(i + 1), block, count, lanes[i], lanes[i + 1]);
+    if (i < features.size()) add_one(codes(i), block, count, lanes[i]);
+  }
+  for (std::size_t i = 0; i < features.size(); ++i) {
+    std::int64_t* const sums = sums_.data() + starts_[features[i]];
+    const std::size_t size = starts_[features[i] + 1] - starts_[features[i]];
+    sums[0] = 0;
+    for (std::size_t code = 1; code < size; ++code)
+      sums[code] =
+          lanes[i].sums[0][code] + lanes[i].sums[1][code] + lanes[i].sums[2][code] + lanes[i].sums[3][code];
+  }
+}
+
+void Histograms::fill(std::span<const std::size_t> features, std::span<const std::int64_t> potentials,
+                      unsigned threads) {
+  std::vector<std::size_t> dense;
+  std::vector<std::size_t> others;
+  for (const std::size_t feature : features) (is_dense(feature) ? dense : others).push_back(feature);
+  const std::size_t most = potentials.size() > kBlockRows ? kGroup : kGroupOfOneBlock;
+  const std::size_t groups = threads * ((dense.size() + most * threads - 1) / (most * threads));
+  const auto bound = [&](std::size_t group) {  // even, since two features cost less together than apart
+    return group == groups ? dense.size() : dense.size() * group / groups / 2 * 2;
+  };
+  parallel_for(groups, threads, [&](std::size_t group) {
+    fill_dense(std::span(dense).subspan(bound(group), bound(group + 1) - bound(group)), potentials);
+  });
+  parallel_for(others.size(), threads, [&](std::size_t i) { fill_others(others[i], potentials); });
+  if (communicator_ != nullptr) add_up_ranks(features);
+}
+
+void Histograms::add_up_ranks(std::span<const std::size_t> features) {
+  std::vector<std::int64_t> packed;
+  for (const std::size_t feature : features) {
+    const auto own = of(feature);
+    packed.insert(packed.end(), own.begin(), own.end());
+  }
+  communicator_->sum(packed);
+  auto from = packed.begin();
+  for (const std::size_t feature : features)
+    for (std::size_t at = starts_[feature]; at < starts_[feature + 1]; ++at) sums_[at] = *from++;
+}
+
+}  // namespace metafuse::fusion::rankboost
