@@ -13,7 +13,6 @@
 #include "core/parallel.h"
 #include "evaluation/reports/comparison.h"
 #include "evaluation/reports/letor_evaluation.h"
-#include "evaluation/reports/z_scores.h"
 #include "experiments/experiment.h"
 #include "fusion/training/method_comparison.h"
 #include "fusion/training/registry.h"

@@ -17,7 +17,7 @@
 #include "core/atomic_file.h"
 #include "core/parallel.h"
 #include "evaluation/runs/letor_file.h"
-#include "evaluation/significance/folds.h"
+#include "evaluation/significance/significance.h"
 #include "fusion/learners/online/stream.h"
 #include "fusion/training/cross_validation.h"
 #include "fusion/training/registry.h"
@@ -275,7 +275,7 @@ Result<TrainingData> read_data(const TrainArguments& arguments, const fusion::Tr
       arguments.store.empty() ? fusion::read_training_set(input, &report) : read_store(arguments, input));
   std::int64_t counts[] = {static_cast<std::int64_t>(report.judged_queries),
                            static_cast<std::int64_t>(report.unretrieved_queries)};
-  fusion::sum_over_ranks(input.communicator, counts);
+  fusion::sum_over_processes(input.communicator, counts);
   report = {static_cast<std::size_t>(counts[0]), static_cast<std::size_t>(counts[1])};
   TrainingData data{std::move(set), report, {}};
   if (arguments.validate.empty()) return data;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include <boost/math/special_functions/gamma.hpp>
+
 #include "core/contract.h"
 
 namespace metafuse::evaluation {
@@ -37,14 +39,7 @@ bool RankComparison::differ(std::size_t a, std::size_t b) const {
 }
 
 double chi_square_tail(double x, std::size_t degrees) {
-  if (x <= 0.0) return 1.0;
-  const double half = 0.5 * x;
-  // Q(a, half) from a = 1/2 or 1 upwards: Q(a + 1, h) = Q(a, h) + h^a e^-h / Gamma(a + 1).
-  double a = degrees % 2 == 0 ? 1.0 : 0.5;
-  double tail = degrees % 2 == 0 ? std::exp(-half) : std::erfc(std::sqrt(half));
-  for (; a + 0.25 < 0.5 * static_cast<double>(degrees); a += 1.0)
-    tail += std::exp(a * std::log(half) - half - std::lgamma(a + 1.0));
-  return std::min(1.0, tail);
+  return x <= 0.0 ? 1.0 : boost::math::gamma_q(0.5 * static_cast<double>(degrees), 0.5 * x);
 }
 
 RankComparison compare_ranks(const std::vector<std::vector<double>>& values, bool is_cost) {

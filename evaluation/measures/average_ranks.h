@@ -16,7 +16,7 @@ struct RankComparison {
   bool differ(std::size_t a, std::size_t b) const;
 };
 
-/// in:   values - a row a task: one value a method; is_cost - lower is better
+/// in:   values - one row per task, one value per method; is_cost - lower is better
 /// out:  as above; for no task or fewer than two methods all ranks are 1 and nothing differs
 /// cost: O(tasks * methods log methods)
 /// source: Friedman 1937 with ties corrected (Conover 1999); Nemenyi 1963

@@ -5,9 +5,9 @@
 
 #include "core/diagnostics.h"
 #include "core/text_file.h"
-#include "evaluation/measures/relstring.h"
+#include "evaluation/measures/measure.h"
 #include "evaluation/runs/letor_file.h"
-#include "evaluation/runs/line_parser.h"
+#include "evaluation/runs/lines.h"
 
 namespace metafuse::evaluation {
 namespace {

@@ -6,7 +6,7 @@
 
 namespace metafuse::evaluation {
 
-/// A LETOR file and a file of scores, one line a row.
+/// A LETOR file and a file of scores, one line per row.
 ///
 /// errors: those of the readers; bad_data when the numbers of lines differ or a score is not finite
 Result<RunEvaluation> evaluate_letor(const std::string& letor_path, bool values_are_ranks,

@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "core/random.h"
-#include "fusion/data/training_subset.h"
+#include "fusion/data/training_set.h"
 #include "fusion/learners/adaboost_mh/ensemble_options.h"
 #include "fusion/learners/adaboost_mh/ensemble_ranker.h"
 #include "fusion/learners/adaboost_mh/learner.h"
@@ -242,6 +242,7 @@ Learner ensemble_learner(std::vector<Learner> others) {
     return read_ensemble(body, features, *shared);
   };
   row.can_validate = true;
+  row.takes_query_weights = false;
   return row;
 }
 

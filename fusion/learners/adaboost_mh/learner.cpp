@@ -5,7 +5,7 @@
 #include "fusion/learners/adaboost_mh/boost.h"
 #include "fusion/learners/adaboost_mh/ranker.h"
 #include "fusion/learners/adaboost_mh/training_data.h"
-#include "fusion/learners/common/option_reader.h"
+#include "fusion/learners/common/learner.h"
 
 namespace metafuse::fusion::adaboost_mh {
 namespace {
@@ -122,6 +122,7 @@ Learner learner() {
       {"max-thresholds", "N", "255", "thresholds a feature, at most 255"}};
   row.train = train;
   row.read = read_ranker;
+  row.takes_query_weights = false;
   row.can_resume = true;
   return row;
 }

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "fusion/learners/adaboost_mh/ensemble.h"
-#include "fusion/model/ranker.h"
+#include "fusion/model/model_file.h"
 
 namespace metafuse::fusion::adaboost_mh {
 

@@ -7,7 +7,7 @@
 #include "core/json.h"
 #include "core/result.h"
 #include "fusion/learners/adaboost_mh/strong_classifier.h"
-#include "fusion/model/ranker.h"
+#include "fusion/model/model_file.h"
 
 namespace metafuse::fusion::adaboost_mh {
 

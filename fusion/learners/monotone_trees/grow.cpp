@@ -6,7 +6,7 @@
 #include <limits>
 #include <numeric>
 
-#include "fusion/data/step_threshold.h"
+#include "fusion/data/thresholds.h"
 
 namespace metafuse::fusion::monotone_trees {
 namespace {

@@ -9,7 +9,7 @@
 #include "core/result.h"
 #include "fusion/data/feature_matrix.h"
 #include "fusion/learners/monotone_trees/tree.h"
-#include "fusion/model/ranker.h"
+#include "fusion/model/model_file.h"
 
 namespace metafuse::fusion::monotone_trees {
 

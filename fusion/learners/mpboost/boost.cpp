@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "fusion/data/step_threshold.h"
+#include "fusion/data/thresholds.h"
 #include "fusion/learners/mpboost/factored_weights.h"
 #include "fusion/learners/mpboost/pair_weights.h"
 

@@ -1,6 +1,6 @@
 #include "fusion/learners/mpboost/selection.h"
 
-#include "fusion/data/graded_order.h"
+#include "fusion/data/fused_order.h"
 
 namespace metafuse::fusion::mpboost {
 

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "fusion/learners/common/option_reader.h"
+#include "fusion/learners/common/learner.h"
 
 namespace metafuse::fusion::online {
 namespace {

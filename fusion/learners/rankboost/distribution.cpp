@@ -185,7 +185,7 @@ void Distribution::finish_refresh(std::span<const Sums> sums) {
   // totals.
   const double units = std::min(std::ceil(change / scale_ * kChangeUnits), 16.0 * kChangeUnits);
   std::int64_t both[] = {total, static_cast<std::int64_t>(units)};
-  sum_over_ranks(communicator_, both);
+  sum_over_processes(communicator_, both);
   total_ = both[0];
   // A little more than half the change, for what rounding took away: of all potentials before, whose absolute
   // sum is at most 2, one part in 2^24, since they are kept in single precision for this bound alone.

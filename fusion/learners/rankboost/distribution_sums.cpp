@@ -5,7 +5,7 @@
 
 #include "core/parallel.h"
 #include "core/portable_math.h"
-#include "fusion/data/exact_sum.h"
+#include "fusion/data/communicator.h"
 #include "fusion/learners/rankboost/distribution.h"
 
 namespace metafuse::fusion::rankboost {
@@ -69,7 +69,7 @@ double Distribution::slope(const CodedRanking& ranking, double alpha) const {
   });
   std::int64_t total = 0;
   for (const std::int64_t part : totals) total += part;
-  return static_cast<double>(sum_over_ranks(communicator_, total)) / scale;
+  return static_cast<double>(sum_over_processes(communicator_, total)) / scale;
 }
 
 PairSides Distribution::sides(const CodedRanking& ranking) const {
@@ -101,7 +101,7 @@ PairSides Distribution::sides(const CodedRanking& ranking) const {
     }
   }
   std::int64_t votes[] = {sides.has_right, sides.has_wrong, !sides.all_right, !sides.all_wrong};
-  sum_over_ranks(communicator_, votes);
+  sum_over_processes(communicator_, votes);
   return {votes[0] > 0, votes[1] > 0, votes[2] == 0, votes[3] == 0};
 }
 
@@ -134,8 +134,8 @@ PairWeights Distribution::pair_weights_of(const CodedRanking& ranking) const {
       if (difference < 0.0) wrong.back() += pair_weights_[i] * factor;
     }
   }
-  return {exact_sum(numbers_of_ranks(communicator_, std::move(right))),
-          exact_sum(numbers_of_ranks(communicator_, std::move(wrong)))};
+  return {exact_sum(numbers_of_processes(communicator_, std::move(right))),
+          exact_sum(numbers_of_processes(communicator_, std::move(wrong)))};
 }
 
 }  // namespace metafuse::fusion::rankboost

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "core/portable_math.h"
-#include "fusion/data/exact_sum.h"
+#include "fusion/data/communicator.h"
 
 namespace metafuse::fusion::rankboost {
 namespace {
@@ -150,7 +150,7 @@ class Maker {
   }
 
   Result<void> normalise() {
-    const double total = exact_sum(numbers_of_ranks(communicator_, query_weights_));
+    const double total = exact_sum(numbers_of_processes(communicator_, query_weights_));
     if (!std::isnormal(total))
       return fail(Code::bad_data,
                   "the weights of all pairs add up to more than a number can hold, or to nearly nothing; "
@@ -170,7 +170,7 @@ class Maker {
                              static_cast<std::int64_t>(feedback_.below),
                              static_cast<std::int64_t>(feedback_.above),
                              feedback_.is_single_bipartite ? 1 : 0};
-    sum_over_ranks(communicator_, counts);
+    sum_over_processes(communicator_, counts);
     feedback_.query_count = static_cast<std::uint64_t>(counts[0]);
     feedback_.crucial_pairs = static_cast<std::uint64_t>(counts[1]);
     feedback_.used_documents = static_cast<std::uint64_t>(counts[2]);

@@ -1,4 +1,4 @@
-#include "evaluation/runs/line_parser.h"
+#include "evaluation/runs/lines.h"
 
 namespace metafuse::evaluation {
 

@@ -1,9 +1,8 @@
 #include <algorithm>
+#include <cstdio>
 
-#include "evaluation/reports/bar_plot.h"
+#include "evaluation/reports/plots.h"
 #include "evaluation/reports/report.h"
-#include "evaluation/reports/svg_plot.h"
-#include "evaluation/reports/svg_shapes.h"
 
 // One self-contained page: tables, comparisons, and plots as inline SVG. Curves are drawn where the report
 // has the columns: every cutoff measure with three or more cutoffs (top-k, success, precision ...), precision
@@ -40,7 +39,7 @@ std::string table_of(const std::vector<std::vector<std::string>>& rows) {
   return out + "</table>\n";
 }
 
-/// The means: a row a run, the best of each column in bold; turned round when there are many measures.
+/// The means: a row per run, the best of each column in bold; turned round when there are many measures.
 std::string means_of(const Report& report) {
   constexpr std::size_t kMostColumns = 9;
   std::vector<std::vector<std::string>> rows = {{"run", "queries"}};
@@ -87,7 +86,7 @@ std::string comparison_note(const Report& report) {
          "queries.</p>\n";
 }
 
-/// Curves of one cutoff measure over its cutoffs, a line a run.
+/// Curves of one cutoff measure over its cutoffs, a line per run.
 std::string curve_of(const Report& report, const MeasureRequest& request, std::size_t first_column) {
   std::vector<Curve> curves;
   for (const RunEvaluation& run : report.runs) {
