@@ -3,7 +3,7 @@
 #include <charconv>
 #include <sstream>
 
-#include "fusion/learners/common/learner.h"
+#include "fusion/learners/common/option_reader.h"
 
 namespace metafuse::fusion::adaboost_mh {
 namespace {

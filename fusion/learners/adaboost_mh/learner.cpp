@@ -5,7 +5,7 @@
 #include "fusion/learners/adaboost_mh/boost.h"
 #include "fusion/learners/adaboost_mh/ranker.h"
 #include "fusion/learners/adaboost_mh/training_data.h"
-#include "fusion/learners/common/learner.h"
+#include "fusion/learners/common/option_reader.h"
 
 namespace metafuse::fusion::adaboost_mh {
 namespace {

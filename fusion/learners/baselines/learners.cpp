@@ -1,7 +1,7 @@
 #include "fusion/learners/baselines/learners.h"
 
 #include "fusion/learners/baselines/baselines.h"
-#include "fusion/learners/common/learner.h"
+#include "fusion/learners/common/option_reader.h"
 #include "fusion/learners/rankboost_plus/losses.h"
 
 namespace metafuse::fusion::baselines {

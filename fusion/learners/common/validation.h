@@ -17,7 +17,7 @@ struct ValidationMeasure {
   bool is_cost = false;  ///< lower is better: reports turn the value around again
 };
 
-/// A measure of one score per row of the set: each query is ordered by score, equal scores by more lists,
+/// A measure of one score a row of the set: each query is ordered by score, equal scores by more lists,
 /// better best rank and document id; measures in expectation over ties see the scores. Averaged as `evaluate`
 /// does it, over the queries that have a relevant document.
 ///

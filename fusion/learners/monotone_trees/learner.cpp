@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "fusion/learners/common/learner.h"
+#include "fusion/learners/common/bagging.h"
+#include "fusion/learners/common/option_reader.h"
 #include "fusion/learners/monotone_trees/boost.h"
 #include "fusion/learners/monotone_trees/tree_ranker.h"
 #include "fusion/learners/rankboost/feedback.h"

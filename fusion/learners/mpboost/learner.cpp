@@ -3,7 +3,8 @@
 #include <cmath>
 #include <sstream>
 
-#include "fusion/learners/common/learner.h"
+#include "fusion/learners/common/option_reader.h"
+#include "fusion/learners/common/step_result.h"
 #include "fusion/learners/mpboost/boost.h"
 #include "fusion/learners/mpboost/selection.h"
 

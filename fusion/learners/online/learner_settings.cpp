@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "fusion/learners/common/learner.h"
+#include "fusion/learners/common/option_reader.h"
 
 namespace metafuse::fusion::online {
 namespace {

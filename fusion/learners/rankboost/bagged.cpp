@@ -8,7 +8,9 @@
 
 #include "core/random.h"
 #include "fusion/data/training_set.h"
-#include "fusion/learners/common/learner.h"
+#include "fusion/learners/common/bagging.h"
+#include "fusion/learners/common/option_reader.h"
+#include "fusion/learners/common/step_result.h"
 #include "fusion/learners/rankboost/learner.h"
 #include "fusion/learners/rankboost/options.h"
 #include "fusion/model/weak_ranking.h"

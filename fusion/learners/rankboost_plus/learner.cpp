@@ -5,7 +5,8 @@
 #include <sstream>
 
 #include "fusion/data/thresholds.h"
-#include "fusion/learners/common/learner.h"
+#include "fusion/learners/common/option_reader.h"
+#include "fusion/learners/common/step_result.h"
 #include "fusion/learners/rankboost/validation_scores.h"
 #include "fusion/learners/rankboost_plus/boost.h"
 #include "fusion/learners/rankboost_plus/pair_free.h"

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "fusion/learners/common/learner.h"
+
+namespace metafuse::fusion {
+
+/// Calls `train(bag)` once for every bag on the request's threads. Which thread trains what is not fixed: a
+/// bag must be a function of its number alone. Progress is reported on the caller's thread.
+void for_each_bag(const TrainingRequest& request, std::size_t bags,
+                  const std::function<void(std::size_t bag)>& train);
+
+/// How many rounds of every bag make the best mean on validation data.
+struct BestRounds {
+  std::size_t rounds = 0;
+  double value = 0.0;
+};
+
+/// A bag's first rounds are what it would have learned with fewer of them, so one training of each bag tells
+/// every number of rounds. The first of equal values is kept; `patience` ends the search as it would end
+/// training.
+///
+/// in: request - with validation data and a measure; add_round - adds what one round of all bags, from 0 on,
+///     says of each validation document
+BestRounds best_rounds_of_bags(
+    const TrainingRequest& request, std::size_t most_rounds,
+    const std::function<void(std::size_t round, std::vector<double>& scores)>& add_round);
+
+/// Puts what validation chose into a model's record. out: the line about it for people
+std::string record_best_rounds(const TrainingRequest& request, const BestRounds& best, JsonObject& training);
+
+}  // namespace metafuse::fusion
