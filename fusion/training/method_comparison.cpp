@@ -172,6 +172,7 @@ Result<std::vector<ScoreQuery>> train_learner(const Learner& learner, const Trai
     TrainingRequest request;
     request.train = &train;
     request.options = options_for(learner, options.learner_options);
+    request.measure_name = options.set.names.empty() ? "" : options.set.names.front();
     request.seed = options.seed;
     request.threads = options.evaluation.threads;
     TRY(auto trained, learner.train(request));
