@@ -246,7 +246,8 @@ JsonObject record_of(const std::vector<Choice>& choices, std::size_t chosen, con
   const bool is_cost = !trials.queries.empty() && trials.queries.front().measure.is_cost;
   JsonArray rows;
   for (const Choice& choice : choices) {
-    JsonObject row{{"name", choice.name}};
+    JsonObject row;
+    row["name"] = choice.name;
     if (!choice.problem.empty())
       row["left_out"] = choice.problem;
     else if (is_measured)
