@@ -57,7 +57,7 @@ struct AutoOptions {
   std::size_t folds = 5;
 };
 
-const Learner* row_of(const std::vector<Learner>& learners, std::string_view name) {
+const Learner* find_row(const std::vector<Learner>& learners, std::string_view name) {
   for (const Learner& learner : learners)
     if (learner.name == name) return &learner;
   return nullptr;
@@ -68,7 +68,7 @@ std::vector<Candidate> candidates_of(const TrainingSet& set, const std::vector<L
   std::vector<Candidate> out;
   const auto add = [&](std::string name, std::string_view learner, std::map<std::string, std::string> options,
                        std::vector<std::size_t> rounds = {}) {
-    if (const Learner* row = row_of(learners, learner))
+    if (const Learner* row = find_row(learners, learner))
       out.push_back({std::move(name), row, std::move(options), std::move(rounds)});
   };
   const auto& features = set.matrix.features();
