@@ -12,7 +12,7 @@
 #include "core/atomic_file.h"
 #include "core/parallel.h"
 #include "evaluation/reports/comparison.h"
-#include "evaluation/reports/letor_evaluation.h"
+#include "evaluation/reports/run_evaluation.h"
 #include "experiments/experiment.h"
 #include "fusion/training/method_comparison.h"
 #include "fusion/training/registry.h"

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "core/contract.h"
-#include "evaluation/measures/average_ranks.h"
 #include "evaluation/measures/measure.h"
+#include "evaluation/significance/significance.h"
 #include "experiments/rankboost_plus_tasks.h"
 #include "experiments/report.h"
 #include "experiments/trials.h"
