@@ -12,7 +12,7 @@
 
 #include <sys/resource.h>
 
-#include "fusion/input/training_input.h"
+#include "fusion/input/input_files.h"
 #include "fusion/training/registry.h"
 
 namespace {

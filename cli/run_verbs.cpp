@@ -12,7 +12,7 @@
 #include "core/parallel.h"
 #include "evaluation/runs/judgments.h"
 #include "fusion/learners/rankboost/loss_and_bound.h"
-#include "fusion/model/model_fusion.h"
+#include "fusion/model/fuse.h"
 #include "fusion/model/score_file.h"
 #include "fusion/training/registry.h"
 #include "fusion/unsupervised/fuse_runs.h"

@@ -167,7 +167,8 @@ void add_validation(CLI::App& verb, TrainArguments& arguments) {
       "--validate", arguments.validate,
       "stop early: files of the training input's kind, or beside --runs the qrels of other queries; "
       "the best number of rounds is kept");
-  verb.add_option("--metric", arguments.metric, "with --validate: the measure, as evaluate names it")
+  verb.add_option("--metric", arguments.metric,
+                  "with --validate, and of auto: the measure, as evaluate names it")
       ->default_str(std::string(kTrainMetric))
       ->needs(validate);
   verb.add_option("--patience", arguments.patience,

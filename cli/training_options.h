@@ -13,7 +13,7 @@
 #include <CLI/CLI.hpp>
 
 #include "core/result.h"
-#include "fusion/input/training_input.h"
+#include "fusion/input/input_files.h"
 #include "fusion/training/registry.h"
 
 namespace metafuse::cli {

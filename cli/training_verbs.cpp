@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include <malloc.h>
+
 #include "cli/command_line.h"
 #include "cli/environment.h"
 #include "cli/training_options.h"
@@ -17,7 +19,7 @@
 #include "core/atomic_file.h"
 #include "core/parallel.h"
 #include "evaluation/runs/letor_file.h"
-#include "evaluation/significance/folds.h"
+#include "evaluation/significance/significance.h"
 #include "fusion/learners/online/stream.h"
 #include "fusion/training/cross_validation.h"
 #include "fusion/training/registry.h"
@@ -201,10 +203,10 @@ Result<void> check_abilities(const TrainArguments& arguments, const fusion::Lear
 Result<void> set_stopping(const TrainArguments& arguments, const fusion::Learner& learner,
                           const std::optional<fusion::TrainingSet>& validation, const Clock& clock,
                           fusion::TrainingRequest& request) {
+  if (learner.can_stop_early) request.measure_name = arguments.metric.value_or(std::string(kTrainMetric));
   if (validation) {
     request.validate = &*validation;
     if (learner.can_stop_early) {
-      request.measure_name = arguments.metric.value_or(std::string(kTrainMetric));
       TRY(auto measure, fusion::validation_measure(*validation, request.measure_name));
       request.measure = std::move(measure.value);
       request.is_measure_cost = measure.is_cost;
@@ -273,9 +275,11 @@ Result<TrainingData> read_data(const TrainArguments& arguments, const fusion::Tr
   fusion::TrainingInputReport report;
   TRY(auto set,
       arguments.store.empty() ? fusion::read_training_set(input, &report) : read_store(arguments, input));
+  // What reading freed lies between what it kept: given back, so that training does not come on top of it.
+  ::malloc_trim(0);
   std::int64_t counts[] = {static_cast<std::int64_t>(report.judged_queries),
                            static_cast<std::int64_t>(report.unretrieved_queries)};
-  fusion::sum_over_ranks(input.communicator, counts);
+  fusion::sum_over_processes(input.communicator, counts);
   report = {static_cast<std::size_t>(counts[0]), static_cast<std::size_t>(counts[1])};
   TrainingData data{std::move(set), report, {}};
   if (arguments.validate.empty()) return data;

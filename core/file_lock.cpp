@@ -1,4 +1,4 @@
-#include "core/file_lock.h"
+#include "core/atomic_file.h"
 
 #include <cerrno>
 
@@ -6,7 +6,6 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "core/atomic_file.h"
 
 namespace metafuse {
 

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/text_file.h"
-#include "fusion/input/training_input.h"
+#include "fusion/input/input_files.h"
 
 namespace metafuse::experiments {
 namespace {

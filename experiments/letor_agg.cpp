@@ -13,8 +13,8 @@
 #include "evaluation/significance/significance.h"
 #include "experiments/data_sets.h"
 #include "experiments/trials.h"
-#include "fusion/input/training_input.h"
-#include "fusion/training/baseline.h"
+#include "fusion/input/input_files.h"
+#include "fusion/training/cross_validation.h"
 
 namespace metafuse::experiments {
 namespace letor_agg {

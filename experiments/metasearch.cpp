@@ -7,7 +7,7 @@
 #include "core/atomic_file.h"
 #include "core/number.h"
 #include "core/text_file.h"
-#include "evaluation/runs/line_parser.h"
+#include "evaluation/runs/lines.h"
 #include "experiments/experiment.h"
 #include "fusion/training/method_comparison.h"
 

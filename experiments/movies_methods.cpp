@@ -3,7 +3,6 @@
 #include <numeric>
 
 #include "core/contract.h"
-#include "evaluation/measures/judged_ranking.h"
 #include "evaluation/measures/measure.h"
 #include "experiments/movies.h"
 #include "experiments/trials.h"

@@ -9,8 +9,8 @@
 #include "experiments/data_sets.h"
 #include "experiments/report.h"
 #include "experiments/trials.h"
-#include "fusion/data/graded_order.h"
-#include "fusion/data/training_subset.h"
+#include "fusion/data/fused_order.h"
+#include "fusion/data/training_set.h"
 #include "fusion/learners/mpboost/boost.h"
 
 namespace metafuse::experiments {

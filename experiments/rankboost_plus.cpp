@@ -9,13 +9,12 @@
 #include <fmt/format.h>
 
 #include "core/contract.h"
-#include "evaluation/measures/average_ranks.h"
-#include "evaluation/measures/judged_ranking.h"
 #include "evaluation/measures/measure.h"
+#include "evaluation/significance/significance.h"
 #include "experiments/rankboost_plus_tasks.h"
 #include "experiments/report.h"
 #include "experiments/trials.h"
-#include "fusion/data/graded_order.h"
+#include "fusion/data/fused_order.h"
 #include "fusion/learners/rankboost_plus/boost.h"
 
 namespace metafuse::experiments {

@@ -7,7 +7,7 @@
 
 #include "core/json.h"
 #include "core/result.h"
-#include "evaluation/reports/svg_plot.h"
+#include "evaluation/reports/plots.h"
 #include "experiments/experiment.h"
 
 namespace metafuse::experiments {

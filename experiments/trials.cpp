@@ -4,7 +4,7 @@
 #include <memory>
 #include <span>
 
-#include "evaluation/measures/judged_ranking.h"
+#include "evaluation/measures/measure.h"
 #include "fusion/data/fused_order.h"
 
 namespace metafuse::experiments {

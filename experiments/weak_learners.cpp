@@ -8,13 +8,13 @@
 
 #include <fmt/format.h>
 
-#include "evaluation/significance/folds.h"
+#include "evaluation/significance/significance.h"
 #include "experiments/data_sets.h"
 #include "experiments/home_pages/home_pages.h"
 #include "experiments/report.h"
 #include "experiments/trials.h"
-#include "fusion/data/training_subset.h"
-#include "fusion/input/training_input.h"
+#include "fusion/data/training_set.h"
+#include "fusion/input/input_files.h"
 #include "fusion/learners/rankboost_plus/pair_rows.h"
 
 namespace metafuse::experiments {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "evaluation/measures/measure.h"
 
@@ -8,73 +9,25 @@
 namespace metafuse::evaluation::measures {
 
 using Values = std::span<double>;
+using Compute = void(const MeasuredQuery&, Values);
 
-// counts.cpp
-void retrieved(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-void relevant(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-void relevant_retrieved(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-void judged_nonrelevant_retrieved(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-void nothing(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
+// precision.cpp: counts, sets, precision and recall at cutoffs, average precision, interpolated precision
+Compute retrieved, relevant, relevant_retrieved, judged_nonrelevant_retrieved, nothing;
+Compute set_precision, set_relative_precision, set_recall, set_map, set_f, utility;
+Compute precision, recall, relative_precision, success, r_precision, r_precision_multiples, unjudged, judged;
+Compute average_precision, log_average_precision, smoothed_log_odds, average_precision_at;
+Compute inferred_average_precision, binary_preference, log_binary_preference;
+Compute interpolated_precision, mean_interpolated_precision;
 
-// precision.cpp
-void precision(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-void recall(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-void relative_precision(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-void success(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-void r_precision(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-void r_precision_multiples(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-void unjudged(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-void judged(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
+// gain.cpp: gains by grade, and models of where a user stops
+Compute ndcg, ndcg_at, ndcg_burges, mean_ndcg_burges, mean_ndcg, ndcg_rel, r_ndcg, normalized_gain,
+    binary_gain;
+Compute reciprocal_rank, rank_biased_precision, rank_biased_residual, expected_reciprocal_rank;
 
-// average_precision.cpp
-void average_precision(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-void log_average_precision(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-void smoothed_log_odds(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-void average_precision_at(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-void inferred_average_precision(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-void binary_preference(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-void log_binary_preference(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
+// preference.cpp: measures of Freund, Iyer, Schapire, Singer 2003
+Compute average_rank, average_rank_loss, ranking_loss;
+Compute expected_average_precision, expected_rank_of_top, expected_coverage;
 
-// interpolated_precision.cpp
-void interpolated_precision(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-void mean_interpolated_precision(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-
-// gain.cpp
-void ndcg(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-void ndcg_at(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-void ndcg_burges(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-void mean_ndcg_burges(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-void mean_ndcg(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-
-// gain_levels.cpp
-void ndcg_rel(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-void r_ndcg(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-void normalized_gain(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-void binary_gain(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-
-// sets.cpp
-void set_precision(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-void set_relative_precision(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-void set_recall(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-void set_map(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-void set_f(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-void utility(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-
-// user_models.cpp
-void reciprocal_rank(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-void rank_biased_precision(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-void rank_biased_residual(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-void expected_reciprocal_rank(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-
-// preference.cpp
-void average_rank(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-void average_rank_loss(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-void ranking_loss(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-void expected_average_precision(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-void expected_rank_of_top(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-void expected_coverage(const JudgedRanking&, const MeasureParameters&, const Rules&, Values);
-
-// gains_by_grade.cpp: shared by the gain measures
 /// What each grade is worth, and how many judged documents have it.
 struct GradeGain {
   int grade = 0;
@@ -83,7 +36,7 @@ struct GradeGain {
 };
 
 /// Ascending by gain: trec_eval's default (a grade is worth itself) with the `grade=gain` pairs over it.
-std::vector<GradeGain> gains_of(const JudgedRanking&, const MeasureParameters&);
+std::vector<GradeGain> gains_of(const MeasuredQuery&);
 
 /// What a retrieved document of this grade is worth, 0 when nothing says so.
 double gain_of(int grade, std::span<const GradeGain> gains);

@@ -3,13 +3,78 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <numeric>
 
 #include "core/contract.h"
 #include "core/near_names.h"
 #include "core/number.h"
-#include "evaluation/runs/line_parser.h"
+#include "evaluation/measures/all.h"
+#include "evaluation/runs/lines.h"
 
 namespace metafuse::evaluation {
+
+std::size_t JudgedRanking::relevant(int level) const {
+  std::size_t sum = 0;
+  for (const GradeCount& item : judged)
+    if (item.grade >= level) sum += item.count;
+  return sum;
+}
+
+std::size_t JudgedRanking::relevant_retrieved(int level) const {
+  return static_cast<std::size_t>(
+      std::count_if(grades.begin(), grades.end(), [level](int grade) { return grade >= level; }));
+}
+
+JudgedRanking judged_ranking(std::span<const double> grades, std::span<const std::uint32_t> order,
+                             std::span<const double> scores) {
+  require(order.size() <= grades.size(), "an order names documents that have no grade");
+  const auto whole = [](double grade) { return std::max(0, static_cast<int>(std::lround(grade))); };
+  JudgedRanking ranking;
+  ranking.grades.reserve(order.size());
+  for (const std::uint32_t document : order) {
+    ranking.grades.push_back(whole(grades[document]));
+    if (!scores.empty()) ranking.scores.push_back(scores[document]);
+  }
+  std::vector<int> sorted;
+  sorted.reserve(grades.size());
+  for (const double grade : grades) sorted.push_back(whole(grade));
+  std::sort(sorted.begin(), sorted.end());
+  for (const int grade : sorted) {
+    if (ranking.judged.empty() || ranking.judged.back().grade != grade) ranking.judged.push_back({grade, 0});
+    ++ranking.judged.back().count;
+  }
+  return ranking;
+}
+
+std::vector<std::uint32_t> order_by_score(std::span<const double> scores) {
+  std::vector<std::uint32_t> order(scores.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return scores[a] > scores[b]; });
+  return order;
+}
+
+std::string relstring_of(const JudgedRanking& ranking, double length) {
+  std::string text = "'";
+  const auto end = std::min(static_cast<std::size_t>(std::max(0.0, length)), ranking.grades.size());
+  for (std::size_t i = 0; i < end; ++i) {
+    const int grade = ranking.grades[i];
+    if (grade > 9)
+      text += '>';
+    else if (grade >= 0)
+      text += static_cast<char>('0' + grade);
+    else
+      text += grade == kNotPooled ? '-' : '.';
+  }
+  return text + "'";
+}
+
+std::optional<double> relstring_length(const MeasureSet& set) {
+  for (const MeasureRequest& request : set.requests)
+    if (request.measure->name == "relstring") return request.parameters.values[0];
+  return std::nullopt;
+}
+
 namespace {
 
 constexpr std::pair<Mode, const char*> kModes[] = {{Mode::trec10, "trec10"}, {Mode::trec9, "trec9"},
@@ -239,7 +304,7 @@ void evaluate(const MeasureSet& set, const JudgedRanking& ranking, const Rules& 
               std::span<double> values) {
   std::size_t column = 0;
   for (const MeasureRequest& request : set.requests) {
-    request.measure->compute(ranking, request.parameters, rules,
+    request.measure->compute({ranking, request.parameters, rules},
                              values.subspan(column, request.names.size()));
     column += request.names.size();
   }

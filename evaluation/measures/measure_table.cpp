@@ -1,8 +1,6 @@
-#include <algorithm>
-
 #include "evaluation/measures/all.h"
-#include "evaluation/measures/measure.h"
 
+// The table of measures.
 namespace metafuse::evaluation {
 namespace {
 

@@ -60,17 +60,18 @@ double expected_precision(const TieGroup& group, std::size_t good_before, std::s
 
 }  // namespace
 
-void average_rank(const JudgedRanking& ranking, const MeasureParameters& parameters, const Rules& rules,
-                  Values values) {
+void average_rank(const MeasuredQuery& query, Values values) {
+  const JudgedRanking& ranking = query.ranking;
   const auto first = std::find_if(ranking.grades.begin(), ranking.grades.end(),
-                                  [&](int grade) { return grade >= rules.relevance_level; });
+                                  [&](int grade) { return query.is_relevant(grade); });
   const auto rank = static_cast<double>(first - ranking.grades.begin() + 1);
-  for (std::size_t column = 0; column < parameters.values.size(); ++column)
-    values[column] =
-        first == ranking.grades.end() ? parameters.values[column] : std::min(rank, parameters.values[column]);
+  for (std::size_t column = 0; column < query.parameters.values.size(); ++column)
+    values[column] = first == ranking.grades.end() ? query.parameters.values[column]
+                                                   : std::min(rank, query.parameters.values[column]);
 }
 
-void average_rank_loss(const JudgedRanking& ranking, const MeasureParameters&, const Rules&, Values values) {
+void average_rank_loss(const MeasuredQuery& query, Values values) {
+  const JudgedRanking& ranking = query.ranking;
   require(ranking.scores.size() == ranking.grades.size() || ranking.scores.empty(),
           "scores stand beside grades");
   double sum = 0.0;
@@ -79,7 +80,8 @@ void average_rank_loss(const JudgedRanking& ranking, const MeasureParameters&, c
   values[0] = ranking.scores.empty() ? 0.0 : sum / static_cast<double>(ranking.scores.size());
 }
 
-void ranking_loss(const JudgedRanking& ranking, const MeasureParameters&, const Rules&, Values values) {
+void ranking_loss(const MeasuredQuery& query, Values values) {
+  const JudgedRanking& ranking = query.ranking;
   // Documents by grade below the current tie group; O(documents x grades).
   std::vector<int> levels;
   for (const int grade : ranking.grades) levels.push_back(std::max(0, grade));
@@ -107,31 +109,29 @@ void ranking_loss(const JudgedRanking& ranking, const MeasureParameters&, const 
   values[0] = pairs > 0.0 ? wrong / pairs : 0.0;
 }
 
-void expected_average_precision(const JudgedRanking& ranking, const MeasureParameters&, const Rules&,
-                                Values values) {
+void expected_average_precision(const MeasuredQuery& query, Values values) {
   double sum = 0.0;
   std::size_t good = 0;
-  for (const TieGroup& group : tie_groups(ranking)) {
+  for (const TieGroup& group : tie_groups(query.ranking)) {
     for (std::size_t j = 1; j <= group.good; ++j) sum += expected_precision(group, good, j);
     good += group.good;
   }
   values[0] = good > 0 ? sum / static_cast<double>(good) : 0.0;
 }
 
-void expected_rank_of_top(const JudgedRanking& ranking, const MeasureParameters&, const Rules&,
-                          Values values) {
+void expected_rank_of_top(const MeasuredQuery& query, Values values) {
   values[0] = 0.0;
-  for (const TieGroup& group : tie_groups(ranking)) {
+  for (const TieGroup& group : tie_groups(query.ranking)) {
     if (group.good == 0) continue;
     values[0] = expected_precision(group, 0, 1);
     return;
   }
 }
 
-void expected_coverage(const JudgedRanking& ranking, const MeasureParameters&, const Rules&, Values values) {
+void expected_coverage(const MeasuredQuery& query, Values values) {
   values[0] = 0.0;
   std::size_t good = 0;
-  for (const TieGroup& group : tie_groups(ranking)) {
+  for (const TieGroup& group : tie_groups(query.ranking)) {
     if (group.good > 0) values[0] = expected_precision(group, good, group.good);
     good += group.good;
   }

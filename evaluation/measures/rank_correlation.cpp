@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "evaluation/runs/id_table.h"
+#include "evaluation/runs/topic_index.h"
 
 namespace metafuse::evaluation {
 namespace {

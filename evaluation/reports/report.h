@@ -56,7 +56,7 @@ std::string format_latex(const Report& report);
 std::string format_html(const Report& report);
 JsonObject report_as_json(const Report& report);
 
-/// The cells of the tables: a header, then a row a run (or a row a run and query); a row a comparison.
+/// The cells of the tables: a header, then one row per run (or per run and query), or one per comparison.
 std::vector<std::vector<std::string>> report_rows(const Report& report);
 std::vector<std::vector<std::string>> report_comparison_rows(const Report& report);
 std::vector<std::vector<std::string>> report_agreement_rows(const Report& report);
@@ -68,7 +68,7 @@ bool is_best(const Report& report, std::size_t run, std::size_t column);
 /// A number as tables print it: counts whole, else four decimals.
 std::string table_number(const Measure& measure, double value);
 
-/// A run's summary of one column as tables print it: of `top`, how many queries it is, as paper 000 prints
+/// A run's summary of one column as tables print it: of `top`, how many queries it is, as Freund et al. 2003 print
 /// it.
 std::string table_summary(const Report& report, std::size_t run, std::size_t column);
 

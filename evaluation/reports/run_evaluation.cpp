@@ -1,13 +1,16 @@
 #include "evaluation/reports/run_evaluation.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 
+#include "core/diagnostics.h"
 #include "core/parallel.h"
-#include "evaluation/measures/relstring.h"
-#include "evaluation/reports/topic_judge.h"
-#include "evaluation/runs/line_parser.h"
+#include "core/text_file.h"
+#include "evaluation/measures/measure.h"
+#include "evaluation/runs/letor_file.h"
+#include "evaluation/runs/lines.h"
 
 namespace metafuse::evaluation {
 namespace {
@@ -179,6 +182,150 @@ Result<RunEvaluation> evaluate_run_by_groups(const RunIndex& run, std::span<cons
   }
   summarise(mean, set, options);
   return mean;
+}
+
+namespace {
+
+bool keeps_file_order(Mode mode) {
+  return mode == Mode::letor3 || mode == Mode::letor4 || mode == Mode::mslr;
+}
+
+int grade_in_list(int grade) {
+  return grade < 0 ? kUnjudged : grade;
+}
+
+void count_grades(const QueryJudgments& judgments, std::vector<GradeCount>& counts) {
+  counts.clear();
+  for (const Judgment& judgment : judgments.documents) {
+    if (judgment.grade < 0) continue;
+    const auto at = std::lower_bound(counts.begin(), counts.end(), judgment.grade,
+                                     [](const GradeCount& c, int grade) { return c.grade < grade; });
+    if (at != counts.end() && at->grade == judgment.grade)
+      ++at->count;
+    else
+      counts.insert(at, {judgment.grade, 1});
+  }
+}
+
+}  // namespace
+
+void sort_by_rule(std::vector<RunLine>& lines, Mode mode) {
+  if (mode == Mode::trec9)
+    for (RunLine& line : lines) line.score = static_cast<double>(static_cast<float>(line.score));
+  const auto by_score = [](const RunLine& a, const RunLine& b) { return a.score > b.score; };
+  if (!std::is_sorted(lines.begin(), lines.end(), by_score))
+    std::stable_sort(lines.begin(), lines.end(), by_score);
+  if (keeps_file_order(mode)) return;
+  for (auto begin = lines.begin(); begin != lines.end();) {
+    auto end = begin + 1;
+    while (end != lines.end() && end->score == begin->score) ++end;
+    if (end - begin > 1)
+      std::sort(begin, end, [](const RunLine& a, const RunLine& b) { return a.document > b.document; });
+    begin = end;
+  }
+}
+
+const JudgedRanking* TopicJudge::judge(std::vector<RunLine>& lines, const QueryJudgments& judgments) {
+  table_.clear();
+  bool is_new = false;
+  for (const Judgment& judgment : judgments.documents) table_.insert(judgment.document, is_new);
+  const std::size_t judged = table_.size();
+  is_seen_.assign(judged, 0);
+  sort_by_rule(lines, options_.rules.mode);
+  ranking_.grades.clear();
+  ranking_.scores.clear();
+  for (const RunLine& line : lines) {
+    const std::uint32_t number = table_.insert(line.document, is_new);
+    const bool is_judged = number < judged;
+    if (is_judged ? is_seen_[number] != 0 : !is_new) {
+      twice_ = &line;
+      return nullptr;
+    }
+    if (is_judged) is_seen_[number] = 1;
+    const int grade = is_judged ? grade_in_list(judgments.documents[number].grade) : kNotPooled;
+    if (options_.depth > 0 && static_cast<std::size_t>(&line - lines.data()) >= options_.depth) continue;
+    if (options_.judged_only && grade < 0) continue;
+    ranking_.grades.push_back(grade);
+    ranking_.scores.push_back(line.score);
+  }
+  count_grades(judgments, ranking_.judged);
+  return &ranking_;
+}
+
+namespace {
+
+Result<double> parse_score(const std::string& path, std::string_view line, std::size_t number) {
+  while (!line.empty() && (line.back() == ' ' || line.back() == '\t')) line.remove_suffix(1);
+  while (!line.empty() && (line.front() == ' ' || line.front() == '\t')) line.remove_prefix(1);
+  double score = 0.0;
+  if (!to_double(line, score) || !std::isfinite(score))
+    return fail(Code::bad_data,
+                located(path, {number, 0}, "the score " + shown(line) + " is no finite number"));
+  return score;
+}
+
+struct LetorQuery {
+  std::vector<double> grades;
+  std::vector<double> scores;
+};
+
+Result<std::map<std::string, LetorQuery, std::less<>>> read_letor_queries(const std::string& letor_path,
+                                                                          bool values_are_ranks,
+                                                                          const std::string& scores_path) {
+  std::vector<double> scores;
+  auto read = for_each_line(scores_path, [&](std::string_view line, std::size_t number) -> Result<void> {
+    TRY(auto score, parse_score(scores_path, line, number));
+    scores.push_back(score);
+    return {};
+  });
+  if (!read) return read.error();
+  std::map<std::string, LetorQuery, std::less<>> queries;
+  std::size_t row_count = 0;
+  LetorQuery* query = nullptr;
+  std::string current;
+  LetorOptions letor_options;
+  letor_options.values_are_ranks = values_are_ranks;
+  read = for_each_letor_row(letor_path, letor_options, [&](const LetorRow& row) -> Result<void> {
+    if (query == nullptr || row.query != current) {
+      current = row.query;
+      query = &queries[current];
+    }
+    if (row_count < scores.size()) {
+      query->grades.push_back(row.grade);
+      query->scores.push_back(scores[row_count]);
+    }
+    ++row_count;
+    return {};
+  });
+  if (!read) return read.error();
+  if (row_count != scores.size())
+    return fail(Code::bad_data, scores_path + ": " + std::to_string(scores.size()) + " scores for the " +
+                                    std::to_string(row_count) + " rows of " + letor_path);
+  return queries;
+}
+
+}  // namespace
+
+Result<RunEvaluation> evaluate_letor(const std::string& letor_path, bool values_are_ranks,
+                                     const std::string& scores_path, const MeasureSet& set,
+                                     const EvaluationOptions& options) {
+  TRY(auto queries, read_letor_queries(letor_path, values_are_ranks, scores_path));
+  RunEvaluation evaluation;
+  evaluation.run = scores_path;
+  for (const auto& [id, query] : queries) {
+    auto order = order_by_score(query.scores);
+    if (options.depth > 0 && order.size() > options.depth) order.resize(options.depth);
+    const JudgedRanking ranking = judged_ranking(query.grades, order, query.scores);
+    if (options.rules.mode == Mode::gdeval && ranking.relevant(1) == 0) continue;
+    evaluation.queries.push_back(id);
+    evaluation.documents.push_back(static_cast<double>(ranking.retrieved()));
+    const std::vector<double> values = evaluate(set, ranking, options.rules);
+    evaluation.values.insert(evaluation.values.end(), values.begin(), values.end());
+    if (const auto length = relstring_length(set))
+      evaluation.relstrings.push_back(relstring_of(ranking, *length));
+  }
+  summarise(evaluation, set, options);
+  return evaluation;
 }
 
 }  // namespace metafuse::evaluation

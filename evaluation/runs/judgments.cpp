@@ -4,7 +4,7 @@
 #include <limits>
 #include <map>
 
-#include "evaluation/runs/line_parser.h"
+#include "evaluation/runs/lines.h"
 #include "evaluation/runs/topic_index.h"
 
 namespace metafuse::evaluation {

@@ -40,7 +40,8 @@ struct Judgments {
 Result<Judgments> read_qrels(const std::string& path);
 
 /// Reads qrels whose second column names a judgment group (a judge): one Judgments a group, ascending by
-/// name. A document may stand once in each group. errors: as read_qrels
+/// name. A document may stand once in each group.
+/// errors: as read_qrels
 Result<std::vector<Judgments>> read_qrels_groups(const std::string& path);
 
 }  // namespace metafuse::evaluation

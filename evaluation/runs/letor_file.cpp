@@ -7,9 +7,8 @@
 
 #include "core/diagnostics.h"
 #include "core/text_file.h"
-#include "evaluation/runs/byte_scanner.h"
-#include "evaluation/runs/id_table.h"
-#include "evaluation/runs/line_parser.h"
+#include "evaluation/runs/lines.h"
+#include "evaluation/runs/topic_index.h"
 
 namespace metafuse::evaluation {
 namespace {
@@ -113,7 +112,7 @@ class Rows {
   }
 
   /// Takes a cell of eight bytes with the blank behind it, such as "16:128 ", which lists of ranks consist
-  /// of, without a jump a digit. False, with nothing taken, for any other.
+  /// of, without a jump per digit. False, with nothing taken, for any other.
   bool parse_short_cell() {
     if (!is_short_ || block_end_ - at_ < 8) return false;
     const std::uint64_t word = eight_bytes(at_);

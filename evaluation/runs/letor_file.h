@@ -42,14 +42,13 @@ using TakeLetorRow = std::function<Result<void>(const LetorRow&)>;
 ///
 /// in:     take - an Error from it ends the reading
 /// errors: those of for_each_block; bad_data with file and line: no grade, no qid, an index that is no
-/// number,
-///         zero, beyond kLargestFeature or not ascending, a value that is not finite, a rank below 1 or with
-///         decimals; a file without any row
+///         number, zero, beyond kLargestFeature or not ascending, a value that is not finite, a rank below 1
+///         or with decimals; a file without any row
 /// cost:   one buffer; nothing is allocated for a line
 Result<void> for_each_letor_row(const std::string& path, const LetorOptions& options,
                                 const TakeLetorRow& take);
 
-/// The parser alone, for callers that read blocks themselves (for example one block a thread).
+/// The parser alone, for callers that read blocks themselves (for example one block per thread).
 ///
 /// in:     path, first_line - for errors; lines - whole lines, as for_each_block gives them
 Result<void> parse_letor_lines(const std::string& path, std::string_view lines, std::size_t first_line,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -7,10 +8,27 @@
 #include <vector>
 
 #include "core/result.h"
-#include "evaluation/runs/run_line.h"
+#include "core/text_file.h"
 #include "evaluation/runs/topic_index.h"
 
 namespace metafuse::evaluation {
+
+/// One line of a run as parsed.
+struct RunLine {
+  std::string_view document;
+  double score = 0.0;
+  std::int64_t rank = 0;
+};
+
+/// Parses whole lines of one topic, none of them blank, and appends them to `lines`.
+///
+/// in:     text - a part of the file; tag - what every line's tag must be; is_lenient - the tag and what
+///         stands behind it mean nothing
+/// errors: bad_data with file and line as read_run
+/// cost:   12 ns for a line of six fields, one blank between two, of at most 64 bytes; others three times
+/// that
+Result<void> parse_run_lines(const FileText& file, std::string_view text, std::string_view tag,
+                             bool is_lenient, std::vector<RunLine>& lines);
 
 struct RunEntry {
   std::string_view document;
@@ -47,8 +65,8 @@ struct RunFileOptions {
 ///         file without any line
 Result<Run> read_run(const std::string& argument, const RunFileOptions& options = {});
 
-/// Several runs with unique names, read by up to `threads` threads. errors: as read_run (the first of the
-/// command line), and usage when two have one name.
+/// Several runs with unique names, read by up to `threads` threads.
+/// errors: as read_run (the first of the command line), and usage when two have one name.
 Result<std::vector<Run>> read_runs(std::span<const std::string> arguments, const RunFileOptions& options = {},
                                    unsigned threads = 1);
 

@@ -1,10 +1,18 @@
 #include "evaluation/significance/significance.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <map>
 #include <numeric>
 
+#include <boost/math/special_functions/beta.hpp>
+#include <boost/math/special_functions/gamma.hpp>
+
 #include "core/contract.h"
+#include "core/diagnostics.h"
+#include "core/random.h"
+#include "core/text_file.h"
 
 namespace metafuse::evaluation {
 namespace {
@@ -20,38 +28,6 @@ double mean_of(std::span<const double> values) {
   return values.empty()
              ? 0.0
              : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
-/// Continued fraction of the incomplete beta function (Lentz; Abramowitz, Stegun 26.5.8).
-double beta_fraction(double a, double b, double x) {
-  constexpr double kTiny = 1e-300;
-  double c = 1.0;
-  double d = 1.0 - (a + b) * x / (a + 1.0);
-  d = 1.0 / (std::abs(d) < kTiny ? kTiny : d);
-  double h = d;
-  for (int m = 1; m <= 500; ++m) {
-    const double even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
-    const double odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
-    for (const double term : {even, odd}) {
-      d = 1.0 + term * d;
-      d = 1.0 / (std::abs(d) < kTiny ? kTiny : d);
-      c = 1.0 + term / c;
-      if (std::abs(c) < kTiny) c = kTiny;
-      h *= c * d;
-    }
-    if (std::abs(c * d - 1.0) < 1e-16) break;
-  }
-  return h;
-}
-
-/// Regularised incomplete beta function.
-double incomplete_beta(double a, double b, double x) {
-  if (x <= 0.0) return 0.0;
-  if (x >= 1.0) return 1.0;
-  const double front =
-      std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) + a * std::log(x) + b * std::log1p(-x));
-  if (x < (a + 1.0) / (a + b + 2.0)) return front * beta_fraction(a, b, x) / a;
-  return 1.0 - front * beta_fraction(b, a, 1.0 - x) / b;
 }
 
 /// Ranks of absolute differences, ties at their mean rank, and the tie correction sum(t^3 - t).
@@ -108,7 +84,7 @@ double exact_randomisation(const std::vector<double>& d, double seen) {
 }  // namespace
 
 double student_tail(double t, double degrees) {
-  return incomplete_beta(0.5 * degrees, 0.5, degrees / (degrees + t * t));
+  return boost::math::ibeta(0.5 * degrees, 0.5, degrees / (degrees + t * t));
 }
 
 double normal_tail(double z) {
@@ -229,6 +205,136 @@ std::vector<double> bonferroni(std::span<const double> p) {
   std::vector<double> out;
   for (const double value : p) out.push_back(std::min(1.0, value * static_cast<double>(p.size())));
   return out;
+}
+
+namespace {
+
+constexpr std::size_t kMostFolds = 1000;
+
+std::string_view next_word(std::string_view& line) {
+  const std::size_t begin = std::min(line.find_first_not_of(" \t"), line.size());
+  const std::size_t end = std::min(line.find_first_of(" \t", begin), line.size());
+  const std::string_view word = line.substr(begin, end - begin);
+  line.remove_prefix(end);
+  return word;
+}
+
+Result<void> take_line(std::string_view line, std::map<std::string, std::size_t, std::less<>>& folds) {
+  const std::string_view query = next_word(line);
+  const std::string_view number = next_word(line);
+  std::size_t fold = 0;
+  const auto [end, status] = std::from_chars(number.data(), number.data() + number.size(), fold);
+  if (number.empty() || !next_word(line).empty())
+    return fail(Code::bad_data, "a line needs two columns: query and fold");
+  if (status != std::errc{} || end != number.data() + number.size() || fold < 1 || fold > kMostFolds)
+    return fail(Code::bad_data, "the fold must be a whole number from 1 to 1000");
+  if (!folds.emplace(query, fold - 1).second)
+    return fail(Code::bad_data, "the query " + std::string(query) + " stands twice; keep one line");
+  return {};
+}
+
+}  // namespace
+
+Result<Folds> random_folds(std::span<const std::string_view> queries, std::size_t count, std::uint64_t seed) {
+  if (count < 2) return fail(Code::usage, "cross-validation needs at least 2 folds");
+  if (queries.size() < count)
+    return fail(Code::usage, "cross-validation in " + std::to_string(count) +
+                                 " folds needs as many queries; there are " + std::to_string(queries.size()));
+  std::vector<std::size_t> order(queries.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return queries[a] < queries[b]; });
+  Random(seed).shuffle(order);
+  Folds folds{count, std::vector<std::size_t>(queries.size())};
+  for (std::size_t i = 0; i < order.size(); ++i) folds.fold_of[order[i]] = i % count;
+  return folds;
+}
+
+Result<Folds> read_folds(const std::string& path, std::span<const std::string_view> queries) {
+  std::map<std::string, std::size_t, std::less<>> by_query;
+  auto read = for_each_line(path, [&](std::string_view line, std::size_t number) -> Result<void> {
+    if (line.find_first_not_of(" \t") == std::string_view::npos) return {};
+    auto taken = take_line(line, by_query);
+    if (!taken) return fail(taken.error().code, located(path, {number, 0}, taken.error().text));
+    return {};
+  });
+  if (!read) return read.error();
+  Folds folds;
+  for (const std::string_view query : queries) {
+    const auto at = by_query.find(query);
+    if (at == by_query.end())
+      return fail(Code::bad_data,
+                  path + ": names no fold for the query " + std::string(query) + "; add a line");
+    folds.fold_of.push_back(at->second);
+    folds.count = std::max(folds.count, at->second + 1);
+  }
+  std::vector<std::size_t> sizes(folds.count, 0);
+  for (const std::size_t fold : folds.fold_of) ++sizes[fold];
+  if (folds.count < 2 || std::count(sizes.begin(), sizes.end(), 0U) > 0)
+    return fail(Code::bad_data, path + ": the folds must be 1, 2, ... without a gap, and at least two");
+  return folds;
+}
+
+namespace {
+
+// Critical values of the studentised range over sqrt(2), level .05, for 2 to 10 methods (Demsar 2006, table
+// 5a).
+constexpr double kNemenyi[] = {1.960, 2.343, 2.569, 2.728, 2.850, 2.949, 3.031, 3.102, 3.164};
+
+/// Mean ranks of one task's values, 1 the best.
+std::vector<double> ranks_of(const std::vector<double>& values, bool is_cost) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return is_cost ? values[a] < values[b] : values[a] > values[b];
+  });
+  std::vector<double> ranks(values.size());
+  for (std::size_t begin = 0; begin < order.size();) {
+    std::size_t end = begin;
+    while (end < order.size() && values[order[end]] == values[order[begin]]) ++end;
+    for (std::size_t i = begin; i < end; ++i) ranks[order[i]] = 0.5 * static_cast<double>(begin + 1 + end);
+    begin = end;
+  }
+  return ranks;
+}
+
+}  // namespace
+
+bool RankComparison::differ(std::size_t a, std::size_t b) const {
+  return critical_difference > 0.0 && std::abs(average_ranks[a] - average_ranks[b]) > critical_difference;
+}
+
+double chi_square_tail(double x, std::size_t degrees) {
+  return x <= 0.0 ? 1.0 : boost::math::gamma_q(0.5 * static_cast<double>(degrees), 0.5 * x);
+}
+
+RankComparison compare_ranks(const std::vector<std::vector<double>>& values, bool is_cost) {
+  RankComparison result;
+  const std::size_t methods = values.empty() ? 0 : values.front().size();
+  result.average_ranks.assign(methods, values.empty() || methods < 2 ? 1.0 : 0.0);
+  if (values.empty() || methods < 2) return result;
+  const auto n = static_cast<double>(values.size());
+  const auto k = static_cast<double>(methods);
+  double squares = 0.0;
+  for (const std::vector<double>& row : values) {
+    require(row.size() == methods, "every task has a value of every method");
+    const std::vector<double> ranks = ranks_of(row, is_cost);
+    for (std::size_t m = 0; m < methods; ++m) {
+      result.average_ranks[m] += ranks[m] / n;
+      squares += ranks[m] * ranks[m];
+    }
+  }
+  const double middle = 0.5 * (k + 1.0);
+  double between = 0.0;
+  for (const double rank : result.average_ranks) between += (rank - middle) * (rank - middle);
+  const double within = squares - n * k * middle * middle;
+  if (within > 1e-12) {
+    result.chi_square = (k - 1.0) * n * n * between / within;
+    result.p_value = chi_square_tail(result.chi_square, methods - 1);
+  }
+  if (methods <= 10)
+    result.critical_difference = kNemenyi[methods - 2] * std::sqrt(k * (k + 1.0) / (6.0 * n));
+  return result;
 }
 
 }  // namespace metafuse::evaluation

@@ -4,10 +4,9 @@
 #include <fmt/format.h>
 
 #include "core/atomic_file.h"
-#include "evaluation/significance/folds.h"
+#include "evaluation/significance/significance.h"
 #include "experiments/home_pages/home_pages.h"
 #include "experiments/report.h"
-#include "fusion/training/baseline.h"
 #include "fusion/training/cross_validation.h"
 
 namespace metafuse::experiments {

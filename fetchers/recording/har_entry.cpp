@@ -5,7 +5,7 @@
 #include <ctime>
 
 #include "core/ascii.h"
-#include "core/base64.h"
+#include "core/encoding.h"
 #include "core/utf8.h"
 #include "fetchers/recording/json_members.h"
 

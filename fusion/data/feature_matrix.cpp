@@ -15,7 +15,7 @@ FeatureMatrix::FeatureMatrix(std::vector<Feature> features, std::size_t document
 FeatureMatrix::FeatureMatrix(std::vector<Feature> features, std::size_t documents,
                              std::vector<CodedColumn> columns)
     : features_(std::move(features)), documents_(documents), columns_(std::move(columns)) {
-  require(columns_.size() == features_.size(), "a column a feature");
+  require(columns_.size() == features_.size(), "a column per feature");
 }
 
 bool FeatureMatrix::is_unranked(std::size_t document, std::size_t feature) const {

@@ -8,7 +8,7 @@
 namespace metafuse::fusion {
 
 enum class FeatureKind {
-  rank,   ///< the value is minus the rank, so that higher is better (paper 000, sec. 2)
+  rank,   ///< the value is minus the rank, so that higher is better (Freund et al. 2003, sec. 2)
   value,  ///< any real number, higher preferred or not
 };
 
@@ -38,7 +38,7 @@ class FeatureMatrix {
   FeatureMatrix() = default;
   /// Every cell starts unranked.
   FeatureMatrix(std::vector<Feature> features, std::size_t documents);
-  /// The lean form of large matrices, which set() may not change. Requires a column a feature, each of
+  /// The lean form of large matrices, which set() may not change. Requires a column per feature, each of
   /// `documents` codes.
   FeatureMatrix(std::vector<Feature> features, std::size_t documents, std::vector<CodedColumn> columns);
 

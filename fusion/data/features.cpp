@@ -5,10 +5,11 @@
 #include <limits>
 #include <numeric>
 #include <string>
+#include <utility>
 
 #include "core/contract.h"
-#include "evaluation/runs/id_table.h"
-#include "fusion/data/prefix_order.h"
+#include "evaluation/runs/topic_index.h"
+#include "fusion/data/fused_order.h"
 
 namespace metafuse::fusion {
 namespace {
@@ -16,7 +17,6 @@ namespace {
 constexpr std::string_view kPrefix = "derived:";
 constexpr std::string_view kShare = "derived:share:";
 constexpr std::string_view kDerived[] = {"lists", "rrf", "best-rank", "median-rank"};
-constexpr double kRrfConstant = 60.0;
 constexpr double kDeepest = 2147483648.0;
 
 double median_rank(std::span<const std::uint32_t> ranks) {
@@ -70,7 +70,7 @@ std::vector<std::uint32_t> order_of(const std::vector<std::string_view>& ids) {
 }  // namespace
 
 QueryInstances collect_instances(std::span<const RankedIds> lists, std::span<const int> depths) {
-  require(lists.size() == depths.size(), "a depth a list");
+  require(lists.size() == depths.size(), "a depth per list");
   thread_local evaluation::IdTable kept_table;
   evaluation::IdTable& table = kept_table;
   struct Placement {
@@ -110,7 +110,7 @@ QueryInstances collect_instances(std::span<const RankedIds> lists, std::span<con
 }
 
 FeatureMatrix feature_matrix(const std::vector<Feature>& features, const QueryInstances& instances) {
-  require(features.size() >= instances.lists, "a feature a list");
+  require(features.size() >= instances.lists, "a feature per list");
   FeatureMatrix matrix(features, instances.documents.size());
   const std::size_t derived = features.size() - instances.lists;
   const std::vector<double> values = derived_values(features, instances);
@@ -123,6 +123,13 @@ FeatureMatrix feature_matrix(const std::vector<Feature>& features, const QueryIn
         matrix.set(i, ranks.size() + j, value);
   }
   return matrix;
+}
+
+double reciprocal_rank_score(std::span<const std::uint32_t> ranks) {
+  double score = 0.0;
+  for (const std::uint32_t rank : ranks)
+    if (rank > 0) score += reciprocal_rank_share(rank);
+  return score;
 }
 
 bool is_derived(const Feature& feature) {
@@ -155,23 +162,21 @@ Result<std::vector<Feature>> derived_features(std::string_view names, std::span<
 double derived_value(const Feature& feature, std::span<const std::uint32_t> ranks) {
   const std::string_view name = std::string_view(feature.name).substr(kPrefix.size());
   double lists = 0.0;
-  double rrf = 0.0;
   double best = kDeepest;
   for (const std::uint32_t rank : ranks) {
     if (rank == 0) continue;
     lists += 1.0;
-    rrf += 1.0 / (kRrfConstant + static_cast<double>(rank));
     best = std::min(best, static_cast<double>(rank));
   }
   if (name == "lists") return lists;
-  if (name == "rrf") return rrf;
+  if (name == "rrf") return reciprocal_rank_score(ranks);
   if (name == "best-rank") return -best;
   require(name == "median-rank", "a derived feature of a known name");
   return -median_rank(ranks);
 }
 
 std::vector<double> derived_values(const std::vector<Feature>& features, const QueryInstances& instances) {
-  require(features.size() >= instances.lists, "a feature a list");
+  require(features.size() >= instances.lists, "a feature per list");
   const std::size_t count = features.size() - instances.lists;
   std::vector<double> values(instances.documents.size() * count);
   std::size_t next_list = 0;  // whose share is likely to come next
@@ -188,6 +193,69 @@ std::vector<double> derived_values(const std::vector<Feature>& features, const Q
     }
   }
   return values;
+}
+
+namespace {
+
+/// Codes of a column of values, NaN where unranked.
+CodedColumn coded(const std::vector<double>& values) {
+  CodedColumn column;
+  for (const double value : values)
+    if (!std::isnan(value)) column.values.push_back(value);
+  std::sort(column.values.begin(), column.values.end());
+  column.values.erase(std::unique(column.values.begin(), column.values.end()), column.values.end());
+  const bool fits_bytes = column.values.size() <= std::numeric_limits<std::uint8_t>::max();
+  for (const double value : values) {
+    const auto at =
+        std::lower_bound(column.values.begin(), column.values.end(), value) - column.values.begin();
+    const auto code = std::isnan(value) ? 0U : static_cast<std::uint32_t>(at + 1);
+    if (fits_bytes)
+      column.bytes.push_back(static_cast<std::uint8_t>(code));
+    else
+      column.words.push_back(code);
+  }
+  return column;
+}
+
+std::vector<double> values_of(const FeatureMatrix& matrix, std::size_t feature) {
+  std::vector<double> values(matrix.document_count(), std::numeric_limits<double>::quiet_NaN());
+  for (std::size_t row = 0; row < values.size(); ++row)
+    if (!matrix.is_unranked(row, feature)) values[row] = matrix.value(row, feature);
+  return values;
+}
+
+/// The instances of one query, back from their features; documents are counted only.
+QueryInstances instances_of(const TrainingSet& set, const QueryRange& query) {
+  QueryInstances instances;
+  instances.lists = set.matrix.feature_count();
+  instances.documents.resize(query.end - query.begin);
+  for (std::size_t row = query.begin; row < query.end; ++row)
+    for (std::size_t f = 0; f < instances.lists; ++f)
+      instances.ranks.push_back(
+          set.matrix.is_unranked(row, f) ? 0 : static_cast<std::uint32_t>(-set.matrix.value(row, f)));
+  return instances;
+}
+
+}  // namespace
+
+void add_derived_columns(TrainingSet& set, const std::vector<Feature>& derived) {
+  if (derived.empty()) return;
+  std::vector<Feature> features = set.matrix.features();
+  const std::size_t lists = features.size();
+  features.insert(features.end(), derived.begin(), derived.end());
+  std::vector<std::vector<double>> added(derived.size(), std::vector<double>(set.matrix.document_count()));
+  for (const QueryRange& query : set.queries) {
+    const std::vector<double> values = derived_values(features, instances_of(set, query));
+    for (std::size_t row = query.begin; row < query.end; ++row)
+      for (std::size_t j = 0; j < derived.size(); ++j)
+        added[j][row] = values[(row - query.begin) * derived.size() + j];
+  }
+  std::vector<CodedColumn> columns;
+  for (std::size_t f = 0; f < lists; ++f)
+    columns.push_back(set.matrix.column(f) != nullptr ? *set.matrix.column(f)
+                                                      : coded(values_of(set.matrix, f)));
+  for (const std::vector<double>& values : added) columns.push_back(coded(values));
+  set.matrix = FeatureMatrix(std::move(features), set.grades.size(), std::move(columns));
 }
 
 }  // namespace metafuse::fusion

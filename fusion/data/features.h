@@ -9,6 +9,7 @@
 
 #include "core/result.h"
 #include "fusion/data/feature_matrix.h"
+#include "fusion/data/training_set.h"
 
 namespace metafuse::fusion {
 
@@ -16,7 +17,7 @@ namespace metafuse::fusion {
 /// rank.
 using RankedIds = std::span<const std::string_view>;
 
-/// The instances of one base query: every document that at least one list returned (paper 000, sec. 2.1).
+/// The instances of one base query: every document that at least one list returned (Freund et al. 2003, sec. 2.1).
 struct QueryInstances {
   std::vector<std::string_view> documents;  ///< ascending bytewise; views into the lists
   std::vector<std::uint32_t> ranks;         ///< documents x lists, 0 where a list did not return the document
@@ -30,7 +31,7 @@ struct QueryInstances {
 /// Joins the lists of one base query. This and set_features() make the features of training, fusing and
 /// serving alike.
 ///
-/// in:     lists - one a rank feature, empty where an engine failed; depths - how far each counts (0: all)
+/// in:     lists - one per rank feature, empty where an engine failed; depths - how far each counts (0: all)
 /// cost:   O(hits + documents log documents + documents x lists)
 QueryInstances collect_instances(std::span<const RankedIds> lists, std::span<const int> depths);
 
@@ -38,19 +39,29 @@ QueryInstances collect_instances(std::span<const RankedIds> lists, std::span<con
 /// Requires the rank features to stand first, as many as there are lists.
 FeatureMatrix feature_matrix(const std::vector<Feature>& features, const QueryInstances& instances);
 
+constexpr double kRrfConstant = 60.0;
+
+/// What a list adds to the reciprocal rank fusion (RRF) score of the document at a rank.
+/// source: Cormack, Clarke, Buettcher 2009
+inline double reciprocal_rank_share(double rank, double k = kRrfConstant) {
+  return 1.0 / (k + rank);
+}
+
+/// The RRF score of a document by its ranks, one per list, 0 where the list does not hold it.
+double reciprocal_rank_score(std::span<const std::uint32_t> ranks);
+
 /// A feature that is computed from the ranks of the others: "derived:lists", "derived:rrf",
 /// "derived:best-rank", "derived:median-rank", and "derived:share:NAME" of each list. Higher is better; only
 /// a share is unranked, where its list is.
 bool is_derived(const Feature& feature);
 
-/// in:     names - "lists,rrf,best-rank,median-rank,share" or some of them; lists - the rank features, of
-/// which
+/// in:     names - "lists,rrf,best-rank,median-rank,share" or some of them; lists - the rank features, of which
 ///         each has a share
 /// errors: usage for another name or one twice
 Result<std::vector<Feature>> derived_features(std::string_view names, std::span<const Feature> lists);
 
-/// The value of one derived feature but a share: the number of lists that hold the document, its reciprocal
-/// rank sum with k = 60, minus its best rank, minus its median rank over all lists (an absent one counts as
+/// The value of one derived feature but a share: the number of lists that hold the document, its RRF score,
+/// minus its best rank, minus its median rank over all lists (an absent one counts as
 /// infinitely deep; the lower middle one of an even number, kept finite at 2^31).
 double derived_value(const Feature& feature, std::span<const std::uint32_t> ranks);
 
@@ -61,5 +72,12 @@ double derived_value(const Feature& feature, std::span<const std::uint32_t> rank
 /// in:   features - the rank features first, as many as there are lists
 /// cost: O(documents x features), and a sort of the documents for each share
 std::vector<double> derived_values(const std::vector<Feature>& features, const QueryInstances& instances);
+
+/// Adds derived features behind the rank features of a set: what feature_matrix() makes of each query, as
+/// columns.
+///
+/// in:     set - of rank features only; derived - features of derived_features()
+/// cost:   O(documents x features log documents of a query)
+void add_derived_columns(TrainingSet& set, const std::vector<Feature>& derived);
 
 }  // namespace metafuse::fusion

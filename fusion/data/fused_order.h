@@ -1,21 +1,152 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <numeric>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "core/text_list.h"
 #include "fusion/data/feature_matrix.h"
+#include "fusion/data/training_set.h"
 
 namespace metafuse::fusion {
 
-/// The fused ranking of one base query: rows [begin, end) of the matrix, best first. Higher scores come
-/// first; equal scores are ordered by more ranked features, then the better best rank (rank features only),
-/// then id ascending bytewise, then row.
+/// How often and how well a document was ranked: what decides between equal scores in every fused ranking.
+struct Standing {
+  static constexpr std::uint32_t kNever = std::numeric_limits<std::uint32_t>::max();
+
+  std::uint32_t lists = 0;           ///< how many lists hold the document
+  std::uint32_t best_rank = kNever;  ///< from 1
+
+  void add(std::uint32_t rank) {
+    ++lists;
+    if (rank < best_rank) best_rank = rank;
+  }
+
+  /// in: ranks - one per list, 0 where it does not hold the document
+  static Standing of(std::span<const std::uint32_t> ranks) {
+    Standing standing;
+    std::uint32_t before = kNever;  // how many documents stand above in the best list
+    for (const std::uint32_t rank : ranks) {
+      // One where there is a rank, without a jump that depends on it.
+      standing.lists += static_cast<std::uint32_t>((std::uint64_t{rank} + kNever) >> 32);
+      before = std::min(before, rank - 1);
+    }
+    if (standing.lists > 0) standing.best_rank = before + 1;
+    return standing;
+  }
+
+  /// Lower for the document that stands better.
+  std::uint64_t number() const { return std::uint64_t{kNever - lists} << 32 | best_rank; }
+};
+
+/// The first eight bytes of a text as a number that orders texts bytewise, as far as they go.
+inline std::uint64_t first_bytes(std::string_view text) {
+  const std::size_t count = text.size() < 8 ? text.size() : 8;
+  std::uint64_t number = 0;
+  for (std::size_t i = 0; i < count; ++i) number = number << 8 | static_cast<unsigned char>(text[i]);
+  return count == 0 ? 0 : number << 8 * (8 - count);
+}
+
+/// A number that orders finite and infinite doubles; minus zero is zero.
+std::uint64_t ordered_bits(double number);
+
+/// How many bytes at the front the texts `text_of(item)` share.
+template <class Item, class TextOf>
+std::size_t common_prefix(std::span<const Item> items, const TextOf& text_of) {
+  if (items.empty()) return 0;
+  std::string_view prefix = text_of(items.front());
+  for (const Item& item : items) {
+    const std::string_view text = text_of(item);
+    const std::size_t most = std::min(prefix.size(), text.size());
+    std::size_t same = 0;
+    while (same < most && prefix[same] == text[same]) ++same;
+    prefix = prefix.substr(0, same);
+  }
+  return prefix.size();
+}
+
+constexpr unsigned kPlaceBits = 16;  // of a key, for the place of its item
+
+/// Sorts numbers whose low kPlaceBits ascend, by their other bits or as many of these as should do.
+/// out:  the lowest bit that counts
+/// cost: a pass for each byte that differs, or comparisons where that is less
+unsigned sort_prefixes(std::vector<std::uint64_t>& numbers);
+
+/// Puts items in order by the front of their keys, which should decide nearly always, and by `precedes` where
+/// that is equal.
 ///
-/// in:     scores - one a row of the range; ids - one a row of the whole matrix
+/// in:  keys - one an item, ascending as `precedes` has it; used up
+/// out: whether any was equal
+template <class Item, class Precedes>
+bool sort_by_keys(std::vector<std::uint64_t>& keys, std::span<Item> items, const Precedes& precedes) {
+  constexpr std::uint64_t kPlaces = (std::uint64_t{1} << kPlaceBits) - 1;
+  if (items.size() > kPlaces) {
+    std::sort(items.begin(), items.end(), precedes);
+    return true;
+  }
+  for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = (keys[i] & ~kPlaces) | i;
+  const unsigned front = sort_prefixes(keys);
+  const std::vector<Item> before(items.begin(), items.end());
+  bool has_equals = false;
+  std::size_t begin = 0;  // of items with equal keys
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    items[i] = before[keys[i] & kPlaces];
+    if (i + 1 < items.size() && keys[i] >> front == keys[i + 1] >> front) continue;
+    if (i > begin) {
+      has_equals = true;
+      std::sort(items.begin() + static_cast<std::ptrdiff_t>(begin),
+                items.begin() + static_cast<std::ptrdiff_t>(i + 1), precedes);
+    }
+    begin = i + 1;
+  }
+  return has_equals;
+}
+
+/// The tie rule, which orders the documents of every fused ranking: score descending, then more lists, then the
+/// better best rank, then `precedes`, which compares ids bytewise.
+///
+/// in:   scores - one per document; standing_of(document) - its Standing, asked for where scores are equal
+/// cost: O(documents log documents)
+template <class StandingOf, class Precedes>
+std::vector<std::uint32_t> fused_order(std::span<const double> scores, const StandingOf& standing_of,
+                                       const Precedes& precedes) {
+  std::vector<std::uint32_t> order(scores.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::vector<std::uint64_t> keys;
+  keys.reserve(scores.size());
+  for (const double score : scores) keys.push_back(~ordered_bits(score));
+  sort_by_keys(keys, std::span(order), [&](std::uint32_t a, std::uint32_t b) {
+    if (scores[a] != scores[b]) return scores[a] > scores[b];
+    const std::uint64_t standing_a = Standing(standing_of(a)).number();
+    const std::uint64_t standing_b = Standing(standing_of(b)).number();
+    return standing_a != standing_b ? standing_a < standing_b : precedes(a, b);
+  });
+  return order;
+}
+
+/// The same for rows [begin, end) of a matrix: a ranked value feature counts as a list; equal ids stand in row order.
+///
+/// in:     scores - one per row of the range; ids - one per row of the whole matrix
 /// cost:   O(rows x features + rows log rows)
 std::vector<std::size_t> fused_order(const FeatureMatrix& matrix, std::size_t begin, std::size_t end,
                                      std::span<const double> scores, const TextList& ids);
+
+/// NDCG at 1..depth of every query of a set when its documents are ordered by score, equal scores in document
+/// order: gains 2^grade - 1, discount 1 at the first place and 1/log2(place) after (Zhu et al. 2009, sec.
+/// 5.2).
+///
+/// in:     scores - one per document
+/// out:    a row per query that has a document of positive grade, others left out
+/// cost:   O(documents log depth)
+std::vector<std::vector<double>> ndcg_by_query(const TrainingSet& set, const std::vector<double>& scores,
+                                               std::size_t depth);
+
+/// Mean over the queries of NDCG at `depth`; 0 when no query has a relevant document.
+double mean_ndcg(const TrainingSet& set, const std::vector<double>& scores, std::size_t depth);
 
 }  // namespace metafuse::fusion

@@ -51,14 +51,14 @@ Census census_of_cells(const FeatureMatrix& matrix, std::size_t feature,
 }
 
 /// The census of all ranks' documents together.
-Census census_of_ranks(Communicator& communicator, const Census& own) {
+Census census_of_processes(Communicator& communicator, const Census& own) {
   std::vector<double> flat;
   for (std::size_t i = 0; i < own.values.size(); ++i) {
     flat.push_back(own.values[i]);
     flat.push_back(static_cast<double>(own.counts[i]));
   }
   std::map<double, std::size_t> merged;
-  const std::vector<double> all = numbers_of_ranks(&communicator, std::move(flat));
+  const std::vector<double> all = numbers_of_processes(&communicator, std::move(flat));
   for (std::size_t i = 0; i + 1 < all.size(); i += 2) merged[all[i]] += static_cast<std::size_t>(all[i + 1]);
   Census census;
   for (const auto& [value, count] : merged) {
@@ -116,7 +116,7 @@ CodedFeatures::CodedFeatures(const FeatureMatrix& matrix, const ThresholdOptions
     const CodedColumn* coded = matrix.column(feature);
     Census census = coded != nullptr ? census_of_codes(*coded, documents_, is_counted)
                                      : census_of_cells(matrix, feature, is_counted);
-    if (communicator != nullptr) census = census_of_ranks(*communicator, census);
+    if (communicator != nullptr) census = census_of_processes(*communicator, census);
     thresholds_.push_back(choose_thresholds(census.values, census.counts, options));
     const Thresholds& thresholds = thresholds_.back();
     Column& column = columns_[feature];

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -17,7 +18,7 @@ struct ThresholdOptions {
   std::size_t max_thresholds = 255;  ///< minus infinity included; kAll keeps every distinct value
 };
 
-/// The candidate thresholds theta of one feature (paper 000, sec. 4): h = 1 iff f > theta.
+/// The candidate thresholds theta of one feature (Freund et al. 2003, sec. 4): h = 1 iff f > theta.
 struct Thresholds {
   /// theta ascending. values[0] is minus infinity, which any ranked document exceeds; the highest value of
   /// the training documents is not among them, since nothing exceeds it.
@@ -49,7 +50,7 @@ Thresholds choose_thresholds(std::span<const double> values, std::span<const std
 class CodedFeatures {
  public:
   /// in: is_counted - a document: 0 where its values are no candidates (of a query without feedback); empty
-  ///     counts all; communicator - of the ranks that hold the other documents, or null
+  ///     counts all; communicator - of the processes that hold the other documents, or null
   CodedFeatures(const FeatureMatrix& matrix, const ThresholdOptions& options,
                 std::span<const std::uint8_t> is_counted = {}, Communicator* communicator = nullptr);
   CodedFeatures(const CodedFeatures&) = delete;
@@ -84,5 +85,12 @@ class CodedFeatures {
   std::vector<Thresholds> thresholds_;
   std::vector<Column> columns_;
 };
+
+/// Threshold `level` as a WeakRanking has it: of a rank feature "rank <= k" with k the deepest training rank
+/// that fires, so that ranks that training never saw fall on the side of the deeper ones.
+inline double step_threshold(const Thresholds& thresholds, std::size_t level, FeatureKind kind) {
+  const double theta = thresholds.values[level];
+  return kind == FeatureKind::rank && std::isfinite(theta) ? thresholds.fires_from[level] - 1.0 : theta;
+}
 
 }  // namespace metafuse::fusion

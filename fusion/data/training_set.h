@@ -2,10 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/text_list.h"
+#include "fusion/data/communicator.h"
 #include "fusion/data/feature_matrix.h"
 
 namespace metafuse::fusion {
@@ -25,7 +28,7 @@ struct WeightedPair {
   double weight = 1.0;
 };
 
-/// How grades become crucial pairs (paper 000, sec. 2).
+/// How grades become crucial pairs (Freund et al. 2003, sec. 2).
 struct FeedbackOptions {
   enum class QueryWeights { pairs, equal, given };
   enum class GradeWeights { one, difference, gain };
@@ -41,11 +44,25 @@ struct FeedbackOptions {
 struct TrainingSet {
   FeatureMatrix matrix;
   std::vector<QueryRange> queries;
-  TextList documents;                     ///< id a row; may be empty strings
+  TextList documents;                     ///< id per row; may be empty strings
   std::vector<double> grades;             ///< a row; integral unless the source has real grades
   std::vector<std::uint8_t> in_feedback;  ///< a row; 0 where an unjudged document is left out of feedback
   std::vector<WeightedPair> pairs;        ///< general feedback, beside or instead of the grades
   FeedbackOptions feedback;
 };
+
+/// The training set of some of the queries, equal to what reading only those queries would have given: values
+/// that no longer occur are no candidate thresholds.
+///
+/// in:     queries - positions in set.queries, ascending
+/// cost:   O(documents kept x features)
+TrainingSet select_queries(const TrainingSet& set, std::span<const std::size_t> queries);
+
+/// Digests of the parts of a training set, by name ("features", "queries", "documents", "grades", "values",
+/// "feedback"): equal for equal sets, different for others but by accident (64 bits, not against an
+/// adversary).
+/// cost:   O(documents x features)
+std::vector<std::pair<std::string, std::string>> fingerprint(const TrainingSet& set,
+                                                             Communicator* communicator = nullptr);
 
 }  // namespace metafuse::fusion

@@ -1,5 +1,3 @@
-#include "fusion/input/letor_input.h"
-
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -13,11 +11,12 @@
 #include "core/block_workers.h"
 #include "core/decompression.h"
 #include "evaluation/runs/letor_file.h"
-#include "fusion/data/derived_columns.h"
 #include "fusion/data/features.h"
-#include "fusion/input/input_share.h"
+#include "fusion/input/input_files.h"
 #include "fusion/input/training_set_builder.h"
 
+// LETOR and aggregation files as training sets. Workers parse blocks of lines, each into a builder of its own; under
+// MPI each process reads its share of every file's bytes, or of the queries where a query's lines are scattered.
 namespace metafuse::fusion {
 namespace {
 
@@ -48,17 +47,17 @@ std::size_t query_start(std::string_view text, std::size_t offset) {
   }
 }
 
-/// Where the part of a file's text that is this rank's own begins and ends.
+/// Where the part of a file's text that is this process's own begins and ends.
 std::pair<std::size_t, std::size_t> own_part(std::string_view text, const InputShare& share) {
   const std::size_t part = text.size() / share.parts;
   return {query_start(text, part * share.part),
           share.part + 1 == share.parts ? text.size() : query_start(text, part * (share.part + 1))};
 }
 
-/// The largest of all ranks' numbers.
-std::size_t largest_of_ranks(Communicator* communicator, std::size_t own) {
+/// The largest of all processes' numbers.
+std::size_t largest_of_processes(Communicator* communicator, std::size_t own) {
   double largest = 0.0;
-  for (const double number : numbers_of_ranks(communicator, {static_cast<double>(own)}))
+  for (const double number : numbers_of_processes(communicator, {static_cast<double>(own)}))
     largest = std::max(largest, number);
   return static_cast<std::size_t>(largest);
 }
@@ -69,7 +68,7 @@ std::uint64_t digest_of(std::string_view query) {
   return state ^ state >> 32;
 }
 
-/// Whether two ranks hold lines of one query (or, once in ages, of two queries of one digest).
+/// Whether two processes hold lines of one query (or, once in ages, of two queries of one digest).
 bool is_a_query_shared(const TrainingSet& set, Communicator* communicator) {
   if (communicator == nullptr) return false;
   std::string own;
@@ -124,7 +123,7 @@ class LetorReader {
         options_{!input.letor_ranks.empty()},
         workers_(std::max(input.threads, 1U)) {}
 
-  /// Every row of every file, or of this rank's part of them, with the worker that it came to.
+  /// Every row of every file, or of this process's part of them, with the worker that it came to.
   template <class Take>
   Result<void> for_each_row(const Take& take) {
     for (const std::string& file : files_)
@@ -170,7 +169,7 @@ class LetorReader {
 
   const std::vector<std::string>& files_;
   InputShare share_;
-  bool is_by_query_;  // each rank reads every line and keeps those of its own queries
+  bool is_by_query_;  // each process reads every line and keeps those of its own queries
   evaluation::LetorOptions options_;
   unsigned workers_;
 };
@@ -227,7 +226,7 @@ Error duplicate_in_files(const TrainingInput& input, const Error& found) {
   return found;
 }
 
-/// Packed files have no part that could be read alone; every rank unpacks them and keeps its own queries.
+/// Packed files have no part that could be read alone; every process unpacks them and keeps its own queries.
 bool has_packed_file(const TrainingInput& input) {
   const auto& files = input.letor_ranks.empty() ? input.letor : input.letor_ranks;
   return std::any_of(files.begin(), files.end(), [](const std::string& path) {
@@ -251,7 +250,7 @@ Result<TrainingSet> read_rows(const TrainingInput& input, bool is_by_query) {
     count = std::max(count, taker.feature_count());
     builder.append(std::move(taker.builder()));
   }
-  TRY(const auto features, letor_features(input, largest_of_ranks(input.communicator, count)));
+  TRY(const auto features, letor_features(input, largest_of_processes(input.communicator, count)));
   TRY(const auto derived, letor_derived(input, features));
   auto set = builder.finish(features, input.feedback, !reader.are_ranks() && !input.is_absent_unranked,
                             reader.workers());

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <numeric>
+#include <functional>
 
 #include "core/contract.h"
-#include "fusion/data/prefix_order.h"
-#include "fusion/data/standing.h"
+#include "fusion/data/fused_order.h"
 
 namespace metafuse::fusion {
 namespace {
@@ -47,8 +45,8 @@ double step_value(const StepTable& table, const FeatureValue& value) {
   return value.rank > 0 && !table.by_rank.empty() ? table.at_rank(value.rank) : table.at(value.value);
 }
 
-/// Adds what the rank features earn by their rank alone, in feature order. out: the first
-/// feature that needs more than that
+/// Adds what the rank features earn by their rank alone, in feature order.
+/// out:    the first feature that needs more than that
 std::size_t add_rank_scores(const StepRanker& ranker, const QueryInstances& instances,
                             std::vector<double>& scores) {
   struct Column {
@@ -114,22 +112,8 @@ std::size_t list_count(const Model& model) {
 
 std::vector<std::uint32_t> order_instances(const QueryInstances& instances, std::span<const double> scores) {
   require(scores.size() == instances.documents.size(), "a score an instance");
-  std::vector<std::uint32_t> order(scores.size());
-  std::iota(order.begin(), order.end(), 0U);
-  std::vector<std::uint64_t> keys;
-  std::vector<std::uint64_t> standings;
-  keys.reserve(scores.size());
-  standings.reserve(scores.size());
-  for (std::size_t i = 0; i < scores.size(); ++i) {
-    keys.push_back(~ordered_bits(scores[i]));
-    standings.push_back(Standing::of(instances.ranks_of(i)).number());
-  }
-  sort_by_keys(keys, std::span(order), [&](std::uint32_t a, std::uint32_t b) {
-    if (scores[a] != scores[b]) return scores[a] > scores[b];
-    if (standings[a] != standings[b]) return standings[a] < standings[b];
-    return a < b;  // instances ascend by document id
-  });
-  return order;
+  const auto standing_of = [&](std::uint32_t i) { return Standing::of(instances.ranks_of(i)); };
+  return fused_order(scores, standing_of, std::less<>());  // instances ascend by document id
 }
 
 FusedRanking fuse(const Model& model, QueryInstances instances) {
@@ -169,6 +153,54 @@ Explanation explain(const Model& model, const FusedRanking& ranking, std::size_t
     explanation.features.push_back(std::move(share));
   }
   return explanation;
+}
+
+namespace {
+
+/// The places in `names` of the model's rank features; derived features stand in no list.
+Result<std::vector<std::size_t>> match_lists(const Model& model, std::vector<std::string> names,
+                                             bool may_be_missing) {
+  const std::size_t lists = names.size();
+  for (const Feature& feature : model.features) {
+    if (is_derived(feature)) {
+      names.push_back(feature.name);
+    } else if (feature.kind != FeatureKind::rank) {
+      return fail(Code::bad_data, "the model's feature \"" + feature.name +
+                                      "\" is a value, not a rank; use metafuse score with a LETOR file");
+    }
+  }
+  TRY(auto matched, match_features(model, names, may_be_missing));
+  matched.resize(list_count(model));
+  for (std::size_t& place : matched)
+    if (place >= lists) place = kMissing;
+  return matched;
+}
+
+}  // namespace
+
+Result<ScoreQuery> score_with_model(const Model& model, const std::vector<std::string>& names,
+                                    bool may_be_missing) {
+  TRY(auto matched, match_lists(model, names, may_be_missing));
+  return ScoreQuery([model, list_of = matched](const QueryLists& query) {
+    std::vector<std::vector<std::string_view>> ids(list_of.size());
+    for (std::size_t i = 0; i < list_of.size(); ++i) {
+      if (list_of[i] == kMissing) continue;
+      for (const ListEntry& entry : query.lists[list_of[i]])
+        ids[i].push_back(query.documents[entry.document]);
+    }
+    const FusedRanking ranking = fuse(model, std::vector<RankedIds>(ids.begin(), ids.end()));
+    // Documents beyond the model's depths are in no instance: they come last.
+    double least = 0.0;
+    for (const double score : ranking.scores) least = std::min(least, score);
+    std::vector<double> scores(query.size(), least - 1.0);
+    const auto& known = ranking.instances.documents;
+    for (std::size_t document = 0; document < query.size(); ++document) {
+      const auto at = std::lower_bound(known.begin(), known.end(), query.documents[document]);
+      if (at != known.end() && *at == query.documents[document])
+        scores[document] = ranking.scores[static_cast<std::size_t>(at - known.begin())];
+    }
+    return scores;
+  });
 }
 
 }  // namespace metafuse::fusion

@@ -2,13 +2,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/result.h"
 #include "fusion/data/features.h"
 #include "fusion/model/model_file.h"
 #include "fusion/model/weak_ranking.h"
+#include "fusion/unsupervised/fuse_runs.h"
 
 namespace metafuse::fusion {
 
@@ -32,16 +36,15 @@ struct FeatureShare {
 struct Explanation {
   double score = 0.0;
   std::vector<FeatureShare>
-      features;  ///< one a feature of the model, in its order; empty when the ranker is no sum
+      features;  ///< one per feature of the model, in its order; empty when the ranker is no sum
 };
 
-/// Orders instances by score descending; equal scores by more lists first, then the better best rank, then
-/// document id ascending.
+/// The instances in the order of their scores and of the tie rule (fusion/data/fused_order.h).
 std::vector<std::uint32_t> order_instances(const QueryInstances& instances, std::span<const double> scores);
 
 /// Fuses the lists of one base query by a model, from ids to the final order.
 ///
-/// in:     lists - one a rank feature of the model, in the model's order, empty where an engine failed
+/// in:     lists - one per rank feature of the model, in the model's order, empty where an engine failed
 /// cost:   O(hits + documents x lists + documents log documents); a sum of step tables is read by rank
 FusedRanking fuse(const Model& model, std::span<const RankedIds> lists);
 
@@ -53,5 +56,13 @@ Explanation explain(const Model& model, const FusedRanking& ranking, std::size_t
 
 /// How many lists a model fuses: its rank features.
 std::size_t list_count(const Model& model);
+
+/// A model as a way of scoring the documents of one query by the lists that rank them: what `fuse --model`
+/// and tables that compare methods use. The features are made as in training (fusion/data/features.h).
+///
+/// in:     names - of the lists, in their order
+/// errors: as match_features; bad_data for a model whose features are not ranks
+Result<ScoreQuery> score_with_model(const Model& model, const std::vector<std::string>& names,
+                                    bool may_be_missing);
 
 }  // namespace metafuse::fusion

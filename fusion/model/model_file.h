@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -9,9 +10,28 @@
 #include "core/json.h"
 #include "core/result.h"
 #include "fusion/data/feature_matrix.h"
-#include "fusion/model/ranker.h"
 
 namespace metafuse::fusion {
+
+/// A trained ranking function. Immutable; may be used from many threads at once.
+class Ranker {
+ public:
+  virtual ~Ranker() = default;
+
+  /// One finite score per document, higher is better. `documents` has the features the model was trained on, in
+  /// the model's order.
+  virtual std::vector<double> score(const FeatureMatrix& documents) const = 0;
+
+  /// How much each feature contributes to one document's score (they sum to it); empty when the ranker is not
+  /// a sum over features.
+  virtual std::vector<double> contributions(const FeatureMatrix& documents, std::size_t document) const = 0;
+
+  /// The "body" of a model file.
+  virtual JsonObject body() const = 0;
+
+  /// What `metafuse model show` prints under the header: text for people.
+  virtual std::string describe(const std::vector<Feature>& features) const = 0;
+};
 
 /// A model as it stands in a file:
 /// {"format":"metafuse-model","version":1,"learner","features":[{"name","kind","depth"}],"unranked","body","training"}
@@ -41,7 +61,8 @@ Result<Model> parse_model(std::string_view text, std::string_view name, const Fi
 /// errors: no_input, and those of parse_model
 Result<Model> read_model(const std::string& path, const FindReader& reader_of);
 
-/// Writes beside, then renames. errors: as write_file
+/// Writes beside, then renames.
+/// errors: as write_file
 Result<void> write_model(const std::string& path, const Model& model);
 
 /// Where each of the model's features stands among `names`; kMissing for one that may be missing and is.

@@ -10,11 +10,11 @@
 #include "core/json.h"
 #include "core/result.h"
 #include "fusion/data/feature_matrix.h"
-#include "fusion/model/ranker.h"
+#include "fusion/model/model_file.h"
 
 namespace metafuse::fusion {
 
-/// h(x) = 1 if f(x) > threshold, 0 if not, q_default if x is unranked (paper 000, eq. (9)), with its weight.
+/// h(x) = 1 if f(x) > threshold, 0 if not, q_default if x is unranked (Freund et al. 2003, eq. (9)), with its weight.
 /// The threshold may be minus infinity: fires for any ranked document. Of a rank feature it is -(k + 1), so
 /// that h = 1 iff rank <= k.
 struct WeakRanking {
@@ -26,7 +26,8 @@ struct WeakRanking {
   friend bool operator==(const WeakRanking&, const WeakRanking&) = default;
 };
 
-/// Adds alpha * h of every document to its score. cost: O(documents)
+/// Adds alpha * h of every document to its score.
+/// cost:   O(documents)
 void add_to_scores(const FeatureMatrix& documents, const WeakRanking& ranking, std::vector<double>& scores);
 
 /// What one feature adds to a score: a step function of its value.
@@ -74,8 +75,7 @@ class StepRanker final : public Ranker {
 JsonArray weak_rankings_json(std::span<const WeakRanking> rankings, std::span<const FeatureKind> kinds);
 
 /// errors: bad_data naming the field: no list, no such feature, both or neither of threshold and rank,
-/// numbers
-///         out of range
+///         numbers out of range
 Result<std::vector<WeakRanking>> read_weak_rankings(const JsonObject& body,
                                                     const std::vector<Feature>& features);
 

@@ -9,9 +9,9 @@ namespace metafuse::fusion {
 /// What the module metafuse_mpi.so holds: all of MPI that the program calls. It is loaded only under mpirun,
 /// so that everything else starts without MPI's libraries, and runs where there are none.
 struct MpiModule {
-  /// The ranks of the MPI job, from construction to destruction; one at a time.
+  /// The processes of the MPI job, from construction to destruction; one at a time.
   std::unique_ptr<Communicator> (*start)();
-  /// Ends the whole job with an exit status: what a rank does that cannot go on.
+  /// Ends the whole job with an exit status: what a process does that cannot go on.
   void (*abort)(int status);
 };
 

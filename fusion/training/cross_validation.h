@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -9,12 +10,27 @@
 #include "core/json.h"
 #include "core/progress.h"
 #include "core/result.h"
-#include "evaluation/significance/folds.h"
+#include "evaluation/significance/significance.h"
+#include "fusion/data/feature_matrix.h"
 #include "fusion/data/training_set.h"
-#include "fusion/training/baseline.h"
 #include "fusion/training/registry.h"
+#include "fusion/unsupervised/query_lists.h"
 
 namespace metafuse::fusion {
+
+/// A way to order documents that needs no training: one score per row of [begin, end), higher is better.
+struct Baseline {
+  std::string name;
+  std::function<std::vector<double>(const FeatureMatrix& matrix, std::size_t begin, std::size_t end)> score;
+};
+
+/// The rank features of some rows as the lists that they came from; document numbers count from `begin`, and
+/// an entry's score is minus its rank.
+QueryLists lists_of(const FeatureMatrix& matrix, std::size_t begin, std::size_t end);
+
+/// RRF, CombMNZ, Borda and SearXNG's formula over the rank features: what every table compares a learner
+/// with.
+std::vector<Baseline> rank_baselines();
 
 struct CrossValidationOptions {
   const Learner* learner = nullptr;
@@ -50,7 +66,7 @@ struct CrossValidation {
 /// fold's (Freund et al. 2003, sec. 6.1). Baselines and single features need no training and order the same
 /// queries.
 ///
-/// in:     folds - one a query of the set
+/// in:     folds - one per query of the set
 /// errors: those of the learner, with the fold; bad_data when no query is answerable
 /// cost:   folds x training
 Result<CrossValidation> cross_validate(const TrainingSet& set, const evaluation::Folds& folds,

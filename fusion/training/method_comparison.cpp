@@ -5,10 +5,10 @@
 #include <optional>
 
 #include "core/parallel.h"
-#include "evaluation/significance/folds.h"
-#include "fusion/data/training_subset.h"
+#include "evaluation/significance/significance.h"
+#include "fusion/data/training_set.h"
 #include "fusion/input/training_set_builder.h"
-#include "fusion/model/model_fusion.h"
+#include "fusion/model/fuse.h"
 #include "fusion/training/registry.h"
 #include "fusion/unsupervised/supervised_fusion.h"
 
@@ -172,6 +172,7 @@ Result<std::vector<ScoreQuery>> train_learner(const Learner& learner, const Trai
     TrainingRequest request;
     request.train = &train;
     request.options = options_for(learner, options.learner_options);
+    request.measure_name = options.set.names.empty() ? "" : options.set.names.front();
     request.seed = options.seed;
     request.threads = options.evaluation.threads;
     TRY(auto trained, learner.train(request));
@@ -234,14 +235,9 @@ class ComparisonRows {
   }
 
   void add(const Learner& learner, const TrainingSet& set, const std::vector<std::string>& names) {
-    const auto train = [&](FeedbackOptions::QueryWeights weights) {
-      return train_learner(learner, set, names, fold_of_, options_, weights);
-    };
-    auto trained = train(options_.feedback.query_weights);
-    // Learners that know no weights of queries say so; they learn without.
-    if (!trained && trained.error().code == Code::usage)
-      trained = train(FeedbackOptions::QueryWeights::pairs);
-    add_row(learner.name, std::move(trained), fold_of_);
+    const auto weights =
+        learner.takes_query_weights ? options_.feedback.query_weights : FeedbackOptions::QueryWeights::pairs;
+    add_row(learner.name, train_learner(learner, set, names, fold_of_, options_, weights), fold_of_);
   }
 
  private:

@@ -9,6 +9,8 @@
 #include "fusion/learners/online/learner.h"
 #include "fusion/learners/rankboost/learner.h"
 #include "fusion/learners/rankboost_plus/learner.h"
+#include "fusion/learners/reciprocal_ranks/learner.h"
+#include "fusion/training/auto_learner.h"
 
 namespace metafuse::fusion {
 namespace {
@@ -23,9 +25,11 @@ std::vector<Learner> make_table() {
   std::vector<Learner> online_rows = online::learners();
   std::vector<Learner> members = rows;
   members.insert(members.end(), online_rows.begin(), online_rows.end());
+  rows.push_back(reciprocal_ranks::learner(rows.front()));
   rows.push_back(adaboost_mh::learner());
   rows.push_back(adaboost_mh::ensemble_learner(std::move(members)));
   for (Learner& row : online_rows) rows.push_back(std::move(row));
+  rows.push_back(auto_learner(rows));
   return rows;
 }
 

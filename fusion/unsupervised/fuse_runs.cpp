@@ -8,7 +8,7 @@
 
 #include "core/number.h"
 #include "core/parallel.h"
-#include "evaluation/runs/id_table.h"
+#include "evaluation/runs/topic_index.h"
 
 namespace metafuse::fusion {
 namespace {

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "core/contract.h"
-#include "fusion/unsupervised/methods.h"
 
 namespace metafuse::fusion {
 namespace {
@@ -153,7 +152,7 @@ Result<void> check_fusion_options(const FusionMethod& method, const FusionOption
     return fail(Code::usage, "--weights: the method " + method.name + " takes none");
   if (!options.weights.empty() && options.weights.size() != lists)
     return fail(Code::usage, "--weights: " + std::to_string(options.weights.size()) + " weights for " +
-                                 std::to_string(lists) + " runs; give one a run");
+                                 std::to_string(lists) + " runs; give one per run");
   for (const double weight : options.weights)
     if (!std::isfinite(weight) || weight < 0.0)
       return fail(Code::usage, "--weights: must be numbers from 0 on");

@@ -8,20 +8,19 @@
 #include <vector>
 
 #include "core/result.h"
-#include "fusion/unsupervised/normalisation.h"
 #include "fusion/unsupervised/query_lists.h"
 
 namespace metafuse::fusion {
 
 /// What a supervised method learned about each list; empty for the others.
 struct ListKnowledge {
-  std::vector<double> weights;                ///< one a list
+  std::vector<double> weights;                ///< one per list
   std::vector<std::vector<double>> value_at;  ///< by list and position; the last value holds for deeper ones
 };
 
 struct FusionOptions {
   std::optional<double> k;                 ///< the method's parameter; its default otherwise
-  std::vector<double> weights;             ///< one a list; empty: every list 1
+  std::vector<double> weights;             ///< one per list; empty: every list 1
   std::optional<Normalisation> normalise;  ///< the method's default otherwise
   ListKnowledge knowledge;
 
@@ -40,7 +39,7 @@ struct FusionMethod {
   bool is_supervised = false;  ///< needs --train
   Normalisation default_normalise = Normalisation::none;
   bool uses_scores = false;  ///< the others look at ranks alone and take no normalisation
-  /// Scores, one a document of the query, higher is better, all finite. The lists come normalised.
+  /// Scores, one per document of the query, higher is better, all finite. The lists come normalised.
   void (*score)(const QueryLists&, const FusionOptions&, double k, std::vector<double>& scores) = nullptr;
 };
 
@@ -50,9 +49,8 @@ const FusionMethod* find_fusion_method(std::string_view name);
 
 /// Checks options against a method.
 ///
-/// errors: usage: weights that are not one a list, not finite or negative, a parameter out of range, a
-/// normalisation
-///         for a method that ignores scores, --k for one without parameter
+/// errors: usage: weights that are not one per list, not finite or negative, a parameter out of range, a
+///         normalisation for a method that ignores scores, --k for one without parameter
 Result<void> check_fusion_options(const FusionMethod& method, const FusionOptions& options,
                                   std::size_t lists);
 
@@ -62,3 +60,19 @@ std::vector<double> fuse_scores(const FusionMethod& method, const QueryLists& qu
                                 const FusionOptions& options);
 
 }  // namespace metafuse::fusion
+
+/// The functions behind the table of fusion methods; the file that holds each states its rule and source.
+namespace metafuse::fusion::methods {
+
+using Scores = std::vector<double>;
+using ScoreMethod = void(const QueryLists&, const FusionOptions&, double k, Scores&);
+
+// rank_methods.cpp
+ScoreMethod comb_min, comb_max, comb_median, comb_sum, comb_anz, comb_mnz, comb_gmnz;
+ScoreMethod reciprocal_rank_fusion, inverse_square_rank, log_inverse_square_rank, rank_biased_centroid, borda;
+ScoreMethod searxng, round_robin, median_rank, sum_of_position_values, segfuse, robust_rank_aggregation;
+
+// pairwise_methods.cpp
+ScoreMethod condorcet, copeland, markov_chain_1, markov_chain_2, markov_chain_3, markov_chain_4;
+
+}  // namespace metafuse::fusion::methods

@@ -1,6 +1,9 @@
 #include "fusion/unsupervised/query_lists.h"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
 
 namespace metafuse::fusion {
 
@@ -14,30 +17,14 @@ std::vector<Standing> standings(const QueryLists& query) {
 
 std::vector<std::uint32_t> fused_order(const QueryLists& query, std::span<const double> scores,
                                        std::span<const Standing> known) {
-  struct Keyed {
-    double score;
-    std::uint32_t document;
-  };
-  std::vector<Keyed> keyed(scores.size());
-  for (std::size_t i = 0; i < scores.size(); ++i) keyed[i] = {scores[i], static_cast<std::uint32_t>(i)};
-  std::sort(keyed.begin(), keyed.end(), [](const Keyed& a, const Keyed& b) { return a.score > b.score; });
   std::vector<Standing> counted;
-  for (auto begin = keyed.begin(); begin != keyed.end();) {
-    auto end = begin + 1;
-    while (end != keyed.end() && end->score == begin->score) ++end;
-    if (end - begin > 1) {
-      if (known.empty()) known = counted = standings(query);
-      std::sort(begin, end, [&](const Keyed& a, const Keyed& b) {
-        const auto standing = by_standing(known[a.document], known[b.document]);
-        if (standing != 0) return standing < 0;
-        return query.documents[a.document] < query.documents[b.document];
-      });
-    }
-    begin = end;
-  }
-  std::vector<std::uint32_t> order(keyed.size());
-  for (std::size_t i = 0; i < keyed.size(); ++i) order[i] = keyed[i].document;
-  return order;
+  const auto standing_of = [&](std::uint32_t document) {
+    if (known.empty()) known = counted = standings(query);
+    return known[document];
+  };
+  return fused_order(scores, standing_of, [&](std::uint32_t a, std::uint32_t b) {
+    return query.documents[a] < query.documents[b];
+  });
 }
 
 std::vector<double> list_counts(const QueryLists& query) {
@@ -53,6 +40,86 @@ std::vector<std::uint32_t> rank_table(const QueryLists& query) {
     for (std::size_t i = 0; i < query.lists[list].size(); ++i)
       table[list * query.size() + query.lists[list][i].document] = static_cast<std::uint32_t>(i + 1);
   return table;
+}
+
+namespace {
+
+constexpr std::pair<const char*, Normalisation> kNames[] = {
+    {"none", Normalisation::none},       {"min-max", Normalisation::min_max},
+    {"max", Normalisation::max},         {"sum", Normalisation::sum},
+    {"z-score", Normalisation::z_score}, {"rank", Normalisation::rank},
+    {"borda", Normalisation::borda},     {"l2", Normalisation::l2}};
+
+struct Sums {
+  double least = std::numeric_limits<double>::infinity();
+  double most = -std::numeric_limits<double>::infinity();
+  double sum = 0.0;
+  double squares = 0.0;
+};
+
+Sums sums_of(const std::vector<ListEntry>& list) {
+  Sums sums;
+  for (const ListEntry& entry : list) {
+    sums.least = std::min(sums.least, entry.score);
+    sums.most = std::max(sums.most, entry.score);
+    sums.sum += entry.score;
+    sums.squares += entry.score * entry.score;
+  }
+  return sums;
+}
+
+/// (score - shift) / divisor, or `otherwise` when the divisor says nothing.
+void shift_and_divide(std::vector<ListEntry>& list, double shift, double divisor, double otherwise) {
+  const bool is_usable = divisor > 0.0 && std::isfinite(divisor);
+  for (ListEntry& entry : list) entry.score = is_usable ? (entry.score - shift) / divisor : otherwise;
+}
+
+double deviation_of(const std::vector<ListEntry>& list, double mean) {
+  double squares = 0.0;
+  for (const ListEntry& entry : list) squares += (entry.score - mean) * (entry.score - mean);
+  return std::sqrt(squares / static_cast<double>(list.size()));
+}
+
+void scores_by_rank(std::vector<ListEntry>& list, double documents) {
+  for (std::size_t i = 0; i < list.size(); ++i) list[i].score = 1.0 - static_cast<double>(i) / documents;
+}
+
+}  // namespace
+
+std::optional<Normalisation> normalisation_of(std::string_view name) {
+  for (const auto& [text, normalisation] : kNames)
+    if (text == name) return normalisation;
+  return std::nullopt;
+}
+
+std::string_view normalisation_names() {
+  return "none, min-max, max, sum, z-score, rank, borda and l2";
+}
+
+void normalise(std::vector<ListEntry>& list, Normalisation normalisation, std::size_t documents) {
+  if (list.empty() || normalisation == Normalisation::none) return;
+  const auto size = static_cast<double>(list.size());
+  if (normalisation == Normalisation::rank) return scores_by_rank(list, size);
+  if (normalisation == Normalisation::borda) return scores_by_rank(list, static_cast<double>(documents));
+  const Sums sums = sums_of(list);
+  switch (normalisation) {
+    case Normalisation::min_max:
+      return shift_and_divide(list, sums.least, sums.most - sums.least, 1.0);
+    case Normalisation::max:
+      return shift_and_divide(list, 0.0, sums.most, 1.0);
+    case Normalisation::sum:
+      return shift_and_divide(list, sums.least, sums.sum - size * sums.least, 1.0);
+    case Normalisation::l2:
+      return shift_and_divide(list, 0.0, std::sqrt(sums.squares), 1.0);
+    default:
+      return shift_and_divide(list, sums.sum / size, deviation_of(list, sums.sum / size), 0.0);
+  }
+}
+
+QueryLists normalised(const QueryLists& query, Normalisation normalisation) {
+  QueryLists out = query;
+  for (auto& list : out.lists) normalise(list, normalisation, out.size());
+  return out;
 }
 
 }  // namespace metafuse::fusion

@@ -2,11 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
-#include "fusion/data/standing.h"
+#include "fusion/data/fused_order.h"
 
 namespace metafuse::fusion {
 
@@ -20,7 +21,7 @@ struct ListEntry {
 struct QueryLists {
   std::vector<std::string_view> documents;  ///< id of each number; every id once
   std::vector<std::vector<ListEntry>>
-      lists;  ///< one a run, empty where a run has none; no document twice in a list
+      lists;  ///< one per run, empty where a run has none; no document twice in a list
 
   std::size_t size() const { return documents.size(); }
 };
@@ -28,7 +29,8 @@ struct QueryLists {
 /// The standing of every document.
 std::vector<Standing> standings(const QueryLists& query);
 
-/// Document numbers, best first: score descending, then more lists, better best rank, id ascending bytewise.
+/// Document numbers in the order of their scores and of the tie rule (fusion/data/fused_order.h).
+///
 /// in:   known - the query's standings where the caller has them, else empty
 /// cost: O(documents log documents)
 std::vector<std::uint32_t> fused_order(const QueryLists& query, std::span<const double> scores,
@@ -39,5 +41,24 @@ std::vector<double> list_counts(const QueryLists& query);
 
 /// 1-based ranks, list by list: rank_table[list * documents + document], 0 where unranked.
 std::vector<std::uint32_t> rank_table(const QueryLists& query);
+
+/// Ways of making the scores of different lists comparable; always within one list of one query.
+enum class Normalisation { none, min_max, max, sum, z_score, rank, borda, l2 };
+
+std::optional<Normalisation> normalisation_of(std::string_view name);
+std::string_view normalisation_names();  ///< for help and errors
+
+/// Replaces the scores of one list.
+///
+/// in:     list - best first; documents - how many documents all lists of the query hold together
+/// out:    min_max: (s - min) / (max - min); max: s / max; sum: (s - min) / sum of (s - min);
+///         z_score: (s - mean) / standard deviation (of the population); rank: 1 - (rank - 1) / length;
+///         borda: 1 - (rank - 1) / documents; l2: s / Euclidean length.
+///         A divisor of 0 (all scores equal, or all 0) makes every score 1, of z_score 0.
+/// source: Fox, Shaw 1994 (min_max); Montague, Aslam 2001 (sum, z_score); Renda, Straccia 2003 (rank, borda)
+void normalise(std::vector<ListEntry>& list, Normalisation normalisation, std::size_t documents);
+
+/// A copy of the query whose scores are normalised.
+QueryLists normalised(const QueryLists& query, Normalisation normalisation);
 
 }  // namespace metafuse::fusion

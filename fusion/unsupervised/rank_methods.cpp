@@ -1,20 +1,91 @@
 #include <algorithm>
 #include <cmath>
 
-#include "fusion/unsupervised/methods.h"
+#include "fusion/data/features.h"
+#include "fusion/unsupervised/fusion_method.h"
+
+// The Comb family over the normalised scores of the lists that hold a document (Fox, Shaw 1994; CombGMNZ: Lee
+// 1997 with an exponent): least, greatest, median, sum, sum / n, sum x n, sum x n^k. Weighted lists count w_i
+// x score; the lists that leave a document out say nothing.
+namespace metafuse::fusion::methods {
+namespace {
+
+/// Folds the weighted scores of each document, starting from the first one it has.
+template <class Fold>
+void fold_scores(const QueryLists& query, const FusionOptions& options, Scores& scores, Fold fold) {
+  std::vector<char> has_score(query.size(), 0);
+  for (std::size_t list = 0; list < query.lists.size(); ++list)
+    for (const ListEntry& entry : query.lists[list]) {
+      const double value = options.weight(list) * entry.score;
+      double& score = scores[entry.document];
+      score = has_score[entry.document] != 0 ? fold(score, value) : value;
+      has_score[entry.document] = 1;
+    }
+}
+
+}  // namespace
+
+void comb_min(const QueryLists& query, const FusionOptions& options, double, Scores& scores) {
+  fold_scores(query, options, scores, [](double a, double b) { return std::min(a, b); });
+}
+
+void comb_max(const QueryLists& query, const FusionOptions& options, double, Scores& scores) {
+  fold_scores(query, options, scores, [](double a, double b) { return std::max(a, b); });
+}
+
+void comb_sum(const QueryLists& query, const FusionOptions& options, double, Scores& scores) {
+  for (std::size_t list = 0; list < query.lists.size(); ++list) {
+    const double weight = options.weight(list);
+    for (const ListEntry& entry : query.lists[list]) scores[entry.document] += weight * entry.score;
+  }
+}
+
+void comb_median(const QueryLists& query, const FusionOptions& options, double, Scores& scores) {
+  std::vector<std::vector<double>> values(query.size());
+  for (std::size_t list = 0; list < query.lists.size(); ++list)
+    for (const ListEntry& entry : query.lists[list])
+      values[entry.document].push_back(options.weight(list) * entry.score);
+  for (std::size_t document = 0; document < query.size(); ++document) {
+    auto& own = values[document];
+    std::sort(own.begin(), own.end());
+    if (own.empty()) continue;
+    const std::size_t middle = own.size() / 2;
+    scores[document] = own.size() % 2 == 1 ? own[middle] : 0.5 * (own[middle - 1] + own[middle]);
+  }
+}
+
+void comb_anz(const QueryLists& query, const FusionOptions& options, double k, Scores& scores) {
+  comb_sum(query, options, k, scores);
+  const std::vector<double> counts = list_counts(query);
+  for (std::size_t i = 0; i < scores.size(); ++i) scores[i] /= std::max(1.0, counts[i]);
+}
+
+void comb_mnz(const QueryLists& query, const FusionOptions& options, double k, Scores& scores) {
+  comb_sum(query, options, k, scores);
+  const std::vector<double> counts = list_counts(query);
+  for (std::size_t i = 0; i < scores.size(); ++i) scores[i] *= counts[i];
+}
+
+void comb_gmnz(const QueryLists& query, const FusionOptions& options, double k, Scores& scores) {
+  comb_sum(query, options, k, scores);
+  const std::vector<double> counts = list_counts(query);
+  for (std::size_t i = 0; i < scores.size(); ++i) scores[i] *= std::pow(counts[i], k);
+}
+
+}  // namespace metafuse::fusion::methods
 
 // Methods that look at ranks alone. w_i is the weight of list i (1 by default), r its rank of the document, n
 // the number of lists that hold it.
 //   rrf          sum of w_i / (k + r)                     Cormack, Clarke, Buettcher 2009
 //   isr          n x sum of w_i / r^2                     Mourao et al. 2014
-//   log_isr      log(n + k) x sum of w_i / r^2            Mourao et al. 2014, smoothed by k so that n = 1 is
-//   not lost rbc          sum of w_i (1 - k) k^(r - 1)             Bailey et al. 2017 borda        c - r + 1
-//   points of c documents; those a list leaves out share the points it has left. Aslam, Montague
-//                2001
+//   log_isr      log(n + k) x sum of w_i / r^2            Mourao et al. 2014, smoothed by k so that n = 1 is not lost
+//   rbc          sum of w_i (1 - k) k^(r - 1)             Bailey et al. 2017
+//   borda        c - r + 1 points of c documents; those a list leaves out share the points that it has left
+//                                                         Aslam, Montague 2001
 //   searxng      n x (product of w_i) x sum of 1 / r      SearXNG, searx/results.py
 //   round_robin  the first of every list, then the second of every list ...
-//   median_rank  the median over all lists, an absent document ranked after all documents; Fagin, Kumar,
-//   Sivakumar 2003
+//   median_rank  the median over all lists, an absent document ranked after all documents
+//                                                         Fagin, Kumar, Sivakumar 2003
 namespace metafuse::fusion::methods {
 namespace {
 
@@ -33,7 +104,7 @@ void reciprocal_rank_fusion(const QueryLists& query, const FusionOptions& option
   std::size_t depth = 0;
   for (const auto& list : query.lists) depth = std::max(depth, list.size());
   std::vector<double> share(depth);
-  for (std::size_t i = 0; i < depth; ++i) share[i] = 1.0 / (k + static_cast<double>(i + 1));
+  for (std::size_t i = 0; i < depth; ++i) share[i] = reciprocal_rank_share(static_cast<double>(i + 1), k);
   for (std::size_t list = 0; list < query.lists.size(); ++list) {
     const double weight = options.weight(list);
     const double* at = share.data();
@@ -111,6 +182,87 @@ void median_rank(const QueryLists& query, const FusionOptions&, double, Scores& 
     std::sort(ranks.begin(), ranks.end());
     const std::size_t middle = ranks.size() / 2;
     scores[document] = ranks.size() % 2 == 1 ? -ranks[middle] : -0.5 * (ranks[middle - 1] + ranks[middle]);
+  }
+}
+
+}  // namespace metafuse::fusion::methods
+
+// Supervised methods whose learned knowledge is a value for every list and position (supervised_fusion.h
+// makes it): the score is the sum of the values, in SegFuse each times 1 + the normalised score (Shokouhi
+// 2007).
+namespace metafuse::fusion::methods {
+namespace {
+
+double value_at(const std::vector<double>& values, std::size_t position) {
+  return values.empty() ? 0.0 : values[std::min(position, values.size() - 1)];
+}
+
+}  // namespace
+
+void sum_of_position_values(const QueryLists& query, const FusionOptions& options, double, Scores& scores) {
+  for (std::size_t list = 0; list < query.lists.size(); ++list)
+    for (std::size_t i = 0; i < query.lists[list].size(); ++i)
+      scores[query.lists[list][i].document] += value_at(options.knowledge.value_at[list], i);
+}
+
+void segfuse(const QueryLists& query, const FusionOptions& options, double, Scores& scores) {
+  for (std::size_t list = 0; list < query.lists.size(); ++list)
+    for (std::size_t i = 0; i < query.lists[list].size(); ++i) {
+      const ListEntry& entry = query.lists[list][i];
+      scores[entry.document] += value_at(options.knowledge.value_at[list], i) * (1.0 + entry.score);
+    }
+}
+
+}  // namespace metafuse::fusion::methods
+
+// Robust rank aggregation (Kolde, Laur, Adler, Vilo 2012): a document's ranks divided by the number of
+// documents, sorted, are compared with those of random lists. The k-th smallest of m uniform numbers is at
+// most x with the probability that at least k of m are; rho is the least of these over k, and the score is
+// -log rho. An absent document has rank 1 (the last possible) there, as in the paper's treatment of full
+// rankings.
+// cost: O(documents x lists^2)
+namespace metafuse::fusion::methods {
+namespace {
+
+/// log of P(at least k of m uniform numbers are <= x)
+double log_order_statistic(double x, std::size_t k, std::size_t m) {
+  if (x >= 1.0) return 0.0;
+  const double log_x = std::log(x);
+  const double log_rest = std::log1p(-x);
+  const auto n = static_cast<double>(m);
+  double largest = -INFINITY;
+  double sum = 0.0;
+  for (std::size_t i = k; i <= m; ++i) {
+    const auto successes = static_cast<double>(i);
+    const double term = std::lgamma(n + 1.0) - std::lgamma(successes + 1.0) -
+                        std::lgamma(n - successes + 1.0) + successes * log_x + (n - successes) * log_rest;
+    if (term > largest) {
+      sum = sum * std::exp(largest - term) + 1.0;
+      largest = term;
+    } else {
+      sum += std::exp(term - largest);
+    }
+  }
+  return std::min(0.0, largest + std::log(sum));
+}
+
+}  // namespace
+
+void robust_rank_aggregation(const QueryLists& query, const FusionOptions&, double, Scores& scores) {
+  const std::vector<std::uint32_t> table = rank_table(query);
+  const std::size_t lists = query.lists.size();
+  const auto documents = static_cast<double>(query.size());
+  std::vector<double> ranks(lists);
+  for (std::size_t document = 0; document < query.size(); ++document) {
+    for (std::size_t list = 0; list < lists; ++list) {
+      const std::uint32_t rank = table[list * query.size() + document];
+      ranks[list] = rank > 0 ? static_cast<double>(rank) / documents : 1.0;
+    }
+    std::sort(ranks.begin(), ranks.end());
+    double least = 0.0;
+    for (std::size_t k = 1; k <= lists && ranks[k - 1] < 1.0; ++k)
+      least = std::min(least, log_order_statistic(ranks[k - 1], k, lists));
+    scores[document] = -least;
   }
 }
 

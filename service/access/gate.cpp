@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/ascii.h"
-#include "core/base64.h"
+#include "core/encoding.h"
 #include "service/base/addresses.h"
 #include "service/http/exchange.h"
 #include "service/http/head.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "evaluation/reports/svg_shapes.h"
+#include "evaluation/reports/plots.h"
 
 namespace metafuse::service {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "evaluation/reports/svg_plot.h"
+#include "evaluation/reports/plots.h"
 #include "fusion/model/weak_ranking.h"
 #include "service/answers/bar_plot.h"
 #include "service/answers/page.h"

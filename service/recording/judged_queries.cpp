@@ -1,4 +1,4 @@
-#include "service/recording/judged_queries.h"
+#include "service/recording/recording.h"
 
 #include <map>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "service/recording/record_lists.h"
+#include "service/recording/recording.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -8,7 +8,7 @@
 #include "core/progress.h"
 #include "core/result.h"
 #include "service/config/snapshot.h"
-#include "service/recording/judged_queries.h"
+#include "service/recording/recording.h"
 
 namespace metafuse::service {
 

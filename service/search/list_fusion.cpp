@@ -14,13 +14,10 @@ namespace {
 
 using fetchers::FetchedList;
 
-constexpr double kRrfConstant = 60.0;
-
 std::vector<double> rrf_scores(const fusion::QueryInstances& instances) {
   std::vector<double> scores(instances.documents.size(), 0.0);
   for (std::size_t i = 0; i < scores.size(); ++i)
-    for (const std::uint32_t rank : instances.ranks_of(i))
-      if (rank > 0) scores[i] += 1.0 / (kRrfConstant + rank);
+    scores[i] = fusion::reciprocal_rank_score(instances.ranks_of(i));
   return scores;
 }
 
@@ -127,7 +124,8 @@ std::vector<double> contributions_of(const LoadedDomain& domain, const SearchAns
                                      const FusedResult& result) {
   if (!domain.model) {
     std::vector<double> out(answer.features.size(), 0.0);
-    for (const Placement& place : result.placements) out[place.feature] = 1.0 / (kRrfConstant + place.rank);
+    for (const Placement& place : result.placements)
+      out[place.feature] = fusion::reciprocal_rank_share(place.rank);
     return out;
   }
   std::vector<double> out;

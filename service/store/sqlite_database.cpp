@@ -10,7 +10,7 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
-#include "core/file_lock.h"
+#include "core/atomic_file.h"
 
 namespace metafuse::service {
 namespace {

@@ -1,8 +1,8 @@
-#include "evaluation/measures/average_ranks.h"
-
 #include <cmath>
 
 #include <catch2/catch.hpp>
+
+#include "evaluation/significance/significance.h"
 
 using namespace metafuse::evaluation;
 

@@ -1,9 +1,8 @@
-#include "evaluation/significance/folds.h"
-
 #include <algorithm>
 
 #include <catch2/catch.hpp>
 
+#include "evaluation/significance/significance.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;

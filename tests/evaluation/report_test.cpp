@@ -4,7 +4,7 @@
 
 #include "core/json.h"
 #include "evaluation/reports/comparison.h"
-#include "evaluation/reports/letor_evaluation.h"
+#include "evaluation/reports/run_evaluation.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;

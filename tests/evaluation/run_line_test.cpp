@@ -1,5 +1,3 @@
-#include "evaluation/runs/run_line.h"
-
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -8,9 +6,8 @@
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
-#include "evaluation/runs/byte_scanner.h"
-#include "evaluation/runs/id_table.h"
-#include "evaluation/runs/short_decimal.h"
+#include "evaluation/runs/lines.h"
+#include "evaluation/runs/run_file.h"
 #include "evaluation/runs/topic_index.h"
 #include "tests/support/temporary_folder.h"
 

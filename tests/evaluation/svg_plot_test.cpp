@@ -1,6 +1,6 @@
-#include "evaluation/reports/svg_plot.h"
-
 #include <catch2/catch.hpp>
+
+#include "evaluation/reports/plots.h"
 
 using namespace metafuse::evaluation;
 

@@ -1,7 +1,6 @@
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
-#include "evaluation/reports/letor_evaluation.h"
 #include "evaluation/reports/run_evaluation.h"
 #include "tests/support/slow_trec_measures.h"
 #include "tests/support/temporary_folder.h"

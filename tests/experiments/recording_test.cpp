@@ -2,9 +2,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "evaluation/significance/folds.h"
-#include "fusion/input/training_input.h"
-#include "fusion/training/baseline.h"
+#include "evaluation/significance/significance.h"
+#include "fusion/input/input_files.h"
 #include "fusion/training/cross_validation.h"
 #include "templates/template_file.h"
 

@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "fusion/data/features.h"
-#include "fusion/input/training_input.h"
+#include "fusion/input/input_files.h"
 #include "fusion/model/fuse.h"
 #include "fusion/model/score_file.h"
 #include "fusion/training/registry.h"

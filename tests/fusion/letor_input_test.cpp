@@ -4,8 +4,8 @@
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
-#include "fusion/data/fingerprint.h"
-#include "fusion/input/training_input.h"
+#include "fusion/data/training_set.h"
+#include "fusion/input/input_files.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;

@@ -1,5 +1,3 @@
-#include "fusion/data/prefix_order.h"
-
 #include <limits>
 #include <numeric>
 #include <string>
@@ -7,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
+#include "fusion/data/fused_order.h"
 
 using namespace metafuse;
 using namespace metafuse::fusion;

@@ -1,5 +1,3 @@
-#include "fusion/data/training_subset.h"
-
 #include <cmath>
 #include <limits>
 #include <map>
@@ -8,6 +6,7 @@
 
 #include "core/random.h"
 #include "fusion/data/fused_order.h"
+#include "fusion/data/training_set.h"
 #include "fusion/input/training_set_builder.h"
 
 using namespace metafuse;

@@ -91,7 +91,8 @@ TEST_CASE("A domain is served and explained with a model of any learner", "[serv
     const auto answer = parse_json(body_in(server.get("/search?q=ada&format=json&explain=1")), "answer");
     REQUIRE(answer.has_value());
     const JsonObject& fusion = answer->as_object().at("fusion").as_object();
-    CHECK(std::string(fusion.at("method").as_string()) == learner.name);
+    CHECK(std::string(fusion.at("method").as_string()) == trained->model.learner);
+    if (learner.name != "auto") CHECK(trained->model.learner == learner.name);  // auto's model is another's
     const JsonArray& results = answer->as_object().at("results").as_array();
     REQUIRE(results.size() == 4);
     for (const Json& result : results) check_explanation(result.as_object(), is_sum_over_lists(learner.name));

@@ -7,6 +7,7 @@
 
 #include <nlopt.h>
 
+#include "evaluation/measures/discounted_gain.h"
 #include "fusion/learners/common/state_fields.h"
 
 namespace metafuse::fusion::adaboost_mh {
@@ -66,7 +67,7 @@ double query_value(std::span<const double> scores, std::span<const double> gains
       sum += share;
       gain += share * gains[i];
     }
-    value -= gain / sum / std::log2(static_cast<double>(position + 2));
+    value -= gain / sum / evaluation::log_discount(position + 1);
   }
   return value;
 }

@@ -7,6 +7,7 @@
 
 #include "core/contract.h"
 #include "core/parallel.h"
+#include "evaluation/measures/discounted_gain.h"
 
 namespace metafuse::fusion::adaboost_mh {
 
@@ -17,7 +18,7 @@ constexpr std::size_t kDepth = 10;
 double dcg(const std::vector<double>& gains) {
   double sum = 0.0;
   for (std::size_t i = 0; i < std::min(kDepth, gains.size()); ++i)
-    sum += gains[i] / std::log2(static_cast<double>(i + 2));
+    sum += gains[i] / evaluation::log_discount(i + 1);
   return sum;
 }
 

@@ -9,7 +9,7 @@
 #include "fusion/learners/adaboost_mh/boost.h"
 #include "fusion/learners/adaboost_mh/calibration.h"
 #include "fusion/learners/adaboost_mh/training_data.h"
-#include "fusion/model/ranker.h"
+#include "fusion/model/model_file.h"
 
 namespace metafuse::fusion::adaboost_mh {
 

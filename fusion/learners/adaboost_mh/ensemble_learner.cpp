@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/random.h"
-#include "fusion/data/training_subset.h"
+#include "fusion/data/training_set.h"
 #include "fusion/learners/adaboost_mh/learner.h"
 #include "fusion/learners/adaboost_mh/ranker.h"
 #include "fusion/learners/adaboost_mh/training_data.h"
@@ -337,6 +337,7 @@ Learner ensemble_learner(std::vector<Learner> others) {
       .read = [shared](
                   const JsonObject& body,
                   const std::vector<Feature>& features) { return read_ensemble(body, features, *shared); },
+      .takes_query_weights = false,
       .can_validate = true};
 }
 

@@ -128,6 +128,7 @@ Learner learner() {
           .options = option_rows<Options>(),
           .train = train,
           .read = read_ranker,
+          .takes_query_weights = false,
           .can_resume = true};
 }
 

@@ -10,7 +10,7 @@
 #include "fusion/learners/adaboost_mh/ensemble.h"
 #include "fusion/learners/adaboost_mh/strong_classifier.h"
 #include "fusion/learners/common/learner.h"
-#include "fusion/model/ranker.h"
+#include "fusion/model/model_file.h"
 
 namespace metafuse::fusion::adaboost_mh {
 

@@ -6,7 +6,7 @@
 
 #include "core/json.h"
 #include "core/result.h"
-#include "fusion/model/ranker.h"
+#include "fusion/model/model_file.h"
 
 namespace metafuse::fusion::baselines {
 

@@ -73,11 +73,12 @@ struct Learner {
   std::vector<LearnerOption> options;
   std::function<Result<TrainingResult>(const TrainingRequest&)> train;
   ReadRanker read;
-  bool can_resume = false;      ///< whether TrainingRequest::resume may be set
-  bool can_validate = false;    ///< whether it does something with TrainingRequest::validate
-  bool can_stop_early = false;  ///< whether it knows measure and patience
-  bool can_distribute = false;  ///< whether TrainingRequest::communicator may be set
-  bool can_checkpoint = false;  ///< whether it knows time limit, checkpoints and resume_checkpoint
+  bool takes_query_weights = true;  ///< false: every pair weighs the same, whatever --query-weights says
+  bool can_resume = false;          ///< whether TrainingRequest::resume may be set
+  bool can_validate = false;        ///< whether it does something with TrainingRequest::validate
+  bool can_stop_early = false;      ///< whether it knows measure and patience
+  bool can_distribute = false;      ///< whether TrainingRequest::communicator may be set
+  bool can_checkpoint = false;      ///< whether it knows time limit, checkpoints and resume_checkpoint
 };
 
 }  // namespace metafuse::fusion

@@ -9,7 +9,7 @@
 
 #include "core/contract.h"
 #include "core/portable_math.h"
-#include "fusion/data/step_threshold.h"
+#include "fusion/data/thresholds.h"
 
 namespace metafuse::fusion::monotone_trees {
 

@@ -10,7 +10,7 @@
 #include "core/json.h"
 #include "core/result.h"
 #include "fusion/data/feature_matrix.h"
-#include "fusion/model/ranker.h"
+#include "fusion/model/model_file.h"
 
 namespace metafuse::fusion::monotone_trees {
 

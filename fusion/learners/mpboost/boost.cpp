@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "fusion/data/graded_order.h"
-#include "fusion/data/step_threshold.h"
+#include "fusion/data/fused_order.h"
+#include "fusion/data/thresholds.h"
 #include "fusion/learners/common/early_stop.h"
 #include "fusion/learners/mpboost/weights.h"
 

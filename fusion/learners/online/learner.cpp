@@ -210,6 +210,7 @@ Learner row(std::string meaning) {
   learner.options = option_rows(settings);
   learner.train = train<method>;
   learner.read = read_online_ranker;
+  learner.takes_query_weights = false;
   learner.can_resume = true;
   return learner;
 }

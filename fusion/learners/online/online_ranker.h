@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "fusion/learners/online/online_model.h"
-#include "fusion/model/ranker.h"
+#include "fusion/model/model_file.h"
 
 namespace metafuse::fusion::online {
 

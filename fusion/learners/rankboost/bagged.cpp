@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "core/random.h"
-#include "fusion/data/training_subset.h"
+#include "fusion/data/training_set.h"
 #include "fusion/learners/common/bagging.h"
 #include "fusion/learners/common/step_result.h"
 #include "fusion/learners/rankboost/learner.h"

@@ -8,7 +8,7 @@
 #include "core/contract.h"
 #include "core/parallel.h"
 #include "core/portable_math.h"
-#include "fusion/data/exact_sum.h"
+#include "fusion/data/communicator.h"
 #include "fusion/learners/rankboost/kernels.h"
 
 namespace metafuse::fusion::rankboost {
@@ -189,7 +189,7 @@ void Distribution::finish_refresh(std::span<const Sums> sums) {
   // totals.
   const double units = std::min(std::ceil(change / scale_ * kChangeUnits), 16.0 * kChangeUnits);
   std::int64_t both[] = {total, static_cast<std::int64_t>(units)};
-  sum_over_ranks(communicator_, both);
+  sum_over_processes(communicator_, both);
   total_ = both[0];
   // Half the change, rounded up. The previous potentials are kept in single precision, for this bound alone:
   // that loses at most 2^-24 of them, and their absolute sum is at most 2.
@@ -322,7 +322,7 @@ double Distribution::slope(const CodedRanking& ranking, double alpha) const {
   });
   std::int64_t total = 0;
   for (const std::int64_t part : totals) total += part;
-  return static_cast<double>(sum_over_ranks(communicator_, total)) / scale;
+  return static_cast<double>(sum_over_processes(communicator_, total)) / scale;
 }
 
 PairSides Distribution::sides(const CodedRanking& ranking) const {
@@ -354,7 +354,7 @@ PairSides Distribution::sides(const CodedRanking& ranking) const {
     }
   }
   std::int64_t votes[] = {sides.has_right, sides.has_wrong, !sides.all_right, !sides.all_wrong};
-  sum_over_ranks(communicator_, votes);
+  sum_over_processes(communicator_, votes);
   return {votes[0] > 0, votes[1] > 0, votes[2] == 0, votes[3] == 0};
 }
 
@@ -387,8 +387,8 @@ PairWeights Distribution::pair_weights_of(const CodedRanking& ranking) const {
       if (difference < 0.0) wrong.back() += pair_weights_[i] * factor;
     }
   }
-  return {exact_sum(numbers_of_ranks(communicator_, std::move(right))),
-          exact_sum(numbers_of_ranks(communicator_, std::move(wrong)))};
+  return {exact_sum(numbers_of_processes(communicator_, std::move(right))),
+          exact_sum(numbers_of_processes(communicator_, std::move(wrong)))};
 }
 
 }  // namespace metafuse::fusion::rankboost

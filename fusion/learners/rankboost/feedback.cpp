@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "fusion/data/exact_sum.h"
+#include "fusion/data/communicator.h"
 #include "fusion/learners/common/feedback_grades.h"
 
 namespace metafuse::fusion::rankboost {
@@ -133,7 +133,7 @@ class Maker {
   }
 
   Result<void> normalise() {
-    const double total = exact_sum(numbers_of_ranks(communicator_, query_weights_));
+    const double total = exact_sum(numbers_of_processes(communicator_, query_weights_));
     if (!std::isnormal(total))
       return fail(Code::bad_data,
                   "the weights of all pairs add up to more than a number can hold, or to nearly nothing; "
@@ -153,7 +153,7 @@ class Maker {
                              static_cast<std::int64_t>(feedback_.below),
                              static_cast<std::int64_t>(feedback_.above),
                              feedback_.is_single_bipartite ? 1 : 0};
-    sum_over_ranks(communicator_, counts);
+    sum_over_processes(communicator_, counts);
     feedback_.query_count = static_cast<std::uint64_t>(counts[0]);
     feedback_.crucial_pairs = static_cast<std::uint64_t>(counts[1]);
     feedback_.used_documents = static_cast<std::uint64_t>(counts[2]);

@@ -9,7 +9,7 @@
 #include "core/atomic_file.h"
 #include "core/number.h"
 #include "core/portable_math.h"
-#include "fusion/data/fingerprint.h"
+#include "fusion/data/communicator.h"
 #include "fusion/learners/common/early_stop.h"
 #include "fusion/learners/rankboost/checkpoint.h"
 #include "fusion/learners/rankboost/loss_and_bound.h"
@@ -81,7 +81,7 @@ class Run {
   bool is_over_time(TimePoint begin) const {
     if (request_.clock == nullptr || request_.time_limit_seconds <= 0.0) return false;
     const double spent = std::chrono::duration<double>(request_.clock->now() - begin).count();
-    return sum_over_ranks(request_.communicator, std::int64_t{spent >= request_.time_limit_seconds}) > 0;
+    return sum_over_processes(request_.communicator, std::int64_t{spent >= request_.time_limit_seconds}) > 0;
   }
 
   void take(const Round& round) {

@@ -85,7 +85,7 @@ double ranking_loss(const Feedback& feedback, std::span<const double> scores, Co
   QueryLoss loss(feedback, scores);
   std::int64_t total = 0;
   for (const QueryFeedback& query : feedback.queries) total += std::llrint(loss.of(query) * kLossScale);
-  return static_cast<double>(sum_over_ranks(communicator, total)) / kLossScale;
+  return static_cast<double>(sum_over_processes(communicator, total)) / kLossScale;
 }
 
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "fusion/model/ranker.h"
+#include "fusion/model/model_file.h"
 #include "fusion/model/weak_ranking.h"
 
 namespace metafuse::fusion::rankboost {

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "fusion/data/step_threshold.h"
+#include "fusion/data/thresholds.h"
 #include "fusion/learners/common/early_stop.h"
 #include "fusion/learners/common/options.h"
 #include "fusion/learners/common/step_result.h"

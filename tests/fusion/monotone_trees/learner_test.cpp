@@ -6,7 +6,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
-#include "fusion/input/training_input.h"
+#include "fusion/input/input_files.h"
 #include "fusion/learners/monotone_trees/tree_ranker.h"
 #include "fusion/model/fuse.h"
 #include "fusion/model/model_file.h"

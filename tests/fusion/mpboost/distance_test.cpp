@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "fusion/data/graded_order.h"
+#include "fusion/data/fused_order.h"
 
 using namespace metafuse::fusion;
 using namespace metafuse::fusion::mpboost;

@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "fusion/input/training_input.h"
+#include "fusion/input/input_files.h"
 #include "tests/support/command.h"
 #include "tests/support/temporary_folder.h"
 

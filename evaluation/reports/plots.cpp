@@ -1,0 +1,237 @@
+#include "evaluation/reports/plots.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+#include "core/contract.h"
+
+namespace metafuse::evaluation {
+
+std::string svg_number(double value, int decimals) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", decimals, value);
+  return text;
+}
+
+std::string short_svg_number(double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.4g", std::abs(value) < 1e-12 ? 0.0 : value);
+  return text;
+}
+
+std::string escaped_html(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '"')
+      out += "&quot;";
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::string svg_opened(double width, double height, const std::string& title, int font_size) {
+  const std::string words = escaped_html(title);
+  return "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + svg_number(width, 0) + " " +
+         svg_number(height, 0) + "\" role=\"img\" aria-label=\"" + words +
+         "\" fill=\"currentColor\" font-family=\"sans-serif\" font-size=\"" + std::to_string(font_size) +
+         "\">\n<title>" + words + "</title>\n";
+}
+
+std::string svg_text(double x, double y, const char* anchor, const std::string& words) {
+  return "<text x=\"" + svg_number(x) + "\" y=\"" + svg_number(y) + "\" text-anchor=\"" + anchor + "\">" +
+         escaped_html(words) + "</text>\n";
+}
+
+std::string svg_bar(double x, double y, double width, double height, const std::string& look,
+                    const std::string& inside) {
+  const std::string begin = "<rect x=\"" + svg_number(x) + "\" y=\"" + svg_number(y) + "\" width=\"" +
+                            svg_number(width) + "\" height=\"" + svg_number(height) + "\" " + look;
+  return begin + (inside.empty() ? "/>\n" : ">" + inside + "</rect>\n");
+}
+
+void PlotRange::take(double value) {
+  low = std::min(low, value);
+  high = std::max(high, value);
+}
+
+double PlotRange::share(double value) const {
+  return high > low ? (value - low) / (high - low) : 0.5;
+}
+
+double round_step(const PlotRange& range) {
+  const double rough = (range.high - range.low) / 5.0;
+  if (!(rough > 0.0)) return 1.0;
+  const double power = std::pow(10.0, std::floor(std::log10(rough)));
+  for (const double factor : {1.0, 2.0, 5.0})
+    if (factor * power >= rough * 0.999) return factor * power;
+  return 10.0 * power;
+}
+
+namespace {
+
+constexpr double kLeft = 64.0;
+constexpr double kTop = 52.0;
+constexpr double kWidth = 520.0;
+constexpr double kHeight = 280.0;
+constexpr std::size_t kMostPoints = 400;
+// Middling colours that keep a contrast of 3 on white and on near-black.
+constexpr std::array kColours = {"#1f7fc4", "#c8553d", "#2f8f5b", "#8e63c7", "#b07d10", "#3a8a99", "#7b8794"};
+constexpr std::array kDashes = {"", "6 3", "2 3", "9 3 2 3"};
+
+/// Where values stand on the drawing.
+struct Frame {
+  PlotRange xs;
+  PlotRange ys;
+  bool is_log_x = false;
+
+  double place(double x) const { return is_log_x ? std::log10(x) : x; }
+  double left(double x) const { return kLeft + kWidth * xs.share(place(x)); }
+  double top(double y) const { return kTop + kHeight * (1.0 - ys.share(y)); }
+};
+
+std::string grid(const Frame& frame) {
+  std::string out;
+  const double y_step = round_step(frame.ys);
+  for (double y = std::ceil(frame.ys.low / y_step) * y_step; y <= frame.ys.high + y_step * 1e-9;
+       y += y_step) {
+    out += svg_text(kLeft - 8, frame.top(y) + 4, "end", short_svg_number(y));
+    out += "<path stroke=\"currentColor\" stroke-opacity=\".18\" d=\"M" + svg_number(kLeft, 1) + " " +
+           svg_number(frame.top(y), 1) + "h" + svg_number(kWidth, 1) + "\"/>\n";
+  }
+  const double x_step = frame.is_log_x ? 1.0 : round_step(frame.xs);
+  for (double x = std::ceil(frame.xs.low / x_step) * x_step; x <= frame.xs.high + x_step * 1e-9; x += x_step)
+    out += svg_text(kLeft + kWidth * frame.xs.share(x), kTop + kHeight + 18, "middle",
+                    short_svg_number(frame.is_log_x ? std::pow(10.0, x) : x));
+  return out;
+}
+
+std::string points_of(const Curve& curve, const Frame& frame) {
+  const std::size_t stride = std::max<std::size_t>(1, (curve.x.size() + kMostPoints - 1) / kMostPoints);
+  std::string points;
+  for (std::size_t i = 0; i < curve.x.size(); i += stride) {
+    if (i + stride >= curve.x.size()) i = curve.x.size() - 1;  // the last point is always drawn
+    const std::string x = svg_number(frame.left(curve.x[i]), 1);
+    if (curve.is_step && i > 0)
+      points += x + "," + svg_number(frame.top(curve.y[i - std::min(i, stride)]), 1) + " ";
+    points += x + "," + svg_number(frame.top(curve.y[i]), 1) + " ";
+  }
+  return points;
+}
+
+}  // namespace
+
+std::string svg_plot(const std::vector<Curve>& curves, const PlotText& text) {
+  Frame frame;
+  frame.is_log_x = text.is_log_x;
+  for (const Curve& curve : curves)
+    for (std::size_t i = 0; i < curve.x.size(); ++i) {
+      frame.xs.take(frame.place(curve.x[i]));
+      frame.ys.take(curve.y[i]);
+    }
+  require(frame.xs.low <= frame.xs.high, "a plot needs a point");
+  const double height =
+      std::max(kTop + kHeight + 50.0, kTop + 30.0 + 18.0 * static_cast<double>(curves.size()));
+  std::string out = svg_opened(800, height, text.title) + svg_text(8, 16, "start", text.title);
+  out += grid(frame);
+  out += svg_text(kLeft + kWidth / 2, kTop + kHeight + 38, "middle", text.x_name);
+  out += svg_text(8, kTop - 8, "start", text.y_name);
+  for (std::size_t c = 0; c < curves.size(); ++c) {
+    const std::string stroke = std::string("fill=\"none\" stroke-width=\"2\" stroke=\"") +
+                               kColours[c % kColours.size()] + "\" stroke-dasharray=\"" +
+                               kDashes[c % kDashes.size()] + "\"";
+    out += "<polyline " + stroke + " points=\"" + points_of(curves[c], frame) + "\"/>\n";
+    const double y = kTop + 14.0 + 18.0 * static_cast<double>(c);
+    out += "<path " + stroke + " d=\"M" + svg_number(kLeft + kWidth + 14, 1) + " " + svg_number(y - 4, 1) +
+           "h24\"/>\n" + svg_text(kLeft + kWidth + 44, y, "start", curves[c].name);
+  }
+  return out + "</svg>\n";
+}
+
+std::string html_page(const std::string& title, const std::string& table,
+                      const std::vector<std::string>& plots, const std::vector<std::string>& sentences) {
+  std::string out =
+      "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"color-scheme\" "
+      "content=\"light "
+      "dark\"><title>" +
+      escaped_html(title) +
+      "</title>\n<style>body{font:15px/1.5 system-ui,sans-serif;max-width:76em;margin:2em auto;padding:0 "
+      "1em}pre{overflow-x:auto}</style>\n<h1>" +
+      escaped_html(title) + "</h1>\n<pre>" + escaped_html(table) + "</pre>\n";
+  if (!sentences.empty()) {
+    out += "<ul>\n";
+    for (const std::string& sentence : sentences) out += "<li>" + escaped_html(sentence) + "</li>\n";
+    out += "</ul>\n";
+  }
+  for (const std::string& plot : plots) out += plot;
+  return out + "</html>\n";
+}
+
+namespace {
+
+constexpr double kBarPlotWidth = 640.0;
+constexpr double kBarPlotHeight = 320.0;
+constexpr double kBarPlotLeft = 60.0;
+constexpr double kRight = 12.0;
+constexpr double kBarPlotTop = 12.0;
+constexpr double kBottom = 44.0;
+constexpr double kGap = 0.1;  ///< between bars, of a bar's place
+
+// Okabe, Ito 2008: told apart by colour-blind readers too.
+constexpr const char* kGain = "fill=\"#0072B2\"";
+constexpr const char* kLoss = "fill=\"#D55E00\"";
+
+double top_of(const PlotRange& values, double value) {
+  return kBarPlotTop + (kBarPlotHeight - kBarPlotTop - kBottom) * (1.0 - values.share(value));
+}
+
+std::string line(double x, double y, const std::string& to, const char* opacity) {
+  return "<path stroke=\"currentColor\" stroke-opacity=\"" + std::string(opacity) + "\" d=\"M" +
+         svg_number(x) + " " + svg_number(y) + to + "\"/>\n";
+}
+
+std::string axes(const PlotRange& values, const std::string& x_label, const std::string& y_label) {
+  std::string out;
+  const double step = round_step(values);
+  const std::string across = "h" + svg_number(kBarPlotWidth - kBarPlotLeft - kRight);
+  for (double v = std::ceil(values.low / step) * step; v <= values.high + 1e-9 * step; v += step) {
+    out += line(kBarPlotLeft, top_of(values, v), across, ".18");
+    out += svg_text(kBarPlotLeft - 6, top_of(values, v) + 4, "end", short_svg_number(v));
+  }
+  out += line(kBarPlotLeft, kBarPlotHeight - kBottom, across, ".8");
+  out += line(kBarPlotLeft, kBarPlotTop, "v" + svg_number(kBarPlotHeight - kBarPlotTop - kBottom), ".8");
+  out += svg_text(0.5 * (kBarPlotLeft + kBarPlotWidth - kRight), kBarPlotHeight - 8, "middle", x_label);
+  return out + "<text transform=\"translate(14 " + svg_number(0.5 * kBarPlotHeight) +
+         ") rotate(-90)\" text-anchor=\"middle\">" + escaped_html(y_label) + "</text>";
+}
+
+}  // namespace
+
+std::string bar_plot(const std::string& caption, const std::string& x_label, const std::string& y_label,
+                     const std::vector<std::pair<std::string, double>>& bars) {
+  if (bars.empty()) return "";
+  PlotRange values{0.0, 0.0};
+  for (const auto& bar : bars) values.take(bar.second);
+  if (!(values.high > values.low)) values.high = values.low + 1.0;
+  std::string out =
+      "<figure>" + svg_opened(kBarPlotWidth, kBarPlotHeight, caption) + axes(values, x_label, y_label);
+  const double place = (kBarPlotWidth - kBarPlotLeft - kRight) / static_cast<double>(bars.size());
+  for (std::size_t i = 0; i < bars.size(); ++i) {
+    const auto& [name, value] = bars[i];
+    const double top = top_of(values, std::max(0.0, value));
+    out += svg_bar(kBarPlotLeft + place * static_cast<double>(i), top, place * (1 - kGap),
+                   top_of(values, std::min(0.0, value)) - top, value >= 0.0 ? kGain : kLoss,
+                   "<title>" + escaped_html(name) + ": " + short_svg_number(value) + "</title>");
+  }
+  return out + "</svg><figcaption>" + escaped_html(caption) + "</figcaption></figure>\n";
+}
+
+}  // namespace metafuse::evaluation

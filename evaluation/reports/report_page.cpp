@@ -1,0 +1,170 @@
+#include <algorithm>
+#include <cstdio>
+
+#include "evaluation/reports/plots.h"
+#include "evaluation/reports/report.h"
+
+// One self-contained page: tables, comparisons, and plots as inline SVG. Curves are drawn where the report
+// has the columns: every cutoff measure with three or more cutoffs (top-k, success, precision ...), precision
+// over recall from iprec_at_recall; per-query differences of each run against the baseline on the first
+// column.
+namespace metafuse::evaluation {
+namespace {
+
+constexpr std::size_t kMostCurves = 8;
+constexpr std::size_t kMostBarPlots = 12;
+constexpr std::size_t kMostBars = 400;
+
+constexpr const char* kStyle =
+    "body{font:15px/1.5 sans-serif;max-width:68em;margin:2em auto;padding:0 1em;color:#111;background:#fff}"
+    "table{border-collapse:collapse;margin:1em 0;display:block;overflow-x:auto}"
+    "th,td{padding:.2em .7em;text-align:right;border-bottom:1px solid #ddd;white-space:nowrap}"
+    "th:first-child,td:first-child{text-align:left}"
+    "svg{max-width:100%;height:auto;width:44em}p.note{color:#444;max-width:50em}"
+    "figure{margin:1.5em 0}figcaption{color:#444}"
+    "@media print{figure{break-inside:avoid}}";
+
+std::string cell(const std::string& text, bool is_header) {
+  const std::string tag = is_header ? "th" : "td";
+  return "<" + tag + (is_header ? " scope=\"col\">" : ">") + escaped_html(text) + "</" + tag + ">";
+}
+
+std::string table_of(const std::vector<std::vector<std::string>>& rows) {
+  std::string out = "<table>";
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    out += "<tr>";
+    for (const std::string& field : rows[r]) out += cell(field, r == 0);
+    out += "</tr>\n";
+  }
+  return out + "</table>\n";
+}
+
+/// The means: a row per run, the best of each column in bold; turned round when there are many measures.
+std::string means_of(const Report& report) {
+  constexpr std::size_t kMostColumns = 9;
+  std::vector<std::vector<std::string>> rows = {{"run", "queries"}};
+  std::vector<std::vector<char>> bold = {{0, 0}};
+  for (const RunEvaluation& run : report.runs) {
+    rows.push_back({run.run, std::to_string(run.queries.size())});
+    bold.push_back({0, 0});
+  }
+  for (std::size_t column = 0; column < report.set.size(); ++column) {
+    const Measure& measure = report.set.measure_of(column);
+    if (measure.name == "relstring") continue;
+    rows[0].push_back(report.set.names[column]);
+    bold[0].push_back(0);
+    for (std::size_t run = 0; run < report.runs.size(); ++run) {
+      rows[run + 1].push_back(table_summary(report, run, column));
+      bold[run + 1].push_back(is_best(report, run, column) ? 1 : 0);
+    }
+  }
+  const bool is_turned = rows[0].size() > kMostColumns && rows.size() <= kMostColumns + 1;
+  const std::size_t height = is_turned ? rows[0].size() : rows.size();
+  const std::size_t width = is_turned ? rows.size() : rows[0].size();
+  std::string out = "<table>";
+  for (std::size_t r = 0; r < height; ++r) {
+    out += "<tr>";
+    for (std::size_t c = 0; c < width; ++c) {
+      const std::string& text = is_turned ? rows[c][r] : rows[r][c];
+      const bool is_bold = (is_turned ? bold[c][r] : bold[r][c]) != 0;
+      out += is_bold ? "<td><strong>" + escaped_html(text) + "</strong></td>" : cell(text, r == 0);
+    }
+    out += "</tr>\n";
+  }
+  return out + "</table>\n";
+}
+
+/// What the columns of the comparison are.
+std::string comparison_note(const Report& report) {
+  const std::string test = report.test == "t"          ? "the paired t test"
+                           : report.test == "wilcoxon" ? "Wilcoxon's signed ranks"
+                                                       : "the paired randomisation test";
+  return "<p class=\"note\">Differences are run minus " + escaped_html(report.baseline) +
+         ", means over the queries of both, with 95 % bootstrap intervals; p is two-sided, of " + test +
+         "; Holm's and Bonferroni's corrections are over the " + std::to_string(report.comparisons.size()) +
+         " comparisons of this table, Tukey's randomised test over all runs. Wins, ties and losses count "
+         "queries.</p>\n";
+}
+
+/// Curves of one cutoff measure over its cutoffs, a line per run.
+std::string curve_of(const Report& report, const MeasureRequest& request, std::size_t first_column) {
+  std::vector<Curve> curves;
+  for (const RunEvaluation& run : report.runs) {
+    if (curves.size() == kMostCurves) break;
+    Curve curve{run.run, request.parameters.values, {}};
+    for (std::size_t i = 0; i < request.names.size(); ++i) curve.y.push_back(run.summary[first_column + i]);
+    curves.push_back(std::move(curve));
+  }
+  const bool is_recall = request.measure->name == "iprec_at_recall";
+  const PlotText text{
+      is_recall ? "Precision over recall" : request.measure->name + ": " + request.measure->meaning,
+      is_recall ? "recall" : "cutoff", is_recall ? "precision" : request.measure->name, false};
+  return "<figure>" + svg_plot(curves, text) + "</figure>\n";
+}
+
+std::string curves_of(const Report& report) {
+  std::string out;
+  std::size_t column = 0;
+  for (const MeasureRequest& request : report.set.requests) {
+    const bool has_curve =
+        request.names.size() >= 3 && request.names.size() == request.parameters.values.size();
+    if (has_curve && !report.runs.empty()) out += curve_of(report, request, column);
+    column += request.names.size();
+  }
+  return out;
+}
+
+/// Differences by query, largest first, on the first column.
+std::string differences_of(const Report& report) {
+  const auto baseline = std::find_if(report.runs.begin(), report.runs.end(),
+                                     [&](const RunEvaluation& run) { return run.run == report.baseline; });
+  if (baseline == report.runs.end()) return "";
+  std::string out;
+  std::size_t plots = 0;
+  for (const RunEvaluation& run : report.runs) {
+    if (&run == &*baseline || plots++ == kMostBarPlots) continue;
+    std::vector<std::pair<std::string, double>> bars;
+    for (std::size_t i = 0; i < run.queries.size(); ++i) {
+      const auto at = std::lower_bound(baseline->queries.begin(), baseline->queries.end(), run.queries[i]);
+      if (at == baseline->queries.end() || *at != run.queries[i]) continue;
+      bars.emplace_back(
+          run.queries[i],
+          run.value(i, 0) - baseline->value(static_cast<std::size_t>(at - baseline->queries.begin()), 0));
+    }
+    std::stable_sort(bars.begin(), bars.end(),
+                     [](const auto& a, const auto& b) { return a.second > b.second; });
+    if (bars.size() > kMostBars) {
+      // Evenly spaced quantiles of the differences keep the shape of the curve.
+      std::vector<std::pair<std::string, double>> kept;
+      for (std::size_t i = 0; i < kMostBars; ++i)
+        kept.push_back(bars[i * (bars.size() - 1) / (kMostBars - 1)]);
+      bars = std::move(kept);
+    }
+    out += bar_plot(run.run + " minus " + report.baseline + ", " + report.set.names[0] + " by query",
+                    "queries, by difference", "difference", bars);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string format_html(const Report& report) {
+  std::string out =
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
+      "content=\"width=device-width\"><title>" +
+      escaped_html(report.title) + "</title><style>" + kStyle + "</style></head><body>\n<h1>" +
+      escaped_html(report.title) + "</h1>\n";
+  out += "<h2>Means over queries</h2>\n";
+  out += means_of(report);
+  if (const std::string curves = curves_of(report); !curves.empty()) out += "<h2>Curves</h2>\n" + curves;
+  if (!report.comparisons.empty())
+    out += "<h2>Against " + escaped_html(report.baseline) + "</h2>\n" + differences_of(report) +
+           comparison_note(report) + table_of(report_comparison_rows(report));
+  if (!report.agreements.empty())
+    out += "<h2>Agreement with " + escaped_html(report.reference) + "</h2>\n" +
+           table_of(report_agreement_rows(report));
+  if (report.is_per_query) out += "<h2>By query</h2>\n" + table_of(report_rows(report));
+  return out + "</body></html>\n";
+}
+
+}  // namespace metafuse::evaluation

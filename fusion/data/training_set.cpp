@@ -1,0 +1,168 @@
+#include "fusion/data/training_set.h"
+
+#include <array>
+#include <bit>
+#include <cstdio>
+#include <limits>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/contract.h"
+
+namespace metafuse::fusion {
+namespace {
+
+constexpr std::uint32_t kDropped = std::numeric_limits<std::uint32_t>::max();
+
+/// Keeps some rows of a coded column, and of its dictionary the values that they have.
+CodedColumn select_rows(const CodedColumn& column, const std::vector<std::uint32_t>& rows) {
+  std::vector<std::uint32_t> translated(column.values.size() + 1, 0);
+  for (const std::uint32_t row : rows) translated[column.code(row)] = 1;
+  translated[0] = 0;
+  CodedColumn out;
+  for (std::size_t code = 1; code < translated.size(); ++code) {
+    if (translated[code] == 0) continue;
+    out.values.push_back(column.values[code - 1]);
+    translated[code] = static_cast<std::uint32_t>(out.values.size());
+  }
+  const bool fits_bytes = out.values.size() <= std::numeric_limits<std::uint8_t>::max();
+  for (const std::uint32_t row : rows) {
+    const std::uint32_t code = translated[column.code(row)];
+    if (fits_bytes)
+      out.bytes.push_back(static_cast<std::uint8_t>(code));
+    else
+      out.words.push_back(code);
+  }
+  return out;
+}
+
+FeatureMatrix select_rows(const FeatureMatrix& matrix, const std::vector<std::uint32_t>& rows) {
+  if (matrix.feature_count() > 0 && matrix.column(0) != nullptr) {
+    std::vector<CodedColumn> columns;
+    for (std::size_t f = 0; f < matrix.feature_count(); ++f)
+      columns.push_back(select_rows(*matrix.column(f), rows));
+    return {matrix.features(), rows.size(), std::move(columns)};
+  }
+  FeatureMatrix out(matrix.features(), rows.size());
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    for (std::size_t f = 0; f < matrix.feature_count(); ++f)
+      if (!matrix.is_unranked(rows[row], f)) out.set(row, f, matrix.value(rows[row], f));
+  return out;
+}
+
+}  // namespace
+
+TrainingSet select_queries(const TrainingSet& set, std::span<const std::size_t> queries) {
+  TrainingSet out;
+  out.feedback = set.feedback;
+  std::vector<std::uint32_t> rows;
+  std::vector<std::uint32_t> new_row(set.grades.size(), kDropped);
+  for (const std::size_t number : queries) {
+    require(number < set.queries.size(), "a query to select is in the set");
+    QueryRange query = set.queries[number];
+    const std::size_t begin = rows.size();
+    for (std::size_t row = query.begin; row < query.end; ++row) {
+      new_row[row] = static_cast<std::uint32_t>(rows.size());
+      rows.push_back(static_cast<std::uint32_t>(row));
+      out.documents.push_back(set.documents[row]);
+      out.grades.push_back(set.grades[row]);
+      out.in_feedback.push_back(set.in_feedback[row]);
+    }
+    query.begin = begin;
+    query.end = rows.size();
+    out.queries.push_back(std::move(query));
+  }
+  for (const WeightedPair& pair : set.pairs)
+    if (new_row[pair.below] != kDropped)
+      out.pairs.push_back({new_row[pair.below], new_row[pair.above], pair.weight});
+  out.matrix = select_rows(set.matrix, rows);
+  return out;
+}
+
+namespace {
+
+class Digest {
+ public:
+  void add(std::uint64_t word) {
+    state_ ^= word + 0x9e3779b97f4a7c15U;
+    state_ = (state_ ^ state_ >> 30) * 0xbf58476d1ce4e5b9U;
+    state_ = (state_ ^ state_ >> 27) * 0x94d049bb133111ebU;
+    state_ ^= state_ >> 31;
+  }
+  void add(double number) { add(std::bit_cast<std::uint64_t>(number)); }
+  void add(std::string_view text) {
+    add(text.size());
+    for (const char c : text) add(static_cast<std::uint64_t>(static_cast<unsigned char>(c)));
+  }
+  std::uint64_t state() const { return state_; }
+
+ private:
+  std::uint64_t state_ = 0x243f6a8885a308d3U;
+};
+
+std::string text_of(std::uint64_t state) {
+  char digits[20];
+  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(state));
+  return digits;
+}
+
+enum Part { kQueries, kDocuments, kGrades, kValues, kPairs, kPartCount };
+
+/// Adds one query's digests: sums, so that ranks can add theirs up.
+void add_query_bytes(const TrainingSet& set, const QueryRange& query, std::size_t& next_pair,
+                     std::vector<std::int64_t>& sums) {
+  std::array<Digest, kPartCount> parts;
+  for (Digest& part : parts) part.add(std::string_view(query.id));
+  parts[kQueries].add(static_cast<std::uint64_t>(query.end - query.begin));
+  parts[kQueries].add(query.weight);
+  for (std::size_t row = query.begin; row < query.end; ++row) {
+    parts[kDocuments].add(set.documents[row]);
+    parts[kGrades].add(set.grades[row]);
+    parts[kGrades].add(static_cast<std::uint64_t>(set.in_feedback[row]));
+    for (std::size_t feature = 0; feature < set.matrix.feature_count(); ++feature) {
+      if (set.matrix.is_unranked(row, feature))
+        parts[kValues].add(~std::uint64_t{0});
+      else
+        parts[kValues].add(set.matrix.value(row, feature));
+    }
+  }
+  for (; next_pair < set.pairs.size() && set.pairs[next_pair].below < query.end; ++next_pair) {
+    const WeightedPair& pair = set.pairs[next_pair];
+    parts[kPairs].add(static_cast<std::uint64_t>(pair.below - query.begin) << 32 |
+                      (pair.above - query.begin));
+    parts[kPairs].add(pair.weight);
+  }
+  for (std::size_t part = 0; part < kPartCount; ++part)
+    sums[part] = static_cast<std::int64_t>(static_cast<std::uint64_t>(sums[part]) + parts[part].state());
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> fingerprint(const TrainingSet& set,
+                                                             Communicator* communicator) {
+  Digest features;
+  for (const Feature& feature : set.matrix.features()) {
+    features.add(std::string_view(feature.name));
+    features.add(static_cast<std::uint64_t>(feature.kind == FeatureKind::rank ? 1 : 2));
+    features.add(static_cast<std::uint64_t>(feature.depth));
+  }
+  std::vector<std::int64_t> sums(kPartCount, 0);
+  std::size_t next_pair = 0;
+  for (const QueryRange& query : set.queries) add_query_bytes(set, query, next_pair, sums);
+  sum_over_processes(communicator, sums);
+  Digest feedback;
+  feedback.add(static_cast<std::uint64_t>(set.feedback.is_bipartite ? 1 : 0));
+  feedback.add(set.feedback.relevance_level);
+  feedback.add(static_cast<std::uint64_t>(set.feedback.query_weights));
+  feedback.add(static_cast<std::uint64_t>(set.feedback.grade_weights));
+  feedback.add(static_cast<std::uint64_t>(sums[kPairs]));
+  return {{"features", text_of(features.state())},
+          {"queries", text_of(static_cast<std::uint64_t>(sums[kQueries]))},
+          {"documents", text_of(static_cast<std::uint64_t>(sums[kDocuments]))},
+          {"grades", text_of(static_cast<std::uint64_t>(sums[kGrades]))},
+          {"values", text_of(static_cast<std::uint64_t>(sums[kValues]))},
+          {"feedback", text_of(feedback.state())}};
+}
+
+}  // namespace metafuse::fusion

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "fusion/learners/common/learner.h"
+#include "fusion/model/model_file.h"
+#include "fusion/model/weak_ranking.h"
+
+namespace metafuse::fusion::reciprocal_ranks {
+
+/// Reciprocal rank fusion as a model, and the prior that boosting may start from:
+/// score = sum over lists of weight / (k + rank) + a sum of thresholded features (none without boosting).
+///
+/// body: {"k","weights":[one per feature, 0 of a value feature],"weak_rankings":[...]}
+class ReciprocalRanker final : public Ranker {
+ public:
+  ReciprocalRanker(double k, std::vector<double> weights, StepRanker steps)
+      : k_(k), weights_(std::move(weights)), steps_(std::move(steps)) {}
+
+  const std::vector<double>& weights() const { return weights_; }
+
+  std::vector<double> score(const FeatureMatrix& documents) const override;
+  std::vector<double> contributions(const FeatureMatrix& documents, std::size_t document) const override;
+  JsonObject body() const override;
+  std::string describe(const std::vector<Feature>& features) const override;
+
+ private:
+  double share(const FeatureMatrix& documents, std::size_t document, std::size_t feature) const;
+
+  double k_;
+  std::vector<double> weights_;
+  StepRanker steps_;
+};
+
+/// The row of the table: `reciprocal-ranks`, which needs no judgment unless its weights are learned.
+///
+/// in: rankboost - the learner that adds weak rankings to the prior (--rounds)
+Learner learner(Learner rankboost);
+
+}  // namespace metafuse::fusion::reciprocal_ranks

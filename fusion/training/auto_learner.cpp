@@ -1,0 +1,337 @@
+#include "fusion/training/auto_learner.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <thread>
+
+#include <boost/math/distributions/students_t.hpp>
+#include <fmt/format.h>
+
+#include "core/parallel.h"
+#include "evaluation/significance/significance.h"
+#include "fusion/data/training_set.h"
+#include "fusion/learners/common/option_reader.h"
+#include "fusion/model/weak_ranking.h"
+
+// What is best depends on how many queries are judged and on how many lists there are, so it is measured: every
+// candidate is trained on all folds of the training queries but one and measured on that one, query by query.
+// Candidates stand from the simplest, reciprocal rank fusion, to the richest. The best mean wins, unless a simpler
+// candidate is within one standard error of it (Breiman, Friedman, Olshen, Stone 1984, sec. 3.4.3); the error is that
+// of the paired differences, widened by Student's t since a few queries estimate it badly. Without two queries to
+// compare on, the simplest that can be trained is taken.
+namespace metafuse::fusion {
+namespace {
+
+constexpr std::size_t kMostFolds = 10;
+/// What a normal variable exceeds by one standard error or more with the probability that is left.
+constexpr double kOneErrorLevel = 0.841344746068543;
+/// Bags and trees cost several RankBoosts per fold: beyond this many judged queries they gain too little.
+constexpr std::size_t kMostQueriesForBags = 200;
+
+/// One training on each fold, which may be cut to several numbers of rounds.
+struct Candidate {
+  std::string name;
+  const Learner* learner = nullptr;
+  std::map<std::string, std::string> options;
+  std::vector<std::size_t> rounds;  ///< numbers of rounds to choose among; empty: as the options say
+};
+
+/// A candidate at one number of rounds, and how it did.
+struct Choice {
+  std::string name;
+  std::size_t candidate = 0;
+  std::size_t rounds = 0;      ///< 0: as the options say
+  std::vector<double> values;  ///< one per query that is measured, higher is better
+  std::string problem;         ///< why it is out; empty while it is in
+
+  double mean() const {
+    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  }
+};
+
+struct AutoOptions {
+  std::size_t folds = 5;
+};
+
+const Learner* find_row(const std::vector<Learner>& learners, std::string_view name) {
+  for (const Learner& learner : learners)
+    if (learner.name == name) return &learner;
+  return nullptr;
+}
+
+/// From the simplest on.
+std::vector<Candidate> candidates_of(const TrainingSet& set, const std::vector<Learner>& learners) {
+  std::vector<Candidate> out;
+  const auto add = [&](std::string name, std::string_view learner, std::map<std::string, std::string> options,
+                       std::vector<std::size_t> rounds = {}) {
+    if (const Learner* row = find_row(learners, learner))
+      out.push_back({std::move(name), row, std::move(options), std::move(rounds)});
+  };
+  const auto& features = set.matrix.features();
+  if (std::any_of(features.begin(), features.end(),
+                  [](const Feature& feature) { return feature.kind == FeatureKind::rank; })) {
+    add("RRF", "reciprocal-ranks", {});
+    add("best list", "reciprocal-ranks", {{"weights", "best"}});
+    add("tuned weights", "reciprocal-ranks", {{"weights", "tuned"}});
+    if (set.queries.size() <= kMostQueriesForBags)
+      add("RankBoost from RRF", "reciprocal-ranks", {{"rounds", "50"}});
+  }
+  add("RankBoost 3.cum", "rankboost", {{"rounds", "100"}}, {20, 50, 100});
+  add("RankBoost 2.cum", "rankboost", {{"rounds", "100"}, {"weak-learner", "2.cum"}}, {20, 50, 100});
+  add("RankBoost of values", "rankboost", {{"rounds", "100"}, {"weak-ranking", "value"}});
+  if (set.queries.size() <= kMostQueriesForBags) {
+    add("bagged RankBoost", "rankboost-bagged", {{"rounds", "50"}, {"bags", "10"}});
+    if (set.pairs.empty()) add("monotone trees", "monotone-trees", {{"bags", "4"}, {"tree-depth", "2"}});
+  }
+  return out;
+}
+
+std::vector<Choice> choices_of(const std::vector<Candidate>& candidates) {
+  std::vector<Choice> out;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (candidates[i].rounds.empty()) out.push_back({candidates[i].name, i, 0, {}, {}});
+    for (const std::size_t rounds : candidates[i].rounds)
+      out.push_back({fmt::format("{}, {} rounds", candidates[i].name, rounds), i, rounds, {}, {}});
+  }
+  return out;
+}
+
+/// A query that candidates are measured on, by a model that has not seen it.
+struct MeasuredQueryOfFold {
+  TrainingSet set;
+  ValidationMeasure measure;
+  std::size_t fold = 0;
+};
+
+/// What candidates are trained on and measured by.
+struct Trials {
+  std::vector<TrainingSet> training;  ///< one per fold
+  std::vector<MeasuredQueryOfFold> queries;
+};
+
+/// Queries of a set that have a relevant document, each as a set of its own.
+Result<std::vector<MeasuredQueryOfFold>> measured_queries(const TrainingSet& set,
+                                                          const std::string& measure) {
+  std::vector<MeasuredQueryOfFold> out;
+  for (std::size_t query = 0; query < set.queries.size(); ++query) {
+    TrainingSet own = select_queries(set, std::span(&query, 1));
+    auto value = validation_measure(own, measure);
+    if (!value && value.error().code == Code::usage) return value.error();  // no such measure
+    if (!value) continue;                                                   // nothing relevant to find
+    out.push_back({std::move(own), std::move(*value), 0});
+  }
+  return out;
+}
+
+/// Folds of the training queries; with validation data one fold, which is measured on that.
+Result<Trials> make_trials(const TrainingRequest& request, const AutoOptions& options,
+                           const std::string& measure) {
+  Trials trials;
+  const TrainingSet& set = *request.train;
+  TRY(auto queries, measured_queries(request.validate != nullptr ? *request.validate : set, measure));
+  trials.queries = std::move(queries);
+  if (request.validate != nullptr) {
+    trials.training.push_back(set);
+    return trials;
+  }
+  if (trials.queries.size() < 2) return trials;
+  std::vector<std::string_view> ids;
+  for (const MeasuredQueryOfFold& query : trials.queries) ids.push_back(query.set.queries.front().id);
+  const std::size_t count = std::min(options.folds, ids.size());
+  TRY(const auto folds, evaluation::random_folds(ids, count, request.seed));
+  for (std::size_t i = 0; i < ids.size(); ++i) trials.queries[i].fold = folds.fold_of[i];
+  for (std::size_t fold = 0; fold < count; ++fold) {
+    std::vector<std::size_t> kept;
+    for (std::size_t query = 0, i = 0; query < set.queries.size(); ++query) {
+      const bool is_measured = i < ids.size() && ids[i] == set.queries[query].id;
+      if (!is_measured || folds.fold_of[i] != fold) kept.push_back(query);
+      if (is_measured) ++i;
+    }
+    trials.training.push_back(select_queries(set, kept));
+  }
+  return trials;
+}
+
+/// The ranker of the first rounds alone.
+std::shared_ptr<const Ranker> cut(const Model& model, std::size_t rounds) {
+  const auto* steps = dynamic_cast<const StepRanker*>(model.ranker.get());
+  if (rounds == 0 || steps == nullptr || steps->rankings().size() <= rounds) return model.ranker;
+  const auto end = steps->rankings().begin() + static_cast<std::ptrdiff_t>(rounds);
+  return std::make_shared<StepRanker>(std::vector<WeakRanking>(steps->rankings().begin(), end),
+                                      model.features);
+}
+
+/// Trains a candidate on one fold and fills in its choices' values of the fold's queries.
+void run_trial(const Trials& trials, const Candidate& candidate, std::size_t number, std::size_t fold,
+               const TrainingRequest& request, std::vector<Choice>& choices,
+               std::vector<std::string>& problems) {
+  TrainingRequest inner;
+  inner.train = &trials.training[fold];
+  inner.options = candidate.options;
+  inner.seed = request.seed;
+  inner.wants_trace = false;
+  const auto trained = candidate.learner->train(inner);
+  if (!trained) {
+    problems[fold] = trained.error().text;
+    return;
+  }
+  for (Choice& choice : choices) {
+    if (choice.candidate != number) continue;
+    const auto ranker = cut(trained->model, choice.rounds);
+    for (std::size_t i = 0; i < trials.queries.size(); ++i)
+      if (trials.queries[i].fold == fold)
+        choice.values[i] = trials.queries[i].measure.value(ranker->score(trials.queries[i].set.matrix));
+  }
+}
+
+/// Trains every candidate on every fold. The trials share the request's threads; each is a function of its number.
+void run_trials(const Trials& trials, const std::vector<Candidate>& candidates,
+                const TrainingRequest& request, std::vector<Choice>& choices) {
+  const std::size_t folds = trials.training.size();
+  for (Choice& choice : choices) choice.values.assign(trials.queries.size(), 0.0);
+  std::vector<std::vector<std::string>> problems(candidates.size(), std::vector<std::string>(folds));
+  std::atomic<std::size_t> done{0};
+  const auto caller = std::this_thread::get_id();
+  parallel_for(candidates.size() * folds, request.threads, [&](std::size_t task) {
+    const std::size_t number = task / folds;
+    run_trial(trials, candidates[number], number, task % folds, request, choices, problems[number]);
+    ++done;
+    if (request.progress && std::this_thread::get_id() == caller)
+      request.progress(done, candidates.size() * folds);
+  });
+  for (Choice& choice : choices)
+    for (const std::string& problem : problems[choice.candidate])
+      if (choice.problem.empty()) choice.problem = problem;
+}
+
+/// How far the mean of the differences a - b may be off: one standard error, widened by Student's t.
+double error_of_difference(const std::vector<double>& a, const std::vector<double>& b) {
+  const auto n = static_cast<double>(a.size());
+  double mean = 0.0;
+  for (std::size_t i = 0; i < a.size(); ++i) mean += (a[i] - b[i]) / n;
+  double squares = 0.0;
+  for (std::size_t i = 0; i < a.size(); ++i) squares += (a[i] - b[i] - mean) * (a[i] - b[i] - mean);
+  const boost::math::students_t_distribution<double> t(n - 1.0);
+  return boost::math::quantile(t, kOneErrorLevel) * std::sqrt(squares / (n - 1.0) / n);
+}
+
+/// Places of the choices in the order in which they are to be trained: the chosen one, then the simpler ones.
+std::vector<std::size_t> order_of_choice(const std::vector<Choice>& choices, bool is_measured) {
+  std::vector<std::size_t> order;
+  std::optional<std::size_t> best;
+  if (is_measured)
+    for (std::size_t i = 0; i < choices.size(); ++i)
+      if (choices[i].problem.empty() && (!best || choices[i].mean() > choices[*best].mean())) best = i;
+  if (best) {
+    const Choice& top = choices[*best];
+    std::size_t chosen = 0;
+    while (chosen < *best &&
+           (!choices[chosen].problem.empty() ||
+            top.mean() - choices[chosen].mean() > error_of_difference(top.values, choices[chosen].values)))
+      ++chosen;
+    order.push_back(chosen);
+  }
+  for (std::size_t i = 0; i < choices.size(); ++i)
+    if (order.empty() || i != order.front()) order.push_back(i);
+  return order;
+}
+
+JsonObject record_of(const std::vector<Choice>& choices, std::size_t chosen, const std::string& measure,
+                     const Trials& trials, bool has_validation) {
+  const bool is_measured = !trials.training.empty() && trials.queries.size() >= 2;
+  const bool is_cost = !trials.queries.empty() && trials.queries.front().measure.is_cost;
+  JsonArray rows;
+  for (const Choice& choice : choices) {
+    JsonObject row;
+    row["name"] = choice.name;
+    if (!choice.problem.empty())
+      row["left_out"] = choice.problem;
+    else if (is_measured)
+      row["value"] = is_cost ? -choice.mean() : choice.mean();
+    if (is_measured && choice.problem.empty() && choices[chosen].problem.empty() &&
+        &choice != &choices[chosen])
+      row["error_of_difference"] = error_of_difference(choice.values, choices[chosen].values);
+    rows.push_back(std::move(row));
+  }
+  return {{"chosen", choices[chosen].name},
+          {"measure", measure},
+          {"measured_queries", is_measured ? trials.queries.size() : 0},
+          {"folds", has_validation || !is_measured ? 0 : trials.training.size()},
+          {"among", std::move(rows)}};
+}
+
+std::string summary_of(const JsonObject& record) {
+  std::string text = fmt::format("auto chose {}", std::string(record.at("chosen").as_string()));
+  if (record.at("measured_queries").to_number<std::size_t>() == 0)
+    return text + ": too few judged queries to compare by\n";
+  text += fmt::format(" by {} of {} queries among\n", std::string(record.at("measure").as_string()),
+                      record.at("measured_queries").to_number<std::size_t>());
+  for (const Json& item : record.at("among").as_array()) {
+    const JsonObject& row = item.as_object();
+    const std::string name(row.at("name").as_string());
+    if (const Json* why = row.if_contains("left_out"))
+      text += fmt::format("  {}: left out, {}\n", name, std::string(why->as_string()));
+    else
+      text += fmt::format("  {}: {:.4f}\n", name, row.at("value").to_number<double>());
+  }
+  return text;
+}
+
+Result<TrainingResult> train_auto(const TrainingRequest& request, const std::vector<Learner>& learners) {
+  OptionReader reader(request.options);
+  const AutoOptions options{reader.count("inner-folds", 5, 2, kMostFolds)};
+  TRY_VOID(reader.outcome());
+  const std::string measure = request.measure_name.empty() ? "map" : request.measure_name;
+  const std::vector<Candidate> candidates = candidates_of(*request.train, learners);
+  std::vector<Choice> choices = choices_of(candidates);
+  TRY(const auto trials, make_trials(request, options, measure));
+  const bool is_measured = !trials.training.empty() && trials.queries.size() >= 2;
+  if (is_measured) run_trials(trials, candidates, request, choices);
+  std::optional<Error> problem;
+  for (const std::size_t place : order_of_choice(choices, is_measured)) {
+    const Candidate& candidate = candidates[choices[place].candidate];
+    TrainingRequest last = request;
+    last.options = candidate.options;
+    if (choices[place].rounds > 0) last.options["rounds"] = std::to_string(choices[place].rounds);
+    // The choice has been made: what is left of the request's validation is not to cut it again.
+    last.validate = nullptr;
+    last.measure = nullptr;
+    last.progress = nullptr;
+    auto trained = candidate.learner->train(last);
+    if (!trained) {
+      if (!problem) problem = trained.error();
+      choices[place].problem = trained.error().text;
+      continue;
+    }
+    JsonObject record = record_of(choices, place, measure, trials, request.validate != nullptr);
+    trained->summary = summary_of(record) + trained->summary;
+    trained->model.training["auto"] = std::move(record);
+    return trained;
+  }
+  return *problem;
+}
+
+}  // namespace
+
+Learner auto_learner(std::vector<Learner> learners) {
+  Learner row;
+  row.name = "auto";
+  row.meaning = "what cross-validation inside the training queries finds best, from RRF to bags and trees";
+  row.source = "Breiman, Friedman, Olshen, Stone 1984, sec. 3.4.3 (the rule of one standard error)";
+  row.options = {
+      {"inner-folds", "N", "5", "folds of the training queries that the candidates are compared on"}};
+  const auto shared = std::make_shared<const std::vector<Learner>>(std::move(learners));
+  row.train = [shared](const TrainingRequest& request) { return train_auto(request, *shared); };
+  row.read = [](const JsonObject&, const std::vector<Feature>&) -> Result<std::shared_ptr<const Ranker>> {
+    return fail(Code::bad_data, "learner: auto trains models of other learners and has none of its own");
+  };
+  row.can_validate = true;
+  row.can_stop_early = true;
+  return row;
+}
+
+}  // namespace metafuse::fusion
