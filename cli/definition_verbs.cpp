@@ -13,7 +13,7 @@
 #include "core/near_names.h"
 #include "core/text_file.h"
 #include "core/yaml_reader.h"
-#include "fetchers/definition/engine_file.h"
+#include "fetchers/definition/engine.h"
 #include "fetchers/trial.h"
 #include "service/config/config.h"
 #include "service/config/snapshot.h"

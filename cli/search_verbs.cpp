@@ -11,8 +11,9 @@
 
 #include "cli/command_line.h"
 #include "cli/environment.h"
+#include "cli/progress.h"
 #include "cli/verbs.h"
-#include "core/file_lock.h"
+#include "core/atomic_file.h"
 #include "core/json.h"
 #include "core/parallel.h"
 #include "fetchers/embedded/local_engine.h"

@@ -6,7 +6,7 @@
 #include "core/json.h"
 #include "core/utf8.h"
 #include "fetchers/answers/answer_parser.h"
-#include "fetchers/answers/clean_text.h"
+#include "fetchers/answers/answer_text.h"
 #include "fetchers/http/transport.h"
 #include "fetchers/list_task.h"
 #include "fetchers/make_fetcher.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/encoding.h"
 #include "evaluation/reports/svg_shapes.h"
 
 namespace metafuse::evaluation {
@@ -41,7 +42,7 @@ std::string axes(const PlotRange& values, const std::string& x_label, const std:
   out += line(kBarPlotLeft, kBarPlotTop, "v" + svg_number(kBarPlotHeight - kBarPlotTop - kBottom), ".8");
   out += svg_text(0.5 * (kBarPlotLeft + kBarPlotWidth - kRight), kBarPlotHeight - 8, "middle", x_label);
   return out + "<text transform=\"translate(14 " + svg_number(0.5 * kBarPlotHeight) +
-         ") rotate(-90)\" text-anchor=\"middle\">" + escaped_html(y_label) + "</text>";
+         ") rotate(-90)\" text-anchor=\"middle\">" + xml_escaped(y_label) + "</text>";
 }
 
 }  // namespace
@@ -60,9 +61,9 @@ std::string bar_plot(const std::string& caption, const std::string& x_label, con
     const double top = top_of(values, std::max(0.0, value));
     out += svg_bar(kBarPlotLeft + place * static_cast<double>(i), top, place * (1 - kGap),
                    top_of(values, std::min(0.0, value)) - top, value >= 0.0 ? kGain : kLoss,
-                   "<title>" + escaped_html(name) + ": " + short_svg_number(value) + "</title>");
+                   "<title>" + xml_escaped(name) + ": " + short_svg_number(value) + "</title>");
   }
-  return out + "</svg><figcaption>" + escaped_html(caption) + "</figcaption></figure>\n";
+  return out + "</svg><figcaption>" + xml_escaped(caption) + "</figcaption></figure>\n";
 }
 
 }  // namespace metafuse::evaluation

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/contract.h"
+#include "core/encoding.h"
 #include "evaluation/reports/svg_shapes.h"
 
 namespace metafuse::evaluation {
@@ -94,13 +95,13 @@ std::string html_page(const std::string& title, const std::string& table,
       "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"color-scheme\" "
       "content=\"light "
       "dark\"><title>" +
-      escaped_html(title) +
+      xml_escaped(title) +
       "</title>\n<style>body{font:15px/1.5 system-ui,sans-serif;max-width:76em;margin:2em auto;padding:0 "
       "1em}pre{overflow-x:auto}</style>\n<h1>" +
-      escaped_html(title) + "</h1>\n<pre>" + escaped_html(table) + "</pre>\n";
+      xml_escaped(title) + "</h1>\n<pre>" + xml_escaped(table) + "</pre>\n";
   if (!sentences.empty()) {
     out += "<ul>\n";
-    for (const std::string& sentence : sentences) out += "<li>" + escaped_html(sentence) + "</li>\n";
+    for (const std::string& sentence : sentences) out += "<li>" + xml_escaped(sentence) + "</li>\n";
     out += "</ul>\n";
   }
   for (const std::string& plot : plots) out += plot;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "core/encoding.h"
+
 namespace metafuse::evaluation {
 
 std::string svg_number(double value, int decimals) {
@@ -18,25 +20,8 @@ std::string short_svg_number(double value) {
   return text;
 }
 
-std::string escaped_html(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '"')
-      out += "&quot;";
-    else
-      out += c;
-  }
-  return out;
-}
-
 std::string svg_opened(double width, double height, const std::string& title, int font_size) {
-  const std::string words = escaped_html(title);
+  const std::string words = xml_escaped(title);
   return "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + svg_number(width, 0) + " " +
          svg_number(height, 0) + "\" role=\"img\" aria-label=\"" + words +
          "\" fill=\"currentColor\" font-family=\"sans-serif\" font-size=\"" + std::to_string(font_size) +
@@ -45,7 +30,7 @@ std::string svg_opened(double width, double height, const std::string& title, in
 
 std::string svg_text(double x, double y, const char* anchor, const std::string& words) {
   return "<text x=\"" + svg_number(x) + "\" y=\"" + svg_number(y) + "\" text-anchor=\"" + anchor + "\">" +
-         escaped_html(words) + "</text>\n";
+         xml_escaped(words) + "</text>\n";
 }
 
 std::string svg_bar(double x, double y, double width, double height, const std::string& look,

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/ranked_list.h"
+#include "core/query.h"
 #include "core/result.h"
 #include "fetchers/definition/engine.h"
 

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 
+#include "core/encoding.h"
 #include "core/number.h"
 #include "core/url_text.h"
-#include "fetchers/answers/clean_text.h"
+#include "fetchers/answers/answer_text.h"
 
-namespace metafuse::fetchers::parsers {
+namespace metafuse::fetchers {
 namespace {
 
 constexpr std::size_t kMaxTitleBytes = 500;
@@ -85,21 +86,17 @@ void append_suggestion(RankedList& list, std::string_view text) {
     list.suggestions.push_back(std::move(cleaned));
 }
 
-}  // namespace metafuse::fetchers::parsers
-
-namespace metafuse::fetchers {
-
 Result<RankedList> parse_answer(const AnswerRules& rules, std::string_view body,
                                 const AnswerContext& context) {
   switch (rules.format) {
     case AnswerRules::Format::json:
-      return parsers::parse_json_answer(rules, body, context);
+      return parse_json_answer(rules, body, context);
     case AnswerRules::Format::groonga:
-      return parsers::parse_groonga_answer(rules, body, context);
+      return parse_groonga_answer(rules, body, context);
     case AnswerRules::Format::xml:
-      return parsers::parse_xml_answer(rules, body, context);
+      return parse_xml_answer(rules, body, context);
     case AnswerRules::Format::html:
-      return parsers::parse_html_answer(rules, body, context);
+      return parse_html_answer(rules, body, context);
   }
   return fail(Code::internal, "unknown format");
 }

@@ -7,10 +7,10 @@
 #include <utility>
 #include <variant>
 
-#include "core/ranked_list.h"
+#include "core/query.h"
 #include "fetchers/answers/answer_parser.h"
 
-namespace metafuse::fetchers::parsers {
+namespace metafuse::fetchers {
 
 /// A text of the answer: a view into the parsed answer where it stands there as it is, else a copy.
 class PartText {
@@ -64,4 +64,4 @@ Result<RankedList> parse_xml_answer(const AnswerRules& rules, std::string_view b
 Result<RankedList> parse_html_answer(const AnswerRules& rules, std::string_view body,
                                      const AnswerContext& context);
 
-}  // namespace metafuse::fetchers::parsers
+}  // namespace metafuse::fetchers

@@ -7,7 +7,9 @@
 #include <variant>
 #include <vector>
 
+#include "core/deadline.h"
 #include "core/query_syntax.h"
+#include "core/result.h"
 
 namespace metafuse::fetchers {
 
@@ -107,6 +109,8 @@ struct Engine {
   std::vector<std::string> categories;
   std::string shortcut;
   double weight = 1;
+  std::size_t max_query_bytes =
+      2000;  ///< a longer query is not sent: most servers refuse URLs of 4 KB and more
   bool is_disabled = false;
   const QuerySyntax* query_syntax = &default_query_syntax();
   double timeout_seconds = 3;
@@ -122,7 +126,26 @@ struct Engine {
   friend bool operator==(const Engine&, const Engine&) = default;
 };
 
+/// The time that one request to the engine may take.
+Duration engine_timeout(const Engine& engine);
+
 /// nullptr when there is none of that name.
 const Engine* find_engine(const std::vector<Engine>& engines, std::string_view name);
+
+struct EngineFile {
+  std::vector<Engine> engines;        ///< in the order of the file
+  std::vector<std::string> warnings;  ///< "NAME:LINE:COLUMN: ...": SearXNG's keys that have no effect here
+};
+
+/// Reads engine definitions: `engines:` with blocks as in SearXNG's settings.yml. Nothing is sent anywhere.
+///
+/// in:     text - YAML; name - the file's path: paths inside are relative to its folder
+/// errors: bad_config, all mistakes of the file at once, each line "NAME:LINE:COLUMN: ...": YAML syntax,
+/// unknown,
+///         missing or duplicate keys, wrong types, names that stand twice, unknown engine types (those that
+///         are Python code in SearXNG by name), bad key paths, bad XPath, URLs without {query} or with a
+///         placeholder in their host; no_input when the file cannot be read
+Result<EngineFile> parse_engine_file(std::string_view text, const std::string& name);
+Result<EngineFile> read_engine_file(const std::string& path);
 
 }  // namespace metafuse::fetchers

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/contract.h"
+#include "core/encoding.h"
 #include "core/json.h"
 #include "core/url_text.h"
 #include "core/utf8.h"
@@ -44,32 +45,6 @@ std::string quoted_json(std::string_view text) {
   return quoted.substr(1, quoted.size() - 2);
 }
 
-std::string quoted_xml(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&apos;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
 void append_quoted(std::string& out, const std::string& text, Quoting quoting) {
   switch (quoting) {
     case Quoting::url_path:
@@ -83,7 +58,7 @@ void append_quoted(std::string& out, const std::string& text, Quoting quoting) {
       out += quoted_json(text);
       break;
     case Quoting::xml:
-      out += quoted_xml(text);
+      out += xml_escaped(text);
       break;
     case Quoting::none:
       out += text;

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/encoding.h"
 #include "core/json.h"
 #include "core/url_text.h"
 #include "fetchers/definition/engine_types.h"

@@ -10,7 +10,7 @@
 #include <span>
 #include <utility>
 
-#include "core/block_workers.h"
+#include "core/parallel.h"
 #include "core/decompression.h"
 #include "evaluation/runs/letor_file.h"
 #include "fusion/data/derived_columns.h"

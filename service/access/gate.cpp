@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/ascii.h"
-#include "core/base64.h"
+#include "core/encoding.h"
 #include "service/base/host.h"
 #include "service/http/client_address.h"
 #include "service/http/common_headers.h"

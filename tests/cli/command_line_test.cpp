@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "core/file_lock.h"
+#include "core/atomic_file.h"
 #include "core/text_file.h"
 #include "tests/support/command.h"
 

@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "core/base64.h"
+#include "core/encoding.h"
 #include "core/json.h"
 #include "service/access/gate.h"
 #include "service/access/key_guard.h"

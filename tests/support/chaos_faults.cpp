@@ -82,6 +82,7 @@ std::vector<Fault> all_faults() {
                 std::to_string(kBody.size()) + "\r\n\r\n" + kBody);
        }},
       {"ok-bom", {none}, [](ChaosClient& c) { c.send(response("\xEF\xBB\xBF" + kBody)); }},
+      {"ok-nothing", {none}, [](ChaosClient& c) { c.send(response(R"({"results":[]})")); }},
       {"ok-redirect", {none}, [](ChaosClient& c) { c.send(redirect("/ok?again")); }},
       {"ok-close-delimited", {none}, [](ChaosClient& c) { c.send(kHead + "\r\n" + kBody); }},
       {"refuse", {refused}, nullptr},
@@ -279,6 +280,10 @@ void play_fault(ChaosClient& client, std::string_view name, std::string_view tar
   std::string answer;
   if (name == "redirect-to")
     answer = redirect(decoded(target));
+  else if (name.starts_with("hops-"))  // /hops-3 redirects three times
+    answer = name == "hops-0"
+                 ? response(kBody)
+                 : redirect("/hops-" + std::to_string(std::stoi(std::string(name.substr(5))) - 1) + "?q=x");
   else if (name == "description")
     answer = response("<OpenSearchDescription><Url type=\"application/rss+xml\" template=\"http://" +
                       decoded(target) + "/ok?q={searchTerms}\"/></OpenSearchDescription>");

@@ -184,4 +184,134 @@ void take_http_keys(EngineBlock& block, HttpAccess& access) {
   take_answer_keys(block, access.answer);
 }
 
+namespace {
+
+void take_search_url(EngineBlock& block, HttpAccess& access) {
+  const YamlNode* node = block.map.take_required("search_url");
+  access.url = block.map.take_string("search_url").value_or("");
+  if (node == nullptr || !node->is_scalar()) return;
+  const bool is_in_body = access.body.find("{query}") != std::string::npos;
+  if (const auto checked = check_url_template(access.url, !is_in_body); !checked)
+    block.diagnostics.error(node->place, "search_url: " + checked.error().text);
+}
+
+void require_path(EngineBlock& block, const std::string& path, std::string_view key,
+                  const AnswerRules& rules) {
+  const bool is_url = key.starts_with("url");
+  if (!path.empty() || (is_url && !rules.url_format.empty())) return;
+  block.diagnostics.error(block.map.place(), "the engine \"" + block.engine.name + "\" lacks the key \"" +
+                                                 std::string(key) + "\"");
+}
+
+}  // namespace
+
+void read_json_engine(EngineBlock& block) {
+  HttpAccess access;
+  access.answer.format = AnswerRules::Format::json;
+  take_http_keys(block, access);
+  take_search_url(block, access);
+  require_path(block, access.answer.url, "url_query", access.answer);
+  require_path(block, access.answer.title, "title_query", access.answer);
+  block.engine.access = std::move(access);
+}
+
+void read_xpath_engine(EngineBlock& block) {
+  HttpAccess access;
+  access.answer.format = AnswerRules::Format::html;
+  access.default_language = "en";
+  take_http_keys(block, access);
+  take_search_url(block, access);
+  require_path(block, access.answer.url, "url_xpath", access.answer);
+  require_path(block, access.answer.title, "title_xpath", access.answer);
+  block.engine.access = std::move(access);
+}
+
+void read_xml_engine(EngineBlock& block) {
+  HttpAccess access;
+  access.answer.format = AnswerRules::Format::xml;
+  access.default_language = "en";
+  take_http_keys(block, access);
+  take_search_url(block, access);
+  if (!access.answer.results.empty()) {
+    require_path(block, access.answer.url, "url_xpath", access.answer);
+    require_path(block, access.answer.title, "title_xpath", access.answer);
+  } else if (!access.answer.url.empty() || !access.answer.title.empty()) {
+    block.diagnostics.error(
+        block.map.place(),
+        "url_xpath and title_xpath need results_xpath; without all three RSS and Atom are read");
+  }
+  block.engine.access = std::move(access);
+}
+
+void read_opensearch_description(EngineBlock& block) {
+  HttpAccess access;
+  access.answer.format = AnswerRules::Format::xml;
+  access.default_language = "*";
+  access.has_paging = true;
+  take_http_keys(block, access);
+  const YamlNode* node = block.map.take_required("description_url");
+  access.description_url = block.map.take_string("description_url").value_or("");
+  if (node != nullptr && node->is_scalar())
+    if (const auto checked = check_url_template(access.description_url, false); !checked)
+      block.diagnostics.error(node->place, "description_url: " + checked.error().text);
+  block.engine.access = std::move(access);
+}
+
+namespace {
+
+void preset_federation(HttpAccess& access) {
+  access.is_federation = true;
+  access.has_paging = true;
+  access.answer.format = AnswerRules::Format::json;
+  access.answer.results = "$/results";
+  access.answer.url = "$/url";
+  access.answer.title = "$/title";
+  access.answer.content = "$/content";
+  access.answer.published = "$/publishedDate";
+  access.answer.score = "$/score";
+  access.answer.thumbnail = "$/thumbnail";
+  access.answer.suggestion = "$/suggestions";
+  access.has_time_range = true;
+  access.has_safe_search = true;
+  access.time_range_url = "&time_range={time_range_val}";
+  access.time_ranges = {{"day", "day"}, {"week", "week"}, {"month", "month"}, {"year", "year"}};
+  access.safe_search = {{"0", "&safesearch=0"}, {"1", "&safesearch=1"}, {"2", "&safesearch=2"}};
+}
+
+}  // namespace
+
+/// Another SearXNG: `base_url`, or SearXNG's `instance_urls`, of which the first is taken.
+void read_searx_engine(EngineBlock& block) {
+  HttpAccess access;
+  preset_federation(access);
+  std::string base;
+  if (const YamlNode* node = block.map.take("instance_urls")) {
+    const auto urls = block.map.take_strings("instance_urls").value_or(std::vector<std::string>());
+    if (urls.empty()) block.diagnostics.error(node->place, "instance_urls names no instance");
+    if (!urls.empty()) base = urls.front();
+    while (base.ends_with('/')) base.pop_back();
+    if (base.ends_with("/search")) base.erase(base.size() - 7);
+    if (const auto checked = check_url_template(base, false); !urls.empty() && !checked)
+      block.diagnostics.error(node->place, "instance_urls: " + checked.error().text);
+  } else {
+    base = take_base_url(block);
+  }
+  access.url =
+      base + "/search?q={query}&format=json&pageno={pageno}&language={lang}{time_range}{safe_search}";
+  take_http_keys(block, access);
+  block.engine.access = std::move(access);
+}
+
+void read_metafuse(EngineBlock& block) {
+  HttpAccess access;
+  preset_federation(access);
+  access.url =
+      take_base_url(block) +
+      "/search?q={query}&format=json&pageno={pageno}&limit={count}&language={lang}{time_range}{safe_search}";
+  if (const auto domain = block.map.take_string("domain"))
+    access.url += "&domain=" + with_doubled_braces(*domain);
+  take_http_keys(block, access);
+  block.engine.access = std::move(access);
+}
+
 }  // namespace metafuse::fetchers
