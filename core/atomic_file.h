@@ -10,8 +10,7 @@
 namespace metafuse {
 
 /// Writes a whole file: beside it first, synced, then renamed, so that a reader sees the old file or the new
-/// one.
-/// "-" writes to standard output.
+/// one. "-" writes to standard output.
 ///
 /// errors: no_input when the folder does not exist or may not be written, try_again when the disk is full;
 ///         nothing half-written stays behind
@@ -51,7 +50,8 @@ class FileWriter {
 class FileLock {
  public:
   /// in:     path - a folder that is there, or a file, which is made; taken - what is said when another holds
-  /// it errors: unavailable: another holds it; no_input: the path cannot be opened or made
+  ///         it
+  /// errors: unavailable: another holds it; no_input: the path cannot be opened or made
   static Result<FileLock> take(const std::string& path, const std::string& taken);
 
   FileLock() = default;

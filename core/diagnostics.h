@@ -20,8 +20,8 @@ struct Place {
 /// "FILE:LINE:COLUMN: text" with the parts that are 0 left out.
 std::string located(std::string_view file, Place place, std::string_view text);
 
-/// Collects the mistakes of one file, so that a user sees all of them in one run: the first 100, each cut to 500 bytes,
-/// so that what is said of a hostile file stays small.
+/// Collects the mistakes of one file, so that a user sees all of them in one run: the first 100, each cut to
+/// 500 bytes, so that what is said of a hostile file stays small.
 class Diagnostics {
  public:
   static constexpr std::size_t kMost = 100;

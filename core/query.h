@@ -49,7 +49,8 @@ struct RankedList {
   friend bool operator==(const RankedList&, const RankedList&) = default;
 };
 
-/// Gives every hit its key, and drops those that no key can be made of and all but the best rank of each page.
+/// Gives every hit its key, and drops those that no key can be made of and all but the best rank of each
+/// page.
 ///
 /// in:  depth - at most so many hits stay; 0: all
 /// out: every hit has its key, and its rank is its place

@@ -67,9 +67,9 @@ struct SqliteOptions {
 
 /// A connection to one SQLite file, for one thread at a time.
 ///
-/// errors: of every function, as "PATH: what SQLite says; what to do": try_again when the deadline passed, the disk is
-///         full or the database is busy; no_input when the file may not be opened; bad_data when it is damaged; else
-///         SqliteOptions::otherwise
+/// errors: of every function, as "PATH: what SQLite says; what to do": try_again when the deadline passed,
+///         the disk is full or the database is busy; no_input when the file may not be opened; bad_data when
+///         it is damaged; else SqliteOptions::otherwise
 class SqliteDatabase {
  public:
   static Result<SqliteDatabase> open(const std::string& path, const SqliteOptions& options);

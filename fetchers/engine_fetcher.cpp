@@ -294,7 +294,8 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     return std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.is_done; });
   }
 
-  /// Until when a list is waited for: as long as usual pays, but while there is no result at all, until the deadline.
+  /// Until when a list is waited for: as long as usual pays, but while there is no result at all, until the
+  /// deadline.
   TimePoint end_of_wait(const Slot& slot) const {
     return has_results_ ? slot.wait_until : options_.deadline.at();
   }
@@ -307,8 +308,8 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     return next;
   }
 
-  /// An engine that exceeded what it usually takes, or its own time-out, is left alone until it answers. That somebody
-  /// waits for a shorter time is no news of the engine.
+  /// An engine that exceeded what it usually takes, or its own time-out, is left alone until it answers. That
+  /// somebody waits for a shorter time is no news of the engine.
   void give_up_overdue() {
     const TimePoint now = shared_->clock->now();
     for (std::size_t i = 0; i < slots_.size(); ++i) {

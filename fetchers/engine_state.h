@@ -41,8 +41,7 @@ class Breaker {
   void force();
   void succeeded();
   /// in: is_probe - of the request that ask() or force() let through as a probe; retry_after - what the
-  /// engine asks
-  ///     for: it is left alone at least that long, from the first failure on
+  ///     engine asks for: it is left alone at least that long, from the first failure on
   void failed(TimePoint now, bool is_probe, std::optional<Duration> retry_after = std::nullopt);
 
   bool is_closed() const { return !open_until_; }

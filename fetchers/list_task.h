@@ -13,8 +13,8 @@
 
 namespace metafuse::fetchers {
 
-/// Whose doing a failure is. The breaker counts what the engine did, never what a query or our own limits caused: else
-/// whoever searches could take an engine from everybody.
+/// Whose doing a failure is. The breaker counts what the engine did, never what a query or our own limits
+/// caused: else whoever searches could take an engine from everybody.
 enum class Blame {
   nobody,  ///< an answer, or a failure that says nothing of the engine's health
   engine,  ///< no connection, no answer within its own time-out, 5xx, 429

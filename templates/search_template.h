@@ -33,8 +33,8 @@ struct Domain {
   const Slot* find_slot(std::string_view slot_name) const;
 };
 
-/// What may come from a stranger, who edits a domain only to look at it: bytes of the file, templates, and bytes of one
-/// expanded query.
+/// What may come from a stranger, who edits a domain only to look at it: bytes of the file, templates, and
+/// bytes of one expanded query.
 inline constexpr std::size_t kMaxPreviewBytes = 64 << 10;
 inline constexpr std::size_t kMaxPreviewTemplates = 64;
 inline constexpr std::size_t kMaxPreviewQueryBytes = 4096;
@@ -75,8 +75,8 @@ struct TemplateText {
 /// themselves.
 ///
 /// out:  the pieces, and every mistake: braces and brackets without their partner, unknown filters, names
-/// that are
-///       none, groups without a slot or nested deeper than 16 levels, quotes that do not close, `all`, `any` and `phrase` inside quotes
+///       that are none, groups without a slot or nested deeper than 16 levels, quotes that do not close,
+///       `all`, `any` and `phrase` inside quotes
 /// cost: O(bytes)
 TemplateText parse_template_text(std::string_view text);
 

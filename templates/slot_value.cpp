@@ -28,8 +28,8 @@ bool is_odd_capital(char32_t c) {
          (is_within(c, 0x139, 0x148) || is_within(c, 0x179, 0x17E) || is_within(c, 0x4C1, 0x4CE));
 }
 
-/// The small letter of a capital: Latin, Greek, Cyrillic and Armenian; others stay. The same on every machine,
-/// whatever its locale.
+/// The small letter of a capital: Latin, Greek, Cyrillic and Armenian; others stay. The same on every
+/// machine, whatever its locale.
 char32_t to_lower(char32_t c) {
   if (is_within(c, U'A', U'Z') || (is_within(c, 0xC0, 0xDE) && c != 0xD7)) return c + 0x20;
   if (is_even_capital(c) || is_odd_capital(c)) return c + 1;

@@ -172,8 +172,8 @@ class ScalarPlaces {
       line_begins_.push_back(at + 1);
   }
 
-  /// The place of every byte of a scalar's value, and of its end: for plain, quoted and block scalars, escapes and
-  /// folded lines included. A scalar that cannot be followed has all bytes at its own place.
+  /// The place of every byte of a scalar's value, and of its end: for plain, quoted and block scalars,
+  /// escapes and folded lines included. A scalar that cannot be followed has all bytes at its own place.
   ///
   /// cost: O(bytes of the scalar)
   std::vector<Place> of(const YamlNode& scalar) const {

@@ -141,10 +141,9 @@ struct EngineFile {
 ///
 /// in:     text - YAML; name - the file's path: paths inside are relative to its folder
 /// errors: bad_config, all mistakes of the file at once, each line "NAME:LINE:COLUMN: ...": YAML syntax,
-/// unknown,
-///         missing or duplicate keys, wrong types, names that stand twice, unknown engine types (those that
-///         are Python code in SearXNG by name), bad key paths, bad XPath, URLs without {query} or with a
-///         placeholder in their host; no_input when the file cannot be read
+///         unknown, missing or duplicate keys, wrong types, names that stand twice, unknown engine types
+///         (those that are Python code in SearXNG by name), bad key paths, bad XPath, URLs without {query} or
+///         with a placeholder in their host; no_input when the file cannot be read
 Result<EngineFile> parse_engine_file(std::string_view text, const std::string& name);
 Result<EngineFile> read_engine_file(const std::string& path);
 

@@ -107,8 +107,8 @@ bool CurlTransfer::prepare(CURL* handle, TimePoint now) {
   return true;
 }
 
-/// Headers, credentials and body belong to the origin that stands in the engine's definition: a redirect or a description
-/// document that leads elsewhere goes without them.
+/// Headers, credentials and body belong to the origin that stands in the engine's definition: a redirect or a
+/// description document that leads elsewhere goes without them.
 void CurlTransfer::set_method() {
   curl_slist_free_all(headers_);
   headers_ = nullptr;

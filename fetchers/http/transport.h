@@ -23,8 +23,8 @@ struct HttpRequest {
   std::string body;
   std::string record_url;  ///< the URL and body with secrets replaced, for recordings
   std::string record_body;
-  /// "host:port" of the definition: the only one that gets headers and credentials, and the private address that may
-  /// be reached; empty where the definition's host has a placeholder.
+  /// "host:port" of the definition: the only one that gets headers and credentials, and the private address
+  /// that may be reached; empty where the definition's host has a placeholder.
   std::string own_origin;
   std::shared_ptr<const OwnHost> own_host;  ///< whether that is a private host; nullptr: it may be one
   std::string username, password;

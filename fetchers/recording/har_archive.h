@@ -55,8 +55,7 @@ class HarWriter {
 class HarArchive {
  public:
   /// errors: no_input; bad_data with "FILE: ...": no JSON, no HAR, an entry without request or response. A
-  /// FILE.part
-  ///         beside it is read too.
+  ///         FILE.part beside it is read too.
   static Result<HarArchive> read(const std::string& path);
 
   const HttpAnswer* find(const std::string& key) const;

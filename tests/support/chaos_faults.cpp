@@ -82,7 +82,6 @@ std::vector<Fault> all_faults() {
                 std::to_string(kBody.size()) + "\r\n\r\n" + kBody);
        }},
       {"ok-bom", {none}, [](ChaosClient& c) { c.send(response("\xEF\xBB\xBF" + kBody)); }},
-      {"ok-nothing", {none}, [](ChaosClient& c) { c.send(response(R"({"results":[]})")); }},
       {"ok-redirect", {none}, [](ChaosClient& c) { c.send(redirect("/ok?again")); }},
       {"ok-close-delimited", {none}, [](ChaosClient& c) { c.send(kHead + "\r\n" + kBody); }},
       {"refuse", {refused}, nullptr},
@@ -280,6 +279,8 @@ void play_fault(ChaosClient& client, std::string_view name, std::string_view tar
   std::string answer;
   if (name == "redirect-to")
     answer = redirect(decoded(target));
+  else if (name == "ok-nothing")
+    answer = response(R"({"results":[]})");
   else if (name.starts_with("hops-"))  // /hops-3 redirects three times
     answer = name == "hops-0"
                  ? response(kBody)
