@@ -27,6 +27,15 @@ void Diagnostics::warning(Place place, std::string_view text) {
     warnings_.push_back(located(file_, place, truncate_utf8(text, kMaxTextBytes)));
 }
 
+void Diagnostics::add(const Diagnostics& other) {
+  for (const Entry& entry : other.errors_) {
+    has_more_ = has_more_ || is_full();
+    if (!is_full()) errors_.push_back(entry);
+  }
+  for (const std::string& warning : other.warnings_)
+    if (warnings_.size() < kMost) warnings_.push_back(warning);
+}
+
 Error Diagnostics::to_error(Code code) const {
   require(has_errors(), "no error was collected");
   std::vector<Entry> sorted = errors_;

@@ -31,6 +31,8 @@ class Diagnostics {
 
   void error(Place place, std::string_view text);
   void warning(Place place, std::string_view text);
+  /// Takes over what another found in the same file.
+  void add(const Diagnostics& other);
 
   const std::string& file() const { return file_; }
   /// Errors were left out: no use in looking for more.

@@ -27,6 +27,7 @@ struct Trial {
   std::string text;  ///< request, answer and parsed list
   Failure failure = Failure::none;
   std::string message;
+  std::string remark;  ///< what the definition's paths did not find, though the answer holds items
 };
 
 /// Asks one engine one query, in its own syntax.

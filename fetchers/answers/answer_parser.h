@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/query.h"
 #include "core/result.h"
@@ -9,11 +10,20 @@
 
 namespace metafuse::fetchers {
 
+/// What an answer has of what the rules look for: for the person who writes a definition.
+struct AnswerFindings {
+  std::size_t items = 0;
+  std::size_t with_url = 0;
+  std::size_t with_title = 0;
+  std::vector<std::string> keys;  ///< of the first item, where it has keys
+};
+
 /// What a parser knows of the answer beside its bytes.
 struct AnswerContext {
   std::string url;           ///< where the answer came from: relative URLs are resolved against it
   std::string content_type;  ///< of the answer, for its charset
   std::string language;      ///< what {lang} was in the request
+  AnswerFindings* findings = nullptr;
 };
 
 /// The ranked list of an answer.

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "core/query.h"
 #include "fetchers/answers/answer_parser.h"
@@ -42,8 +43,12 @@ struct RawHit {
   PartText thumbnail;
 };
 
-/// The value of a part of the result by its path; nothing when the result does not have it.
-using PartOf = std::function<std::optional<PartText>(const std::string& path)>;
+/// The value of a part of the result by its path; nothing when the result does not have it. With a separator, all
+/// values joined by it.
+using PartOf = std::function<std::optional<PartText>(const std::string& path, const std::string* separator)>;
+
+/// Texts with a separator between them.
+std::string joined_texts(const std::vector<std::string>& texts, std::string_view separator);
 
 /// Reads the parts that the rules name.
 RawHit read_raw_hit(const AnswerRules& rules, const PartOf& part_of, const AnswerContext& context);

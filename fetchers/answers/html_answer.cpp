@@ -146,28 +146,29 @@ class HtmlPage {
   std::vector<std::pair<std::string, XPathExpression>> expressions_;
 };
 
-std::string joined_texts(const std::vector<std::string>& texts) {
-  std::string out;
-  for (const std::string& text : texts) out += (out.empty() ? "" : " ") + text;
-  return out;
-}
-
 void append_node(RankedList& list, HtmlPage& page, xmlNode* node, const AnswerRules& rules,
                  const AnswerContext& context) {
-  const PartOf part_of = [&](const std::string& xpath) -> std::optional<PartText> {
+  const auto is_of = [](const PartRule& rule, const std::string& xpath) {
+    return std::find(rule.paths.begin(), rule.paths.end(), xpath) != rule.paths.end();
+  };
+  const PartOf part_of = [&](const std::string& xpath,
+                             const std::string* separator) -> std::optional<PartText> {
     const auto texts = page.texts(xpath, node);
     if (texts.empty()) return std::nullopt;
-    const bool is_one_value = xpath == rules.url || xpath == rules.thumbnail || xpath == rules.published;
-    return is_one_value ? texts.front() : joined_texts(texts);
+    if (separator != nullptr) return joined_texts(texts, *separator);
+    const bool is_one_value =
+        is_of(rules.url, xpath) || is_of(rules.thumbnail, xpath) || is_of(rules.published, xpath);
+    return is_one_value ? texts.front() : joined_texts(texts, " ");
   };
   append_hit(list, read_raw_hit(rules, part_of, context), rules, context, false);
 }
 
 void append_zipped_nodes(RankedList& list, HtmlPage& page, const AnswerRules& rules,
                          const AnswerContext& context) {
-  const auto urls = page.texts(rules.url, page.root());
-  const auto titles = page.texts(rules.title, page.root());
-  const auto contents = page.texts(rules.content, page.root());
+  const auto all = [&](const PartRule& rule) {
+    return rule.empty() ? std::vector<std::string>() : page.texts(rule.first(), page.root());
+  };
+  const auto urls = all(rules.url), titles = all(rules.title), contents = all(rules.content);
   for (std::size_t i = 0; i < urls.size(); ++i) {
     RawHit raw;
     raw.url = PartText(rules.url_prefix + urls[i]);

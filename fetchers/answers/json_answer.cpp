@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::size_t kMaxHits = 1000;
 constexpr std::string_view kOwnKey = "@key";
+constexpr std::size_t kMaxJoined = 50;
+constexpr std::size_t kMaxShownKeys = 20;
 
 /// What an answer says of its own failure: {"error": ...}, as most JSON APIs write it.
 std::optional<PartText> error_of(element root) {
@@ -33,9 +35,12 @@ class ResultReader {
 
   /// in: key - under which the result stands in an object; empty in an array
   void append(RankedList& list, element result, std::string_view key) {
-    const PartOf part_of = [&](const std::string& path) -> std::optional<PartText> {
+    note_keys(result);
+    const PartOf part_of = [&](const std::string& path,
+                               const std::string* separator) -> std::optional<PartText> {
       if (path.empty()) return std::nullopt;
       if (path == kOwnKey) return key.empty() ? std::nullopt : std::optional(PartText(key));
+      if (separator != nullptr) return all_texts(result, parsed(path), *separator);
       const auto value = find_first(result, parsed(path));
       return value ? text_of(*value) : std::nullopt;
     };
@@ -44,10 +49,10 @@ class ResultReader {
 
   /// Without a list of results: the n-th url goes with the n-th title and the n-th content.
   void append_zipped(RankedList& list, element root) const {
-    const auto all = [&](const std::string& path) {
+    const auto all = [&](const PartRule& rule) {
       std::vector<PartText> texts;
-      if (!path.empty())
-        find(root, parse_key_path(path), [&](element match) {
+      if (!rule.empty())
+        find(root, parse_key_path(rule.first()), [&](element match) {
           texts.push_back(text_of(match).value_or(PartText()));
           return texts.size() < kMaxHits;
         });
@@ -65,6 +70,29 @@ class ResultReader {
   }
 
  private:
+  /// Everything under a path, elements of arrays apart.
+  static std::optional<PartText> all_texts(element result, const KeyPath& path,
+                                           const std::string& separator) {
+    std::vector<std::string> texts;
+    const auto take = [&](element value) {
+      if (const auto text = value.is_array() ? std::nullopt : text_of(value); text && !text->empty())
+        texts.emplace_back(text->view());
+    };
+    find(result, path, [&](element match) {
+      take(match);
+      if (match.is_array())
+        for (const element item : simdjson::dom::array(match)) take(item);
+      return texts.size() < kMaxJoined;
+    });
+    return PartText(joined_texts(texts, separator));
+  }
+
+  void note_keys(element result) const {
+    if (context_.findings == nullptr || !context_.findings->keys.empty() || !result.is_object()) return;
+    for (const auto field : simdjson::dom::object(result))
+      if (context_.findings->keys.size() < kMaxShownKeys) context_.findings->keys.emplace_back(field.key);
+  }
+
   /// Paths of url_format do not live long enough to be viewed: each keeps its text.
   const KeyPath& parsed(const std::string& path) {
     for (const auto& [text, known] : paths_)
@@ -132,7 +160,7 @@ Result<RankedList> read_json(const AnswerRules& rules, element root, const Answe
   if (!rules.results.empty()) {
     if (!append_results(list, reader, root, rules.results) && (!rules.may_lack_results || error_of(root)))
       return no_results(rules, root);
-  } else if (root.is_array() && !parse_key_path(rules.url).is_anchored) {
+  } else if (root.is_array() && (rules.url.empty() || !parse_key_path(rules.url.first()).is_anchored)) {
     append_children(list, reader, root);
   } else {
     if (const auto error = error_of(root)) return no_results(rules, root);
@@ -210,7 +238,7 @@ Result<RankedList> parse_groonga_answer(const AnswerRules& rules, std::string_vi
   std::size_t index = 0;
   for (const element row : rows) {
     if (index++ < 2 || !row.is_array()) continue;
-    const PartOf part_of = [&](const std::string& name) -> std::optional<PartText> {
+    const PartOf part_of = [&](const std::string& name, const std::string*) -> std::optional<PartText> {
       const auto column = name.empty() ? std::nullopt : column_of(header, name);
       element value;
       if (!column || simdjson::dom::array(row).at(*column).get(value) != simdjson::SUCCESS)

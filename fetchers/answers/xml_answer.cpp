@@ -123,15 +123,23 @@ Result<RankedList> read_feed(const pugi::xml_document& document, const AnswerRul
   return list;
 }
 
+void note_children(AnswerFindings* findings, const pugi::xml_node& item) {
+  if (findings == nullptr || !findings->keys.empty()) return;
+  for (const pugi::xml_node& child : item.children())
+    if (child.type() == pugi::node_element) findings->keys.emplace_back(child.name());
+}
+
 Result<RankedList> read_by_xpath(const pugi::xml_document& document, const AnswerRules& rules,
                                  const AnswerContext& context) {
   const std::string_view root = name_without_prefix(document.document_element());
   RankedList list;
   for (const pugi::xpath_node& found : document.select_nodes(rules.results.c_str())) {
-    const PartOf part_of = [&](const std::string& xpath) -> std::optional<PartText> {
+    note_children(context.findings, found.node());
+    const PartOf part_of = [&](const std::string& xpath,
+                               const std::string* separator) -> std::optional<PartText> {
       const auto values = xpath.empty() ? std::vector<std::string>() : texts(xpath, found.node());
       if (values.empty()) return std::nullopt;
-      return values.front();
+      return separator == nullptr ? values.front() : joined_texts(values, *separator);
     };
     append_hit(list, read_raw_hit(rules, part_of, context), rules, context, false);
     if (list.hits.size() >= kMaxXmlHits) break;

@@ -32,64 +32,78 @@ class FileReader {
   FileReader(std::string folder, Diagnostics& diagnostics)
       : folder_(std::move(folder)), diagnostics_(diagnostics) {}
 
-  std::vector<Engine> read(const YamlNode& root) {
+  EngineFile read(const YamlNode& root) {
     YamlMap map(root, "the file", diagnostics_);
     map.take_integer("version", 1, 1);
     const YamlNode* list = map.take_required("engines");
     if (list != nullptr && !list->is_list())
       diagnostics_.error(list->place, "engines must be a list: one \"- name: ...\" block an engine");
+    is_whole_settings_ = std::any_of(root.entries.begin(), root.entries.end(), [](const YamlEntry& entry) {
+      return entry.first.text == "use_default_settings" || entry.first.text == "search" ||
+             entry.first.text == "server";
+    });
     if (list != nullptr && list->is_list())
-      for (const YamlNode& block : list->items) read_engine(block);
+      for (const YamlNode& block : list->items) read_block(block);
     // A whole settings.yml of SearXNG has more sections than engines.
     map.finish({"use_default_settings", "general", "brand", "search", "server", "redis", "valkey", "ui",
                 "outgoing", "preferences", "plugins", "checker", "categories_as_tabs", "doi_resolvers",
                 "default_doi_resolver", "enabled_plugins", "hostnames", "hostname_replace"});
-    return std::move(engines_);
+    return {std::move(engines_), {}, std::move(refused_)};
   }
 
  private:
-  void read_engine(const YamlNode& block) {
+  /// A block with mistakes refuses a file of ours, and is left out of SearXNG's.
+  void read_block(const YamlNode& block) {
+    Diagnostics mistakes(diagnostics_.file());
+    const std::size_t before = engines_.size();
+    read_engine(block, mistakes);
+    if (!is_whole_settings_ || !mistakes.has_errors()) return diagnostics_.add(mistakes);
+    engines_.resize(before);
+    refused_.push_back(mistakes.to_error(Code::bad_config).text);
+  }
+
+  void read_engine(const YamlNode& block, Diagnostics& diagnostics) {
     Engine engine;
-    YamlMap map(block, "an engine", diagnostics_);
+    YamlMap map(block, "an engine", diagnostics);
     if (!block.is_map()) return;
     engine.name = map.take_required_string("name");
-    check_name(block, engine.name);
+    check_name(block, engine.name, diagnostics);
     const YamlNode* type_node = map.take_required("engine");
     const std::string type_name = map.take_string("engine").value_or("");
     const EngineType* type = find_engine_type(type_name);
     if (type == nullptr) {
-      if (type_node != nullptr && type_node->is_scalar()) report_type(*type_node, type_name);
+      if (type_node != nullptr && type_node->is_scalar()) report_type(*type_node, type_name, diagnostics);
       return;
     }
     engine.type = type->name;
-    take_common_keys(map, *type, engine);
-    EngineBlock reading{map, diagnostics_, folder_, engine};
+    take_common_keys(map, *type, engine, diagnostics);
+    EngineBlock reading{map, diagnostics, folder_, engine};
     type->read(reading);
     map.finish(unused_searxng_keys());
     engines_.push_back(std::move(engine));
   }
 
-  void check_name(const YamlNode& block, const std::string& name) {
+  void check_name(const YamlNode& block, const std::string& name, Diagnostics& diagnostics) {
     const YamlNode* node = block.find("name");
     if (node == nullptr || !node->is_scalar() || name.empty()) return;
     if (!is_engine_name(name))
-      diagnostics_.error(node->place, "the name \"" + name + "\" must be 1 to 64 characters without / and @");
+      diagnostics.error(node->place, "the name \"" + name + "\" must be 1 to 64 characters without / and @");
     const auto [entry, is_new] = places_.emplace(name, node->place);
     if (!is_new)
-      diagnostics_.error(node->place, "the engine \"" + name + "\" stands twice (first in line " +
-                                          std::to_string(entry->second.line) + "); names must differ");
+      diagnostics.error(node->place, "the engine \"" + name + "\" stands twice (first in line " +
+                                         std::to_string(entry->second.line) + "); names must differ");
   }
 
-  void report_type(const YamlNode& node, const std::string& name) {
+  void report_type(const YamlNode& node, const std::string& name, Diagnostics& diagnostics) {
     if (is_python_engine(name))
-      return diagnostics_.error(node.place,
-                                "the engine \"" + name +
-                                    "\" is Python code of SearXNG; define it with json_engine, xpath or "
-                                    "xml_engine, or ask a SearXNG through searx_engine");
-    diagnostics_.error(node.place, "unknown engine type \"" + name + "\"; known are " + known_types());
+      return diagnostics.error(node.place,
+                               "the engine \"" + name +
+                                   "\" is Python code of SearXNG; define it with json_engine, xpath or "
+                                   "xml_engine, or ask a SearXNG through searx_engine");
+    diagnostics.error(node.place, "unknown engine type \"" + name + "\"; known are " + known_types());
   }
 
-  void take_common_keys(YamlMap& map, const EngineType& type, Engine& engine) {
+  void take_common_keys(YamlMap& map, const EngineType& type, Engine& engine, Diagnostics& diagnostics) {
     engine.shortcut = map.take_string("shortcut").value_or("");
     engine.description = map.take_string("description").value_or("");
     engine.categories = map.take_strings("categories").value_or(std::vector<std::string>{"general"});
@@ -105,12 +119,12 @@ class FileReader {
     engine.retries = static_cast<int>(map.take_integer("retries", 0, 10).value_or(0));
     engine.max_connections = static_cast<int>(map.take_integer("max_connections", 1, 1000).value_or(8));
     engine.requests_per_second = map.take_number("requests_per_second", 0, 1e6).value_or(0);
-    take_retry_statuses(map, engine);
-    take_query_syntax(map, type, engine);
+    take_retry_statuses(map, engine, diagnostics);
+    take_query_syntax(map, type, engine, diagnostics);
   }
 
   /// SearXNG: true for every error, or one status, or a list of them.
-  void take_retry_statuses(YamlMap& map, Engine& engine) {
+  void take_retry_statuses(YamlMap& map, Engine& engine, Diagnostics& diagnostics) {
     const YamlNode* node = map.take("retry_on_http_error");
     if (node == nullptr) return;
     if (node->is_scalar() && node->text == "true") {
@@ -124,11 +138,11 @@ class FileReader {
       if (is_status)
         engine.retry_statuses.push_back(std::stoi(text));
       else
-        diagnostics_.error(node->place, "retry_on_http_error must be true, false or HTTP statuses");
+        diagnostics.error(node->place, "retry_on_http_error must be true, false or HTTP statuses");
     }
   }
 
-  void take_query_syntax(YamlMap& map, const EngineType& type, Engine& engine) {
+  void take_query_syntax(YamlMap& map, const EngineType& type, Engine& engine, Diagnostics& diagnostics) {
     engine.query_syntax = find_query_syntax(type.query_syntax);
     const YamlNode* node = map.take("query_syntax");
     const auto name = map.take_string("query_syntax");
@@ -140,12 +154,14 @@ class FileReader {
     std::string known;
     for (const QuerySyntax& syntax : query_syntaxes())
       known += (known.empty() ? "" : ", ") + std::string(syntax.name);
-    diagnostics_.error(node->place, "unknown query_syntax \"" + *name + "\"; known are " + known);
+    diagnostics.error(node->place, "unknown query_syntax \"" + *name + "\"; known are " + known);
   }
 
   std::string folder_;
   Diagnostics& diagnostics_;
+  bool is_whole_settings_ = false;
   std::vector<Engine> engines_;
+  std::vector<std::string> refused_;
   std::map<std::string, Place> places_;
 };
 
@@ -155,8 +171,7 @@ Result<EngineFile> parse_engine_file(std::string_view text, const std::string& n
   TRY(auto root, parse_yaml(text, name));
   Diagnostics diagnostics(name);
   FileReader reader(std::filesystem::path(name).parent_path().string(), diagnostics);
-  EngineFile file;
-  file.engines = reader.read(root);
+  EngineFile file = reader.read(root);
   if (diagnostics.has_errors()) return diagnostics.to_error(Code::bad_config);
   file.warnings = diagnostics.warnings();
   return file;

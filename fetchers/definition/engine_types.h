@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/json.h"
 #include "core/yaml_reader.h"
 #include "fetchers/definition/engine.h"
 
@@ -59,6 +60,9 @@ void read_command(EngineBlock& block);
 /// Keys of every engine behind HTTP: method, headers, cookies, paging and the like, and the parts of a result
 /// (`title_query` or `title_xpath`); what an engine type presets stays where a key is absent.
 void take_http_keys(EngineBlock& block, HttpAccess& access);
+
+/// YAML as JSON: quoted scalars are texts, plain ones what JSON takes them for.
+Json json_of(const YamlNode& node);
 
 /// `base_url` without the slash at its end; a missing or bad one is reported.
 std::string take_base_url(EngineBlock& block, const std::string& preset = {});

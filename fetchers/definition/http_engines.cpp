@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "core/json.h"
 #include "core/url_text.h"
 #include "fetchers/answers/answer_parser.h"
 #include "fetchers/definition/engine_types.h"
@@ -36,22 +37,69 @@ StringPairs take_fields(EngineBlock& block, std::string_view key) {
   return fields;
 }
 
-void report(EngineBlock& block, const YamlNode* node, const Result<void>& checked) {
-  if (!checked && node != nullptr) block.diagnostics.error(node->place, checked.error().text);
+void check_path(EngineBlock& block, Format format, const Place& place, const std::string& path) {
+  const auto checked = format == Format::json   ? check_key_path(path)
+                       : format == Format::html ? check_html_xpath(path)
+                       : format == Format::xml  ? check_xml_xpath(path)
+                                                : Result<void>();
+  if (!checked) block.diagnostics.error(place, checked.error().text);
 }
 
-/// Takes a part's path (`title_query`, or `title_xpath` where answers are XML or HTML) and checks it.
+/// The key of a part: `title_query`, or `title_xpath` where answers are XML or HTML.
+std::string part_key(Format format, std::string_view part) {
+  return std::string(part) + (format == Format::xml || format == Format::html ? "_xpath" : "_query");
+}
+
 void take_path(EngineBlock& block, Format format, std::string_view part, std::string& path) {
-  const bool is_xpath = format == Format::xml || format == Format::html;
-  const std::string name = std::string(part) + (is_xpath ? "_xpath" : "_query");
-  const YamlNode* node = block.map.take(name);
-  const auto text = block.map.take_string(name);
+  const std::string key = part_key(format, part);
+  const YamlNode* node = block.map.take(key);
+  const auto text = block.map.take_string(key);
   if (!text) return;
   path = *text;
-  if (path.empty()) return;
-  if (format == Format::json) report(block, node, check_key_path(path));
-  if (format == Format::html) report(block, node, check_html_xpath(path));
-  if (format == Format::xml) report(block, node, check_xml_xpath(path));
+  if (!path.empty()) check_path(block, format, node->place, path);
+}
+
+/// A part's path, a list of them that are tried in turn, or `{join: [...], with: ", "}`.
+void take_part(EngineBlock& block, Format format, std::string_view part, PartRule& rule) {
+  const std::string key = part_key(format, part);
+  const YamlNode* node = block.map.take(key);
+  if (node == nullptr) return;
+  PartRule read;
+  if (node->is_map()) {
+    YamlMap map(*node, key, block.diagnostics);
+    map.take_required("join");
+    read.paths = map.take_strings("join").value_or(std::vector<std::string>());
+    read.separator = map.take_string("with").value_or(" ");
+    read.is_joined = true;
+    map.finish();
+  } else {
+    read.paths = block.map.take_strings(key).value_or(std::vector<std::string>());
+    read.has_fallbacks = node->is_list();
+  }
+  std::erase(read.paths, "");
+  for (const std::string& path : read.paths) check_path(block, format, node->place, path);
+  rule = std::move(read);
+}
+
+/// `unwrap`: rules for redirect links before the well-known ones; false leaves all links as they are.
+void take_unwrap(EngineBlock& block, AnswerRules& rules) {
+  const YamlNode* node = block.map.take("unwrap");
+  if (node == nullptr) return;
+  if (node->is_scalar()) {
+    rules.unwraps_links = block.map.take_bool("unwrap").value_or(true);
+    return;
+  }
+  if (!node->is_list())
+    return block.diagnostics.error(node->place,
+                                   "unwrap must be a list of {match: ..., parameter: ...}, or false");
+  for (const YamlNode& item : node->items) {
+    YamlMap map(item, "an unwrap rule", block.diagnostics);
+    UnwrapRule rule{map.take_required_string("match"), map.take_required_string("parameter")};
+    if (item.is_map()) map.finish();
+    if (const auto checked = check_unwrap_rule(rule); !checked && item.is_map())
+      block.diagnostics.error(item.place, checked.error().text);
+    rules.unwrap.push_back(std::move(rule));
+  }
 }
 
 /// The paths inside "https://host/{path}".
@@ -65,32 +113,31 @@ void check_url_format(EngineBlock& block, const AnswerRules& rules) {
     if (end == std::string::npos)
       return block.diagnostics.error(node->place, "url_format: a { without its }");
     std::string path = format.substr(at + 1, end - at - 1);
-    if (path.ends_with("|_")) path.erase(path.size() - 2);
+    if (path.ends_with("|_") || path.ends_with("|raw")) path.erase(path.rfind('|'));
     if (slash == std::string::npos || at < slash) {
       if (path != "lang")
         return block.diagnostics.error(node->place, "url_format: {" + path + "} stands in front of the path");
       continue;
     }
-    if (rules.format == Format::json) report(block, node, check_key_path(path));
-    if (rules.format == Format::html) report(block, node, check_html_xpath(path));
-    if (rules.format == Format::xml) report(block, node, check_xml_xpath(path));
+    check_path(block, rules.format, node->place, path);
   }
 }
 
 void take_answer_keys(EngineBlock& block, AnswerRules& rules) {
   const Format format = rules.format;
   take_path(block, format, "results", rules.results);
-  take_path(block, format, "url", rules.url);
-  take_path(block, format, "title", rules.title);
-  take_path(block, format, "content", rules.content);
-  take_path(block, format, "published", rules.published);
-  take_path(block, format, "score", rules.score);
-  take_path(block, format, "thumbnail", rules.thumbnail);
+  take_part(block, format, "url", rules.url);
+  take_part(block, format, "title", rules.title);
+  take_part(block, format, "content", rules.content);
+  take_part(block, format, "published", rules.published);
+  take_part(block, format, "score", rules.score);
+  take_part(block, format, "thumbnail", rules.thumbnail);
   take_path(block, format, "suggestion", rules.suggestion);
   if (auto prefix = block.map.take_string("url_prefix")) rules.url_prefix = *prefix;
   if (auto prefix = block.map.take_string("thumbnail_prefix")) rules.thumbnail_prefix = *prefix;
   if (auto format_text = block.map.take_string("url_format")) rules.url_format = *format_text;
   check_url_format(block, rules);
+  take_unwrap(block, rules);
   if (format == Format::json || format == Format::groonga || format == Format::xml) {
     if (auto flag = block.map.take_bool("title_html_to_text")) rules.is_title_html = *flag;
     if (auto flag = block.map.take_bool("content_html_to_text")) rules.is_content_html = *flag;
@@ -137,7 +184,64 @@ void take_paging(EngineBlock& block, HttpAccess& access) {
   if (access.results_per_page == 0 && access.page_size > 1) access.results_per_page = access.page_size;
 }
 
+/// "${NAME}" stays: it is filled in when the file is loaded.
+std::string with_doubled_braces_but_secrets(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t secret = std::min(text.find("${"), text.size());
+    const std::size_t end = std::min(text.find('}', secret), text.size() - 1);
+    out += with_doubled_braces(text.substr(0, secret));
+    if (secret == text.size()) break;
+    out += text.substr(secret, end + 1 - secret);
+    text.remove_prefix(end + 1);
+  }
+  return out;
+}
+
+/// A JSON body from its values: texts with placeholders; a text that is one number's placeholder is that number.
+Result<std::string> json_template(const Json& value) {
+  const auto list = [](const auto& items, const auto& write) -> Result<std::string> {
+    std::string out;
+    for (const auto& item : items) {
+      TRY(const std::string text, write(item));
+      out += (out.empty() ? "" : ",") + text;
+    }
+    return out;
+  };
+  if (const JsonObject* object = value.if_object()) {
+    TRY(const std::string members, list(*object, [](const auto& member) -> Result<std::string> {
+          TRY(const std::string text, json_template(member.value()));
+          return with_doubled_braces(to_text(Json(member.key()))) + ":" + text;
+        }));
+    return "{{" + members + "}}";
+  }
+  if (const JsonArray* array = value.if_array()) {
+    TRY(const std::string items, list(*array, json_template));
+    return "[" + items + "]";
+  }
+  if (!value.is_string()) return with_doubled_braces(to_text(value));
+  TRY(const auto pieces, parse_request_template(std::string(value.as_string())));
+  std::string out;
+  for (const TemplatePiece& piece : pieces) {
+    const std::string quoted = piece.is_placeholder ? "{" + piece.text + "}" : to_text(Json(piece.text));
+    out += piece.is_placeholder ? quoted : with_doubled_braces_but_secrets(quoted.substr(1, quoted.size() - 2));
+  }
+  const bool is_number = out == "{count}" || out == "{offset}" || out == "{start}" || out == "{pageno}";
+  return is_number ? out : '"' + out + '"';
+}
+
 void take_body(EngineBlock& block, HttpAccess& access) {
+  if (const YamlNode* node = block.map.take("json_body")) {
+    if (block.map.take("request_body") != nullptr)
+      block.diagnostics.error(node->place, "json_body and request_body say the same thing; keep one");
+    if (const auto text = json_template(json_of(*node)))
+      access.body = *text;
+    else
+      block.diagnostics.error(node->place, "json_body: " + text.error().text);
+    access.content_type = "application/json";
+    if (block.map.take("method") == nullptr) access.method = "POST";
+    return;
+  }
   const YamlNode* node = block.map.take("request_body");
   if (auto body = block.map.take_string("request_body")) access.body = *body;
   if (node != nullptr && node->is_scalar())
@@ -146,6 +250,23 @@ void take_body(EngineBlock& block, HttpAccess& access) {
 }
 
 }  // namespace
+
+Json json_of(const YamlNode& node) {
+  if (node.is_map()) {
+    JsonObject object;
+    for (const auto& [key, value] : node.entries) object[key.text] = json_of(value);
+    return object;
+  }
+  if (node.is_list()) {
+    JsonArray array;
+    for (const YamlNode& item : node.items) array.push_back(json_of(item));
+    return array;
+  }
+  if (node.is_null()) return nullptr;
+  if (node.is_quoted) return Json(node.text);
+  if (auto parsed = parse_json(node.text, "value")) return *parsed;
+  return Json(node.text);
+}
 
 std::string take_base_url(EngineBlock& block, const std::string& preset) {
   const YamlNode* node = preset.empty() ? block.map.take_required("base_url") : block.map.take("base_url");
@@ -195,8 +316,7 @@ void take_search_url(EngineBlock& block, HttpAccess& access) {
     block.diagnostics.error(node->place, "search_url: " + checked.error().text);
 }
 
-void require_path(EngineBlock& block, const std::string& path, std::string_view key,
-                  const AnswerRules& rules) {
+void require_path(EngineBlock& block, const PartRule& path, std::string_view key, const AnswerRules& rules) {
   const bool is_url = key.starts_with("url");
   if (!path.empty() || (is_url && !rules.url_format.empty())) return;
   block.diagnostics.error(block.map.place(), "the engine \"" + block.engine.name + "\" lacks the key \"" +
