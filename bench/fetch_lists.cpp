@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 
 #include "core/url.h"
-#include "fetchers/definition/engine_file.h"
+#include "fetchers/definition/engine.h"
 #include "fetchers/make_fetcher.h"
 
 namespace {

@@ -13,7 +13,7 @@
 #include "core/near_names.h"
 #include "core/text_file.h"
 #include "core/yaml_reader.h"
-#include "fetchers/definition/engine_file.h"
+#include "fetchers/definition/engine.h"
 #include "fetchers/trial.h"
 #include "service/config/config.h"
 #include "service/config/snapshot.h"
@@ -152,12 +152,26 @@ Result<void> check_templates(const Paths& paths) {
       });
 }
 
-Result<void> check_engines(const Paths& paths) {
+struct EngineCheck {
+  Paths paths;
+  bool is_strict = false;  ///< a settings.yml of SearXNG is refused for a block that cannot be served
+};
+
+Result<void> check_engines(const EngineCheck& check) {
   return check_files<fetchers::EngineFile>(
-      paths, [](const std::string& path) { return fetchers::read_engine_file(path); },
+      check.paths,
+      [&](const std::string& path) -> Result<fetchers::EngineFile> {
+        TRY(auto file, fetchers::read_engine_file(path));
+        if (!check.is_strict || file.refused.empty()) return file;
+        return fail(Code::bad_config, fmt::format("{}", fmt::join(file.refused, "\n")));
+      },
       [](const std::string& path, const fetchers::EngineFile& file) {
-        std::cout << fmt::format("{}: {} engine{}\n", path, file.engines.size(),
-                                 file.engines.size() == 1 ? "" : "s");
+        for (const std::string& refused : file.refused)
+          std::cerr << "metafuse: not served: " << refused << '\n';
+        const std::string left_out =
+            file.refused.empty() ? "" : fmt::format(", {} not served", file.refused.size());
+        std::cout << fmt::format("{}: {} engine{}{}\n", path, file.engines.size(),
+                                 file.engines.size() == 1 ? "" : "s", left_out);
         for (const Engine& engine : file.engines)
           std::cout << fmt::format("  {}: {}, query syntax {}{}\n", engine.name, engine.type,
                                    engine.query_syntax->name, engine.is_disabled ? ", disabled" : "");
@@ -214,6 +228,7 @@ Result<void> try_engine(TryArguments& arguments) {
   }
   TRY(const auto trial, fetchers::try_engine(*engine, arguments.query, arguments.options));
   std::cout << trial.text;
+  if (arguments.options.is_json) std::cerr << trial.remark;
   if (trial.failure != fetchers::Failure::none)
     return fail(Code::unavailable,
                 engine->name + ": " + std::string(fetchers::name_of(trial.failure)) + ": " + trial.message);
@@ -234,9 +249,11 @@ void add_templates(CLI::App& app, Result<void>& outcome) {
 void add_engines(CLI::App& app, Result<void>& outcome) {
   CLI::App* engines =
       app.add_subcommand("engines", "check engine definitions, or try one")->require_subcommand(1);
-  auto [check, paths] = add_verb(*engines, "check", "check engine files offline; says every mistake at once",
-                                 check_engines, outcome);
-  check.add_option("FILE", paths, "engine definitions (YAML)")->required();
+  auto [check, checked] = add_verb(
+      *engines, "check", "check engine files offline; says every mistake at once", check_engines, outcome);
+  check.add_option("FILE", checked.paths, "engine definitions (YAML)")->required();
+  check.add_flag("--strict", checked.is_strict,
+                 "refuse a settings.yml of SearXNG for any block that cannot be served");
   check.footer("Example:\n  metafuse engines check config/engines.yaml");
 
   auto [verb, a] =

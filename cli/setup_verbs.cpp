@@ -16,6 +16,7 @@
 
 #include "cli/command_line.h"
 #include "cli/environment.h"
+#include "cli/progress.h"
 #include "cli/verbs.h"
 #include "core/atomic_file.h"
 #include "core/parallel.h"

@@ -1,12 +1,17 @@
 #include "core/atomic_file.h"
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <string>
+#include <utility>
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/file_writer.h"
+#include "core/contract.h"
 
 namespace metafuse {
 
@@ -42,6 +47,135 @@ Result<void> write_file(const std::string& path, std::string_view content) {
   TRY(auto writer, FileWriter::open(path));
   if (auto written = writer.write(content); !written) return written;
   return writer.commit();
+}
+
+namespace {
+
+constexpr const char* kDescriptors = "/proc/self/fd/";
+constexpr mode_t kMode = 0666;  // less what the user's mask takes away
+
+/// A name beside `path` that nobody else is likely to take; the next one for each number.
+std::string name_beside(const std::string& path, unsigned number) {
+  return path + "." + std::to_string(::getpid()) + "-" + std::to_string(number);
+}
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+}
+
+/// Gives a file without a name one beside `path`, in `name`. out: false with errno
+bool link_beside(int descriptor, const std::string& path, std::string& name) {
+  const std::string from = kDescriptors + std::to_string(descriptor);
+  for (unsigned number = 0;; ++number) {
+    name = name_beside(path, number);
+    if (::linkat(AT_FDCWD, from.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) return true;
+    if (errno == EEXIST) continue;
+    name.clear();
+    return false;
+  }
+}
+
+}  // namespace
+
+struct FileWriter::State {
+  std::string path;
+  bool is_in_place = false;
+  std::string beside;  // the name until the rename; empty while the file has none
+  int descriptor = -1;
+
+  State() = default;
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() {
+    if (descriptor > STDERR_FILENO) ::close(descriptor);
+    if (!beside.empty()) ::unlink(beside.c_str());
+  }
+
+  /// A file that is gone with the process whenever that ends, where the file system has such; else one with
+  /// a name of its own.
+  void open_beside() {
+    errno = EOPNOTSUPP;
+    if (::access(kDescriptors, X_OK) == 0)  // what gives the file its name
+      descriptor = ::open(folder_of(path).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, kMode);
+    if (descriptor >= 0 || (errno != EOPNOTSUPP && errno != EISDIR)) return;
+    for (unsigned number = 0; descriptor < 0; ++number) {
+      beside = name_beside(path, number);
+      descriptor = ::open(beside.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, kMode);
+      if (descriptor >= 0 || errno == EEXIST) continue;
+      beside.clear();
+      return;
+    }
+  }
+};
+
+FileWriter::FileWriter(std::unique_ptr<State> state) : state_(std::move(state)) {}
+FileWriter::FileWriter(FileWriter&&) noexcept = default;
+FileWriter& FileWriter::operator=(FileWriter&&) noexcept = default;
+FileWriter::~FileWriter() = default;
+
+Result<FileWriter> FileWriter::open(const std::string& path) {
+  auto state = std::make_unique<State>();
+  state->path = path == "-" ? "standard output" : path;
+  struct stat status {};
+  const bool is_there = path != "-" && ::stat(path.c_str(), &status) == 0;
+  state->is_in_place = path == "-" || (is_there && !S_ISREG(status.st_mode));
+  if (path == "-") {
+    state->descriptor = STDOUT_FILENO;
+  } else if (state->is_in_place) {
+    state->descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  } else {
+    state->open_beside();
+    if (is_there && state->descriptor >= 0) ::fchmod(state->descriptor, status.st_mode & 0777);
+  }
+  if (state->descriptor < 0) return write_error(state->path, errno);
+  return FileWriter(std::move(state));
+}
+
+Result<void> FileWriter::write(std::string_view text) {
+  require(state_ != nullptr && state_->descriptor >= 0, "the file is open");
+  while (!text.empty()) {
+    const ssize_t written = ::write(state_->descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return write_error(state_->path, errno);
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+Result<void> FileWriter::commit() {
+  require(state_ != nullptr && state_->descriptor >= 0, "the file is open");
+  if (state_->is_in_place) {
+    if (state_->descriptor == STDOUT_FILENO) return {};
+    const bool is_closed = ::close(std::exchange(state_->descriptor, -1)) == 0;
+    if (!is_closed) return write_error(state_->path, errno);
+    return {};
+  }
+  const bool is_safe =
+      ::fsync(state_->descriptor) == 0 &&
+      (!state_->beside.empty() || link_beside(state_->descriptor, state_->path, state_->beside));
+  const int error = errno;
+  const bool is_closed = ::close(state_->descriptor) == 0;
+  state_->descriptor = -1;
+  if (!is_safe) return write_error(state_->path, error);
+  if (!is_closed || std::rename(state_->beside.c_str(), state_->path.c_str()) != 0)
+    return write_error(state_->path, errno);
+  state_->beside.clear();
+  return {};
+}
+
+Result<FileLock> FileLock::take(const std::string& path, const std::string& taken) {
+  FileLock lock;
+  lock.descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (lock.descriptor_ < 0 && errno == ENOENT)
+    lock.descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (lock.descriptor_ < 0) return write_error(path, errno);
+  if (::flock(lock.descriptor_, LOCK_EX | LOCK_NB) != 0) return fail(Code::unavailable, path + ": " + taken);
+  return lock;
+}
+
+FileLock::~FileLock() {
+  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 }  // namespace metafuse

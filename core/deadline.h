@@ -25,6 +25,11 @@ class Deadline {
   Deadline(const Clock& clock, Duration from_now) : clock_(&clock), at_(clock.now() + from_now) {}
 
   TimePoint at() const { return at_; }
+  /// The sooner of this deadline and `from_now`.
+  Deadline within(Duration from_now) const {
+    const Deadline other(*clock_, from_now);
+    return other.at_ < at_ ? other : *this;
+  }
   bool has_passed() const { return clock_->now() >= at_; }
   /// Time left, never negative.
   Duration left() const {

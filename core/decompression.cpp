@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include <fmt/format.h>
 #include <lzma.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -19,14 +20,17 @@ struct Buffers {
   std::vector<char> output = std::vector<char>(kBlockBytes);
 };
 
-Error damaged(Packing packing) {
-  return fail(Code::bad_data,
-              std::string("the ") + name_of(packing) + " data is damaged; fetch or compress the file again");
+Error broken(const std::string& path, Packing packing, const char* how) {
+  return fail(Code::bad_data, fmt::format("{}: the {} data {}; fetch or compress the file again", path,
+                                          name_of(packing), how));
 }
 
-Error ends_early(Packing packing) {
-  return fail(Code::bad_data,
-              std::string("the ") + name_of(packing) + " data ends early; fetch or compress the file again");
+Error damaged(const std::string& path, Packing packing) {
+  return broken(path, packing, "is damaged");
+}
+
+Error ends_early(const std::string& path, Packing packing) {
+  return broken(path, packing, "ends early");
 }
 
 Result<void> read_plain(const ReadBytes& read, const TakeBytes& take) {
@@ -38,7 +42,7 @@ Result<void> read_plain(const ReadBytes& read, const TakeBytes& take) {
   }
 }
 
-Result<void> read_gzip(const ReadBytes& read, const TakeBytes& take) {
+Result<void> read_gzip(const std::string& path, const ReadBytes& read, const TakeBytes& take) {
   Buffers buffers;
   z_stream stream{};
   if (inflateInit2(&stream, 15 + 16) != Z_OK) return fail(Code::try_again, "out of memory for decompression");
@@ -47,7 +51,7 @@ Result<void> read_gzip(const ReadBytes& read, const TakeBytes& take) {
   for (;;) {
     TRY(auto got, read(buffers.input.data(), buffers.input.size()));
     if (got == 0) {
-      if (is_inside) return ends_early(Packing::gzip);
+      if (is_inside) return ends_early(path, Packing::gzip);
       return {};
     }
     stream.next_in = reinterpret_cast<Bytef*>(buffers.input.data());
@@ -55,13 +59,14 @@ Result<void> read_gzip(const ReadBytes& read, const TakeBytes& take) {
     bool is_full = false;
     while (stream.avail_in > 0 || is_full) {
       if (!is_inside) {
-        if (inflateReset(&stream) != Z_OK) return damaged(Packing::gzip);
+        if (inflateReset(&stream) != Z_OK) return damaged(path, Packing::gzip);
         is_inside = true;
       }
       stream.next_out = reinterpret_cast<Bytef*>(buffers.output.data());
       stream.avail_out = static_cast<uInt>(buffers.output.size());
       const int status = inflate(&stream, Z_NO_FLUSH);
-      if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR) return damaged(Packing::gzip);
+      if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR)
+        return damaged(path, Packing::gzip);
       is_full = stream.avail_out == 0 && status == Z_OK;
       is_inside = status != Z_STREAM_END;
       if (auto taken = take({buffers.output.data(), buffers.output.size() - stream.avail_out}); !taken)
@@ -70,7 +75,7 @@ Result<void> read_gzip(const ReadBytes& read, const TakeBytes& take) {
   }
 }
 
-Result<void> read_xz(const ReadBytes& read, const TakeBytes& take) {
+Result<void> read_xz(const std::string& path, const ReadBytes& read, const TakeBytes& take) {
   Buffers buffers;
   lzma_stream stream = LZMA_STREAM_INIT;
   if (lzma_stream_decoder(&stream, UINT64_MAX, LZMA_CONCATENATED) != LZMA_OK)
@@ -87,15 +92,15 @@ Result<void> read_xz(const ReadBytes& read, const TakeBytes& take) {
     stream.next_out = reinterpret_cast<std::uint8_t*>(buffers.output.data());
     stream.avail_out = buffers.output.size();
     const lzma_ret status = lzma_code(&stream, action);
-    if (status == LZMA_BUF_ERROR) return ends_early(Packing::xz);
-    if (status != LZMA_OK && status != LZMA_STREAM_END) return damaged(Packing::xz);
+    if (status == LZMA_BUF_ERROR) return ends_early(path, Packing::xz);
+    if (status != LZMA_OK && status != LZMA_STREAM_END) return damaged(path, Packing::xz);
     if (auto taken = take({buffers.output.data(), buffers.output.size() - stream.avail_out}); !taken)
       return taken;
     if (status == LZMA_STREAM_END) return {};
   }
 }
 
-Result<void> read_zstd(const ReadBytes& read, const TakeBytes& take) {
+Result<void> read_zstd(const std::string& path, const ReadBytes& read, const TakeBytes& take) {
   Buffers buffers;
   const std::unique_ptr<ZSTD_DStream, std::size_t (*)(ZSTD_DStream*)> stream(ZSTD_createDStream(),
                                                                              ZSTD_freeDStream);
@@ -104,7 +109,7 @@ Result<void> read_zstd(const ReadBytes& read, const TakeBytes& take) {
   for (;;) {
     TRY(auto got, read(buffers.input.data(), buffers.input.size()));
     if (got == 0) {
-      if (left != 0) return ends_early(Packing::zstd);
+      if (left != 0) return ends_early(path, Packing::zstd);
       return {};
     }
     ZSTD_inBuffer input{buffers.input.data(), got, 0};
@@ -112,7 +117,7 @@ Result<void> read_zstd(const ReadBytes& read, const TakeBytes& take) {
     while (input.pos < input.size || is_full) {
       ZSTD_outBuffer output{buffers.output.data(), buffers.output.size(), 0};
       left = ZSTD_decompressStream(stream.get(), &output, &input);
-      if (ZSTD_isError(left) != 0) return damaged(Packing::zstd);
+      if (ZSTD_isError(left) != 0) return damaged(path, Packing::zstd);
       is_full = output.pos == output.size && left != 0;
       if (auto taken = take({buffers.output.data(), output.pos}); !taken) return taken;
     }
@@ -146,14 +151,15 @@ const char* name_of(Packing packing) {
   return "plain";
 }
 
-Result<void> decompress(Packing packing, const ReadBytes& read, const TakeBytes& take) {
+Result<void> decompress(const std::string& path, Packing packing, const ReadBytes& read,
+                        const TakeBytes& take) {
   switch (packing) {
     case Packing::gzip:
-      return read_gzip(read, take);
+      return read_gzip(path, read, take);
     case Packing::xz:
-      return read_xz(read, take);
+      return read_xz(path, read, take);
     case Packing::zstd:
-      return read_zstd(read, take);
+      return read_zstd(path, read, take);
     case Packing::none:
       break;
   }

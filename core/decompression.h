@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <string>
 #include <string_view>
 
 #include "core/result.h"
@@ -20,11 +21,9 @@ using ReadBytes = std::function<Result<std::size_t>(char* buffer, std::size_t si
 /// Calls `take` with the decompressed bytes, block by block. Several members or frames one after the other
 /// are one stream, as gunzip, unxz and unzstd read them.
 ///
-/// errors: those of `read` and `take`; bad_data, with text that says "damaged" or "ends early" (the caller
-/// names the
-///         file)
-/// cost:   a block of input and one of output
-Result<void> decompress(Packing packing, const ReadBytes& read,
+/// in:     path - for errors
+/// errors: those of `read` and `take`; bad_data with "PATH: ...": damaged, or ends early
+Result<void> decompress(const std::string& path, Packing packing, const ReadBytes& read,
                         const std::function<Result<void>(std::string_view)>& take);
 
 }  // namespace metafuse

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "core/contract.h"
+#include "core/utf8.h"
 
 namespace metafuse {
 
@@ -17,11 +18,22 @@ std::string located(std::string_view file, Place place, std::string_view text) {
 }
 
 void Diagnostics::error(Place place, std::string_view text) {
-  errors_.push_back({place, located(file_, place, text)});
+  has_more_ = is_full();
+  if (!has_more_) errors_.push_back({place, located(file_, place, truncate_utf8(text, kMaxTextBytes))});
 }
 
 void Diagnostics::warning(Place place, std::string_view text) {
-  warnings_.push_back(located(file_, place, text));
+  if (warnings_.size() < kMost)
+    warnings_.push_back(located(file_, place, truncate_utf8(text, kMaxTextBytes)));
+}
+
+void Diagnostics::add(const Diagnostics& other) {
+  for (const Entry& entry : other.errors_) {
+    has_more_ = has_more_ || is_full();
+    if (!is_full()) errors_.push_back(entry);
+  }
+  for (const std::string& warning : other.warnings_)
+    if (warnings_.size() < kMost) warnings_.push_back(warning);
 }
 
 Error Diagnostics::to_error(Code code) const {
@@ -35,6 +47,7 @@ Error Diagnostics::to_error(Code code) const {
     if (!text.empty()) text += '\n';
     text += entry.text;
   }
+  if (has_more_) text += '\n' + located(file_, {}, "more mistakes follow; repair these first");
   return fail(code, text);
 }
 

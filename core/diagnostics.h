@@ -20,15 +20,23 @@ struct Place {
 /// "FILE:LINE:COLUMN: text" with the parts that are 0 left out.
 std::string located(std::string_view file, Place place, std::string_view text);
 
-/// Collects every mistake of one file, so that a user sees all of them in one run.
+/// Collects the mistakes of one file, so that a user sees all of them in one run: the first 100, each cut to
+/// 500 bytes, so that what is said of a hostile file stays small.
 class Diagnostics {
  public:
+  static constexpr std::size_t kMost = 100;
+  static constexpr std::size_t kMaxTextBytes = 500;
+
   explicit Diagnostics(std::string file) : file_(std::move(file)) {}
 
   void error(Place place, std::string_view text);
   void warning(Place place, std::string_view text);
+  /// Takes over what another found in the same file.
+  void add(const Diagnostics& other);
 
   const std::string& file() const { return file_; }
+  /// Errors were left out: no use in looking for more.
+  bool is_full() const { return errors_.size() >= kMost; }
   bool has_errors() const { return !errors_.empty(); }
   const std::vector<std::string>& warnings() const { return warnings_; }
 
@@ -42,6 +50,7 @@ class Diagnostics {
   };
   std::string file_;
   std::vector<Entry> errors_;
+  bool has_more_ = false;
   std::vector<std::string> warnings_;
 };
 

@@ -25,9 +25,9 @@ struct JsonLimits {
 /// in:     text - UTF-8; a BOM and white space around the document are accepted
 ///         name - the file or request that the text came from, for errors
 /// out:    the value; numbers are read exactly (the nearest double), so that written models come back bit for
-/// bit errors: `code` with "NAME:LINE:COLUMN: ...": syntax, invalid UTF-8, text after the document, duplicate
-/// keys,
-///         numbers beyond the range of a double, deeper or larger than the limits
+///         bit
+/// errors: `code` with "NAME:LINE:COLUMN: ...": syntax, invalid UTF-8, text after the document, duplicate
+///         keys, numbers beyond the range of a double, deeper or larger than the limits
 /// cost:   O(bytes)
 Result<Json> parse_json(std::string_view text, std::string_view name, Code code = Code::bad_data,
                         const JsonLimits& limits = {});

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -34,6 +36,120 @@ void parallel_for(std::size_t count, unsigned threads, const std::function<void(
 
 unsigned hardware_threads() {
   return std::max(1U, std::thread::hardware_concurrency());
+}
+
+namespace {
+
+/// Hands blocks from the reading thread to the workers: one block a worker waits or is at work.
+class Workers {
+ public:
+  Workers(unsigned threads, const TakeBlockOnWorker& take) : take_(take), slots_(threads) {
+    for (unsigned worker = 0; worker < threads; ++worker) pool_.emplace_back([this, worker] { run(worker); });
+  }
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+  ~Workers() { join(); }
+
+  /// Waits for a free worker. out: false when some worker failed: no more is wanted
+  bool give(std::string_view lines, std::size_t first_line) {
+    std::unique_lock lock(mutex_);
+    std::size_t free = slots_.size();
+    changed_.wait(lock, [&] {
+      for (free = 0; free < slots_.size() && slots_[free].is_full; ++free) {
+      }
+      return free < slots_.size() || has_failed();
+    });
+    if (has_failed()) return false;
+    Slot& slot = slots_[free];
+    lock.unlock();  // only this thread fills a slot that is not full
+    slot.lines.assign(lines);
+    slot.first_line = first_line;
+    lock.lock();
+    slot.is_full = true;
+    changed_.notify_all();
+    return true;
+  }
+
+  /// Waits for the workers. out: the first error in the order of the file
+  std::optional<Error> finish() {
+    join();
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+    return error_;
+  }
+
+ private:
+  struct Slot {
+    std::string lines;
+    std::size_t first_line = 0;
+    bool is_full = false;
+  };
+
+  void join() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_finished_ = true;
+      changed_.notify_all();
+    }
+    pool_.clear();
+  }
+
+  bool has_failed() const { return error_.has_value() || failure_ != nullptr; }
+
+  void run(unsigned worker) {
+    Slot& slot = slots_[worker];
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [&] { return slot.is_full || is_finished_; });
+      if (!slot.is_full) return;
+      lock.unlock();
+      std::optional<Error> error;
+      std::exception_ptr failure;
+      try {
+        if (auto taken = take_(worker, slot.lines, slot.first_line); !taken) error = taken.error();
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      lock.lock();
+      slot.is_full = false;
+      if (failure && !failure_) failure_ = failure;
+      if (error && (!error_ || slot.first_line < error_line_)) {
+        error_ = std::move(error);
+        error_line_ = slot.first_line;
+      }
+      changed_.notify_all();
+    }
+  }
+
+  const TakeBlockOnWorker& take_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Slot> slots_;
+  bool is_finished_ = false;
+  std::optional<Error> error_;
+  std::size_t error_line_ = 0;
+  std::exception_ptr failure_;
+  std::vector<std::jthread> pool_;
+};
+
+}  // namespace
+
+Result<void> for_each_block_on_workers(const std::string& path, unsigned threads,
+                                       const TakeBlockOnWorker& take, const TextLimits& limits) {
+  if (threads <= 1)
+    return for_each_block(
+        path, [&](std::string_view lines, std::size_t first_line) { return take(0, lines, first_line); },
+        limits);
+  Workers workers(threads, take);
+  const Error stopped = fail(Code::internal, "a worker failed");
+  auto read = for_each_block(
+      path,
+      [&](std::string_view lines, std::size_t first_line) -> Result<void> {
+        if (workers.give(lines, first_line)) return {};
+        return stopped;
+      },
+      limits);
+  if (const auto error = workers.finish()) return *error;
+  return read;
 }
 
 }  // namespace metafuse

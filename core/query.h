@@ -1,7 +1,11 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
+#include <vector>
+
+#include "core/tracking_parameters.h"
 
 namespace metafuse {
 
@@ -23,5 +27,34 @@ struct ExpandedQuery {
 
   friend bool operator==(const ExpandedQuery&, const ExpandedQuery&) = default;
 };
+
+/// One result as an engine delivered it; all text is valid UTF-8 without markup.
+struct Hit {
+  std::string url;  ///< byte for byte as delivered
+  std::string title;
+  std::string snippet;
+  std::string published;  ///< ISO 8601 date or date-time, empty when the engine gave none
+  std::string thumbnail;
+  std::optional<double> score;
+  std::string key{};  ///< canonical_url_key(url), set by who fetched the list; empty: not computed yet
+
+  friend bool operator==(const Hit&, const Hit&) = default;
+};
+
+/// The results of one expanded query, best first: position 0 has rank 1.
+struct RankedList {
+  std::vector<Hit> hits;
+  std::vector<std::string> suggestions;
+
+  friend bool operator==(const RankedList&, const RankedList&) = default;
+};
+
+/// Gives every hit its key, and drops those that no key can be made of and all but the best rank of each
+/// page.
+///
+/// in:  depth - at most so many hits stay; 0: all
+/// out: every hit has its key, and its rank is its place
+void keep_best_of_each(RankedList& list, int depth,
+                       const TrackingParameters& tracking = default_tracking_parameters());
 
 }  // namespace metafuse

@@ -69,10 +69,7 @@ Result<void> for_each_read(const std::string& path,
     given += part;
     return part;
   };
-  auto read = decompress(packing_of(head), read_all, take);
-  if (!read && read.error().code == Code::bad_data && read.error().text.starts_with("the "))
-    return fail(Code::bad_data, path + ": " + read.error().text);
-  return read;
+  return decompress(path, packing_of(head), read_all, take);
 }
 
 std::string_view without_bom(std::string_view text) {

@@ -21,9 +21,8 @@ struct TextLimits {
 /// in:     path - a file, plain or .gz, .xz, .zst by its first bytes; "-" is standard input;
 ///         take - (line, 1-based line number); an Error from it ends the reading
 /// errors: no_input when the file cannot be opened or is a folder; bad_data when a compressed stream is
-/// damaged
-///         or ends early, a line is longer than the limit, or a line holds a NUL byte (a binary file).
-///         A BOM, CRLF line ends and a missing last line end are accepted.
+///         damaged or ends early, a line is longer than the limit, or a line holds a NUL byte (a binary
+///         file). A BOM, CRLF line ends and a missing last line end are accepted.
 /// cost:   one buffer; nothing of the file is kept
 Result<void> for_each_line(const std::string& path,
                            const std::function<Result<void>(std::string_view line, std::size_t number)>& take,

@@ -6,9 +6,6 @@
 
 namespace metafuse {
 
-/// "a b&c" as "a%20b%26c", or "a+b%26c" where blanks become plus signs (the query part of a URL).
-std::string percent_encoded(std::string_view text, bool has_plus_for_blank = false);
-
 /// A URL that stands in an answer from `base`: absolute http and https URLs as they are, relative ones
 /// resolved; nothing for other schemes and for what is no URL.
 std::optional<std::string> resolved_url(std::string_view url, const std::string& base);

@@ -4,6 +4,8 @@
 
 #include <simdjson.h>
 
+#include "core/contract.h"
+
 namespace metafuse {
 namespace {
 
@@ -27,6 +29,10 @@ std::size_t character_length(std::string_view text) {
     return 4;
   }
   return 0;
+}
+
+char to_byte(char32_t value) {
+  return static_cast<char>(static_cast<unsigned char>(value));
 }
 
 }  // namespace
@@ -62,6 +68,36 @@ std::string_view truncate_utf8(std::string_view text, std::size_t max_bytes) {
   std::size_t end = max_bytes;
   while (end > 0 && (static_cast<std::uint8_t>(text[end]) & 0xC0U) == 0x80U) --end;
   return text.substr(0, end);
+}
+
+char32_t next_code_point(std::string_view text, std::size_t& at) {
+  require(at < text.size(), "a character beyond the text");
+  const auto byte = [&](std::size_t i) { return static_cast<char32_t>(static_cast<unsigned char>(text[i])); };
+  const char32_t first = byte(at);
+  const std::size_t length = first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+  require(at + length <= text.size(), "text that is not valid UTF-8");
+  char32_t c = length == 1 ? first : first & (0xFFU >> (length + 1));
+  for (std::size_t i = 1; i < length; ++i) c = (c << 6) | (byte(at + i) & 0x3F);
+  at += length;
+  return c;
+}
+
+void append_code_point(std::string& out, char32_t c) {
+  if (c < 0x80) {
+    out += to_byte(c);
+  } else if (c < 0x800) {
+    out += to_byte(0xC0 | (c >> 6));
+    out += to_byte(0x80 | (c & 0x3F));
+  } else if (c < 0x10000) {
+    out += to_byte(0xE0 | (c >> 12));
+    out += to_byte(0x80 | ((c >> 6) & 0x3F));
+    out += to_byte(0x80 | (c & 0x3F));
+  } else {
+    out += to_byte(0xF0 | (c >> 18));
+    out += to_byte(0x80 | ((c >> 12) & 0x3F));
+    out += to_byte(0x80 | ((c >> 6) & 0x3F));
+    out += to_byte(0x80 | (c & 0x3F));
+  }
 }
 
 }  // namespace metafuse

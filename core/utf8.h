@@ -6,8 +6,8 @@
 
 namespace metafuse {
 
-/// Offset of the first byte that is not part of well-formed UTF-8 (no surrogates, no overlong forms), or
-/// npos.
+/// Offset of the first byte that is not part of well-formed UTF-8 (no surrogates, no overlong forms),
+/// or npos.
 std::size_t first_invalid_utf8(std::string_view text);
 
 /// The text with every ill-formed sequence replaced by U+FFFD.
@@ -15,5 +15,10 @@ std::string to_valid_utf8(std::string_view text);
 
 /// At most `max_bytes` bytes of the text, cut between characters.
 std::string_view truncate_utf8(std::string_view text, std::size_t max_bytes);
+
+/// The character at byte `at`, which moves behind it. Requires valid UTF-8 and at < text.size().
+char32_t next_code_point(std::string_view text, std::size_t& at);
+
+void append_code_point(std::string& out, char32_t c);
 
 }  // namespace metafuse

@@ -1,16 +1,70 @@
 #include "fetchers/engine_fetcher.h"
 
 #include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <functional>
 #include <map>
 #include <mutex>
 
+#include <fmt/format.h>
+
+#include "core/deadline.h"
 #include "core/parallel.h"
-#include "fetchers/best_hits.h"
-#include "fetchers/embedded/embedded_list.h"
+#include "fetchers/embedded/embedded_search.h"
+#include "fetchers/fetcher.h"
+#include "fetchers/http/transport.h"
 #include "fetchers/list_task.h"
-#include "fetchers/mailbox.h"
+#include "fetchers/make_fetcher.h"
+#include "fetchers/recording/har_archive.h"
 
 namespace metafuse::fetchers {
+
+/// Events for a caller that waits; once it left, events run where they arise.
+class Mailbox {
+ public:
+  void post(std::function<void()> event) {
+    {
+      std::unique_lock lock(mutex_);
+      if (!has_left_) {
+        const bool is_first = events_.empty();  // who takes one event takes all
+        events_.push_back(std::move(event));
+        lock.unlock();
+        if (is_first) arrived_.notify_one();
+        return;
+      }
+    }
+    event();
+  }
+
+  /// Runs what has arrived; waits until `until` when nothing has.
+  void run(TimePoint until) {
+    std::deque<std::function<void()>> events;
+    {
+      std::unique_lock lock(mutex_);
+      if (events_.empty()) arrived_.wait_until(lock, until, [&] { return !events_.empty(); });
+      events.swap(events_);
+    }
+    for (const auto& event : events) event();
+  }
+
+  void leave() {
+    std::deque<std::function<void()>> events;
+    {
+      const std::lock_guard lock(mutex_);
+      has_left_ = true;
+      events.swap(events_);
+    }
+    for (const auto& event : events) event();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::deque<std::function<void()>> events_;
+  bool has_left_ = false;
+};
+
 namespace {
 
 constexpr unsigned kEmbeddedThreads = 2;
@@ -117,6 +171,13 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
       slot.fetched.list = std::move(*late);
       return settle(i, Failure::none, "");
     }
+    const Engine& engine = slot.state->engine;
+    if (slot.fetched.query.text.size() > engine.max_query_bytes)
+      return settle(
+          i, Failure::query_too_long,
+          fmt::format(
+              "the query has {} bytes, more than this engine's max_query_bytes of {}; it was not sent",
+              slot.fetched.query.text.size(), engine.max_query_bytes));
     if (const std::string why = loop_danger(*slot.state); !why.empty())
       return settle(i, Failure::not_allowed, why);
     if (slot.verdict == Breaker::Verdict::stay)
@@ -128,8 +189,8 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     auto task = std::make_shared<ListTask>(
         shared_, *slot.state, *fetcher.transport_, slot.fetched.query, options_,
         [self](std::function<void()> event) { self->mailbox_.post(std::move(event)); },
-        [self, i, is_probe](FetchedList list, std::optional<Duration> retry_after) {
-          self->deliver(i, std::move(list), is_probe, retry_after);
+        [self, i, is_probe](FetchedList list, Blame blame, std::optional<Duration> retry_after) {
+          self->deliver(i, std::move(list), {blame, is_probe, retry_after});
         });
     task->start();
   }
@@ -180,11 +241,18 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     slot.fetched.message = std::move(message);
     if (failure != Failure::none) slot.fetched.list = {};
     slot.is_done = true;
+    has_results_ = has_results_ || !slot.fetched.list.hits.empty();
     if (on_list_) on_list_(slot.fetched);
   }
 
-  void deliver(std::size_t i, FetchedList list, bool is_probe, std::optional<Duration> retry_after) {
-    note_outcome(i, list, is_probe, retry_after);
+  struct Outcome {
+    Blame blame;
+    bool is_probe;
+    std::optional<Duration> retry_after;
+  };
+
+  void deliver(std::size_t i, FetchedList list, const Outcome& outcome) {
+    note_outcome(i, list, outcome);
     if (list.failure == Failure::none)
       keep_best_of_each(list.list, options_.depth, shared_->options.tracking);
     const std::lock_guard lock(mutex_);
@@ -197,25 +265,21 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     }
     slot.fetched = std::move(list);
     slot.is_done = true;
+    has_results_ = has_results_ || !slot.fetched.list.hits.empty();
     if (on_list_) on_list_(slot.fetched);
   }
 
-  void note_outcome(std::size_t i, const FetchedList& list, bool is_probe,
-                    std::optional<Duration> retry_after) {
+  void note_outcome(std::size_t i, const FetchedList& list, const Outcome& outcome) {
     EngineState& state = *slots_[i].state;
     const std::lock_guard lock(state.mutex);
     const TimePoint now = shared_->clock->now();
-    if (list.failure == Failure::none) {
-      state.breaker.succeeded();
-      state.last_success = now;
-      state.learned_wait.add(list.elapsed);
-      return;
-    }
-    if (list.failure == Failure::not_allowed || list.failure == Failure::not_recorded) {
-      if (is_probe) state.breaker.succeeded();
-      return;
-    }
-    state.breaker.failed(now, is_probe, retry_after);
+    if (outcome.blame == Blame::engine && list.failure != Failure::none)
+      return state.breaker.failed(now, outcome.is_probe, outcome.retry_after);
+    if (list.failure == Failure::none || outcome.is_probe) state.breaker.succeeded();
+    if (list.failure != Failure::none) return;
+    state.last_success = now;
+    // How fast an engine finds nothing says nothing of how long it needs to find something.
+    if (!list.list.hits.empty()) state.learned_wait.add(list.elapsed);
   }
 
   static void forget_overdue(Slot& slot) {
@@ -230,30 +294,41 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     return std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.is_done; });
   }
 
+  /// Until when a list is waited for: as long as usual pays, but while there is no result at all, until the
+  /// deadline.
+  TimePoint end_of_wait(const Slot& slot) const {
+    return has_results_ ? slot.wait_until : options_.deadline.at();
+  }
+
   TimePoint next_moment() {
     const std::lock_guard lock(mutex_);
     TimePoint next = options_.deadline.at();
     for (const Slot& slot : slots_)
-      if (!slot.is_done) next = std::min(next, slot.wait_until);
+      if (!slot.is_done) next = std::min(next, end_of_wait(slot));
     return next;
   }
 
+  /// An engine that exceeded what it usually takes, or its own time-out, is left alone until it answers. That
+  /// somebody waits for a shorter time is no news of the engine.
   void give_up_overdue() {
     const TimePoint now = shared_->clock->now();
     for (std::size_t i = 0; i < slots_.size(); ++i) {
       Slot& slot = slots_[i];
-      if (slot.is_done || now < slot.wait_until) continue;
       {
+        const std::lock_guard lock(mutex_);
+        if (slot.is_done || now < end_of_wait(slot)) continue;
+      }
+      const bool is_learned = slot.wait_until < options_.deadline.at();
+      if (is_learned || now - start_ >= engine_timeout(slot.state->engine)) {
         const std::lock_guard lock(slot.state->mutex);
         if (slot.state->overdue++ == 0) slot.state->overdue_since = now;
+        slot.is_overdue = true;
       }
-      slot.is_overdue = true;
       slot.fetched.elapsed = now - start_;
       const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(now - start_).count();
-      const bool is_learned = slot.wait_until < options_.deadline.at();
       settle(i, Failure::timeout,
-             "no answer within " + std::to_string(waited) + " ms" +
-                 (is_learned ? ", longer than it usually takes" : ", the deadline of the search"));
+             fmt::format("no answer within {} ms, {}", waited,
+                         is_learned ? "longer than it usually takes" : "the deadline of the search"));
     }
   }
 
@@ -265,6 +340,7 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
   Mailbox mailbox_;
   std::mutex mutex_;
   std::vector<Slot> slots_;
+  bool has_results_ = false;  ///< of some list
   bool has_ended_ = false;
 };
 
@@ -281,6 +357,105 @@ std::vector<FetchedList> EngineFetcher::fetch(std::span<const ExpandedQuery> que
                                               const FetchOptions& options,
                                               const std::function<void(const FetchedList&)>& on_list) {
   return std::make_shared<Round>(*this, queries, options, on_list)->run(*this);
+}
+
+namespace {
+
+using Recording = FetcherOptions::Recording;
+
+Result<std::unique_ptr<EngineState>> make_state(Engine engine, const FetcherOptions& options) {
+  auto state = std::make_unique<EngineState>();
+  const bool is_replay = options.recording == Recording::replay;
+  if (std::holds_alternative<HttpAccess>(engine.access)) {
+    const SecretLookup nothing_set = [](std::string_view) { return std::optional<std::string>(); };
+    TRY(auto ready, ready_access(engine, is_replay           ? SecretLookup()
+                                         : options.secret_of ? options.secret_of
+                                                             : nothing_set));
+    if (!is_replay && !ready.own_origin.empty())
+      ready.own_host =
+          OwnHost::find(ready.own_origin.substr(0, ready.own_origin.rfind(':')), options.reach_of_name);
+    state->http = std::make_shared<const ReadyAccess>(std::move(ready));
+  } else if (!is_replay) {
+    state->embedded = std::make_unique<EmbeddedEngine>(engine);
+  }
+  state->engine = std::move(engine);
+  return state;
+}
+
+/// What answers requests, and what is read or written for it.
+struct Wires {
+  std::unique_ptr<HarWriter> writer;
+  std::unique_ptr<HarArchive> archive;
+  std::unique_ptr<Transport> transport;
+};
+
+Result<Wires> make_wires(const FetcherOptions& options) {
+  Wires wires;
+  TRY(auto guard, AddressGuard::make(options.allow_private));
+  if (options.recording == Recording::replay) {
+    TRY(auto read, HarArchive::read(options.recording_file));
+    wires.archive = std::make_unique<HarArchive>(std::move(read));
+    wires.transport = make_replay_transport(*wires.archive);
+  } else {
+    wires.transport = make_curl_transport(std::move(guard));
+  }
+  if (options.recording == Recording::record) {
+    TRY(auto opened, HarWriter::open(options.recording_file));
+    wires.writer = std::move(opened);
+    wires.transport = make_recording_transport(std::move(wires.transport), *wires.writer);
+  }
+  if (options.wrap_transport) wires.transport = options.wrap_transport(std::move(wires.transport));
+  return wires;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Fetcher>> make_fetcher(std::vector<Engine> engines, FetcherOptions options) {
+  static const SteadyClock steady;
+  auto shared = std::make_shared<SharedState>();
+  shared->clock = options.clock == nullptr ? &steady : options.clock;
+  if (options.recording != Recording::off) options.learned_wait.is_on = false;
+  if (options.recording == Recording::replay) options.uses_breaker = false;
+  for (Engine& engine : engines) {
+    TRY(auto state, make_state(std::move(engine), options));
+    shared->engines.push_back(std::move(state));
+  }
+  TRY(auto wires, make_wires(options));
+  shared->options = std::move(options);
+  return std::shared_ptr<Fetcher>(std::make_shared<EngineFetcher>(
+      std::move(shared), std::move(wires.writer), std::move(wires.archive), std::move(wires.transport)));
+}
+
+std::string_view name_of(Failure failure) {
+  switch (failure) {
+    case Failure::none:
+      return "none";
+    case Failure::timeout:
+      return "timeout";
+    case Failure::refused:
+      return "refused";
+    case Failure::tls:
+      return "tls";
+    case Failure::http_status:
+      return "http_status";
+    case Failure::rate_limited:
+      return "rate_limited";
+    case Failure::captcha:
+      return "captcha";
+    case Failure::bad_answer:
+      return "bad_answer";
+    case Failure::too_large:
+      return "too_large";
+    case Failure::not_allowed:
+      return "not_allowed";
+    case Failure::query_too_long:
+      return "query_too_long";
+    case Failure::breaker_open:
+      return "breaker_open";
+    case Failure::not_recorded:
+      return "not_recorded";
+  }
+  return "unknown";
 }
 
 }  // namespace metafuse::fetchers

@@ -8,7 +8,6 @@
 
 #include "core/deadline.h"
 #include "core/query.h"
-#include "core/ranked_list.h"
 #include "core/result.h"
 
 namespace metafuse::fetchers {
@@ -24,9 +23,10 @@ enum class Failure {
   captcha,       ///< a page that asks for a human
   bad_answer,    ///< the answer does not parse or holds nothing the definition looks for
   too_large,
-  not_allowed,   ///< an address the engine may not reach
-  breaker_open,  ///< the engine failed too often and is left alone for a while
-  not_recorded,  ///< a replay has no such request
+  not_allowed,     ///< an address the engine may not reach
+  query_too_long,  ///< longer than the engine takes: not sent
+  breaker_open,    ///< the engine failed too often and is left alone for a while
+  not_recorded,    ///< a replay has no such request
 };
 
 std::string_view name_of(Failure failure);

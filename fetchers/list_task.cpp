@@ -5,10 +5,11 @@
 #include <iterator>
 
 #include <curl/curl.h>
+#include <fmt/format.h>
 
 #include "core/number.h"
 #include "fetchers/answers/answer_parser.h"
-#include "fetchers/answers/clean_text.h"
+#include "fetchers/answers/answer_text.h"
 
 namespace metafuse::fetchers {
 namespace {
@@ -45,34 +46,48 @@ std::string said(const HttpAnswer& answer) {
   return text.empty() ? "" : ": " + text;
 }
 
-ReadAnswer refused(Failure failure, std::string message, std::optional<Duration> wait = std::nullopt) {
-  return {{}, failure, std::move(message), wait};
+/// Failures that the engine or the way to it caused.
+bool is_engines_fault(const HttpAnswer& answer) {
+  switch (answer.failure) {
+    case Failure::none:
+      return answer.status == 429 || answer.status >= 500;
+    case Failure::timeout:
+    case Failure::refused:
+    case Failure::tls:
+      return true;
+    default:
+      return false;
+  }
 }
 
 }  // namespace
 
 ReadAnswer read_answer(const Engine& engine, const HttpAccess& access, const HttpAnswer& answer,
                        const std::string& language) {
+  const auto refused = [&](Failure failure, std::string message,
+                           std::optional<Duration> wait = std::nullopt) {
+    return ReadAnswer{
+        {}, failure, std::move(message), wait, is_engines_fault(answer) ? Blame::engine : Blame::nobody};
+  };
   if (answer.failure != Failure::none) return refused(answer.failure, answer.message);
   const auto& empty = access.no_result_statuses;
   if (std::find(empty.begin(), empty.end(), answer.status) != empty.end()) return {};
-  const std::string status = "HTTP " + std::to_string(answer.status);
+  const std::string status = fmt::format("HTTP {}", answer.status);
   const bool is_html = access.answer.format == AnswerRules::Format::html ||
                        answer.header("content-type").find("html") != std::string_view::npos;
   if (answer.status < 200 || answer.status > 299) {
-    if (answer.status == 429)
-      return refused(Failure::rate_limited, status + said(answer), retry_after(answer));
+    const auto wait = answer.status == 429 || answer.status == 503 ? retry_after(answer) : std::nullopt;
+    if (answer.status == 429) return refused(Failure::rate_limited, status + said(answer), wait);
     if (is_html && asks_for_human(answer.body))
-      return refused(Failure::captcha, status + ", a page that asks for a human", retry_after(answer));
-    return refused(Failure::http_status, status + said(answer),
-                   answer.status == 503 ? retry_after(answer) : std::nullopt);
+      return refused(Failure::captcha, status + ", a page that asks for a human", wait);
+    return refused(Failure::http_status, status + said(answer), wait);
   }
   auto list = parse_answer(access.answer, answer.body,
                            {answer.url, std::string(answer.header("content-type")), language});
   if ((!list || list->hits.empty()) && is_html && asks_for_human(answer.body))
     return refused(Failure::captcha, "a page that asks for a human instead of results");
   if (!list) return refused(Failure::bad_answer, engine.name + ": " + list.error().text);
-  return {std::move(*list), Failure::none, "", std::nullopt};
+  return {std::move(*list), Failure::none, "", std::nullopt, Blame::nobody};
 }
 
 ListTask::ListTask(std::shared_ptr<SharedState> shared, EngineState& state, Transport& transport,
@@ -103,14 +118,15 @@ void ListTask::start() {
 
 void ListTask::take_description(const HttpAnswer& answer) {
   const std::lock_guard lock(mutex_);
+  const Blame blame = is_engines_fault(answer) ? Blame::engine : Blame::nobody;
   if (answer.failure != Failure::none)
-    return finish(answer.failure, "description document: " + answer.message, std::nullopt);
+    return finish({{}, answer.failure, "description document: " + answer.message, {}, blame});
   if (answer.status != 200)
-    return finish(Failure::http_status, "description document: HTTP " + std::to_string(answer.status),
-                  std::nullopt);
+    return finish(
+        {{}, Failure::http_status, fmt::format("description document: HTTP {}", answer.status), {}, blame});
   auto described = std::make_shared<ReadyAccess>(*ready_);
   if (const auto applied = apply_description(*described, answer.body); !applied)
-    return finish(Failure::bad_answer, applied.error().text, std::nullopt);
+    return refuse(Failure::bad_answer, applied.error().text);
   ready_ = std::move(described);
   {
     const std::lock_guard state_lock(state_.mutex);
@@ -121,10 +137,9 @@ void ListTask::take_description(const HttpAnswer& answer) {
 
 void ListTask::send_pages() {
   if (ready_->access.needs_query_field && field_query(query_.text).field.empty())
-    return finish(Failure::not_allowed, "this engine's query_type wants a query of the form field:value",
-                  std::nullopt);
+    return refuse(Failure::not_allowed, "this engine's query_type wants a query of the form field:value");
   plan_ = plan_pages(ready_->access, options_);
-  if (plan_.is_beyond_end) return finish(Failure::none, "the engine has one page", std::nullopt);
+  if (plan_.is_beyond_end) return refuse(Failure::none, "the engine has one page");
   pages_.resize(static_cast<std::size_t>(plan_.count));
   const int first_wave = plan_.is_sequential ? 1 : plan_.count;
   for (int i = 0; i < first_wave; ++i) ++under_way_;
@@ -162,7 +177,7 @@ void ListTask::take_page(int page, const HttpAnswer& answer, bool is_retry) {
       read_answer(state_.engine, ready_->access, answer, request_language(ready_->access, options_));
   if (read.failure != Failure::none) {
     if (retries(read, answer, is_retry)) return send_page(page, true);
-    if (page == 0) return finish(read.failure, std::move(read.message), read.retry_after);
+    if (page == 0) return finish(read);
   }
   --under_way_;
   const std::size_t arrived = read.list.hits.size();
@@ -172,10 +187,10 @@ void ListTask::take_page(int page, const HttpAnswer& answer, bool is_retry) {
     ++under_way_;
     return send_page(page + 1, false);
   }
-  if (under_way_ == 0)
-    finish(Failure::none,
-           read.failure == Failure::none ? "" : "page " + std::to_string(page + 1) + ": " + read.message,
-           read.retry_after);
+  if (under_way_ > 0) return;
+  if (read.failure != Failure::none) read.message = fmt::format("page {}: {}", page + 1, read.message);
+  read.failure = Failure::none;  // the pages before it are a list
+  finish(read);
 }
 
 std::size_t ListTask::hits_so_far() const {
@@ -198,17 +213,17 @@ RankedList ListTask::take_pages() {
   return list;
 }
 
-void ListTask::finish(Failure failure, std::string message, std::optional<Duration> retry) {
+void ListTask::finish(const ReadAnswer& read) {
   if (is_finished_) return;
   is_finished_ = true;
   FetchedList fetched;
   fetched.query = query_;
-  fetched.failure = failure;
-  fetched.message = std::move(message);
+  fetched.failure = read.failure;
+  fetched.message = read.message;
   const bool is_replay = shared_->options.recording == FetcherOptions::Recording::replay;
   fetched.elapsed = is_replay ? recorded_elapsed_ : shared_->clock->now() - start_;
-  if (failure == Failure::none) fetched.list = take_pages();
-  deliver_(std::move(fetched), retry);
+  if (read.failure == Failure::none) fetched.list = take_pages();
+  deliver_(std::move(fetched), read.blame, read.retry_after);
 }
 
 }  // namespace metafuse::fetchers

@@ -13,12 +13,20 @@
 
 namespace metafuse::fetchers {
 
+/// Whose doing a failure is. The breaker counts what the engine did, never what a query or our own limits
+/// caused: else whoever searches could take an engine from everybody.
+enum class Blame {
+  nobody,  ///< an answer, or a failure that says nothing of the engine's health
+  engine,  ///< no connection, no answer within its own time-out, 5xx, 429
+};
+
 /// What an answer means: a list, or why there is none.
 struct ReadAnswer {
   RankedList list;
   Failure failure = Failure::none;
   std::string message;
   std::optional<Duration> retry_after;
+  Blame blame = Blame::nobody;
 };
 
 /// Judges the status, looks for pages that ask for a human, and parses.
@@ -29,7 +37,7 @@ ReadAnswer read_answer(const Engine& engine, const HttpAccess& access, const Htt
 /// may come from any thread.
 class ListTask : public std::enable_shared_from_this<ListTask> {
  public:
-  using Deliver = std::function<void(FetchedList list, std::optional<Duration> retry_after)>;
+  using Deliver = std::function<void(FetchedList list, Blame blame, std::optional<Duration> retry_after)>;
   /// Brings an event to the thread that should work on it.
   using Post = std::function<void(std::function<void()>)>;
 
@@ -44,7 +52,9 @@ class ListTask : public std::enable_shared_from_this<ListTask> {
   void take_page(int page, const HttpAnswer& answer, bool is_retry);
   void take_description(const HttpAnswer& answer);
   bool retries(const ReadAnswer& read, const HttpAnswer& answer, bool is_retry);
-  void finish(Failure failure, std::string message, std::optional<Duration> retry_after);
+  /// The end: what `read` says of the failure or of the last page that failed; its list is not used.
+  void finish(const ReadAnswer& read);
+  void refuse(Failure failure, std::string message) { finish({{}, failure, std::move(message), {}, {}}); }
   std::size_t hits_so_far() const;
   RankedList take_pages();
 

@@ -13,9 +13,16 @@
 #include "fetchers/definition/engine.h"
 #include "fetchers/fetcher.h"
 #include "fetchers/http/transport.h"
-#include "fetchers/learned_wait.h"
 
 namespace metafuse::fetchers {
+
+struct LearnedWaitOptions {
+  bool is_on = true;
+  Duration floor = std::chrono::milliseconds(150);
+  Duration ceiling = std::chrono::seconds(10);
+
+  friend bool operator==(const LearnedWaitOptions&, const LearnedWaitOptions&) = default;
+};
 
 /// What all engines of one process share.
 struct FetcherOptions {
@@ -29,6 +36,8 @@ struct FetcherOptions {
   std::vector<std::string> own_addresses{};  ///< host:port of this server: federation must not reach it
   /// Put around what sends HTTP requests: to watch them, or to answer in a test.
   std::function<std::unique_ptr<Transport>(std::unique_ptr<Transport>)> wrap_transport{};
+  ReachOfName
+      reach_of_name{};  ///< who is behind a definition's host when it is loaded; empty: the machine's resolver
   bool uses_breaker = true;           ///< leaves engines alone that failed several times
   LearnedWaitOptions learned_wait{};  ///< waits no longer for an engine than its recent answers say
   TrackingParameters tracking = default_tracking_parameters();  ///< for the keys of hits

@@ -3,10 +3,12 @@
 #include <condition_variable>
 #include <mutex>
 
+#include <fmt/format.h>
+
 #include "core/json.h"
 #include "core/utf8.h"
 #include "fetchers/answers/answer_parser.h"
-#include "fetchers/answers/clean_text.h"
+#include "fetchers/answers/answer_text.h"
 #include "fetchers/http/transport.h"
 #include "fetchers/list_task.h"
 #include "fetchers/make_fetcher.h"
@@ -19,8 +21,8 @@ constexpr std::size_t kShownBytes = 2000;
 /// Remembers what went through, for the person who looks.
 class WatchingTransport final : public Transport {
  public:
-  WatchingTransport(std::unique_ptr<Transport> inner, std::string& log)
-      : inner_(std::move(inner)), log_(log) {}
+  WatchingTransport(std::unique_ptr<Transport> inner, std::string& log, HttpAnswer& last)
+      : inner_(std::move(inner)), log_(log), last_(last) {}
 
   void send(HttpRequest request, Done done) override {
     note_request(request);
@@ -52,11 +54,13 @@ class WatchingTransport final : public Transport {
     for (const auto& [name, value] : answer.headers)
       if (name != "set-cookie") log_ += "< " + name + ": " + to_valid_utf8(value) + "\n";
     const std::string body = to_valid_utf8(std::string_view(answer.body).substr(0, kShownBytes));
+    last_ = answer;
     log_ += "<\n" + body + (answer.body.size() > kShownBytes ? "\n...\n" : "\n");
   }
 
   std::unique_ptr<Transport> inner_;
   std::string& log_;
+  HttpAnswer& last_;
   std::mutex mutex_;
 };
 
@@ -70,6 +74,37 @@ std::string shown_list(const RankedList& list) {
   }
   for (const std::string& suggestion : list.suggestions) out += "suggestion: " + suggestion + "\n";
   return out;
+}
+
+std::string in_backquotes(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "`" : ", `") + word + "`";
+  return out;
+}
+
+/// "6 items, none has `link`; they have `href`, `name`": what a wrong path leaves without a word.
+std::string remark_on(const AnswerRules& rules, const AnswerFindings& found) {
+  std::string out;
+  const auto remark = [&](const PartRule& rule, std::string_view other, std::size_t count) {
+    if (found.items == 0 || count > 0 || (rule.empty() && other.empty())) return;
+    out += fmt::format("\n{} {} {}{}\n", found.items,
+                       found.items == 1 ? "item, which has no" : "items, none has",
+                       rule.empty() ? fmt::format("`{}`", other) : in_backquotes(rule.paths),
+                       found.keys.empty() ? "" : "; they have " + in_backquotes(found.keys));
+  };
+  remark(rules.url, rules.url_format, found.with_url);
+  remark(rules.title, "", found.with_title);
+  return out;
+}
+
+/// What the paths of a definition find in an answer.
+std::string remark_on(const Engine& engine, const HttpAnswer& answer) {
+  const auto* access = std::get_if<HttpAccess>(&engine.access);
+  if (access == nullptr || answer.failure != Failure::none) return {};
+  AnswerFindings findings;
+  const auto list = parse_answer(access->answer, answer.body,
+                                 {answer.url, std::string(answer.header("content-type")), "", &findings});
+  return list ? remark_on(access->answer, findings) : std::string();
 }
 
 std::string json_list(const RankedList& list) {
@@ -86,12 +121,13 @@ std::string json_list(const RankedList& list) {
   return to_pretty_text(JsonObject{{"results", std::move(hits)}, {"suggestions", std::move(suggestions)}});
 }
 
-Trial finished(const TrialOptions& options, std::string log, const FetchedList& fetched) {
+Trial finished(const TrialOptions& options, std::string log, const FetchedList& fetched, std::string remark) {
   Trial trial;
   trial.failure = fetched.failure;
   trial.message = fetched.message;
   trial.text = options.is_json ? json_list(fetched.list) : std::move(log);
-  if (!options.is_json && fetched.failure == Failure::none) trial.text += shown_list(fetched.list);
+  if (!options.is_json && fetched.failure == Failure::none) trial.text += shown_list(fetched.list) + remark;
+  trial.remark = std::move(remark);
   return trial;
 }
 
@@ -106,7 +142,8 @@ Trial read_saved(const Engine& engine, const HttpAccess& access, const HttpReque
   ReadAnswer read =
       read_answer(engine, access, answer, request_language(access, {.deadline = {SteadyClock(), {}}}));
   FetchedList fetched{{}, std::move(read.list), read.failure, std::move(read.message), {}};
-  return finished(options, "> " + request.method + " " + request.record_url + "   (not sent)\n", fetched);
+  return finished(options, "> " + request.method + " " + request.record_url + "   (not sent)\n", fetched,
+                  remark_on(engine, answer));
 }
 
 }  // namespace
@@ -125,16 +162,17 @@ Result<Trial> try_engine(const Engine& engine, const std::string& query, const T
   Engine tried = engine;
   tried.is_disabled = false;
   std::string log;
+  HttpAnswer last;
   FetcherOptions fetcher_options;
   fetcher_options.allow_private = options.allow_private;
   fetcher_options.secret_of = options.secret_of;
-  fetcher_options.wrap_transport = [&log](std::unique_ptr<Transport> inner) -> std::unique_ptr<Transport> {
-    return std::make_unique<WatchingTransport>(std::move(inner), log);
+  fetcher_options.wrap_transport = [&](std::unique_ptr<Transport> inner) -> std::unique_ptr<Transport> {
+    return std::make_unique<WatchingTransport>(std::move(inner), log, last);
   };
   TRY(auto fetcher, make_fetcher({tried}, std::move(fetcher_options)));
   const auto lists = fetcher->fetch({&expanded, 1}, fetch, {});
   fetcher.reset();
-  return finished(options, std::move(log), lists.front());
+  return finished(options, std::move(log), lists.front(), remark_on(engine, last));
 }
 
 }  // namespace metafuse::fetchers

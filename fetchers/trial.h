@@ -27,12 +27,13 @@ struct Trial {
   std::string text;  ///< request, answer and parsed list
   Failure failure = Failure::none;
   std::string message;
+  std::string remark;  ///< what the definition's paths did not find, though the answer holds items
 };
 
 /// Asks one engine one query, in its own syntax.
 ///
 /// errors: bad_config: a secret that is not set, a bad allow_private. A failing engine is a Trial that says
-/// so.
+///         so.
 Result<Trial> try_engine(const Engine& engine, const std::string& query, const TrialOptions& options);
 
 }  // namespace metafuse::fetchers

@@ -1,4 +1,4 @@
-#include "fetchers/definition/engine_file.h"
+#include "fetchers/definition/engine.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -2,24 +2,20 @@
 
 #include <string>
 
-#include "templates/template_text.h"
+#include <fmt/format.h>
+
+#include "templates/search_template.h"
 
 namespace metafuse::templates {
 namespace {
 
 constexpr std::size_t kMaxValueBytes = 4096;
 
-std::string slot_names(const Domain& domain) {
-  std::string names;
-  for (const Slot& slot : domain.slots) names += (names.empty() ? "" : ", ") + slot.name;
-  return names;
-}
-
 Result<void> check_base_query(const Domain& domain, const BaseQuery& base_query) {
   for (const auto& [name, value] : base_query.slots) {
     if (domain.find_slot(name) == nullptr)
       return fail(Code::usage, "the domain " + domain.name + " has no slot \"" + name + "\"; its slots are " +
-                                   slot_names(domain));
+                                   some_slot_names(domain));
     if (value.size() > kMaxValueBytes)
       return fail(Code::usage, "the value of slot " + name + " is longer than " +
                                    std::to_string(kMaxValueBytes) + " bytes; shorten it");
@@ -40,11 +36,14 @@ Result<void> check_base_query(const Domain& domain, const BaseQuery& base_query)
 /// Writes one template's text for one engine.
 class Writer {
  public:
-  Writer(const BaseQuery& base_query, const QuerySyntax& syntax) : base_query_(base_query), syntax_(syntax) {}
+  Writer(const BaseQuery& base_query, const QuerySyntax& syntax, std::size_t max_bytes)
+      : base_query_(base_query), syntax_(syntax), max_bytes_(max_bytes) {}
 
+  /// Stops once there is more than may be.
   std::string write(const std::vector<Piece>& pieces) const {
     std::string out;
     for (const Piece& piece : pieces) {
+      if (out.size() > max_bytes_) break;
       if (piece.kind == Piece::Kind::literal) out += piece.literal;
       if (piece.kind == Piece::Kind::slot)
         out += write_value(value_of(piece.slot), syntax_, piece.slot.in_quotes);
@@ -70,6 +69,7 @@ class Writer {
 
   const BaseQuery& base_query_;
   const QuerySyntax& syntax_;
+  std::size_t max_bytes_;
 };
 
 /// Without white space at the ends, and one blank for every run inside.
@@ -88,7 +88,7 @@ std::string squeezed(const std::string& text) {
 }  // namespace
 
 Result<std::vector<ExpandedQuery>> expand(const Domain& domain, const BaseQuery& base_query,
-                                          const SyntaxLookup& syntax_of) {
+                                          const SyntaxLookup& syntax_of, std::size_t max_bytes) {
   TRY_VOID(check_base_query(domain, base_query));
   std::vector<ExpandedQuery> out;
   for (const SearchTemplate& search_template : domain.templates) {
@@ -97,7 +97,12 @@ Result<std::vector<ExpandedQuery>> expand(const Domain& domain, const BaseQuery&
       return fail(Code::bad_config, "template " + search_template.id + ": " + text.mistakes.front().text);
     for (const std::string& engine : search_template.engines) {
       const QuerySyntax& syntax = syntax_of ? syntax_of(engine) : default_query_syntax();
-      out.push_back({search_template.id, engine, squeezed(Writer(base_query, syntax).write(text.pieces))});
+      std::string query = squeezed(Writer(base_query, syntax, max_bytes).write(text.pieces));
+      if (query.size() > max_bytes)
+        return fail(Code::usage,
+                    fmt::format("template {}: the expanded query is longer than {} bytes; shorten it",
+                                search_template.id, max_bytes));
+      out.push_back({search_template.id, engine, std::move(query)});
     }
   }
   return out;
@@ -110,7 +115,7 @@ Result<BaseQuery> plain_base_query(const Domain& domain, std::string_view text, 
   if (target == nullptr)
     return fail(Code::usage, "the domain " + domain.name +
                                  " has neither a slot QUERY nor a required one; give its slots by name: " +
-                                 slot_names(domain));
+                                 some_slot_names(domain));
   if (beside.slots.count(target->name) > 0) return beside;
   if (!has_letter(normalise_value(text)))
     return fail(Code::usage, "the query has no letter or digit; give it words to search for");

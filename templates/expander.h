@@ -20,11 +20,13 @@ using SyntaxLookup = std::function<const QuerySyntax&(std::string_view engine)>;
 /// in:     base_query - values of the domain's slots; white space only counts as absent
 /// out:    one expanded query a template and engine; no value can change a query's shape
 /// errors: usage: a slot that the domain does not have, a required slot without a letter or digit, a value
-///         longer than 4 KB; bad_config: a template that does not parse (never for a domain read from a file)
+///         longer than 4 KB, an expanded query longer than max_bytes; bad_config: a template that does not
+///         parse (never for a domain read from a file)
 /// cost:   O(characters of templates and values), some microseconds a template
 /// source: Freund, Iyer, Schapire, Singer 2003, sec. 2.1
 Result<std::vector<ExpandedQuery>> expand(const Domain& domain, const BaseQuery& base_query,
-                                          const SyntaxLookup& syntax_of = {});
+                                          const SyntaxLookup& syntax_of = {},
+                                          std::size_t max_bytes = std::string::npos);
 
 /// A plain query as a base query: it fills the slot QUERY, or the first required slot.
 ///

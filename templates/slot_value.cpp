@@ -1,41 +1,74 @@
 #include "templates/slot_value.h"
 
 #include <algorithm>
+#include <array>
 
 #include "core/ascii.h"
 #include "core/utf8.h"
-#include "templates/code_points.h"
 
 namespace metafuse::templates {
 namespace {
 
-constexpr char32_t kBlank = U' ';
-constexpr char32_t kNothing = 0;
-
-bool is_in_range(char32_t c, char32_t low, char32_t high) {
+bool is_within(char32_t c, char32_t low, char32_t high) {
   return c >= low && c <= high;
 }
 
+/// Blocks where capitals are even and the small letter follows.
+bool is_even_capital(char32_t c) {
+  return c % 2 == 0 &&
+         (is_within(c, 0x100, 0x137) || is_within(c, 0x14A, 0x177) || is_within(c, 0x460, 0x481) ||
+          is_within(c, 0x48A, 0x4BF) || is_within(c, 0x4D0, 0x52F) || is_within(c, 0x1E00, 0x1E95) ||
+          is_within(c, 0x1EA0, 0x1EFF)) &&
+         c != 0x130;
+}
+
+/// Blocks where capitals are odd and the small letter follows.
+bool is_odd_capital(char32_t c) {
+  return c % 2 == 1 &&
+         (is_within(c, 0x139, 0x148) || is_within(c, 0x179, 0x17E) || is_within(c, 0x4C1, 0x4CE));
+}
+
+/// The small letter of a capital: Latin, Greek, Cyrillic and Armenian; others stay. The same on every
+/// machine, whatever its locale.
+char32_t to_lower(char32_t c) {
+  if (is_within(c, U'A', U'Z') || (is_within(c, 0xC0, 0xDE) && c != 0xD7)) return c + 0x20;
+  if (is_even_capital(c) || is_odd_capital(c)) return c + 1;
+  if (c == 0x178) return 0xFF;
+  if (c == 0x386) return 0x3AC;
+  if (is_within(c, 0x388, 0x38A)) return c + 37;
+  if (c == 0x38C) return 0x3CC;
+  if (c == 0x38E || c == 0x38F) return c + 63;
+  if (is_within(c, 0x391, 0x3AB) && c != 0x3A2) return c + 0x20;
+  if (is_within(c, 0x400, 0x40F)) return c + 0x50;
+  if (is_within(c, 0x410, 0x42F)) return c + 0x20;
+  if (c == 0x4C0) return 0x4CF;
+  if (is_within(c, 0x531, 0x556)) return c + 0x30;
+  return c;
+}
+
+constexpr char32_t kBlank = U' ';
+constexpr char32_t kNothing = 0;
+
 bool is_blank(char32_t c) {
-  return c <= 0x20 || is_in_range(c, 0x7F, 0xA0) || c == 0x1680 || is_in_range(c, 0x2000, 0x200A) ||
+  return c <= 0x20 || is_within(c, 0x7F, 0xA0) || c == 0x1680 || is_within(c, 0x2000, 0x200A) ||
          c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000 || c == 0xFFFC ||
          c == 0xFFFD;
 }
 
 bool is_invisible(char32_t c) {
-  return c == 0xAD || c == 0x200B || c == 0x200E || c == 0x200F || is_in_range(c, 0x202A, 0x202E) ||
-         is_in_range(c, 0x2060, 0x206F) || c == 0xFEFF || is_in_range(c, 0xFFF9, 0xFFFB) ||
-         is_in_range(c, 0xE0000, 0xE0FFF);
+  return c == 0xAD || c == 0x200B || c == 0x200E || c == 0x200F || is_within(c, 0x202A, 0x202E) ||
+         is_within(c, 0x2060, 0x206F) || c == 0xFEFF || is_within(c, 0xFFF9, 0xFFFB) ||
+         is_within(c, 0xE0000, 0xE0FFF);
 }
 
 bool is_double_quote(char32_t c) {
-  return c == 0xAB || c == 0xBB || is_in_range(c, 0x201C, 0x201F) || c == 0x2033 || c == 0x2036 ||
-         is_in_range(c, 0x301D, 0x301F) || c == 0xFF02;
+  return c == 0xAB || c == 0xBB || is_within(c, 0x201C, 0x201F) || c == 0x2033 || c == 0x2036 ||
+         is_within(c, 0x301D, 0x301F) || c == 0xFF02;
 }
 
 bool is_full_width_punctuation(char32_t c) {
-  return is_in_range(c, 0xFF01, 0xFF0F) || is_in_range(c, 0xFF1A, 0xFF20) || is_in_range(c, 0xFF3B, 0xFF40) ||
-         is_in_range(c, 0xFF5B, 0xFF5E);
+  return is_within(c, 0xFF01, 0xFF0F) || is_within(c, 0xFF1A, 0xFF20) || is_within(c, 0xFF3B, 0xFF40) ||
+         is_within(c, 0xFF5B, 0xFF5E);
 }
 
 /// Joiners are part of words in some scripts and mean nothing elsewhere.
@@ -154,6 +187,114 @@ std::string write_value(const SlotValue& value, const QuerySyntax& syntax, bool 
   // "+a +b" needs no parentheses and would lose its force inside them.
   const bool is_infix = is_any || (is_all && syntax.all_between != " ");
   return is_infix && syntax.has_groups && value.units.size() > 1 ? '(' + out + ')' : out;
+}
+
+namespace {
+
+std::vector<std::string> all_words(const SlotValue& value) {
+  std::vector<std::string> words;
+  for (const SlotValue::Unit& unit : value.units)
+    words.insert(words.end(), unit.words.begin(), unit.words.end());
+  return words;
+}
+
+SlotValue apart(std::vector<std::string> words, SlotValue::Join join) {
+  SlotValue value;
+  value.join = join;
+  for (std::string& word : words) value.units.push_back({{std::move(word)}, false});
+  return value;
+}
+
+/// A word without the punctuation of a sentence around it; C++ and .NET keep theirs.
+std::string without_punctuation(std::string_view word) {
+  constexpr std::string_view kAtStart = "'`,;:!?([{";
+  constexpr std::string_view kAtEnd = "'`,;:!?)]}.";
+  while (!word.empty() && kAtStart.find(word.front()) != std::string_view::npos) word.remove_prefix(1);
+  while (!word.empty() && kAtEnd.find(word.back()) != std::string_view::npos) word.remove_suffix(1);
+  return std::string(word);
+}
+
+SlotValue words(SlotValue value) {
+  std::vector<std::string> kept;
+  for (const std::string& word : all_words(value))
+    if (std::string bare = without_punctuation(word); has_letter(bare)) kept.push_back(std::move(bare));
+  return apart(std::move(kept), value.join);
+}
+
+SlotValue all(SlotValue value) {
+  value.join = SlotValue::Join::all;
+  return value;
+}
+
+SlotValue any(SlotValue value) {
+  value.join = SlotValue::Join::any;
+  return value;
+}
+
+SlotValue phrase(SlotValue value) {
+  if (!value.is_empty()) value.units = {{all_words(value), true}};
+  return value;
+}
+
+SlotValue first(SlotValue value) {
+  if (value.is_empty()) return value;
+  return apart({all_words(value).front()}, value.join);
+}
+
+SlotValue last(SlotValue value) {
+  if (value.is_empty()) return value;
+  return apart({all_words(value).back()}, value.join);
+}
+
+/// The first letter or digit of a word, or nothing.
+std::string initial_of(std::string_view word) {
+  for (std::size_t at = 0; at < word.size();) {
+    std::string letter;
+    append_code_point(letter, next_code_point(word, at));
+    if (has_letter(letter)) return letter;
+  }
+  return {};
+}
+
+SlotValue initials(SlotValue value) {
+  if (value.is_empty()) return value;
+  std::string letters;
+  for (const std::string& word : all_words(value)) letters += initial_of(word);
+  return apart({std::move(letters)}, value.join);
+}
+
+SlotValue lower(SlotValue value) {
+  for (SlotValue::Unit& unit : value.units)
+    for (std::string& word : unit.words) {
+      std::string lowered;
+      for (std::size_t at = 0; at < word.size();)
+        append_code_point(lowered, to_lower(next_code_point(word, at)));
+      word = std::move(lowered);
+    }
+  return value;
+}
+
+constexpr std::array kFilters = {
+    Filter{"words", "each word apart, without the punctuation around it", false, words},
+    Filter{"all", "every word must be there: +a +b", true, all},
+    Filter{"any", "one of the words must be there: a OR b", true, any},
+    Filter{"phrase", "the words in this order: \"a b\"", true, phrase},
+    Filter{"first", "the first word", false, first},
+    Filter{"last", "the last word", false, last},
+    Filter{"initials", "the first letters of the words: Joe Researcher becomes JR", false, initials},
+    Filter{"lower", "small letters", false, lower},
+};
+
+}  // namespace
+
+std::span<const Filter> filters() {
+  return kFilters;
+}
+
+const Filter* find_filter(std::string_view name) {
+  for (const Filter& filter : kFilters)
+    if (filter.name == name) return &filter;
+  return nullptr;
 }
 
 }  // namespace metafuse::templates

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,5 +40,20 @@ SlotValue words_of(std::string_view text, const QuerySyntax& syntax);
 
 /// The value as query text. in_quotes: it stands inside a phrase of the template.
 std::string write_value(const SlotValue& value, const QuerySyntax& syntax, bool in_quotes);
+
+/// A row of the table of filters: `{SLOT|name}`.
+struct Filter {
+  std::string_view name;
+  std::string_view meaning;
+  /// Writes operators or quotes of its own, so it cannot stand inside a query's quotes.
+  bool writes_operators = false;
+  SlotValue (*apply)(SlotValue value) = nullptr;
+};
+
+/// All filters, in the order of the docs.
+std::span<const Filter> filters();
+
+/// nullptr when there is none of that name.
+const Filter* find_filter(std::string_view name);
 
 }  // namespace metafuse::templates

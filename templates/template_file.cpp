@@ -1,15 +1,193 @@
 #include "templates/template_file.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <string>
+
+#include <fmt/format.h>
 
 #include "core/text_file.h"
 #include "core/yaml_reader.h"
-#include "templates/scalar_places.h"
-#include "templates/template_text.h"
+#include "templates/search_template.h"
 
 namespace metafuse::templates {
 namespace {
+
+/// Reads a scalar's source again and notes where each byte of its value came from. Whatever it does not know
+/// makes its value differ from the parser's, and the caller falls back.
+class Follower {
+ public:
+  /// in: line_begin - the byte where the scalar's line begins
+  Follower(std::string_view source, const YamlNode& scalar, std::size_t line_begin)
+      : source_(source),
+        wanted_(scalar.text),
+        at_(line_begin + scalar.place.column - 1),
+        line_(scalar.place.line),
+        line_begin_(line_begin) {}
+
+  std::vector<Place> follow() {
+    skip_properties();
+    const char first = peek();
+    if (first == '|' || first == '>') {
+      follow_block(first == '>');
+    } else {
+      const bool is_quoted = first == '\'' || first == '"';
+      if (is_quoted) ++at_;
+      while (!is_done() && at_ < source_.size()) follow_flow(is_quoted ? first : '\0');
+    }
+    places_.push_back(here());
+    return value_ == wanted_ ? std::move(places_) : std::vector<Place>{};
+  }
+
+ private:
+  char peek(std::size_t ahead = 0) const {
+    return at_ + ahead < source_.size() ? source_[at_ + ahead] : '\0';
+  }
+  bool is_done() const { return value_.size() >= wanted_.size(); }
+  Place here() const { return {line_, at_ - line_begin_ + 1}; }
+  bool at_line_end() const { return peek() == '\n' || (peek() == '\r' && peek(1) == '\n'); }
+
+  void take(char c, std::size_t length) {
+    value_ += c;
+    places_.push_back(here());
+    at_ += length;
+  }
+
+  void drop_last() {
+    value_.pop_back();
+    places_.pop_back();
+  }
+
+  void next_line() {
+    at_ = std::min(source_.find('\n', at_), source_.size() - 1) + 1;
+    ++line_;
+    line_begin_ = at_;
+  }
+
+  void skip_blanks() {
+    while (peek() == ' ' || peek() == '\t') ++at_;
+  }
+
+  void skip_properties() {
+    while (peek() == '&' || peek() == '!') {
+      while (at_ < source_.size() && peek() != ' ' && !at_line_end()) ++at_;
+      skip_blanks();
+    }
+  }
+
+  void follow_flow(char quote) {
+    if (at_line_end()) return fold();
+    if (quote == '\'' && peek() == '\'') return take('\'', 2);
+    if (quote == '"' && peek() == '\\') return take_escape();
+    take(peek(), 1);
+  }
+
+  /// One line end inside a flow scalar is a blank, more are line ends.
+  void fold() {
+    while (!value_.empty() && (value_.back() == ' ' || value_.back() == '\t')) drop_last();
+    std::size_t line_ends = 0;
+    const Place place = here();
+    for (; at_line_end(); ++line_ends) {
+      next_line();
+      skip_blanks();
+    }
+    value_.append(line_ends == 1 ? 1 : line_ends - 1, line_ends == 1 ? ' ' : '\n');
+    places_.resize(value_.size(), place);
+  }
+
+  void take_escape() {
+    if (peek(1) == '\n' || peek(1) == '\r') {
+      next_line();
+      return skip_blanks();
+    }
+    constexpr std::string_view kNames = "0abtnvfre \"/\\";
+    constexpr std::string_view kValues("\0\a\b\t\n\v\f\r\x1b \"/\\", 13);
+    const std::size_t index = kNames.find(peek(1));
+    if (index != std::string_view::npos) return take(kValues[index], 2);
+    take_code(peek(1) == 'x' ? 2 : peek(1) == 'u' ? 4 : 8);
+  }
+
+  /// \xHH and the like: the value's bytes are known, so only their number is taken from the first of them.
+  void take_code(std::size_t digits) {
+    const auto lead = static_cast<unsigned char>(wanted_[value_.size()]);
+    const std::size_t bytes = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+    const Place place = here();
+    value_ += wanted_.substr(value_.size(), bytes);
+    places_.resize(value_.size(), place);
+    at_ += 2 + digits;
+  }
+
+  void follow_block(bool is_folded) {
+    next_line();
+    std::size_t indent = 0;
+    for (std::size_t begin = at_; begin < source_.size(); begin = source_.find('\n', begin) + 1) {
+      const std::size_t text = source_.find_first_not_of(' ', begin);
+      indent = text == std::string_view::npos ? 0 : text - begin;
+      if (text == std::string_view::npos || (source_[text] != '\n' && source_[text] != '\r')) break;
+      if (source_.find('\n', begin) == std::string_view::npos) break;
+    }
+    while (!is_done() && at_ < source_.size()) {
+      for (std::size_t i = 0; i < indent && peek() == ' '; ++i) ++at_;
+      while (!is_done() && at_ < source_.size() && !at_line_end()) take(peek(), 1);
+      if (is_done()) return;
+      is_folded ? fold_block_line() : end_block_line();
+    }
+  }
+
+  void end_block_line() {
+    take('\n', 0);
+    next_line();
+  }
+
+  void fold_block_line() {
+    const Place place = here();
+    std::size_t line_ends = 0;
+    while (at_line_end()) {
+      next_line();
+      ++line_ends;
+      const std::size_t text = source_.find_first_not_of(' ', at_);
+      if (text == std::string_view::npos || source_[text] != '\n') break;
+      at_ = text;
+    }
+    const bool is_last = value_.size() + 1 == wanted_.size() && wanted_.back() == '\n';
+    value_.append(line_ends == 1 ? 1 : line_ends - 1, line_ends == 1 && !is_last ? ' ' : '\n');
+    places_.resize(value_.size(), place);
+  }
+
+  std::string_view source_;
+  std::string_view wanted_;
+  std::size_t at_;
+  std::size_t line_;
+  std::size_t line_begin_;
+  std::string value_;
+  std::vector<Place> places_;
+};
+
+/// Finds where the bytes of a file's scalars stand in it.
+class ScalarPlaces {
+ public:
+  explicit ScalarPlaces(std::string_view source) : source_(source), line_begins_{0} {
+    for (std::size_t at = source.find('\n'); at != std::string_view::npos; at = source.find('\n', at + 1))
+      line_begins_.push_back(at + 1);
+  }
+
+  /// The place of every byte of a scalar's value, and of its end: for plain, quoted and block scalars,
+  /// escapes and folded lines included. A scalar that cannot be followed has all bytes at its own place.
+  ///
+  /// cost: O(bytes of the scalar)
+  std::vector<Place> of(const YamlNode& scalar) const {
+    std::vector<Place> places;
+    if (const std::size_t line = scalar.place.line; line > 0 && line <= line_begins_.size())
+      places = Follower(source_, scalar, line_begins_[line - 1]).follow();
+    if (places.size() != scalar.text.size() + 1) places.assign(scalar.text.size() + 1, scalar.place);
+    return places;
+  }
+
+ private:
+  std::string_view source_;
+  std::vector<std::size_t> line_begins_;
+};
 
 constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;
 constexpr long long kMaxDepth = 1000;
@@ -36,7 +214,7 @@ bool is_engine_name(std::string_view name) {
 class FileReader {
  public:
   FileReader(std::string_view source, Diagnostics& diagnostics)
-      : source_(source), diagnostics_(diagnostics) {}
+      : places_(source), diagnostics_(diagnostics) {}
 
   Domain read(const YamlNode& root) {
     YamlMap map(root, "the file", diagnostics_);
@@ -87,7 +265,8 @@ class FileReader {
     if (!templates.is_list()) return diagnostics_.error(templates.place, "templates must be a list");
     if (templates.items.empty())
       diagnostics_.error(templates.place, "no template; a domain needs at least one");
-    for (const YamlNode& item : templates.items) read_template(item);
+    for (const YamlNode& item : templates.items)
+      if (!diagnostics_.is_full()) read_template(item);
     warn_about_slots();
   }
 
@@ -109,10 +288,11 @@ class FileReader {
       diagnostics_.error(
           node.place,
           "the id \"" + id + "\" must be 1 to 64 letters, digits, -, _ and ., a letter or digit first");
-    for (std::size_t i = 0; i < domain_.templates.size(); ++i)
-      if (!id.empty() && domain_.templates[i].id == id)
-        diagnostics_.error(node.place, "the id \"" + id + "\" stands twice (first at template " +
-                                           std::to_string(i + 1) + "); ids are unique");
+    const auto [first, is_new] = ids_.emplace(id, domain_.templates.size() + 1);
+    if (!id.empty() && !is_new)
+      diagnostics_.error(node.place,
+                         fmt::format("the id \"{}\" stands twice (first at template {}); ids are unique", id,
+                                     first->second));
     return id;
   }
 
@@ -140,7 +320,7 @@ class FileReader {
     const auto query = yaml_string(node, "query", diagnostics_);
     if (!query) return {};
     const TemplateText text = parse_template_text(*query);
-    const std::vector<Place> places = scalar_places(source_, node);
+    const std::vector<Place> places = places_.of(node);
     for (const TextMistake& mistake : text.mistakes) diagnostics_.error(places[mistake.offset], mistake.text);
     const std::size_t uses = check_slots(text.pieces, places, false);
     if (uses == 0 && text.mistakes.empty())
@@ -184,10 +364,8 @@ class FileReader {
   }
 
   std::string unknown_slot(const std::string& name) const {
-    std::string known;
-    for (const Slot& slot : domain_.slots) known += (known.empty() ? "" : ", ") + slot.name;
-    return "unknown slot \"" + name + "\"; " +
-           (known.empty() ? "the file has no slots" : "known slots are " + known);
+    if (domain_.slots.empty()) return fmt::format("unknown slot \"{}\"; the file has no slots", name);
+    return fmt::format("unknown slot \"{}\"; known slots are {}", name, some_slot_names(domain_));
   }
 
   void warn_about_slots() {
@@ -202,12 +380,13 @@ class FileReader {
                            "no slot is named QUERY or required: a plain query has no slot to fill");
   }
 
-  std::string_view source_;
+  const ScalarPlaces places_;
   Diagnostics& diagnostics_;
   Domain domain_;
   bool knows_slots_ = false;  // else every use of a slot would be a mistake of its own
   std::vector<Place> slot_places_;
   std::set<std::string> used_;
+  std::map<std::string, std::size_t> ids_;
 };
 
 }  // namespace

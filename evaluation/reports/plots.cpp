@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "core/contract.h"
+#include "core/encoding.h"
 
 namespace metafuse::evaluation {
 
@@ -21,25 +22,8 @@ std::string short_svg_number(double value) {
   return text;
 }
 
-std::string escaped_html(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '"')
-      out += "&quot;";
-    else
-      out += c;
-  }
-  return out;
-}
-
 std::string svg_opened(double width, double height, const std::string& title, int font_size) {
-  const std::string words = escaped_html(title);
+  const std::string words = xml_escaped(title);
   return "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + svg_number(width, 0) + " " +
          svg_number(height, 0) + "\" role=\"img\" aria-label=\"" + words +
          "\" fill=\"currentColor\" font-family=\"sans-serif\" font-size=\"" + std::to_string(font_size) +
@@ -48,7 +32,7 @@ std::string svg_opened(double width, double height, const std::string& title, in
 
 std::string svg_text(double x, double y, const char* anchor, const std::string& words) {
   return "<text x=\"" + svg_number(x) + "\" y=\"" + svg_number(y) + "\" text-anchor=\"" + anchor + "\">" +
-         escaped_html(words) + "</text>\n";
+         xml_escaped(words) + "</text>\n";
 }
 
 std::string svg_bar(double x, double y, double width, double height, const std::string& look,
@@ -162,13 +146,13 @@ std::string html_page(const std::string& title, const std::string& table,
       "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"color-scheme\" "
       "content=\"light "
       "dark\"><title>" +
-      escaped_html(title) +
+      xml_escaped(title) +
       "</title>\n<style>body{font:15px/1.5 system-ui,sans-serif;max-width:76em;margin:2em auto;padding:0 "
       "1em}pre{overflow-x:auto}</style>\n<h1>" +
-      escaped_html(title) + "</h1>\n<pre>" + escaped_html(table) + "</pre>\n";
+      xml_escaped(title) + "</h1>\n<pre>" + xml_escaped(table) + "</pre>\n";
   if (!sentences.empty()) {
     out += "<ul>\n";
-    for (const std::string& sentence : sentences) out += "<li>" + escaped_html(sentence) + "</li>\n";
+    for (const std::string& sentence : sentences) out += "<li>" + xml_escaped(sentence) + "</li>\n";
     out += "</ul>\n";
   }
   for (const std::string& plot : plots) out += plot;
@@ -210,7 +194,7 @@ std::string axes(const PlotRange& values, const std::string& x_label, const std:
   out += line(kBarPlotLeft, kBarPlotTop, "v" + svg_number(kBarPlotHeight - kBarPlotTop - kBottom), ".8");
   out += svg_text(0.5 * (kBarPlotLeft + kBarPlotWidth - kRight), kBarPlotHeight - 8, "middle", x_label);
   return out + "<text transform=\"translate(14 " + svg_number(0.5 * kBarPlotHeight) +
-         ") rotate(-90)\" text-anchor=\"middle\">" + escaped_html(y_label) + "</text>";
+         ") rotate(-90)\" text-anchor=\"middle\">" + xml_escaped(y_label) + "</text>";
 }
 
 }  // namespace
@@ -229,9 +213,9 @@ std::string bar_plot(const std::string& caption, const std::string& x_label, con
     const double top = top_of(values, std::max(0.0, value));
     out += svg_bar(kBarPlotLeft + place * static_cast<double>(i), top, place * (1 - kGap),
                    top_of(values, std::min(0.0, value)) - top, value >= 0.0 ? kGain : kLoss,
-                   "<title>" + escaped_html(name) + ": " + short_svg_number(value) + "</title>");
+                   "<title>" + xml_escaped(name) + ": " + short_svg_number(value) + "</title>");
   }
-  return out + "</svg><figcaption>" + escaped_html(caption) + "</figcaption></figure>\n";
+  return out + "</svg><figcaption>" + xml_escaped(caption) + "</figcaption></figure>\n";
 }
 
 }  // namespace metafuse::evaluation

@@ -13,9 +13,6 @@ std::string svg_number(double value, int decimals = 1);
 /// A number for people: four significant digits, no negative zero.
 std::string short_svg_number(double value);
 
-/// & < > " as entities.
-std::string escaped_html(const std::string& text);
-
 /// The opening tag of a picture that takes the page's text colour and needs no style sheet, with its title.
 std::string svg_opened(double width, double height, const std::string& title, int font_size = 12);
 

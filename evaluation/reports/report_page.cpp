@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "evaluation/reports/plots.h"
+#include "core/encoding.h"
 #include "evaluation/reports/report.h"
 
 // One self-contained page: tables, comparisons, and plots as inline SVG. Curves are drawn where the report
@@ -26,7 +27,7 @@ constexpr const char* kStyle =
 
 std::string cell(const std::string& text, bool is_header) {
   const std::string tag = is_header ? "th" : "td";
-  return "<" + tag + (is_header ? " scope=\"col\">" : ">") + escaped_html(text) + "</" + tag + ">";
+  return "<" + tag + (is_header ? " scope=\"col\">" : ">") + xml_escaped(text) + "</" + tag + ">";
 }
 
 std::string table_of(const std::vector<std::vector<std::string>>& rows) {
@@ -67,7 +68,7 @@ std::string means_of(const Report& report) {
     for (std::size_t c = 0; c < width; ++c) {
       const std::string& text = is_turned ? rows[c][r] : rows[r][c];
       const bool is_bold = (is_turned ? bold[c][r] : bold[r][c]) != 0;
-      out += is_bold ? "<td><strong>" + escaped_html(text) + "</strong></td>" : cell(text, r == 0);
+      out += is_bold ? "<td><strong>" + xml_escaped(text) + "</strong></td>" : cell(text, r == 0);
     }
     out += "</tr>\n";
   }
@@ -79,7 +80,7 @@ std::string comparison_note(const Report& report) {
   const std::string test = report.test == "t"          ? "the paired t test"
                            : report.test == "wilcoxon" ? "Wilcoxon's signed ranks"
                                                        : "the paired randomisation test";
-  return "<p class=\"note\">Differences are run minus " + escaped_html(report.baseline) +
+  return "<p class=\"note\">Differences are run minus " + xml_escaped(report.baseline) +
          ", means over the queries of both, with 95 % bootstrap intervals; p is two-sided, of " + test +
          "; Holm's and Bonferroni's corrections are over the " + std::to_string(report.comparisons.size()) +
          " comparisons of this table, Tukey's randomised test over all runs. Wins, ties and losses count "
@@ -152,16 +153,16 @@ std::string format_html(const Report& report) {
   std::string out =
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
       "content=\"width=device-width\"><title>" +
-      escaped_html(report.title) + "</title><style>" + kStyle + "</style></head><body>\n<h1>" +
-      escaped_html(report.title) + "</h1>\n";
+      xml_escaped(report.title) + "</title><style>" + kStyle + "</style></head><body>\n<h1>" +
+      xml_escaped(report.title) + "</h1>\n";
   out += "<h2>Means over queries</h2>\n";
   out += means_of(report);
   if (const std::string curves = curves_of(report); !curves.empty()) out += "<h2>Curves</h2>\n" + curves;
   if (!report.comparisons.empty())
-    out += "<h2>Against " + escaped_html(report.baseline) + "</h2>\n" + differences_of(report) +
+    out += "<h2>Against " + xml_escaped(report.baseline) + "</h2>\n" + differences_of(report) +
            comparison_note(report) + table_of(report_comparison_rows(report));
   if (!report.agreements.empty())
-    out += "<h2>Agreement with " + escaped_html(report.reference) + "</h2>\n" +
+    out += "<h2>Agreement with " + xml_escaped(report.reference) + "</h2>\n" +
            table_of(report_agreement_rows(report));
   if (report.is_per_query) out += "<h2>By query</h2>\n" + table_of(report_rows(report));
   return out + "</body></html>\n";

@@ -36,11 +36,9 @@ Result<RecordedQuery> ask(const templates::Domain& domain, fetchers::LocalEngine
   for (const ExpandedQuery& one : expanded) {
     auto list = engine.search(one.text, domain.depth, 0, Deadline(clock, kSearchTime));
     if (!list) return fail(list.error().code, query.id + ", " + one.template_id + ": " + list.error().text);
-    std::vector<std::string>& keys = recorded.lists.emplace_back();
-    for (const Hit& hit : list->hits) {
-      TRY(auto key, canonical_url_key(hit.url));
-      keys.push_back(std::move(key));
-    }
+    keep_best_of_each(*list, domain.depth);
+    auto& keys = recorded.lists.emplace_back();
+    for (Hit& hit : list->hits) keys.push_back(std::move(hit.key));
   }
   return recorded;
 }

@@ -2,16 +2,27 @@
 
 #include <algorithm>
 
+#include "core/encoding.h"
 #include "core/number.h"
 #include "core/url_text.h"
-#include "fetchers/answers/clean_text.h"
+#include "fetchers/answers/answer_text.h"
+#include "fetchers/answers/redirect_links.h"
 
-namespace metafuse::fetchers::parsers {
+namespace metafuse::fetchers {
 namespace {
 
 constexpr std::size_t kMaxTitleBytes = 500;
 constexpr std::size_t kMaxSnippetBytes = 2000;
 constexpr std::size_t kMaxSuggestions = 20;
+
+/// An identifier as a part of a path: what has a meaning there stays, what would end the path does not.
+std::string path_encoded(std::string_view text) {
+  constexpr std::string_view kKept = "/:@!$&'()*+,;=";
+  std::string out;
+  for (const char c : text)
+    out += kKept.find(c) != std::string_view::npos ? std::string(1, c) : percent_encoded({&c, 1});
+  return out;
+}
 
 std::string filled_url_format(const std::string& format, const PartOf& part_of, const AnswerContext& context,
                               bool& is_complete) {
@@ -25,35 +36,68 @@ std::string filled_url_format(const std::string& format, const PartOf& part_of, 
     std::string path = format.substr(at + 1, end - at - 1);
     at = end + 1;
     const bool has_underscores = path.ends_with("|_");
-    if (has_underscores) path.erase(path.size() - 2);
-    const auto part = path == "lang" ? PartText(std::string_view(context.language)) : part_of(path);
+    const bool is_raw = path.ends_with("|raw");
+    if (has_underscores || is_raw) path.erase(path.rfind('|'));
+    const auto part = path == "lang" ? PartText(std::string_view(context.language)) : part_of(path, nullptr);
     if (!part || part->empty()) {
       is_complete = false;
       return {};
     }
     std::string value(part->view());
     if (has_underscores) std::replace(value.begin(), value.end(), ' ', '_');
-    out += percent_encoded(value);
+    out += is_raw ? path_encoded(value) : percent_encoded(value);
   }
   return out;
 }
 
+/// The first path that finds a text, or all of them joined.
+std::optional<PartText> read_part(const PartRule& rule, const PartOf& part_of) {
+  std::optional<PartText> found;
+  std::vector<std::string> texts;
+  for (const std::string& path : rule.paths) {
+    auto part = part_of(path, rule.is_joined ? &rule.separator : nullptr);
+    if (part && !part->empty() && !rule.is_joined) return part;
+    if (part && !part->empty()) texts.emplace_back(part->view());
+    if (part && !found) found = std::move(part);
+  }
+  if (!texts.empty()) return PartText(joined_texts(texts, rule.separator));
+  return found;
+}
+
+/// Counts for a person who writes a definition.
+void note_findings(AnswerFindings* findings, const RawHit& raw) {
+  if (findings == nullptr) return;
+  ++findings->items;
+  if (raw.url && !raw.url->empty()) ++findings->with_url;
+  if (!raw.title.empty()) ++findings->with_title;
+}
+
 }  // namespace
 
+std::string joined_texts(const std::vector<std::string>& texts, std::string_view separator) {
+  std::string out;
+  for (const std::string& text : texts) {
+    if (&text != &texts.front()) out += separator;
+    out += text;
+  }
+  return out;
+}
+
 RawHit read_raw_hit(const AnswerRules& rules, const PartOf& part_of, const AnswerContext& context) {
-  const auto read = [&](const std::string& path) {
-    return path.empty() ? PartText() : part_of(path).value_or(PartText());
-  };
+  const auto read = [&](const PartRule& rule) { return read_part(rule, part_of).value_or(PartText()); };
   RawHit hit;
-  if (!rules.url_format.empty()) {
+  const bool is_format_last = rules.url.has_fallbacks;
+  if (rules.url_format.empty() || is_format_last) {
+    hit.url = read_part(rules.url, part_of);
+    if (hit.url && hit.url->empty() && is_format_last) hit.url.reset();
+    if (hit.url) hit.url->put_before(rules.url_prefix);
+  }
+  if (!hit.url && !rules.url_format.empty()) {
     bool is_complete = true;
     std::string url = filled_url_format(rules.url_format, part_of, context, is_complete);
     if (is_complete) hit.url = PartText(std::move(url));
-  } else {
-    hit.url = part_of(rules.url);
-    if (hit.url) hit.url->put_before(rules.url_prefix);
   }
-  if (!hit.url) return hit;
+  if (!hit.url && context.findings == nullptr) return hit;
   hit.title = read(rules.title);
   hit.content = read(rules.content);
   hit.published = read(rules.published);
@@ -65,11 +109,12 @@ RawHit read_raw_hit(const AnswerRules& rules, const PartOf& part_of, const Answe
 
 void append_hit(RankedList& list, const RawHit& raw, const AnswerRules& rules, const AnswerContext& context,
                 bool is_text_html) {
+  note_findings(context.findings, raw);
   if (!raw.url) return;
   auto url = resolved_url(raw.url->view(), context.url);
   if (!url) return;
   Hit& hit = list.hits.emplace_back();
-  hit.url = std::move(*url);
+  hit.url = rules.unwraps_links ? unwrapped_url(std::move(*url), rules.unwrap) : std::move(*url);
   hit.title = clean_text(raw.title.view(), is_text_html || rules.is_title_html, kMaxTitleBytes);
   hit.snippet = clean_text(raw.content.view(), is_text_html || rules.is_content_html, kMaxSnippetBytes);
   if (!raw.published.empty()) hit.published = clean_date(raw.published.view());
@@ -85,21 +130,17 @@ void append_suggestion(RankedList& list, std::string_view text) {
     list.suggestions.push_back(std::move(cleaned));
 }
 
-}  // namespace metafuse::fetchers::parsers
-
-namespace metafuse::fetchers {
-
 Result<RankedList> parse_answer(const AnswerRules& rules, std::string_view body,
                                 const AnswerContext& context) {
   switch (rules.format) {
     case AnswerRules::Format::json:
-      return parsers::parse_json_answer(rules, body, context);
+      return parse_json_answer(rules, body, context);
     case AnswerRules::Format::groonga:
-      return parsers::parse_groonga_answer(rules, body, context);
+      return parse_groonga_answer(rules, body, context);
     case AnswerRules::Format::xml:
-      return parsers::parse_xml_answer(rules, body, context);
+      return parse_xml_answer(rules, body, context);
     case AnswerRules::Format::html:
-      return parsers::parse_html_answer(rules, body, context);
+      return parse_html_answer(rules, body, context);
   }
   return fail(Code::internal, "unknown format");
 }

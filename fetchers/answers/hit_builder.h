@@ -6,11 +6,12 @@
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
-#include "core/ranked_list.h"
+#include "core/query.h"
 #include "fetchers/answers/answer_parser.h"
 
-namespace metafuse::fetchers::parsers {
+namespace metafuse::fetchers {
 
 /// A text of the answer: a view into the parsed answer where it stands there as it is, else a copy.
 class PartText {
@@ -42,8 +43,12 @@ struct RawHit {
   PartText thumbnail;
 };
 
-/// The value of a part of the result by its path; nothing when the result does not have it.
-using PartOf = std::function<std::optional<PartText>(const std::string& path)>;
+/// The value of a part of the result by its path; nothing when the result does not have it. With a separator, all
+/// values joined by it.
+using PartOf = std::function<std::optional<PartText>(const std::string& path, const std::string* separator)>;
+
+/// Texts with a separator between them.
+std::string joined_texts(const std::vector<std::string>& texts, std::string_view separator);
 
 /// Reads the parts that the rules name.
 RawHit read_raw_hit(const AnswerRules& rules, const PartOf& part_of, const AnswerContext& context);
@@ -64,4 +69,4 @@ Result<RankedList> parse_xml_answer(const AnswerRules& rules, std::string_view b
 Result<RankedList> parse_html_answer(const AnswerRules& rules, std::string_view body,
                                      const AnswerContext& context);
 
-}  // namespace metafuse::fetchers::parsers
+}  // namespace metafuse::fetchers

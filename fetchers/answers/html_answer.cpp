@@ -11,26 +11,26 @@
 #include "core/ascii.h"
 #include "core/url_text.h"
 #include "core/utf8.h"
-#include "fetchers/answers/charset.h"
+#include "fetchers/answers/answer_text.h"
 #include "fetchers/answers/hit_builder.h"
 
-namespace metafuse::fetchers::parsers {
+namespace metafuse::fetchers {
 namespace {
 
 constexpr int kMaxHtmlHits = 1000;
 constexpr unsigned long kMaxXPathSteps = 2'000'000;
 constexpr int kMaxTextBytes = 20'000;
 
-struct Free {
+struct XmlFree {
   void operator()(xmlDoc* document) const { xmlFreeDoc(document); }
   void operator()(xmlXPathContext* context) const { xmlXPathFreeContext(context); }
   void operator()(xmlXPathObject* object) const { xmlXPathFreeObject(object); }
   void operator()(xmlXPathCompExpr* expression) const { xmlXPathFreeCompExpr(expression); }
 };
-using Document = std::unique_ptr<xmlDoc, Free>;
-using Context = std::unique_ptr<xmlXPathContext, Free>;
-using Object = std::unique_ptr<xmlXPathObject, Free>;
-using Expression = std::unique_ptr<xmlXPathCompExpr, Free>;
+using HtmlDocument = std::unique_ptr<xmlDoc, XmlFree>;
+using XPathContext = std::unique_ptr<xmlXPathContext, XmlFree>;
+using XPathValue = std::unique_ptr<xmlXPathObject, XmlFree>;
+using XPathExpression = std::unique_ptr<xmlXPathCompExpr, XmlFree>;
 
 const xmlChar* as_xml(const char* text) {
   return reinterpret_cast<const xmlChar*>(text);
@@ -102,71 +102,73 @@ std::string charset_of_page(std::string_view body, std::string_view content_type
 
 /// UTF-8 when the bytes are UTF-8 whatever anybody says. libxml2 always gets UTF-8: its own conversion prints
 /// what it cannot convert.
-Document parse_page(std::string_view body, const AnswerContext& context) {
+HtmlDocument parse_page(std::string_view body, const AnswerContext& context) {
   std::string text;
   if (first_invalid_utf8(body) != std::string_view::npos)
     body = text = as_utf8(body, charset_of_page(body, context.content_type)).value_or(to_valid_utf8(body));
   const int options = HTML_PARSE_NONET | HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING;
-  return Document(htmlReadMemory(body.data(), static_cast<int>(body.size()), nullptr, "utf-8", options));
+  return HtmlDocument(htmlReadMemory(body.data(), static_cast<int>(body.size()), nullptr, "utf-8", options));
 }
 
 /// Evaluates the XPath of one engine on one page.
-class Page {
+class HtmlPage {
  public:
-  explicit Page(Document document)
+  explicit HtmlPage(HtmlDocument document)
       : document_(std::move(document)), context_(xmlXPathNewContext(document_.get())) {
     context_->error = ignore_error;
     context_->opLimit = kMaxXPathSteps;
   }
 
-  Object evaluate(const std::string& xpath, xmlNode* from) {
+  XPathValue evaluate(const std::string& xpath, xmlNode* from) {
     context_->node = from;
-    Expression& expression = compiled(xpath);
-    return Object(expression ? xmlXPathCompiledEval(expression.get(), context_.get()) : nullptr);
+    XPathExpression& expression = compiled(xpath);
+    return XPathValue(expression ? xmlXPathCompiledEval(expression.get(), context_.get()) : nullptr);
   }
 
   xmlNode* root() const { return xmlDocGetRootElement(document_.get()); }
 
   std::vector<std::string> texts(const std::string& xpath, xmlNode* from) {
     if (xpath.empty()) return {};
-    const Object object = evaluate(xpath, from);
+    const XPathValue object = evaluate(xpath, from);
     return object ? texts_of(*object) : std::vector<std::string>();
   }
 
  private:
-  Expression& compiled(const std::string& xpath) {
+  XPathExpression& compiled(const std::string& xpath) {
     for (auto& [text, expression] : expressions_)
       if (text == xpath) return expression;
-    expressions_.emplace_back(xpath, Expression(xmlXPathCompile(as_xml(xpath.c_str()))));
+    expressions_.emplace_back(xpath, XPathExpression(xmlXPathCompile(as_xml(xpath.c_str()))));
     return expressions_.back().second;
   }
 
-  Document document_;
-  Context context_;
-  std::vector<std::pair<std::string, Expression>> expressions_;
+  HtmlDocument document_;
+  XPathContext context_;
+  std::vector<std::pair<std::string, XPathExpression>> expressions_;
 };
 
-std::string joined(const std::vector<std::string>& texts) {
-  std::string out;
-  for (const std::string& text : texts) out += (out.empty() ? "" : " ") + text;
-  return out;
-}
-
-void append_result(RankedList& list, Page& page, xmlNode* node, const AnswerRules& rules,
-                   const AnswerContext& context) {
-  const PartOf part_of = [&](const std::string& xpath) -> std::optional<PartText> {
+void append_node(RankedList& list, HtmlPage& page, xmlNode* node, const AnswerRules& rules,
+                 const AnswerContext& context) {
+  const auto is_of = [](const PartRule& rule, const std::string& xpath) {
+    return std::find(rule.paths.begin(), rule.paths.end(), xpath) != rule.paths.end();
+  };
+  const PartOf part_of = [&](const std::string& xpath,
+                             const std::string* separator) -> std::optional<PartText> {
     const auto texts = page.texts(xpath, node);
     if (texts.empty()) return std::nullopt;
-    const bool is_one_value = xpath == rules.url || xpath == rules.thumbnail || xpath == rules.published;
-    return is_one_value ? texts.front() : joined(texts);
+    if (separator != nullptr) return joined_texts(texts, *separator);
+    const bool is_one_value =
+        is_of(rules.url, xpath) || is_of(rules.thumbnail, xpath) || is_of(rules.published, xpath);
+    return is_one_value ? texts.front() : joined_texts(texts, " ");
   };
   append_hit(list, read_raw_hit(rules, part_of, context), rules, context, false);
 }
 
-void append_zipped(RankedList& list, Page& page, const AnswerRules& rules, const AnswerContext& context) {
-  const auto urls = page.texts(rules.url, page.root());
-  const auto titles = page.texts(rules.title, page.root());
-  const auto contents = page.texts(rules.content, page.root());
+void append_zipped_nodes(RankedList& list, HtmlPage& page, const AnswerRules& rules,
+                         const AnswerContext& context) {
+  const auto all = [&](const PartRule& rule) {
+    return rule.empty() ? std::vector<std::string>() : page.texts(rule.first(), page.root());
+  };
+  const auto urls = all(rules.url), titles = all(rules.title), contents = all(rules.content);
   for (std::size_t i = 0; i < urls.size(); ++i) {
     RawHit raw;
     raw.url = PartText(rules.url_prefix + urls[i]);
@@ -177,7 +179,7 @@ void append_zipped(RankedList& list, Page& page, const AnswerRules& rules, const
 }
 
 /// Links are relative to <base href>, where a page has one.
-AnswerContext with_base(const AnswerContext& context, Page& page) {
+AnswerContext with_base(const AnswerContext& context, HtmlPage& page) {
   AnswerContext out = context;
   const auto bases = page.texts("//base/@href", page.root());
   if (!bases.empty()) out.url = resolved_url(bases.front(), context.url).value_or(context.url);
@@ -190,39 +192,34 @@ Result<RankedList> parse_html_answer(const AnswerRules& rules, std::string_view 
                                      const AnswerContext& given) {
   if (body.find_first_not_of(" \t\r\n") == std::string_view::npos)
     return fail(Code::bad_data, "the answer is empty");
-  Document document = parse_page(body, given);
+  HtmlDocument document = parse_page(body, given);
   if (!document || xmlDocGetRootElement(document.get()) == nullptr)
     return fail(Code::bad_data, "the answer is no HTML");
-  Page page(std::move(document));
+  HtmlPage page(std::move(document));
   const AnswerContext context = with_base(given, page);
   RankedList list;
   if (rules.results.empty()) {
-    append_zipped(list, page, rules, context);
+    append_zipped_nodes(list, page, rules, context);
   } else {
-    const Object results = page.evaluate(rules.results, page.root());
+    const XPathValue results = page.evaluate(rules.results, page.root());
     if (!results) return fail(Code::bad_data, "the XPath of the results takes too many steps on this page");
     const int count =
         results->type == XPATH_NODESET && results->nodesetval != nullptr ? results->nodesetval->nodeNr : 0;
     for (int i = 0; i < count && i < kMaxHtmlHits; ++i)
-      append_result(list, page, results->nodesetval->nodeTab[i], rules, context);
+      append_node(list, page, results->nodesetval->nodeTab[i], rules, context);
   }
   for (const std::string& text : page.texts(rules.suggestion, page.root())) append_suggestion(list, text);
   return list;
 }
 
-}  // namespace metafuse::fetchers::parsers
-
-namespace metafuse::fetchers {
-
 Result<void> check_html_xpath(const std::string& xpath) {
-  using namespace parsers;
-  const Context context(xmlXPathNewContext(nullptr));
+  const XPathContext context(xmlXPathNewContext(nullptr));
   std::string why = "not XPath 1.0";
   context->userData = &why;
   context->error = [](void* data, xmlErrorPtr error) {
     if (error->message != nullptr) *static_cast<std::string*>(data) = error->message;
   };
-  const Expression expression(xmlXPathCtxtCompile(context.get(), as_xml(xpath.c_str())));
+  const XPathExpression expression(xmlXPathCtxtCompile(context.get(), as_xml(xpath.c_str())));
   if (expression) return {};
   while (!why.empty() && (why.back() == '\n' || why.back() == ' ')) why.pop_back();
   return fail(Code::bad_config, "\"" + xpath + "\" is no XPath 1.0: " + why);

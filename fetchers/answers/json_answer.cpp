@@ -5,11 +5,13 @@
 #include "fetchers/answers/hit_builder.h"
 #include "fetchers/answers/json_tree.h"
 
-namespace metafuse::fetchers::parsers {
+namespace metafuse::fetchers {
 namespace {
 
 constexpr std::size_t kMaxHits = 1000;
 constexpr std::string_view kOwnKey = "@key";
+constexpr std::size_t kMaxJoined = 50;
+constexpr std::size_t kMaxShownKeys = 20;
 
 /// What an answer says of its own failure: {"error": ...}, as most JSON APIs write it.
 std::optional<PartText> error_of(element root) {
@@ -27,15 +29,18 @@ std::optional<PartText> error_of(element root) {
 }
 
 /// The key paths of one engine, parsed once an answer.
-class Reader {
+class ResultReader {
  public:
-  Reader(const AnswerRules& rules, const AnswerContext& context) : rules_(rules), context_(context) {}
+  ResultReader(const AnswerRules& rules, const AnswerContext& context) : rules_(rules), context_(context) {}
 
   /// in: key - under which the result stands in an object; empty in an array
   void append(RankedList& list, element result, std::string_view key) {
-    const PartOf part_of = [&](const std::string& path) -> std::optional<PartText> {
+    note_keys(result);
+    const PartOf part_of = [&](const std::string& path,
+                               const std::string* separator) -> std::optional<PartText> {
       if (path.empty()) return std::nullopt;
       if (path == kOwnKey) return key.empty() ? std::nullopt : std::optional(PartText(key));
+      if (separator != nullptr) return all_texts(result, parsed(path), *separator);
       const auto value = find_first(result, parsed(path));
       return value ? text_of(*value) : std::nullopt;
     };
@@ -44,10 +49,10 @@ class Reader {
 
   /// Without a list of results: the n-th url goes with the n-th title and the n-th content.
   void append_zipped(RankedList& list, element root) const {
-    const auto all = [&](const std::string& path) {
+    const auto all = [&](const PartRule& rule) {
       std::vector<PartText> texts;
-      if (!path.empty())
-        find(root, parse_key_path(path), [&](element match) {
+      if (!rule.empty())
+        find(root, parse_key_path(rule.first()), [&](element match) {
           texts.push_back(text_of(match).value_or(PartText()));
           return texts.size() < kMaxHits;
         });
@@ -65,6 +70,29 @@ class Reader {
   }
 
  private:
+  /// Everything under a path, elements of arrays apart.
+  static std::optional<PartText> all_texts(element result, const KeyPath& path,
+                                           const std::string& separator) {
+    std::vector<std::string> texts;
+    const auto take = [&](element value) {
+      if (const auto text = value.is_array() ? std::nullopt : text_of(value); text && !text->empty())
+        texts.emplace_back(text->view());
+    };
+    find(result, path, [&](element match) {
+      take(match);
+      if (match.is_array())
+        for (const element item : simdjson::dom::array(match)) take(item);
+      return texts.size() < kMaxJoined;
+    });
+    return PartText(joined_texts(texts, separator));
+  }
+
+  void note_keys(element result) const {
+    if (context_.findings == nullptr || !context_.findings->keys.empty() || !result.is_object()) return;
+    for (const auto field : simdjson::dom::object(result))
+      if (context_.findings->keys.size() < kMaxShownKeys) context_.findings->keys.emplace_back(field.key);
+  }
+
   /// Paths of url_format do not live long enough to be viewed: each keeps its text.
   const KeyPath& parsed(const std::string& path) {
     for (const auto& [text, known] : paths_)
@@ -86,7 +114,7 @@ Error no_results(const AnswerRules& rules, element root) {
               "the answer is JSON without \"" + rules.results + "\", where the results should stand");
 }
 
-void append_children(RankedList& list, Reader& reader, element results) {
+void append_children(RankedList& list, ResultReader& reader, element results) {
   if (results.is_array()) {
     const simdjson::dom::array items(results);
     list.hits.reserve(list.hits.size() + std::min(kMaxHits, items.size()));
@@ -100,7 +128,7 @@ void append_children(RankedList& list, Reader& reader, element results) {
 
 /// "$/groups/*/items" is every group's list; "$/groups/*" is every group as a result. False when there is
 /// none.
-bool append_starred(RankedList& list, Reader& reader, element root, const KeyPath& path) {
+bool append_starred(RankedList& list, ResultReader& reader, element root, const KeyPath& path) {
   const bool is_result = path.keys.back().text == "*";
   bool is_found = false;
   find(root, path, [&](element match) {
@@ -115,7 +143,7 @@ bool append_starred(RankedList& list, Reader& reader, element root, const KeyPat
 }
 
 /// False when the answer has no list of results.
-bool append_results(RankedList& list, Reader& reader, element root, const std::string& where) {
+bool append_results(RankedList& list, ResultReader& reader, element root, const std::string& where) {
   const KeyPath path = parse_key_path(where);
   const bool is_starred = path.is_anchored && std::any_of(path.keys.begin(), path.keys.end(),
                                                           [](const Key& key) { return key.text == "*"; });
@@ -126,13 +154,13 @@ bool append_results(RankedList& list, Reader& reader, element root, const std::s
   return true;
 }
 
-Result<RankedList> read_answer(const AnswerRules& rules, element root, const AnswerContext& context) {
+Result<RankedList> read_json(const AnswerRules& rules, element root, const AnswerContext& context) {
   RankedList list;
-  Reader reader(rules, context);
+  ResultReader reader(rules, context);
   if (!rules.results.empty()) {
     if (!append_results(list, reader, root, rules.results) && (!rules.may_lack_results || error_of(root)))
       return no_results(rules, root);
-  } else if (root.is_array() && !parse_key_path(rules.url).is_anchored) {
+  } else if (root.is_array() && (rules.url.empty() || !parse_key_path(rules.url.first()).is_anchored)) {
     append_children(list, reader, root);
   } else {
     if (const auto error = error_of(root)) return no_results(rules, root);
@@ -157,21 +185,69 @@ Result<RankedList> parse_json_answer(const AnswerRules& rules, std::string_view 
                                      const AnswerContext& context) {
   const JsonTree tree(body, context);
   if (!tree.root()) return tree.root().error();
-  return read_answer(rules, *tree.root(), context);
+  return read_json(rules, *tree.root(), context);
 }
 
-}  // namespace metafuse::fetchers::parsers
-
-namespace metafuse::fetchers {
-
 Result<void> check_key_path(const std::string& path) {
-  const auto parsed = parsers::parse_key_path(path);
+  const auto parsed = parse_key_path(path);
   if (parsed.keys.empty() && !parsed.is_anchored)
     return fail(Code::bad_config, "\"" + path + "\" is no key path; write keys with / between them");
   for (const char c : path)
     if (static_cast<unsigned char>(c) < 0x20)
       return fail(Code::bad_config, "a key path with a control character");
   return {};
+}
+
+namespace {
+
+/// The place of a column in groonga's header [["_key","ShortText"], ...].
+std::optional<std::size_t> column_of(simdjson::dom::array header, std::string_view name) {
+  std::size_t index = 0;
+  for (const element column : header) {
+    element label;
+    if (column.at_pointer("/0").get(label) == simdjson::SUCCESS && label.is_string() &&
+        std::string_view(label) == name)
+      return index;
+    ++index;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+/// [[status, start, elapsed, message], [[[count], [[column, type]...], [value...]...]]]
+Result<RankedList> parse_groonga_answer(const AnswerRules& rules, std::string_view body,
+                                        const AnswerContext& context) {
+  const JsonTree tree(body, context);
+  if (!tree.root()) return tree.root().error();
+  const element root = *tree.root();
+  int64_t status = 0;
+  if (root.at_pointer("/0/0").get(status) != simdjson::SUCCESS)
+    return fail(Code::bad_data, "the answer is no answer of groonga's select");
+  if (element message; status != 0) {
+    std::optional<PartText> text;
+    if (root.at_pointer("/0/3").get(message) == simdjson::SUCCESS) text = text_of(message);
+    return fail(Code::bad_data,
+                "the engine says: " + (text ? std::string(text->view()) : std::to_string(status)));
+  }
+  simdjson::dom::array header, rows;
+  if (root.at_pointer("/1/0/1").get(header) != simdjson::SUCCESS ||
+      root.at_pointer("/1/0").get(rows) != simdjson::SUCCESS)
+    return fail(Code::bad_data, "groonga's answer holds no table of results");
+  RankedList list;
+  std::size_t index = 0;
+  for (const element row : rows) {
+    if (index++ < 2 || !row.is_array()) continue;
+    const PartOf part_of = [&](const std::string& name, const std::string*) -> std::optional<PartText> {
+      const auto column = name.empty() ? std::nullopt : column_of(header, name);
+      element value;
+      if (!column || simdjson::dom::array(row).at(*column).get(value) != simdjson::SUCCESS)
+        return std::nullopt;
+      return text_of(value);
+    };
+    append_hit(list, read_raw_hit(rules, part_of, context), rules, context, false);
+  }
+  return list;
 }
 
 }  // namespace metafuse::fetchers

@@ -4,10 +4,108 @@
 
 #include "core/json.h"
 #include "core/utf8.h"
-#include "fetchers/answers/charset.h"
-#include "fetchers/answers/json_repair.h"
+#include "fetchers/answers/answer_text.h"
 
-namespace metafuse::fetchers::parsers {
+namespace metafuse::fetchers {
+namespace {
+
+constexpr std::string_view kBlanks = " \t\r\n";
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
+
+bool is_json_begin(std::string_view text) {
+  return text.starts_with('{') || text.starts_with('[');
+}
+
+std::string_view without_guard(std::string_view text) {
+  for (const std::string_view guard : {")]}'", ")]}',", "while(1);", "for(;;);", "&&&START&&&", "{}&&"})
+    if (text.starts_with(guard)) {
+      text = trimmed(text.substr(guard.size()));
+      if (text.starts_with(',')) text = trimmed(text.substr(1));
+    }
+  return text;
+}
+
+/// "name.of.function(...);" without the call.
+std::string_view without_call(std::string_view text) {
+  if (text.starts_with("/**/")) text = trimmed(text.substr(4));
+  const std::size_t open = text.find('(');
+  const std::string_view name = text.substr(0, std::min(open, text.size()));
+  const bool is_name =
+      open != std::string_view::npos && open < 200 && std::all_of(name.begin(), name.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               std::string_view("_$.[]\"' ").find(c) != std::string_view::npos;
+      });
+  if (!is_name || is_json_begin(name)) return text;
+  const std::size_t close = text.rfind(')');
+  return close == std::string_view::npos || close < open ? text
+                                                         : trimmed(text.substr(open + 1, close - open - 1));
+}
+
+/// "{...}\n{...}\n" as "[{...},{...}]"; nothing when it is no document a line.
+std::optional<std::string> lines_as_array(std::string_view text) {
+  std::string out;
+  std::size_t lines = 0;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = trimmed(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.empty()) continue;
+    const bool is_document =
+        (line.front() == '{' && line.back() == '}') || (line.front() == '[' && line.back() == ']');
+    if (!is_document) return std::nullopt;
+    out += lines++ == 0 ? "[" : ",";
+    out += line;
+  }
+  if (lines < 2) return std::nullopt;
+  return out + "]";
+}
+
+/// True for the four digits of "\uD800" to "\uDBFF" (`first` 8 to b) or to "\uDFFF" (c to f).
+bool is_surrogate(std::string_view escape, std::string_view second_digits) {
+  return escape.size() >= 6 && escape.starts_with("\\u") && (escape[2] | 0x20) == 'd' &&
+         second_digits.find(static_cast<char>(escape[3] | 0x20)) != std::string_view::npos;
+}
+
+/// Halves of a character that stand alone become the replacement character. A digit's bit 0x20 is set
+/// already.
+std::string without_half_characters(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    if (text[at] != '\\') {
+      out += text[at++];
+      continue;
+    }
+    const std::string_view rest = text.substr(at);
+    const bool is_high = is_surrogate(rest, "89ab");
+    if (is_high && is_surrogate(rest.substr(6), "cdef")) {
+      out += rest.substr(0, 12);
+      at += 12;
+    } else if (is_high || is_surrogate(rest, "cdef")) {
+      out += "\\ufffd";
+      at += 6;
+    } else {
+      out += rest.substr(0, 2);
+      at += std::min<std::size_t>(2, rest.size());
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<std::string> repaired_json(std::string_view text) {
+  const std::string_view inner = without_call(without_guard(trimmed(text)));
+  if (auto lines = lines_as_array(inner)) return lines;
+  std::string out = without_half_characters(inner);
+  if (out == text) return std::nullopt;
+  return out;
+}
+
 namespace {
 
 constexpr std::size_t kMostKept = std::size_t{256} << 10;
@@ -99,4 +197,4 @@ JsonTree::~JsonTree() {
   if (scratch_parser().capacity() > kMostKept) scratch_parser() = simdjson::dom::parser();
 }
 
-}  // namespace metafuse::fetchers::parsers
+}  // namespace metafuse::fetchers

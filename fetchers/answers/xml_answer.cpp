@@ -5,17 +5,17 @@
 #include <pugixml.hpp>
 
 #include "core/utf8.h"
-#include "fetchers/answers/charset.h"
+#include "fetchers/answers/answer_text.h"
 #include "fetchers/answers/hit_builder.h"
 
-namespace metafuse::fetchers::parsers {
+namespace metafuse::fetchers {
 namespace {
 
-constexpr std::size_t kMaxBytes = std::size_t{8} << 20;
+constexpr std::size_t kMaxXmlBytes = std::size_t{8} << 20;
 constexpr int kMaxDepth = 256;
 constexpr std::size_t kMaxXmlHits = 1000;
 
-std::string_view local_name(const pugi::xml_node& node) {
+std::string_view name_without_prefix(const pugi::xml_node& node) {
   const std::string_view name = node.name();
   const std::size_t colon = name.find(':');
   return colon == std::string_view::npos ? name : name.substr(colon + 1);
@@ -67,7 +67,7 @@ std::vector<std::string> texts(const std::string& xpath, const pugi::xml_node& f
 pugi::xml_node child_named(const pugi::xml_node& node, std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names)
     for (const pugi::xml_node& child : node.children())
-      if (local_name(child) == name) return child;
+      if (name_without_prefix(child) == name) return child;
   return {};
 }
 
@@ -76,7 +76,7 @@ pugi::xml_node child_named(const pugi::xml_node& node, std::initializer_list<std
 std::string link_of(const pugi::xml_node& item) {
   std::string first;
   for (const pugi::xml_node& link : item.children()) {
-    if (local_name(link) != "link") continue;
+    if (name_without_prefix(link) != "link") continue;
     const std::string_view rel = link.attribute("rel").as_string("alternate");
     const std::string href = link.attribute("href") ? link.attribute("href").value() : text_of_element(link);
     if (href.empty()) continue;
@@ -95,7 +95,7 @@ std::string link_of(const pugi::xml_node& item) {
 Result<RankedList> read_feed(const pugi::xml_document& document, const AnswerRules& rules,
                              const AnswerContext& context) {
   const pugi::xml_node root = document.document_element();
-  const std::string_view kind = local_name(root);
+  const std::string_view kind = name_without_prefix(root);
   if (kind != "rss" && kind != "feed" && kind != "RDF")
     return fail(Code::bad_data, "the answer is XML but no RSS or Atom (<" +
                                     std::string(root.name()).substr(0, 60) +
@@ -103,7 +103,7 @@ Result<RankedList> read_feed(const pugi::xml_document& document, const AnswerRul
   struct Items : pugi::xml_tree_walker {
     std::vector<pugi::xml_node> found;
     bool for_each(pugi::xml_node& node) override {
-      const std::string_view name = local_name(node);
+      const std::string_view name = name_without_prefix(node);
       if (name == "item" || name == "entry") found.push_back(node);
       return found.size() < kMaxXmlHits;
     }
@@ -123,15 +123,23 @@ Result<RankedList> read_feed(const pugi::xml_document& document, const AnswerRul
   return list;
 }
 
+void note_children(AnswerFindings* findings, const pugi::xml_node& item) {
+  if (findings == nullptr || !findings->keys.empty()) return;
+  for (const pugi::xml_node& child : item.children())
+    if (child.type() == pugi::node_element) findings->keys.emplace_back(child.name());
+}
+
 Result<RankedList> read_by_xpath(const pugi::xml_document& document, const AnswerRules& rules,
                                  const AnswerContext& context) {
-  const std::string_view root = local_name(document.document_element());
+  const std::string_view root = name_without_prefix(document.document_element());
   RankedList list;
   for (const pugi::xpath_node& found : document.select_nodes(rules.results.c_str())) {
-    const PartOf part_of = [&](const std::string& xpath) -> std::optional<PartText> {
+    note_children(context.findings, found.node());
+    const PartOf part_of = [&](const std::string& xpath,
+                               const std::string* separator) -> std::optional<PartText> {
       const auto values = xpath.empty() ? std::vector<std::string>() : texts(xpath, found.node());
       if (values.empty()) return std::nullopt;
-      return values.front();
+      return separator == nullptr ? values.front() : joined_texts(values, *separator);
     };
     append_hit(list, read_raw_hit(rules, part_of, context), rules, context, false);
     if (list.hits.size() >= kMaxXmlHits) break;
@@ -156,7 +164,7 @@ std::string charset_of_document(std::string_view body, std::string_view content_
 
 Result<RankedList> parse_xml_answer(const AnswerRules& rules, std::string_view body,
                                     const AnswerContext& context) {
-  if (body.size() > kMaxBytes) return fail(Code::bad_data, "more than 8 MB of XML");
+  if (body.size() > kMaxXmlBytes) return fail(Code::bad_data, "more than 8 MB of XML");
   const std::string charset = charset_of_document(body, context.content_type);
   std::string repaired;
   auto encoding = pugi::encoding_auto;
@@ -184,10 +192,6 @@ Result<RankedList> parse_xml_answer(const AnswerRules& rules, std::string_view b
     return fail(Code::bad_data, std::string("XPath: ") + error.what());
   }
 }
-
-}  // namespace metafuse::fetchers::parsers
-
-namespace metafuse::fetchers {
 
 Result<void> check_xml_xpath(const std::string& xpath) {
   try {

@@ -1,6 +1,194 @@
 #include "fetchers/definition/engine.h"
 
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "core/text_file.h"
+#include "core/yaml_reader.h"
+#include "fetchers/definition/engine_types.h"
+
 namespace metafuse::fetchers {
+namespace {
+
+constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;
+
+/// What a run file's name and its tag can hold.
+bool is_engine_name(std::string_view name) {
+  return !name.empty() && name.size() <= 64 && name != "." && name != ".." &&
+         std::none_of(name.begin(), name.end(), [](char c) {
+           return c == '@' || c == '/' || static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
+         });
+}
+
+std::string known_types() {
+  std::string out;
+  for (const EngineType& type : engine_types()) out += (out.empty() ? "" : ", ") + std::string(type.name);
+  return out;
+}
+
+class FileReader {
+ public:
+  FileReader(std::string folder, Diagnostics& diagnostics)
+      : folder_(std::move(folder)), diagnostics_(diagnostics) {}
+
+  EngineFile read(const YamlNode& root) {
+    YamlMap map(root, "the file", diagnostics_);
+    map.take_integer("version", 1, 1);
+    const YamlNode* list = map.take_required("engines");
+    if (list != nullptr && !list->is_list())
+      diagnostics_.error(list->place, "engines must be a list: one \"- name: ...\" block an engine");
+    is_whole_settings_ = std::any_of(root.entries.begin(), root.entries.end(), [](const YamlEntry& entry) {
+      return entry.first.text == "use_default_settings" || entry.first.text == "search" ||
+             entry.first.text == "server";
+    });
+    if (list != nullptr && list->is_list())
+      for (const YamlNode& block : list->items) read_block(block);
+    // A whole settings.yml of SearXNG has more sections than engines.
+    map.finish({"use_default_settings", "general", "brand", "search", "server", "redis", "valkey", "ui",
+                "outgoing", "preferences", "plugins", "checker", "categories_as_tabs", "doi_resolvers",
+                "default_doi_resolver", "enabled_plugins", "hostnames", "hostname_replace"});
+    return {std::move(engines_), {}, std::move(refused_)};
+  }
+
+ private:
+  /// A block with mistakes refuses a file of ours, and is left out of SearXNG's.
+  void read_block(const YamlNode& block) {
+    Diagnostics mistakes(diagnostics_.file());
+    const std::size_t before = engines_.size();
+    read_engine(block, mistakes);
+    if (!is_whole_settings_ || !mistakes.has_errors()) return diagnostics_.add(mistakes);
+    engines_.resize(before);
+    refused_.push_back(mistakes.to_error(Code::bad_config).text);
+  }
+
+  void read_engine(const YamlNode& block, Diagnostics& diagnostics) {
+    Engine engine;
+    YamlMap map(block, "an engine", diagnostics);
+    if (!block.is_map()) return;
+    engine.name = map.take_required_string("name");
+    check_name(block, engine.name, diagnostics);
+    const YamlNode* type_node = map.take_required("engine");
+    const std::string type_name = map.take_string("engine").value_or("");
+    const EngineType* type = find_engine_type(type_name);
+    if (type == nullptr) {
+      if (type_node != nullptr && type_node->is_scalar()) report_type(*type_node, type_name, diagnostics);
+      return;
+    }
+    engine.type = type->name;
+    take_common_keys(map, *type, engine, diagnostics);
+    EngineBlock reading{map, diagnostics, folder_, engine};
+    type->read(reading);
+    map.finish(unused_searxng_keys());
+    engines_.push_back(std::move(engine));
+  }
+
+  void check_name(const YamlNode& block, const std::string& name, Diagnostics& diagnostics) {
+    const YamlNode* node = block.find("name");
+    if (node == nullptr || !node->is_scalar() || name.empty()) return;
+    if (!is_engine_name(name))
+      diagnostics.error(node->place, "the name \"" + name + "\" must be 1 to 64 characters without / and @");
+    const auto [entry, is_new] = places_.emplace(name, node->place);
+    if (!is_new)
+      diagnostics.error(node->place, "the engine \"" + name + "\" stands twice (first in line " +
+                                         std::to_string(entry->second.line) + "); names must differ");
+  }
+
+  void report_type(const YamlNode& node, const std::string& name, Diagnostics& diagnostics) {
+    if (is_python_engine(name))
+      return diagnostics.error(node.place,
+                               "the engine \"" + name +
+                                   "\" is Python code of SearXNG; define it with json_engine, xpath or "
+                                   "xml_engine, or ask a SearXNG through searx_engine");
+    diagnostics.error(node.place, "unknown engine type \"" + name + "\"; known are " + known_types());
+  }
+
+  void take_common_keys(YamlMap& map, const EngineType& type, Engine& engine, Diagnostics& diagnostics) {
+    engine.shortcut = map.take_string("shortcut").value_or("");
+    engine.description = map.take_string("description").value_or("");
+    engine.categories = map.take_strings("categories").value_or(std::vector<std::string>{"general"});
+    engine.weight = map.take_number("weight", 0, 1e6).value_or(1);
+    engine.max_query_bytes =
+        static_cast<std::size_t>(map.take_integer("max_query_bytes", 1, 1 << 20).value_or(2000));
+    engine.is_disabled = map.take_bool("disabled").value_or(false);
+    engine.timeout_seconds = map.take_number("timeout", 0.01, 300).value_or(3);
+    engine.connect_seconds = map.take_number("connect_timeout", 0.01, 300).value_or(0);
+    engine.first_byte_seconds = map.take_number("first_byte_timeout", 0.01, 300).value_or(0);
+    engine.max_bytes =
+        static_cast<std::size_t>(map.take_integer("max_bytes", 1024, 64 << 20).value_or(1 << 20));
+    engine.retries = static_cast<int>(map.take_integer("retries", 0, 10).value_or(0));
+    engine.max_connections = static_cast<int>(map.take_integer("max_connections", 1, 1000).value_or(8));
+    engine.requests_per_second = map.take_number("requests_per_second", 0, 1e6).value_or(0);
+    take_retry_statuses(map, engine, diagnostics);
+    take_query_syntax(map, type, engine, diagnostics);
+  }
+
+  /// SearXNG: true for every error, or one status, or a list of them.
+  void take_retry_statuses(YamlMap& map, Engine& engine, Diagnostics& diagnostics) {
+    const YamlNode* node = map.take("retry_on_http_error");
+    if (node == nullptr) return;
+    if (node->is_scalar() && node->text == "true") {
+      engine.retry_statuses = {500, 502, 503, 504};
+      return;
+    }
+    if (node->is_scalar() && node->text == "false") return;
+    for (const std::string& text :
+         map.take_strings("retry_on_http_error").value_or(std::vector<std::string>())) {
+      const bool is_status = text.size() == 3 && text.find_first_not_of("0123456789") == std::string::npos;
+      if (is_status)
+        engine.retry_statuses.push_back(std::stoi(text));
+      else
+        diagnostics.error(node->place, "retry_on_http_error must be true, false or HTTP statuses");
+    }
+  }
+
+  void take_query_syntax(YamlMap& map, const EngineType& type, Engine& engine, Diagnostics& diagnostics) {
+    engine.query_syntax = find_query_syntax(type.query_syntax);
+    const YamlNode* node = map.take("query_syntax");
+    const auto name = map.take_string("query_syntax");
+    if (!name) return;
+    if (const QuerySyntax* syntax = find_query_syntax(*name)) {
+      engine.query_syntax = syntax;
+      return;
+    }
+    std::string known;
+    for (const QuerySyntax& syntax : query_syntaxes())
+      known += (known.empty() ? "" : ", ") + std::string(syntax.name);
+    diagnostics.error(node->place, "unknown query_syntax \"" + *name + "\"; known are " + known);
+  }
+
+  std::string folder_;
+  Diagnostics& diagnostics_;
+  bool is_whole_settings_ = false;
+  std::vector<Engine> engines_;
+  std::vector<std::string> refused_;
+  std::map<std::string, Place> places_;
+};
+
+}  // namespace
+
+Result<EngineFile> parse_engine_file(std::string_view text, const std::string& name) {
+  TRY(auto root, parse_yaml(text, name));
+  Diagnostics diagnostics(name);
+  FileReader reader(std::filesystem::path(name).parent_path().string(), diagnostics);
+  EngineFile file = reader.read(root);
+  if (diagnostics.has_errors()) return diagnostics.to_error(Code::bad_config);
+  file.warnings = diagnostics.warnings();
+  return file;
+}
+
+Result<EngineFile> read_engine_file(const std::string& path) {
+  auto text = read_text(path, kMaxFileBytes);
+  if (!text) {
+    if (text.error().code == Code::bad_data) return fail(Code::bad_config, text.error().text);
+    return text.error();
+  }
+  return parse_engine_file(*text, path);
+}
+
+Duration engine_timeout(const Engine& engine) {
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(engine.timeout_seconds));
+}
 
 const Engine* find_engine(const std::vector<Engine>& engines, std::string_view name) {
   for (const Engine& engine : engines)

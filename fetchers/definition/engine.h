@@ -7,11 +7,32 @@
 #include <variant>
 #include <vector>
 
+#include "core/deadline.h"
 #include "core/query_syntax.h"
+#include "core/result.h"
+#include "fetchers/answers/redirect_links.h"
 
 namespace metafuse::fetchers {
 
 using StringPairs = std::vector<std::pair<std::string, std::string>>;
+
+/// Where one part of a result stands: the first of several paths that finds a text, or all of them joined.
+struct PartRule {
+  std::vector<std::string> paths;
+  bool has_fallbacks = false;  ///< written as a list
+  bool is_joined = false;      ///< everything that every path finds, arrays included
+  std::string separator;       ///< between joined texts
+
+  PartRule() = default;
+  PartRule(std::string path) {
+    if (!path.empty()) paths.push_back(std::move(path));
+  }
+  PartRule(const char* path) : PartRule(std::string(path)) {}
+
+  bool empty() const { return paths.empty(); }
+  const std::string& first() const { return paths.front(); }
+  friend bool operator==(const PartRule&, const PartRule&) = default;
+};
 
 /// Where the parts of a result stand in an answer. JSON: key paths, `a/b` at any depth (SearXNG's meaning) or
 /// `$/a/0/*` from the root; XML and HTML: XPath. Empty: the answer does not have it.
@@ -20,16 +41,19 @@ struct AnswerRules {
 
   Format format = Format::json;
   std::string results;  ///< the list of results; empty: the lists of the parts are zipped
-  std::string url;
+  PartRule url;
   std::string url_prefix;  ///< put before every URL
-  std::string
-      url_format;  ///< instead of `url`: text with `{path}`, each replaced by that part, percent-encoded
-  std::string title;
-  std::string content;
-  std::string published;
-  std::string score;
-  std::string thumbnail;
+  /// Instead of `url`, or where none of its fallbacks finds one: text with `{path}`, each replaced by that part,
+  /// percent-encoded; `{path|_}` has underscores for blanks, `{path|raw}` keeps slashes and the like.
+  std::string url_format;
+  PartRule title;
+  PartRule content;
+  PartRule published;
+  PartRule score;
+  PartRule thumbnail;
   std::string thumbnail_prefix;
+  bool unwraps_links = true;       ///< redirect links become their targets
+  std::vector<UnwrapRule> unwrap;  ///< before the well-known ones
   std::string suggestion;
   bool is_title_html = false;  ///< JSON text that holds markup
   bool is_content_html = false;
@@ -107,6 +131,8 @@ struct Engine {
   std::vector<std::string> categories;
   std::string shortcut;
   double weight = 1;
+  std::size_t max_query_bytes =
+      2000;  ///< a longer query is not sent: most servers refuse URLs of 4 KB and more
   bool is_disabled = false;
   const QuerySyntax* query_syntax = &default_query_syntax();
   double timeout_seconds = 3;
@@ -122,7 +148,27 @@ struct Engine {
   friend bool operator==(const Engine&, const Engine&) = default;
 };
 
+/// The time that one request to the engine may take.
+Duration engine_timeout(const Engine& engine);
+
 /// nullptr when there is none of that name.
 const Engine* find_engine(const std::vector<Engine>& engines, std::string_view name);
+
+struct EngineFile {
+  std::vector<Engine> engines;        ///< in the order of the file
+  std::vector<std::string> warnings;  ///< "NAME:LINE:COLUMN: ...": SearXNG's keys that have no effect here
+  std::vector<std::string> refused;   ///< of a whole settings.yml: the blocks that cannot be served, and why
+};
+
+/// Reads engine definitions: `engines:` with blocks as in SearXNG's settings.yml. Nothing is sent anywhere. Of a
+/// whole settings.yml (it has more sections than `engines`) blocks with mistakes are left out and listed.
+///
+/// in:     text - YAML; name - the file's path: paths inside are relative to its folder
+/// errors: bad_config, all mistakes of the file at once, each line "NAME:LINE:COLUMN: ...": YAML syntax,
+///         unknown, missing or duplicate keys, wrong types, names that stand twice, unknown engine types
+///         (those that are Python code in SearXNG by name), bad key paths, bad XPath, URLs without {query} or
+///         with a placeholder in their host; no_input when the file cannot be read
+Result<EngineFile> parse_engine_file(std::string_view text, const std::string& name);
+Result<EngineFile> read_engine_file(const std::string& path);
 
 }  // namespace metafuse::fetchers

@@ -2,7 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
+#include <pugixml.hpp>
+
+#include "core/ascii.h"
+#include "core/encoding.h"
 #include "core/json.h"
 #include "core/url_text.h"
 #include "core/utf8.h"
@@ -136,6 +141,7 @@ void set_common(HttpRequest& request, const Engine& engine, const ReadyAccess& r
   const HttpAccess& access = ready.access;
   request.engine = engine.name;
   request.own_origin = ready.own_origin;
+  request.own_host = ready.own_host;
   request.username = access.username;
   request.password = access.password;
   request.ca_file = access.ca_file;
@@ -150,10 +156,8 @@ void set_common(HttpRequest& request, const Engine& engine, const ReadyAccess& r
 }
 
 bool has_header(const StringPairs& headers, std::string_view name) {
-  return std::any_of(headers.begin(), headers.end(), [&](const auto& header) {
-    return std::equal(name.begin(), name.end(), header.first.begin(), header.first.end(),
-                      [](char a, char b) { return (a | 0x20) == (b | 0x20); });
-  });
+  return std::any_of(headers.begin(), headers.end(),
+                     [&](const auto& header) { return ascii_lower(header.first) == ascii_lower(name); });
 }
 
 void set_headers(HttpRequest& request, const HttpAccess& access, const FetchOptions& options,
@@ -191,7 +195,7 @@ void set_headers(HttpRequest& request, const HttpAccess& access, const FetchOpti
 std::string content_type_of(const HttpAccess& access) {
   if (!access.content_type.empty()) return access.content_type;
   for (const auto& [name, value] : access.headers)
-    if (name.size() == 12 && has_header({{name, ""}}, "Content-Type")) return value;
+    if (ascii_lower(name) == "content-type") return value;
   switch (body_quoting(access.body, "")) {
     case Quoting::json:
       return "application/json";
@@ -206,7 +210,7 @@ std::string content_type_of(const HttpAccess& access) {
 
 Result<ReadyAccess> ready_access(const Engine& engine, const SecretLookup& secret_of) {
   const auto& access = std::get<HttpAccess>(engine.access);
-  ReadyAccess ready{access, access, {}};
+  ReadyAccess ready{access, access, {}, {}};
   std::string missing;
   fill_all(ready.redacted, nullptr, missing);
   if (!fill_all(ready.access, secret_of, missing))
@@ -284,6 +288,90 @@ HttpRequest build_description_request(const Engine& engine, const ReadyAccess& r
   request.headers = ready.access.headers;
   request.headers.emplace_back("Accept", "application/opensearchdescription+xml, application/xml");
   return request;
+}
+
+namespace {
+
+constexpr std::size_t kMaxDescriptionBytes = 256 * 1024;
+
+std::string_view local_name(const pugi::xml_node& node) {
+  const std::string_view name = node.name();
+  const std::size_t colon = name.find(':');
+  return colon == std::string_view::npos ? name : name.substr(colon + 1);
+}
+
+struct Parameter {
+  std::string_view name;
+  std::string_view placeholder;
+};
+constexpr std::array kParameters = {
+    Parameter{"searchTerms", "{query}"}, Parameter{"count", "{count}"},
+    Parameter{"startPage", "{pageno}"},  Parameter{"language", "{lang}"},
+    Parameter{"inputEncoding", "UTF-8"}, Parameter{"outputEncoding", "UTF-8"}};
+
+/// "{searchTerms}" as "{query}" and so on; empty when a required parameter is none that we know.
+///
+/// source: OpenSearch 1.1 draft 6, URL template syntax
+std::string translated(std::string_view text, int index_offset) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t open = text.find('{');
+    const std::size_t close = text.find('}', open);
+    if (open == std::string_view::npos || close == std::string_view::npos) return out + std::string(text);
+    out += text.substr(0, open);
+    std::string_view name = text.substr(open + 1, close - open - 1);
+    text.remove_prefix(close + 1);
+    const bool is_optional = name.ends_with('?');
+    if (is_optional) name.remove_suffix(1);
+    bool is_known = name == "startIndex";
+    if (is_known) out += index_offset == 0 ? "{offset}" : "{start}";
+    for (const Parameter& parameter : kParameters)
+      if (parameter.name == name) {
+        out += parameter.placeholder;
+        is_known = true;
+      }
+    if (!is_known && !is_optional) return {};
+  }
+  return out;
+}
+
+/// How gladly answers of a type are read; 0 for those that cannot be.
+int preference(std::string_view type, const AnswerRules& rules) {
+  if (type.find("atom+xml") != std::string_view::npos) return 3;
+  if (type.find("rss+xml") != std::string_view::npos) return 4;
+  if (type == "application/xml" || type == "text/xml") return rules.results.empty() ? 0 : 2;
+  return 0;
+}
+
+}  // namespace
+
+Result<void> apply_description(ReadyAccess& ready, std::string_view text) {
+  if (text.size() > kMaxDescriptionBytes)
+    return fail(Code::bad_data, "a description document of more than 256 KB");
+  const std::string valid = to_valid_utf8(text);
+  pugi::xml_document document;
+  if (!document.load_buffer(valid.data(), valid.size()) ||
+      local_name(document.document_element()) != "OpenSearchDescription")
+    return fail(Code::bad_data, "no OpenSearch description document at " + ready.redacted.description_url);
+  int best = 0;
+  std::string found;
+  for (const pugi::xml_node& node : document.document_element().children()) {
+    if (local_name(node) != "Url") continue;
+    const std::string_view rel = node.attribute("rel").as_string("results");
+    const int worth = preference(node.attribute("type").as_string(), ready.access.answer);
+    if (worth <= best || rel.find("results") == std::string_view::npos) continue;
+    std::string url =
+        translated(node.attribute("template").as_string(), node.attribute("indexOffset").as_int(1));
+    if (url.empty() || !check_url_template(url, true)) continue;
+    best = worth;
+    found = std::move(url);
+  }
+  if (found.empty())
+    return fail(Code::bad_data,
+                "the description document names no RSS or Atom answers that need a query only");
+  ready.access.url = found;
+  ready.redacted.url = found;
+  return {};
 }
 
 }  // namespace metafuse::fetchers

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,6 +25,7 @@ struct ReadyAccess {
   HttpAccess redacted;
   std::string
       own_origin;  ///< "host:port" as it stands in the definition, empty where the host has a placeholder
+  std::shared_ptr<const OwnHost> own_host{};
 };
 
 /// in:     secret_of - nullptr: secrets are not needed (replay), their place is filled with a marker

@@ -3,7 +3,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "core/json.h"
 #include "core/yaml_reader.h"
 #include "fetchers/definition/engine.h"
 
@@ -36,10 +38,10 @@ const EngineType* find_engine_type(std::string_view name);
 bool is_python_engine(std::string_view name);
 
 /// Keys that SearXNG has and that mean nothing here.
-std::span<const std::string_view> unused_searxng_keys();
+std::vector<std::string> unused_searxng_keys();
 
 // The readers, by the file that holds them.
-void read_json_engine(EngineBlock& block);  // generic_engines.cpp
+void read_json_engine(EngineBlock& block);  // http_engines.cpp
 void read_xpath_engine(EngineBlock& block);
 void read_xml_engine(EngineBlock& block);
 void read_opensearch_description(EngineBlock& block);
@@ -49,15 +51,18 @@ void read_meilisearch(EngineBlock& block);
 void read_mediawiki(EngineBlock& block);
 void read_groonga(EngineBlock& block);
 void read_omega(EngineBlock& block);
-void read_searx_engine(EngineBlock& block);  // federated_engines.cpp
+void read_searx_engine(EngineBlock& block);  // http_engines.cpp
 void read_metafuse(EngineBlock& block);
-void read_local(EngineBlock& block);  // embedded_engines.cpp
+void read_local(EngineBlock& block);  // engine_types.cpp
 void read_sqlite(EngineBlock& block);
 void read_command(EngineBlock& block);
 
 /// Keys of every engine behind HTTP: method, headers, cookies, paging and the like, and the parts of a result
 /// (`title_query` or `title_xpath`); what an engine type presets stays where a key is absent.
 void take_http_keys(EngineBlock& block, HttpAccess& access);
+
+/// YAML as JSON: quoted scalars are texts, plain ones what JSON takes them for.
+Json json_of(const YamlNode& node);
 
 /// `base_url` without the slash at its end; a missing or bad one is reported.
 std::string take_base_url(EngineBlock& block, const std::string& preset = {});

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/contract.h"
+#include "core/encoding.h"
 #include "core/json.h"
 #include "core/url_text.h"
 #include "core/utf8.h"
@@ -44,31 +45,41 @@ std::string quoted_json(std::string_view text) {
   return quoted.substr(1, quoted.size() - 2);
 }
 
-std::string quoted_xml(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&apos;";
-        break;
-      default:
-        out += c;
+/// Follows the text of a JSON template, to know whether a value stands in a quoted text inside a JSON text, as in
+/// {"query": "search(text: \"{query}\")"}: there it is quoted twice, or it could end the inner text.
+class JsonNesting {
+ public:
+  void follow(std::string_view text) {
+    for (const char c : text) {
+      if (!is_inside_) {
+        is_inside_ = c == '"';
+        has_inner_quote_ = has_inner_backslash_ = false;
+      } else if (has_backslash_) {
+        has_backslash_ = false;
+        take_inner(c);
+      } else if (c == '\\') {
+        has_backslash_ = true;
+      } else if (c == '"') {
+        is_inside_ = false;
+      } else {
+        has_inner_backslash_ = false;
+      }
     }
   }
-  return out;
-}
+  bool is_nested() const { return is_inside_ && has_inner_quote_; }
+
+ private:
+  /// A character that the JSON text writes with a backslash.
+  void take_inner(char c) {
+    if (c == '"' && !has_inner_backslash_) has_inner_quote_ = !has_inner_quote_;
+    has_inner_backslash_ = c == '\\' && !has_inner_backslash_;
+  }
+
+  bool is_inside_ = false;
+  bool has_backslash_ = false;
+  bool has_inner_quote_ = false;
+  bool has_inner_backslash_ = false;
+};
 
 void append_quoted(std::string& out, const std::string& text, Quoting quoting) {
   switch (quoting) {
@@ -83,7 +94,7 @@ void append_quoted(std::string& out, const std::string& text, Quoting quoting) {
       out += quoted_json(text);
       break;
     case Quoting::xml:
-      out += quoted_xml(text);
+      out += xml_escaped(text);
       break;
     case Quoting::none:
       out += text;
@@ -151,11 +162,18 @@ Result<std::vector<TemplatePiece>> parse_request_template(std::string_view text)
 std::string fill_request_template(std::string_view text, const RequestValues& values, Quoting quoting) {
   std::string out;
   out.reserve(text.size() + values.query.size() + 32);
+  JsonNesting nesting;
   const auto scanned = scan_template(
-      text, [&](std::string_view plain) { out += plain; },
+      text,
+      [&](std::string_view plain) {
+        out += plain;
+        if (quoting == Quoting::json) nesting.follow(plain);
+      },
       [&](const Placeholder& placeholder) {
         const std::string& value = values.*(placeholder.value);
-        append_quoted(out, value, placeholder.is_verbatim ? Quoting::none : quoting);
+        const bool is_nested = nesting.is_nested() && !placeholder.is_verbatim;
+        append_quoted(out, is_nested ? quoted_json(value) : value,
+                      placeholder.is_verbatim ? Quoting::none : quoting);
       });
   require(scanned.has_value(), "a checked template");
   return out;

@@ -59,8 +59,7 @@ Quoting body_quoting(std::string_view body, std::string_view content_type);
 std::string with_doubled_braces(std::string_view text);
 
 /// errors: bad_config: no http or https URL, a placeholder in the scheme, host, port or user ({lang} and
-/// {language}
-///         may be a part of the host), no {query} where `needs_query`
+///         {language} may be a part of the host), no {query} where `needs_query`
 Result<void> check_url_template(std::string_view url, bool needs_query);
 
 }  // namespace metafuse::fetchers

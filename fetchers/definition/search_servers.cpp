@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/encoding.h"
 #include "core/json.h"
 #include "core/url_text.h"
 #include "fetchers/definition/engine_types.h"
@@ -29,23 +30,6 @@ void preset_server(HttpAccess& access, std::string results) {
   access.answer.title = "title";
   access.answer.content = "content";
   access.has_paging = true;
-}
-
-Json json_of(const YamlNode& node) {
-  if (node.is_map()) {
-    JsonObject object;
-    for (const auto& [key, value] : node.entries) object[key.text] = json_of(value);
-    return object;
-  }
-  if (node.is_list()) {
-    JsonArray array;
-    for (const YamlNode& item : node.items) array.push_back(json_of(item));
-    return array;
-  }
-  if (node.is_null()) return nullptr;
-  if (node.is_quoted) return Json(node.text);
-  if (auto parsed = parse_json(node.text, "value")) return *parsed;
-  return Json(node.text);
 }
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
@@ -158,7 +142,7 @@ void read_mediawiki(EngineBlock& block) {
                take_parameter(block, "srsort", "srsort", "relevance") +
                (block.map.take_bool("srenablerewrites").value_or(true) ? "&srenablerewrites=1" : "");
   replace_all(base, "{language}", "{lang}");
-  access.answer.url.clear();
+  access.answer.url = {};
   access.answer.url_format = base + "/wiki/{title|_}";
   take_http_keys(block, access);
   block.engine.access = std::move(access);

@@ -10,6 +10,7 @@
 #include <libxml/HTMLparser.h>
 
 #include "core/ascii.h"
+#include "core/encoding.h"
 #include "core/json.h"
 #include "core/parallel.h"
 #include "core/text_file.h"

@@ -1,16 +1,160 @@
 #include "fetchers/embedded/embedded_search.h"
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <vector>
 
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/encoding.h"
+#include "core/sqlite_database.h"
 #include "core/url_text.h"
-#include "fetchers/answers/clean_text.h"
-#include "fetchers/embedded/sqlite_database.h"
+#include "fetchers/answers/answer_text.h"
+#include "fetchers/recording/har_archive.h"
 
 namespace metafuse::fetchers {
 namespace {
 
 constexpr std::size_t kMaxEmbeddedTitleBytes = 500;
 constexpr std::size_t kMaxEmbeddedSnippetBytes = 2000;
+
+/// The arguments with the query in its place, or why it may not go there.
+Result<std::vector<std::string>> filled_arguments(const CommandAccess& access, std::string_view query) {
+  if (query.find_first_of(std::string_view("\0\n\r", 3)) != std::string_view::npos)
+    return fail(Code::usage, "a query with a NUL or a line end cannot be an argument");
+  std::vector<std::string> out;
+  bool is_behind_options_end = false;
+  for (const std::string& argument : access.arguments) {
+    if (argument != "{{QUERY}}") {
+      is_behind_options_end = is_behind_options_end || (argument == "--" && !out.empty());
+      out.push_back(argument);
+      continue;
+    }
+    if (query.starts_with('-') && !is_behind_options_end)
+      return fail(Code::usage,
+                  "a query that begins with - would be an option of the program; put \"--\" before "
+                  "\"{{QUERY}}\" if the program knows it");
+    out.emplace_back(query);
+  }
+  return out;
+}
+
+/// A program that runs with its standard output in a pipe; killed with its whole group when it goes away.
+class Process {
+ public:
+  Process() = default;
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+  ~Process() {
+    if (output_ >= 0) ::close(output_);
+    if (id_ <= 0) return;
+    ::kill(-id_, SIGKILL);
+    while (::waitpid(id_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+
+  Result<void> start(std::vector<std::string> arguments) {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return fail(Code::try_again, std::strerror(errno));
+    output_ = ends[0];
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attributes);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
+    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addclosefrom_np(&actions, 3);  // nothing of ours is inherited
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    posix_spawnattr_setflags(&attributes,
+                             POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    std::vector<char*> words;
+    for (std::string& argument : arguments) words.push_back(argument.data());
+    words.push_back(nullptr);
+    std::array<char*, 1> environment = {nullptr};
+    pid_t id = 0;
+    const int status = ::posix_spawn(&id, words[0], &actions, &attributes, words.data(), environment.data());
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    ::close(ends[1]);
+    if (status != 0) return fail(Code::unavailable, arguments[0] + ": " + std::strerror(status));
+    id_ = id;
+    return {};
+  }
+
+  /// All output up to the limit; what is beyond it is not waited for.
+  Result<std::string> read(std::size_t max_bytes, const Deadline& deadline) {
+    std::string out;
+    std::array<char, 16384> buffer{};
+    while (out.size() < max_bytes) {
+      if (deadline.has_passed()) return fail(Code::try_again, "the program did not end in time");
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline.left()).count();
+      pollfd waiting{output_, POLLIN, 0};
+      if (::poll(&waiting, 1, static_cast<int>(std::min<long>(50, static_cast<long>(left)))) <= 0) continue;
+      const ssize_t count = ::read(output_, buffer.data(), std::min(buffer.size(), max_bytes - out.size()));
+      if (count == 0) return out;
+      if (count < 0 && errno != EINTR) return fail(Code::bad_data, std::strerror(errno));
+      if (count > 0) out.append(buffer.data(), static_cast<std::size_t>(count));
+    }
+    out.resize(out.rfind('\n') + 1);
+    return out;
+  }
+
+ private:
+  int output_ = -1;
+  pid_t id_ = 0;
+};
+
+Hit hit_of(const CommandAccess& access, std::string_view line) {
+  Hit hit;
+  for (std::size_t i = 0; i < access.fields.size(); ++i) {
+    const bool is_last = i + 1 == access.fields.size();
+    const std::size_t end = is_last ? line.size() : std::min(line.find(access.delimiter), line.size());
+    const std::string_view value = line.substr(0, end);
+    const std::string& field = access.fields[i];
+    if (field == "url") hit.url = resolved_url(access.url_prefix + std::string(value), "").value_or("");
+    if (field == "title") hit.title = clean_text(value, false, kMaxEmbeddedTitleBytes);
+    if (field == "content") hit.snippet = clean_text(value, false, kMaxEmbeddedSnippetBytes);
+    if (field == "published") hit.published = clean_date(value);
+    line.remove_prefix(std::min(end + access.delimiter.size(), line.size()));
+  }
+  if (hit.title.empty()) hit.title = hit.url;
+  return hit;
+}
+
+}  // namespace
+
+Result<RankedList> search_command(const CommandAccess& access, std::string_view query, int depth,
+                                  const Deadline& deadline) {
+  TRY(auto arguments, filled_arguments(access, query));
+  Process process;
+  TRY_VOID(process.start(std::move(arguments)));
+  TRY(const auto output, process.read(access.max_bytes, deadline));
+  RankedList list;
+  for (std::string_view rest = output; !rest.empty() && static_cast<int>(list.hits.size()) < depth;) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    Hit hit = hit_of(access, line);
+    if (!hit.url.empty()) list.hits.push_back(std::move(hit));
+  }
+  return list;
+}
+
+namespace {
 
 std::string like_pattern(std::string_view query) {
   return "%" + std::string(query) + "%";
@@ -41,10 +185,10 @@ std::string url_of(const SqliteAccess& access, const SqliteStatement& row) {
 
 Result<RankedList> search_sqlite(const SqliteAccess& access, std::string_view query, int depth, int offset,
                                  const Deadline& deadline) {
-  TRY(auto database, SqliteDatabase::open_read_only(access.database));
+  TRY(auto database, SqliteDatabase::open(access.database, {}));
   database.set_deadline(&deadline);
   auto row = database.prepare(access.statement);
-  if (!row) return fail(Code::bad_config, access.database + ": query_str: " + row.error().text);
+  if (!row) return fail(Code::bad_config, "query_str: " + row.error().text);
   row->bind_named(":query", query);
   row->bind_named(":wildcard", like_pattern(query));
   row->bind_named(":limit", static_cast<std::int64_t>(depth));
@@ -78,15 +222,78 @@ EmbeddedEngine::EmbeddedEngine(const Engine& engine) : engine_(engine) {
 
 Result<RankedList> EmbeddedEngine::search(std::string_view query, int depth, int offset,
                                           const Deadline& deadline) {
-  if (local_) return local_->search(query, depth, offset, deadline);
+  const Deadline own = deadline.within(engine_timeout(engine_));
+  if (local_) return local_->search(query, depth, offset, own);
   if (const auto* sqlite = std::get_if<SqliteAccess>(&engine_.access))
-    return search_sqlite(*sqlite, query, depth, offset, deadline);
+    return search_sqlite(*sqlite, query, depth, offset, own);
   const auto& command = std::get<CommandAccess>(engine_.access);
-  auto list = search_command(command, query, depth + offset, deadline);
+  auto list = search_command(command, query, depth + offset, own);
   if (list && offset > 0)
     list->hits.erase(list->hits.begin(),
                      list->hits.begin() + std::min<std::ptrdiff_t>(offset, std::ssize(list->hits)));
   return list;
+}
+
+namespace {
+
+Failure failure_of(const Error& error) {
+  switch (error.code) {
+    case Code::try_again:
+      return Failure::timeout;
+    case Code::usage:
+      return Failure::not_allowed;
+    case Code::no_input:
+    case Code::unavailable:
+      return Failure::refused;
+    default:
+      return Failure::bad_answer;
+  }
+}
+
+HttpRequest request_of(const FetchedList& fetched, const FetchOptions& options) {
+  return embedded_request(fetched.query.engine, fetched.query.text, options.depth,
+                          (options.page - 1) * options.depth);
+}
+
+}  // namespace
+
+void search_embedded(EmbeddedEngine& engine, const FetchOptions& options, const Clock& clock,
+                     HarWriter* writer, FetchedList& fetched) {
+  const TimePoint begin = clock.now();
+  auto list =
+      engine.search(fetched.query.text, options.depth, (options.page - 1) * options.depth, options.deadline);
+  fetched.elapsed = clock.now() - begin;
+  if (!list) {
+    fetched.failure = failure_of(list.error());
+    fetched.message = list.error().text;
+  }
+  if (writer != nullptr) {
+    HttpAnswer answer = embedded_answer(list, fetched.elapsed);
+    answer.failure = fetched.failure;
+    writer->append(request_of(fetched, options), answer);
+  }
+  if (list) fetched.list = std::move(*list);
+}
+
+void replay_embedded(const HarArchive& archive, const FetchOptions& options, FetchedList& fetched) {
+  const HttpRequest request = request_of(fetched, options);
+  const HttpAnswer* answer = archive.find(exchange_key(request));
+  if (answer == nullptr) {
+    fetched.failure = Failure::not_recorded;
+    fetched.message = "the recording has no " + request.record_url;
+    return;
+  }
+  fetched.elapsed = answer->elapsed;
+  fetched.failure = answer->failure;
+  fetched.message = answer->message;
+  if (answer->failure != Failure::none) return;
+  auto list = read_embedded_answer(*answer);
+  if (list) {
+    fetched.list = std::move(*list);
+  } else {
+    fetched.failure = Failure::bad_answer;
+    fetched.message = list.error().text;
+  }
 }
 
 }  // namespace metafuse::fetchers

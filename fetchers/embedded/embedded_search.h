@@ -4,10 +4,12 @@
 #include <string_view>
 
 #include "core/deadline.h"
-#include "core/ranked_list.h"
+#include "core/query.h"
 #include "core/result.h"
 #include "fetchers/definition/engine.h"
 #include "fetchers/embedded/local_engine.h"
+#include "fetchers/fetcher.h"
+#include "fetchers/recording/har_archive.h"
 
 namespace metafuse::fetchers {
 
@@ -34,5 +36,15 @@ Result<RankedList> search_sqlite(const SqliteAccess& access, std::string_view qu
 /// errors: usage: a query with NUL or a line end, or one that begins with `-` and does not stand after `--`
 Result<RankedList> search_command(const CommandAccess& access, std::string_view query, int depth,
                                   const Deadline& deadline);
+
+/// Asks an engine that is no HTTP engine, in this thread.
+///
+/// in:  writer - where the exchange is recorded, or nullptr
+/// out: fetched - its query is asked; the rest is set
+void search_embedded(EmbeddedEngine& engine, const FetchOptions& options, const Clock& clock,
+                     HarWriter* writer, FetchedList& fetched);
+
+/// The same from a recording.
+void replay_embedded(const HarArchive& archive, const FetchOptions& options, FetchedList& fetched);
 
 }  // namespace metafuse::fetchers

@@ -1,13 +1,36 @@
 #include "fetchers/embedded/local_engine.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <map>
 #include <mutex>
 
+#include <unistd.h>
+
+#include "core/atomic_file.h"
+#include "core/json.h"
 #include "core/number.h"
-#include "fetchers/embedded/index_format.h"
-#include "fetchers/embedded/sqlite_database.h"
+#include "core/sqlite_database.h"
+#include "core/text_file.h"
+#include "core/utf8.h"
 
 namespace metafuse::fetchers {
+
+Error not_an_index(const std::string& path, const std::string& why) {
+  return fail(Code::bad_data, path + ": no index of documents (" + why + "); build one with metafuse index");
+}
+
+Result<void> check_index_format(SqliteDatabase& database, const std::string& path) {
+  auto meta = database.prepare(
+      "SELECT value FROM meta WHERE name='version' AND EXISTS "
+      "(SELECT 1 FROM meta WHERE name='format' AND value='metafuse-index')");
+  if (!meta) return not_an_index(path, "it does not say so");
+  auto row = meta->step();
+  if (!row || !*row) return not_an_index(path, "it does not say so");
+  if (meta->text(0) != "1") return not_an_index(path, "version " + std::string(meta->text(0)));
+  return {};
+}
+
 namespace {
 
 constexpr std::size_t kMaxIdleConnections = 16;
@@ -31,7 +54,7 @@ using Connection = detail::LocalConnection;
 /// "bm25(10.0, 1.0)": one weight a column, in the order of the index.
 Result<std::string> rank_function(SqliteDatabase& database, const LocalAccess& access) {
   auto columns = database.prepare("SELECT name FROM pragma_table_info('documents')");
-  if (!columns) return not_an_index(access.database, columns.error().text);
+  if (!columns) return not_an_index(access.database, "no documents");
   std::string out;
   std::vector<std::string> names;
   while (true) {
@@ -55,7 +78,7 @@ Result<std::string> rank_function(SqliteDatabase& database, const LocalAccess& a
 }
 
 Result<Connection> connect(const LocalAccess& access) {
-  auto database = SqliteDatabase::open_read_only(access.database);
+  auto database = SqliteDatabase::open(access.database, {});
   if (!database)
     return fail(database.error().code, database.error().text + "; build the index with metafuse index");
   TRY_VOID(check_index_format(*database, access.database));

@@ -7,9 +7,7 @@
 #include "core/atomic_file.h"
 #include "core/utf8.h"
 #include "fetchers/embedded/document_files.h"
-#include "fetchers/embedded/index_format.h"
 #include "fetchers/embedded/local_engine.h"
-#include "fetchers/embedded/sqlite_database.h"
 
 namespace metafuse::fetchers {
 namespace {
@@ -38,7 +36,7 @@ Result<void> check_place(const std::string& path) {
   if (!std::filesystem::exists(path, error)) return {};
   if (!std::filesystem::is_regular_file(path, error)) return kept("no regular file");
   if (std::filesystem::is_empty(path, error)) return {};
-  auto database = SqliteDatabase::open_read_only(path);
+  auto database = SqliteDatabase::open(path, {});
   if (!database || !check_index_format(*database, path)) return kept("there and no index of documents");
   return {};
 }
@@ -134,7 +132,7 @@ Result<void> insert_all(SqliteDatabase& database, const Collector& collected, co
 }
 
 Result<void> write_index(const std::string& path, const Collector& collected, const IndexOptions& options) {
-  TRY(auto database, SqliteDatabase::create(path));
+  TRY(auto database, SqliteDatabase::open(path, {.mode = SqliteMode::create}));
   TRY_VOID(create_tables(database, collected, options));
   return insert_all(database, collected, options);
 }

@@ -4,8 +4,10 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <thread>
 
 #include <arpa/inet.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -96,6 +98,57 @@ Reach reach_of(std::string_view numeric_address) {
   Bytes v6{};
   if (inet_pton(AF_INET6, text.c_str(), v6.data()) == 1) return reach_of_v6(v6);
   return Reach::nobody;
+}
+
+namespace {
+
+Reach reach_by_resolver(const std::string& host) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (::getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0) return Reach::everyone;
+  Reach reach = Reach::everyone;
+  for (const addrinfo* one = found; one != nullptr; one = one->ai_next)
+    if (reach_of(*one->ai_addr) == Reach::us_only) reach = Reach::us_only;
+  ::freeaddrinfo(found);
+  return reach;
+}
+
+/// Names that public servers cannot have (RFC 6761, 6762, 8375, and .internal of ICANN).
+bool is_private_name(std::string_view host) {
+  if (host.find('.') == std::string_view::npos) return true;
+  for (const std::string_view end : {".localhost", ".local", ".internal", ".home.arpa", ".test", ".lan"})
+    if (host.ends_with(end)) return true;
+  return false;
+}
+
+}  // namespace
+
+std::shared_ptr<const OwnHost> OwnHost::find(const std::string& host, ReachOfName reach_of_name) {
+  auto out = std::make_shared<OwnHost>();
+  std::promise<Reach> promise;
+  out->reach_ = promise.get_future().share();
+  const bool has_brackets = host.size() > 2 && host.front() == '[';
+  const std::string name = has_brackets ? host.substr(1, host.size() - 2) : host;
+  Bytes bytes{};
+  const bool is_number = inet_pton(AF_INET, name.c_str(), bytes.data()) == 1 ||
+                         inet_pton(AF_INET6, name.c_str(), bytes.data()) == 1;
+  if (is_number || is_private_name(name)) {
+    promise.set_value(is_number ? reach_of(std::string_view(name)) : Reach::us_only);
+    return out;
+  }
+  // The resolver cannot be interrupted: the thread is left alone and holds nothing of ours.
+  std::thread([name, promise = std::move(promise),
+               resolve =
+                   reach_of_name ? std::move(reach_of_name) : ReachOfName(reach_by_resolver)]() mutable {
+    promise.set_value(resolve(name));
+  }).detach();
+  return out;
+}
+
+bool OwnHost::is_private() const {
+  constexpr auto kPatience = std::chrono::milliseconds(100);
+  return reach_.wait_for(kPatience) == std::future_status::ready && reach_.get() == Reach::us_only;
 }
 
 Result<AddressGuard> AddressGuard::make(const std::vector<std::string>& allow_private) {

@@ -45,6 +45,12 @@ Failure failure_of_transfer(CURLcode status) {
   }
 }
 
+/// What every client says of itself.
+bool is_of_no_secret(std::string_view header) {
+  const std::string name = ascii_lower(header);
+  return name == "accept" || name == "accept-language" || name == "user-agent";
+}
+
 }  // namespace
 
 void CurlTransfer::set_common_options(CURL* handle) {
@@ -101,17 +107,17 @@ bool CurlTransfer::prepare(CURL* handle, TimePoint now) {
   return true;
 }
 
-/// Headers, credentials and body belong to the engine's own origin: a redirect elsewhere goes without them.
+/// Headers, credentials and body belong to the origin that stands in the engine's definition: a redirect or a
+/// description document that leads elsewhere goes without them.
 void CurlTransfer::set_method() {
   curl_slist_free_all(headers_);
   headers_ = nullptr;
-  if (!is_crossing()) {
-    for (const auto& [name, value] : request_.headers)
+  for (const auto& [name, value] : request_.headers)
+    if (!is_crossing() || is_of_no_secret(name))
       headers_ = curl_slist_append(headers_, (value.empty() ? name + ";" : name + ": " + value).c_str());
-    if (!request_.username.empty()) {
-      curl_easy_setopt(handle_, CURLOPT_USERNAME, request_.username.c_str());
-      curl_easy_setopt(handle_, CURLOPT_PASSWORD, request_.password.c_str());
-    }
+  if (!is_crossing() && !request_.username.empty()) {
+    curl_easy_setopt(handle_, CURLOPT_USERNAME, request_.username.c_str());
+    curl_easy_setopt(handle_, CURLOPT_PASSWORD, request_.password.c_str());
   }
   const bool is_post = request_.method == "POST" && !is_crossing();
   if (!is_post) curl_easy_setopt(handle_, CURLOPT_HTTPGET, 1L);
@@ -258,13 +264,18 @@ std::size_t CurlTransfer::on_header(char* data, std::size_t size, std::size_t co
 }
 
 bool CurlTransfer::may_connect(Reach reach) {
-  if (guard_.may_connect(reach, origin_, request_.own_origin)) return true;
+  const bool is_own_private =
+      request_.own_host == nullptr || reach == Reach::everyone || request_.own_host->is_private();
+  if (guard_.may_connect(reach, origin_,
+                         is_own_private ? std::string_view(request_.own_origin) : std::string_view()))
+    return true;
   refused_ = Failure::not_allowed;
   refusal_ =
-      origin_ + (reach == Reach::nobody
-                     ? " is a link-local, multicast or reserved address, which no engine may reach"
-                     : " is a private address that does not stand in the engine's own definition; add it to "
-                       "allow_private if the engine may reach it");
+      origin_ +
+      (reach == Reach::nobody
+           ? " is a link-local, multicast or reserved address, which no engine may reach"
+           : " is a private address that does not stand in the engine's own definition, or its name was a "
+             "public one when the definition was loaded; add it to allow_private if the engine may reach it");
   return false;
 }
 

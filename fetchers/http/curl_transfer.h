@@ -44,7 +44,10 @@ class CurlTransfer {
   void set_limits(TimePoint now);
   void set_callback_data();
   void set_tls();
-  bool is_crossing() const { return origin_ != first_origin_; }
+  /// True where this hop does not go to the definition's own origin.
+  bool is_crossing() const {
+    return origin_ != (request_.own_origin.empty() ? first_origin_ : request_.own_origin);
+  }
   static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* self);
   static std::size_t on_header(char* data, std::size_t size, std::size_t count, void* self);
   static curl_socket_t on_open_socket(void* self, curlsocktype purpose, curl_sockaddr* address);

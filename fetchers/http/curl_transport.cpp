@@ -1,5 +1,3 @@
-#include "fetchers/http/curl_transport.h"
-
 #include <algorithm>
 #include <deque>
 #include <list>
@@ -13,6 +11,7 @@
 
 #include "core/contract.h"
 #include "fetchers/http/curl_transfer.h"
+#include "fetchers/http/transport.h"
 
 namespace metafuse::fetchers {
 

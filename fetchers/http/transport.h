@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "core/deadline.h"
 #include "fetchers/definition/engine.h"
 #include "fetchers/fetcher.h"
+#include "fetchers/http/address_guard.h"
 
 namespace metafuse::fetchers {
 
@@ -21,7 +23,10 @@ struct HttpRequest {
   std::string body;
   std::string record_url;  ///< the URL and body with secrets replaced, for recordings
   std::string record_body;
-  std::string own_origin;  ///< "host:port" of the definition: the private address that may be reached
+  /// "host:port" of the definition: the only one that gets headers and credentials, and the private address
+  /// that may be reached; empty where the definition's host has a placeholder.
+  std::string own_origin;
+  std::shared_ptr<const OwnHost> own_host;  ///< whether that is a private host; nullptr: it may be one
   std::string username, password;
   std::string ca_file;
   bool verifies_certificates = true;
@@ -58,5 +63,12 @@ class Transport {
   /// unless the transport is destroyed before.
   virtual void send(HttpRequest request, Done done) = 0;
 };
+
+/// HTTP by libcurl: one multi handle on a thread of its own, which keeps connections, names and TLS sessions
+/// for later requests. Every hop of a redirect and every socket is checked against the guard; headers, bodies
+/// (after decompression), redirects and times are bounded; proxies of the environment are not used.
+///
+/// cost: one thread, and one connection for each request under way
+std::unique_ptr<Transport> make_curl_transport(AddressGuard guard);
 
 }  // namespace metafuse::fetchers

@@ -1,20 +1,179 @@
 #include "fetchers/recording/har_archive.h"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <vector>
 
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "core/ascii.h"
 #include "core/atomic_file.h"
+#include "core/encoding.h"
 #include "core/json.h"
 #include "core/text_file.h"
-#include "fetchers/recording/har_entry.h"
-#include "fetchers/recording/json_members.h"
+#include "core/url_text.h"
+#include "core/utf8.h"
 
 namespace metafuse::fetchers {
+namespace {
+
+// Members of a JSON object; what is absent or of another type is null, "" or 0.
+
+const JsonObject* object_in(const JsonObject& object, std::string_view key) {
+  const Json* value = object.if_contains(key);
+  return value == nullptr ? nullptr : value->if_object();
+}
+
+std::string text_in(const JsonObject& object, std::string_view key) {
+  const Json* value = object.if_contains(key);
+  return value != nullptr && value->is_string() ? std::string(value->as_string()) : std::string();
+}
+
+double number_in(const JsonObject& object, std::string_view key) {
+  const Json* value = object.if_contains(key);
+  if (value == nullptr || !value->is_number()) return 0;
+  return value->to_number<double>();
+}
+
+bool is_secret_header(std::string_view name) {
+  const std::string lower = ascii_lower(name);
+  for (const std::string_view part : {"authorization", "cookie", "key", "token", "secret", "password"})
+    if (lower.find(part) != std::string::npos) return true;
+  return false;
+}
+
+JsonArray headers_json(const StringPairs& headers) {
+  JsonArray out;
+  for (const auto& [name, value] : headers)
+    out.push_back(JsonObject{{"name", to_valid_utf8(name)},
+                             {"value", is_secret_header(name) ? "REDACTED" : to_valid_utf8(value)}});
+  return out;
+}
+
+std::string now_text() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  std::array<char, 32> out{};
+  return {out.data(), std::strftime(out.data(), out.size(), "%Y-%m-%dT%H:%M:%S.000Z", &parts)};
+}
+
+JsonObject content_json(const HttpAnswer& answer) {
+  JsonObject content{{"size", answer.body.size()},
+                     {"mimeType", to_valid_utf8(answer.header("content-type"))}};
+  if (first_invalid_utf8(answer.body) == std::string_view::npos) {
+    content["text"] = answer.body;
+  } else {
+    content["text"] = base64_encoded(answer.body);
+    content["encoding"] = "base64";
+  }
+  return content;
+}
+
+JsonObject response_json(const HttpRequest& request, const HttpAnswer& answer) {
+  JsonObject received{{"status", answer.status},
+                      {"statusText", ""},
+                      {"httpVersion", "HTTP/1.1"},
+                      {"cookies", JsonArray()},
+                      {"headers", headers_json(answer.headers)},
+                      {"content", content_json(answer)},
+                      {"redirectURL", ""},
+                      {"headersSize", -1},
+                      {"bodySize", answer.body.size()}};
+  if (answer.failure != Failure::none) {
+    received["_failure"] = std::string(name_of(answer.failure));
+    received["_message"] = to_valid_utf8(answer.message);
+  }
+  // Only what a redirect changed: the URL that was asked for may hold secrets.
+  if (answer.url != request.url) received["_finalUrl"] = to_valid_utf8(answer.url);
+  return received;
+}
+
+Failure failure_named(std::string_view name) {
+  for (int i = 0; i <= static_cast<int>(Failure::not_recorded); ++i)
+    if (name_of(static_cast<Failure>(i)) == name) return static_cast<Failure>(i);
+  return Failure::bad_answer;
+}
+
+void read_headers(const JsonObject& received, HttpAnswer& answer) {
+  const Json* headers = received.if_contains("headers");
+  if (headers == nullptr || !headers->is_array()) return;
+  for (const Json& header : headers->as_array())
+    if (const JsonObject* pair = header.if_object())
+      answer.headers.emplace_back(ascii_lower(text_in(*pair, "name")), text_in(*pair, "value"));
+}
+
+Result<void> read_content(const JsonObject& received, const std::string& place, HttpAnswer& answer) {
+  const JsonObject* content = object_in(received, "content");
+  if (content == nullptr) return {};
+  answer.body = text_in(*content, "text");
+  if (text_in(*content, "encoding") == "base64") {
+    auto bytes = base64_decoded(answer.body);
+    if (!bytes) return fail(Code::bad_data, place + ": content that is no base64");
+    answer.body = std::move(*bytes);
+  }
+  if (answer.header("content-type").empty())
+    answer.headers.emplace_back("content-type", text_in(*content, "mimeType"));
+  return {};
+}
+
+}  // namespace
+
+std::string exchange_key(const HttpRequest& request) {
+  return request.method + " " + request.record_url + "\n" + request.record_body;
+}
+
+std::string har_entry(const HttpRequest& request, const HttpAnswer& answer) {
+  const double elapsed_ms = std::chrono::duration<double, std::milli>(answer.elapsed).count();
+  JsonObject sent{
+      {"method", request.method}, {"url", to_valid_utf8(request.record_url)}, {"httpVersion", "HTTP/1.1"},
+      {"cookies", JsonArray()},   {"headers", headers_json(request.headers)}, {"queryString", JsonArray()},
+      {"headersSize", -1},        {"bodySize", request.record_body.size()}};
+  if (!request.record_body.empty())
+    sent["postData"] = JsonObject{{"mimeType", ""}, {"text", to_valid_utf8(request.record_body)}};
+  const JsonObject entry{{"startedDateTime", now_text()},
+                         {"time", elapsed_ms},
+                         {"request", std::move(sent)},
+                         {"response", response_json(request, answer)},
+                         {"cache", JsonObject()},
+                         {"timings", JsonObject{{"send", 0}, {"wait", elapsed_ms}, {"receive", 0}}}};
+  return to_text(entry);
+}
+
+Result<Exchange> read_har_entry(const Json& json, const std::string& place) {
+  const JsonObject* entry = json.if_object();
+  const JsonObject* sent = entry == nullptr ? nullptr : object_in(*entry, "request");
+  const JsonObject* received = entry == nullptr ? nullptr : object_in(*entry, "response");
+  if (sent == nullptr || received == nullptr)
+    return fail(Code::bad_data, place + ": an entry without request and response");
+  HttpRequest request;
+  request.method = text_in(*sent, "method");
+  request.record_url = text_in(*sent, "url");
+  if (request.method.empty() || request.record_url.empty())
+    return fail(Code::bad_data, place + ": a request without method and url");
+  if (const JsonObject* posted = object_in(*sent, "postData")) request.record_body = text_in(*posted, "text");
+  Exchange exchange;
+  exchange.key = exchange_key(request);
+  HttpAnswer& answer = exchange.answer;
+  answer.status = static_cast<int>(number_in(*received, "status"));
+  answer.elapsed = std::chrono::duration_cast<Duration>(
+      std::chrono::duration<double, std::milli>(std::clamp(number_in(*entry, "time"), 0.0, 1e9)));
+  if (const std::string failure = text_in(*received, "_failure"); !failure.empty()) {
+    answer.failure = failure_named(failure);
+    answer.message = text_in(*received, "_message");
+  }
+  answer.url = text_in(*received, "_finalUrl");
+  if (answer.url.empty()) answer.url = request.record_url;
+  read_headers(*received, answer);
+  TRY_VOID(read_content(*received, place, answer));
+  return exchange;
+}
+
 namespace {
 
 constexpr std::size_t kMaxArchiveBytes = std::size_t{4} << 30;
@@ -126,6 +285,105 @@ Result<HarArchive> HarArchive::read(const std::string& path) {
 const HttpAnswer* HarArchive::find(const std::string& key) const {
   const auto found = answers_.find(key);
   return found == answers_.end() ? nullptr : &found->second;
+}
+
+namespace {
+
+class RecordingTransport final : public Transport {
+ public:
+  RecordingTransport(std::unique_ptr<Transport> inner, HarWriter& writer)
+      : inner_(std::move(inner)), writer_(writer) {}
+
+  void send(HttpRequest request, Done done) override {
+    auto kept = std::make_shared<const HttpRequest>(request);
+    inner_->send(std::move(request), [this, kept, done = std::move(done)](HttpAnswer answer) {
+      writer_.append(*kept, answer);
+      done(std::move(answer));
+    });
+  }
+
+ private:
+  std::unique_ptr<Transport> inner_;
+  HarWriter& writer_;
+};
+
+class ReplayTransport final : public Transport {
+ public:
+  explicit ReplayTransport(const HarArchive& archive) : archive_(archive) {}
+
+  void send(HttpRequest request, Done done) override {
+    if (const HttpAnswer* answer = archive_.find(exchange_key(request))) return done(*answer);
+    HttpAnswer missing;
+    missing.failure = Failure::not_recorded;
+    missing.message = "the recording has no " + request.method + " " + request.record_url +
+                      (request.record_body.empty() ? "" : " " + request.record_body.substr(0, 200));
+    done(std::move(missing));
+  }
+
+ private:
+  const HarArchive& archive_;
+};
+
+}  // namespace
+
+std::unique_ptr<Transport> make_recording_transport(std::unique_ptr<Transport> inner, HarWriter& writer) {
+  return std::make_unique<RecordingTransport>(std::move(inner), writer);
+}
+
+std::unique_ptr<Transport> make_replay_transport(const HarArchive& archive) {
+  return std::make_unique<ReplayTransport>(archive);
+}
+
+HttpRequest embedded_request(std::string_view engine, std::string_view query, int depth, int offset) {
+  HttpRequest request;
+  request.url = "metafuse://" + percent_encoded(engine) + "/?query=" + percent_encoded(query) +
+                "&depth=" + std::to_string(depth) + "&offset=" + std::to_string(offset);
+  request.record_url = request.url;
+  return request;
+}
+
+HttpAnswer embedded_answer(const Result<RankedList>& list, Duration elapsed) {
+  HttpAnswer answer;
+  answer.elapsed = elapsed;
+  answer.status = 200;
+  answer.headers = {{"content-type", "application/json"}};
+  if (!list) {
+    answer.failure = list.error().code == Code::try_again ? Failure::timeout : Failure::bad_answer;
+    answer.message = list.error().text;
+    return answer;
+  }
+  JsonArray hits;
+  for (const Hit& hit : list->hits) {
+    JsonObject object{{"url", hit.url}, {"title", hit.title}, {"snippet", hit.snippet}};
+    if (!hit.published.empty()) object["published"] = hit.published;
+    if (hit.score) object["score"] = *hit.score;
+    hits.push_back(std::move(object));
+  }
+  answer.body = to_text(JsonObject{{"hits", std::move(hits)}});
+  return answer;
+}
+
+Result<RankedList> read_embedded_answer(const HttpAnswer& answer) {
+  if (answer.failure != Failure::none)
+    return fail(answer.failure == Failure::timeout ? Code::try_again : Code::bad_data, answer.message);
+  TRY(auto json, parse_json(answer.body, "recording"));
+  const JsonObject* root = json.if_object();
+  const Json* hits = root == nullptr ? nullptr : root->if_contains("hits");
+  if (hits == nullptr || !hits->is_array()) return fail(Code::bad_data, "a recording without hits");
+  RankedList list;
+  for (const Json& item : hits->as_array()) {
+    const JsonObject* object = item.if_object();
+    if (object == nullptr) continue;
+    Hit hit{text_in(*object, "url"),
+            text_in(*object, "title"),
+            text_in(*object, "snippet"),
+            text_in(*object, "published"),
+            {},
+            {}};
+    if (object->contains("score")) hit.score = number_in(*object, "score");
+    list.hits.push_back(std::move(hit));
+  }
+  return list;
 }
 
 }  // namespace metafuse::fetchers

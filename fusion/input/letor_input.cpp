@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-#include "core/block_workers.h"
+#include "core/parallel.h"
 #include "core/decompression.h"
 #include "evaluation/runs/letor_file.h"
 #include "fusion/data/features.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/file_writer.h"
+#include "core/atomic_file.h"
 #include "core/result.h"
 #include "evaluation/runs/run_file.h"
 #include "fusion/unsupervised/fusion_method.h"

@@ -24,8 +24,4 @@ std::string searxng_rss(const SearchAnswer& answer, const ShownResults& shown,
 /// The answer of /v1/search.
 JsonObject native_json(const Snapshot& snapshot, const SearchAnswer& answer, const ShownResults& shown,
                        bool is_explained);
-
-/// The text with &, <, >, and quotes as entities, without characters that XML cannot hold.
-std::string xml_escape(std::string_view text);
-
 }  // namespace metafuse::service

@@ -1,5 +1,6 @@
 #include <array>
 
+#include "core/encoding.h"
 #include "service/answers/dialects.h"
 #include "service/answers/explanation.h"
 #include "service/answers/reasons.h"
@@ -121,37 +122,10 @@ std::string searxng_csv(const SearchAnswer& answer, const ShownResults& shown) {
   return out;
 }
 
-std::string xml_escape(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const bool is_noncharacter = byte == 0xef && text.substr(i + 1, 1) == "\xbf" && i + 2 < text.size() &&
-                                 static_cast<unsigned char>(text[i + 2]) >= 0xbe;
-    if (is_noncharacter) {  // U+FFFE and U+FFFF
-      i += 2;
-      continue;
-    }
-    if (byte < 0x20 && byte != '\t' && byte != '\n' && byte != '\r') continue;
-    if (byte == '&')
-      out += "&amp;";
-    else if (byte == '<')
-      out += "&lt;";
-    else if (byte == '>')
-      out += "&gt;";
-    else if (byte == '"')
-      out += "&quot;";
-    else if (byte == '\'')
-      out += "&#39;";
-    else
-      out += text[i];
-  }
-  return out;
-}
-
 std::string searxng_rss(const SearchAnswer& answer, const ShownResults& shown,
                         const SearchParameters& parameters, const std::string& self) {
   const auto element = [](const char* name, const std::string& text) {
-    return "<" + std::string(name) + ">" + xml_escape(text) + "</" + name + ">\n";
+    return "<" + std::string(name) + ">" + xml_escaped(text) + "</" + name + ">\n";
   };
   std::string out =
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
@@ -162,8 +136,8 @@ std::string searxng_rss(const SearchAnswer& answer, const ShownResults& shown,
   out += element("opensearch:totalResults", std::to_string(shown.total));
   out += element("opensearch:startIndex", std::to_string(shown.first + 1));
   out += element("opensearch:itemsPerPage", std::to_string(parameters.limit));
-  out += "<atom:link rel=\"self\" type=\"application/rss+xml\" href=\"" + xml_escape(self) + "\"/>\n";
-  out += "<opensearch:Query role=\"request\" searchTerms=\"" + xml_escape(answer.query) + "\" startPage=\"" +
+  out += "<atom:link rel=\"self\" type=\"application/rss+xml\" href=\"" + xml_escaped(self) + "\"/>\n";
+  out += "<opensearch:Query role=\"request\" searchTerms=\"" + xml_escaped(answer.query) + "\" startPage=\"" +
          std::to_string(parameters.search.page) + "\"/>\n";
   for (const std::size_t at : shown.positions) {
     const FusedResult& result = answer.results[at];

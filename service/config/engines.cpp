@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <map>
 
-#include "fetchers/definition/engine_file.h"
+#include "fetchers/definition/engine.h"
 #include "fetchers/make_fetcher.h"
 
 namespace metafuse::service {

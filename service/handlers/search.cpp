@@ -1,3 +1,4 @@
+#include "core/encoding.h"
 #include "core/json.h"
 #include "service/answers/dialects.h"
 #include "service/answers/page.h"
@@ -16,7 +17,7 @@ std::string link_target(const Fields& fields) {
   std::string out;
   for (const auto& [name, value] : fields) {
     if (name == "pageno" || value.empty()) continue;
-    out += (out.empty() ? "" : "&") + percent_encode(name) + '=' + percent_encode(value);
+    out += (out.empty() ? "" : "&") + percent_encoded(name) + '=' + percent_encoded(value);
   }
   return out;
 }

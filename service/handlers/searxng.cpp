@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/encoding.h"
 #include "core/json.h"
 #include "service/answers/dialects.h"
 #include "service/base/process.h"
@@ -78,7 +79,7 @@ HttpResponse handle_autocompleter(Searcher& searcher, const Exchange& exchange) 
 }
 
 HttpResponse handle_opensearch(const Exchange& exchange) {
-  const std::string url = xml_escape(exchange.origin());
+  const std::string url = xml_escaped(exchange.origin());
   const std::string body =
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
       "<OpenSearchDescription xmlns=\"http://a9.com/-/spec/opensearch/1.1/\">\n"

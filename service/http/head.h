@@ -58,7 +58,4 @@ std::optional<Fields> parse_form(std::string_view text);
 
 /// The first value of a name, "" when there is none.
 std::string form_value(const Fields& fields, std::string_view name);
-
-std::string percent_encode(std::string_view text);
-
 }  // namespace metafuse::service

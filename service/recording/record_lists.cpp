@@ -99,12 +99,11 @@ RecordedQuery recorded_lists(const std::string& id, const std::vector<FetchedLis
         report.failures.push_back(what);
       continue;
     }
-    for (const Hit& hit : list.list.hits) {
-      if (static_cast<int>(keys.size()) >= depth) break;
-      auto key = hit.key.empty() ? canonical_url_key(hit.url) : Result<std::string>(hit.key);
-      if (!key) continue;
-      if (seen.insert(*key).second) recorded.urls.emplace_back(*key, hit.url);
-      keys.push_back(std::move(*key));
+    RankedList best = list.list;
+    keep_best_of_each(best, depth);
+    for (const Hit& hit : best.hits) {
+      if (seen.insert(hit.key).second) recorded.urls.emplace_back(hit.key, hit.url);
+      keys.push_back(hit.key);
     }
   }
   return recorded;

@@ -6,7 +6,6 @@
 #include "fusion/data/features.h"
 #include "fusion/model/fuse.h"
 #include "service/search/feature_columns.h"
-#include "service/search/list_keys.h"
 #include "service/search/list_windows.h"
 
 namespace metafuse::service {
@@ -39,7 +38,7 @@ fusion::FusedRanking ranking_of(const LoadedDomain& domain, const fusion::QueryI
 
 /// The hit that the best-ranked list delivered, with what it lacks from the others.
 FusedResult result_of(std::size_t document, const fusion::QueryInstances& instances,
-                      const std::vector<ListKeys>& keys, const std::vector<FetchedList>& lists) {
+                      const std::vector<FetchedList>& lists) {
   FusedResult out;
   out.document = document;
   out.key = std::string(instances.documents[document]);
@@ -50,8 +49,7 @@ FusedResult result_of(std::size_t document, const fusion::QueryInstances& instan
   std::stable_sort(by_rank.begin(), by_rank.end(),
                    [](const Placement& a, const Placement& b) { return a.rank < b.rank; });
   for (const Placement& place : by_rank) {
-    const std::size_t at = keys[place.feature].hits[static_cast<std::size_t>(place.rank) - 1];
-    const Hit& hit = lists[place.feature].list.hits[at];
+    const Hit& hit = lists[place.feature].list.hits[static_cast<std::size_t>(place.rank) - 1];
     if (out.hit.url.empty()) out.hit.url = hit.url;
     if (out.hit.title.empty()) out.hit.title = hit.title;
     if (out.hit.snippet.empty()) out.hit.snippet = hit.snippet;
@@ -97,13 +95,14 @@ void fuse_lists(const LoadedDomain& domain, std::vector<FetchedList> lists, Sear
   answer.lists = std::move(lists);
   answer.features.clear();
   auto state = std::make_shared<FusionState>();
-  KeyMemory memory;
   std::vector<std::vector<std::string_view>> views;
-  for (const FetchedList& list : answer.lists) {
+  for (FetchedList& list : answer.lists) {
     answer.features.push_back({list.query.feature_name(), fusion::FeatureKind::rank, domain.domain.depth});
-    state->keys.push_back(list_keys(list.list, 0, memory));
+    keep_best_of_each(list.list, 0);
+    auto& keys = state->keys.emplace_back();
+    for (const Hit& hit : list.list.hits) keys.push_back(hit.key);
   }
-  for (const ListKeys& list : state->keys) views.emplace_back(list.keys.begin(), list.keys.end());
+  for (const auto& list : state->keys) views.emplace_back(list.begin(), list.end());
   const std::vector<fusion::RankedIds> ids(views.begin(), views.end());
   auto instances = fusion::collect_instances(ids, std::vector<int>(answer.lists.size(), 0));
   const auto windows = mask_later_windows(instances, domain.domain.depth);
@@ -111,7 +110,7 @@ void fuse_lists(const LoadedDomain& domain, std::vector<FetchedList> lists, Sear
   order_by_window(windows, state->ranking.order);
   answer.results.clear();
   for (const std::uint32_t document : state->ranking.order) {
-    answer.results.push_back(result_of(document, instances, state->keys, answer.lists));
+    answer.results.push_back(result_of(document, instances, answer.lists));
     answer.results.back().score = state->ranking.scores[document];
   }
   answer.state = std::move(state);

@@ -7,11 +7,9 @@
 #include <vector>
 
 #include "core/query.h"
-#include "core/ranked_list.h"
 #include "fetchers/fetcher.h"
 #include "fusion/data/feature_matrix.h"
 #include "fusion/model/fuse.h"
-#include "service/search/list_keys.h"
 #include "service/store/stored_search.h"
 
 namespace metafuse::service {
@@ -46,7 +44,7 @@ struct FusionNote {
 
 /// The fused ranking as the ranker saw it, with the keys that it refers to.
 struct FusionState {
-  std::vector<ListKeys> keys;  ///< a list each
+  std::vector<std::vector<std::string>> keys;  ///< of each list, best first
   fusion::FusedRanking ranking;
 };
 

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include <fcntl.h>
-#include <sqlite3.h>
 #include <unistd.h>
 
 #include "core/atomic_file.h"
+#include "core/sqlite_database.h"
 
 namespace metafuse::service {
 namespace {
@@ -19,59 +19,16 @@ constexpr int kBusyMs = 2000;
 /// "mfus", in the header of every store's file.
 constexpr std::int64_t kApplicationId = 0x6d667573;
 
-struct CloseDatabase {
-  void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
-};
-struct FinalizeStatement {
-  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
-};
-using StatementPointer = std::unique_ptr<sqlite3_stmt, FinalizeStatement>;
-
-Error sqlite_error(const std::string& path, sqlite3* database, int status) {
-  const std::string text = path + ": " + sqlite3_errmsg(database);
-  switch (status & 0xFF) {
-    case SQLITE_FULL:
-      return fail(Code::try_again, text + "; make room on the disk");
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-    case SQLITE_INTERRUPT:
-    case SQLITE_IOERR:
-      return fail(Code::try_again, text);
-    case SQLITE_CANTOPEN:
-    case SQLITE_PERM:
-    case SQLITE_READONLY:
-      return fail(Code::no_input, text + "; check the folder and its permissions");
-    case SQLITE_CORRUPT:
-    case SQLITE_NOTADB:
-      return fail(Code::bad_data, text + "; restore it from a backup");
-    default:
-      return fail(Code::internal, text);
-  }
-}
-
-int bind(sqlite3_stmt* statement, int position, const SqlValue& value) {
-  if (const auto* integer = std::get_if<std::int64_t>(&value))
-    return sqlite3_bind_int64(statement, position, *integer);
-  if (const auto* number = std::get_if<double>(&value))
-    return sqlite3_bind_double(statement, position, *number);
-  const auto text = std::get<std::string_view>(value);
-  // Bound text outlives the step; an empty view may have no address, which would bind NULL.
-  return sqlite3_bind_text64(statement, position, text.empty() ? "" : text.data(), text.size(), SQLITE_STATIC,
-                             SQLITE_UTF8);
-}
-
-SqlCell sqlite_cell(sqlite3_stmt* statement, int column) {
-  switch (sqlite3_column_type(statement, column)) {
-    case SQLITE_INTEGER:
-      return sqlite3_column_int64(statement, column);
-    case SQLITE_FLOAT:
-      return sqlite3_column_double(statement, column);
-    case SQLITE_NULL:
+SqlCell sqlite_cell(const SqliteStatement& row, int column) {
+  switch (row.kind(column)) {
+    case SqliteStatement::Cell::integer:
+      return row.integer(column);
+    case SqliteStatement::Cell::real:
+      return row.number(column);
+    case SqliteStatement::Cell::null:
       return std::int64_t{0};
-    default: {
-      const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement, column));
-      return std::string(bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement, column)));
-    }
+    default:
+      return std::string(row.text(column));
   }
 }
 
@@ -79,43 +36,28 @@ SqlCell sqlite_cell(sqlite3_stmt* statement, int column) {
 class Connection final : public SqlSession {
  public:
   Result<void> open(const std::string& path, bool is_writer) {
-    path_ = path;
-    sqlite3* database = nullptr;
-    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
-    const int status = sqlite3_open_v2(path.c_str(), &database, flags, nullptr);
-    database_.reset(database);
-    if (status != SQLITE_OK) return sqlite_error(path, database, status);
-    sqlite3_busy_timeout(database, kBusyMs);
-    sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-    sqlite3_db_config(database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
-    if (is_writer)
-      return execute(
-          "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA journal_size_limit=67108864; "
-          "PRAGMA wal_autocheckpoint=1000; PRAGMA cell_size_check=ON");
-    sqlite3_db_config(database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
-    return execute("PRAGMA query_only=ON; PRAGMA wal_autocheckpoint=0");
+    TRY(auto opened, SqliteDatabase::open(path, {.mode = SqliteMode::read_write,
+                                                 .busy_ms = kBusyMs,
+                                                 .otherwise = Code::internal,
+                                                 .checkpoints_on_close = is_writer}));
+    database_ = std::move(opened);
+    return execute(
+        is_writer ? "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA journal_size_limit=67108864; "
+                    "PRAGMA wal_autocheckpoint=1000; PRAGMA cell_size_check=ON"
+                  : "PRAGMA query_only=ON; PRAGMA wal_autocheckpoint=0");
   }
 
-  Result<void> execute(const char* sql) {
-    const int status = sqlite3_exec(database_.get(), sql, nullptr, nullptr, nullptr);
-    if (status == SQLITE_OK) return {};
-    return sqlite_error(path_, database_.get(), status);
-  }
+  Result<void> execute(const char* sql) { return database_.run(sql); }
 
   using SqlSession::run;
   Result<void> run(std::string_view sql, std::span<const SqlValue> values, const TakeRow& take) override {
-    auto statement = prepare(sql);
-    if (statement.has_error()) return statement.error();
+    TRY(SqliteStatement * statement, prepare(sql));
     const struct Reset {
-      sqlite3_stmt* statement;
-      ~Reset() {
-        sqlite3_reset(statement);
-        sqlite3_clear_bindings(statement);
-      }
+      SqliteStatement& statement;
+      ~Reset() { statement.reset(); }
     } reset{*statement};
     for (std::size_t i = 0; i < values.size(); ++i)
-      if (const int status = bind(*statement, static_cast<int>(i) + 1, values[i]); status != SQLITE_OK)
-        return sqlite_error(path_, database_.get(), status);
+      std::visit([&](const auto& value) { statement->bind(static_cast<int>(i) + 1, value); }, values[i]);
     return step(*statement, take);
   }
 
@@ -125,37 +67,31 @@ class Connection final : public SqlSession {
   std::mutex mutex;
 
  private:
-  Result<sqlite3_stmt*> prepare(std::string_view sql) {
+  Result<SqliteStatement*> prepare(std::string_view sql) {
     const std::string text(sql);
-    if (const auto at = statements_.find(text); at != statements_.end()) return at->second.get();
-    sqlite3_stmt* prepared = nullptr;
-    const int status = sqlite3_prepare_v3(database_.get(), text.c_str(), static_cast<int>(text.size()) + 1,
-                                          SQLITE_PREPARE_PERSISTENT, &prepared, nullptr);
-    if (status != SQLITE_OK) return sqlite_error(path_, database_.get(), status);
-    statements_.emplace(text, StatementPointer(prepared));
-    return prepared;
+    if (const auto at = statements_.find(text); at != statements_.end()) return &at->second;
+    TRY(auto prepared, database_.prepare(text, true));
+    return &statements_.emplace(text, std::move(prepared)).first->second;
   }
 
-  Result<void> step(sqlite3_stmt* statement, const TakeRow& take) {
-    std::vector<SqlCell> row(static_cast<std::size_t>(sqlite3_column_count(statement)));
+  static Result<void> step(SqliteStatement& statement, const TakeRow& take) {
+    std::vector<SqlCell> row(static_cast<std::size_t>(statement.columns()));
     for (;;) {
-      const int status = sqlite3_step(statement);
-      if (status == SQLITE_DONE) return {};
-      if (status != SQLITE_ROW) return sqlite_error(path_, database_.get(), status);
+      TRY(const bool has_row, statement.step());
+      if (!has_row) return {};
       if (!take) continue;
       for (std::size_t i = 0; i < row.size(); ++i) row[i] = sqlite_cell(statement, static_cast<int>(i));
-      if (auto taken = take(row); taken.has_error()) return taken;
+      if (auto taken = take(row); !taken) return taken;
     }
   }
 
-  std::string path_;
-  std::unique_ptr<sqlite3, CloseDatabase> database_;
-  std::unordered_map<std::string, StatementPointer> statements_;
+  SqliteDatabase database_;
+  std::unordered_map<std::string, SqliteStatement> statements_;
 };
 
-class SqliteDatabase final : public SqlDatabase {
+class SqliteStore final : public SqlDatabase {
  public:
-  explicit SqliteDatabase(StoreMode mode) : is_serving_(mode == StoreMode::serve) {}
+  explicit SqliteStore(StoreMode mode) : is_serving_(mode == StoreMode::serve) {}
 
   Result<void> open(const std::string& path) {
     path_ = path;
@@ -237,7 +173,7 @@ class SqliteDatabase final : public SqlDatabase {
 }  // namespace
 
 Result<std::unique_ptr<SqlDatabase>> open_sqlite(const std::string& path, StoreMode mode) {
-  auto database = std::make_unique<SqliteDatabase>(mode);
+  auto database = std::make_unique<SqliteStore>(mode);
   if (auto opened = database->open(path); opened.has_error()) return opened.error();
   return std::unique_ptr<SqlDatabase>(std::move(database));
 }

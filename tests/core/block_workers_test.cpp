@@ -1,4 +1,4 @@
-#include "core/block_workers.h"
+#include "core/parallel.h"
 
 #include <algorithm>
 #include <atomic>

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "core/atomic_file.h"
-#include "core/file_writer.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;

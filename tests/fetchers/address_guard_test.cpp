@@ -6,7 +6,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/url_text.h"
-#include "fetchers/definition/engine_file.h"
+#include "fetchers/definition/engine.h"
 #include "fetchers/definition/engine_request.h"
 #include "fetchers/make_fetcher.h"
 #include "tests/support/chaos_server.h"

@@ -1,11 +1,10 @@
-#include "fetchers/breaker.h"
-
 #include <algorithm>
 
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
-#include "fetchers/learned_wait.h"
+#include "fetchers/engine_state.h"
+#include "fetchers/make_fetcher.h"
 #include "tests/support/manual_clock.h"
 
 using namespace metafuse;

@@ -8,7 +8,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "fetchers/definition/engine_file.h"
+#include "fetchers/definition/engine.h"
 #include "fetchers/make_fetcher.h"
 
 namespace metafuse::test {

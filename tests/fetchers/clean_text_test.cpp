@@ -1,11 +1,10 @@
-#include "fetchers/answers/clean_text.h"
-
 #include <string>
 #include <string_view>
 
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
+#include "fetchers/answers/answer_text.h"
 
 using namespace metafuse::fetchers;
 

@@ -2,8 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/sqlite_database.h"
 #include "core/text_file.h"
-#include "fetchers/embedded/sqlite_database.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/temporary_folder.h"
 
@@ -119,7 +119,7 @@ TEST_CASE("a SQLite engine binds the query, reads only, and keeps to its deadlin
   const test::TemporaryFolder folder;
   const std::string path = folder.path("notes.db");
   {
-    auto database = SqliteDatabase::create(path);
+    auto database = SqliteDatabase::open(path, {.mode = SqliteMode::create});
     REQUIRE(
         database
             ->run(

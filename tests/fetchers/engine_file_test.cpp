@@ -1,10 +1,9 @@
-#include "fetchers/definition/engine_file.h"
-
 #include <algorithm>
 
 #include <catch2/catch.hpp>
 
 #include "core/json.h"
+#include "fetchers/definition/engine.h"
 #include "fetchers/definition/engine_request.h"
 #include "fetchers/definition/engine_types.h"
 

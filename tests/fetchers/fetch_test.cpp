@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "fetchers/definition/engine_file.h"
+#include "fetchers/definition/engine.h"
 #include "fetchers/make_fetcher.h"
 #include "tests/fetchers/chaos_engines.h"
 #include "tests/support/chaos_server.h"

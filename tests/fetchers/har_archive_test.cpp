@@ -5,8 +5,6 @@
 #include <catch2/catch.hpp>
 
 #include "core/text_file.h"
-#include "fetchers/recording/har_entry.h"
-#include "fetchers/recording/recorded_transport.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;

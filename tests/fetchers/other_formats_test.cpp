@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "fetchers/answers/answer_parser.h"
-#include "fetchers/definition/engine_file.h"
+#include "fetchers/definition/engine.h"
 #include "fetchers/definition/engine_request.h"
 
 using namespace metafuse;

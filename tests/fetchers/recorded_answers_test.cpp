@@ -6,7 +6,7 @@
 
 #include "core/text_file.h"
 #include "fetchers/answers/answer_parser.h"
-#include "fetchers/definition/engine_file.h"
+#include "fetchers/definition/engine.h"
 #include "fetchers/definition/engine_request.h"
 #include "tests/support/data_folder.h"
 

@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/encoding.h"
 #include "core/json.h"
 #include "service/base/digest.h"
 #include "service/config/snapshot.h"
@@ -160,9 +161,9 @@ TEST_CASE("The editor works as plain forms", "[service][templates]") {
   REQUIRE(at != std::string::npos);
   const std::string etag = page.substr(at + 19, 32);
   const auto send = [&](const std::string& act, const std::string& text, const std::string& key) {
-    return body_in(server.post("/templates/pages", "application/x-www-form-urlencoded",
-                               "action=" + act + "&query=ada&etag=" + etag + "&key=" + key +
-                                   "&text=" + service::percent_encode(text)));
+    return body_in(server.post(
+        "/templates/pages", "application/x-www-form-urlencoded",
+        "action=" + act + "&query=ada&etag=" + etag + "&key=" + key + "&text=" + percent_encoded(text)));
   };
   CHECK(send("preview", edited("X"), "").find("Expanded queries") != std::string::npos);
   const std::string live = send("live", edited("X"), "");

@@ -279,6 +279,12 @@ void play_fault(ChaosClient& client, std::string_view name, std::string_view tar
   std::string answer;
   if (name == "redirect-to")
     answer = redirect(decoded(target));
+  else if (name == "ok-nothing")
+    answer = response(R"({"results":[]})");
+  else if (name.starts_with("hops-"))  // /hops-3 redirects three times
+    answer = name == "hops-0"
+                 ? response(kBody)
+                 : redirect("/hops-" + std::to_string(std::stoi(std::string(name.substr(5))) - 1) + "?q=x");
   else if (name == "description")
     answer = response("<OpenSearchDescription><Url type=\"application/rss+xml\" template=\"http://" +
                       decoded(target) + "/ok?q={searchTerms}\"/></OpenSearchDescription>");

@@ -46,6 +46,7 @@ TEST_CASE("Filters write values as the contract says", "[templates][expander]") 
   CHECK(expanded("{NAME|first}", name) == "Joe");
   CHECK(expanded("{NAME|last}", name) == "Researcher");
   CHECK(expanded("{NAME|initials}", name) == "JQR");
+  CHECK(expanded("{NAME|initials}", "'Joe' .Net #Researcher") == "JNR");
   CHECK(expanded("{NAME|lower}", name) == "joe q. researcher");
 }
 

@@ -1,12 +1,14 @@
 #include "templates/template_file.h"
 
 #include <algorithm>
+#include <ctime>
 #include <sstream>
 
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
 #include "core/text_file.h"
+#include "core/yaml_reader.h"
 #include "templates/expander.h"
 #include "tests/support/temporary_folder.h"
 
@@ -230,4 +232,68 @@ TEST_CASE("Files that are no templates are one clear error", "[templates][file]"
   std::string unended = with_query("'{NAME}'");
   unended.pop_back();
   CHECK(read_domain_file(folder.write("unended.yaml", unended)).has_value());
+}
+
+TEST_CASE("what is said of a hostile file stays small", "[templates][security]") {
+  std::string slots, query;
+  for (int i = 0; i < 1000; ++i) slots += (i == 0 ? "S" : ", S") + std::to_string(i) + ": ";
+  for (int i = 0; i < 4000; ++i) query += "{X}";
+  const std::string file = "version: 1\ndomain: d\nslots: {" + slots + "}\ntemplates:\n";
+  const auto unknown = parse_domain_file(file + "  - {id: a, engine: e, query: '" + query + "'}\n", "f");
+  REQUIRE(unknown.has_error());
+  CHECK(unknown.error().text.size() < 100 * 600);
+  CHECK(std::count(unknown.error().text.begin(), unknown.error().text.end(), '\n') == 100);
+  CHECK(unknown.error().text.find("S9 and 990 more") != std::string::npos);
+  CHECK(unknown.error().text.ends_with("f: more mistakes follow; repair these first"));
+
+  const auto long_key =
+      parse_domain_file(std::string(kHead) + std::string(100000, 'k') + ": 1\ntemplates: []\n", "f");
+  REQUIRE(long_key.has_error());
+  CHECK(long_key.error().text.size() < 2000);
+
+  std::string nested;
+  for (int i = 0; i < 20000; ++i) nested += "[ ";
+  const auto deep = parse_domain_file(
+      std::string(kHead) + "templates:\n  - {id: a, engine: e, query: '" + nested + "{NAME}'}\n", "f");
+  REQUIRE(deep.has_error());
+  CHECK(deep.error().text.find("nested deeper than 16 levels") != std::string::npos);
+}
+
+TEST_CASE("a file is read in time linear in its lines", "[templates][security]") {
+  // 40,000 blank lines and 8,000 templates: looking up each template's line from the file's begin takes 300 million
+  // line ends, some seconds.
+  std::string text(kHead);
+  text += "templates:\n" + std::string(40000, '\n');
+  for (int i = 0; i < 8000; ++i) text += " - {id: a" + std::to_string(i) + ", engine: e, query: '{NAME}'}\n";
+  const auto begin = std::clock();
+  const auto file = parse_domain_file(text, "f");
+  const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  REQUIRE(file.has_value());
+  CHECK(file->domain.templates.size() == 8000);
+  SUCCEED(seconds << " s");
+  const auto begin_of_yaml = std::clock();
+  REQUIRE(parse_yaml(text, "f").has_value());
+  const double yaml_seconds = static_cast<double>(std::clock() - begin_of_yaml) / CLOCKS_PER_SEC;
+  CHECK(seconds < 3 * yaml_seconds + 0.2);
+}
+
+TEST_CASE("an expanded query has at most as many bytes as its reader allows", "[templates][security]") {
+  std::string query;
+  for (int i = 0; i < 20000; ++i) query += "{NAME} ";
+  const auto file = parse_domain_file(
+      std::string(kHead) + "templates:\n  - {id: a, engine: e, query: '" + query + "'}\n", "f");
+  REQUIRE(file.has_value());
+  const BaseQuery hostile{{{"NAME", std::string(4096, 'x')}}};
+  const auto refused = expand(file->domain, hostile, {}, kMaxPreviewQueryBytes);
+  REQUIRE(refused.has_error());
+  CHECK(refused.error().code == Code::usage);
+  CHECK(refused.error().text.find("template a: the expanded query is longer than 4096 bytes") !=
+        std::string::npos);
+
+  const auto one =
+      parse_domain_file(std::string(kHead) + "templates:\n  - {id: a, engine: e, query: '{NAME}'}\n", "f");
+  REQUIRE(one.has_value());
+  const BaseQuery longest{{{"NAME", std::string(4096, 'x')}}};
+  CHECK(expand(one->domain, longest, {}, 4096).has_value());
+  CHECK(expand(one->domain, longest, {}, 4095).has_error());
 }

@@ -1,6 +1,6 @@
-#include "templates/template_text.h"
-
 #include <catch2/catch.hpp>
+
+#include "templates/search_template.h"
 
 using namespace metafuse::templates;
 

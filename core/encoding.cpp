@@ -42,4 +42,50 @@ std::optional<std::string> base64_decoded(std::string_view text) {
   return out;
 }
 
+std::string percent_encoded(std::string_view text, bool has_plus_for_blank) {
+  constexpr std::string_view kHex = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+        c == '.' || c == '~') {
+      out += c;
+    } else if (c == ' ' && has_plus_for_blank) {
+      out += '+';
+    } else {
+      out += '%';
+      out += kHex[byte >> 4];
+      out += kHex[byte & 15];
+    }
+  }
+  return out;
+}
+
+std::string xml_escaped(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const bool is_noncharacter = byte == 0xef && text.substr(i + 1, 1) == "\xbf" && i + 2 < text.size() &&
+                                 static_cast<unsigned char>(text[i + 2]) >= 0xbe;
+    if (is_noncharacter) {  // U+FFFE and U+FFFF
+      i += 2;
+      continue;
+    }
+    if (byte < 0x20 && byte != '\t' && byte != '\n' && byte != '\r') continue;
+    if (byte == '&')
+      out += "&amp;";
+    else if (byte == '<')
+      out += "&lt;";
+    else if (byte == '>')
+      out += "&gt;";
+    else if (byte == '"')
+      out += "&quot;";
+    else if (byte == '\'')
+      out += "&#39;";
+    else
+      out += text[i];
+  }
+  return out;
+}
+
 }  // namespace metafuse

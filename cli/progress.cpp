@@ -1,4 +1,4 @@
-#include "core/progress.h"
+#include "cli/progress.h"
 
 #include <algorithm>
 #include <chrono>
@@ -7,7 +7,7 @@
 
 #include <unistd.h>
 
-namespace metafuse {
+namespace metafuse::cli {
 namespace {
 
 constexpr std::size_t kBarWidth = 30;
@@ -46,4 +46,4 @@ ProgressReport terminal_progress(std::string label) {
   return [bar](std::size_t done, std::size_t total) { draw(*bar, done, total); };
 }
 
-}  // namespace metafuse
+}  // namespace metafuse::cli

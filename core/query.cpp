@@ -1,4 +1,4 @@
-#include "fetchers/best_hits.h"
+#include "core/query.h"
 
 #include <algorithm>
 #include <functional>
@@ -8,13 +8,14 @@
 
 #include "core/url.h"
 
-namespace metafuse::fetchers {
+namespace metafuse {
 
 void keep_best_of_each(RankedList& list, int depth, const TrackingParameters& tracking) {
   std::vector<std::size_t> hashes;  // of the keys of the hits that stay
   std::vector<Hit>& hits = list.hits;
+  const std::size_t most = depth > 0 ? static_cast<std::size_t>(depth) : hits.size();
   std::size_t kept = 0;
-  for (std::size_t i = 0; i < hits.size() && kept < static_cast<std::size_t>(std::max(depth, 0)); ++i) {
+  for (std::size_t i = 0; i < hits.size() && kept < most; ++i) {
     if (hits[i].key.empty()) {
       auto key = canonical_url_key(hits[i].url, tracking);
       if (!key) continue;
@@ -33,4 +34,4 @@ void keep_best_of_each(RankedList& list, int depth, const TrackingParameters& tr
   hits.resize(kept);
 }
 
-}  // namespace metafuse::fetchers
+}  // namespace metafuse

@@ -1,13 +1,15 @@
-#include "fetchers/answers/clean_text.h"
+#include "fetchers/answers/answer_text.h"
 
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <ctime>
 
 #include <curl/curl.h>
+#include <iconv.h>
 #include <libxml/HTMLparser.h>
 
 #include "core/ascii.h"
@@ -69,14 +71,9 @@ std::size_t end_of_raw(std::string_view text, const std::string& name) {
   return text.size();
 }
 
-void append_utf8(std::string& out, unsigned long c) {
-  if (c == 0 || c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF)) c = 0xFFFD;
-  const auto put = [&](unsigned long byte) { out += static_cast<char>(byte); };
-  if (c < 0x80) return put(c);
-  if (c < 0x800) return put(0xC0 | (c >> 6)), put(0x80 | (c & 0x3F));
-  if (c < 0x10000) return put(0xE0 | (c >> 12)), put(0x80 | ((c >> 6) & 0x3F)), put(0x80 | (c & 0x3F));
-  put(0xF0 | (c >> 18)), put(0x80 | ((c >> 12) & 0x3F)), put(0x80 | ((c >> 6) & 0x3F)),
-      put(0x80 | (c & 0x3F));
+/// What no text can hold becomes U+FFFD.
+char32_t as_character(unsigned long c) {
+  return c == 0 || c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF) ? 0xFFFD : static_cast<char32_t>(c);
 }
 
 /// Appends the character that `text[0] == '&'` begins; the bytes it took, 0 when it is no entity.
@@ -90,7 +87,7 @@ std::size_t append_entity(std::string& out, std::string_view text) {
     const std::string_view allowed = is_hex ? "0123456789abcdefABCDEF" : "0123456789";
     if (digits.empty() || digits.size() > 8 || digits.find_first_not_of(allowed) != std::string::npos)
       return 0;
-    append_utf8(out, std::stoul(digits, nullptr, is_hex ? 16 : 10));
+    append_code_point(out, as_character(std::stoul(digits, nullptr, is_hex ? 16 : 10)));
     return end + 1;
   }
   if (name == "apos") {
@@ -99,7 +96,7 @@ std::size_t append_entity(std::string& out, std::string_view text) {
   }
   const htmlEntityDesc* entity = htmlEntityLookup(reinterpret_cast<const xmlChar*>(name.c_str()));
   if (entity == nullptr) return 0;
-  append_utf8(out, entity->value);
+  append_code_point(out, as_character(entity->value));
   return end + 1;
 }
 
@@ -251,6 +248,68 @@ std::string clean_date(std::string_view text) {
   std::array<char, 32> out{};
   const std::size_t size = std::strftime(out.data(), out.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
   return std::string(out.data(), size);
+}
+
+namespace {
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+
+/// A conversion to UTF-8, closed at its end.
+class Converter {
+ public:
+  explicit Converter(const std::string& charset) : handle_(iconv_open("UTF-8", charset.c_str())) {}
+  ~Converter() {
+    if (is_known()) iconv_close(handle_);
+  }
+  Converter(const Converter&) = delete;
+  Converter& operator=(const Converter&) = delete;
+
+  bool is_known() const { return handle_ != reinterpret_cast<iconv_t>(-1); }
+
+  std::string convert(std::string_view text) {
+    std::string out;
+    std::array<char, 4096> buffer{};
+    char* in = const_cast<char*>(text.data());
+    std::size_t left = text.size();
+    while (left > 0) {
+      char* to = buffer.data();
+      std::size_t room = buffer.size();
+      const bool is_stuck =
+          iconv(handle_, &in, &left, &to, &room) == static_cast<std::size_t>(-1) && errno != E2BIG;
+      out.append(buffer.data(), buffer.size() - room);
+      if (!is_stuck) continue;
+      out += kReplacement;
+      ++in;
+      --left;
+    }
+    return out;
+  }
+
+ private:
+  iconv_t handle_;
+};
+
+}  // namespace
+
+std::string charset_of(std::string_view content_type) {
+  const std::string lower = ascii_lower(content_type);
+  const std::size_t at = lower.find("charset=");
+  if (at == std::string::npos) return {};
+  std::string charset = lower.substr(at + 8);
+  charset = charset.substr(0, charset.find_first_of("; ,"));
+  charset.erase(std::remove(charset.begin(), charset.end(), '"'), charset.end());
+  return charset.size() <= 40 ? charset : std::string();
+}
+
+std::optional<std::string> as_utf8(std::string_view text, const std::string& charset) {
+  const bool is_utf16 = text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF");
+  if (!is_utf16 && (charset.empty() || charset == "utf-8" || charset == "utf8" ||
+                    (!charset.starts_with("utf-16") && !charset.starts_with("utf-32") &&
+                     first_invalid_utf8(text) == std::string_view::npos)))
+    return std::nullopt;
+  Converter converter(is_utf16 ? "utf-16" : charset);
+  if (!converter.is_known()) return std::nullopt;
+  return converter.convert(text);
 }
 
 }  // namespace metafuse::fetchers

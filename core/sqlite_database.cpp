@@ -1,0 +1,177 @@
+#include "core/sqlite_database.h"
+
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include "core/contract.h"
+
+namespace metafuse {
+namespace {
+
+constexpr int kInstructionsBetweenChecks = 4000;
+
+Error sqlite_error(const SqliteSource& source, sqlite3* database, int status) {
+  const auto because = [&](Code code, std::string_view remedy = {}) {
+    return fail(code, fmt::format("{}: {}{}", source.path, sqlite3_errmsg(database), remedy));
+  };
+  switch (status & 0xFF) {
+    case SQLITE_INTERRUPT:
+      return fail(Code::try_again, source.path + ": the deadline passed");
+    case SQLITE_FULL:
+      return because(Code::try_again, "; make room on the disk");
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_IOERR:
+      return because(Code::try_again);
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+    case SQLITE_READONLY:
+      return because(Code::no_input, "; check the folder and its permissions");
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return because(Code::bad_data, "; restore it from a backup");
+    default:
+      return because(source.otherwise);
+  }
+}
+
+int flags_of(SqliteMode mode) {
+  const int opened = mode == SqliteMode::read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
+  return opened | SQLITE_OPEN_NOMUTEX | (mode == SqliteMode::create ? SQLITE_OPEN_CREATE : 0);
+}
+
+void require_bound(int status) {
+  require(status == SQLITE_OK || status == SQLITE_TOOBIG, "a parameter that the statement has");
+}
+
+}  // namespace
+
+void SqliteStatement::Finalize::operator()(sqlite3_stmt* statement) const {
+  sqlite3_finalize(statement);
+}
+
+void SqliteStatement::bind(int position, std::string_view text) {
+  // An empty view may have no address, which SQLite would take for NULL.
+  const char* bytes = text.data() == nullptr ? "" : text.data();
+  require_bound(
+      sqlite3_bind_text64(statement_.get(), position, bytes, text.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
+}
+
+void SqliteStatement::bind(int position, std::int64_t number) {
+  require_bound(sqlite3_bind_int64(statement_.get(), position, number));
+}
+
+void SqliteStatement::bind(int position, double number) {
+  require_bound(sqlite3_bind_double(statement_.get(), position, number));
+}
+
+bool SqliteStatement::has_parameter(const char* name) const {
+  return sqlite3_bind_parameter_index(statement_.get(), name) != 0;
+}
+
+void SqliteStatement::bind_named(const char* name, std::string_view text) {
+  if (const int position = sqlite3_bind_parameter_index(statement_.get(), name)) bind(position, text);
+}
+
+void SqliteStatement::bind_named(const char* name, std::int64_t number) {
+  if (const int position = sqlite3_bind_parameter_index(statement_.get(), name)) bind(position, number);
+}
+
+Result<bool> SqliteStatement::step() {
+  const int status = sqlite3_step(statement_.get());
+  if (status == SQLITE_ROW) return true;
+  if (status == SQLITE_DONE) return false;
+  return sqlite_error(*source_, sqlite3_db_handle(statement_.get()), status);
+}
+
+void SqliteStatement::reset() {
+  sqlite3_reset(statement_.get());
+  sqlite3_clear_bindings(statement_.get());
+}
+
+int SqliteStatement::columns() const {
+  return sqlite3_column_count(statement_.get());
+}
+
+std::string_view SqliteStatement::column_name(int column) const {
+  return sqlite3_column_name(statement_.get(), column);
+}
+
+SqliteStatement::Cell SqliteStatement::kind(int column) const {
+  switch (sqlite3_column_type(statement_.get(), column)) {
+    case SQLITE_INTEGER:
+      return Cell::integer;
+    case SQLITE_FLOAT:
+      return Cell::real;
+    case SQLITE_NULL:
+      return Cell::null;
+    default:
+      return Cell::text;
+  }
+}
+
+std::string_view SqliteStatement::text(int column) const {
+  const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_.get(), column));
+  if (bytes == nullptr) return {};
+  return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column))};
+}
+
+std::int64_t SqliteStatement::integer(int column) const {
+  return sqlite3_column_int64(statement_.get(), column);
+}
+
+double SqliteStatement::number(int column) const {
+  return sqlite3_column_double(statement_.get(), column);
+}
+
+void SqliteDatabase::Close::operator()(sqlite3* database) const {
+  sqlite3_close_v2(database);
+}
+
+Result<SqliteDatabase> SqliteDatabase::open(const std::string& path, const SqliteOptions& options) {
+  std::error_code ignored;
+  if (options.mode == SqliteMode::read_only && !std::filesystem::is_regular_file(path, ignored))
+    return fail(Code::no_input, path + ": no such database");
+  SqliteDatabase opened;
+  opened.source_ = std::make_shared<const SqliteSource>(SqliteSource{path, options.otherwise});
+  sqlite3* database = nullptr;
+  const int status = sqlite3_open_v2(path.c_str(), &database, flags_of(options.mode), nullptr);
+  opened.database_.reset(database);
+  if (status != SQLITE_OK) return sqlite_error(*opened.source_, database, status);
+  if (options.busy_ms > 0) sqlite3_busy_timeout(database, options.busy_ms);
+  if (options.mode != SqliteMode::create) {
+    sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+    sqlite3_db_config(database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  }
+  if (!options.checkpoints_on_close)
+    sqlite3_db_config(database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  return opened;
+}
+
+Result<void> SqliteDatabase::run(const char* sql) {
+  const int status = sqlite3_exec(database_.get(), sql, nullptr, nullptr, nullptr);
+  if (status == SQLITE_OK) return {};
+  return sqlite_error(*source_, database_.get(), status);
+}
+
+Result<SqliteStatement> SqliteDatabase::prepare(std::string_view sql, bool is_kept) {
+  sqlite3_stmt* prepared = nullptr;
+  const int status = sqlite3_prepare_v3(database_.get(), sql.data(), static_cast<int>(sql.size()),
+                                        is_kept ? SQLITE_PREPARE_PERSISTENT : 0, &prepared, nullptr);
+  if (status != SQLITE_OK) return sqlite_error(*source_, database_.get(), status);
+  SqliteStatement statement;
+  statement.statement_.reset(prepared);
+  statement.source_ = source_;
+  if (prepared == nullptr) return fail(source_->otherwise, source_->path + ": an empty statement");
+  return statement;
+}
+
+void SqliteDatabase::set_deadline(const Deadline* deadline) {
+  const auto check = [](void* data) { return static_cast<const Deadline*>(data)->has_passed() ? 1 : 0; };
+  sqlite3_progress_handler(database_.get(), deadline == nullptr ? 0 : kInstructionsBetweenChecks,
+                           deadline == nullptr ? nullptr : +check, const_cast<Deadline*>(deadline));
+}
+
+}  // namespace metafuse

@@ -1,0 +1,296 @@
+// What a stranger may not do: read an engine's credentials, reach our network, or take an engine from everybody else.
+
+#include <chrono>
+#include <string>
+
+#include <catch2/catch.hpp>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "fetchers/answers/answer_text.h"
+#include "fetchers/embedded/embedded_search.h"
+#include "fetchers/http/address_guard.h"
+#include "tests/fetchers/chaos_engines.h"
+#include "tests/support/chaos_server.h"
+
+using namespace metafuse;
+using namespace metafuse::fetchers;
+using namespace metafuse::test;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+namespace {
+
+const std::string kCredentials =
+    "headers: {X-Secret: hush, Accept: application/json}, username: ann, password: word";
+
+FetchedList ask(Fetcher& fetcher, const std::string& engine, const std::string& text,
+                Duration wait = seconds(5)) {
+  static const SteadyClock clock;
+  const ExpandedQuery query{"t", engine, text};
+  return fetcher.fetch({&query, 1}, {.deadline = Deadline(clock, wait)}, {}).front();
+}
+
+/// Asks an engine beside a good one, so that the breaker may keep the first from being asked.
+FetchedList ask_beside_good(Fetcher& fetcher, const std::string& engine, const std::string& text,
+                            Duration wait = seconds(5)) {
+  static const SteadyClock clock;
+  const std::vector<ExpandedQuery> queries = {{"t", engine, text}, {"t", "good", text}};
+  return fetcher.fetch(queries, {.deadline = Deadline(clock, wait)}, {}).front();
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("credentials and headers stay at the definition's own origin when it redirects",
+          "[fetchers][security]") {
+  const ChaosServer own, other;
+  const auto fetcher =
+      fetcher_of(block("e", "http://" + own.origin() + "/redirect-to?u={query}", kCredentials),
+                 {.allow_private = {other.origin()}});
+  CHECK(ask(*fetcher, "e", "http://" + other.origin() + "/ok?q=x").list.hits.size() == 3);
+  CHECK(has(own.last_request(), "X-Secret: hush"));
+  CHECK(has(own.last_request(), "Authorization: Basic"));
+  REQUIRE(other.requests() == 1);
+  CHECK_FALSE(has(other.last_request(), "X-Secret"));
+  CHECK_FALSE(has(other.last_request(), "Authorization"));
+  // Back home they are sent again.
+  CHECK(ask(*fetcher, "e", "http://" + own.origin() + "/ok?q=x").list.hits.size() == 3);
+  CHECK(has(own.last_request(), "GET /ok?q=x"));
+  CHECK(has(own.last_request(), "X-Secret: hush"));
+}
+
+TEST_CASE("a description document cannot lead credentials to another origin", "[fetchers][security]") {
+  const ChaosServer own, other;
+  const auto described = [&](const ChaosServer& target) {
+    return fetcher_of("  - {name: e, engine: opensearch_description, description_url: \"http://" +
+                          own.origin() + "/description?" + target.origin() + "\", " + kCredentials + "}\n",
+                      {.allow_private = {other.origin()}});
+  };
+  ask(*described(other), "e", "x");
+  CHECK(has(own.last_request(), "X-Secret: hush"));
+  REQUIRE(other.requests() == 1);
+  CHECK(has(other.last_request(), "GET /ok?q=x"));
+  CHECK_FALSE(has(other.last_request(), "X-Secret"));
+  CHECK_FALSE(has(other.last_request(), "Authorization"));
+  ask(*described(own), "e", "x");
+  CHECK(has(own.last_request(), "GET /ok?q=x"));
+  CHECK(has(own.last_request(), "X-Secret: hush"));
+}
+
+TEST_CASE("three redirects are followed and a fourth is not", "[fetchers][security]") {
+  const ChaosServer server;
+  const auto fetcher = fetcher_of(block("e", "http://" + server.origin() + "/{query}?q=x"));
+  CHECK(ask(*fetcher, "e", "hops-3").failure == Failure::none);
+  CHECK(ask(*fetcher, "e", "hops-4").failure == Failure::bad_answer);
+}
+
+TEST_CASE("an answer of exactly max_bytes is read, and one of a byte more is not", "[fetchers][security]") {
+  const ChaosServer server;
+  for (const std::string fault : {"ok", "ok-chunked", "ok-gzip"}) {
+    INFO(fault);
+    auto engines = engines_of(block("fits", server.url(fault)) + block("larger", server.url(fault)));
+    engines[0].max_bytes = chaos_results().size();
+    engines[1].max_bytes = chaos_results().size() - 1;
+    const auto fetcher = make_fetcher(engines);
+    REQUIRE(fetcher.has_value());
+    CHECK(ask(**fetcher, "fits", "x").list.hits.size() == 3);
+    CHECK(ask(**fetcher, "larger", "x").failure == Failure::too_large);
+  }
+}
+
+TEST_CASE("queries that an engine refuses do not take it from others", "[fetchers][security][breaker]") {
+  const ChaosServer server;
+  const auto fetcher =
+      fetcher_of(block("e", "http://" + server.origin() + "/{query}?q=x") + block("good", server.url("ok")));
+  for (const std::string refused : {"nothing-here-404", "json-error", "captcha-200", "redirect-nowhere"})
+    for (int i = 0; i < 7; ++i) {
+      INFO(refused);
+      const FetchedList list = ask_beside_good(*fetcher, "e", refused);
+      CHECK(list.has_failed());
+      CHECK(list.failure != Failure::breaker_open);
+    }
+  CHECK(ask_beside_good(*fetcher, "e", "ok").list.hits.size() == 3);
+}
+
+TEST_CASE("what the engine itself does opens its breaker", "[fetchers][security][breaker]") {
+  const ChaosServer server;
+  for (const std::string fault : {"status-500", "status-429", "refuse", "hang-after-request"}) {
+    INFO(fault);
+    const auto fetcher =
+        fetcher_of(block("e", server.url(fault), "", "0.05") + block("good", server.url("ok")));
+    FetchedList list;
+    for (int i = 0; i < 6; ++i) list = ask_beside_good(*fetcher, "e", "x");
+    CHECK(list.failure == Failure::breaker_open);
+  }
+}
+
+TEST_CASE("one client's short deadline does not take an engine from others",
+          "[fetchers][security][breaker]") {
+  const ChaosServer server;
+  const auto fetcher =
+      fetcher_of(block("slow", server.url("ok-slow-start"), "", "5") + block("good", server.url("ok")));
+  for (int i = 0; i < 5; ++i) {
+    const std::string number = std::to_string(i);
+    CHECK(ask_beside_good(*fetcher, "slow", "hasty" + number, Duration(1)).failure == Failure::timeout);
+    CHECK(ask_beside_good(*fetcher, "slow", "patient" + number).failure == Failure::none);
+  }
+}
+
+TEST_CASE("quick answers to nonsense do not shorten the wait for real queries", "[fetchers][security]") {
+  const ChaosServer server;
+  const auto fetcher = fetcher_of(
+      block("e", "http://" + server.origin() + "/{query}?q=x", "", "5") + block("good", server.url("ok")),
+      {.learned_wait = {.floor = Duration(1), .ceiling = Duration(1)}});
+  for (int i = 0; i < 64; ++i) CHECK(ask(*fetcher, "e", "ok-nothing").failure == Failure::none);
+  CHECK(ask_beside_good(*fetcher, "e", "ok-slow-start").list.hits.size() == 3);
+}
+
+TEST_CASE("while there is no result, an engine is waited for until the deadline", "[fetchers][security]") {
+  const ChaosServer server;
+  const auto fetcher = fetcher_of(block("e", "http://" + server.origin() + "/{query}?q=x", "", "5"),
+                                  {.learned_wait = {.floor = Duration(1), .ceiling = Duration(1)}});
+  for (int i = 0; i < 20; ++i) CHECK(ask(*fetcher, "e", "ok").failure == Failure::none);
+  CHECK(ask(*fetcher, "e", "ok-slow-start").list.hits.size() == 3);
+}
+
+TEST_CASE("a query that is too long for an engine is not sent to it", "[fetchers][security]") {
+  const ChaosServer server;
+  const auto fetcher =
+      fetcher_of(block("e", server.url("ok")) + block("short", server.url("ok"), "max_query_bytes: 3"));
+  CHECK(ask(*fetcher, "e", std::string(2000, 'x')).failure == Failure::none);
+  CHECK(ask(*fetcher, "short", "abc").failure == Failure::none);
+  const int before = server.requests();
+  CHECK(ask(*fetcher, "e", std::string(2001, 'x')).failure == Failure::query_too_long);
+  const FetchedList list = ask(*fetcher, "short", "abcd");
+  CHECK(list.failure == Failure::query_too_long);
+  CHECK(has(list.message, "max_query_bytes of 3"));
+  CHECK(server.requests() == before);
+}
+
+TEST_CASE("engines without HTTP keep their own time-out", "[fetchers][security]") {
+  const SteadyClock clock;
+  const TimePoint begin = clock.now();
+  const auto fetcher =
+      fetcher_of("  - {name: c, engine: command, command: [/bin/sleep, \"{{QUERY}}\"], timeout: 0.05}\n");
+  CHECK(ask(*fetcher, "c", "30", seconds(60)).failure == Failure::timeout);
+  CHECK(clock.now() - begin < seconds(20));
+}
+
+TEST_CASE("a program inherits no descriptor", "[fetchers][security]") {
+  const int kept = ::fcntl(STDOUT_FILENO, F_DUPFD, 97);  // without FD_CLOEXEC
+  REQUIRE(kept >= 97);
+  const SteadyClock clock;
+  CommandAccess access;
+  access.arguments = {"/bin/sh", "-c", "echo \"$(ls /proc/$$/fd | tr '\\n' ' ')|x\"", "{{QUERY}}"};
+  access.fields = {"content", "url"};
+  access.delimiter = "|";
+  access.url_prefix = "http://e.example/";
+  const auto list = search_command(access, "q", 10, Deadline(clock, seconds(20)));
+  ::close(kept);
+  REQUIRE(list.has_value());
+  REQUIRE(list->hits.size() == 1);
+  CHECK(has(list->hits[0].snippet, "0 1 2"));
+  CHECK_FALSE(has(list->hits[0].snippet, std::to_string(kept)));
+}
+
+TEST_CASE("a public name that turns private is refused", "[fetchers][security][ssrf]") {
+  const auto is_private = [](const std::string& host, Reach reach) {
+    return OwnHost::find(host, [reach](const std::string&) { return reach; })->is_private();
+  };
+  CHECK(is_private("search.example.org", Reach::us_only));
+  CHECK_FALSE(is_private("search.example.org", Reach::everyone));
+  CHECK_FALSE(is_private("search.example.org", Reach::nobody));
+  for (const std::string local :
+       {"localhost", "intranet", "nas.local", "127.0.0.1", "10.1.2.3", "[::1]", "[fd00::1]"}) {
+    INFO(local);
+    CHECK(is_private(local, Reach::everyone));  // known without looking up
+  }
+  CHECK_FALSE(is_private("8.8.8.8", Reach::us_only));
+
+  // The transport asks: the same private server, as its owner's name was when the definition was loaded.
+  const ChaosServer server;
+  for (const Reach reach : {Reach::everyone, Reach::us_only}) {
+    const auto fetcher =
+        fetcher_of(block("e", server.url("ok")), {.wrap_transport = [&](std::unique_ptr<Transport> inner) {
+                     struct Renamed final : Transport {
+                       Renamed(std::unique_ptr<Transport> wrapped, Reach found)
+                           : inner(std::move(wrapped)), reach(found) {}
+                       void send(HttpRequest request, Done done) override {
+                         request.own_host = OwnHost::find("search.example.org",
+                                                          [this](const std::string&) { return reach; });
+                         inner->send(std::move(request), std::move(done));
+                       }
+                       std::unique_ptr<Transport> inner;
+                       Reach reach;
+                     };
+                     return std::unique_ptr<Transport>(std::make_unique<Renamed>(std::move(inner), reach));
+                   }});
+    CHECK(ask(*fetcher, "e", "x").failure ==
+          (reach == Reach::us_only ? Failure::none : Failure::not_allowed));
+  }
+  CHECK(server.requests() == 1);
+}
+
+TEST_CASE("every special block has its first and last address, and its neighbours are public",
+          "[fetchers][security][ssrf]") {
+  struct Block {
+    std::string before, first, last, after;  // empty: the neighbour belongs to another block
+    Reach reach;
+  };
+  // IANA's special-purpose registries.
+  const std::vector<Block> blocks = {
+      {"", "0.0.0.0", "0.255.255.255", "1.0.0.0", Reach::us_only},
+      {"9.255.255.255", "10.0.0.0", "10.255.255.255", "11.0.0.0", Reach::us_only},
+      {"100.63.255.255", "100.64.0.0", "100.127.255.255", "100.128.0.0", Reach::us_only},
+      {"126.255.255.255", "127.0.0.0", "127.255.255.255", "128.0.0.0", Reach::us_only},
+      {"169.253.255.255", "169.254.0.0", "169.254.255.255", "169.255.0.0", Reach::nobody},
+      {"172.15.255.255", "172.16.0.0", "172.31.255.255", "172.32.0.0", Reach::us_only},
+      {"191.255.255.255", "192.0.0.0", "192.0.0.255", "192.0.1.0", Reach::us_only},
+      {"192.0.1.255", "192.0.2.0", "192.0.2.255", "192.0.3.0", Reach::us_only},
+      {"192.88.98.255", "192.88.99.0", "192.88.99.255", "192.88.100.0", Reach::us_only},
+      {"192.167.255.255", "192.168.0.0", "192.168.255.255", "192.169.0.0", Reach::us_only},
+      {"198.17.255.255", "198.18.0.0", "198.19.255.255", "198.20.0.0", Reach::us_only},
+      {"198.51.99.255", "198.51.100.0", "198.51.100.255", "198.51.101.0", Reach::us_only},
+      {"203.0.112.255", "203.0.113.0", "203.0.113.255", "203.0.114.0", Reach::us_only},
+      {"223.255.255.255", "224.0.0.0", "239.255.255.255", "", Reach::nobody},
+      {"", "240.0.0.0", "255.255.255.255", "", Reach::nobody},
+      {"", "::", "::1", "", Reach::us_only},
+      {"", "::ffff:10.0.0.0", "::ffff:10.255.255.255", "::ffff:11.0.0.0", Reach::us_only},
+      {"64:ff9b::9.255.255.255", "64:ff9b::10.0.0.0", "64:ff9b::10.255.255.255", "64:ff9b::11.0.0.0",
+       Reach::us_only},
+      {"", "64:ff9b:1::", "64:ff9b:1:ffff:ffff:ffff:ffff:ffff", "", Reach::us_only},
+      {"", "1fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "1fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
+       "2000::", Reach::us_only},
+      {"2000:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "2001::", "2001:1ff:ffff:ffff:ffff:ffff:ffff:ffff",
+       "2001:200::", Reach::us_only},
+      {"2001:db7:ffff:ffff:ffff:ffff:ffff:ffff", "2001:db8::", "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff",
+       "2001:db9::", Reach::us_only},
+      {"2002:9ff:ffff::", "2002:a00::", "2002:aff:ffff::", "2002:b00::", Reach::us_only},
+      {"", "4000::", "fe7f:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "", Reach::us_only},
+      {"", "fe80::", "febf:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "", Reach::nobody},
+      {"", "fec0::", "feff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "", Reach::us_only},
+      {"", "ff00::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "", Reach::nobody},
+  };
+  for (const Block& block : blocks) {
+    for (const std::string& inside : {block.first, block.last}) {
+      INFO(inside);
+      CHECK(reach_of(inside) == block.reach);
+    }
+    for (const std::string& outside : {block.before, block.after}) {
+      INFO(outside);
+      if (!outside.empty()) CHECK(reach_of(outside) == Reach::everyone);
+    }
+  }
+}
+
+TEST_CASE("text in another charset is converted whole, whatever its length", "[fetchers][security][text]") {
+  for (const std::size_t letters : {2047U, 2048U, 2049U, 5000U}) {
+    std::string wanted;
+    for (std::size_t i = 0; i < letters; ++i) wanted += "é";
+    CHECK(as_utf8(std::string(letters, '\xE9'), "iso-8859-1") == wanted);
+  }
+}
