@@ -14,7 +14,7 @@
 #include "cli/verbs.h"
 #include "core/contract.h"
 #include "core/utf8.h"
-#include "service/base/version.h"
+#include "service/base/process.h"
 
 namespace metafuse::cli {
 namespace {

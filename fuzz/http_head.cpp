@@ -6,8 +6,7 @@
 #include <string_view>
 
 #include "service/http/head.h"
-#include "service/http/response_text.h"
-#include "service/http/scan.h"
+#include "service/http/message.h"
 
 namespace {
 

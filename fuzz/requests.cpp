@@ -14,8 +14,7 @@
 #include "service/app.h"
 #include "service/base/digest.h"
 #include "service/http/head.h"
-#include "service/http/response_text.h"
-#include "service/http/scan.h"
+#include "service/http/message.h"
 #include "tests/support/fake_fetcher.h"
 #include "tests/support/temporary_folder.h"
 

@@ -6,8 +6,8 @@
 
 #include "core/contract.h"
 #include "service/errors.h"
-#include "service/http/common_headers.h"
-#include "service/workers/pool_size.h"
+#include "service/http/exchange.h"
+#include "service/workers/worker_pool.h"
 
 namespace metafuse::service {
 namespace {
@@ -31,7 +31,7 @@ App::App(AppOptions options, std::shared_ptr<const Snapshot> snapshot, std::uniq
       gate_({options.config, metrics_, clock_, records_->unix_time, shared_usage(records_->store.get())}),
       searcher_({options.config, clock_, gate_, *records_, metrics_, log_}),
       pool_(worker_count(options.config), queue_limits(options.config.limits)),
-      operations_(metrics_, pool_, searcher_),
+      operations_({metrics_, log_, pool_, searcher_, *records_}),
       reloader_({options.config, options.load_engines, options.reread,
                  [this](const Snapshot& loaded) { take_limits(loaded); }, metrics_, log_},
                 std::move(snapshot)) {
@@ -62,7 +62,7 @@ Result<std::unique_ptr<App>> App::create(AppOptions options) {
 
 void App::take_limits(const Snapshot& snapshot) {
   const LimitsConfig& limits = snapshot.config.limits;
-  gate_.set_limits(limits);
+  gate_.set_limits(snapshot.config);
   pool_.set_limits(queue_limits(limits));
   operations_.set_limits(limits);
   searcher_.clear();

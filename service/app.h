@@ -11,7 +11,6 @@
 #include "service/config/snapshot.h"
 #include "service/http/exchange.h"
 #include "service/http/message.h"
-#include "service/http/reply.h"
 #include "service/learning/caretaker.h"
 #include "service/learning/records.h"
 #include "service/operations.h"

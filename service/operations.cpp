@@ -17,14 +17,17 @@ void Operations::set_limits(const LimitsConfig& limits) {
 
 std::string Operations::metrics_text() {
   const auto set = [&](std::string_view name, std::size_t value) {
-    metrics_.set(name, static_cast<double>(value));
+    sources_.metrics.set(name, static_cast<double>(value));
   };
-  set("metafuse_workers_running", pool_.running());
-  set("metafuse_workers_queue", pool_.queued());
-  set("metafuse_cache_entries", searcher_.cache().size());
-  set("metafuse_cache_bytes", searcher_.cache().bytes());
-  set("metafuse_rendered_entries", searcher_.rendered().size());
-  set("metafuse_rendered_bytes", searcher_.rendered().bytes());
+  set("metafuse_workers_running", sources_.pool.running());
+  set("metafuse_workers_queue", sources_.pool.queued());
+  set("metafuse_cache_entries", sources_.searcher.cache().size());
+  set("metafuse_cache_bytes", sources_.searcher.cache().bytes());
+  set("metafuse_rendered_entries", sources_.searcher.rendered().size());
+  set("metafuse_rendered_bytes", sources_.searcher.rendered().bytes());
+  set("metafuse_log_lines_dropped_total", sources_.log.dropped());
+  if (sources_.records.search_log != nullptr)
+    set("metafuse_store_searches_dropped_total", sources_.records.search_log->dropped());
   const std::lock_guard lock(sockets_mutex_);
   if (sockets_.counts) {
     const ConnectionCounts connections = sockets_.counts();
@@ -33,8 +36,9 @@ std::string Operations::metrics_text() {
     set("metafuse_connections_accepted_total", connections.accepted);
     set("metafuse_connections_refused_total", connections.refused);
     set("metafuse_connections_timed_out_total", connections.timed_out);
+    set("metafuse_connections_displaced_total", connections.displaced);
   }
-  return metrics_.text();
+  return sources_.metrics.text();
 }
 
 }  // namespace metafuse::service

@@ -5,8 +5,10 @@
 #include <mutex>
 #include <string>
 
+#include "service/base/log.h"
 #include "service/base/metrics.h"
 #include "service/http/server.h"
+#include "service/learning/records.h"
 #include "service/searcher.h"
 #include "service/workers/worker_pool.h"
 
@@ -23,9 +25,15 @@ class Operations {
     std::function<ConnectionCounts()> counts;
   };
 
-  /// All must outlive it.
-  Operations(Metrics& metrics, const WorkerPool& pool, const Searcher& searcher)
-      : metrics_(metrics), pool_(pool), searcher_(searcher) {}
+  /// What it reads; all must outlive it.
+  struct Sources {
+    Metrics& metrics;
+    const Log& log;
+    const WorkerPool& pool;
+    const Searcher& searcher;
+    const Records& records;
+  };
+  explicit Operations(const Sources& sources) : sources_(sources) {}
   Operations(const Operations&) = delete;
   Operations& operator=(const Operations&) = delete;
 
@@ -37,9 +45,7 @@ class Operations {
   std::string metrics_text();
 
  private:
-  Metrics& metrics_;
-  const WorkerPool& pool_;
-  const Searcher& searcher_;
+  const Sources sources_;
   std::mutex sockets_mutex_;
   Sockets sockets_;
   std::atomic<bool> is_draining_{false};

@@ -17,7 +17,6 @@
 #include "service/answers/rendered_answers.h"
 #include "service/base/log.h"
 #include "service/base/metrics.h"
-#include "service/base/rare_events.h"
 #include "service/cache/answer_cache.h"
 #include "service/cache/shared_answers.h"
 #include "service/http/exchange.h"

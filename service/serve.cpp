@@ -1,59 +1,93 @@
 #include "service/serve.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <csignal>
+#include <cstdlib>
 #include <mutex>
+#include <optional>
 #include <thread>
 
+#include <fmt/format.h>
 #include <malloc.h>
 
 #include "service/app.h"
-#include "service/base/start_memory.h"
+#include "service/base/process.h"
 #include "service/http/server.h"
 
 namespace metafuse::service {
 namespace {
 
 constexpr auto kDrainBeforeClosing = std::chrono::milliseconds(500);
+/// Of the time to drain, what is left when requests under way are given up, for the rest to end.
+constexpr auto kToEnd = std::chrono::milliseconds(500);
 constexpr int kHeaps = 4;
 constexpr auto kBetweenTrims = std::chrono::seconds(20);
-constexpr auto kDrainPatience = std::chrono::seconds(30);
 
-/// Set once by a signal, waited for by the main thread.
-class Stop {
+/// Set once, waited for by one thread.
+class Flag {
  public:
-  void request() {
+  void set() {
     {
       const std::lock_guard lock(mutex_);
-      is_requested_ = true;
+      is_set_ = true;
     }
     changed_.notify_all();
   }
-  /// out: whether it was requested by then
+  /// out: whether it was set by then
   bool wait(Duration longest) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, longest, [this] { return is_requested_; });
+    return changed_.wait_for(lock, longest, [this] { return is_set_; });
   }
 
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool is_requested_ = false;
+  bool is_set_ = false;
 };
+
+/// Ends the process when it has not ended by itself in time: a database that does not answer, an engine's
+/// program or a training must not keep it. Whatever was acknowledged is stored already.
+class LastResort {
+ public:
+  LastResort() = default;
+  LastResort(const LastResort&) = delete;
+  LastResort& operator=(const LastResort&) = delete;
+  ~LastResort() {
+    is_needless_.set();
+    if (thread_.joinable()) thread_.join();
+  }
+  void arm(Duration after) {
+    thread_ = std::thread([this, after] {
+      if (!is_needless_.wait(after)) std::_Exit(EXIT_SUCCESS);
+    });
+  }
+
+ private:
+  Flag is_needless_;
+  std::thread thread_;
+};
+
+Duration duration_of(double seconds) {
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+}
 
 std::string address_text(const ServerConfig& config, std::uint16_t port) {
   const bool is_v6 = config.listen_host.find(':') != std::string::npos;
-  return "http://" + (is_v6 ? "[" + config.listen_host + "]" : config.listen_host) + ":" +
-         std::to_string(port);
+  return fmt::format(is_v6 ? "http://[{}]:{}" : "http://{}:{}", config.listen_host, port);
 }
 
 /// Answers go on while balancers notice that /readyz fails; then the listener closes and what is open ends.
-void drain(App& app, HttpServer& server) {
-  app.log().write(Log::Level::info, "draining");
+void drain(App& app, HttpServer& server, LastResort& last_resort) {
+  const double seconds = app.reloader().snapshot()->config.limits.drain_seconds;
+  const Duration longest = duration_of(seconds);
+  last_resort.arm(longest);
+  app.log().write(Log::Level::info, "draining", {{"seconds_at_most", seconds}});
   app.operations().start_draining();
   server.start_draining();
-  std::this_thread::sleep_for(kDrainBeforeClosing);
-  server.stop(kDrainPatience);
+  const Duration notice = std::min<Duration>(kDrainBeforeClosing, longest / 4);
+  std::this_thread::sleep_for(notice);
+  server.stop(std::max<Duration>(longest - notice - kToEnd, longest / 4));
   app.stop();
   app.log().write(Log::Level::info, "stopped");
 }
@@ -65,6 +99,7 @@ Result<void> serve(const ServeOptions& options) {
   // by default every thread may get a heap of its own, and each keeps what was once freed into it
   ::mallopt(M_ARENA_MAX, kHeaps);
   static const SteadyClock clock;
+  LastResort last_resort;  // until everything below has gone
   TRY(auto app, App::create({options.config, options.load_engines, options.reread, &clock, {}}));
   if (options.on_warning)
     for (const std::string& warning : app->reloader().snapshot()->warnings) options.on_warning(warning);
@@ -72,24 +107,24 @@ Result<void> serve(const ServeOptions& options) {
   http.host = options.config.listen_host;
   http.port = options.config.port;
   http.limits = options.config.limits;
+  http.trusted_proxies = options.config.trusted_proxies;
   App& running = *app;
-  auto server =
+  TRY(auto server,
       HttpServer::start(http, [&running](HttpRequest request, std::shared_ptr<Responder> responder) {
         running.handle(std::move(request), std::move(responder));
-      });
-  if (!server) return server.error();
-  running.operations().attach({[&server](const LimitsConfig& limits) { (*server)->set_limits(limits); },
-                               [&server] { return (*server)->counts(); }});
-  Stop stop;
-  (*server)->on_signal([&](int signal) {
-    if (signal != SIGHUP) return stop.request();
+      }));
+  running.operations().attach({[&server](const LimitsConfig& limits) { server->set_limits(limits); },
+                               [&server] { return server->counts(); }});
+  Flag stop;
+  server->on_signal([&](int signal) {
+    if (signal != SIGHUP) return stop.set();
     running.reloader().reload_soon();
   });
-  if (options.on_ready) options.on_ready(address_text(options.config, (*server)->port()));
+  if (options.on_ready) options.on_ready(address_text(options.config, server->port()));
   forget_start_pages();
   // what a crowd left free inside the heaps goes back to the system
   while (!stop.wait(kBetweenTrims)) ::malloc_trim(0);
-  drain(running, **server);
+  drain(running, *server, last_resort);
   running.operations().attach({});
   return {};
 }

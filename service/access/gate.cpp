@@ -8,11 +8,10 @@
 
 #include "core/ascii.h"
 #include "core/base64.h"
-#include "service/base/host.h"
-#include "service/http/client_address.h"
-#include "service/http/common_headers.h"
+#include "service/base/addresses.h"
+#include "service/http/exchange.h"
 #include "service/http/head.h"
-#include "service/http/request_body.h"
+#include "service/http/message.h"
 #include "service/store/redis_client.h"
 
 namespace metafuse::service {
@@ -37,6 +36,13 @@ double tokens_of(Cost cost) {
   return 1;
 }
 
+/// Requests per second that a client without a key may send. On loopback the clients are this machine's.
+double rate_of(const ServerConfig& config) {
+  const double rate = config.limits.requests_per_second;
+  if (rate != LimitsConfig::kByListen) return rate;
+  return is_loopback(config.listen_host) ? 0 : LimitsConfig::kPublicRate;
+}
+
 bool is_own_host(const ServerConfig& config, std::string_view host_header) {
   const std::string host = host_without_port(host_header);
   if (host.empty() || host == "localhost" || host == config.listen_host) return true;
@@ -49,11 +55,9 @@ bool is_own_host(const ServerConfig& config, std::string_view host_header) {
 /// Whether the client sits on this machine, as far as can be told: what came through a proxy that is not
 /// trusted to name its clients did not.
 bool is_local(const Exchange& exchange) {
-  const std::string& client = exchange.client;
-  const bool is_loopback = client.starts_with("127.") || client == "::1" || client.starts_with("::ffff:127.");
   const bool was_forwarded =
       !exchange.request.header("X-Forwarded-For").empty() || !exchange.request.header("Forwarded").empty();
-  return is_loopback && (!was_forwarded || client != exchange.request.peer);
+  return is_loopback(exchange.client) && (!was_forwarded || exchange.client != exchange.request.peer);
 }
 
 bool only_reads(const HttpRequest& request) {
@@ -227,7 +231,7 @@ Gate::Gate(const GateOptions& options)
     : metrics_(options.metrics),
       clock_(options.clock),
       unix_time_(options.unix_time),
-      limiter_(options.config.limits.requests_per_second, options.config.limits.burst),
+      limiter_(rate_of(options.config), options.config.limits.burst),
       key_guard_(options.config.limits.failed_keys_per_minute),
       shared_limits_(shared_limits(options.config, options.clock, limiter_)),
       quotas_(shared_limits_ ? shared_limits_->usage() : options.usage) {}
@@ -250,7 +254,7 @@ std::optional<AccessRefusal> Gate::checked(const RouteRules* rules, Exchange& ex
   if (rules == nullptr) return std::nullopt;
   if (auto refusal = find_key(*rules, exchange)) return refusal;
   if (auto refusal = check_role(rules->access, exchange)) return refusal;
-  if (auto refusal = check_rate(*rules, exchange)) return refusal;
+  if (auto refusal = take_tokens(exchange, tokens_of(rules->cost))) return refusal;
   if (auto refusal = check_sender(*rules, exchange)) return refusal;
   if (auto refusal = check_body(*rules, exchange)) return refusal;
   check_action(*rules, exchange);
@@ -270,10 +274,9 @@ std::optional<AccessRefusal> Gate::find_key(const RouteRules& rules, Exchange& e
   return std::nullopt;
 }
 
-std::optional<AccessRefusal> Gate::check_rate(const RouteRules& rules, const Exchange& exchange) {
-  if (rules.access == Access::open || exchange.key != nullptr) return std::nullopt;
-  const Admission admission =
-      limiter_.take(address_prefix(exchange.client), clock_.now(), tokens_of(rules.cost));
+std::optional<AccessRefusal> Gate::take_tokens(const Exchange& exchange, double tokens) {
+  if (tokens <= 0 || exchange.key != nullptr) return std::nullopt;
+  const Admission admission = limiter_.take(address_prefix(exchange.client), clock_.now(), tokens);
   if (admission.is_admitted) return std::nullopt;
   return AccessRefusal{429, "rate", "too many requests from this address; slow down",
                        admission.retry_after_seconds};
@@ -287,11 +290,12 @@ void Gate::check_action(const RouteRules& rules, Exchange& exchange) {
   const auto at = std::find_if(rules.actions.begin(), rules.actions.end(),
                                [&](const FormAction& one) { return action.starts_with(one.prefix); });
   if (at == rules.actions.end()) return;
-  AccessRefusal refusal{403, "bad_key", "the key is not known or lacks the role admin"};
+  AccessRefusal refusal{403, "role", "the key is not known or lacks the role admin"};
   if (const std::string typed = form_value(exchange.form, "key"); !typed.empty()) {
     const auto [key, retry_after] = key_guard_.find(exchange.snapshot->config.keys, typed,
                                                     address_prefix(exchange.client), exchange.arrived);
     exchange.key = key;
+    if (key == nullptr) refusal.reason = "bad_key";
     if (retry_after)
       refusal = {429, "key_rate", "too many wrong keys from this address; wait a moment", retry_after};
   }
@@ -312,15 +316,21 @@ std::optional<AccessRefusal> Gate::admit_search(const Exchange& exchange, std::s
                        quota.retry_after_seconds};
 }
 
+std::optional<AccessRefusal> Gate::admit_more(const Exchange& exchange, std::size_t more) {
+  auto refusal = take_tokens(exchange, static_cast<double>(more) * tokens_of(Cost::normal));
+  if (refusal) metrics_.refused(refusal->reason);
+  return refusal;
+}
+
 bool Gate::admit_at_once(const Exchange& exchange, std::size_t expanded_queries) {
   if (exchange.key == nullptr) return true;
   const auto quota = quotas_.charge_at_once(*exchange.key, expanded_queries, unix_time_());
   return quota && quota->is_within;
 }
 
-void Gate::set_limits(const LimitsConfig& limits) {
-  limiter_.set_rate(limits.requests_per_second, limits.burst);
-  key_guard_.set_rate(limits.failed_keys_per_minute);
+void Gate::set_limits(const ServerConfig& config) {
+  limiter_.set_rate(rate_of(config), config.limits.burst);
+  key_guard_.set_rate(config.limits.failed_keys_per_minute);
 }
 
 }  // namespace metafuse::service

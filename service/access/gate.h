@@ -6,11 +6,9 @@
 #include <optional>
 
 #include "core/deadline.h"
-#include "service/access/key_guard.h"
 #include "service/access/keys.h"
-#include "service/access/rate_limiter.h"
+#include "service/access/rates.h"
 #include "service/access/route_rules.h"
-#include "service/access/shared_limits.h"
 #include "service/base/metrics.h"
 #include "service/http/exchange.h"
 
@@ -52,12 +50,16 @@ class Gate {
   /// The same for what was answered before, without asking anybody: false when the quota does not surely
   /// hold it.
   bool admit_at_once(const Exchange& exchange, std::size_t expanded_queries);
+  /// Charges a request that asks for several things at once, for those beyond the first.
+  ///
+  /// errors: 429 when the client's rate does not hold them, and nothing is charged
+  std::optional<AccessRefusal> admit_more(const Exchange& exchange, std::size_t more);
 
-  void set_limits(const LimitsConfig& limits);
+  void set_limits(const ServerConfig& config);
 
  private:
   std::optional<AccessRefusal> find_key(const RouteRules& rules, Exchange& exchange);
-  std::optional<AccessRefusal> check_rate(const RouteRules& rules, const Exchange& exchange);
+  std::optional<AccessRefusal> take_tokens(const Exchange& exchange, double tokens);
   void check_action(const RouteRules& rules, Exchange& exchange);
   std::optional<AccessRefusal> checked(const RouteRules* rules, Exchange& exchange);
 

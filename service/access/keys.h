@@ -9,6 +9,9 @@
 #include <string>
 #include <string_view>
 
+#include "core/deadline.h"
+#include "service/access/rates.h"
+#include "service/base/expiring_cache.h"
 #include "service/config/config.h"
 #include "service/store/stored_search.h"
 
@@ -18,17 +21,38 @@ namespace metafuse::service {
 /// time says nothing about which key came near.
 const KeyConfig* find_key(std::span<const KeyConfig> keys, std::string_view presented);
 
+/// Compares presented keys, and slows down whoever guesses: an address prefix may fail so many times a
+/// minute, all at once if it likes, and then gets no answer for any key that it has not shown here before. A
+/// key that was right from that prefix in the last day goes on, so that guessing locks nobody out. Each
+/// process counts alone.
+class KeyGuard {
+ public:
+  /// in: failures_per_minute - 0 for no limit
+  explicit KeyGuard(double failures_per_minute);
+
+  /// What became of a presented key.
+  struct Answer {
+    const KeyConfig* key = nullptr;
+    std::optional<double> retry_after_seconds;  ///< set when the prefix guessed too often
+  };
+
+  /// in: client - an address_prefix()
+  Answer find(std::span<const KeyConfig> keys, std::string_view presented, std::string_view client,
+              TimePoint now);
+  void set_rate(double failures_per_minute);
+
+ private:
+  RateLimiter failures_;
+  std::mutex mutex_;
+  ExpiringCache<char> known_;  ///< prefixes with the digests that were right from there
+};
+
 /// What a charge against a quota came to.
 struct QuotaAnswer {
   bool is_within = true;
   std::uint64_t left = 0;          ///< of today, after this charge
   double retry_after_seconds = 0;  ///< until tomorrow (UTC) when it is not within
 };
-
-/// A counter that processes share, or that outlives one: adds to a key's use on a day and returns the sum.
-/// Nothing when it cannot be reached.
-using SharedUsage =
-    std::function<std::optional<std::uint64_t>(std::string_view key, std::int64_t day, std::uint64_t amount)>;
 
 /// Counts the expanded queries that each key used today (UTC). Of a shared counter, blocks of 1/64 of the
 /// quota are taken at once, so that it is asked seldom; what is left of a block when a process ends is lost.

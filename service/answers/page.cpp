@@ -6,7 +6,7 @@
 
 #include "core/utf8.h"
 #include "service/answers/reasons.h"
-#include "service/base/host.h"
+#include "service/base/addresses.h"
 #include "service/http/head.h"
 #include "service/http/message.h"
 #include "service/search/list_windows.h"

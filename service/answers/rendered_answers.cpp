@@ -9,7 +9,7 @@
 #include "core/contract.h"
 #include "core/json.h"
 #include "service/base/digest.h"
-#include "service/http/request_body.h"
+#include "service/http/message.h"
 #include "service/requests/mcp_protocol.h"
 #include "service/search/shown_results.h"
 

@@ -1,19 +1,71 @@
 #include "service/base/log.h"
 
+#include <algorithm>
 #include <array>
-#include <charconv>
+#include <atomic>
+#include <cerrno>
 #include <chrono>
-#include <cmath>
+#include <climits>
 #include <ctime>
-#include <string>
+#include <iterator>
+#include <utility>
 
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <spdlog/async_logger.h>
+#include <spdlog/details/thread_pool.h>
+#include <spdlog/sinks/base_sink.h>
+#include <unistd.h>
 
 namespace metafuse::service {
-namespace {
+namespace detail {
 
-/// The time of day, its seconds written once a second.
+constexpr std::size_t kQueuedLines = 4096;
+constexpr std::chrono::seconds kLastWords{1};
+constexpr int kLookMs = 50;
+
+/// Standard error, for the thread that writes: whoever reads may be as slow as it likes until the log ends.
+class PatientErrorSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+ public:
+  void end_by(std::chrono::steady_clock::time_point time) { ends_at_ = time.time_since_epoch().count(); }
+  std::uint64_t dropped() const { return dropped_; }
+
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    line_.assign(message.payload.data(), message.payload.size());
+    line_ += '\n';
+    if (!write_line()) ++dropped_;
+  }
+  void flush_() override {}
+
+ private:
+  bool write_line() {
+    std::string_view rest = line_;
+    while (!rest.empty()) {
+      if (!becomes_writable()) return false;
+      // a pipe that poll() calls writable takes so much without blocking
+      const auto written = ::write(STDERR_FILENO, rest.data(), std::min<std::size_t>(rest.size(), PIPE_BUF));
+      if (written < 0 && errno != EINTR && errno != EAGAIN) return false;
+      if (written > 0) rest.remove_prefix(static_cast<std::size_t>(written));
+    }
+    return true;
+  }
+
+  bool becomes_writable() const {
+    while (true) {
+      pollfd output{STDERR_FILENO, POLLOUT, 0};
+      if (::poll(&output, 1, kLookMs) > 0) return true;
+      if (std::chrono::steady_clock::now().time_since_epoch().count() >= ends_at_) return false;
+    }
+  }
+
+  std::string line_;
+  std::atomic<std::chrono::steady_clock::rep> ends_at_{
+      std::chrono::steady_clock::time_point::max().time_since_epoch().count()};
+  std::atomic<std::uint64_t> dropped_{0};
+};
+
+/// "2026-01-31T12:00:00.123Z", its seconds written once per second.
 void append_now(std::string& out) {
   const auto now = std::chrono::system_clock::now();
   const std::time_t whole = std::chrono::system_clock::to_time_t(now);
@@ -27,36 +79,36 @@ void append_now(std::string& out) {
     std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &parts);
     written = whole;
   }
-  out += text.data();
-  for (const char c : {'.', static_cast<char>('0' + ms / 100), static_cast<char>('0' + ms / 10 % 10),
-                       static_cast<char>('0' + ms % 10), 'Z'})
-    out += c;
+  fmt::format_to(std::back_inserter(out), "{}.{:03}Z", text.data(), ms);
 }
 
-template <class Number>
-void append_number(std::string& out, Number value) {
-  std::array<char, 32> digits{};
-  const auto written = std::to_chars(digits.data(), digits.data() + digits.size(), value);
-  out.append(digits.data(), written.ptr);
-}
-
-std::string_view name_of(Log::Level level) {
+std::string_view level_name(Log::Level level) {
   if (level == Log::Level::info) return "info";
   return level == Log::Level::warning ? "warning" : "error";
 }
 
-}  // namespace
+}  // namespace detail
+
+using namespace detail;
 
 class Log::Body {
  public:
-  Body() : logger_("metafuse", std::make_shared<spdlog::sinks::stderr_sink_mt>()) {
-    logger_.set_pattern("%v");
-    logger_.flush_on(spdlog::level::info);
-  }
-  void line(const std::string& text) { logger_.info(text); }
+  Body()
+      : sink_(std::make_shared<PatientErrorSink>()),
+        pool_(std::make_shared<spdlog::details::thread_pool>(kQueuedLines, 1)),
+        logger_(std::make_shared<spdlog::async_logger>("metafuse", sink_, pool_,
+                                                       spdlog::async_overflow_policy::overrun_oldest)) {}
+  Body(const Body&) = delete;
+  Body& operator=(const Body&) = delete;
+  ~Body() { sink_->end_by(std::chrono::steady_clock::now() + kLastWords); }
+
+  void line(std::string_view text) { logger_->info(spdlog::string_view_t(text.data(), text.size())); }
+  std::uint64_t dropped() const { return pool_->overrun_counter() + sink_->dropped(); }
 
  private:
-  spdlog::logger logger_;
+  std::shared_ptr<PatientErrorSink> sink_;
+  std::shared_ptr<spdlog::details::thread_pool> pool_;
+  std::shared_ptr<spdlog::async_logger> logger_;
 };
 
 Log::Log() : body_(std::make_unique<Body>()) {}
@@ -67,7 +119,7 @@ void Log::write(Level level, std::string_view event, JsonObject fields) {
   append_now(time);
   JsonObject line;
   line["time"] = time;
-  line["level"] = name_of(level);
+  line["level"] = level_name(level);
   line["event"] = event;
   for (auto& field : fields) line[field.key()] = std::move(field.value());
   body_->line(to_text(line));
@@ -77,30 +129,28 @@ void Log::request(const RequestLine& request) {
   std::string line = R"({"time":")";
   line.reserve(256);
   append_now(line);
-  line += R"(","level":")";
-  line += name_of(request.status >= 500 ? Level::error : Level::info);
-  line += R"(","event":"request","route":")";
-  line += request.route;
-  line += R"(","method":")";
-  line += request.method;
-  line += R"(","status":)";
-  append_number(line, request.status);
-  line += R"(,"ms":)";
-  append_number(line, std::round(request.seconds * 1e6) / 1e3);
-  line += R"(,"bytes":)";
-  append_number(line, request.bytes);
-  if (!request.key.empty()) {
-    line += R"(,"key":)";
-    line += to_text(Json(request.key));
-  }
-  if (!request.refused.empty()) {
-    line += R"(,"refused":")";
-    line += request.refused;
-    line += '"';
-  }
-  line += R"(,"trace":")";
-  line += request.trace;
-  body_->line(line += "\"}");
+  const auto out = std::back_inserter(line);
+  fmt::format_to(
+      out,
+      R"(","level":"{}","event":"request","route":"{}","method":"{}","status":{},"ms":{:.3f},"bytes":{})",
+      level_name(request.status >= 500 ? Level::error : Level::info), request.route, request.method,
+      request.status, request.seconds * 1e3, request.bytes);
+  if (!request.key.empty()) fmt::format_to(out, R"(,"key":{})", to_text(Json(request.key)));
+  if (!request.refused.empty()) fmt::format_to(out, R"(,"refused":"{}")", request.refused);
+  fmt::format_to(out, R"(,"trace":"{}"}})", request.trace);
+  body_->line(line);
+}
+
+std::uint64_t Log::dropped() const {
+  return body_->dropped();
+}
+
+bool RareEvents::is_due(std::string kind, TimePoint now) {
+  const std::lock_guard lock(mutex_);
+  const auto [at, is_new] = told_.try_emplace(std::move(kind), now);
+  if (!is_new && now - at->second < std::chrono::minutes(1)) return false;
+  at->second = now;
+  return true;
 }
 
 }  // namespace metafuse::service

@@ -1,14 +1,21 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <string>
 #include <string_view>
 
+#include "core/deadline.h"
 #include "core/json.h"
 
 namespace metafuse::service {
 
-/// One JSON object a line on standard error: no value can end a line or forge a field.
+/// One JSON object per line on standard error: no value can end a line or forge a field. A thread of its own
+/// writes, so nobody who logs waits for whoever reads: the queue is bounded, and when it is full the oldest
+/// lines are dropped and counted. From any thread.
 class Log {
  public:
   enum class Level { info, warning, error };
@@ -16,6 +23,7 @@ class Log {
   Log();
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
+  /// Writes what waits, for a second at most.
   ~Log();
 
   /// `fields` follow "time", "level" and "event". Query text never belongs into them.
@@ -34,9 +42,24 @@ class Log {
   };
   void request(const RequestLine& request);
 
+  /// Lines that nobody will read.
+  std::uint64_t dropped() const;
+
  private:
   class Body;
   std::unique_ptr<Body> body_;
+};
+
+/// Lets an event of one kind through once a minute, so that what fails with every search does not fill the
+/// log.
+class RareEvents {
+ public:
+  /// Whether the event should be told now. in: kind - one of few: each is kept
+  bool is_due(std::string kind, TimePoint now);
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, TimePoint> told_;
 };
 
 }  // namespace metafuse::service

@@ -129,6 +129,10 @@ constexpr ReadingHelp kReadings[] = {
     {"metafuse_connections_accepted_total", "Connections that were taken."},
     {"metafuse_connections_refused_total", "Connections closed for wrong framing or beyond the limit."},
     {"metafuse_connections_timed_out_total", "Connections closed because the other end was too slow."},
+    {"metafuse_connections_displaced_total",
+     "Connections closed while they waited for a request, because another client needed the place."},
+    {"metafuse_log_lines_dropped_total", "Lines of the log that nobody took in time."},
+    {"metafuse_store_searches_dropped_total", "Searches that the store could not take."},
     {"metafuse_reload_failed", "1 when the last reload was refused: the log says why."},
 };
 

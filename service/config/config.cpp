@@ -100,6 +100,8 @@ void read_limits(const YamlNode& node, Reading& reading) {
   out.burst = take_double(map, "burst", 1, 1e6, out.burst);
   out.failed_keys_per_minute = take_double(map, "failed_keys_per_minute", 0, 1e6, out.failed_keys_per_minute);
   out.max_connections = take_count(map, "max_connections", 1, 1'000'000, out.max_connections);
+  out.connections_per_client =
+      take_count(map, "connections_per_client", 0, 1'000'000, out.connections_per_client);
   out.max_body_bytes = take_count(map, "max_body_bytes", 1024, 64 << 20, out.max_body_bytes);
   out.max_queue = take_count(map, "max_queue", 1, 100'000, out.max_queue);
   out.queue_seconds = take_double(map, "queue_seconds", 0.001, 60, out.queue_seconds);
@@ -107,6 +109,7 @@ void read_limits(const YamlNode& node, Reading& reading) {
   out.body_seconds = take_double(map, "body_seconds", 0.05, 600, out.body_seconds);
   out.idle_seconds = take_double(map, "idle_seconds", 0.05, 3600, out.idle_seconds);
   out.write_seconds = take_double(map, "write_seconds", 0.05, 600, out.write_seconds);
+  out.drain_seconds = take_double(map, "drain_seconds", 0.1, 3600, out.drain_seconds);
   map.finish();
 }
 

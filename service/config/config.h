@@ -8,7 +8,7 @@
 
 #include "core/result.h"
 #include "core/tracking_parameters.h"
-#include "service/base/address_range.h"
+#include "service/base/addresses.h"
 
 namespace metafuse::service {
 
@@ -40,10 +40,15 @@ struct KeyConfig {
 
 /// Limits that keep one client from starving the others.
 struct LimitsConfig {
-  double requests_per_second = 0;  ///< per address prefix without a key, 0 for no limit
+  /// No limit where the server listens on loopback, else kPublicRate.
+  static constexpr double kByListen = -1;
+  static constexpr double kPublicRate = 10;
+
+  double requests_per_second = kByListen;  ///< per address prefix without a key, 0 for no limit
   double burst = 20;
   double failed_keys_per_minute = 20;  ///< wrong API keys per address prefix, 0 for no limit
   std::size_t max_connections = 2000;
+  std::size_t connections_per_client = 0;  ///< per address prefix; 0 for a quarter, and on loopback for all
   std::size_t max_body_bytes = std::size_t{1} << 20;
   std::size_t max_queue = 16;   ///< searches that wait for a worker before new ones get 503
   double queue_seconds = 0.02;  ///< how long one waits for a worker before it gets 503
@@ -51,6 +56,7 @@ struct LimitsConfig {
   double body_seconds = 8;
   double idle_seconds = 30;
   double write_seconds = 9;
+  double drain_seconds = 10;  ///< from SIGTERM to the end, whatever hangs
 
   friend bool operator==(const LimitsConfig&, const LimitsConfig&) = default;
 };

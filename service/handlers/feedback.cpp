@@ -3,7 +3,7 @@
 #include "core/json.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
-#include "service/http/request_body.h"
+#include "service/http/message.h"
 #include "service/learning/records.h"
 #include "service/reloader.h"
 

@@ -23,7 +23,7 @@ HttpResponse handle_template_version(Records& records, const Exchange& exchange)
 HttpResponse handle_revert_templates(Reloader& reloader, Records& records, const Exchange& exchange);
 HttpResponse handle_get_evaluation(Metrics& metrics, const Exchange& exchange);
 HttpResponse handle_evaluation_page(Metrics& metrics, const Exchange& exchange);
-HttpResponse handle_mcp(Searcher& searcher, const Exchange& exchange);
+HttpResponse handle_mcp(Searcher& searcher, Gate& gate, const Exchange& exchange);
 HttpResponse stream_search(Searcher& searcher, Reply& reply, const Exchange& exchange);
 HttpResponse handle_get_models(Records& records, const Exchange& exchange);
 HttpResponse handle_activate_model(Reloader& reloader, Records& records, const Exchange& exchange);

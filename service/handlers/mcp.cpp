@@ -1,9 +1,12 @@
+#include <algorithm>
+
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/string.hpp>
 
 #include "core/json.h"
-#include "service/base/version.h"
+#include "service/access/gate.h"
+#include "service/base/process.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
 #include "service/handlers/mcp_tools.h"
@@ -114,13 +117,21 @@ Outcome answer_message(Searcher& searcher, const Exchange& exchange, const Json&
   return out;
 }
 
-/// Batches belong to 2025-03-26 alone.
-Outcome answer_batch(Searcher& searcher, const Exchange& exchange, const JsonArray& batch) {
+bool is_call(const Json& message) {
+  const Json* method = message.is_object() ? message.get_object().if_contains("method") : nullptr;
+  return method != nullptr && method->is_string() && method->get_string() == "tools/call";
+}
+
+/// Batches belong to 2025-03-26 alone. Each call costs what one alone would.
+Outcome answer_batch(Searcher& searcher, Gate& gate, const Exchange& exchange, const JsonArray& batch) {
   const std::string_view version = exchange.request.header("MCP-Protocol-Version");
   if (!version.empty() && version != mcp::kAssumedVersion)
     return failed(nullptr, {mcp::ErrorCode::invalid_request, 400, "this version has no batches", {}});
   if (batch.empty() || batch.size() > kMaxBatch)
     return failed(nullptr, {mcp::ErrorCode::invalid_request, 400, "a batch has 1 to 20 messages", {}});
+  const auto calls = static_cast<std::size_t>(std::count_if(batch.begin(), batch.end(), is_call));
+  if (auto refused = gate.admit_more(exchange, calls - std::min<std::size_t>(calls, 1)))
+    return failed(nullptr, {mcp::ErrorCode::invalid_request, refused->status, refused->text, {}});
   JsonArray replies;
   for (const Json& item : batch)
     if (auto outcome = answer_message(searcher, exchange, item); outcome.reply)
@@ -141,7 +152,7 @@ HttpResponse found_response(Searcher& searcher, const Exchange& exchange, Outcom
 
 }  // namespace
 
-HttpResponse handle_mcp(Searcher& searcher, const Exchange& exchange) {
+HttpResponse handle_mcp(Searcher& searcher, Gate& gate, const Exchange& exchange) {
   JsonLimits limits;
   limits.max_depth = 32;
   const auto body = parse_json(exchange.request.body, "body", Code::usage, limits);
@@ -149,7 +160,7 @@ HttpResponse handle_mcp(Searcher& searcher, const Exchange& exchange) {
   if (!body)
     outcome = failed(nullptr, {mcp::ErrorCode::parse, 400, body.error().text, {}});
   else if (body->is_array())
-    outcome = answer_batch(searcher, exchange, body->as_array());
+    outcome = answer_batch(searcher, gate, exchange, body->as_array());
   else
     outcome = answer_message(searcher, exchange, *body);
   if (outcome.found) return found_response(searcher, exchange, std::move(outcome));

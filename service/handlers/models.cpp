@@ -4,7 +4,7 @@
 #include "core/json.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
-#include "service/http/request_body.h"
+#include "service/http/message.h"
 #include "service/learning/caretaker.h"
 #include "service/learning/domain_models.h"
 #include "service/learning/promotion.h"

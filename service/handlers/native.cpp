@@ -3,7 +3,7 @@
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
 #include "service/handlers/template_saving.h"
-#include "service/http/request_body.h"
+#include "service/http/message.h"
 #include "service/requests/native_request.h"
 #include "service/searcher.h"
 

@@ -1,7 +1,7 @@
 #include "core/ascii.h"
 #include "core/contract.h"
 #include "core/json.h"
-#include "service/base/version.h"
+#include "service/base/process.h"
 #include "service/handlers/handlers.h"
 #include "service/handlers/openapi_schemas.h"
 

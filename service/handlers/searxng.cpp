@@ -2,7 +2,7 @@
 
 #include "core/json.h"
 #include "service/answers/dialects.h"
-#include "service/base/version.h"
+#include "service/base/process.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
 #include "service/searcher.h"

@@ -2,7 +2,7 @@
 #include "service/answers/dialects.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
-#include "service/http/reply.h"
+#include "service/http/exchange.h"
 #include "service/requests/search_parameters.h"
 #include "service/searcher.h"
 

@@ -5,10 +5,10 @@
 #include "core/ascii.h"
 #include "core/json.h"
 #include "service/answers/reasons.h"
+#include "service/base/addresses.h"
 #include "service/base/dates.h"
-#include "service/base/host.h"
 #include "service/errors.h"
-#include "service/http/request_body.h"
+#include "service/http/message.h"
 #include "service/requests/json_fields.h"
 #include "service/search/shown_results.h"
 

@@ -7,7 +7,7 @@
 #include "service/handlers/handlers.h"
 #include "service/handlers/template_saving.h"
 #include "service/http/head.h"
-#include "service/http/request_body.h"
+#include "service/http/message.h"
 #include "service/learning/records.h"
 #include "service/reloader.h"
 #include "service/requests/native_request.h"

@@ -1,12 +1,17 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/deadline.h"
+#include "service/base/addresses.h"
+#include "service/base/log.h"
+#include "service/base/metrics.h"
 #include "service/config/config.h"
 #include "service/config/snapshot.h"
 #include "service/http/message.h"
@@ -43,6 +48,55 @@ struct Exchange {
            (host.empty() ? std::string("localhost") : std::string(host));
   }
   bool may(Role role) const { return key != nullptr && key->has(role); }
+};
+
+/// Whose request it is: the last address of X-Forwarded-For that is no trusted proxy's, when the peer is one.
+/// A proxy may add a line of its own below what the client sent, so all lines count, in their order.
+std::string client_address(std::span<const AddressRange> trusted_proxies, const HttpRequest& request);
+
+/// Whether a trusted proxy says that the client came by HTTPS.
+bool came_by_https(std::span<const AddressRange> trusted_proxies, const HttpRequest& request);
+
+/// Security headers, CORS and traceparent; the same for every answer.
+void add_common_headers(const Exchange& exchange, HttpResponse& response);
+
+/// The answer to a browser's question whether another origin's page may send a request (CORS preflight);
+/// nothing when the request is none.
+std::optional<HttpResponse> preflight_answer(const Exchange& exchange);
+
+/// A W3C trace context: the trace id of `incoming` when it is well formed, else a new one; always a new span
+/// id.
+std::string next_traceparent(std::string_view incoming);
+
+/// The one answer to a request: sent whole, or begun and continued in pieces; with the headers that all
+/// answers have; counted and logged once.
+class Reply {
+ public:
+  Reply(const Exchange& exchange, Responder& responder, const Clock& clock, Metrics& metrics, Log& log)
+      : exchange_(exchange), responder_(responder), clock_(clock), metrics_(metrics), log_(log) {}
+  Reply(const Reply&) = delete;
+  Reply& operator=(const Reply&) = delete;
+
+  /// Sends the whole answer; nothing once one was sent or begun.
+  void send(HttpResponse response);
+  void begin(HttpResponse head);
+  void write(std::string piece);
+  /// Ends an answer that came in pieces; nothing when none was begun.
+  void end();
+  bool has_begun() const { return has_begun_; }
+
+ private:
+  void count(int status);
+
+  const Exchange& exchange_;
+  Responder& responder_;
+  const Clock& clock_;
+  Metrics& metrics_;
+  Log& log_;
+  std::size_t bytes_ = 0;
+  int status_ = 0;
+  bool has_begun_ = false;
+  bool has_ended_ = false;
 };
 
 }  // namespace metafuse::service

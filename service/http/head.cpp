@@ -9,6 +9,8 @@
 namespace metafuse::service {
 namespace {
 
+constexpr std::string_view kLineEnd = "\r\n";
+constexpr std::string_view kHeadEnd = "\r\n\r\n";
 constexpr std::size_t kMaxFields = 200;
 
 bool is_token_char(char c) {
@@ -123,6 +125,16 @@ std::size_t count_of(const HttpRequest& request, std::string_view name) {
                     [&](const Header& header) { return equal_ignoring_case(header.name, name); }));
 }
 
+/// Whether a list such as "close, TE" names a token.
+bool lists_token(std::string_view list, std::string_view token) {
+  while (!list.empty()) {
+    const std::string_view item = list.substr(0, list.find(','));
+    list.remove_prefix(std::min(list.size(), item.size() + 1));
+    if (equal_ignoring_case(trimmed(item), token)) return true;
+  }
+  return false;
+}
+
 std::optional<Refusal> check_host(const HttpRequest& request) {
   const std::size_t hosts = count_of(request, "Host");
   if (hosts > 1) return refuse_head(400, "more than one Host");
@@ -166,9 +178,9 @@ std::optional<Refusal> check_framing(std::uint64_t max_body_bytes, HttpHead& out
       return refuse_head(417, "the only expectation met here is 100-continue");
     out.wants_continue = true;
   }
-  const std::string_view connection = out.request.header("Connection");
-  if (equal_ignoring_case(connection, "close")) out.keeps_alive = false;
-  if (out.request.is_http_1_0 && equal_ignoring_case(connection, "keep-alive")) out.keeps_alive = true;
+  const std::string connection = out.request.list("Connection");
+  if (out.request.is_http_1_0 && lists_token(connection, "keep-alive")) out.keeps_alive = true;
+  if (lists_token(connection, "close")) out.keeps_alive = false;
   return std::nullopt;
 }
 
@@ -185,6 +197,29 @@ std::optional<Refusal> parse_head(std::string_view text, std::uint64_t max_body_
     if (auto refusal = parse_field(line, out.request)) return refusal;
   }
   return check_framing(max_body_bytes, out);
+}
+
+std::size_t empty_lines_before(std::string_view text) {
+  std::size_t bytes = 0;
+  while (bytes < 2 * kLineEnd.size() && text.substr(bytes).starts_with(kLineEnd)) bytes += kLineEnd.size();
+  return bytes;
+}
+
+std::optional<std::size_t> head_end(std::string_view text) {
+  const std::size_t end = text.substr(0, kMaxHeadBytes).find(kHeadEnd);
+  if (end == std::string_view::npos) return std::nullopt;
+  return end + kHeadEnd.size();
+}
+
+std::optional<Refusal> hopeless_head(std::string_view text) {
+  if (text.size() >= kMaxHeadBytes) {
+    if (text.find(kLineEnd) > kMaxTargetBytes) return Refusal{414, "the request line is too long"};
+    return Refusal{431, "the header is larger than 16 KiB"};
+  }
+  if (!text.empty() && (text.front() < 'A' || text.front() > 'z')) return Refusal{400, "no request line"};
+  for (std::size_t at = text.find('\n'); at != std::string_view::npos; at = text.find('\n', at + 1))
+    if (at == 0 || text[at - 1] != '\r') return Refusal{400, "a line does not end with CR LF"};
+  return std::nullopt;
 }
 
 std::optional<std::string> percent_decode(std::string_view text, bool plus_is_space) {

@@ -36,11 +36,19 @@ struct HttpHead {
 /// in:     text - up to and with the empty line
 ///         max_body_bytes - a longer Content-Length is 413
 /// errors: 400 bare CR or LF, folded lines, bad names or values, absolute-form or non-ASCII targets, Host
-/// missing,
-///         doubled or malformed, Content-Length doubled, listed or with Transfer-Encoding, Transfer-Encoding
+///         missing, doubled or malformed, Content-Length doubled, listed or with Transfer-Encoding, Transfer-Encoding
 ///         on HTTP/1.0; 413; 414; 417 an expectation other than 100-continue; 431; 501 other transfer codings
 ///         or methods; 505
 std::optional<Refusal> parse_head(std::string_view text, std::uint64_t max_body_bytes, HttpHead& out);
+
+/// How many bytes of empty lines stand before a request; at most two lines are passed over (RFC 9112, 2.2).
+std::size_t empty_lines_before(std::string_view text);
+
+/// Where a head ends, its empty line included; nothing while it has not all arrived.
+std::optional<std::size_t> head_end(std::string_view text);
+
+/// What is wrong with a head that is not all there and that no further byte can mend: 400, 414 or 431.
+std::optional<Refusal> hopeless_head(std::string_view text);
 
 /// Percent-decodes; `plus_is_space` as forms write it. nullopt for a damaged escape, a NUL or invalid UTF-8.
 std::optional<std::string> percent_decode(std::string_view text, bool plus_is_space);

@@ -1,6 +1,8 @@
 #include "service/http/server.h"
 
+#include <algorithm>
 #include <csignal>
+#include <exception>
 #include <future>
 #include <thread>
 #include <utility>
@@ -11,9 +13,11 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <sys/socket.h>
 
+#include "service/base/addresses.h"
 #include "service/http/session.h"
 
 namespace metafuse::service {
@@ -25,6 +29,8 @@ using ErrorCode = boost::system::error_code;
 
 /// Connections that stay open without a request this long are closed when the server stops.
 constexpr auto kQuietBeforeClosing = std::chrono::milliseconds(500);
+/// What one client may have of all connections, as a fraction's denominator.
+constexpr std::size_t kShareOfClient = 4;
 constexpr std::string_view kBusy =
     "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 
@@ -43,6 +49,23 @@ std::vector<std::unique_ptr<asio::io_context>> make_loops(unsigned threads) {
   std::vector<std::unique_ptr<asio::io_context>> loops;
   for (unsigned i = 0; i < std::max(1U, threads); ++i) loops.push_back(std::make_unique<asio::io_context>(1));
   return loops;
+}
+
+/// A throw costs the connection whose turn it was, not the thread of all others.
+void run_loop(asio::io_context& loop) {
+  while (true) {
+    try {
+      loop.run();
+      return;
+    } catch (...) {
+      continue;
+    }
+  }
+}
+
+/// Programs that we start must not inherit a connection; Asio makes sockets without saying so.
+void close_on_exec(int socket) {
+  (void)::fcntl(socket, F_SETFD, FD_CLOEXEC);
 }
 
 /// Lets the kernel drop what arrives for a listener: clients ask again, and are refused once it is closed.
@@ -76,6 +99,7 @@ class HttpServer::Body {
     TRY(const auto endpoint, endpoint_of(*loops_.front(), options_));
     ErrorCode error;
     acceptor_.open(endpoint.protocol(), error);
+    if (!error) close_on_exec(acceptor_.native_handle());
     if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
     if (!error) acceptor_.bind(endpoint, error);
     if (!error) acceptor_.listen(4096, error);
@@ -87,7 +111,7 @@ class HttpServer::Body {
     accept();
     for (const auto& loop : loops_) {
       running_.emplace_back(loop->get_executor());
-      threads_.emplace_back([&loop = *loop] { loop.run(); });
+      threads_.emplace_back([&loop = *loop] { run_loop(loop); });
     }
     return {};
   }
@@ -110,7 +134,12 @@ class HttpServer::Body {
     while (context_->open > 0) {
       const auto now = std::chrono::steady_clock::now();
       if (context_->busy > 0) quiet_since = now;
-      if (now >= until || now - quiet_since >= std::min<Duration>(kQuietBeforeClosing, patience)) break;
+      if (now >= until) break;
+      if (now - quiet_since >= std::min<Duration>(kQuietBeforeClosing, patience)) {
+        // on busy cores the threads may not yet have read what has arrived
+        if (!all_had_turns(until) || context_->busy == 0) break;
+        continue;
+      }
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
     running_.clear();
@@ -139,19 +168,46 @@ class HttpServer::Body {
     });
   }
 
+  /// Waits until every thread has handled what stood before it twice: what a first turn reads becomes a request
+  /// by the second. False when that takes longer than the server has.
+  bool all_had_turns(std::chrono::steady_clock::time_point until) {
+    for (int turn = 0; turn < 2; ++turn)
+      for (const auto& loop : loops_) {
+        const auto had_turn = std::make_shared<std::promise<void>>();
+        asio::post(*loop, [had_turn] { had_turn->set_value(); });
+        if (had_turn->get_future().wait_until(until) != std::future_status::ready) return false;
+      }
+    return true;
+  }
+
   /// Connections go round the threads.
   asio::io_context& next_loop() { return *loops_[next_++ % loops_.size()]; }
 
   void take(SessionSocket socket) {
     ++context_->accepted;
-    if (context_->open >= context_->limits()->max_connections) {
-      ++context_->refused;
-      ErrorCode ignored;
+    close_on_exec(socket.native_handle());
+    ErrorCode ignored;
+    try {
+      const std::string peer = socket.remote_endpoint(ignored).address().to_string();
+      const auto limits = context_->limits();
+      if (auto seat = context_->connections.add(address_prefix(peer), limits->max_connections,
+                                                most_of(peer, *limits)))
+        return run_session(std::move(socket), context_, std::move(*seat));
       socket.non_blocking(true, ignored);
       socket.write_some(asio::buffer(kBusy), ignored);
-      return;
+    } catch (const std::exception&) {
+      // out of memory: this connection is dropped, and the next one is taken
     }
-    run_session(std::move(socket), context_);
+    ++context_->refused;
+  }
+
+  /// How many connections a peer may have. Behind a proxy all clients have the proxy's address.
+  std::size_t most_of(const std::string& peer, const LimitsConfig& limits) const {
+    if (limits.connections_per_client > 0) return limits.connections_per_client;
+    if (is_loopback(peer)) return 0;
+    for (const AddressRange& proxy : options_.trusted_proxies)
+      if (proxy.contains(peer)) return 0;
+    return std::max<std::size_t>(1, limits.max_connections / kShareOfClient);
   }
 
   /// Connections that the kernel has already taken for us are served, not reset.
@@ -206,7 +262,8 @@ std::uint16_t HttpServer::port() const {
 
 ConnectionCounts HttpServer::counts() const {
   const SessionContext& context = body_->context();
-  return {context.open, context.busy, context.accepted, context.refused, context.timed_out};
+  return {context.open,    context.busy,      context.accepted,
+          context.refused, context.timed_out, context.displaced};
 }
 
 void HttpServer::set_limits(const LimitsConfig& limits) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/deadline.h"
 #include "core/result.h"
@@ -24,6 +25,7 @@ struct ConnectionCounts {
   std::uint64_t accepted = 0;
   std::uint64_t refused = 0;  ///< framing errors and connections beyond the limit
   std::uint64_t timed_out = 0;
+  std::uint64_t displaced = 0;  ///< closed while they waited for a request, to make room for others
 };
 
 struct HttpServerOptions {
@@ -31,6 +33,7 @@ struct HttpServerOptions {
   std::uint16_t port = 0;  ///< 0 takes a free one
   unsigned threads = 2;
   LimitsConfig limits;
+  std::vector<AddressRange> trusted_proxies = {};  ///< may have any number of connections
 };
 
 /// An HTTP/1.1 server: accepts, frames, times out. It knows nothing of searching.

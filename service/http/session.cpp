@@ -1,14 +1,11 @@
 #include "service/http/session.h"
 
 #include <algorithm>
+#include <exception>
+#include <iterator>
 #include <utility>
 
 #include <boost/asio/dispatch.hpp>
-
-#include "service/http/request_reader.h"
-#include "service/http/response_text.h"
-#include "service/http/session_deadline.h"
-#include "service/http/session_writer.h"
 
 namespace metafuse::service {
 namespace {
@@ -41,9 +38,10 @@ class SessionResponder final : public Responder {
 
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  Session(SessionSocket socket, std::shared_ptr<SessionContext> context)
+  Session(SessionSocket socket, std::shared_ptr<SessionContext> context, ConnectionTable::Seat seat)
       : socket_(std::move(socket)),
         context_(std::move(context)),
+        seat_(std::move(seat)),
         limits_(context_->limits()),
         // whatever is pending ends with an error; the socket stays open for a last answer
         deadline_(socket_.get_executor(), [this] { socket_.cancel(); }),
@@ -55,19 +53,27 @@ class Session : public std::enable_shared_from_this<Session> {
                    if (is_too_idle) ++context_->timed_out;
                    close();
                  }}) {
-    ++context_->open;
     ErrorCode ignored;
     const auto peer = socket_.remote_endpoint(ignored);
     if (!ignored) peer_ = peer.address().to_string();
     socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
     socket_.set_option(asio::socket_base::send_buffer_size(kSendBytes), ignored);
     socket_.non_blocking(true, ignored);
+    ++context_->open;
   }
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
-  ~Session() { --context_->open; }
+  ~Session() {
+    leave();
+    --context_->open;
+  }
 
   void start() {
+    seat_.set_close([weak = weak_from_this(), executor = socket_.get_executor()] {
+      asio::post(executor, [weak] {
+        if (const auto self = weak.lock()) self->make_room();
+      });
+    });
     asio::dispatch(socket_.get_executor(), [self = shared_from_this()] { self->next_request(true); });
   }
 
@@ -81,7 +87,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void begin(HttpResponse head) { answer(std::move(head), true); }
 
   void write_piece(std::string piece) {
-    if (piece.empty() || has_failed_) return;
+    if (piece.empty() || has_failed_ || reader_.head().is_head) return;
     if (!reader_.head().request.is_http_1_0) piece = chunk_of(std::move(piece));
     writer_.send({std::move(piece), {}, nullptr, {}}, shared_from_this());
   }
@@ -89,7 +95,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void end_pieces() {
     if (has_failed_) return;
     is_last_queued_ = true;
-    if (!reader_.head().request.is_http_1_0)
+    if (!reader_.head().request.is_http_1_0 && !reader_.head().is_head)
       return writer_.send({"0\r\n\r\n", {}, nullptr, {}}, shared_from_this());
     if (writer_.is_idle()) finish_answer();
   }
@@ -105,6 +111,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void dispatch() {
     ++context_->busy;
     is_busy_ = true;
+    seat_.set_waiting(false);
     deadline_.clear();
     reader_.head().request.peer = peer_;
     HttpRequest& read = reader_.head().request;
@@ -167,6 +174,14 @@ class Session : public std::enable_shared_from_this<Session> {
     if (!is_busy_) return;
     is_busy_ = false;
     --context_->busy;
+    seat_.set_waiting(true);
+  }
+
+  /// Another client needs the place.
+  void make_room() {
+    if (is_busy_ || !writer_.is_idle()) return;
+    ++context_->displaced;
+    close();
   }
 
   void close() {
@@ -179,6 +194,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   SessionSocket socket_;
   std::shared_ptr<SessionContext> context_;
+  ConnectionTable::Seat seat_;
   std::shared_ptr<const LimitsConfig> limits_;
   SessionDeadline deadline_;
   SessionWriter writer_;
@@ -191,10 +207,14 @@ class Session : public std::enable_shared_from_this<Session> {
 };
 
 SessionResponder::~SessionResponder() {
-  if (!is_answered_)
-    send(make_response(500, "text/plain; charset=utf-8", "no answer was made\n"));
-  else if (!is_ended_)
-    end();
+  try {
+    if (!is_answered_)
+      send(make_response(500, "text/plain; charset=utf-8", "no answer was made\n"));
+    else if (!is_ended_)
+      end();
+  } catch (const std::exception&) {
+    // out of memory: the session goes away with us, and its connection closes
+  }
 }
 
 void SessionResponder::send(HttpResponse response) {
@@ -222,8 +242,62 @@ void SessionResponder::end() {
 
 }  // namespace
 
-void run_session(SessionSocket socket, std::shared_ptr<SessionContext> context) {
-  std::make_shared<Session>(std::move(socket), std::move(context))->start();
+std::optional<ConnectionTable::Seat> ConnectionTable::add(std::string client, std::size_t most,
+                                                          std::size_t most_of_client) {
+  const std::lock_guard lock(mutex_);
+  if (const auto at = count_.find(client);
+      most_of_client > 0 && at != count_.end() && at->second >= most_of_client)
+    return std::nullopt;
+  if (staying_ >= most && !make_room()) return std::nullopt;
+  ++count_[client];
+  ++staying_;
+  entries_.push_back({std::move(client), {}});
+  return Seat(*this, std::prev(entries_.end()));
+}
+
+/// Asks the longest waiting connection of the clients with the most connections to go; false when none waits.
+bool ConnectionTable::make_room() {
+  auto chosen = entries_.end();
+  std::size_t most = 0;
+  for (auto at = entries_.begin(); at != entries_.end(); ++at) {
+    if (!at->is_waiting || at->is_leaving || !at->close) continue;
+    if (const std::size_t has = count_[at->client]; has > most) {
+      most = has;
+      chosen = at;
+    }
+  }
+  if (chosen == entries_.end()) return false;
+  forget(chosen);
+  chosen->is_leaving = true;
+  chosen->close();
+  return true;
+}
+
+/// It counts no longer.
+void ConnectionTable::forget(Place place) {
+  --staying_;
+  if (const auto at = count_.find(place->client); --at->second == 0) count_.erase(at);
+}
+
+void ConnectionTable::set_close(Place place, std::function<void()> close) {
+  const std::lock_guard lock(mutex_);
+  place->close = std::move(close);
+}
+
+void ConnectionTable::set_waiting(Place place, bool is_waiting) {
+  const std::lock_guard lock(mutex_);
+  place->is_waiting = is_waiting;
+  entries_.splice(entries_.end(), entries_, place);
+}
+
+void ConnectionTable::remove(Place place) {
+  const std::lock_guard lock(mutex_);
+  if (!place->is_leaving) forget(place);
+  entries_.erase(place);
+}
+
+void run_session(SessionSocket socket, std::shared_ptr<SessionContext> context, ConnectionTable::Seat seat) {
+  std::make_shared<Session>(std::move(socket), std::move(context), std::move(seat))->start();
 }
 
 }  // namespace metafuse::service

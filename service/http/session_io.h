@@ -1,11 +1,28 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <boost/asio/basic_stream_socket.hpp>
 #include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+
+#include "service/config/config.h"
+#include "service/http/head.h"
+#include "service/http/message.h"
 
 namespace metafuse::service {
 
@@ -15,5 +32,148 @@ using SessionSocket = boost::asio::basic_stream_socket<boost::asio::ip::tcp, Ses
 using SessionTimer =
     boost::asio::basic_waitable_timer<std::chrono::steady_clock,
                                       boost::asio::wait_traits<std::chrono::steady_clock>, SessionExecutor>;
+
+/// One time limit after another on one timer. Moving it further away costs nothing: the timer is set again
+/// only when it comes nearer or has gone off too early.
+class SessionDeadline {
+ public:
+  SessionDeadline(const SessionExecutor& executor, std::function<void()> on_passed)
+      : timer_(executor), on_passed_(std::move(on_passed)) {}
+
+  static std::chrono::steady_clock::time_point after(double seconds) {
+    const std::chrono::duration<double> from_now(seconds);
+    return std::chrono::steady_clock::now() +
+           std::chrono::duration_cast<std::chrono::steady_clock::duration>(from_now);
+  }
+
+  /// in: hold - keeps the owner alive until the timer goes off or is stopped
+  void set(double seconds, const std::shared_ptr<void>& hold) {
+    has_passed_ = false;
+    at_ = after(seconds);
+    if (!is_waiting_ || at_ < timer_.expiry()) wait(hold);
+  }
+  void clear() { at_ = kNever; }
+  /// Whether the limit that was set last is over.
+  bool has_passed() const { return has_passed_; }
+  void stop() {
+    clear();
+    timer_.cancel();
+  }
+
+ private:
+  static constexpr auto kNever = std::chrono::steady_clock::time_point::max();
+
+  void wait(const std::shared_ptr<void>& hold) {
+    is_waiting_ = true;
+    timer_.expires_at(at_);
+    timer_.async_wait([this, hold](boost::system::error_code error) {
+      if (error) return;
+      is_waiting_ = false;
+      if (at_ == kNever) return;
+      if (std::chrono::steady_clock::now() < at_) return wait(hold);
+      at_ = kNever;
+      has_passed_ = true;
+      on_passed_();
+    });
+  }
+
+  SessionTimer timer_;
+  std::function<void()> on_passed_;
+  std::chrono::steady_clock::time_point at_ = kNever;
+  bool is_waiting_ = false;
+  bool has_passed_ = false;
+};
+
+/// What goes out in one go: a head, then a body or what stands for it.
+struct Outgoing {
+  std::string head;
+  std::string body;
+  std::shared_ptr<const BodyFrame> frame;
+  std::vector<std::string> fillings;
+};
+
+/// Sends what is queued on a socket, in order. What the socket takes at once costs one system call and no
+/// waiting; the rest follows when there is room. Its owner keeps it alive through `hold`.
+class SessionWriter {
+ public:
+  /// What the owner hears of.
+  struct Events {
+    std::function<void()> on_waiting;              ///< the socket has no room: a time limit should begin
+    std::function<void(bool is_done)> on_settled;  ///< all is sent, or sending failed
+  };
+
+  SessionWriter(SessionSocket& socket, Events events) : socket_(socket), events_(std::move(events)) {}
+  SessionWriter(const SessionWriter&) = delete;
+  SessionWriter& operator=(const SessionWriter&) = delete;
+
+  /// in: hold - keeps the owner alive while the socket is waited for
+  void send(Outgoing item, std::shared_ptr<void> hold);
+  bool is_idle() const { return queue_.empty(); }
+
+ private:
+  void write_queue(std::shared_ptr<void> hold);
+  void settle(bool is_done);
+  void gather();
+  void skip(std::size_t bytes);
+
+  SessionSocket& socket_;
+  Events events_;
+  std::deque<Outgoing> queue_;
+  std::vector<boost::asio::const_buffer> buffers_;  ///< what is left of the queue's first item
+};
+
+/// Reads the requests of one connection, one after another, each within its limits of time and size. Its
+/// owner keeps it alive through `hold`.
+class RequestReader {
+ public:
+  /// What a wait for a request comes to, one of these.
+  struct Events {
+    std::function<void()> on_request;                        ///< it stands in head()
+    std::function<void(const Refusal& refusal)> on_refusal;  ///< what came is no request, or is late
+    std::function<void(bool is_too_idle)> on_end;            ///< the client has gone, or says nothing
+  };
+
+  RequestReader(SessionSocket& socket, SessionDeadline& deadline, std::shared_ptr<const LimitsConfig> limits,
+                Events events);
+  RequestReader(const RequestReader&) = delete;
+  RequestReader& operator=(const RequestReader&) = delete;
+
+  /// in: is_first - of its connection; idle_seconds - how long the client may say nothing before it begins
+  void next(bool is_first, double idle_seconds, std::shared_ptr<void> hold);
+  /// Reads a little more and forgets it, then ends.
+  void forget_rest(std::shared_ptr<void> hold);
+
+  /// The last request's.
+  HttpHead& head() { return head_; }
+  /// Whether more came than the requests so far.
+  bool has_more() const { return buffer_.size() > 0; }
+
+ private:
+  using Hold = std::shared_ptr<void>;
+  using ErrorCode = boost::system::error_code;
+
+  std::string_view received() const;
+  void look_for_head(Hold hold);
+  void read_more(Hold hold);
+  void on_read(ErrorCode error, std::size_t bytes, Hold hold);
+  bool may_stay_idle(const Hold& hold);
+  int unsent_bytes();
+  void take_head(std::string_view text, Hold hold);
+  void read_body(Hold hold);
+  void read_rest_of_body(Hold hold);
+  void on_body(ErrorCode failure);
+  void forget_rest(std::size_t reads_left, Hold hold);
+
+  SessionSocket& socket_;
+  SessionDeadline& deadline_;
+  std::shared_ptr<const LimitsConfig> limits_;
+  Events events_;
+  boost::beast::flat_buffer buffer_;
+  HttpHead head_;
+  std::optional<boost::beast::http::request_parser<boost::beast::http::string_body>> parser_;
+  std::function<void(std::uint64_t, boost::beast::string_view, ErrorCode&)> chunk_check_;
+  std::chrono::steady_clock::time_point idle_until_;
+  bool is_waiting_idle_ = false;
+};
 
 }  // namespace metafuse::service

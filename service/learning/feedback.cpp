@@ -5,7 +5,7 @@
 
 #include "core/url.h"
 #include "service/base/digest.h"
-#include "service/http/client_address.h"
+#include "service/http/exchange.h"
 
 namespace metafuse::service {
 namespace {

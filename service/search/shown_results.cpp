@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/ascii.h"
-#include "service/base/host.h"
+#include "service/base/addresses.h"
 
 namespace metafuse::service {
 namespace {

@@ -4,8 +4,6 @@
 #include <system_error>
 #include <utility>
 
-#include "service/workers/core_time.h"
-
 namespace metafuse::service {
 
 using std::chrono::steady_clock;
@@ -16,10 +14,27 @@ namespace {
 constexpr int kMeanOver = 8;
 constexpr std::chrono::hours kNoEnd{24};
 
+constexpr unsigned kWorkersPerCore = 32;
+constexpr unsigned kRunningPerCore = 3;
+
+unsigned core_count() {
+  return std::max(1U, std::thread::hardware_concurrency());
+}
+
+/// Searches that run together share the fetcher's passes over the sockets, which costs them less.
+std::size_t running_when_busy() {
+  return kRunningPerCore * core_count();
+}
+
+/// Each is then done as soon as it can be, all of them a little later.
+std::size_t running_in_crowd() {
+  return core_count();
+}
+
 }  // namespace
 
 WorkerPool::WorkerPool(unsigned max_threads, const QueueLimits& limits)
-    : max_threads_(max_threads), limits_(limits), running_limit_(max_threads) {
+    : max_threads_(max_threads), limits_(limits), concurrency_limit_(max_threads) {
   giver_up_ = std::thread([this] { give_up_late(); });
 }
 
@@ -32,7 +47,8 @@ bool WorkerPool::try_run(std::function<void()> work, std::function<void()> give_
   {
     const std::lock_guard lock(mutex_);
     const Time now = steady_clock::now();
-    if (is_stopping_ || !gate_.admits(expected_wait(now), usual_time_, longest_wait(), now)) return false;
+    if (is_stopping_ || !admission_.admits(expected_wait(now), usual_time_, longest_wait(), now))
+      return false;
     queue_.push_back({std::move(work), std::move(give_up), now});
     if (queue_.size() + running_ > threads_.size()) add_thread();
     needs_watch = !is_watched_ && running_ + queue_.size() > std::min(threads_.size(), allowed(now));
@@ -55,7 +71,7 @@ void WorkerPool::set_limits(const QueueLimits& limits) {
   {
     const std::lock_guard lock(mutex_);
     limits_ = limits;
-    gate_ = {};
+    admission_ = {};
   }
   may_be_late_.notify_one();
 }
@@ -100,15 +116,15 @@ void WorkerPool::work() {
     --running_;
     const auto took = steady_clock::now() - begin;
     usual_time_ += (took - usual_time_) / kMeanOver;
-    running_limit_.note(spent, took);
+    concurrency_limit_.note(spent, took);
   }
 }
 
 /// How many items may run at once just now.
 std::size_t WorkerPool::allowed(Time now) {
   if (limits_.max_running_when_busy == 0) return max_threads_;
-  const bool is_less = limits_.max_running_in_crowd > 0 && gate_.is_crowded(now);
-  return running_limit_.at(now, is_less ? limits_.max_running_in_crowd : limits_.max_running_when_busy);
+  const bool is_less = limits_.max_running_in_crowd > 0 && admission_.is_crowded(now);
+  return concurrency_limit_.at(now, is_less ? limits_.max_running_in_crowd : limits_.max_running_when_busy);
 }
 
 /// How long one more item would wait; for ever when the queue is full.
@@ -146,7 +162,7 @@ void WorkerPool::give_up_late() {
     } else if (!late_at || now < *late_at) {
       // more may run by now, or a free thread slept while the cores were busy
       if (running_ < allowed(now)) ready_.notify_all();
-      const Time next_look = now + RunningLimit::kBetweenLooks;
+      const Time next_look = now + ConcurrencyLimit::kBetweenLooks;
       may_be_late_.wait_until(lock, late_at ? std::min(*late_at, next_look) : next_look);
     } else {
       const Item late = std::move(queue_.front());
@@ -156,6 +172,17 @@ void WorkerPool::give_up_late() {
       lock.lock();
     }
   }
+}
+
+unsigned worker_count(const ServerConfig& config) {
+  return config.workers > 0 ? config.workers : kWorkersPerCore * core_count();
+}
+
+QueueLimits queue_limits(const LimitsConfig& limits) {
+  return {limits.max_queue,
+          std::chrono::duration_cast<std::chrono::nanoseconds>(
+              std::chrono::duration<double>(limits.queue_seconds)),
+          running_when_busy(), running_in_crowd()};
 }
 
 }  // namespace metafuse::service

@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "service/workers/queue_gate.h"
-#include "service/workers/running_limit.h"
+#include "service/config/config.h"
+#include "service/workers/load_control.h"
 
 namespace metafuse::service {
 
@@ -21,7 +21,7 @@ struct QueueLimits {
   std::size_t max_queue = 16;
   /// What waited this long is given up, what would wait three quarters of it is not taken; 0 for no end.
   std::chrono::nanoseconds max_wait{0};
-  /// While the cores are busy, no more than this many run at once (see RunningLimit); 0 for no such bound.
+  /// While the cores are busy, no more than this many run at once (see ConcurrencyLimit); 0 for no such bound.
   std::size_t max_running_when_busy = 0;
   /// The same while more is refused than admitted; 0 for as many.
   std::size_t max_running_in_crowd = 0;
@@ -36,7 +36,7 @@ class WorkerPool {
   WorkerPool& operator=(const WorkerPool&) = delete;
   ~WorkerPool();
 
-  /// Hands work over; false when it would wait too long (see QueueGate). Neither function may throw.
+  /// Hands work over; false when it would wait too long (see AdmissionControl). Neither function may throw.
   ///
   /// in: give_up - called instead of `work` when no thread came to it in time
   bool try_run(std::function<void()> work, std::function<void()> give_up);
@@ -73,12 +73,18 @@ class WorkerPool {
   std::deque<Item> queue_;
   bool is_stopping_ = false;
   bool is_watched_ = false;  ///< the queue, by the thread that gives up
-  RunningLimit running_limit_;
-  QueueGate gate_;
+  ConcurrencyLimit concurrency_limit_;
+  AdmissionControl admission_;
   std::chrono::nanoseconds usual_time_{0};  ///< that an item takes
   std::atomic<std::size_t> running_{0};
   std::vector<std::thread> threads_;
   std::thread giver_up_;
 };
+
+/// How many threads may fetch and score: the configuration's, else 32 a core, since most of them wait.
+unsigned worker_count(const ServerConfig& config);
+
+/// How much work may wait and run at once on this machine's cores.
+QueueLimits queue_limits(const LimitsConfig& limits);
 
 }  // namespace metafuse::service

@@ -55,14 +55,18 @@ class Server:
         (folder / "engines.yaml").write_text("engines:\n" + "".join(
             f"  - {{name: {name}, search_url: \"http://127.0.0.1:{port}/{name}?q={{query}}\", {json_engine.DEFINITION}}}\n"
             for name in ("good", "bad", "worse", "worst")))
-        (folder / "serve.yaml").write_text(
+        self.config = folder / "serve.yaml"
+        self.config.write_text(
             "version: 1\nlisten: 127.0.0.1:0\ntemplates: [t.yaml]\nengines: [engines.yaml]\nmodels: models\nstore: store.db\n"
             f"keys:\n  - {{name: admin, sha256: {key['admin-key']}, roles: [admin]}}\n"
             f"  - {{name: judge, sha256: {key['judge-key']}, roles: [judge]}}\nlearning: {learning}\n")
-        self.process = subprocess.Popen([METAFUSE, "serve", "--config", str(folder / "serve.yaml")],
+        self.events = []
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen([METAFUSE, "serve", "--config", str(self.config)],
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.base = self.process.stdout.readline().strip()
-        self.events = []
         self.reader = threading.Thread(target=self.read_log)
         self.reader.start()
 
@@ -81,6 +85,12 @@ class Server:
 
     def count(self, event):
         return sum(1 for entry in list(self.events) if entry["event"] == event)
+
+    def learn(self, learning):
+        """Begins to learn by the clock. Not while judgments come in: how many the first training saw would hang on the cores."""
+        self.stop()
+        self.config.write_text(self.config.read_text().replace("learning: {}", f"learning: {learning}"))
+        self.start()
 
     def wait_for(self, what, is_so):
         for _ in range(600):
@@ -117,6 +127,7 @@ class Server:
 def promoted_by_the_clock(server):
     assert server.place_of_right("another query") > 1
     server.judge()
+    server.learn("{retrain_hours: 0.0003, automatic_promotion: true}")
     server.wait_for("a promotion", lambda: server.model()["champion"])
     server.wait_for("the champion's answers", lambda: server.place_of_right("another query") == 1)
     server.wait_for("a training on all judgments", server.has_settled)
@@ -134,6 +145,7 @@ def promoted_by_the_clock(server):
 
 def trained_only(server):
     server.judge()
+    server.learn("{retrain_hours: 0.0003}")
     trained = server.count("retrained")
     server.wait_for("two trainings", lambda: server.count("retrained") >= trained + 2)
     model = server.model()
@@ -149,10 +161,9 @@ def main():
     engines = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Engine)
     engines.daemon_threads = True
     threading.Thread(target=engines.serve_forever, daemon=True).start()
-    for learning, check in (("{retrain_hours: 0.0003, automatic_promotion: true}", promoted_by_the_clock),
-                            ("{retrain_hours: 0.0003}", trained_only)):
+    for check in (promoted_by_the_clock, trained_only):
         with tempfile.TemporaryDirectory() as folder:
-            server = Server(pathlib.Path(folder), engines.server_address[1], learning)
+            server = Server(pathlib.Path(folder), engines.server_address[1], "{}")
             try:
                 check(server)
             finally:

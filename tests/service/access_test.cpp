@@ -6,10 +6,10 @@
 #include "core/base64.h"
 #include "core/json.h"
 #include "service/access/gate.h"
-#include "service/access/key_guard.h"
+#include "service/access/keys.h"
 #include "service/base/digest.h"
-#include "service/base/rare_events.h"
-#include "service/http/client_address.h"
+#include "service/base/log.h"
+#include "service/http/exchange.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/test_server.h"
 

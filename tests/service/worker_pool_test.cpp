@@ -9,15 +9,13 @@
 
 #include <catch2/catch.hpp>
 
-#include "service/workers/core_time.h"
-#include "service/workers/queue_gate.h"
-#include "service/workers/running_limit.h"
+#include "service/workers/load_control.h"
 
+using metafuse::service::AdmissionControl;
+using metafuse::service::ConcurrencyLimit;
 using metafuse::service::CoreTime;
 using metafuse::service::CoreTimeMeter;
-using metafuse::service::QueueGate;
 using metafuse::service::QueueLimits;
-using metafuse::service::RunningLimit;
 using metafuse::service::WorkerPool;
 using std::chrono::milliseconds;
 
@@ -74,8 +72,8 @@ TEST_CASE("A queue is full at its length, which may be changed", "[service][pool
 }
 
 TEST_CASE("As few run at once as keep the cores busy, and all where they rest", "[service][pool]") {
-  RunningLimit limit(64);
-  RunningLimit::Time now{};
+  ConcurrencyLimit limit(64);
+  ConcurrencyLimit::Time now{};
   const auto after = [&](milliseconds passed, CoreTime spent, milliseconds took) {
     now += passed;
     limit.note(spent, took);
@@ -111,8 +109,8 @@ TEST_CASE("A thread's time on a core and its wait for one are told apart", "[ser
 TEST_CASE(
     "Once something was refused, work may wait half of its time, and twice as long with each quiet moment",
     "[service][pool]") {
-  QueueGate gate;
-  QueueGate::Time now{};
+  AdmissionControl gate;
+  AdmissionControl::Time now{};
   now += std::chrono::hours(1);
   const milliseconds took(4);
   const milliseconds longest(16);
@@ -135,8 +133,8 @@ TEST_CASE(
 }
 
 TEST_CASE("Nothing waits while more is refused than admitted", "[service][pool]") {
-  QueueGate gate;
-  QueueGate::Time now{};
+  AdmissionControl gate;
+  AdmissionControl::Time now{};
   now += std::chrono::hours(1);
   const auto admits = [&](int wait) {
     return gate.admits(milliseconds(wait), milliseconds(4), milliseconds(16), now);
@@ -159,8 +157,8 @@ TEST_CASE("Nothing waits while more is refused than admitted", "[service][pool]"
 
 TEST_CASE("Those who ask again at once may all fit: the longest wait is allowed now and then",
           "[service][pool]") {
-  QueueGate gate;
-  QueueGate::Time now{};
+  AdmissionControl gate;
+  AdmissionControl::Time now{};
   now += std::chrono::hours(1);
   const auto end = now + std::chrono::seconds(10);
   const auto admits = [&](int wait) {
@@ -184,6 +182,7 @@ TEST_CASE("What would wait longer than it may is refused before it waits", "[ser
   is_done.get_future().wait();
   while (pool.running() > 0) std::this_thread::yield();
   CHECK(pool.try_run([&] { end.wait(); }, [] {}));
+  while (pool.running() == 0) std::this_thread::yield();  // else it would be given up itself
   CHECK(pool.try_run([] {}, [] {}));
   pool.set_limits({100, std::chrono::nanoseconds(1), 0});
   CHECK_FALSE(pool.try_run([] {}, [] {}));

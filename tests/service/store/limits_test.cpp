@@ -7,9 +7,9 @@
 
 #include "core/random.h"
 #include "service/access/keys.h"
-#include "service/access/rate_limiter.h"
+#include "service/access/rates.h"
 #include "service/base/digest.h"
-#include "service/http/client_address.h"
+#include "service/http/exchange.h"
 #include "tests/service/store/sample_search.h"
 #include "tests/support/manual_clock.h"
 

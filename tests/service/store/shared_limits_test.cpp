@@ -1,10 +1,9 @@
-#include "service/access/shared_limits.h"
-
 #include <string>
 
 #include <catch2/catch.hpp>
 
 #include "core/deadline.h"
+#include "service/access/rates.h"
 #include "tests/support/redis_server.h"
 
 using namespace metafuse;

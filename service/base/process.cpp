@@ -1,4 +1,4 @@
-#include "service/base/start_memory.h"
+#include "service/base/process.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -24,6 +24,10 @@ int forget_pages(dl_phdr_info* library, std::size_t, void*) {
 }
 
 }  // namespace
+
+std::string_view version() {
+  return METAFUSE_VERSION;
+}
 
 void forget_start_pages() {
   ::dl_iterate_phdr(forget_pages, nullptr);

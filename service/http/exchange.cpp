@@ -1,12 +1,37 @@
-#include "service/http/common_headers.h"
+#include "service/http/exchange.h"
 
 #include <algorithm>
-#include <vector>
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "service/base/digest.h"
 
 namespace metafuse::service {
 namespace {
+
+bool is_any(std::span<const AddressRange> ranges, std::string_view address) {
+  return std::any_of(ranges.begin(), ranges.end(),
+                     [&](const AddressRange& range) { return range.contains(address); });
+}
+
+/// Some proxies add the port: "192.0.2.7:5000", "[2001:db8::1]:5000".
+std::string_view without_port(std::string_view text) {
+  if (text.starts_with('[')) return text.substr(1, text.find(']') - 1);
+  const std::size_t colon = text.find(':');
+  return colon != std::string_view::npos && text.find(':', colon + 1) == std::string_view::npos
+             ? text.substr(0, colon)
+             : text;
+}
+
+/// Cuts the last item of a list like "a, b, c" off.
+std::string_view take_last(std::string_view& list) {
+  const std::size_t comma = list.rfind(',');
+  const std::string_view last = comma == std::string_view::npos ? list : list.substr(comma + 1);
+  list = list.substr(0, comma == std::string_view::npos ? 0 : comma);
+  return trimmed(last);
+}
 
 constexpr std::string_view kContentSecurityPolicy =
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -34,6 +59,24 @@ bool is_lower_hex(std::string_view text) {
 
 }  // namespace
 
+std::string client_address(std::span<const AddressRange> trusted_proxies, const HttpRequest& request) {
+  std::string client = request.peer;
+  const std::string lines = request.list("X-Forwarded-For");
+  std::string_view chain = lines;
+  while (!chain.empty() && is_any(trusted_proxies, client)) {
+    const std::string_view last = take_last(chain);
+    if (last.empty()) break;
+    client = std::string(without_port(last));
+  }
+  return client;
+}
+
+bool came_by_https(std::span<const AddressRange> trusted_proxies, const HttpRequest& request) {
+  const std::string lines = request.list("X-Forwarded-Proto");
+  std::string_view chain = lines;
+  return is_any(trusted_proxies, request.peer) && equal_ignoring_case(take_last(chain), "https");
+}
+
 std::string next_traceparent(std::string_view incoming) {
   // version 00: 00-<32 hex>-<16 hex>-<2 hex>, neither id all zero
   const bool is_valid = incoming.size() == 55 && incoming.starts_with("00-") && incoming[35] == '-' &&
@@ -41,7 +84,7 @@ std::string next_traceparent(std::string_view incoming) {
                         is_lower_hex(incoming.substr(36, 16)) && is_lower_hex(incoming.substr(53)) &&
                         incoming.substr(3, 32).find_first_not_of('0') != std::string_view::npos &&
                         incoming.substr(36, 16).find_first_not_of('0') != std::string_view::npos;
-  if (!is_valid) return "00-" + random_hex(16) + '-' + random_hex(8) + "-01";
+  if (!is_valid) return fmt::format("00-{}-{}-01", random_hex(16), random_hex(8));
   return std::string(incoming.substr(0, 36)) + random_hex(8) + std::string(incoming.substr(52));
 }
 
@@ -63,7 +106,8 @@ std::optional<HttpResponse> preflight_answer(const Exchange& exchange) {
 
 void add_common_headers(const Exchange& exchange, HttpResponse& response) {
   response.set("X-Content-Type-Options", "nosniff");
-  response.set("Referrer-Policy", "no-referrer");
+  // not no-referrer: over plain HTTP browsers would then send the forms of our own pages with `Origin: null`
+  response.set("Referrer-Policy", "same-origin");
   response.set("X-Frame-Options", "DENY");
   response.set("Content-Security-Policy", kContentSecurityPolicy);
   response.set("Cross-Origin-Opener-Policy", "same-origin");
@@ -74,6 +118,48 @@ void add_common_headers(const Exchange& exchange, HttpResponse& response) {
   response.set("Server", "metafuse");
   response.set("traceparent", exchange.traceparent);
   add_cors(exchange, response);
+}
+
+void Reply::send(HttpResponse response) {
+  if (has_begun_) return;
+  add_common_headers(exchange_, response);
+  bytes_ = response.body_bytes();
+  has_begun_ = has_ended_ = true;
+  count(response.status);
+  responder_.send(std::move(response));
+}
+
+void Reply::begin(HttpResponse head) {
+  add_common_headers(exchange_, head);
+  has_begun_ = true;
+  status_ = head.status;
+  responder_.begin(std::move(head));
+}
+
+void Reply::write(std::string piece) {
+  bytes_ += piece.size();
+  responder_.write(std::move(piece));
+}
+
+void Reply::end() {
+  if (!has_begun_ || has_ended_) return;
+  has_ended_ = true;
+  responder_.end();
+  count(status_);
+}
+
+void Reply::count(int status) {
+  const double seconds = std::chrono::duration<double>(clock_.now() - exchange_.arrived).count();
+  metrics_.request(exchange_.route, status, seconds);
+  if (exchange_.route == "healthz" || exchange_.route == "readyz" || exchange_.route == "metrics") return;
+  log_.request({.route = exchange_.route,
+                .method = exchange_.request.method,
+                .status = status,
+                .seconds = seconds,
+                .bytes = bytes_,
+                .key = exchange_.key == nullptr ? std::string_view() : std::string_view(exchange_.key->name),
+                .refused = exchange_.refused,
+                .trace = exchange_.traceparent});
 }
 
 }  // namespace metafuse::service

@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+"""One hostile client beside eight normal ones: what the normal ones lose.
+
+usage: bench/hostile.py METAFUSE [SECONDS]. Starts `metafuse serve` over three engines of this script that answer in 20 ms, with
+a store and with standard error as a pipe that nobody reads, and measures eight clients of five new searches a second: alone, beside each
+attack, and beside all of them. Prints for each the 99th percentile as a multiple of the quiet one, searches that failed
+or lacked an engine, and the server's peak of resident memory above the quiet one.
+"""
+import http.client
+import http.server
+import json
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.parse
+
+METAFUSE = os.path.abspath(sys.argv[1])
+SECONDS = float(sys.argv[2]) if len(sys.argv) > 2 else 10
+NORMAL, PER_SECOND = 8, 5
+ENGINES = ("one", "two", "three")
+PREVIEW = "/v1/templates/d/preview"
+JSON = {"Content-Type": "application/json"}
+
+
+class Engine(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        query = urllib.parse.parse_qs(urllib.parse.urlparse(self.path).query).get("q", [""])[0]
+        is_nonsense = query.startswith("nonsense")
+        time.sleep(0 if is_nonsense else 0.02)
+        names = [] if is_nonsense else [f"{query}-{i}" for i in range(10)]
+        body = json.dumps({"r": [{"u": f"http://{name.replace(' ', '')}.example/", "t": name, "c": name} for name in names]}).encode()
+        self.send_response(414 if len(query) > 2000 else 200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+class Server:
+    def __init__(self, folder, port):
+        (folder / "t.yaml").write_text("version: 1\ndomain: d\nslots: {Q: {required: true}}\ntemplates:\n"
+                                       f"  - {{id: all, engine: [{', '.join(ENGINES)}], query: '{{Q}}'}}\n")
+        (folder / "engines.yaml").write_text("engines:\n" + "".join(
+            f"  - {{name: {name}, engine: json_engine, search_url: \"http://127.0.0.1:{port}/{name}?q={{query}}\", results_query: r, "
+            "url_query: u, title_query: t, content_query: c, timeout: 3}\n" for name in ENGINES))
+        (folder / "serve.yaml").write_text("version: 1\nlisten: 127.0.0.1:0\ntemplates: [t.yaml]\nengines: [engines.yaml]\n"
+                                           "store: store.db\nlimits: {max_connections: 60}\n")
+        self.process = subprocess.Popen([METAFUSE, "serve", "--config", str(folder / "serve.yaml")], stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
+        self.port = int(self.process.stdout.readline().strip().rsplit(":", 1)[1])
+
+    def peak_mib(self):
+        """Since the last call."""
+        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        pathlib.Path(f"/proc/{self.process.pid}/clear_refs").write_text("5")
+        return int(status.split("VmHWM:")[1].split()[0]) / 1024
+
+    def ask(self, connection, method, path, body=None, headers=JSON):
+        connection.request(method, path, body, headers if body is not None else {})
+        answer = connection.getresponse()
+        return answer.status, answer.headers, answer.read()
+
+    def connect(self):
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+
+
+def preview(text):
+    return json.dumps({"query": "x", "text": text})
+
+
+def attack_1():
+    slots = ", ".join(f"S{i}: {{}}" for i in range(1000))
+    yield "POST", PREVIEW, preview(f"version: 1\ndomain: d\nslots: {{{slots}}}\ntemplates:\n  - {{id: a, engine: one, query: '{'{X}' * 4000}'}}\n")
+
+
+def attack_2():
+    yield "POST", PREVIEW, preview("version: 1\ndomain: d\n" + "\n" * 160_000 + "templates: []\n")
+
+
+def attack_7():
+    yield "GET", f"/search?q=nonsense{random.random()}&format=json", None
+
+
+def attack_8():
+    yield "GET", f"/search?q={'x' * 3900}{random.random()}&format=json", None
+
+
+def attack_9():
+    yield "POST", "/v1/search", json.dumps({"query": f"hurry {random.random()}", "deadline_ms": 1})
+
+
+def attack_15():
+    yield "POST", "/mcp", json.dumps([{"jsonrpc": "2.0", "id": i, "method": "tools/call", "params": {
+        "name": "web_search", "arguments": {"query": f"batch {random.random()}"}}} for i in range(20)])
+
+
+def attack_18():
+    yield "GET", f"/search?q=flight{int(time.time())}&format=json&timeout_limit=1", None
+
+
+def attack_20():
+    yield "GET", "/search?q=cached&format=json", None
+
+
+def hold_connections(server, until):
+    """Row 16: as many idle connections as there may be."""
+    held = []
+    while time.time() < until:
+        try:
+            connection = server.connect()
+            server.ask(connection, "GET", "/healthz")
+            held = held[-100:] + [connection]
+        except (OSError, http.client.HTTPException):
+            time.sleep(0.01)
+
+
+def repeat(server, until, requests):
+    """Sends requests one after another, as fast as they are answered."""
+    connection = server.connect()
+    while time.time() < until:
+        for method, path, body in requests():
+            try:
+                server.ask(connection, method, path, body)
+            except (OSError, http.client.HTTPException):
+                connection = server.connect()
+
+
+def normal(server, until, times, lost):
+    connection = server.connect()
+    while time.time() < until:
+        begin = time.time()
+        try:
+            status, headers, _ = server.ask(connection, "GET", f"/search?q=normal+{random.randrange(10**9)}&format=json")
+            if status != 200 or headers["X-Unresponsive-Engines"]:
+                lost.append(headers["X-Unresponsive-Engines"] or status)
+        except (OSError, http.client.HTTPException) as error:
+            if isinstance(error, http.client.RemoteDisconnected):
+                connection = server.connect()  # an idle connection may be closed: clients ask again
+                continue
+            lost.append(repr(error))
+            connection = server.connect()
+        times.append(time.time() - begin)
+        time.sleep(max(0, 1 / PER_SECOND - (time.time() - begin)))
+
+
+def measure(server, attacks):
+    until = time.time() + SECONDS
+    times, lost = [], []
+    threads = [threading.Thread(target=normal, args=(server, until, times, lost)) for _ in range(NORMAL)]
+    threads += [threading.Thread(target=attack, args=(server, until)) for attack in attacks]
+    server.peak_mib()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    times.sort()
+    return times[len(times) * 99 // 100], len(times), lost, server.peak_mib()
+
+
+def main():
+    engines = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Engine)
+    engines.daemon_threads = True
+    threading.Thread(target=engines.serve_forever, daemon=True).start()
+    rows = {1: attack_1, 2: attack_2, 7: attack_7, 8: attack_8, 9: attack_9, 15: attack_15, 18: attack_18, 20: attack_20}
+    attacks = {f"row {row}": [lambda server, until, make=make: repeat(server, until, make)] for row, make in rows.items()}
+    attacks["row 16"] = [hold_connections]
+    attacks["all"] = [attack for one in list(attacks.values()) for attack in one]
+    with tempfile.TemporaryDirectory() as folder:
+        server = Server(pathlib.Path(folder), engines.server_address[1])
+        try:
+            measure(server, [])  # warm
+            quiet, count, lost, memory = measure(server, [])
+            print(f"quiet: p99 {1000 * quiet:.0f} ms of {count} searches, lost {len(lost)}, peak {memory:.1f} MiB", flush=True)
+            for name, threads in attacks.items():
+                p99, count, lost, peak = measure(server, threads)
+                kinds = ", ".join(sorted({str(kind) for kind in lost})[:3])
+                print(f"{name}: p99 x {p99 / quiet:.2f} of {count}, lost {len(lost)}{' (' + kinds + ')' if lost else ''}, "
+                      f"memory +{peak - memory:.1f} MiB", flush=True)
+                time.sleep(2)
+        finally:
+            begin = time.time()
+            server.process.send_signal(signal.SIGTERM)
+            print(f"SIGTERM: status {server.process.wait(timeout=60)} after {time.time() - begin:.1f} s")
+
+
+main()
