@@ -19,7 +19,7 @@
 #include "experiments/experiment.h"
 #include "fusion/training/registry.h"
 #include "fusion/unsupervised/fusion_method.h"
-#include "service/base/version.h"
+#include "service/base/process.h"
 
 namespace metafuse::cli {
 namespace {

@@ -74,7 +74,8 @@ Duration duration_of(double seconds) {
 
 std::string address_text(const ServerConfig& config, std::uint16_t port) {
   const bool is_v6 = config.listen_host.find(':') != std::string::npos;
-  return fmt::format(is_v6 ? "http://[{}]:{}" : "http://{}:{}", config.listen_host, port);
+  return is_v6 ? fmt::format("http://[{}]:{}", config.listen_host, port)
+               : fmt::format("http://{}:{}", config.listen_host, port);
 }
 
 /// Answers go on while balancers notice that /readyz fails; then the listener closes and what is open ends.

@@ -1,5 +1,6 @@
 // The pages in Chromium: search, explanation, keyboard, editor, feedback, without JavaScript, and axe-core.
 import assert from "node:assert/strict";
+import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { AxeBuilder } from "@axe-core/playwright";
 import { chromium } from "playwright-core";
@@ -138,6 +139,18 @@ async function typedKey() {
   }
 }
 
+/// Beyond loopback and without TLS browsers send no Sec-Fetch-Site: the forms' Origin alone says that they are ours.
+async function overPlainHttp() {
+  const host = Object.values(networkInterfaces()).flat().find((one) => one.family === "IPv4" && !one.internal)?.address;
+  if (!host) return console.log("no address beyond loopback: not tried over plain HTTP");
+  const plain = await startServer("", host);
+  try {
+    for (const javaScriptEnabled of [true, false]) await sitePreferences({ javaScriptEnabled, baseURL: plain.address });
+  } finally {
+    await plain.stop();
+  }
+}
+
 async function narrow() {
   for (const path of pages) {
     const page = await open({ viewport: { width: 390, height: 800 } });
@@ -174,6 +187,7 @@ try {
     await models({ javaScriptEnabled });
   }
   await typedKey();
+  await overPlainHttp();
   await narrow();
   await accessibility("light");
   await accessibility("dark");

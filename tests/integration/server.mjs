@@ -24,8 +24,8 @@ templates:
   - {id: phrase, engine: local, query: '{TOPIC|phrase}'}
 `;
 
-/// in: more - further lines of the server's configuration
-export async function startServer(more = "") {
+/// in: more - further lines of the server's configuration; host - the address to listen on
+export async function startServer(more = "", host = "127.0.0.1") {
   const metafuse = process.env.METAFUSE ?? "build/release/metafuse";
   const folder = mkdtempSync(join(tmpdir(), "metafuse-integration-"));
   const digest = createHash("sha256").update("admin-key").digest("hex");
@@ -35,7 +35,8 @@ export async function startServer(more = "") {
   writeFileSync(join(folder, "engines.yaml"), "engines:\n  - {name: local, engine: local, database: local.db}\n");
   writeFileSync(
     join(folder, "metafuse.yaml"),
-    "version: 1\nlisten: 127.0.0.1:0\ntemplates: [templates/*.yaml]\nengines: [engines.yaml]\nstore: state.db\nmodels: models\n" +
+    `version: 1\nlisten: ${host}:0\n` +
+      "templates: [templates/*.yaml]\nengines: [engines.yaml]\nstore: state.db\nmodels: models\n" +
       `keys: [{name: admin, sha256: ${digest}, roles: [admin]}]\n${more}`,
   );
   const lines = documents.map(([url, title, text]) => JSON.stringify({ url, title, text })).join("\n");
