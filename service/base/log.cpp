@@ -53,9 +53,10 @@ class PatientErrorSink final : public spdlog::sinks::base_sink<spdlog::details::
 
   bool becomes_writable() const {
     while (true) {
+      const bool is_over = std::chrono::steady_clock::now().time_since_epoch().count() >= ends_at_;
       pollfd output{STDERR_FILENO, POLLOUT, 0};
-      if (::poll(&output, 1, kLookMs) > 0) return true;
-      if (std::chrono::steady_clock::now().time_since_epoch().count() >= ends_at_) return false;
+      if (::poll(&output, 1, is_over ? 0 : kLookMs) > 0) return true;
+      if (is_over) return false;
     }
   }
 
