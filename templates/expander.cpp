@@ -40,11 +40,14 @@ Result<void> check_base_query(const Domain& domain, const BaseQuery& base_query)
 /// Writes one template's text for one engine.
 class Writer {
  public:
-  Writer(const BaseQuery& base_query, const QuerySyntax& syntax) : base_query_(base_query), syntax_(syntax) {}
+  Writer(const BaseQuery& base_query, const QuerySyntax& syntax, std::size_t max_bytes)
+      : base_query_(base_query), syntax_(syntax), max_bytes_(max_bytes) {}
 
+  /// Stops once the text is longer than it may be.
   std::string write(const std::vector<Piece>& pieces) const {
     std::string out;
     for (const Piece& piece : pieces) {
+      if (out.size() > max_bytes_) break;
       if (piece.kind == Piece::Kind::literal) out += piece.literal;
       if (piece.kind == Piece::Kind::slot)
         out += write_value(value_of(piece.slot), syntax_, piece.slot.in_quotes);
@@ -70,6 +73,7 @@ class Writer {
 
   const BaseQuery& base_query_;
   const QuerySyntax& syntax_;
+  std::size_t max_bytes_;
 };
 
 /// Without white space at the ends, and one blank for every run inside.
@@ -88,7 +92,7 @@ std::string squeezed(const std::string& text) {
 }  // namespace
 
 Result<std::vector<ExpandedQuery>> expand(const Domain& domain, const BaseQuery& base_query,
-                                          const SyntaxLookup& syntax_of) {
+                                          const SyntaxLookup& syntax_of, const ExpansionLimits& limits) {
   TRY_VOID(check_base_query(domain, base_query));
   std::vector<ExpandedQuery> out;
   for (const SearchTemplate& search_template : domain.templates) {
@@ -97,7 +101,14 @@ Result<std::vector<ExpandedQuery>> expand(const Domain& domain, const BaseQuery&
       return fail(Code::bad_config, "template " + search_template.id + ": " + text.mistakes.front().text);
     for (const std::string& engine : search_template.engines) {
       const QuerySyntax& syntax = syntax_of ? syntax_of(engine) : default_query_syntax();
-      out.push_back({search_template.id, engine, squeezed(Writer(base_query, syntax).write(text.pieces))});
+      if (out.size() == limits.max_queries)
+        return fail(Code::usage, "the domain " + domain.name + " makes more than " +
+                                     std::to_string(limits.max_queries) + " queries of one");
+      std::string query = Writer(base_query, syntax, limits.max_query_bytes).write(text.pieces);
+      if (query.size() > limits.max_query_bytes)
+        return fail(Code::usage, "the query of template " + search_template.id + " is longer than " +
+                                     std::to_string(limits.max_query_bytes) + " bytes; shorten it");
+      out.push_back({search_template.id, engine, squeezed(query)});
     }
   }
   return out;

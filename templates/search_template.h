@@ -26,6 +26,7 @@ struct Domain {
   int depth = 30;
   std::vector<Slot> slots;
   std::vector<SearchTemplate> templates;
+  std::vector<std::string> lists;  ///< names of the lists that callers bring to POST /v1/fuse
 
   const Slot* find_slot(std::string_view slot_name) const;
 };

@@ -42,8 +42,7 @@ JsonObject native_json(const Snapshot& snapshot, const SearchAnswer& answer, con
     if (!list.has_failed()) continue;
     failed.push_back(JsonObject{{"feature", list.query.feature_name()},
                                 {"engine", list.query.engine},
-                                {"failure", fetchers::name_of(list.failure)},
-                                {"message", list.message}});
+                                {"failure", fetchers::name_of(list.failure)}});
   }
   JsonObject slots;
   for (const auto& [name, value] : answer.slots.slots) slots[name] = value;

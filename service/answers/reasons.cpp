@@ -59,9 +59,9 @@ std::string failed_engines(const SearchAnswer& answer) {
   return out;
 }
 
-std::string failure_text(const fetchers::FetchedList& list) {
+std::string failure_text(const fetchers::FetchedList& list, bool is_detailed) {
   std::string out(fetchers::name_of(list.failure));
-  if (!list.message.empty()) out += ": " + list.message;
+  if (is_detailed && !list.message.empty()) out += ": " + list.message;
   return out;
 }
 

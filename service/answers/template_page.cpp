@@ -60,7 +60,7 @@ void add_live(const TemplatePreview& preview, View& view) {
 void add_list(const fetchers::FetchedList& list, View& row) {
   const std::vector<Hit>& hits = list.list.hits;
   if (list.has_failed() || hits.empty()) {
-    row.set("FOUND", list.has_failed() ? failure_text(list) : "0");
+    row.set("FOUND", list.has_failed() ? failure_text(list, true) : "0");
     return;
   }
   View& found = row.add("HITS");
