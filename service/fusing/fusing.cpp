@@ -11,7 +11,7 @@
 
 #include "core/near_names.h"
 #include "fusion/unsupervised/fusion_method.h"
-#include "service/answers/explanation.h"
+#include "service/answers/reasons.h"
 #include "service/fusing/fuse_request.h"
 #include "service/search/expansion.h"
 #include "service/search/list_fusion.h"

@@ -1,5 +1,5 @@
 #include "core/json.h"
-#include "service/answers/evaluation_page.h"
+#include "service/answers/learning_pages.h"
 #include "service/base/metrics.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"

@@ -1,4 +1,4 @@
-#include "service/answers/model_page.h"
+#include "service/answers/learning_pages.h"
 
 #include <string>
 #include <utility>

@@ -1,5 +1,4 @@
 #include "service/answers/page.h"
-#include "service/answers/view.h"
 #include "service/base/digest.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"

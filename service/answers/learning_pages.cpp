@@ -1,4 +1,4 @@
-#include "service/answers/evaluation_page.h"
+#include "service/answers/learning_pages.h"
 
 #include <algorithm>
 #include <array>
@@ -6,12 +6,73 @@
 #include <cstdio>
 
 #include "evaluation/reports/svg_plot.h"
+#include "evaluation/reports/svg_shapes.h"
 #include "fusion/model/weak_ranking.h"
-#include "service/answers/bar_plot.h"
 #include "service/answers/page.h"
+#include "service/answers/reasons.h"
+#include "service/base/dates.h"
 
 namespace metafuse::service {
 namespace {
+
+using evaluation::svg_bar;
+using evaluation::svg_number;
+using evaluation::svg_text;
+
+constexpr double kNames = 190;  ///< width of the column of names
+constexpr double kWidth = 460;  ///< of the longest bar
+constexpr double kRow = 26;
+constexpr double kTop = 34;
+constexpr int kFont = 13;
+constexpr const char* kBar = "fill=\"#1f7fc4\"";
+constexpr const char* kMark = "fill=\"#c8553d\"";
+
+std::string opened(double height, const std::string& title) {
+  return evaluation::svg_opened(800, height, title, kFont);
+}
+
+/// One row of a bar plot: a bar to `value` with a mark at `mark`.
+struct Bar {
+  std::string name;
+  double value = 0;
+  double mark = 0;
+};
+
+/// An SVG of horizontal bars, to stand inside a page: it takes the page's text colour and needs no style.
+///
+/// in: title - what screen readers say; bars - values and marks >= 0
+std::string bar_plot(const std::vector<Bar>& bars, const std::string& title, const std::string& unit) {
+  double most = 0;
+  for (const Bar& row : bars) most = std::max({most, row.value, row.mark});
+  const double scale = most > 0 ? kWidth / most : 0;
+  std::string out = opened(kTop + kRow * static_cast<double>(bars.size()) + 8, title);
+  out += svg_text(8, 16, "start", title);
+  double y = kTop;
+  for (const Bar& row : bars) {
+    out += svg_text(kNames - 10, y + 15, "end", row.name);
+    out += svg_bar(kNames, y + 4, row.value * scale, 14, kBar);
+    out += svg_bar(kNames + row.mark * scale - 1.5, y, 3, 22, kMark);
+    out += svg_text(kNames + std::max(row.value, row.mark) * scale + 8, y + 15, "start",
+                    svg_number(row.value, 2) + " | " + svg_number(row.mark, 1) + " " + unit);
+    y += kRow;
+  }
+  return out + "</svg>";
+}
+
+/// An SVG of an interval within [0, 1] with its middle marked, against one half.
+std::string interval_plot(double low, double share, double high, const std::string& title) {
+  constexpr double kLeft = 20;
+  constexpr double kSpan = 560;
+  const auto place = [](double value) { return kLeft + kSpan * std::clamp(value, 0.0, 1.0); };
+  std::string out = opened(64, title);
+  out += svg_bar(kLeft, 27, kSpan, 2, "fill-opacity=\".3\"");
+  out += svg_bar(place(0.5) - 1, 16, 2, 24, "fill-opacity=\".6\"");
+  out +=
+      svg_bar(place(low), 22, std::max(2.0, place(high) - place(low)), 12, std::string(kBar) + " rx=\"3\"");
+  out += svg_bar(place(share) - 2, 16, 4, 24, kMark);
+  out += svg_text(kLeft, 58, "start", "champion wins all") + svg_text(place(0.5), 58, "middle", "even");
+  return out + svg_text(kLeft + kSpan, 58, "end", "challenger wins all") + "</svg>";
+}
 
 using evaluation::Curve;
 
@@ -178,6 +239,80 @@ std::string evaluation_page(const Snapshot& snapshot, const LoadedDomain& domain
   add_steps(domain, view);
   add_engines(engines, view);
   return render_page("evaluation", view);
+}
+
+namespace {
+
+std::string percent(double share) {
+  return std::to_string(std::lround(100 * share));
+}
+
+std::string named(const std::string& version, const char* otherwise) {
+  return version.empty() ? otherwise : version;
+}
+
+void add_score(const InterleavingScore& score, View& view) {
+  const InterleavingCounts& counts = score.counts;
+  const char* verdict = "That does not decide it yet.";
+  if (score.low > 0.5) verdict = "People prefer the challenger.";
+  if (score.high < 0.5) verdict = "People prefer the champion.";
+  const std::string share = percent(score.challenger_share);
+  view.add("SCORE")
+      .set("DECIDED", std::to_string(counts.champion + counts.challenger))
+      .set("WON", std::to_string(counts.challenger))
+      .set("TIES", std::to_string(counts.ties))
+      .set("SHARE", share)
+      .set("LOW", percent(score.low))
+      .set("HIGH", percent(score.high))
+      .set("P", short_number(score.p))
+      .set("VERDICT", verdict)
+      .set("SVG", interval_plot(score.low, score.challenger_share, score.high,
+                                "Share of the challenger: " + share + " %, 95 % interval " +
+                                    percent(score.low) + " to " + percent(score.high) + " %"));
+}
+
+void add_versions(const ModelState& state, View& view) {
+  if (state.versions.empty()) return;
+  View& versions = view.add("VERSIONS");
+  for (const ModelVersion& version : state.versions) {
+    View& row = versions.add("VERSION");
+    row.set("ID", version.version)
+        .set("LEARNER", version.learner)
+        .set("ORIGIN", version.origin)
+        .set("TIME", version.at > 0 ? utc_text(version.at) : "before the store")
+        .set("ROLE", version.is_champion     ? "champion"
+                     : version.is_challenger ? "challenger "
+                                             : "");
+    if (!version.is_champion) row.add("CHOOSE");
+  }
+}
+
+void add_state(const DomainModels& models, View& item) {
+  const ModelState& state = models.state;
+  View& view = item.add("STATE");
+  view.set("CHAMPION", named(state.champion, "none: fused by RRF"))
+      .set("CHALLENGER", named(state.challenger, "none yet"))
+      .set("PREVIOUS", state.history.empty() ? "nowhere yet" : named(state.history.back(), "no model: RRF"));
+  if (models.score) add_score(*models.score, view);
+  add_versions(state, view);
+}
+
+}  // namespace
+
+std::string model_page(const Snapshot& snapshot, const ModelPageState& state) {
+  View view = page_view(&snapshot, "Models – metafuse", "", "");
+  if (!state.done.empty()) view.add("DONE").set("TEXT", state.done);
+  if (!state.wrong.empty()) view.add("WRONG").set("TEXT", state.wrong);
+  if (state.is_off) view.add("OFF");
+  for (const auto& [name, domain] : snapshot.domains) {
+    View& item = view.add("ITEM");
+    item.set("NAME", name).set("METHOD", fused_by(domain));
+    if (state.is_off) continue;
+    View& actions = item.add("ACTIONS");
+    for (const DomainModels& models : state.models)
+      if (models.domain == name) add_state(models, actions);
+  }
+  return render_page("models", view);
 }
 
 }  // namespace metafuse::service
