@@ -4,7 +4,7 @@
 
 #include "service/answers/reasons.h"
 #include "service/base/dates.h"
-#include "service/search/list_windows.h"
+#include "service/search/list_fusion.h"
 
 namespace metafuse::service {
 namespace {

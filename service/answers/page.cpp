@@ -15,7 +15,7 @@
 #include "service/base/host.h"
 #include "service/http/head.h"
 #include "service/http/message.h"
-#include "service/search/list_windows.h"
+#include "service/search/list_fusion.h"
 
 namespace metafuse::service {
 namespace {
