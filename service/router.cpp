@@ -25,8 +25,8 @@ HttpResponse with(const Parts& parts) {
   return call_with(Handle, parts);
 }
 
-/// What the editor's form does beyond a preview.
-constexpr FormAction kEditorActions[] = {{"save", admin}, {"version-", admin}};
+/// The editor shows a preview of the file in use to those who may not do this.
+constexpr FormAction kEditorActions[] = {{"", admin}};
 constexpr FormAction kModelActions[] = {{"", admin}};
 
 // The columns of the rules: dialect, access, body, effect, cost.
@@ -66,6 +66,13 @@ constexpr Route kRoutes[] = {
      worker,
      with<handle_native_search>,
      "Search with slots, query variants, deadline and explanation"},
+    {"POST",
+     "/v1/fuse",
+     "v1_fuse",
+     {native, Access::search, Body::json_or_lines, none, Cost::search},
+     worker,
+     with<handle_fuse>,
+     "Fuses lists that the caller brings, by a domain's model or a method"},
     {"GET",
      "/v1/templates/{domain}",
      "v1_templates",

@@ -14,11 +14,12 @@ const LoadedDomain* wanted_domain(const Exchange& exchange) {
 
 }  // namespace
 
-HttpResponse handle_get_evaluation(Metrics& metrics, const Exchange& exchange) {
+HttpResponse handle_get_evaluation(Metrics& metrics, Log& log, const Exchange& exchange) {
   JsonObject domains;
   for (const auto& [name, domain] : exchange.snapshot->domains) {
     const auto report = read_evaluation_report(exchange.snapshot->config.reports, name);
-    if (!report) return error_response(Dialect::native, 500, report.error().text);
+    if (!report)
+      return failure_response(Dialect::native, exchange, log, fail(Code::internal, report.error().text));
     domains[name] = to_json(*report);
   }
   JsonArray engines;
@@ -31,11 +32,14 @@ HttpResponse handle_get_evaluation(Metrics& metrics, const Exchange& exchange) {
                        to_text(JsonObject{{"domains", std::move(domains)}, {"engines", std::move(engines)}}));
 }
 
-HttpResponse handle_evaluation_page(Metrics& metrics, const Exchange& exchange) {
+HttpResponse handle_evaluation_page(Metrics& metrics, Log& log, const Exchange& exchange) {
   const LoadedDomain* domain = wanted_domain(exchange);
   if (domain == nullptr) return error_response(Dialect::page, 404, "no such domain");
   const auto report = read_evaluation_report(exchange.snapshot->config.reports, domain->domain.name);
-  const std::string problem = report ? "" : report.error().text;
+  const std::string problem = report ? "" : "the reports cannot be read; the log says why";
+  if (!report)
+    log.write(Log::Level::error, "reports cannot be read",
+              {{"domain", domain->domain.name}, {"reason", report.error().text}});
   return make_response(200, "text/html; charset=utf-8",
                        evaluation_page(*exchange.snapshot, *domain, report ? *report : EvaluationReport(),
                                        metrics.engine_latencies(), problem));

@@ -42,7 +42,7 @@ HttpResponse handle_feedback(Reloader& reloader, Records& records, Log& log, con
   rules.tracking = config.tracking;
   rules.caps = {config.learning.clicks_per_address, config.learning.clicks_per_key};
   const auto outcome = take_feedback(*records.store, *request, sender, rules, records.unix_time());
-  if (!outcome) return refuse(status_of(outcome.error().code), outcome.error().text);
+  if (!outcome) return failure_response(Dialect::native, exchange, log, outcome.error());
   const int status = http_status(*outcome);
   if (status >= 400) return refuse(status, explanation_of(*outcome));
   if (*outcome == FeedbackOutcome::recorded)

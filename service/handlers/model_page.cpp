@@ -1,9 +1,8 @@
-#include "service/answers/learning_pages.h"
-
 #include <string>
 #include <utility>
 
 #include "core/json.h"
+#include "service/answers/learning_pages.h"
 #include "service/base/log.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"

@@ -52,11 +52,24 @@ std::string_view error_type(Dialect dialect) {
   return dialect == Dialect::plain ? "text/plain" : "application/json";
 }
 
+/// "post_v1_templates_domain_preview": by method and path, so that it stays when routes are added.
+std::string operation_id(const Route& route) {
+  std::string out = ascii_lower(route.method);
+  for (const char c : route.pattern) {
+    const bool is_word = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+    if (is_word)
+      out += c;
+    else if (out.back() != '_')
+      out += '_';
+  }
+  while (out.back() == '_') out.pop_back();
+  return out;
+}
+
 JsonObject operation_of(const Route& route) {
   JsonObject operation;
   operation["summary"] = route.summary;
-  operation["operationId"] = ascii_lower(route.method) + '_' + std::string(route.name) + '_' +
-                             std::to_string(&route - routes().data());
+  operation["operationId"] = operation_id(route);
   JsonArray parameters = path_parameters(route.pattern);
   const bool is_get_search =
       route.method == "GET" && (route.pattern == "/search" || route.pattern == "/v1/search/stream");

@@ -29,6 +29,23 @@ constexpr std::string_view kNativeSearch = R"({"type":"object","additionalProper
  "raise":{"type":"array","items":{"type":"string"}},"lower":{"type":"array","items":{"type":"string"}},
  "block":{"type":"array","items":{"type":"string"}}},"examples":[{"block":["a.example"]}]}}})";
 
+constexpr std::string_view kFuse =
+    R"({"type":"object","required":["lists"],"additionalProperties":false,"properties":{
+"lists":{"type":"array","minItems":1,"maxItems":64,"items":{"type":"object","required":["name","results"],
+ "additionalProperties":false,"properties":{"name":{"type":"string"},"weight":{"type":"number","minimum":0},
+ "results":{"type":"array","maxItems":1000,"items":{"anyOf":[{"type":"string"},{"type":"object",
+  "additionalProperties":false,"properties":{"id":{"type":"string"},"url":{"type":"string"},"score":{"type":"number"},
+  "title":{"type":"string"},"snippet":{"type":"string"},"fields":{}}}]}}}},
+ "examples":[[{"name":"bm25","results":["d1",{"id":"d2","score":0.5}]}]]},
+"method":{"type":"string","default":"rrf","examples":["borda"]},
+"options":{"type":"object","additionalProperties":false,"properties":{"k":{"type":"number"},
+ "normalise":{"enum":["none","min-max","max","sum","z-score","rank","borda","l2"]}},"examples":[{"k":10}]},
+"domain":{"type":"string","description":"instead of method: whose model fuses"},
+"query":{"type":"string","examples":["ada"]},
+"slots":{"type":"object","additionalProperties":{"type":"string"},"examples":[{"NAME":"ada"}]},
+"limit":{"type":"integer","minimum":1,"maximum":64000,"examples":[3]},
+"explain":{"type":"boolean","default":false,"examples":[true]}}})";
+
 constexpr std::string_view kTavily = R"({"type":"object","required":["query"],"properties":{
 "query":{"type":"string","examples":["ada"]},
 "max_results":{"type":"integer","minimum":0,"maximum":20,"default":5,"examples":[2]},
@@ -80,6 +97,7 @@ constexpr Bodies kBodies[] = {
     {"POST", "/search", {{kJson, kTavily}, {kForm, kAnyForm}}},
     {"POST", "/mcp", {{kJson, kCall}, {}}},
     {"POST", "/v1/search", {{kJson, kNativeSearch}, {}}},
+    {"POST", "/v1/fuse", {{kJson, kFuse}, {"application/x-ndjson", R"({"type":"string"})"}}},
     {"PUT", "/v1/templates/{domain}", {{"application/yaml", R"({"type":"string"})"}, {}}},
     {"POST", "/v1/templates/{domain}/preview", {{kJson, kPreview}, {}}},
     {"POST", "/templates/{domain}", {{kForm, kAnyForm}, {}}},

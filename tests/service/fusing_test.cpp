@@ -6,6 +6,7 @@
 #include "fusion/unsupervised/fusion_method.h"
 #include "tests/support/command.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/support/test_server.h"
 
 using namespace metafuse;
 using namespace metafuse::test;
@@ -241,4 +242,91 @@ TEST_CASE("metafuse fuse --json answers the lines of a file", "[service][fusing]
   CHECK(bad.out == service::fuse_lines(one + "\n{}", {}));
   CHECK(bad.err.find(":2: refused") != std::string::npos);
   CHECK(run_command({METAFUSE_EXECUTABLE, "fuse", folder.path("good")}).status == 64);
+}
+
+namespace {
+
+const std::string kDomainWithLists =
+    "version: 1\ndomain: pages\ndepth: 10\nslots: {NAME: {required: true}}\ntemplates:\n"
+    "  - {id: plain, engine: one, query: '{NAME}'}\nlists: [bm25, dense]\n";
+
+/// One weak ranking: what the list dense ranks first.
+const std::string kModelOfLists = R"({"format":"metafuse-model","version":1,"learner":"rankboost",
+"features":[{"name":"plain@one","kind":"rank","depth":10},{"name":"bm25","kind":"rank","depth":10},{"name":"dense","kind":"rank","depth":10}],
+"unranked":"absent","body":{"weak_rankings":[{"feature":2,"rank":1,"q_default":0,"alpha":1}]},"training":{}})";
+
+std::string fuse_over_http(TestServer& server, const std::string& body,
+                           const std::string& type = "application/json") {
+  return server.post("/v1/fuse", type, body);
+}
+
+}  // namespace
+
+TEST_CASE("A domain's model fuses the lists that callers bring, and a list that is missing is unranked",
+          "[service][fusing]") {
+  TestServer server(TestServer::default_answer, "store: metafuse.db\n", kDomainWithLists);
+  server.folder().write("models/pages.json", kModelOfLists);
+  REQUIRE(server.app().reloader().reload().has_value());
+  const std::string request =
+      R"({"domain":"pages","query":"ada","explain":true,"lists":[{"name":"bm25","results":["a","b"]},{"name":"dense","results":["b","c"]}]})";
+  const std::string answer = fuse_over_http(server, request);
+  REQUIRE(status_in(answer) == 200);
+  const Json fused = *parse_json(body_in(answer), "answer");
+  CHECK(ids_of(fused) == "b a c");  // equal scores: a is first in a list, c second
+  CHECK(fused.at("results").at(0).at("score") == Json(1.0));
+  CHECK(fused.at("results").at(0).at("explanation").at(0).at("feature") == Json("dense"));
+  CHECK(fused.at("fusion").at("method") == Json("rankboost"));
+  CHECK(server.fetcher().fetches() == 0);
+  const std::string id(fused.at("search_id").as_string());
+  const std::string click = R"({"search_id":")" + id + R"(","kind":"click","position":1})";
+  CHECK(body_in(server.post("/v1/feedback", "application/json", click)) == R"({"outcome":"recorded"})");
+  // without the list that the model reads, every score is 0
+  const std::string partial =
+      fuse_over_http(server, R"({"domain":"pages","lists":[{"name":"bm25","results":["z","y"]}]})");
+  CHECK(ids_of(*parse_json(body_in(partial), "answer")) == "z y");
+  // deeper than the domain's depth stands below everything else
+  const std::string deep =
+      fuse_over_http(server, R"({"domain":"pages","lists":[{"name":"bm25","results":[)" +
+                                 repeated("\"d#\"", 12) + R"(]},{"name":"dense","results":["x"]}]})");
+  CHECK(ids_of(*parse_json(body_in(deep), "answer")) == "x d0 d1 d2 d3 d4 d5 d6 d7 d8 d9 d10 d11");
+}
+
+TEST_CASE("Lists that a domain does not declare are refused with the names that are near",
+          "[service][fusing]") {
+  TestServer server(TestServer::default_answer, "", kDomainWithLists);
+  const auto refused = [&](const std::string& body, const std::string& said) {
+    const std::string answer = fuse_over_http(server, body);
+    INFO(answer);
+    CHECK(status_in(answer) == 400);
+    CHECK(answer.find("application/problem+json") != std::string::npos);
+    CHECK(body_in(answer).find(said) != std::string::npos);
+  };
+  refused(R"({"domain":"pages","lists":[{"name":"bm26","results":[]}]})",
+          R"(has no list \"bm26\"; did you mean bm25)");
+  refused(R"({"domain":"page","lists":[{"name":"bm25","results":[]}]})", R"(no domain \"page\")");
+  refused(R"({"domain":"pages","lists":[{"name":"bm25","weight":2,"results":[]}]})", "have no weights");
+  refused(R"({"domain":"pages","slots":{"WAT":"x"},"lists":[{"name":"bm25","results":[]}]})",
+          R"(no slot \"WAT\")");
+  TestServer without;
+  CHECK(fuse_over_http(without, R"({"domain":"pages","lists":[{"name":"plain@one","results":[]}]})")
+            .find("declares no lists") != std::string::npos);
+  // a domain of callers' lists alone cannot be searched, and says so
+  TestServer alone(TestServer::default_answer, "", "version: 1\ndomain: pages\nlists: [bm25]\n");
+  CHECK(alone.get("/search?q=ada&format=json").find("callers bring its lists") != std::string::npos);
+  CHECK(status_in(fuse_over_http(alone, R"({"domain":"pages","lists":[{"name":"bm25","results":["a"]}]})")) ==
+        200);
+}
+
+TEST_CASE("What is fused over HTTP is what the command line answers, line for line", "[service][fusing]") {
+  TestServer server;
+  const std::string one =
+      R"({"lists":[{"name":"a","results":["x",{"id":"y","fields":{"k":[1.5,"ü"]}}]}],"explain":true})";
+  CHECK(body_in(fuse_over_http(server, one)) + "\n" == service::fuse_lines(one, {}));
+  const std::string lines = one + "\n{}\n" + one + "\n";
+  const std::string answer = fuse_over_http(server, lines, "application/x-ndjson");
+  CHECK(answer.find("Content-Type: application/x-ndjson") != std::string::npos);
+  CHECK(body_in(answer) == service::fuse_lines(lines, {}));
+  CHECK(status_in(fuse_over_http(server, one, "text/plain")) == 415);
+  CHECK(status_in(fuse_over_http(server, std::string(service::kMaxFuseBytes + 1, ' '))) == 413);
+  CHECK(status_in(fuse_over_http(server, "{}")) == 400);
 }

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/json.h"
+#include "service/base/digest.h"
 #include "service/router.h"
 #include "tests/support/test_server.h"
 
@@ -58,9 +59,11 @@ TEST_CASE("/openapi.json has every route and no other, each operation under a na
 }
 
 TEST_CASE("What /openapi.json says of a body is what is read", "[service][openapi]") {
-  TestServer server;
+  TestServer server(TestServer::default_answer, "keys: [{name: all, roles: [search, admin], sha256: " +
+                                                    service::sha256_hex("key") + "}]\n");
+  const std::string key = "Authorization: Bearer key\r\n";
   const JsonObject api = description(server);
-  for (const std::string path : {"/v1/search", "/search", "/v1/templates/{domain}/preview"}) {
+  for (const std::string path : {"/v1/search", "/search", "/v1/fuse", "/v1/templates/{domain}/preview"}) {
     std::string target = path;
     if (const std::size_t at = target.find("{domain}"); at != std::string::npos)
       target.replace(at, 8, "pages");
@@ -71,13 +74,14 @@ TEST_CASE("What /openapi.json says of a body is what is read", "[service][openap
       INFO(path << " " << std::string(name));
       JsonObject body{{"query", "ada"}};
       if (name == "slots") body.clear();
+      if (path == "/v1/fuse") body["lists"] = properties.at("lists").at("examples").at(0);
       body[name] = examples->at(0);
-      const std::string answer = server.post(target, "application/json", to_text(body));
+      const std::string answer = server.post(target, "application/json", to_text(body), key);
       INFO(answer);
       CHECK(status_in(answer) == 200);
       if (name == "query" || name == "live" || path == "/search") continue;
       body[name] = JsonArray(1, JsonArray());  // no member is of that type
-      CHECK(status_in(server.post(target, "application/json", to_text(body))) == 400);
+      CHECK(status_in(server.post(target, "application/json", to_text(body), key)) == 400);
     }
   }
   CHECK(status_in(server.post("/v1/search", "application/json", R"({"query":"ada","wat":1})")) == 400);
