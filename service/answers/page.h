@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "service/config/snapshot.h"
-#include "service/requests/search_parameters.h"
+#include "service/requests/search_requests.h"
 #include "service/search/search_answer.h"
 #include "service/search/shown_results.h"
 #include "service/store/stored_search.h"

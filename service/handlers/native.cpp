@@ -8,8 +8,7 @@
 #include "service/learning/feedback.h"
 #include "service/learning/records.h"
 #include "service/reloader.h"
-#include "service/requests/native_request.h"
-#include "service/requests/search_parameters.h"
+#include "service/requests/search_requests.h"
 #include "service/searcher.h"
 
 namespace metafuse::service {

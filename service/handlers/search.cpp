@@ -13,7 +13,7 @@
 #include "service/http/head.h"
 #include "service/http/request_body.h"
 #include "service/requests/json_fields.h"
-#include "service/requests/search_parameters.h"
+#include "service/requests/search_requests.h"
 #include "service/search/shown_results.h"
 #include "service/searcher.h"
 

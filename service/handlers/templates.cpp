@@ -23,7 +23,7 @@
 #include "service/http/request_body.h"
 #include "service/learning/records.h"
 #include "service/reloader.h"
-#include "service/requests/native_request.h"
+#include "service/requests/search_requests.h"
 
 // /v1/templates: the templates of a domain are read, previewed, saved, and put back to an earlier version.
 
