@@ -198,17 +198,6 @@ Result<void> read_options(const JsonObject* object, FuseRequest& out) {
   return {};
 }
 
-Result<void> read_query(JsonFields& fields, FuseRequest& out) {
-  out.text = fields.text("query").value_or("");
-  const JsonObject* slots = fields.object("slots");
-  if (slots == nullptr) return {};
-  JsonFields values(*slots);
-  for (const auto& member : *slots)
-    if (auto text = values.text(member.key())) out.slots.slots[std::string(member.key())] = *text;
-  if (values.has_failed()) return fail(Code::usage, "slots: " + values.error().text);
-  return {};
-}
-
 /// Whether the method can work with what the lists hold.
 Result<void> check_method(FuseRequest& request) {
   const fusion::FusionMethod& method = *request.method;
@@ -259,7 +248,8 @@ Result<FuseRequest> read_fuse_request(const JsonObject& body, const TrackingPara
   out.domain = fields.text("domain", 64).value_or("");
   const auto method = fields.text("method", 64);
   const JsonObject* options = fields.object("options");
-  TRY_VOID(read_query(fields, out));
+  out.text = fields.text("query").value_or("");
+  out.slots.slots = fields.text_map("slots");
   const JsonArray* lists = fields.array("lists");
   out.limit = static_cast<std::size_t>(
       fields.integer("limit", 1, static_cast<int>(kMaxFuseLists * kMaxFuseResults)).value_or(0));

@@ -61,12 +61,7 @@ Result<SearchArguments> read_arguments(const JsonObject& arguments) {
   out.limit = fields.integer("limit", 1, 200).value_or(10);
   out.search.results = static_cast<std::size_t>(out.limit);
   out.is_explained = fields.flag("explain").value_or(false);
-  if (const JsonObject* slots = fields.object("slots")) {
-    JsonFields values(*slots);
-    for (const auto& member : *slots)
-      if (auto text = values.text(member.key())) out.search.slots.slots[std::string(member.key())] = *text;
-    if (values.has_failed()) return values.error();
-  }
+  out.search.slots.slots = fields.text_map("slots");
   fields.refuse_others({"query", "domain", "slots", "limit", "explain"});
   if (out.search.text.empty() && out.search.slots.slots.empty()) fields.set_mistake("give query or slots");
   if (fields.has_failed()) return fields.error();

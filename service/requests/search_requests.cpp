@@ -117,15 +117,6 @@ Result<SearchParameters> read_parameters(const Fields& fields, const Snapshot& s
 
 namespace {
 
-void read_slots(JsonFields& fields, NativeSearch& out) {
-  const JsonObject* slots = fields.object("slots");
-  if (slots == nullptr) return;
-  JsonFields values(*slots);
-  for (const auto& member : *slots)
-    if (auto text = values.text(member.key())) out.search.slots.slots[std::string(member.key())] = *text;
-  if (values.has_failed()) fields.set_mistake("slots: " + values.error().text);
-}
-
 void read_variants(JsonFields& fields, NativeSearch& out) {
   const JsonArray* variants = fields.array("variants");
   if (variants == nullptr) return;
@@ -174,7 +165,7 @@ Result<NativeSearch> read_native_search(const JsonObject& body) {
   NativeSearch out;
   out.search.text = fields.text("query").value_or("");
   out.search.domain = fields.text("domain", 64).value_or("");
-  read_slots(fields, out);
+  out.search.slots.slots = fields.text_map("slots");
   read_variants(fields, out);
   out.search.engines = fields.texts("engines", 64);
   out.limit = fields.integer("limit", 1, kMaxLimit).value_or(30);
