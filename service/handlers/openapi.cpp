@@ -124,6 +124,74 @@ constexpr Bodies kBodies[] = {
     {"POST", "/preferences", {{kForm, kAnyForm}, {}}},
 };
 
+// What programs get with status 200. Each has an example, which tests compare with a real answer.
+
+constexpr std::string_view kSearchAnswer = R"({"type":"object",
+"required":["query","slots","results","total","has_more","suggestions","failed","fusion","timing"],"properties":{
+"query":{"type":"string"},"slots":{"type":"object"},"total":{"type":"integer"},"has_more":{"type":"boolean"},
+"search_id":{"type":"string"},"suggestions":{"type":"array","items":{"type":"string"}},"timing":{"type":"object"},
+"queries":{"type":"array"},
+"results":{"type":"array","items":{"type":"object","required":["rank","url","title","snippet","published","score",
+ "relative_score","engines","placements"],"properties":{"rank":{"type":"integer"},"url":{"type":"string"},
+ "title":{"type":"string"},"snippet":{"type":"string"},"published":{"type":["string","null"]},
+ "score":{"type":"number"},"relative_score":{"type":"number"},"moved_from":{"type":"integer"},
+ "online_score":{"type":"number"},"engines":{"type":"array","items":{"type":"string"}},
+ "placements":{"type":"array","items":{"type":"object","required":["feature","rank"],"properties":{
+  "feature":{"type":"string"},"rank":{"type":"integer"}}}},"explanation":{"type":"array"}}}},
+"failed":{"type":"array","items":{"type":"object","required":["feature","engine","failure"]}},
+"fusion":{"type":"object","required":["domain","method","model","version","notice","features"]}},
+"examples":[{"query":"ada","slots":{},"results":[{"rank":1,"url":"http://a.example/","title":"A","snippet":"a",
+ "published":null,"score":0.016,"relative_score":1,"engines":["one"],"placements":[{"feature":"plain@one","rank":1}]}],
+ "total":1,"has_more":false,"suggestions":[],"failed":[],"fusion":{"domain":"pages","method":"rrf","model":null,
+ "version":null,"notice":null,"features":["plain@one"]},"timing":{"fetch_ms":12.5,"fuse_ms":0.1}}]})";
+
+constexpr std::string_view kFuseAnswer = R"({"type":"object","properties":{
+"results":{"type":"array","items":{"type":"object","required":["rank","id","score","relative_score","lists"],
+ "properties":{"rank":{"type":"integer"},"id":{"type":"string"},"url":{"type":"string"},"score":{"type":"number"},
+ "relative_score":{"type":"number"},"title":{"type":"string"},"snippet":{"type":"string"},"fields":{},
+ "moved_from":{"type":"integer"},"online_score":{"type":"number"},
+ "lists":{"type":"array","items":{"type":"object","required":["name","rank"],"properties":{"name":{"type":"string"},
+  "rank":{"type":"integer"}}}},"explanation":{"type":"array"}}}},
+"total":{"type":"integer"},"fusion":{"type":"object","required":["method"]},
+"notices":{"type":"array","items":{"type":"string"}},"search_id":{"type":"string"},
+"answers":{"type":"array","description":"of a batch, instead of all others"}},
+"examples":[{"results":[{"rank":1,"id":"d1","score":0.016,"relative_score":1,"lists":[{"name":"bm25","rank":1}]}],
+ "total":1,"fusion":{"method":"rrf","options":{"k":60}}}]})";
+
+constexpr std::string_view kFeedbackAnswer = R"({"type":"object","required":["outcome"],
+"properties":{"outcome":{"enum":["recorded","duplicate"]}},"examples":[{"outcome":"recorded"}]})";
+
+constexpr std::string_view kPreviewAnswer = R"({"type":"object","required":["expansions"],"properties":{
+"expansions":{"type":"array","items":{"type":"object","required":["template","engine","query"],"properties":{
+ "template":{"type":"string"},"engine":{"type":"string"},"query":{"type":"string"}}}},
+"lists":{"type":"array"},"fusion":{"type":"string"},"results":{"type":"array"}},
+"examples":[{"expansions":[{"template":"plain","engine":"one","query":"ada"}]}]})";
+
+constexpr std::string_view kSavedAnswer = R"({"type":"object","required":["etag"],
+"properties":{"etag":{"type":"string"}},"examples":[{"etag":"0123456789abcdef0123456789abcdef"}]})";
+
+constexpr std::string_view kVersionsAnswer =
+    R"({"type":"object","required":["domain","versions"],"properties":{
+"domain":{"type":"string"},"versions":{"type":"array","items":{"type":"object","required":["number","author","at"],
+ "properties":{"number":{"type":"integer"},"author":{"type":"string"},"at":{"type":"integer"}}}}},
+"examples":[{"domain":"pages","versions":[{"number":1,"author":"","at":1700000000}]}]})";
+
+struct AnswerSchema {
+  std::string_view method;
+  std::string_view pattern;
+  std::string_view schema;
+};
+
+constexpr AnswerSchema kAnswerSchemas[] = {
+    {"POST", "/v1/search", kSearchAnswer},
+    {"POST", "/v1/fuse", kFuseAnswer},
+    {"POST", "/v1/feedback", kFeedbackAnswer},
+    {"POST", "/v1/templates/{domain}/preview", kPreviewAnswer},
+    {"PUT", "/v1/templates/{domain}", kSavedAnswer},
+    {"POST", "/v1/templates/{domain}/versions/{number}/revert", kSavedAnswer},
+    {"GET", "/v1/templates/{domain}/versions", kVersionsAnswer},
+};
+
 constexpr std::string_view kHtmlAnswer[] = {"text/html"};
 constexpr std::string_view kJsonAnswer[] = {"application/json"};
 constexpr std::string_view kSearchAnswers[] = {"text/html", "application/json", "text/csv",
@@ -189,10 +257,18 @@ void add_search_parameters(JsonArray& out) {
   out.push_back(query_parameter("timeout_limit", "number", "seconds for all lists"));
 }
 
-Json schema_of(const BodySchema& body) {
-  auto schema = parse_json(body.schema, std::string(body.media_type));
+Json schema_of(std::string_view text) {
+  auto schema = parse_json(text, "schema");
   require(schema.has_value(), "a schema is JSON");
   return std::move(*schema);
+}
+
+/// What an answer of one media type is.
+JsonObject answer_content(const Route& route, std::string_view type) {
+  for (const AnswerSchema& row : kAnswerSchemas)
+    if (row.method == route.method && row.pattern == route.pattern && type == kJson)
+      return JsonObject{{"schema", schema_of(row.schema)}};
+  return {};
 }
 
 std::string_view error_type(Dialect dialect) {
@@ -229,12 +305,12 @@ JsonObject operation_of(const Route& route) {
   if (!parameters.empty()) operation["parameters"] = std::move(parameters);
   JsonObject content;
   for (const BodySchema& body : request_bodies(route))
-    content[body.media_type] = JsonObject{{"schema", schema_of(body)}};
+    content[body.media_type] = JsonObject{{"schema", schema_of(body.schema)}};
   if (!content.empty()) operation["requestBody"] = JsonObject{{"content", std::move(content)}};
   JsonObject failure{{"description", "what is wrong, in the dialect's own shape"}};
   failure["content"] = JsonObject{{error_type(route.rules.dialect), JsonObject{}}};
   JsonObject answers;
-  for (const std::string_view type : answer_types(route)) answers[type] = JsonObject{};
+  for (const std::string_view type : answer_types(route)) answers[type] = answer_content(route, type);
   operation["responses"] =
       JsonObject{{"200", JsonObject{{"description", "done"}, {"content", std::move(answers)}}},
                  {"default", std::move(failure)}};
