@@ -69,7 +69,7 @@ constexpr Route kRoutes[] = {
     {"POST",
      "/v1/fuse",
      "v1_fuse",
-     {native, Access::search, Body::json_or_lines, none, normal},
+     {native, Access::search, Body::json_or_lines, asks, normal},
      worker,
      with<handle_fuse>,
      "Fuses lists that the caller brings, by a domain's model or a method"},

@@ -20,8 +20,7 @@ namespace metafuse::service {
 namespace {
 
 /// Methods whose score is a sum over the lists, so that a result can be explained list by list.
-constexpr std::string_view kSums[] = {"rrf",     "isr",         "rbc", "borda", "weighted_borda",
-                                      "combsum", "weighted_sum"};
+constexpr std::string_view kSums[] = {"rrf", "rbc", "borda", "weighted_borda", "combsum", "weighted_sum"};
 
 /// One result of the answer, whatever fused it.
 struct FusedPlace {

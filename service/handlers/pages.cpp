@@ -106,7 +106,9 @@ HttpResponse handle_evaluation_page(Metrics& metrics, Log& log, const Exchange& 
   const LoadedDomain* domain = wanted_domain(exchange);
   if (domain == nullptr) return error_response(Dialect::page, 404, "no such domain");
   const auto report = read_evaluation_report(exchange.snapshot->config.reports, domain->domain.name);
-  const std::string problem = report ? "" : "the reports cannot be read; the log says why";
+  std::string problem = report ? "" : report.error().text;
+  if (const std::string folder = exchange.snapshot->config.reports + "/"; problem.starts_with(folder))
+    problem.erase(0, folder.size());  // where the file lies is nobody's business
   if (!report)
     log.write(Log::Level::error, "reports cannot be read",
               {{"domain", domain->domain.name}, {"reason", report.error().text}});
