@@ -13,7 +13,6 @@
 #include "cli/command_line.h"
 #include "cli/verbs.h"
 #include "core/contract.h"
-#include "core/near_names.h"
 #include "core/utf8.h"
 #include "service/base/version.h"
 

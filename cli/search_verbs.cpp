@@ -18,7 +18,7 @@
 #include "fetchers/embedded/local_engine.h"
 #include "service/answers/dialects.h"
 #include "service/answers/reasons.h"
-#include "service/recording/record_lists.h"
+#include "service/recording/recording.h"
 #include "service/search/search_answer.h"
 #include "service/search/search_pipeline.h"
 #include "service/search/search_request.h"

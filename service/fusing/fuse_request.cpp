@@ -23,21 +23,13 @@ constexpr std::size_t kMostNotices = 20;
 constexpr std::size_t kMaxPairwiseDocuments = 4096;
 constexpr std::string_view kPairwiseMethods[] = {"copeland", "mc1", "mc2", "mc3", "mc4", "rra"};
 
-/// "rrf, combsum" of the nearest names, or all where none is near.
-std::string named(std::vector<std::string> near, const std::vector<std::string>& all, std::string_view lead) {
-  if (near.empty()) return fmt::format("; there are {}", fmt::join(all, ", "));
-  if (near.size() > 3) near.resize(3);
-  return fmt::format("; {} {}", lead, fmt::join(near, " or "));
-}
-
 Result<const fusion::FusionMethod*> method_named(const std::string& name) {
   const fusion::FusionMethod* method = fusion::find_fusion_method(name);
   if (method == nullptr) {
     std::vector<std::string> names;
     for (const fusion::FusionMethod& row : fusion::fusion_methods())
       if (!row.is_supervised) names.push_back(row.name);
-    return fail(Code::usage, fmt::format("no method \"{}\"{}", name,
-                                         named(near_names(name, names), names, "did you mean")));
+    return fail(Code::usage, fmt::format("no method \"{}\"{}", name, did_you_mean(name, names)));
   }
   if (method->is_supervised)
     return fail(Code::usage,

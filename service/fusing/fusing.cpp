@@ -149,10 +149,6 @@ JsonObject fused_by_method(const FuseRequest& request) {
   return out;
 }
 
-std::string quoted_names(const std::vector<std::string>& names) {
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
 /// The domain of a request, whose lists must all be declared by it.
 Result<const LoadedDomain*> checked_domain(const FuseRequest& request, const FusingPlace& place) {
   const LoadedDomain* domain =
@@ -164,7 +160,7 @@ Result<const LoadedDomain*> checked_domain(const FuseRequest& request, const Fus
     std::vector<std::string> names;
     for (const auto& [name, loaded] : place.snapshot->domains) names.push_back(name);
     return fail(Code::usage,
-                fmt::format("no domain \"{}\"; there are {}", request.domain, quoted_names(names)));
+                fmt::format("no domain \"{}\"{}", request.domain, did_you_mean(request.domain, names)));
   }
   if (domain->domain.lists.empty())
     return fail(Code::usage,
@@ -174,12 +170,9 @@ Result<const LoadedDomain*> checked_domain(const FuseRequest& request, const Fus
   std::vector<std::string> known;
   for (const fusion::Feature& feature : features_of(domain->domain)) known.push_back(feature.name);
   for (const CallerList& list : request.lists) {
-    if (std::find(known.begin(), known.end(), list.name) == known.end()) {
-      auto near = near_names(list.name, known);
-      return fail(Code::usage, fmt::format("the domain {} has no list \"{}\"; {} {}", request.domain,
-                                           list.name, near.empty() ? "its lists are" : "did you mean",
-                                           quoted_names(near.empty() ? known : near)));
-    }
+    if (std::find(known.begin(), known.end(), list.name) == known.end())
+      return fail(Code::usage, fmt::format("the domain {} has no list \"{}\"{}", request.domain, list.name,
+                                           did_you_mean(list.name, known)));
     if (list.has_weight)
       return fail(Code::usage,
                   fmt::format("lists: a domain's lists have no weights: its model knows what {} is worth",
