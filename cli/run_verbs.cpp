@@ -5,11 +5,13 @@
 #include <string>
 
 #include "cli/command_line.h"
+#include "cli/environment.h"
 #include "cli/verbs.h"
 #include "core/atomic_file.h"
 #include "core/near_names.h"
 #include "core/number.h"
 #include "core/parallel.h"
+#include "core/text_file.h"
 #include "evaluation/runs/judgments.h"
 #include "fusion/learners/rankboost/loss_and_bound.h"
 #include "fusion/model/fuse.h"
@@ -17,6 +19,8 @@
 #include "fusion/training/registry.h"
 #include "fusion/unsupervised/fuse_runs.h"
 #include "fusion/unsupervised/supervised_fusion.h"
+#include "service/config/snapshot.h"
+#include "service/fusing/fusing.h"
 
 namespace metafuse::cli {
 namespace {
@@ -36,6 +40,9 @@ struct FuseArguments {
   FuseOptions options;
   std::string output = "-";
   bool lists_methods = false;
+  bool is_json = false;
+  std::string requests;
+  std::string config;
 };
 
 void print_methods() {
@@ -143,7 +150,40 @@ Result<ScoreQuery> score_by_model(const FuseArguments& arguments,
   return score_with_model(model, names, arguments.missing == "unranked");
 }
 
+/// Requests of POST /v1/fuse, one per line, answered line by line as the server answers them.
+Result<void> fuse_requests(const FuseArguments& arguments) {
+  std::shared_ptr<const service::Snapshot> snapshot;
+  if (!arguments.config.empty()) {
+    TRY(const auto config, read_server_configuration(arguments.config, ""));
+    TRY(auto loaded, service::load_snapshot(config, engine_loader()));
+    snapshot = std::move(loaded);
+  }
+  const service::FusingPlace place{snapshot.get(), {}};
+  const std::string file = arguments.requests.empty() ? "-" : arguments.requests;
+  std::size_t refused = 0;
+  std::size_t first = 0;
+  TextLimits limits;
+  limits.max_line_bytes = service::kMaxFuseBytes + 1;
+  TRY_VOID(for_each_line(
+      file,
+      [&](std::string_view line, std::size_t number) -> Result<void> {
+        const std::string answer = service::fuse_lines(line, place, [&] {
+          if (refused++ == 0) first = number;
+        });
+        std::fwrite(answer.data(), 1, answer.size(), stdout);
+        return {};
+      },
+      limits));
+  if (std::fflush(stdout) != 0) return fail(Code::try_again, "standard output: cannot be written");
+  if (refused == 0) return {};
+  return fail(Code::bad_data, file + ":" + std::to_string(first) + ": refused, as " +
+                                  std::to_string(refused - 1) + " others; the answer in its place says why");
+}
+
 Result<void> run_fuse(const FuseArguments& arguments) {
+  if (arguments.is_json) return fuse_requests(arguments);
+  if (!arguments.requests.empty())
+    return fail(Code::usage, arguments.requests + ": give runs by --runs, or requests by --json FILE");
   if (arguments.lists_methods) {
     print_methods();
     return {};
@@ -184,13 +224,17 @@ void add_fuse(CLI::App& app, Result<void>& outcome) {
   verb.add_option("--tag", a.options.tag, "the sixth column of the output")->capture_default_str();
   add_output(verb, a.output, "the fused run");
   add_threads(verb, a.options.threads)->check(CLI::Range(1, 1024));
+  verb.add_flag("--json", a.is_json, "answer requests of POST /v1/fuse, one per line of FILE");
+  verb.add_option("FILE", a.requests, "with --json: the requests; standard input without it");
+  verb.add_option("--config", a.config, "with --json: the configuration whose domains may be named");
   verb.footer(
       "Examples:\n"
       "  metafuse fuse --method rrf --k 60 --runs a.run b.run c.run --output fused.run\n"
       "  metafuse fuse --method combmnz --normalise min-max --runs a.run b.run\n"
       "  metafuse fuse --method weighted_sum --weights 1,0.5 --runs a.run b.run\n"
       "  metafuse fuse --method probfuse --train qrels.txt --runs a.run b.run\n"
-      "  metafuse fuse --model model.json --runs a.run b.run");
+      "  metafuse fuse --model model.json --runs a.run b.run\n"
+      "  metafuse fuse --json requests.ndjson > answers.ndjson");
 }
 
 namespace {

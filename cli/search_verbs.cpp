@@ -121,7 +121,8 @@ void print_text(const service::Snapshot& snapshot, const service::SearchAnswer& 
   if (!answer.fusion.notice.empty()) std::cerr << "metafuse: " << answer.fusion.notice << '\n';
   for (const auto& list : answer.lists)
     if (list.has_failed())
-      std::cerr << "metafuse: " << list.query.feature_name() << ": " << service::failure_text(list) << '\n';
+      std::cerr << "metafuse: " << list.query.feature_name() << ": " << service::failure_text(list, true)
+                << '\n';
   if (answer.results.empty()) std::cerr << "metafuse: no result\n";
   const service::LoadedDomain& domain = *snapshot.find_domain(answer.domain);
   int rank = 0;

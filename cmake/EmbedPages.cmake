@@ -1,4 +1,4 @@
-# embed_pages(OUTPUT FILES...): writes page_files() of service/answers/page_files.h with the content of each file.
+# embed_pages(OUTPUT FILES...): writes page_files() of service/answers/page.h with the content of each file.
 function(embed_pages output)
   set(rows "")
   foreach(file IN LISTS ARGN)
@@ -8,7 +8,7 @@ function(embed_pages output)
     string(APPEND rows "    {\"${name}\", R\"_page_(${content})_page_\"},\n")
   endforeach()
   file(CONFIGURE OUTPUT ${output} @ONLY CONTENT
-"#include \"service/answers/page_files.h\"
+"#include \"service/answers/page.h\"
 
 namespace metafuse::service {
 namespace {

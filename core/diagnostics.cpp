@@ -1,13 +1,13 @@
 #include "core/diagnostics.h"
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 
 #include "core/contract.h"
 #include "core/utf8.h"
 
 namespace metafuse {
-
 std::string located(std::string_view file, Place place, std::string_view text) {
   std::string out(file);
   if (place.line > 0) out += ':' + std::to_string(place.line);

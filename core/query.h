@@ -22,8 +22,9 @@ struct ExpandedQuery {
   std::string engine;
   std::string text;
 
-  /// The name of the ranking feature that this query's list becomes.
-  std::string feature_name() const { return template_id + "@" + engine; }
+  /// The name of the ranking feature that this query's list becomes; that of a caller's list, which no engine made,
+  /// is its own.
+  std::string feature_name() const { return engine.empty() ? template_id : template_id + "@" + engine; }
 
   friend bool operator==(const ExpandedQuery&, const ExpandedQuery&) = default;
 };

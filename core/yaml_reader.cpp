@@ -98,30 +98,46 @@ class Copier {
   bool exhausted_ = false;
 };
 
-/// Where documents begin.
+/// What ends yaml-cpp's parser when the time is over.
+struct OutOfTime {};
+
+/// Where documents begin. The events come one by one, so this pass is also the one that the deadline ends:
+/// the second, which builds the tree, takes about as long.
 class DocumentStarts final : public YAML::EventHandler {
  public:
+  explicit DocumentStarts(const Deadline* deadline) : deadline_(deadline) {}
   std::vector<Place> places;
 
   void OnDocumentStart(const YAML::Mark& mark) override { places.push_back(place_of_node(mark)); }
   void OnDocumentEnd() override {}
-  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
-  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
-  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override { check_time(); }
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override { check_time(); }
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {
+    check_time();
+  }
   void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
-                       YAML::EmitterStyle::value) override {}
+                       YAML::EmitterStyle::value) override {
+    check_time();
+  }
   void OnSequenceEnd() override {}
   void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
+    check_time();
   }
   void OnMapEnd() override {}
+
+ private:
+  void check_time() const {
+    if (deadline_ != nullptr && deadline_->has_passed()) throw OutOfTime();
+  }
+  const Deadline* deadline_;
 };
 
 /// Never YAML::LoadAll: it takes a document that begins with a comma for endlessly many, until memory is
 /// gone.
-std::optional<Place> second_document(std::string_view text) {
+std::optional<Place> second_document(std::string_view text, const Deadline* deadline) {
   std::istringstream stream{std::string(text)};
   YAML::Parser parser(stream);
-  DocumentStarts starts;
+  DocumentStarts starts(deadline);
   if (!parser.HandleNextDocument(starts) || !parser.HandleNextDocument(starts)) return std::nullopt;
   return starts.places.size() > 1 ? starts.places[1] : Place{};
 }
@@ -157,10 +173,12 @@ Result<YamlNode> parse_yaml(std::string_view text, std::string_view name, const 
   }
   YamlNode root;
   try {
-    if (const auto second = second_document(text))
+    if (const auto second = second_document(text, limits.deadline))
       diagnostics.error(*second,
                         "a second YAML document, or a sign where none can stand; keep one document a file");
     root = Copier(limits, diagnostics).copy(YAML::Load(std::string(text)), 0);
+  } catch (const OutOfTime&) {
+    return fail(Code::bad_config, std::string(name) + ": takes too long to read; make it shorter");
   } catch (const YAML::DeepRecursion& error) {  // which says "bad file"
     diagnostics.error(place_of_node(error.mark),
                       "nested deeper than " + std::to_string(limits.max_depth) + " levels");

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/deadline.h"
 #include "core/diagnostics.h"
 #include "core/result.h"
 
@@ -44,13 +45,14 @@ struct YamlLimits {
   std::size_t max_bytes = std::size_t{1} << 20;
   std::size_t max_depth = 32;
   std::size_t max_nodes = 100'000;
+  const Deadline* deadline = nullptr;  ///< by when the text must be read; nullptr for no such bound
 };
 
 /// Parses one YAML document.
 ///
 /// errors: bad_config with "NAME:LINE:COLUMN: ...": syntax, duplicate keys (all of them), keys that are not
-///         scalars, several documents, invalid UTF-8, more depth, nodes or bytes than the limits (aliases
-///         count each time they are used)
+///         scalars, several documents, invalid UTF-8, more depth, nodes, bytes or time than the limits
+///         allow (aliases count each time they are used)
 Result<YamlNode> parse_yaml(std::string_view text, std::string_view name, const YamlLimits& limits = {});
 Result<YamlNode> read_yaml(const std::string& path, const YamlLimits& limits = {});
 

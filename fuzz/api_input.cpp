@@ -7,8 +7,7 @@
 #include "service/http/head.h"
 #include "service/learning/feedback.h"
 #include "service/requests/mcp_protocol.h"
-#include "service/requests/native_request.h"
-#include "service/requests/search_parameters.h"
+#include "service/requests/search_requests.h"
 #include "service/search/shown_results.h"
 
 /// What a request's body, query or cookie may hold, in every dialect.

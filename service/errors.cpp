@@ -67,6 +67,16 @@ HttpResponse error_response(Dialect dialect, int status, std::string_view text_i
   return response;
 }
 
+HttpResponse failure_response(Dialect dialect, const Exchange& exchange, Log& log, const Error& error) {
+  const int status = status_of(error.code);
+  if (status < 500) return error_response(dialect, status, error.text);
+  log.write(Log::Level::error, "a request failed", {{"route", exchange.route}, {"reason", error.text}});
+  if (exchange.may(Role::admin)) return error_response(dialect, status, error.text);
+  return error_response(dialect, status,
+                        status == 503 ? "what this needs does not answer now; try again in a while"
+                                      : "a mistake of ours; it is in the log");
+}
+
 HttpResponse refusal_response(Dialect dialect, const AccessRefusal& refusal) {
   HttpResponse response = error_response(dialect, refusal.status, refusal.text);
   if (refusal.retry_after_seconds)  // whole seconds, at least one

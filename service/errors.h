@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "core/result.h"
+#include "service/base/log.h"
 #include "service/http/exchange.h"
 #include "service/http/message.h"
 #include "service/router.h"
@@ -13,6 +14,10 @@ namespace metafuse::service {
 /// An error in the shape that a dialect's clients read: problem+json (RFC 9457) on /v1, {"detail":{"error"}}
 /// for Tavily, {"error"} for SearXNG, JSON-RPC for MCP, a page or a line of text elsewhere.
 HttpResponse error_response(Dialect dialect, int status, std::string_view text);
+
+/// The answer to an expected failure. What is broken on our side (5xx) is said in a sentence of ours: the error's own
+/// words may name hosts and paths, and are for administrators and the log.
+HttpResponse failure_response(Dialect dialect, const Exchange& exchange, Log& log, const Error& error);
 
 /// The same of a request that is turned away, with Retry-After.
 HttpResponse refusal_response(Dialect dialect, const AccessRefusal& refusal);

@@ -25,8 +25,8 @@ HttpResponse with(const Parts& parts) {
   return call_with(Handle, parts);
 }
 
-/// What the editor's form does beyond a preview.
-constexpr FormAction kEditorActions[] = {{"save", admin}, {"version-", admin}};
+/// The editor shows a preview of the file in use to those who may not do this.
+constexpr FormAction kEditorActions[] = {{"", admin}};
 constexpr FormAction kModelActions[] = {{"", admin}};
 
 // What most routes declare: they read, ask engines, or change something.
@@ -51,6 +51,8 @@ constexpr Route kRoutes[] = {
      "Model Context Protocol, session and stateless form"},
     {"POST", "/v1/search", "v1_search", asking(native, Body::json), worker, with<handle_native_search>,
      "Search with slots, query variants, deadline and explanation"},
+    {"POST", "/v1/fuse", "v1_fuse", asking(native, Body::json_or_lines), worker, with<handle_fuse>,
+     "Fuses lists that the caller brings, by a domain's model or a method"},
     {"GET", "/v1/templates/{domain}", "v1_templates", reads(native), inline_thread,
      with<handle_get_templates>, "The search templates of a domain"},
     {"PUT", "/v1/templates/{domain}", "v1_templates", changing(native, admin, Body::yaml, much), worker,

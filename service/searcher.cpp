@@ -9,12 +9,13 @@
 #include "core/number.h"
 #include "core/random.h"
 #include "service/answers/reasons.h"
+#include "service/base/digest.h"
 #include "service/errors.h"
 #include "service/learning/feedback.h"
 #include "service/learning/interleaved_answer.h"
 #include "service/learning/interleaving.h"
 #include "service/search/expansion.h"
-#include "service/search/list_windows.h"
+#include "service/search/list_fusion.h"
 #include "service/store/redis_client.h"
 
 namespace metafuse::service {
@@ -205,7 +206,7 @@ Result<SharedAnswer> Searcher::search(const Plan& plan, const SitePreferences& s
     if (!deeper) break;
     answer = std::move(*deeper);
   }
-  return learned_order(plan, std::move(answer));
+  return learned_order(*plan.exchange.snapshot, plan.domain, plan.digest, std::move(answer));
 }
 
 /// errors: what another request's search, which this one waited for, broke off with
@@ -249,16 +250,28 @@ Result<SearchAnswer> Searcher::search_engines(const Plan& plan, int windows,
 }
 
 /// What the learning makes of an answer: an online reranker's order, and a challenger's interleaved.
-SharedAnswer Searcher::learned_order(const Plan& plan, SharedAnswer answer) const {
-  const LearningConfig& learning = plan.exchange.snapshot->config.learning;
+SharedAnswer Searcher::learned_order(const Snapshot& snapshot, const LoadedDomain& domain,
+                                     std::string_view digest, SharedAnswer answer) const {
+  const LearningConfig& learning = snapshot.config.learning;
   if (learning.has_online_reranker && records_.online_rerankers != nullptr && !answer->results.empty()) {
-    if (const RerankerPointer reranker = records_.online_rerankers->find(plan.domain); reranker != nullptr)
-      answer = std::make_shared<const SearchAnswer>(reranked_answer(plan.domain, *answer, *reranker));
+    if (const RerankerPointer reranker = records_.online_rerankers->find(domain); reranker != nullptr)
+      answer = std::make_shared<const SearchAnswer>(reranked_answer(domain, *answer, *reranker));
   }
-  if (!is_interleaving(*plan.exchange.snapshot, plan.domain)) return answer;
-  Random random(interleaving_seed(plan.digest, records_.unix_time()));
+  if (!is_interleaving(snapshot, domain)) return answer;
+  Random random(interleaving_seed(digest, records_.unix_time()));
   if (!is_interleaved(learning.interleave_share, random)) return answer;
-  return std::make_shared<const SearchAnswer>(interleaved_answer(plan.domain, *answer, random.next()));
+  return std::make_shared<const SearchAnswer>(interleaved_answer(domain, *answer, random.next()));
+}
+
+SharedAnswer Searcher::show_fused(const Exchange& exchange, SharedAnswer answer, std::size_t limit,
+                                  ShownResults& shown) {
+  metrics_.search(answer->domain, answer->fusion.method);
+  const Snapshot& snapshot = *exchange.snapshot;
+  const LoadedDomain& domain = *snapshot.find_domain(answer->domain);
+  answer = learned_order(snapshot, domain, sha256_hex(exchange.request.body), std::move(answer));
+  shown = shown_results(*answer, 0, static_cast<int>(limit), {});
+  remember(exchange, *answer, shown);
+  return answer;
 }
 
 void Searcher::note_lists(const std::vector<fetchers::FetchedList>& lists) {

@@ -91,6 +91,12 @@ class Searcher {
   /// not surely hold it.
   std::optional<HttpResponse> answer_again(const Exchange& exchange);
 
+  /// Makes the fused answer of callers' lists what its reader is shown: ordered by what was learned, stored, counted.
+  ///
+  /// in: answer - of a domain of the exchange's snapshot; limit - results to show
+  SharedAnswer show_fused(const Exchange& exchange, SharedAnswer answer, std::size_t limit,
+                          ShownResults& shown);
+
   std::vector<std::string> suggest(std::string_view prefix) const { return suggester_.complete(prefix); }
   UnixTime unix_time() const { return records_.unix_time(); }
   Duration time_since(TimePoint begin) const { return clock_.now() - begin; }
@@ -120,7 +126,8 @@ class Searcher {
   Result<SearchAnswer> search_uncached(const Plan& plan, int windows, const PartialAnswer& on_partial);
   Result<SearchAnswer> search_engines(const Plan& plan, int windows, const PartialAnswer& on_partial);
   bool is_interleaving(const Snapshot& snapshot, const LoadedDomain& domain) const;
-  SharedAnswer learned_order(const Plan& plan, SharedAnswer answer) const;
+  SharedAnswer learned_order(const Snapshot& snapshot, const LoadedDomain& domain, std::string_view digest,
+                             SharedAnswer answer) const;
   void remember(const Exchange& exchange, const SearchAnswer& answer, ShownResults& shown);
   /// Until when; nothing for an answer that is not the same twice, or that nobody asked for before.
   std::optional<TimePoint> may_be_sent_again(const Exchange& exchange, const FoundSearch& found) const;

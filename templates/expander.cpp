@@ -39,7 +39,7 @@ class Writer {
   Writer(const BaseQuery& base_query, const QuerySyntax& syntax, std::size_t max_bytes)
       : base_query_(base_query), syntax_(syntax), max_bytes_(max_bytes) {}
 
-  /// Stops once there is more than may be.
+  /// Stops once the text is longer than it may be.
   std::string write(const std::vector<Piece>& pieces) const {
     std::string out;
     for (const Piece& piece : pieces) {
@@ -88,7 +88,7 @@ std::string squeezed(const std::string& text) {
 }  // namespace
 
 Result<std::vector<ExpandedQuery>> expand(const Domain& domain, const BaseQuery& base_query,
-                                          const SyntaxLookup& syntax_of, std::size_t max_bytes) {
+                                          const SyntaxLookup& syntax_of, const ExpansionLimits& limits) {
   TRY_VOID(check_base_query(domain, base_query));
   std::vector<ExpandedQuery> out;
   for (const SearchTemplate& search_template : domain.templates) {
@@ -97,12 +97,14 @@ Result<std::vector<ExpandedQuery>> expand(const Domain& domain, const BaseQuery&
       return fail(Code::bad_config, "template " + search_template.id + ": " + text.mistakes.front().text);
     for (const std::string& engine : search_template.engines) {
       const QuerySyntax& syntax = syntax_of ? syntax_of(engine) : default_query_syntax();
-      std::string query = squeezed(Writer(base_query, syntax, max_bytes).write(text.pieces));
-      if (query.size() > max_bytes)
-        return fail(Code::usage,
-                    fmt::format("template {}: the expanded query is longer than {} bytes; shorten it",
-                                search_template.id, max_bytes));
-      out.push_back({search_template.id, engine, std::move(query)});
+      if (out.size() == limits.max_queries)
+        return fail(Code::usage, "the domain " + domain.name + " makes more than " +
+                                     std::to_string(limits.max_queries) + " queries of one");
+      std::string query = Writer(base_query, syntax, limits.max_query_bytes).write(text.pieces);
+      if (query.size() > limits.max_query_bytes)
+        return fail(Code::usage, "the query of template " + search_template.id + " is longer than " +
+                                     std::to_string(limits.max_query_bytes) + " bytes; shorten it");
+      out.push_back({search_template.id, engine, squeezed(query)});
     }
   }
   return out;

@@ -29,15 +29,10 @@ struct Domain {
   int depth = 30;
   std::vector<Slot> slots;
   std::vector<SearchTemplate> templates;
+  std::vector<std::string> lists;  ///< names of the lists that callers bring to POST /v1/fuse
 
   const Slot* find_slot(std::string_view slot_name) const;
 };
-
-/// What may come from a stranger, who edits a domain only to look at it: bytes of the file, templates, and
-/// bytes of one expanded query.
-inline constexpr std::size_t kMaxPreviewBytes = 64 << 10;
-inline constexpr std::size_t kMaxPreviewTemplates = 64;
-inline constexpr std::size_t kMaxPreviewQueryBytes = 4096;
 
 /// The names of a domain's slots for a message: ten at most, then how many more there are.
 std::string some_slot_names(const Domain& domain);

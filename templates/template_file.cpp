@@ -191,6 +191,7 @@ class ScalarPlaces {
 
 constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;
 constexpr long long kMaxDepth = 1000;
+constexpr std::size_t kMaxLists = 64;
 
 bool is_word_of(std::string_view text, std::string_view more, std::size_t max_size) {
   return !text.empty() && text.size() <= max_size && std::all_of(text.begin(), text.end(), [&](char c) {
@@ -213,8 +214,8 @@ bool is_engine_name(std::string_view name) {
 
 class FileReader {
  public:
-  FileReader(std::string_view source, Diagnostics& diagnostics)
-      : places_(source), diagnostics_(diagnostics) {}
+  FileReader(std::string_view source, std::size_t max_templates, Diagnostics& diagnostics)
+      : places_(source), max_templates_(max_templates), diagnostics_(diagnostics) {}
 
   Domain read(const YamlNode& root) {
     YamlMap map(root, "the file", diagnostics_);
@@ -223,8 +224,13 @@ class FileReader {
     read_name(map);
     domain_.description = map.take_string("description").value_or("");
     domain_.depth = static_cast<int>(map.take_integer("depth", 1, kMaxDepth).value_or(domain_.depth));
-    if (const YamlNode* slots = map.take_required("slots")) read_slots(*slots);
-    if (const YamlNode* templates = map.take_required("templates")) read_templates(*templates);
+    const bool has_lists = root.find("lists") != nullptr;  // then nothing else need be there
+    const YamlNode* slots = has_lists ? map.take("slots") : map.take_required("slots");
+    if (slots != nullptr) read_slots(*slots);
+    if (slots == nullptr && has_lists) domain_.slots.push_back({"QUERY", true, ""});
+    const YamlNode* templates = has_lists ? map.take("templates") : map.take_required("templates");
+    if (templates != nullptr) read_templates(*templates);
+    if (has_lists) read_lists(map);
     map.finish();
     return std::move(domain_);
   }
@@ -265,9 +271,32 @@ class FileReader {
     if (!templates.is_list()) return diagnostics_.error(templates.place, "templates must be a list");
     if (templates.items.empty())
       diagnostics_.error(templates.place, "no template; a domain needs at least one");
+    if (templates.items.size() > max_templates_)
+      return diagnostics_.error(templates.place,
+                                fmt::format("more than {} templates; divide them between several domains",
+                                            max_templates_));
     for (const YamlNode& item : templates.items)
       if (!diagnostics_.is_full()) read_template(item);
     warn_about_slots();
+  }
+
+  /// Callers' lists: named as engines are, so that no name is also that of a template's list, which has an @.
+  void read_lists(YamlMap& map) {
+    const YamlNode& node = *map.take("lists");
+    domain_.lists = map.take_strings("lists").value_or(std::vector<std::string>{});
+    if (node.is_null() || (node.is_list() && node.items.empty()))
+      diagnostics_.error(node.place, "no list; name at least one, or leave lists out");
+    if (domain_.lists.size() > kMaxLists)
+      diagnostics_.error(node.place, "more than " + std::to_string(kMaxLists) + " lists");
+    std::set<std::string> seen;
+    for (std::size_t i = 0; i < domain_.lists.size(); ++i) {
+      const Place place = node.is_list() && i < node.items.size() ? node.items[i].place : node.place;
+      if (!is_engine_name(domain_.lists[i]))
+        diagnostics_.error(place, "\"" + domain_.lists[i] +
+                                      "\" is no list's name; up to 64 characters without blanks, @ and /");
+      if (!seen.insert(domain_.lists[i]).second)
+        diagnostics_.error(place, "the list \"" + domain_.lists[i] + "\" stands twice; keep one");
+    }
   }
 
   void read_template(const YamlNode& item) {
@@ -381,6 +410,7 @@ class FileReader {
   }
 
   const ScalarPlaces places_;
+  std::size_t max_templates_;
   Diagnostics& diagnostics_;
   Domain domain_;
   bool knows_slots_ = false;  // else every use of a slot would be a mistake of its own
@@ -391,10 +421,11 @@ class FileReader {
 
 }  // namespace
 
-Result<DomainFile> parse_domain_file(std::string_view text, std::string_view name) {
-  TRY(auto root, parse_yaml(text, name));
+Result<DomainFile> parse_domain_file(std::string_view text, std::string_view name,
+                                     const DomainFileLimits& limits) {
+  TRY(auto root, parse_yaml(text, name, limits.yaml));
   Diagnostics diagnostics{std::string(name)};
-  DomainFile file{FileReader(text, diagnostics).read(root), diagnostics.warnings()};
+  DomainFile file{FileReader(text, limits.max_templates, diagnostics).read(root), diagnostics.warnings()};
   if (diagnostics.has_errors()) return diagnostics.to_error(Code::bad_config);
   return file;
 }

@@ -14,7 +14,7 @@
 #include "core/parallel.h"
 #include "evaluation/significance/significance.h"
 #include "fusion/data/training_set.h"
-#include "fusion/learners/common/option_reader.h"
+#include "fusion/learners/common/options.h"
 #include "fusion/model/weak_ranking.h"
 
 // What is best depends on how many queries are judged and on how many lists there are, so it is measured: every

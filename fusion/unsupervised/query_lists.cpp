@@ -92,6 +92,12 @@ std::optional<Normalisation> normalisation_of(std::string_view name) {
   return std::nullopt;
 }
 
+std::string_view name_of(Normalisation normalisation) {
+  for (const auto& [text, known] : kNames)
+    if (known == normalisation) return text;
+  return {};
+}
+
 std::string_view normalisation_names() {
   return "none, min-max, max, sum, z-score, rank, borda and l2";
 }

@@ -46,6 +46,7 @@ std::vector<std::uint32_t> rank_table(const QueryLists& query);
 enum class Normalisation { none, min_max, max, sum, z_score, rank, borda, l2 };
 
 std::optional<Normalisation> normalisation_of(std::string_view name);
+std::string_view name_of(Normalisation normalisation);
 std::string_view normalisation_names();  ///< for help and errors
 
 /// Replaces the scores of one list.

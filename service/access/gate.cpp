@@ -18,6 +18,7 @@ namespace metafuse::service {
 namespace {
 
 constexpr std::string_view kJsonType = "application/json";
+constexpr std::string_view kLinesType = "application/x-ndjson";
 constexpr std::string_view kFormType = "application/x-www-form-urlencoded";
 constexpr std::array<std::string_view, 4> kYamlTypes = {"application/yaml", "application/x-yaml", "text/yaml",
                                                         "text/x-yaml"};
@@ -122,6 +123,9 @@ std::optional<AccessRefusal> check_body(const RouteRules& rules, Exchange& excha
     case BodyType::json:
       if (type == kJsonType) return std::nullopt;
       return wrong_type(kJsonType);
+    case BodyType::json_or_lines:
+      if (type == kJsonType || type == kLinesType) return std::nullopt;
+      return wrong_type("application/json or application/x-ndjson");
     case BodyType::form:
       if (type == kFormType) return read_form();
       return wrong_type("the page's form");

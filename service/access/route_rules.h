@@ -18,6 +18,7 @@ enum class BodyType {
   none,
   json,
   optional_json,  ///< JSON, or no body at all
+  json_or_lines,  ///< JSON, or a request per line (NDJSON)
   form,           ///< URL-encoded; the gate parses it into Exchange::form
   json_or_form,   ///< also no body at all where the target has parameters
   yaml

@@ -4,7 +4,7 @@
 
 #include "core/json.h"
 #include "service/config/snapshot.h"
-#include "service/requests/search_parameters.h"
+#include "service/requests/search_requests.h"
 #include "service/search/search_answer.h"
 #include "service/search/shown_results.h"
 

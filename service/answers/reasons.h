@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/json.h"
 #include "service/config/snapshot.h"
 #include "service/search/search_answer.h"
 
@@ -30,13 +31,26 @@ std::span<const FusedResult> window_of(const SearchAnswer& answer, std::size_t f
 /// Names of the engines whose lists are missing, each once: "e1, e2".
 std::string failed_engines(const SearchAnswer& answer);
 
-/// "engine: why" of each failed list.
-std::string failure_text(const fetchers::FetchedList& list);
+/// Why a list is missing: the kind of failure, which anybody may know. in: is_detailed - also the engine's own
+/// words, which may name hosts and paths and are for administrators alone
+std::string failure_text(const fetchers::FetchedList& list, bool is_detailed = false);
 
 /// A weight for people: a dash where there is none.
 std::string weight_text(const Reason& reason);
 
 /// A number for people: up to three decimals.
 std::string short_number(double value);
+
+/// How the answer was fused: {"method","model","version","notice","features":[...]}; with "online" where an
+/// online reranker ordered, and "interleaved_with" where the order is drafted from two models'.
+JsonObject fusion_json(const SearchAnswer& answer);
+
+/// What an online reranker made of one result: "moved_from" and "online_score"; nothing without one.
+void add_online(const FusedResult& result, JsonObject& out);
+
+/// Why the model gave one result its score: [{"feature","rank","weight"}...], heaviest first; rank null where
+/// the list does not hold it, weight null where the model is not a sum over lists. The weights sum to
+/// `score`, whatever ordered the results after that.
+JsonArray explanation_json(const LoadedDomain& domain, const SearchAnswer& answer, const FusedResult& result);
 
 }  // namespace metafuse::service

@@ -60,7 +60,7 @@ void add_live(const TemplatePreview& preview, View& view) {
 void add_list(const fetchers::FetchedList& list, View& row) {
   const std::vector<Hit>& hits = list.list.hits;
   if (list.has_failed() || hits.empty()) {
-    row.set("FOUND", list.has_failed() ? failure_text(list) : "0");
+    row.set("FOUND", list.has_failed() ? failure_text(list, true) : "0");
     return;
   }
   View& found = row.add("HITS");
@@ -126,7 +126,11 @@ std::string template_editor_page(const Snapshot& snapshot, const LoadedDomain& d
   add_messages(state, view);
   add_preview(state, view);
   add_template_versions(state, view);
-  view.add(state.can_save ? "SAVE" : "NO_SAVE");
+  if (state.has_admin) {
+    View& admin = view.add("ADMIN");
+    if (state.can_save) admin.add("SAVE");
+  }
+  if (!state.can_save) view.add("NO_SAVE");
   return render_page("template_editor", view);
 }
 

@@ -18,7 +18,8 @@ struct TemplateEditorState {
   std::string notice;                 ///< "saved", or why not
   std::optional<TemplatePreview> preview;
   std::vector<TemplateVersion> versions;  ///< the latest first
-  bool can_save = false;                  ///< some key may write and there is a store
+  bool has_admin = false;                 ///< some key has the role admin
+  bool can_save = false;                  ///< and there is a store
 };
 
 std::string template_list_page(const Snapshot& snapshot);

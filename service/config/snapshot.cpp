@@ -154,6 +154,8 @@ Result<void> check_engines(const templates::Domain& domain, std::string_view tex
     for (const std::string& engine : domain.templates[i].engines)
       if (std::find(known.begin(), known.end(), engine) == known.end()) unknown.emplace_back(i, engine);
   if (unknown.empty()) return {};
+  constexpr std::size_t kMostNamed = 100;
+  if (unknown.size() > kMostNamed) unknown.resize(kMostNamed);
   const auto root = parse_yaml(text, file);
   Diagnostics diagnostics(file);
   for (const auto& [item, engine] : unknown)
@@ -172,6 +174,7 @@ std::vector<fusion::Feature> features_of(const templates::Domain& domain) {
   for (const templates::SearchTemplate& item : domain.templates)
     for (const std::string& engine : item.engines)
       out.push_back({item.id + "@" + engine, fusion::FeatureKind::rank, domain.depth});
+  for (const std::string& list : domain.lists) out.push_back({list, fusion::FeatureKind::rank, domain.depth});
   return out;
 }
 

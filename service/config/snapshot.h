@@ -75,7 +75,8 @@ Result<void> check_engines(const templates::Domain& domain, std::string_view tex
 /// The entity tag of a template file's text, without quotes.
 std::string text_etag(std::string_view text);
 
-/// The ranking features of a domain: one a template and engine, in the order of the file.
+/// The ranking features of a domain: one per template and engine, in the order of the file, then one per list that
+/// callers bring.
 std::vector<fusion::Feature> features_of(const templates::Domain& domain);
 
 /// Loads the templates, engines and models that a configuration names.

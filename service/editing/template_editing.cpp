@@ -1,6 +1,8 @@
 #include "service/editing/template_editing.h"
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 
@@ -14,6 +16,11 @@
 
 namespace metafuse::service {
 namespace {
+
+constexpr std::size_t kMaxPreviewBytes = std::size_t{64} << 10;
+constexpr std::size_t kMaxPreviewTemplates = 64;
+constexpr auto kMaxPreviewParsing = std::chrono::milliseconds(250);
+constexpr templates::ExpansionLimits kPreviewExpansion{64, 4096};
 
 /// The domain's name is no part of its templates that may be edited.
 Result<void> check_name(const std::string& name, const LoadedDomain& current, std::string_view text,
@@ -46,9 +53,9 @@ void read_place(LineMessage& message) {
 }  // namespace
 
 Result<LoadedDomain> edited_domain(const Snapshot& snapshot, const LoadedDomain& current,
-                                   std::string_view text) {
+                                   std::string_view text, const templates::DomainFileLimits& limits) {
   const std::string name = std::filesystem::path(current.file).filename().string();
-  TRY(auto parsed, templates::parse_domain_file(text, name));
+  TRY(auto parsed, templates::parse_domain_file(text, name, limits));
   TRY_VOID(check_name(parsed.domain.name, current, text, name));
   TRY_VOID(check_engines(parsed.domain, text, name, snapshot.engines.names));
   LoadedDomain edited = current;
@@ -63,13 +70,25 @@ Result<LoadedDomain> edited_domain(const Snapshot& snapshot, const LoadedDomain&
   return edited;
 }
 
+Result<LoadedDomain> previewed_domain(const Snapshot& snapshot, const LoadedDomain& current,
+                                      std::string_view text, const Clock& clock) {
+  if (text == current.text) return current;
+  if (text.size() > kMaxPreviewBytes)
+    return fail(Code::bad_config, "the file is longer than 64 KB; a preview reads no more");
+  const Deadline deadline(clock, kMaxPreviewParsing);
+  templates::DomainFileLimits limits;
+  limits.yaml.deadline = &deadline;
+  limits.max_templates = kMaxPreviewTemplates;
+  return edited_domain(snapshot, current, text, limits);
+}
+
 Result<TemplatePreview> preview_templates(const Snapshot& snapshot, const LoadedDomain& edited,
                                           SearchRequest request, bool is_live, const Clock& clock) {
   Snapshot changed = snapshot;
   changed.domains[edited.domain.name] = edited;
   request.domain = edited.domain.name;
   TemplatePreview preview;
-  TRY(auto expansions, expand_request(changed, request));
+  TRY(auto expansions, expand_request(changed, request, kPreviewExpansion));
   preview.expansions = std::move(expansions);
   if (is_live) {
     TRY(auto answer, search(changed, request, clock));

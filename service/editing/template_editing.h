@@ -11,6 +11,7 @@
 #include "service/config/snapshot.h"
 #include "service/search/search_answer.h"
 #include "service/search/search_request.h"
+#include "templates/template_file.h"
 
 namespace metafuse::service {
 
@@ -21,7 +22,17 @@ namespace metafuse::service {
 /// errors: bad_config, each mistake as "FILE:LINE:COLUMN: ..." with the file's name: those of the template
 ///         language at once, then another domain's name, then engines that are not defined
 Result<LoadedDomain> edited_domain(const Snapshot& snapshot, const LoadedDomain& current,
-                                   std::string_view text);
+                                   std::string_view text, const templates::DomainFileLimits& limits = {});
+
+/// The same for a preview, which is asked for with every change of a text: 64 KB, 64 templates and 250 ms of
+/// parsing at most. The domain itself where the text is the one in use.
+Result<LoadedDomain> previewed_domain(const Snapshot& snapshot, const LoadedDomain& current,
+                                      std::string_view text, const Clock& clock);
+
+/// How long the answer of a preview may be: ten times its request and 64 KB.
+constexpr std::size_t max_preview_answer(std::size_t request_bytes) {
+  return 10 * request_bytes + (std::size_t{64} << 10);
+}
 
 /// What a base query would become under an edited file, before it is saved.
 struct TemplatePreview {
@@ -29,7 +40,7 @@ struct TemplatePreview {
   std::optional<SearchAnswer> answer;  ///< live lists and their fused result, when asked for
 };
 
-/// errors: those of expand_request
+/// errors: those of expand_request; usage for more than 64 queries, or one of more than 4 KB
 Result<TemplatePreview> preview_templates(const Snapshot& snapshot, const LoadedDomain& edited,
                                           SearchRequest request, bool is_live, const Clock& clock);
 

@@ -11,18 +11,20 @@ HttpResponse handle_home(const Exchange& exchange);
 HttpResponse handle_search(Searcher& searcher, const Exchange& exchange);
 HttpResponse handle_post_search(Searcher& searcher, const Exchange& exchange);
 HttpResponse handle_native_search(Searcher& searcher, const Exchange& exchange);
+HttpResponse handle_fuse(Searcher& searcher, const Exchange& exchange);
 HttpResponse handle_get_templates(const Exchange& exchange);
 HttpResponse handle_put_templates(Reloader& reloader, Records& records, const Exchange& exchange);
 HttpResponse handle_preview_templates(Gate& gate, const Clock& clock, const Exchange& exchange);
 HttpResponse handle_template_list(const Exchange& exchange);
 HttpResponse handle_template_editor(Records& records, const Exchange& exchange);
-HttpResponse handle_template_form(Reloader& reloader, Records& records, const Clock& clock, Log& log,
-                                  const Exchange& exchange);
-HttpResponse handle_template_versions(Records& records, const Exchange& exchange);
-HttpResponse handle_template_version(Records& records, const Exchange& exchange);
-HttpResponse handle_revert_templates(Reloader& reloader, Records& records, const Exchange& exchange);
-HttpResponse handle_get_evaluation(Metrics& metrics, const Exchange& exchange);
-HttpResponse handle_evaluation_page(Metrics& metrics, const Exchange& exchange);
+HttpResponse handle_template_form(Reloader& reloader, Records& records, Gate& gate, const Clock& clock,
+                                  Log& log, const Exchange& exchange);
+HttpResponse handle_template_versions(Records& records, Log& log, const Exchange& exchange);
+HttpResponse handle_template_version(Records& records, Log& log, const Exchange& exchange);
+HttpResponse handle_revert_templates(Reloader& reloader, Records& records, Log& log,
+                                     const Exchange& exchange);
+HttpResponse handle_get_evaluation(Metrics& metrics, Log& log, const Exchange& exchange);
+HttpResponse handle_evaluation_page(Metrics& metrics, Log& log, const Exchange& exchange);
 HttpResponse handle_mcp(Searcher& searcher, Gate& gate, const Exchange& exchange);
 HttpResponse stream_search(Searcher& searcher, Reply& reply, const Exchange& exchange);
 HttpResponse handle_get_models(Records& records, const Exchange& exchange);

@@ -1,10 +1,14 @@
 #include "core/json.h"
 #include "service/answers/dialects.h"
 #include "service/errors.h"
+#include "service/fusing/fusing.h"
 #include "service/handlers/handlers.h"
-#include "service/handlers/template_saving.h"
+#include "service/http/exchange.h"
 #include "service/http/message.h"
-#include "service/requests/native_request.h"
+#include "service/learning/feedback.h"
+#include "service/learning/records.h"
+#include "service/reloader.h"
+#include "service/requests/search_requests.h"
 #include "service/searcher.h"
 
 namespace metafuse::service {
@@ -23,19 +27,95 @@ HttpResponse handle_native_search(Searcher& searcher, const Exchange& exchange) 
       });
 }
 
-HttpResponse handle_get_templates(const Exchange& exchange) {
-  const LoadedDomain* domain = exchange.snapshot->find_domain(exchange.path_values.front());
-  if (domain == nullptr)
-    return error_response(Dialect::native, 404, "no domain \"" + exchange.path_values.front() + "\"");
-  HttpResponse response = make_response(200, "application/yaml", domain->text);
-  const std::string etag = '"' + domain->etag + '"';
-  response.set("ETag", etag);
-  response.set("Cache-Control", "no-cache");
-  if (names_etag(exchange.request.list("If-None-Match"), domain->etag)) {
-    response.status = 304;
-    response.body.clear();
-  }
-  return response;
+HttpResponse handle_fuse(Searcher& searcher, const Exchange& exchange) {
+  const std::string& text = exchange.request.body;
+  if (text.size() > kMaxFuseBytes) return error_response(Dialect::native, 413, "a body has 4 MiB at most");
+  const FusingPlace place{exchange.snapshot.get(),
+                          [&](SharedAnswer answer, std::size_t limit, ShownResults& shown) {
+                            return searcher.show_fused(exchange, std::move(answer), limit, shown);
+                          }};
+  if (media_type(exchange.request.header("Content-Type")) == "application/x-ndjson")
+    return make_response(200, "application/x-ndjson", fuse_lines(text, place));
+  const auto body = json_body(exchange.request);
+  if (!body) return error_response(Dialect::native, 400, body.error().text);
+  const auto answer = fuse_request(*body, place);
+  if (!answer) return error_response(Dialect::native, status_of(answer.error().code), answer.error().text);
+  return make_response(200, "application/json", to_text(*answer));
+}
+
+namespace {
+
+/// One server-sent event; JSON text holds no line ends, so one data line is enough.
+std::string event(std::string_view name, const JsonObject& data) {
+  return "event: " + std::string(name) + "\ndata: " + to_text(data) + "\n\n";
+}
+
+}  // namespace
+
+HttpResponse stream_search(Searcher& searcher, Reply& reply, const Exchange& exchange) {
+  const auto parameters = read_parameters(exchange.request.query, *exchange.snapshot);
+  if (!parameters) return error_response(Dialect::native, 400, parameters.error().text);
+  const auto body = [&](const SearchAnswer& answer, const ShownResults& shown) {
+    return native_json(*exchange.snapshot, answer, shown, parameters->wants_explanation);
+  };
+  SearchEvents events;
+  events.on_admitted = [&] { reply.begin(make_response(200, "text/event-stream; charset=utf-8", "")); };
+  events.on_partial = [&](const SearchAnswer& so_far, std::size_t arrived, std::size_t wanted) {
+    JsonObject data = body(so_far, shown_results(so_far, parameters->first(), parameters->limit, {}));
+    data["arrived"] = arrived;
+    data["wanted"] = wanted;
+    reply.write(event("partial", data));
+  };
+  const auto found =
+      searcher.find(exchange, {parameters->search, parameters->first(), parameters->limit}, events);
+  if (!reply.has_begun()) return refusal_response(Dialect::native, found.error());
+  if (found)
+    reply.write(event("final", body(*found->answer, found->shown)));
+  else
+    reply.write(event("error", JsonObject{{"detail", found.error().text}}));
+  return {};
+}
+
+namespace {
+
+/// The feedback is stored already: what fails here is only in the log.
+void learn_online(const Snapshot& snapshot, Records& records, Log& log, const FeedbackRequest& request,
+                  const TrackingParameters& tracking) {
+  if (!snapshot.config.learning.has_online_reranker || records.online_rerankers == nullptr) return;
+  const auto search = records.store->find_search(request.search);
+  const LoadedDomain* domain = search && *search ? snapshot.find_domain((*search)->domain) : nullptr;
+  if (domain == nullptr) return;
+  const auto learned = records.online_rerankers->learn(*domain, *records.store, request, tracking);
+  if (!learned) log.write(Log::Level::error, "online learning failed", {{"reason", learned.error().text}});
+}
+
+}  // namespace
+
+HttpResponse handle_feedback(Reloader& reloader, Records& records, Log& log, const Exchange& exchange) {
+  const auto refuse = [](int status, std::string_view text) {
+    return error_response(Dialect::native, status, text);
+  };
+  if (records.store == nullptr) return refuse(404, "this server has no store, so it takes no feedback");
+  const auto body = json_body(exchange.request);
+  if (!body) return refuse(400, body.error().text);
+  const auto request = parse_feedback(*body);
+  if (!request) return refuse(400, request.error().text);
+  FeedbackSender sender;
+  sender.address = exchange.client;
+  sender.key = exchange.key == nullptr ? "" : exchange.key->name;
+  sender.is_judge = exchange.may(Role::judge);
+  records.search_log->flush();
+  const ServerConfig& config = exchange.snapshot->config;
+  FeedbackRules rules;
+  rules.tracking = config.tracking;
+  rules.caps = {config.learning.clicks_per_address, config.learning.clicks_per_key};
+  const auto outcome = take_feedback(*records.store, *request, sender, rules, records.unix_time());
+  if (!outcome) return failure_response(Dialect::native, exchange, log, outcome.error());
+  const int status = http_status(*outcome);
+  if (status >= 400) return refuse(status, explanation_of(*outcome));
+  if (*outcome == FeedbackOutcome::recorded)
+    learn_online(*reloader.snapshot(), records, log, *request, rules.tracking);
+  return make_response(status, "application/json", to_text(JsonObject{{"outcome", name_of(*outcome)}}));
 }
 
 }  // namespace metafuse::service

@@ -1,8 +1,16 @@
+#include <algorithm>
+
+#include "core/json.h"
+#include "service/answers/learning_pages.h"
 #include "service/answers/page.h"
-#include "service/answers/view.h"
 #include "service/base/digest.h"
+#include "service/base/metrics.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
+#include "service/http/head.h"
+#include "service/learning/evaluation_reports.h"
+#include "service/operations.h"
+#include "service/search/shown_results.h"
 
 namespace metafuse::service {
 namespace {
@@ -34,6 +42,92 @@ HttpResponse handle_static(const Exchange& exchange) {
   response.set("ETag", etag);
   response.set("Cache-Control", "public, max-age=3600");
   return response;
+}
+
+namespace {
+
+void forget(SitePreferences& preferences, const std::string& site) {
+  for (auto* list : {&preferences.raised, &preferences.lowered, &preferences.blocked})
+    std::erase(*list, site);
+}
+
+}  // namespace
+
+HttpResponse handle_preferences(const Exchange& exchange) {
+  std::string back = form_value(exchange.form, "back");
+  if (!back.starts_with("/search?") || back.find_first_of("\r\n") != std::string::npos)
+    back = std::string("/");
+  SitePreferences preferences = read_site_cookie(exchange.request.header("Cookie"));
+  // The button that was pressed says what becomes of the site that is its value.
+  for (const auto& [name, list] :
+       {std::pair<std::string_view, std::vector<std::string>*>{"raise", &preferences.raised},
+        {"lower", &preferences.lowered},
+        {"block", &preferences.blocked},
+        {"forget", nullptr}}) {
+    const std::string site = form_value(exchange.form, name);
+    if (site.empty()) continue;
+    forget(preferences, site);
+    if (list != nullptr) list->push_back(site);
+  }
+  HttpResponse response;
+  response.status = 303;
+  response.set("Location", back);
+  response.set("Set-Cookie", set_site_cookie(preferences, exchange.is_https));
+  return response;
+}
+
+namespace {
+
+const LoadedDomain* wanted_domain(const Exchange& exchange) {
+  return exchange.snapshot->find_domain(exchange.request.parameter("domain").value_or(""));
+}
+
+}  // namespace
+
+HttpResponse handle_get_evaluation(Metrics& metrics, Log& log, const Exchange& exchange) {
+  JsonObject domains;
+  for (const auto& [name, domain] : exchange.snapshot->domains) {
+    const auto report = read_evaluation_report(exchange.snapshot->config.reports, name);
+    if (!report)
+      return failure_response(Dialect::native, exchange, log, fail(Code::internal, report.error().text));
+    domains[name] = to_json(*report);
+  }
+  JsonArray engines;
+  for (const auto& engine : metrics.engine_latencies())
+    engines.push_back(JsonObject{{"engine", engine.engine},
+                                 {"lists", engine.lists},
+                                 {"mean_seconds", engine.mean_seconds},
+                                 {"p95_seconds_at_most", engine.p95_seconds}});
+  return make_response(200, "application/json",
+                       to_text(JsonObject{{"domains", std::move(domains)}, {"engines", std::move(engines)}}));
+}
+
+HttpResponse handle_evaluation_page(Metrics& metrics, Log& log, const Exchange& exchange) {
+  const LoadedDomain* domain = wanted_domain(exchange);
+  if (domain == nullptr) return error_response(Dialect::page, 404, "no such domain");
+  const auto report = read_evaluation_report(exchange.snapshot->config.reports, domain->domain.name);
+  std::string problem = report ? "" : report.error().text;
+  if (const std::string folder = exchange.snapshot->config.reports + "/"; problem.starts_with(folder))
+    problem.erase(0, folder.size());  // where the file lies is nobody's business
+  if (!report)
+    log.write(Log::Level::error, "reports cannot be read",
+              {{"domain", domain->domain.name}, {"reason", report.error().text}});
+  return make_response(200, "text/html; charset=utf-8",
+                       evaluation_page(*exchange.snapshot, *domain, report ? *report : EvaluationReport(),
+                                       metrics.engine_latencies(), problem));
+}
+
+HttpResponse handle_healthz() {
+  return make_response(200, "text/plain; charset=utf-8", "OK\n");
+}
+
+HttpResponse handle_readyz(Operations& operations) {
+  if (operations.is_draining()) return make_response(503, "text/plain; charset=utf-8", "draining\n");
+  return make_response(200, "text/plain; charset=utf-8", "ready\n");
+}
+
+HttpResponse handle_metrics(Operations& operations) {
+  return make_response(200, "text/plain; version=0.0.4; charset=utf-8", operations.metrics_text());
 }
 
 }  // namespace metafuse::service

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "service/search/feature_columns.h"
-#include "service/search/list_windows.h"
+#include "service/search/list_fusion.h"
 
 namespace metafuse::service {
 namespace {

@@ -82,6 +82,17 @@ std::vector<std::string> JsonFields::texts(std::string_view name, std::size_t ma
   return out;
 }
 
+std::map<std::string, std::string> JsonFields::text_map(std::string_view name) {
+  std::map<std::string, std::string> out;
+  const JsonObject* members = object(name);
+  if (members == nullptr) return out;
+  JsonFields values(*members);
+  for (const auto& member : *members)
+    if (auto value = values.text(member.key())) out[std::string(member.key())] = std::move(*value);
+  if (values.has_failed()) set_mistake(std::string(name) + ": " + values.mistake_);
+  return out;
+}
+
 const JsonObject* JsonFields::object(std::string_view name) {
   const Json* value = find(name);
   if (value == nullptr) return nullptr;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +22,8 @@ class JsonFields {
   std::optional<int> integer(std::string_view name, int low, int high);
   /// A list of strings.
   std::vector<std::string> texts(std::string_view name, std::size_t max_items = 300);
+  /// An object whose members are all strings; empty when it is absent.
+  std::map<std::string, std::string> text_map(std::string_view name);
   const JsonObject* object(std::string_view name);
   const JsonArray* array(std::string_view name);
 

@@ -60,7 +60,8 @@ std::vector<std::string> names_of_domains(const Snapshot& snapshot) {
 
 }  // namespace
 
-Result<std::vector<ExpandedQuery>> expand_request(const Snapshot& snapshot, const SearchRequest& request) {
+Result<std::vector<ExpandedQuery>> expand_request(const Snapshot& snapshot, const SearchRequest& request,
+                                                  const templates::ExpansionLimits& limits) {
   const LoadedDomain* domain = snapshot.find_domain(request.domain);
   if (domain == nullptr)
     return fail(Code::usage, "no domain \"" + request.domain + "\"" +
@@ -70,12 +71,15 @@ Result<std::vector<ExpandedQuery>> expand_request(const Snapshot& snapshot, cons
   const bool has_query = !request.slots.slots.empty() || !request.text.empty();
   if (has_query || request.variants.empty()) {
     TRY(const auto base, base_query_of(*domain, request));
-    TRY(auto expanded, templates::expand(domain->domain, base, snapshot.engines.syntax_of));
+    TRY(auto expanded, templates::expand(domain->domain, base, snapshot.engines.syntax_of, limits));
     queries = std::move(expanded);
   }
   for (const QueryVariant& variant : request.variants)
     TRY_VOID(expand_variant(snapshot, *domain, variant, queries));
   keep_engines(request.engines, queries);
+  if (queries.empty() && domain->domain.templates.empty())
+    return fail(Code::usage, "the domain " + domain->domain.name +
+                                 " has no search templates: callers bring its lists, to POST /v1/fuse");
   if (queries.empty())
     return fail(Code::usage, "none of the named engines stands in a template of the domain");
   if (queries.size() > kMaxExpandedQueries)

@@ -9,7 +9,6 @@
 #include "fetchers/fetcher.h"
 #include "service/search/expansion.h"
 #include "service/search/list_fusion.h"
-#include "service/search/list_windows.h"
 
 namespace metafuse::service {
 namespace {

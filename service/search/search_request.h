@@ -25,7 +25,7 @@ struct SearchRequest {
   int depth = 0;                     ///< results of each list, 0 for the domain's
   int page = 1;
   std::size_t results = 0;  ///< how far down the answer its reader looks; 0 for no further than the lists
-  int windows = 1;          ///< of the domain's depth that each list is followed; see list_windows.h
+  int windows = 1;          ///< of the domain's depth that each list is followed; see list_fusion.h
   std::string language;
   std::string time_range;
   int safe_search = 0;

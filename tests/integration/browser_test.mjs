@@ -78,6 +78,8 @@ async function editor(options) {
   const text = page.locator("textarea");
   const original = await text.inputValue();
   await page.getByLabel("Base query").fill("text editor");
+  await page.getByLabel("Base query").fill("text editor");
+  await page.getByLabel("Key with the role admin").fill("admin-key");
   await page.getByRole("button", { name: "Ask the engines" }).click();
   await page.getByText("phrase@local").first().waitFor();
   await page.getByRole("link", { name: "GNU Emacs" }).waitFor();
@@ -85,6 +87,7 @@ async function editor(options) {
   await page.locator("td details a").first().waitFor();
   await findsNoViolation(page, options);
   await text.fill(original.replace("id: phrase", "wat: phrase"));
+  await page.getByLabel("Key with the role admin").fill("admin-key");
   await page.getByRole("button", { name: "Show the queries" }).click();
   await page.getByRole("alert").filter({ hasText: "wat" }).waitFor();
   await page.locator("[role=alert] pre", { hasText: "wat: phrase" }).first().waitFor();

@@ -245,7 +245,8 @@ TEST_CASE("What fails with every search is told once a minute", "[service][log]"
 
 TEST_CASE("Live previews count against the quota", "[service][templates]") {
   TestServer server(TestServer::default_answer,
-                    "keys:\n  - {name: few, quota_per_day: 4, sha256: " + sha256_hex("few") + "}\n");
+                    "keys:\n  - {name: few, quota_per_day: 4, roles: [search, admin], sha256: " +
+                        sha256_hex("few") + "}\n");
   const auto preview = [&](const std::string& more) {
     return status_in(server.post("/v1/templates/pages/preview", "application/json",
                                  R"({"query":"ada")" + more + "}", bearer("few")));

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/json.h"
-#include "service/search/list_windows.h"
+#include "service/search/list_fusion.h"
 #include "tests/support/test_server.h"
 
 using namespace metafuse;

@@ -75,7 +75,7 @@ TEST_CASE("An engine that fails is named and does not fail the search", "[servic
   const JsonArray& failed = answer.at("unresponsive_engines").as_array();
   REQUIRE(failed.size() == 1);
   CHECK(failed[0].as_array()[0] == "two");
-  CHECK(failed[0].as_array()[1] == "timeout: no answer in 3 s");
+  CHECK(failed[0].as_array()[1] == "timeout");
   CHECK(server.get("/search?q=ada").find("1 of 3 lists are missing from this answer: two<") !=
         std::string::npos);
 }

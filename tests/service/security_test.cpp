@@ -42,6 +42,7 @@ constexpr RouteExpectation kExpectations[] = {
     {"POST /search", "search admin", "json|form", true},
     {"POST /mcp", "search admin", "json", true},
     {"POST /v1/search", "search admin", "json", true},
+    {"POST /v1/fuse", "search admin", "json", true},
     {"GET /v1/templates/{domain}", "all", "-", false},
     {"PUT /v1/templates/{domain}", "admin", "yaml", true},
     {"POST /v1/templates/{domain}/preview", "search admin", "json", true},
@@ -50,7 +51,7 @@ constexpr RouteExpectation kExpectations[] = {
     {"POST /v1/templates/{domain}/versions/{number}/revert", "admin", "json?", true},
     {"GET /templates", "all", "-", false},
     {"GET /templates/{domain}", "all", "-", false},
-    {"POST /templates/{domain}", "search admin", "form", true},
+    {"POST /templates/{domain}", "admin", "form", true},  // but for a preview of the file in use
     {"GET /v1/evaluation", "all", "-", false},
     {"GET /evaluation", "all", "-", false},
     {"GET /v1/search/stream", "search admin", "-", true},
@@ -141,7 +142,9 @@ TEST_CASE("Every route is for whom it should be, role by role", "[service][secur
     known.insert(row.route);
     const bool is_for_all = row.roles == std::string("all");
     const int without = status_in(send(server, row, ""));
-    const bool is_form = row.route == std::string("POST /models/{name}");  // it says so in its page
+    // these say so in their pages
+    const bool is_form = row.route == std::string("POST /models/{name}") ||
+                         row.route == std::string("POST /templates/{domain}");
     CHECK((without == 401) == !is_for_all);
     for (const std::string& role : kRoleNames) {
       INFO(role);

@@ -139,9 +139,9 @@ TEST_CASE("Versions of the templates are listed, read and put back through the A
 }
 
 TEST_CASE("A preview expands and searches under the edited file without saving it", "[service][templates]") {
-  TestServer server;
+  TestServer server(TestServer::default_answer, admin_config());
   const auto preview = [&](const JsonObject& body) {
-    return server.post("/v1/templates/pages/preview", "application/json", to_text(body));
+    return server.post("/v1/templates/pages/preview", "application/json", to_text(body), kKey);
   };
   std::string text = kTwoTemplates;
   text.replace(text.find("'{NAME}'"), 8, "'home of {NAME}'");
@@ -165,12 +165,12 @@ TEST_CASE("The editor works as plain forms", "[service][templates]") {
         "/templates/pages", "application/x-www-form-urlencoded",
         "action=" + act + "&query=ada&etag=" + etag + "&key=" + key + "&text=" + percent_encoded(text)));
   };
-  CHECK(send("preview", edited("X"), "").find("Expanded queries") != std::string::npos);
-  const std::string live = send("live", edited("X"), "");
+  CHECK(send("preview", edited("X"), "admin-key").find("Expanded queries") != std::string::npos);
+  const std::string live = send("live", edited("X"), "admin-key");
   CHECK(live.find("Fused by rrf") != std::string::npos);
   // the lists themselves, each under its number of results
   CHECK(live.find("<summary>3</summary><ol><li><a href=\"http://a.example/\"") != std::string::npos);
-  const std::string wrong = send("preview", "version: 1\nwat: <2>\n", "");
+  const std::string wrong = send("preview", "version: 1\nwat: <2>\n", "admin-key");
   CHECK(wrong.find("data-line=\"2\"") != std::string::npos);
   CHECK(wrong.find("<pre>2  wat: &lt;2&gt;\n   ^</pre>") != std::string::npos);  // the line itself, marked
   CHECK(send("save", edited("X"), "").find("the key is not known") != std::string::npos);

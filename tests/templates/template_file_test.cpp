@@ -284,16 +284,16 @@ TEST_CASE("an expanded query has at most as many bytes as its reader allows", "[
       std::string(kHead) + "templates:\n  - {id: a, engine: e, query: '" + query + "'}\n", "f");
   REQUIRE(file.has_value());
   const BaseQuery hostile{{{"NAME", std::string(4096, 'x')}}};
-  const auto refused = expand(file->domain, hostile, {}, kMaxPreviewQueryBytes);
+  const auto refused = expand(file->domain, hostile, {}, {64, 4096});
   REQUIRE(refused.has_error());
   CHECK(refused.error().code == Code::usage);
-  CHECK(refused.error().text.find("template a: the expanded query is longer than 4096 bytes") !=
+  CHECK(refused.error().text.find("the query of template a is longer than 4096 bytes") !=
         std::string::npos);
 
   const auto one =
       parse_domain_file(std::string(kHead) + "templates:\n  - {id: a, engine: e, query: '{NAME}'}\n", "f");
   REQUIRE(one.has_value());
   const BaseQuery longest{{{"NAME", std::string(4096, 'x')}}};
-  CHECK(expand(one->domain, longest, {}, 4096).has_value());
-  CHECK(expand(one->domain, longest, {}, 4095).has_error());
+  CHECK(expand(one->domain, longest, {}, {64, 4096}).has_value());
+  CHECK(expand(one->domain, longest, {}, {64, 4095}).has_error());
 }

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "fusion/data/features.h"
-#include "fusion/learners/common/option_reader.h"
+#include "fusion/learners/common/options.h"
 #include "fusion/unsupervised/supervised_fusion.h"
 
 // Reciprocal rank fusion (Cormack, Clarke, Buettcher 2009) as a learner, in three steps of what is learned: nothing

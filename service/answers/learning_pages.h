@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "service/base/metrics.h"
+#include "service/config/snapshot.h"
+#include "service/learning/domain_models.h"
+#include "service/learning/evaluation_reports.h"
+
+namespace metafuse::service {
+
+/// The reports of one domain as tables and plots, each plot with its numbers in a table behind it.
+///
+/// in:  problem - why the reports cannot be read, empty when they can
+std::string evaluation_page(const Snapshot& snapshot, const LoadedDomain& domain,
+                            const EvaluationReport& report,
+                            const std::vector<Metrics::EngineLatency>& engines, std::string_view problem);
+
+/// What the page of models shows beside the domains.
+struct ModelPageState {
+  bool is_off = false;               ///< no store or no folder of models
+  std::vector<DomainModels> models;  ///< empty until a key allows them
+  std::string done;                  ///< what an action came to
+  std::string wrong;                 ///< or why not
+};
+
+std::string model_page(const Snapshot& snapshot, const ModelPageState& state);
+
+}  // namespace metafuse::service

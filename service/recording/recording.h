@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "core/deadline.h"
+#include "core/progress.h"
+#include "core/query.h"
+#include "core/result.h"
+#include "core/tracking_parameters.h"
+#include "service/config/snapshot.h"
+
+namespace metafuse::service {
+
+/// A base query with what is known of the right answers.
+struct JudgedBaseQuery {
+  struct Relevant {
+    std::string url;
+    std::string key;  ///< canonical
+    int grade = 1;
+  };
+  std::string id;
+  BaseQuery slots;
+  std::vector<Relevant> relevant;
+};
+
+/// Reads JSON lines {"id","slots":{...},"relevant":[{"url","grade"}]}.
+///
+/// errors: bad_data with "FILE:LINE: ...": no such object, an id that stands twice or holds blanks, a slot
+///         that is no text, a grade that is no whole number, a URL that is none
+Result<std::vector<JudgedBaseQuery>> read_judged_queries(
+    const std::string& path, const TrackingParameters& tracking = default_tracking_parameters());
+
+struct RecordOptions {
+  std::string domain;
+  std::string output;  ///< folder
+  double query_seconds = 30;
+  ProgressReport progress;
+};
+
+struct RecordReport {
+  std::size_t queries = 0;
+  std::size_t resumed = 0;            ///< that an earlier run had recorded
+  std::size_t failed_lists = 0;       ///< of queries that the next run asks again
+  std::size_t unanswerable = 0;       ///< judged queries whose answers stand in no list
+  std::vector<std::string> failures;  ///< the first of each engine, for people
+};
+
+/// Sends every base query's expanded queries, one base query at a time, and writes runs/TEMPLATE@ENGINE.run,
+/// qrels and urls.tsv into the output folder. What is recorded stands in lists.jsonl after each query: a
+/// later call goes on from there, and asks again what failed.
+///
+/// errors: usage: a slot that the domain does not have; bad_data: an output folder of other templates; those
+/// of
+///         write_file
+Result<RecordReport> record_lists(const Snapshot& snapshot, const std::vector<JudgedBaseQuery>& queries,
+                                  const RecordOptions& options, const Clock& clock);
+
+}  // namespace metafuse::service

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/json.h"
+#include "core/result.h"
+#include "service/config/snapshot.h"
+#include "service/http/exchange.h"
+#include "service/search/search_request.h"
+#include "service/search/shown_results.h"
+
+namespace metafuse::service {
+
+enum class Format { html, json, csv, rss };
+
+/// What a request in SearXNG's dialect asks for: the search, and how to show it.
+struct SearchParameters {
+  SearchRequest search;
+  Format format = Format::html;
+  int limit = 30;
+  bool wants_explanation = false;
+
+  std::size_t first() const {
+    return static_cast<std::size_t>(search.page - 1) * static_cast<std::size_t>(limit);
+  }
+};
+
+/// Whether the answer can be written as the request wants it; SearXNG answers 403 to what it does not.
+bool has_known_format(const Fields& fields);
+
+/// Reads q, domain, slot.NAME, format, pageno, limit, explain, language, time_range, safesearch, engines,
+/// categories and timeout_limit; other parameters are ignored, as SearXNG does.
+///
+/// errors: usage that names the parameter
+Result<SearchParameters> read_parameters(const Fields& fields, const Snapshot& snapshot);
+
+inline constexpr int kMaxLimit = 200;
+
+/// What a body of POST /v1/search asks for.
+struct NativeSearch {
+  SearchRequest search;
+  int limit = 30;
+  bool is_explained = false;
+  SitePreferences sites;
+
+  /// Whether a variant skips the syntax filter, which needs a key with the role raw.
+  bool is_raw() const;
+  std::size_t first() const {
+    return static_cast<std::size_t>(search.page - 1) * static_cast<std::size_t>(limit);
+  }
+};
+
+/// Reads {"query","domain","slots":{},"variants":[{"template","text"}],"engines":[],"limit","page","explain",
+/// "deadline_ms","depth","language","time_range","safe_search","sites":{"raise":[],"lower":[],"block":[]}}.
+///
+/// errors: usage that names the member; members that do not exist are refused
+Result<NativeSearch> read_native_search(const JsonObject& body);
+
+}  // namespace metafuse::service
