@@ -16,6 +16,7 @@ void add_record(CLI::App& app, Result<void>& outcome);
 void add_index(CLI::App& app, Result<void>& outcome);
 void add_evaluate(CLI::App& app, Result<void>& outcome);
 void add_experiment(CLI::App& app, Result<void>& outcome);
+void add_key(CLI::App& app, Result<void>& outcome);
 void add_model(CLI::App& app, Result<void>& outcome);
 void add_score(CLI::App& app, Result<void>& outcome);
 void add_search(CLI::App& app, Result<void>& outcome);

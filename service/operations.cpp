@@ -15,6 +15,11 @@ void Operations::set_limits(const LimitsConfig& limits) {
   if (sockets_.set_limits) sockets_.set_limits(limits);
 }
 
+std::string Operations::troubles() const {
+  if (records_.store == nullptr || records_.store->trouble().empty()) return {};
+  return "store: does not answer; searches are not stored, feedback is refused\n";
+}
+
 std::string Operations::metrics_text() {
   const auto set = [&](std::string_view name, std::size_t value) {
     metrics_.set(name, static_cast<double>(value));
@@ -25,6 +30,11 @@ std::string Operations::metrics_text() {
   set("metafuse_cache_bytes", searcher_.cache().bytes());
   set("metafuse_rendered_entries", searcher_.rendered().size());
   set("metafuse_rendered_bytes", searcher_.rendered().bytes());
+  if (records_.search_log != nullptr) {
+    set("metafuse_searches_stored_total", records_.search_log->written());
+    set("metafuse_searches_dropped_total", records_.search_log->dropped());
+    set("metafuse_store_available", troubles().empty() ? 1 : 0);
+  }
   const std::lock_guard lock(sockets_mutex_);
   if (sockets_.counts) {
     const ConnectionCounts connections = sockets_.counts();

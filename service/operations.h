@@ -7,6 +7,7 @@
 
 #include "service/base/metrics.h"
 #include "service/http/server.h"
+#include "service/learning/records.h"
 #include "service/searcher.h"
 #include "service/workers/worker_pool.h"
 
@@ -24,8 +25,8 @@ class Operations {
   };
 
   /// All must outlive it.
-  Operations(Metrics& metrics, const WorkerPool& pool, const Searcher& searcher)
-      : metrics_(metrics), pool_(pool), searcher_(searcher) {}
+  Operations(Metrics& metrics, const WorkerPool& pool, const Searcher& searcher, const Records& records)
+      : metrics_(metrics), pool_(pool), searcher_(searcher), records_(records) {}
   Operations(const Operations&) = delete;
   Operations& operator=(const Operations&) = delete;
 
@@ -33,6 +34,8 @@ class Operations {
   void set_limits(const LimitsConfig& limits);
   void start_draining() { is_draining_ = true; }
   bool is_draining() const { return is_draining_; }
+  /// What does not work while searching goes on, one per line, without names of hosts or files.
+  std::string troubles() const;
   /// Prometheus' text, with what is read at this moment.
   std::string metrics_text();
 
@@ -40,6 +43,7 @@ class Operations {
   Metrics& metrics_;
   const WorkerPool& pool_;
   const Searcher& searcher_;
+  const Records& records_;
   std::mutex sockets_mutex_;
   Sockets sockets_;
   std::atomic<bool> is_draining_{false};

@@ -108,6 +108,7 @@ class Searcher {
     const LoadedDomain& domain;
     std::vector<ExpandedQuery> queries;
     std::string digest;  ///< of everything that changes the lists of its first window, in every process
+    TimePoint end = TimePoint::max();  ///< when the first window's time is over
 
     SearchRequest at_window(int windows) const;
     std::string shared_key(int windows) const;

@@ -2,8 +2,11 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <string>
 
 #include "core/deadline.h"
 #include "service/access/key_guard.h"
@@ -59,6 +62,7 @@ class Gate {
   std::optional<AccessRefusal> find_key(const RouteRules& rules, Exchange& exchange);
   std::optional<AccessRefusal> check_rate(const RouteRules& rules, const Exchange& exchange);
   void check_action(const RouteRules& rules, Exchange& exchange);
+  Admission take_of_key(const KeyConfig& key, double tokens);
   std::optional<AccessRefusal> checked(const RouteRules* rules, Exchange& exchange);
 
   Metrics& metrics_;
@@ -68,6 +72,8 @@ class Gate {
   KeyGuard key_guard_;
   std::unique_ptr<SharedLimits> shared_limits_;
   Quotas quotas_;
+  std::mutex key_limiters_mutex_;
+  std::map<std::string, std::unique_ptr<RateLimiter>> key_limiters_;  ///< as many as keys with a rate
 };
 
 }  // namespace metafuse::service
