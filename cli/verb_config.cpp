@@ -4,6 +4,7 @@
 
 #include "cli/server_configuration.h"
 #include "cli/verbs.h"
+#include "service/config/config.h"
 #include "service/config/snapshot.h"
 
 namespace metafuse::cli {
@@ -31,6 +32,9 @@ void add_config(CLI::App& app, Result<void>& outcome) {
   auto file = std::make_shared<std::string>();
   check_verb->add_option("FILE", *file, "server configuration (YAML)")->required();
   check_verb->footer("Examples:\n  metafuse config check config/metafuse.yaml");
+  CLI::App* keys = verb->add_subcommand("keys", "every key of the configuration: meaning, range, default");
+  keys->footer("Example:\n  metafuse config keys | grep limits");
+  keys->callback([] { std::cout << service::config_reference(); });
   check_verb->callback([file, &outcome] { outcome = check_config(*file); });
 }
 
