@@ -139,7 +139,8 @@ Searcher::Found Searcher::find(const Exchange& exchange, const WantedSearch& wan
   if (events.on_admitted) events.on_admitted();
   auto answer = search(plan, wanted.sites, events.on_partial);
   if (!answer) return refusal(answer.error());
-  FoundSearch found{std::move(*answer), {}, plan.cache_key(1)};
+  FoundSearch found{
+      std::move(*answer), {}, plan.cache_key(1), wanted.limit > 0 && records_.search_log != nullptr};
   if (wanted.limit > 0) {
     found.shown = shown_results(*found.answer, wanted.first, wanted.limit, wanted.sites);
     remember(exchange, *found.answer, found.shown);
@@ -205,7 +206,7 @@ std::optional<TimePoint> Searcher::may_be_sent_again(const Exchange& exchange,
       snapshot.config.learning.has_online_reranker)
     return std::nullopt;
   // an answer that could not be stored has no search id: the next one may
-  if (records_.search_log != nullptr && found.shown.search == nullptr) return std::nullopt;
+  if (found.is_to_be_stored && found.shown.search == nullptr) return std::nullopt;
   return cache_.popular_until(found.key, *found.answer);
 }
 

@@ -44,6 +44,7 @@ struct FoundSearch {
   SharedAnswer answer;
   ShownResults shown;               ///< with the id that feedback refers to, when it could be stored
   std::string key;                  ///< of the answer in the cache
+  bool is_to_be_stored = false;     ///< then `shown` has a search id unless that failed or is not wished
   std::vector<GapMark> marks = {};  ///< gaps of what is rendered, beyond the search id, which is its own mark
 };
 
