@@ -298,6 +298,9 @@ void add_config(CLI::App& app, Result<void>& outcome) {
   verb.add_option("FILE", choice.file,
                   "server configuration (YAML); without it the one that serve would find");
   verb.footer("Example:\n  metafuse config check config/metafuse.yaml");
+  CLI::App* keys = config->add_subcommand("keys", "every key of the configuration: meaning, range, default");
+  keys->footer("Example:\n  metafuse config keys | grep limits");
+  keys->callback([] { std::cout << service::config_reference(); });
 }
 
 }  // namespace metafuse::cli

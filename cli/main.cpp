@@ -37,6 +37,7 @@ constexpr AddVerb kVerbs[] = {
     add_compare_methods,
     add_crossvalidate,
     add_experiment,
+    add_key,
     add_model,
     add_serve,
     add_store,

@@ -1,14 +1,19 @@
+#include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "cli/environment.h"
 #include "cli/verbs.h"
 #include "core/json.h"
+#include "service/learning/judgment_transfer.h"
+#include "service/recording/recording.h"
 #include "service/store/store.h"
 
 namespace metafuse::cli {
@@ -23,11 +28,20 @@ struct StoreArguments {
   double days = 0;
   bool clicks = false;
   bool judgments = false;
+  std::string lines;  ///< of store export
+  std::vector<std::string> runs;
+  std::string qrels;
+  std::string queries;    ///< JSON lines as of record
+  std::string recording;  ///< folder of record
+  std::string judge = "import";
+  std::string plain_slot;
+  int depth = 0;
 };
 
 /// The store that the arguments name; it must be there already.
 Result<std::unique_ptr<service::Store>> open(const StoreArguments& arguments, service::StoreMode mode) {
   std::string location = arguments.store;
+  std::string secret_file;
   if (!location.empty() && !arguments.config.file.empty())
     return fail(Code::usage, "give one of --store FILE and --config FILE");
   if (location.empty()) {
@@ -35,12 +49,13 @@ Result<std::unique_ptr<service::Store>> open(const StoreArguments& arguments, se
     TRY(const auto config, read_server_configuration(file));
     if (config.store.empty()) return fail(Code::bad_config, file + ": has no store; add store: FILE");
     location = config.store;
+    secret_file = config.store_secret;
   }
   // Opened to write, a file that is not there would be made.
-  auto store = service::open_store(location, service::StoreMode::read);
+  auto store = service::open_store(location, service::StoreMode::read, secret_file);
   if (!store || mode == service::StoreMode::read) return store;
   store->reset();
-  return service::open_store(location, mode);
+  return service::open_store(location, mode, secret_file);
 }
 
 Result<void> export_store(const StoreArguments& arguments) {
@@ -86,6 +101,52 @@ Result<void> reset_store(const StoreArguments& arguments) {
   return {};
 }
 
+/// What the ids of runs and qrels stand for.
+Result<std::map<std::string, BaseQuery>> base_queries(const std::string& path) {
+  std::map<std::string, BaseQuery> out;
+  if (path.empty()) return out;
+  TRY(const auto queries, service::read_judged_queries(path));
+  for (const auto& query : queries) out[query.id] = query.slots;
+  return out;
+}
+
+service::UnixTime time_written(const std::string& path) {
+  std::error_code error;
+  const auto at = std::filesystem::last_write_time(path, error);
+  const auto moment = std::chrono::file_clock::to_sys(at);
+  return error ? 0 : std::chrono::duration_cast<std::chrono::seconds>(moment.time_since_epoch()).count();
+}
+
+Result<void> import_store(const StoreArguments& arguments) {
+  service::OfflineFiles files{arguments.runs, arguments.qrels, arguments.domain, arguments.depth, {}};
+  if (!arguments.recording.empty()) {
+    files.qrels = arguments.recording + "/qrels";
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(arguments.recording + "/runs", error))
+      files.runs.push_back(entry.path().string());
+    if (error || files.runs.empty())
+      return fail(Code::no_input, arguments.recording + ": no recording; name the folder that record wrote");
+    std::sort(files.runs.begin(), files.runs.end());
+  }
+  const bool has_files = !files.runs.empty() || !files.qrels.empty();
+  if (has_files == !arguments.lines.empty() || files.runs.empty() != files.qrels.empty() ||
+      (!arguments.recording.empty() && !arguments.runs.empty()))
+    return fail(Code::usage, "give one of FILE.jsonl, --runs with --qrels, and --recording");
+  TRY(files.queries, base_queries(arguments.queries));
+  TRY(const auto store, open(arguments, service::StoreMode::serve));
+  service::ImportReport report;
+  if (has_files) {
+    TRY(const std::string secret, store->secret());
+    const auto at = time_written(files.qrels);
+    TRY(const auto queries, service::read_offline_queries(files, secret, arguments.plain_slot, at));
+    TRY(report, service::import_offline_queries(*store, queries, arguments.judge, at));
+  } else {
+    TRY(report, service::import_lines(*store, arguments.lines, arguments.domain));
+  }
+  std::cout << report.text() << '\n';
+  return {};
+}
+
 using RunStore = Result<void> (*)(const StoreArguments& arguments);
 
 /// One verb below `store`, with the options that name the store.
@@ -107,6 +168,23 @@ void add_store(CLI::App& app, Result<void>& outcome) {
   add_store_verb(*store, "check", "the database's own check, and every row read; beside a running server too",
                  check_store, outcome)
       .app.footer("Example:\n  metafuse store check --config config/metafuse.yaml");
+  auto [import, from] = add_store_verb(
+      *store, "import", "add judgments from elsewhere: an export, TREC runs and qrels, or a recording",
+      import_store, outcome);
+  import.add_option("FILE", from.lines, "JSON lines of store export");
+  import.add_option("--domain", from.domain, "whose judgments they are")->required();
+  import.add_option("--runs", from.runs, "TREC runs, one per list; the tag is the list's name");
+  import.add_option("--qrels", from.qrels, "their judgments");
+  import.add_option("--recording", from.recording, "folder that record wrote");
+  import.add_option("--queries", from.queries, "what the ids stand for: JSON lines as record reads them");
+  import.add_option("--judge", from.judge, "name of the judge in the store");
+  import.add_option("--plain-slot", from.plain_slot, "the domain's slot that plain queries fill");
+  import.add_option("--depth", from.depth, "how far down lists count; 0 for all")
+      ->check(CLI::Range(0, 100000));
+  import.footer(
+      "Of two judgments of one judge the newer wins (files count by their time of change); conflicts are "
+      "listed. An SQLite file must not be served meanwhile.\nExample:\n  metafuse store import --store "
+      "state/metafuse.db --domain support --runs runs/*.run --qrels qrels --queries queries.jsonl");
   auto [prune, kept] = add_store_verb(*store, "prune", "remove searches and clicks older than some days",
                                       prune_store, outcome);
   prune.add_option("--days", kept.days, "what is younger stays; judgments stay always")

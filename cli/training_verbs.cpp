@@ -24,16 +24,20 @@
 #include "fusion/learners/online/stream.h"
 #include "fusion/training/cross_validation.h"
 #include "fusion/training/registry.h"
+#include "service/learning/judgment_transfer.h"
 #include "service/learning/store_training.h"
 
 namespace metafuse::cli {
 namespace {
 
 Result<void> check_store_options(const TrainArguments& arguments, const fusion::TrainingInput& input) {
-  if (!input.letor.empty() || !input.letor_ranks.empty() || !input.runs.empty())
-    return fail(Code::usage, "--store is the input; leave out --letor, --letor-ranks and --runs");
-  if (!input.qrels.empty() || !input.pairs.empty() || input.depth != 0)
-    return fail(Code::usage, "--store holds its judgments and lists; leave out --qrels, --pairs and --depth");
+  if (!input.letor.empty() || !input.letor_ranks.empty())
+    return fail(Code::usage,
+                "--store takes --runs and --qrels beside it; leave out --letor and --letor-ranks");
+  if (input.runs.empty() != input.qrels.empty())
+    return fail(Code::usage, "--runs and --qrels go together, beside --store too");
+  if (!input.pairs.empty() || (input.depth != 0 && input.runs.empty()))
+    return fail(Code::usage, "--store holds its judgments and lists; leave out --pairs and --depth");
   if (input.query_weights != "pairs" && input.query_weights != "equal")
     return fail(Code::usage, "--store takes --query-weights pairs or equal");
   if (arguments.domain.empty()) return fail(Code::usage, "--store needs --domain, the domain to learn for");
@@ -61,8 +65,15 @@ service::StoreTrainingOptions store_options(const TrainArguments& arguments,
 Result<fusion::TrainingSet> read_store(const TrainArguments& arguments, const fusion::TrainingInput& input) {
   TRY_VOID(check_store_options(arguments, input));
   TRY(auto store, service::open_store(arguments.store, service::StoreMode::read));
+  service::StoreTrainingOptions options = store_options(arguments, input);
+  if (!input.runs.empty()) {
+    TRY(const std::string secret, store->secret());
+    TRY(options.offline,
+        service::read_offline_queries({input.runs, input.qrels, arguments.domain, input.depth, {}}, secret,
+                                      {}, options.now));
+  }
   service::StoreTrainingReport report;
-  auto set = service::training_set_from_store(*store, store_options(arguments, input), &report);
+  auto set = service::training_set_from_store(*store, options, &report);
   if (set) std::cerr << report.text() << '\n';
   return set;
 }

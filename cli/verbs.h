@@ -45,6 +45,7 @@ void add_fuse(CLI::App& app, Result<void>& outcome);
 void add_index(CLI::App& app, Result<void>& outcome);
 void add_init(CLI::App& app, Result<void>& outcome);
 void add_manual(CLI::App& app, Result<void>& outcome);
+void add_key(CLI::App& app, Result<void>& outcome);
 void add_model(CLI::App& app, Result<void>& outcome);
 void add_record(CLI::App& app, Result<void>& outcome);
 void add_score(CLI::App& app, Result<void>& outcome);

@@ -1,8 +1,8 @@
-#include "fetchers/definition/engine.h"
-
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+
+#include "fetchers/definition/engine.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -1,5 +1,6 @@
 #include "service/app.h"
 
+#include <chrono>
 #include <exception>
 #include <string>
 #include <utility>
@@ -11,6 +12,10 @@
 
 namespace metafuse::service {
 namespace {
+
+/// What may hang with the store has threads of its own, so that searches never wait for it.
+constexpr unsigned kStoreWorkers = 4;
+constexpr QueueLimits kStoreQueue{32, std::chrono::milliseconds(300)};
 
 /// Keys' use counted in the store, so that it outlives the process and is shared between several.
 SharedUsage shared_usage(Store* store) {
@@ -31,11 +36,15 @@ App::App(AppOptions options, std::shared_ptr<const Snapshot> snapshot, std::uniq
       gate_({options.config, metrics_, clock_, records_->unix_time, shared_usage(records_->store.get())}),
       searcher_({options.config, clock_, gate_, *records_, metrics_, log_}),
       pool_(worker_count(options.config), queue_limits(options.config.limits)),
+      store_pool_(kStoreWorkers, kStoreQueue),
       operations_({metrics_, log_, pool_, searcher_, *records_}),
       reloader_({options.config, options.load_engines, options.reread,
                  [this](const Snapshot& loaded) { take_limits(loaded); }, metrics_, log_},
                 std::move(snapshot)) {
   if (records_->store == nullptr) return;
+  records_->on_drop = [this](std::uint64_t dropped, const std::string& reason) {
+    log_.write(Log::Level::error, "searches not stored", {{"searches", dropped}, {"reason", reason}});
+  };
   CaretakerOptions care;
   care.store = records_->store.get();
   care.versions = records_->model_versions.get();
@@ -56,7 +65,7 @@ App::~App() {
 Result<std::unique_ptr<App>> App::create(AppOptions options) {
   require(options.clock != nullptr, "an App needs a clock");
   TRY(auto snapshot, load_snapshot(options.config, options.load_engines));
-  TRY(auto records, open_records(options.config, options.unix_time));
+  TRY(auto records, open_records(*snapshot, options.unix_time));
   return std::unique_ptr<App>(new App(std::move(options), std::move(snapshot), std::move(records)));
 }
 
@@ -69,9 +78,11 @@ void App::take_limits(const Snapshot& snapshot) {
 }
 
 void App::stop() {
+  if (records_->store != nullptr) records_->store->hurry();
   if (caretaker_ != nullptr) caretaker_->stop();
   reloader_.stop();
   pool_.stop();
+  store_pool_.stop();
 }
 
 void App::handle(HttpRequest request, std::shared_ptr<Responder> responder) {
@@ -115,9 +126,10 @@ void App::dispatch(const std::shared_ptr<Call>& call, Reply& reply) {
     to.send(error_response(error_dialect(late.route, late.exchange.request), 503,
                            "too much work waits already; try again in a second"));
   };
-  const bool is_taken = pool_.try_run(
-      [this, call] { guarded(*call, [&](Reply& later) { run(*call, later); }); },
-      [this, call, too_busy] { guarded(*call, [&](Reply& later) { too_busy(*call, later); }); });
+  WorkerPool& pool = call->route->where == Where::store_worker ? store_pool_ : pool_;
+  const bool is_taken =
+      pool.try_run([this, call] { guarded(*call, [&](Reply& later) { run(*call, later); }); },
+                   [this, call, too_busy] { guarded(*call, [&](Reply& later) { too_busy(*call, later); }); });
   if (!is_taken) too_busy(*call, reply);
 }
 

@@ -74,6 +74,7 @@ class App {
   Gate gate_;
   Searcher searcher_;
   WorkerPool pool_;
+  WorkerPool store_pool_;
   Operations operations_;
   Reloader reloader_;
   std::unique_ptr<Caretaker> caretaker_;

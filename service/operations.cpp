@@ -15,6 +15,11 @@ void Operations::set_limits(const LimitsConfig& limits) {
   if (sockets_.set_limits) sockets_.set_limits(limits);
 }
 
+std::string Operations::troubles() const {
+  if (sources_.records.store == nullptr || sources_.records.store->trouble().empty()) return {};
+  return "store: does not answer; searches are not stored, feedback is refused\n";
+}
+
 std::string Operations::metrics_text() {
   const auto set = [&](std::string_view name, std::size_t value) {
     sources_.metrics.set(name, static_cast<double>(value));
@@ -26,8 +31,11 @@ std::string Operations::metrics_text() {
   set("metafuse_rendered_entries", sources_.searcher.rendered().size());
   set("metafuse_rendered_bytes", sources_.searcher.rendered().bytes());
   set("metafuse_log_lines_dropped_total", sources_.log.dropped());
-  if (sources_.records.search_log != nullptr)
-    set("metafuse_store_searches_dropped_total", sources_.records.search_log->dropped());
+  if (const auto& search_log = sources_.records.search_log; search_log != nullptr) {
+    set("metafuse_searches_stored_total", search_log->written());
+    set("metafuse_searches_dropped_total", search_log->dropped());
+    set("metafuse_store_available", troubles().empty() ? 1 : 0);
+  }
   const std::lock_guard lock(sockets_mutex_);
   if (sockets_.counts) {
     const ConnectionCounts connections = sockets_.counts();

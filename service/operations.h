@@ -41,6 +41,8 @@ class Operations {
   void set_limits(const LimitsConfig& limits);
   void start_draining() { is_draining_ = true; }
   bool is_draining() const { return is_draining_; }
+  /// What does not work while searching goes on, one per line, without names of hosts or files.
+  std::string troubles() const;
   /// Prometheus' text, with what is read at this moment.
   std::string metrics_text();
 

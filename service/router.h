@@ -26,8 +26,9 @@ struct Records;
 using Parts = std::tuple<const Exchange&, Reply&, Searcher&, Reloader&, Gate&, Records&, Operations&,
                          Metrics&, Log&, const Clock&>;
 
-/// Where a handler runs: on the I/O thread when it only formats what is in memory, else on a worker.
-enum class Where { inline_thread, worker };
+/// Where a handler runs: on the I/O thread when it only formats what is in memory, on one of the few threads
+/// that wait for the store, else on a worker.
+enum class Where { inline_thread, store_worker, worker };
 
 /// A row of the table of routes.
 struct Route {

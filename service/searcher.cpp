@@ -9,6 +9,7 @@
 #include "core/number.h"
 #include "core/random.h"
 #include "service/answers/reasons.h"
+#include "service/base/addresses.h"
 #include "service/base/digest.h"
 #include "service/errors.h"
 #include "service/learning/feedback.h"
@@ -22,6 +23,29 @@ namespace metafuse::service {
 namespace {
 
 constexpr int kMostHops = 99;
+
+/// Whether whoever searches lets it be stored: not with Do Not Track or Global Privacy Control.
+bool may_be_stored(const HttpRequest& request) {
+  return request.header("DNT") != "1" && request.header("Sec-GPC") != "1";
+}
+
+/// Whether a key may not search everything: then its answers are its own.
+bool is_scoped(const KeyConfig* key) {
+  return key != nullptr && (!key->domains.empty() || !key->engines.empty());
+}
+
+/// Narrows a request to what its key may ask.
+std::optional<AccessRefusal> narrow(const KeyConfig* key, const LoadedDomain& domain,
+                                    SearchRequest& request) {
+  if (!is_scoped(key)) return std::nullopt;
+  if (!key->may_use_domain(domain.domain.name))
+    return AccessRefusal{403, "scope", "the key may not search this domain"};
+  if (key->engines.empty()) return std::nullopt;
+  if (request.engines.empty()) request.engines = key->engines;
+  std::erase_if(request.engines, [&](const std::string& engine) { return !key->may_ask_engine(engine); });
+  if (!request.engines.empty()) return std::nullopt;
+  return AccessRefusal{403, "scope", "the key may not ask these engines"};
+}
 
 /// How many meta-search servers a request came through, as the last one counted; too many for a damaged
 /// count, so that no loop hides behind one.
@@ -102,17 +126,22 @@ Searcher::Found Searcher::find(const Exchange& exchange, const WantedSearch& wan
   const auto refusal = [](const Error& error) {
     return AccessRefusal{status_of(error.code), {}, error.text};
   };
-  auto queries = expand_request(*exchange.snapshot, wanted.search);
+  SearchRequest request = wanted.search;
+  if (const LoadedDomain* named = exchange.snapshot->find_domain(request.domain); named != nullptr)
+    if (auto refused = narrow(exchange.key, *named, request)) return std::move(*refused);
+  auto queries = expand_request(*exchange.snapshot, request);
   if (!queries) return refusal(queries.error());
-  const LoadedDomain& domain = *exchange.snapshot->find_domain(wanted.search.domain);
-  Plan plan{exchange, wanted.search, domain, std::move(*queries), shared_key(domain, wanted.search)};
+  const LoadedDomain& domain = *exchange.snapshot->find_domain(request.domain);
+  Plan plan{exchange, request, domain, std::move(*queries), shared_key(domain, request)};
+  plan.end = clock_.now() + deadline_of(exchange.snapshot->config, request);
   plan.request.hops = hops_of(exchange.request);
   if (auto refused = gate_.admit_search(exchange, plan.queries.size(), plan.has_raw()))
     return std::move(*refused);
   if (events.on_admitted) events.on_admitted();
   auto answer = search(plan, wanted.sites, events.on_partial);
   if (!answer) return refusal(answer.error());
-  FoundSearch found{std::move(*answer), {}, plan.cache_key(1)};
+  FoundSearch found{
+      std::move(*answer), {}, plan.cache_key(1), wanted.limit > 0 && records_.search_log != nullptr};
   if (wanted.limit > 0) {
     found.shown = shown_results(*found.answer, wanted.first, wanted.limit, wanted.sites);
     remember(exchange, *found.answer, found.shown);
@@ -141,16 +170,14 @@ HttpResponse Searcher::finish(const Exchange& exchange, FoundSearch found, HttpR
 }
 
 std::optional<HttpResponse> Searcher::answer_again(const Exchange& exchange) {
-  if (!has_cache_) return std::nullopt;
+  if (!has_cache_ || is_scoped(exchange.key)) return std::nullopt;
   const auto key = rendered_key(exchange);
   const auto kept = key ? rendered_.find(key->text) : nullptr;
   if (kept == nullptr || !gate_.admit_at_once(exchange, kept->expanded_queries)) return std::nullopt;
   std::string search_id;
-  if (kept->search != nullptr) {
-    // a store that cannot keep up leaves the id empty: nothing to click, but an answer
-    search_id = new_search_id();
-    if (!records_.search_log->add(kept->search, search_id, records_.unix_time())) search_id.clear();
-  }
+  // a store that cannot keep up leaves the id empty: nothing to click, but an answer
+  if (kept->search != nullptr && may_be_stored(exchange.request) && records_.search_log->add(kept->search))
+    search_id = delivered_id(records_.secret, kept->search->id, address_prefix(exchange.client));
   HttpResponse response;
   response.headers = kept->headers;
   response.frame = kept->frame;
@@ -176,22 +203,23 @@ std::optional<TimePoint> Searcher::may_be_sent_again(const Exchange& exchange,
                                                      const FoundSearch& found) const {
   const Snapshot& snapshot = *exchange.snapshot;
   const LoadedDomain* domain = snapshot.find_domain(found.answer->domain);
-  if (!has_cache_ || domain == nullptr || is_interleaving(snapshot, *domain) ||
+  if (!has_cache_ || is_scoped(exchange.key) || domain == nullptr || is_interleaving(snapshot, *domain) ||
       snapshot.config.learning.has_online_reranker)
     return std::nullopt;
   // an answer that could not be stored has no search id: the next one may
-  if (records_.search_log != nullptr && !found.shown.positions.empty() && found.shown.search == nullptr)
-    return std::nullopt;
+  if (found.is_to_be_stored && found.shown.search == nullptr) return std::nullopt;
   return cache_.popular_until(found.key, *found.answer);
 }
 
 void Searcher::remember(const Exchange& exchange, const SearchAnswer& answer, ShownResults& shown) {
-  if (records_.search_log == nullptr || shown.positions.empty()) return;
+  if (records_.search_log == nullptr || !may_be_stored(exchange.request)) return;
+  const LoadedDomain* domain = exchange.snapshot->find_domain(answer.domain);
+  const SearchStoring storing{records_.secret, exchange.snapshot->config.privacy.hash_queries,
+                              domain == nullptr ? std::string_view() : plain_slot(domain->domain)};
   auto search = std::make_shared<const StoredSearch>(
-      stored_search(answer, shown.positions, records_.secret, exchange.snapshot->config.privacy.hash_queries,
-                    records_.unix_time()));
-  if (!records_.search_log->add(search, search->id, search->at)) return;
-  shown.search_id = search->id;
+      stored_search(answer, shown.positions, storing, records_.unix_time()));
+  if (!records_.search_log->add(search)) return;
+  shown.search_id = delivered_id(records_.secret, search->id, address_prefix(exchange.client));
   shown.search = std::move(search);
 }
 
@@ -212,9 +240,9 @@ Result<SharedAnswer> Searcher::search(const Plan& plan, const SitePreferences& s
 /// errors: what another request's search, which this one waited for, broke off with
 Result<SharedAnswer> Searcher::search_window(const Plan& plan, int windows, const PartialAnswer& on_partial) {
   bool was_cached = false;
-  TRY(auto answer,
-      cache_.get(
-          plan.cache_key(windows), [&] { return search_uncached(plan, windows, on_partial); }, was_cached));
+  TRY(auto answer, cache_.get(
+                       plan.cache_key(windows), [&] { return search_uncached(plan, windows, on_partial); },
+                       was_cached, windows <= 1 ? plan.end : TimePoint::max()));
   metrics_.cache(was_cached ? "hit" : "miss");
   metrics_.search(answer->domain, answer->fusion.method);
   if (was_cached) return answer;

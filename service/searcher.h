@@ -43,6 +43,7 @@ struct FoundSearch {
   SharedAnswer answer;
   ShownResults shown;               ///< with the id that feedback refers to, when it could be stored
   std::string key;                  ///< of the answer in the cache
+  bool is_to_be_stored = false;     ///< then `shown` has a search id unless that failed or is not wished
   std::vector<GapMark> marks = {};  ///< gaps of what is rendered, beyond the search id, which is its own mark
 };
 
@@ -113,6 +114,7 @@ class Searcher {
     const LoadedDomain& domain;
     std::vector<ExpandedQuery> queries;
     std::string digest;  ///< of everything that changes the lists of its first window, in every process
+    TimePoint end = TimePoint::max();  ///< when the first window's time is over
 
     SearchRequest at_window(int windows) const;
     std::string shared_key(int windows) const;

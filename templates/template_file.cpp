@@ -272,9 +272,9 @@ class FileReader {
     if (templates.items.empty())
       diagnostics_.error(templates.place, "no template; a domain needs at least one");
     if (templates.items.size() > max_templates_)
-      return diagnostics_.error(templates.place,
-                                fmt::format("more than {} templates; divide them between several domains",
-                                            max_templates_));
+      return diagnostics_.error(
+          templates.place,
+          fmt::format("more than {} templates; divide them between several domains", max_templates_));
     for (const YamlNode& item : templates.items)
       if (!diagnostics_.is_full()) read_template(item);
     warn_about_slots();

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "evaluation/reports/plots.h"
 #include "core/encoding.h"
+#include "evaluation/reports/plots.h"
 #include "evaluation/reports/report.h"
 
 // One self-contained page: tables, comparisons, and plots as inline SVG. Curves are drawn where the report

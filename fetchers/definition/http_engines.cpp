@@ -224,7 +224,8 @@ Result<std::string> json_template(const Json& value) {
   std::string out;
   for (const TemplatePiece& piece : pieces) {
     const std::string quoted = piece.is_placeholder ? "{" + piece.text + "}" : to_text(Json(piece.text));
-    out += piece.is_placeholder ? quoted : with_doubled_braces_but_secrets(quoted.substr(1, quoted.size() - 2));
+    out +=
+        piece.is_placeholder ? quoted : with_doubled_braces_but_secrets(quoted.substr(1, quoted.size() - 2));
   }
   const bool is_number = out == "{count}" || out == "{offset}" || out == "{start}" || out == "{pageno}";
   return is_number ? out : '"' + out + '"';

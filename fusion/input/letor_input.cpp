@@ -8,8 +8,8 @@
 #include <span>
 #include <utility>
 
-#include "core/parallel.h"
 #include "core/decompression.h"
+#include "core/parallel.h"
 #include "evaluation/runs/letor_file.h"
 #include "fusion/data/features.h"
 #include "fusion/input/input_files.h"

@@ -229,6 +229,17 @@ std::unique_ptr<SharedLimits> shared_limits(const ServerConfig& config, const Cl
   return std::make_unique<SharedLimits>(std::move(*address), clock, limiter);
 }
 
+/// A route's first path value, where keys count, is a domain's name.
+bool is_beyond_scope(const KeyConfig& key, const Exchange& exchange) {
+  return !exchange.path_values.empty() && !key.may_use_domain(exchange.path_values.front());
+}
+
+std::optional<AccessRefusal> check_scope(Access access, const Exchange& exchange) {
+  if (access == Access::open || exchange.key == nullptr || !is_beyond_scope(*exchange.key, exchange))
+    return std::nullopt;
+  return AccessRefusal{403, "scope", "the key may not use this domain"};
+}
+
 }  // namespace
 
 Gate::Gate(const GateOptions& options)
@@ -258,6 +269,7 @@ std::optional<AccessRefusal> Gate::checked(const RouteRules* rules, Exchange& ex
   if (rules == nullptr) return std::nullopt;
   if (auto refusal = find_key(*rules, exchange)) return refusal;
   if (auto refusal = check_role(rules->access, exchange)) return refusal;
+  if (auto refusal = check_scope(rules->access, exchange)) return refusal;
   if (auto refusal = take_tokens(exchange, tokens_of(rules->cost))) return refusal;
   if (auto refusal = check_sender(*rules, exchange)) return refusal;
   if (auto refusal = check_body(*rules, exchange)) return refusal;
@@ -274,16 +286,33 @@ std::optional<AccessRefusal> Gate::find_key(const RouteRules& rules, Exchange& e
     return AccessRefusal{429, "key_rate", "too many wrong API keys from this address; wait",
                          found.retry_after_seconds};
   if (found.key == nullptr) return AccessRefusal{401, "bad_key", "the API key is not known here"};
+  if (found.key->has_expired(unix_time_()))
+    return AccessRefusal{401, "bad_key", "the API key has expired; ask for a new one"};
   exchange.key = found.key;
   return std::nullopt;
 }
 
 std::optional<AccessRefusal> Gate::take_tokens(const Exchange& exchange, double tokens) {
-  if (tokens <= 0 || exchange.key != nullptr) return std::nullopt;
-  const Admission admission = limiter_.take(address_prefix(exchange.client), clock_.now(), tokens);
+  if (tokens <= 0) return std::nullopt;
+  const Admission admission = exchange.key != nullptr
+                                  ? take_of_key(*exchange.key, tokens)
+                                  : limiter_.take(address_prefix(exchange.client), clock_.now(), tokens);
   if (admission.is_admitted) return std::nullopt;
-  return AccessRefusal{429, "rate", "too many requests from this address; slow down",
+  return AccessRefusal{429, "rate",
+                       exchange.key != nullptr ? "too many requests with this key; slow down"
+                                               : "too many requests from this address; slow down",
                        admission.retry_after_seconds};
+}
+
+/// A key's own rate; each process counts alone.
+Admission Gate::take_of_key(const KeyConfig& key, double tokens) {
+  if (key.requests_per_second <= 0) return {};
+  const std::lock_guard lock(key_limiters_mutex_);
+  auto& limiter = key_limiters_[key.name];
+  if (limiter == nullptr) limiter = std::make_unique<RateLimiter>(key.requests_per_second, key.burst, 1);
+  if (limiter->per_second() != key.requests_per_second || limiter->burst() != key.burst)
+    limiter->set_rate(key.requests_per_second, key.burst);
+  return limiter->take(key.name, clock_.now(), tokens);
 }
 
 /// A form carries its key in the field `key`, which then is the exchange's. A client that guesses is slowed
@@ -298,8 +327,9 @@ void Gate::check_action(const RouteRules& rules, Exchange& exchange) {
   if (const std::string typed = form_value(exchange.form, "key"); !typed.empty()) {
     const auto [key, retry_after] = key_guard_.find(exchange.snapshot->config.keys, typed,
                                                     address_prefix(exchange.client), exchange.arrived);
-    exchange.key = key;
-    if (key == nullptr) refusal.reason = "bad_key";
+    exchange.key =
+        key == nullptr || key->has_expired(unix_time_()) || is_beyond_scope(*key, exchange) ? nullptr : key;
+    if (exchange.key == nullptr) refusal.reason = "bad_key";
     if (retry_after)
       refusal = {429, "key_rate", "too many wrong keys from this address; wait a moment", retry_after};
   }

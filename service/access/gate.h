@@ -2,8 +2,11 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <string>
 
 #include "core/deadline.h"
 #include "service/access/keys.h"
@@ -61,6 +64,7 @@ class Gate {
   std::optional<AccessRefusal> find_key(const RouteRules& rules, Exchange& exchange);
   std::optional<AccessRefusal> take_tokens(const Exchange& exchange, double tokens);
   void check_action(const RouteRules& rules, Exchange& exchange);
+  Admission take_of_key(const KeyConfig& key, double tokens);
   std::optional<AccessRefusal> checked(const RouteRules* rules, Exchange& exchange);
 
   Metrics& metrics_;
@@ -70,6 +74,8 @@ class Gate {
   KeyGuard key_guard_;
   std::unique_ptr<SharedLimits> shared_limits_;
   Quotas quotas_;
+  std::mutex key_limiters_mutex_;
+  std::map<std::string, std::unique_ptr<RateLimiter>> key_limiters_;  ///< as many as keys with a rate
 };
 
 }  // namespace metafuse::service

@@ -1,5 +1,6 @@
 #include "service/cache/answer_cache.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace metafuse::service {
@@ -52,26 +53,39 @@ void AnswerCache::land(const std::string& key, const std::shared_ptr<Flight>& fl
   flight->outcome = std::move(outcome);
   if (flight->outcome.has_value()) keep(key, *flight->outcome);
   flight->is_done = true;
-  flights_.erase(key);
+  const auto [begin, end] = flights_.equal_range(key);
+  flights_.erase(std::find_if(begin, end, [&](const auto& entry) { return entry.second == flight; }));
   flight->done.notify_all();
 }
 
+std::shared_ptr<AnswerCache::Flight> AnswerCache::find_flight(const std::string& key, TimePoint end) const {
+  const auto [first, last] = flights_.equal_range(key);
+  const auto at = std::find_if(first, last, [&](const auto& entry) { return entry.second->end <= end; });
+  return at == last ? nullptr : at->second;
+}
+
 Result<SharedAnswer> AnswerCache::get(const std::string& key,
-                                      const std::function<Result<SearchAnswer>()>& make, bool& was_cached) {
+                                      const std::function<Result<SearchAnswer>()>& make, bool& was_cached,
+                                      TimePoint end) {
   const auto flight = std::make_shared<Flight>();
+  flight->end = end;
   {
     std::unique_lock lock(mutex_);
     was_cached = true;
     if (SharedAnswer answer = find(key)) return answer;
-    if (const auto at = flights_.find(key); at != flights_.end()) {
-      const std::shared_ptr<Flight> other = at->second;
+    if (const auto other = find_flight(key, end)) {
       ++waiting_;
-      other->done.wait(lock, [&] { return other->is_done; });
+      const auto is_done = [&] { return other->is_done; };
+      if (end == TimePoint::max())
+        other->done.wait(lock, is_done);
+      else
+        other->done.wait_for(lock, end - clock_.now() + kGrace, is_done);
       --waiting_;
-      return other->outcome;
+      if (is_done()) return other->outcome;
+      return fail(Code::try_again, "an equal search is under way and was not ready in time; ask again");
     }
     was_cached = false;
-    flights_[key] = flight;
+    flights_.emplace(key, flight);
   }
   try {
     auto made = make();

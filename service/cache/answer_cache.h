@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <functional>
@@ -22,7 +23,8 @@ using SharedAnswer = std::shared_ptr<const SearchAnswer>;
 std::size_t memory_of(const SearchAnswer& answer);
 
 /// Answers of the last while, least recently used out first, bounded in number and in bytes. Of equal
-/// requests that come together one does the work and the others wait for it.
+/// requests that come together one does the work and the others wait for it, each until its own deadline: a
+/// request joins only work that is to end before that.
 class AnswerCache {
  public:
   AnswerCache(std::size_t entries, Duration lifetime, const Clock& clock,
@@ -31,11 +33,12 @@ class AnswerCache {
   /// The cached answer, or that of `make`. Answers with failed engines are handed to those who wait but not
   /// kept.
   ///
-  /// out: was_cached - whether `make` was spared
+  /// in:     end - when the caller's time is over; `make` is to end by then too
+  /// out:    was_cached - whether `make` was spared
   /// errors: those of `make`, for all who wait. What `make` throws reaches its caller; the others get an
-  /// error.
+  ///         error. try_again: another's work was not done kGrace after `end`.
   Result<SharedAnswer> get(const std::string& key, const std::function<Result<SearchAnswer>()>& make,
-                           bool& was_cached);
+                           bool& was_cached, TimePoint end = TimePoint::max());
   /// Only what is there; never waits for work.
   SharedAnswer peek(const std::string& key);
   /// Until when this very answer is kept, once it was asked for a second time.
@@ -46,15 +49,20 @@ class AnswerCache {
   /// Requests that wait for another's work.
   std::size_t waiting() const;
 
+  /// For fusing after the last list came.
+  static constexpr std::chrono::milliseconds kGrace{250};
+
  private:
   /// Work under way that others wait for.
   struct Flight {
+    TimePoint end;
     std::condition_variable done;
     bool is_done = false;
     Result<SharedAnswer> outcome = SharedAnswer();
   };
 
   SharedAnswer find(const std::string& key);
+  std::shared_ptr<Flight> find_flight(const std::string& key, TimePoint end) const;
   void keep(const std::string& key, SharedAnswer answer);
   void land(const std::string& key, const std::shared_ptr<Flight>& flight, Result<SharedAnswer> outcome);
 
@@ -63,7 +71,7 @@ class AnswerCache {
   mutable std::mutex mutex_;
   std::size_t waiting_ = 0;
   ExpiringCache<SharedAnswer> cache_;
-  std::unordered_map<std::string, std::shared_ptr<Flight>> flights_;
+  std::unordered_multimap<std::string, std::shared_ptr<Flight>> flights_;
 };
 
 }  // namespace metafuse::service

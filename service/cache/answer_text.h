@@ -13,8 +13,8 @@ namespace metafuse::service {
 /// An answer's lists as JSON, for a cache that processes share: what it takes to fuse them again, which every
 /// process does by its own model. Requires an answer without failed lists.
 ///
-/// {"version":1,"query","lists":[{"template","engine","text","suggestions":[...],
-///  "hits":[[url,title,snippet,published,thumbnail,score or null]...]}...]}
+/// {"version":2,"query","lists":[{"template","engine","text","suggestions":[...],
+///  "hits":[[url,title,snippet,published,thumbnail,key,score or null]...]}...]}
 std::string answer_text(const SearchAnswer& answer);
 
 /// Reads what answer_text() wrote and fuses it.

@@ -39,6 +39,7 @@ std::string shared_key(const LoadedDomain& domain, const SearchRequest& request)
   std::string key;
   append_part(key, domain.domain.name);
   append_part(key, domain.etag);
+  append_part(key, domain.engines_digest);
   append_part(key, request.text);
   append_part(key, std::to_string(request.slots.slots.size()));
   for (const auto& [name, value] : request.slots.slots) {
@@ -51,12 +52,13 @@ std::string shared_key(const LoadedDomain& domain, const SearchRequest& request)
     append_part(key, variant.template_id);
     append_part(key, variant.text);
   }
+  append_part(key, std::to_string(request.engines.size()));
   for (const std::string& engine : request.engines) append_part(key, engine);
   append_part(key, std::to_string(request.depth) + ' ' + std::to_string(request.safe_search));
   append_part(key, request.language);
   append_part(key, request.time_range);
   if (request.windows > 1) append_part(key, "windows " + std::to_string(request.windows));
-  return "metafuse:1:" + sha256_hex(key);
+  return "metafuse:2:" + sha256_hex(key);
 }
 
 }  // namespace metafuse::service

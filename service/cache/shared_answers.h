@@ -30,8 +30,8 @@ class SharedAnswers {
   Duration lifetime_;
 };
 
-/// What the lists of a request depend on: the domain's templates and the request. Digested, so that no query
-/// stands in a key.
+/// What the lists of a request depend on: the domain's templates, the engines' definitions and the request.
+/// Digested, so that no query stands in a key.
 std::string shared_key(const LoadedDomain& domain, const SearchRequest& request);
 
 }  // namespace metafuse::service

@@ -3,13 +3,22 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <iterator>
 #include <set>
+#include <type_traits>
+#include <variant>
 
+#include <fmt/format.h>
 #include <glob.h>
 
 #include "core/text_file.h"
 #include "core/yaml_reader.h"
+#include "service/base/dates.h"
 #include "service/store/redis_client.h"
+#include "service/store/store.h"
+
+// Each key of the file is one row of a table below: its name, where its value goes, its range and its meaning.
+// Reading, checking and config_reference() go by these rows; defaults are those of the structs.
 
 namespace metafuse::service {
 namespace {
@@ -28,176 +37,176 @@ struct Reading {
   }
 };
 
-bool is_postgres(std::string_view text) {
-  return text.starts_with("postgresql://") || text.starts_with("postgres://");
-}
+/// Reads a value that is more than a number, a switch, a text or a list of texts.
+using ReadNode = void (*)(const YamlNode& node, Reading& reading);
 
-std::vector<std::string> matching_files(const std::string& pattern) {
-  glob_t found{};
-  std::vector<std::string> files;
-  if (::glob(pattern.c_str(), 0, nullptr, &found) == 0)
-    for (std::size_t i = 0; i < found.gl_pathc; ++i) files.emplace_back(found.gl_pathv[i]);
-  ::globfree(&found);
-  return files;
-}
+/// A member that is a path, relative to the configuration's folder.
+template <class Section>
+struct PathMember {
+  std::string Section::*member;
+};
 
-/// Takes a list of files and patterns; each must name at least one file.
-std::vector<std::string> take_files(YamlMap& map, const char* key, Reading& reading) {
-  std::set<std::string> files;
-  const YamlNode* node = map.take(key);
-  if (node == nullptr) return {};
-  const auto add = [&](const YamlNode& item) {
-    const auto text = yaml_string(item, key, reading.diagnostics);
-    if (!text) return;
-    const auto found = matching_files(reading.resolve(*text));
-    if (found.empty())
-      reading.diagnostics.error(item.place, std::string(key) + ": no file matches \"" +
-                                                reading.resolve(*text) + "\"; correct the path");
-    files.insert(found.begin(), found.end());
+template <class Section>
+struct Setting {
+  const char* key;
+  std::variant<double Section::*, std::size_t Section::*, unsigned Section::*, bool Section::*,
+               std::string Section::*, PathMember<Section>, std::vector<std::string> Section::*, ReadNode>
+      value;
+  double low = 0;  ///< of a number
+  double high = 0;
+  const char* meaning;
+};
+
+template <class Section>
+void read_setting(YamlMap& map, const Setting<Section>& setting, Section& out, Reading& reading) {
+  const auto read = [&](auto value) {
+    using Value = decltype(value);
+    if constexpr (std::is_same_v<Value, ReadNode>) {
+      if (const YamlNode* node = map.take(setting.key)) value(*node, reading);
+    } else if constexpr (std::is_same_v<Value, PathMember<Section>>) {
+      if (const auto path = map.take_string(setting.key)) out.*value.member = reading.resolve(*path);
+    } else {
+      auto& member = out.*value;
+      using Member = std::remove_reference_t<decltype(member)>;
+      if constexpr (std::is_same_v<Member, double>) {
+        member = map.take_number(setting.key, setting.low, setting.high).value_or(member);
+      } else if constexpr (std::is_same_v<Member, bool>) {
+        member = map.take_bool(setting.key).value_or(member);
+      } else if constexpr (std::is_same_v<Member, std::string>) {
+        member = map.take_string(setting.key).value_or(member);
+      } else if constexpr (std::is_same_v<Member, std::vector<std::string>>) {
+        member = map.take_strings(setting.key).value_or(member);
+      } else if (const auto number = map.take_integer(setting.key, static_cast<long long>(setting.low),
+                                                      static_cast<long long>(setting.high))) {
+        member = static_cast<Member>(*number);
+      }
+    }
   };
-  if (node->is_list())
-    for (const YamlNode& item : node->items) add(item);
-  else
-    add(*node);
-  return {files.begin(), files.end()};
+  std::visit(read, setting.value);
 }
 
-std::string take_path(YamlMap& map, const char* key, const Reading& reading) {
-  const auto text = map.take_string(key);
-  return text ? reading.resolve(*text) : std::string();
+template <class Section, std::size_t N>
+void read_settings(YamlMap& map, const Setting<Section> (&settings)[N], Section& out, Reading& reading) {
+  for (const Setting<Section>& setting : settings) read_setting(map, setting, out, reading);
 }
 
-double take_double(YamlMap& map, const char* key, double low, double high, double fallback) {
-  return map.take_number(key, low, high).value_or(fallback);
-}
-
-std::size_t take_count(YamlMap& map, const char* key, long long low, long long high, std::size_t fallback) {
-  const auto value = map.take_integer(key, low, high);
-  return value ? static_cast<std::size_t>(*value) : fallback;
-}
-
-void read_recordings(const YamlNode& node, Reading& reading) {
-  YamlMap map(node, "recordings", reading.diagnostics);
-  RecordingsConfig& out = reading.config.recordings;
-  if (const YamlNode* mode = map.take("mode")) {
-    if (mode->text == "record")
-      out.mode = RecordingsConfig::Mode::record;
-    else if (mode->text == "replay")
-      out.mode = RecordingsConfig::Mode::replay;
-    else if (mode->text != "off")
-      reading.diagnostics.error(mode->place, "mode is off, record or replay, not \"" + mode->text + "\"");
-  }
-  out.directory = take_path(map, "directory", reading);
-  if (out.mode != RecordingsConfig::Mode::off && out.directory.empty())
-    reading.diagnostics.error(node.place, "recordings need a directory; add `directory: FOLDER`");
+template <class Section, std::size_t N>
+void read_section(const YamlNode& node, const char* name, const Setting<Section> (&settings)[N], Section& out,
+                  Reading& reading) {
+  YamlMap map(node, name, reading.diagnostics);
+  read_settings(map, settings, out, reading);
   map.finish();
 }
 
-void read_limits(const YamlNode& node, Reading& reading) {
-  YamlMap map(node, "limits", reading.diagnostics);
-  LimitsConfig& out = reading.config.limits;
-  out.requests_per_second = take_double(map, "requests_per_second", 0, 1e6, out.requests_per_second);
-  out.burst = take_double(map, "burst", 1, 1e6, out.burst);
-  out.failed_keys_per_minute = take_double(map, "failed_keys_per_minute", 0, 1e6, out.failed_keys_per_minute);
-  out.max_connections = take_count(map, "max_connections", 1, 1'000'000, out.max_connections);
-  out.connections_per_client =
-      take_count(map, "connections_per_client", 0, 1'000'000, out.connections_per_client);
-  out.max_body_bytes = take_count(map, "max_body_bytes", 1024, 64 << 20, out.max_body_bytes);
-  out.max_queue = take_count(map, "max_queue", 1, 100'000, out.max_queue);
-  out.queue_seconds = take_double(map, "queue_seconds", 0.001, 60, out.queue_seconds);
-  out.header_seconds = take_double(map, "header_seconds", 0.05, 600, out.header_seconds);
-  out.body_seconds = take_double(map, "body_seconds", 0.05, 600, out.body_seconds);
-  out.idle_seconds = take_double(map, "idle_seconds", 0.05, 3600, out.idle_seconds);
-  out.write_seconds = take_double(map, "write_seconds", 0.05, 600, out.write_seconds);
-  out.drain_seconds = take_double(map, "drain_seconds", 0.1, 3600, out.drain_seconds);
-  map.finish();
+constexpr double kMaxRate = 1e6;
+constexpr double kMaxCount = 1e15;
+
+constexpr Setting<LimitsConfig> kLimits[] = {
+    {"requests_per_second", &LimitsConfig::requests_per_second, 0, kMaxRate,
+     "per address prefix without a key; 0 for no limit; 10 beyond loopback where it is not set"},
+    {"burst", &LimitsConfig::burst, 1, kMaxRate, "requests that a prefix may send at once"},
+    {"failed_keys_per_minute", &LimitsConfig::failed_keys_per_minute, 0, kMaxRate,
+     "wrong API keys per address prefix; 0 for no limit"},
+    {"max_connections", &LimitsConfig::max_connections, 1, 1e6, "open at once"},
+    {"connections_per_client", &LimitsConfig::connections_per_client, 0, 1e6,
+     "open at once per address prefix; 0 for a quarter of all, and on loopback for all"},
+    {"max_body_bytes", &LimitsConfig::max_body_bytes, 1024, 64 << 20, "of a request"},
+    {"max_queue", &LimitsConfig::max_queue, 1, 1e5,
+     "searches that wait for a worker before new ones get 503"},
+    {"queue_seconds", &LimitsConfig::queue_seconds, 0.001, 60,
+     "how long one waits for a worker before its 503"},
+    {"header_seconds", &LimitsConfig::header_seconds, 0.05, 600, "to send a request's head"},
+    {"body_seconds", &LimitsConfig::body_seconds, 0.05, 600, "to send a request's body"},
+    {"idle_seconds", &LimitsConfig::idle_seconds, 0.05, 3600, "between two requests of a connection"},
+    {"write_seconds", &LimitsConfig::write_seconds, 0.05, 600, "to take an answer"},
+    {"drain_seconds", &LimitsConfig::drain_seconds, 0.1, 3600, "from SIGTERM to the end, whatever hangs"},
+};
+
+void read_redis(const YamlNode& node, Reading& reading) {
+  std::string& redis = reading.config.cache.redis;
+  redis = node.text;
+  if (const auto address = parse_redis_url(node.is_scalar() ? redis : ""); !address)
+    reading.diagnostics.error(node.place, address.error().text);
 }
 
-void read_cache(const YamlNode& node, Reading& reading) {
-  YamlMap map(node, "cache", reading.diagnostics);
-  CacheConfig& out = reading.config.cache;
-  out.entries = take_count(map, "entries", 0, 10'000'000, out.entries);
-  out.seconds = take_double(map, "seconds", 0, 86400.0 * 30, out.seconds);
-  out.megabytes = take_count(map, "megabytes", 1, 1 << 20, out.megabytes);
-  if (const YamlNode* redis = map.take("redis")) {
-    out.redis = redis->text;
-    if (const auto address = parse_redis_url(redis->is_scalar() ? out.redis : ""); !address)
-      reading.diagnostics.error(redis->place, address.error().text);
-  }
-  map.finish();
+constexpr Setting<CacheConfig> kCache[] = {
+    {"entries", &CacheConfig::entries, 0, 1e7, "answers that are kept; 0 for no cache"},
+    {"seconds", &CacheConfig::seconds, 0, 86400.0 * 30, "how long"},
+    {"megabytes", &CacheConfig::megabytes, 1, 1 << 20, "of all entries together"},
+    {"redis", &read_redis, 0, 0, "redis://HOST:PORT/NUMBER where several processes share the cache"},
+};
+
+constexpr Setting<PrivacyConfig> kPrivacy[] = {
+    {"hash_queries", &PrivacyConfig::hash_queries, 0, 0,
+     "store digests in place of queries and of results' addresses"},
+    {"retention_days", &PrivacyConfig::retention_days, 0.001, 36500,
+     "how long searches and clicks are stored"},
+};
+
+constexpr Setting<LearningConfig> kLearning[] = {
+    {"retrain_hours", &LearningConfig::retrain_hours, 0, 24 * 365, "between trainings; 0: only by command"},
+    {"automatic_promotion", &LearningConfig::is_promotion_automatic, 0, 0,
+     "a challenger that is better on held-out judgments becomes the champion"},
+    {"interleave_share", &LearningConfig::interleave_share, 0, 1,
+     "of searches that compare champion and challenger"},
+    {"click_half_life_days", &LearningConfig::click_half_life_days, 0.01, 3650,
+     "a click this old counts half"},
+    {"clicks_per_address", &LearningConfig::clicks_per_address, 0, 1e9,
+     "weight per day that counts from one address prefix"},
+    {"clicks_per_key", &LearningConfig::clicks_per_key, 0, 1e9, "the same from one API key"},
+    {"online_reranker", &LearningConfig::has_online_reranker, 0, 0, "feedback changes the order at once"},
+};
+
+constexpr Setting<LearnedWaitConfig> kLearnedWait[] = {
+    {"enabled", &LearnedWaitConfig::is_on, 0, 0, "wait for an engine by what it usually takes"},
+    {"floor", &LearnedWaitConfig::floor_seconds, 0.001, 120, "seconds that are always waited"},
+    {"ceiling", &LearnedWaitConfig::ceiling_seconds, 0.001, 120, "seconds that are never waited"},
+};
+
+void read_mode(const YamlNode& node, Reading& reading) {
+  using Mode = RecordingsConfig::Mode;
+  Mode& mode = reading.config.recordings.mode;
+  if (node.text == "record")
+    mode = Mode::record;
+  else if (node.text == "replay")
+    mode = Mode::replay;
+  else if (node.text != "off")
+    reading.diagnostics.error(node.place, "mode is off, record or replay, not \"" + node.text + "\"");
 }
 
-void read_privacy(const YamlNode& node, Reading& reading) {
-  YamlMap map(node, "privacy", reading.diagnostics);
-  PrivacyConfig& out = reading.config.privacy;
-  out.hash_queries = map.take_bool("hash_queries").value_or(out.hash_queries);
-  out.retention_days = take_double(map, "retention_days", 0.001, 36500, out.retention_days);
-  map.finish();
-}
+constexpr Setting<RecordingsConfig> kRecordings[] = {
+    {"mode", &read_mode, 0, 0, "off, record or replay what engines answer"},
+    {"directory", PathMember<RecordingsConfig>{&RecordingsConfig::directory}, 0, 0, "where"},
+};
 
-void read_learning(const YamlNode& node, Reading& reading) {
-  YamlMap map(node, "learning", reading.diagnostics);
-  LearningConfig& out = reading.config.learning;
-  out.retrain_hours = take_double(map, "retrain_hours", 0, 24 * 365, out.retrain_hours);
-  out.is_promotion_automatic = map.take_bool("automatic_promotion").value_or(out.is_promotion_automatic);
-  out.interleave_share = take_double(map, "interleave_share", 0, 1, out.interleave_share);
-  out.click_half_life_days = take_double(map, "click_half_life_days", 0.01, 3650, out.click_half_life_days);
-  out.clicks_per_address = take_double(map, "clicks_per_address", 0, 1e9, out.clicks_per_address);
-  out.clicks_per_key = take_double(map, "clicks_per_key", 0, 1e9, out.clicks_per_key);
-  out.has_online_reranker = map.take_bool("online_reranker").value_or(out.has_online_reranker);
-  map.finish();
-}
-
-void read_learned_wait(const YamlNode& node, Reading& reading) {
-  YamlMap map(node, "learned_wait", reading.diagnostics);
-  LearnedWaitConfig& out = reading.config.learned_wait;
-  out.is_on = map.take_bool("enabled").value_or(out.is_on);
-  out.floor_seconds = take_double(map, "floor", 0.001, 120, out.floor_seconds);
-  out.ceiling_seconds = take_double(map, "ceiling", 0.001, 120, out.ceiling_seconds);
-  if (out.ceiling_seconds < out.floor_seconds)
-    reading.diagnostics.error(node.place, "learned_wait: the ceiling is below the floor; raise it");
-  map.finish();
-}
-
-/// Mistakes in the file that is named are reported with its own places.
-void read_tracking(YamlMap& map, Reading& reading) {
-  const YamlNode* node = map.take("tracking_parameters");
-  if (node == nullptr) return;
-  const auto path = yaml_string(*node, "tracking_parameters", reading.diagnostics);
-  if (!path) return;
-  const std::string file = reading.resolve(*path);
-  const auto text = read_text(file, kMaxConfigBytes);
-  auto list = text ? parse_tracking_parameters(*text, file) : Result<TrackingParameters>(text.error());
-  if (list)
-    reading.config.tracking = std::move(*list);
-  else
-    reading.diagnostics.error(node->place, "tracking_parameters: " + list.error().text);
-}
+constexpr Setting<KeyConfig> kKey[] = {
+    {"name", &KeyConfig::name, 0, 0, "in logs, judgments and quotas"},
+    {"sha256", &KeyConfig::sha256, 0, 0, "the key's digest; `metafuse key new` prints both"},
+    {"quota_per_day", &KeyConfig::quota_per_day, 0, 1e12, "expanded queries; 0 for no limit"},
+    {"domains", &KeyConfig::domains, 0, 0, "those that it may use; all without it"},
+    {"engines", &KeyConfig::engines, 0, 0, "those that its searches ask; all without it"},
+    {"expires", &KeyConfig::expires, 0, 0, "YYYY-MM-DD: the last day on which it counts (UTC)"},
+    {"requests_per_second", &KeyConfig::requests_per_second, 0, kMaxRate, "0 for no limit"},
+    {"burst", &KeyConfig::burst, 1, kMaxRate, "requests at once"},
+};
 
 void read_roles(YamlMap& map, const YamlNode& node, KeyConfig& key, Reading& reading) {
-  static constexpr std::pair<std::string_view, Role> kRoles[] = {{"search", Role::search},
-                                                                 {"judge", Role::judge},
-                                                                 {"admin", Role::admin},
-                                                                 {"raw", Role::raw},
-                                                                 {"metrics", Role::metrics}};
   const auto names = map.take_strings("roles");
   if (!names) key.roles.push_back(Role::search);
   for (const std::string& name : names.value_or(std::vector<std::string>{})) {
-    const auto* at = std::find_if(std::begin(kRoles), std::end(kRoles),
-                                  [&](const auto& role) { return role.first == name; });
-    if (at == std::end(kRoles))
+    if (const auto role = role_named(name))
+      key.roles.push_back(*role);
+    else
       reading.diagnostics.error(node.place,
                                 "no role \"" + name + "\"; roles are search, judge, admin, raw, metrics");
-    else
-      key.roles.push_back(at->second);
   }
 }
 
 void read_key(const YamlNode& node, Reading& reading) {
   YamlMap map(node, "a key", reading.diagnostics);
   KeyConfig key;
-  key.name = map.take_required_string("name");
-  key.sha256 = map.take_required_string("sha256");
+  for (const char* required : {"name", "sha256"}) static_cast<void>(map.take_required_string(required));
+  read_settings(map, kKey, key, reading);
   std::transform(key.sha256.begin(), key.sha256.end(), key.sha256.begin(),
                  [](char c) { return c >= 'A' && c <= 'F' ? static_cast<char>(c + 32) : c; });
   const bool is_digest =
@@ -205,8 +214,10 @@ void read_key(const YamlNode& node, Reading& reading) {
   if (!key.sha256.empty() && !is_digest)
     reading.diagnostics.error(node.place,
                               "sha256 is 64 hexadecimal digits; make it with `printf %s KEY | sha256sum`");
+  if (!key.expires.empty() && (key.expires.size() != 10 || !moment_of(key.expires)))
+    reading.diagnostics.error(node.place,
+                              "expires is a date such as 2027-01-31, not \"" + key.expires + "\"");
   read_roles(map, node, key, reading);
-  key.quota_per_day = take_count(map, "quota_per_day", 0, 1'000'000'000'000, 0);
   map.finish();
   for (const KeyConfig& other : reading.config.keys)
     if (other.name == key.name)
@@ -214,34 +225,55 @@ void read_key(const YamlNode& node, Reading& reading) {
   reading.config.keys.push_back(std::move(key));
 }
 
-void read_section(YamlMap& map, const char* key, void (*read)(const YamlNode&, Reading&), Reading& reading) {
-  if (const YamlNode* node = map.take(key)) read(*node, reading);
+void read_keys(const YamlNode& node, Reading& reading) {
+  if (!node.is_list()) reading.diagnostics.error(node.place, "keys is a list of {name, sha256, roles}");
+  for (const YamlNode& item : node.items) read_key(item, reading);
 }
 
-void read_listen(YamlMap& map, Reading& reading) {
-  const YamlNode* node = map.take("listen");
-  if (node == nullptr) return;
-  auto listen = parse_listen(node->text);
-  if (!listen) {
-    reading.diagnostics.error(node->place, listen.error().text);
-    return;
-  }
+void read_listen(const YamlNode& node, Reading& reading) {
+  auto listen = parse_listen(node.text);
+  if (!listen) return reading.diagnostics.error(node.place, listen.error().text);
   reading.config.listen_host = listen->host;
   reading.config.port = listen->port;
 }
 
-void read_keys(YamlMap& map, Reading& reading) {
-  const YamlNode* node = map.take("keys");
-  if (node == nullptr) return;
-  if (!node->is_list()) reading.diagnostics.error(node->place, "keys is a list of {name, sha256, roles}");
-  for (const YamlNode& item : node->items) read_key(item, reading);
+/// Files and patterns; each must name at least one file.
+std::vector<std::string> read_files(const YamlNode& node, const char* key, Reading& reading) {
+  std::set<std::string> files;
+  const auto add = [&](const YamlNode& item) {
+    const auto text = yaml_string(item, key, reading.diagnostics);
+    if (!text) return;
+    const std::string pattern = reading.resolve(*text);
+    glob_t found{};
+    if (::glob(pattern.c_str(), 0, nullptr, &found) == 0)
+      files.insert(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+    else
+      reading.diagnostics.error(item.place,
+                                fmt::format("{}: no file matches \"{}\"; correct the path", key, pattern));
+    ::globfree(&found);
+  };
+  if (node.is_list())
+    for (const YamlNode& item : node.items) add(item);
+  else
+    add(node);
+  return {files.begin(), files.end()};
 }
 
-void read_proxies(YamlMap& map, Reading& reading) {
-  const YamlNode* node = map.take("trusted_proxies");
-  if (node == nullptr) return;
-  if (!node->is_list()) reading.diagnostics.error(node->place, "trusted_proxies is a list of addresses");
-  for (const YamlNode& item : node->items) {
+void read_templates(const YamlNode& node, Reading& reading) {
+  reading.config.templates = read_files(node, "templates", reading);
+}
+void read_engines(const YamlNode& node, Reading& reading) {
+  reading.config.engines = read_files(node, "engines", reading);
+}
+
+void read_store(const YamlNode& node, Reading& reading) {
+  const std::string store = yaml_string(node, "store", reading.diagnostics).value_or("");
+  reading.config.store = is_postgres_url(store) ? store : reading.resolve(store);
+}
+
+void read_proxies(const YamlNode& node, Reading& reading) {
+  if (!node.is_list()) reading.diagnostics.error(node.place, "trusted_proxies is a list of addresses");
+  for (const YamlNode& item : node.items) {
     const auto text = yaml_string(item, "trusted_proxies", reading.diagnostics);
     const auto range = parse_address_range(text.value_or("::"));
     if (range)
@@ -251,61 +283,165 @@ void read_proxies(YamlMap& map, Reading& reading) {
   }
 }
 
-void read_metrics(YamlMap& map, Reading& reading) {
-  const YamlNode* node = map.take("metrics");
-  if (node == nullptr) return;
-  if (node->text == "loopback")
-    reading.config.metrics = MetricsAccess::loopback;
-  else if (node->text == "open")
-    reading.config.metrics = MetricsAccess::open;
-  else if (node->text == "key")
-    reading.config.metrics = MetricsAccess::key;
-  else
-    reading.diagnostics.error(node->place, "metrics is loopback, open or key, not \"" + node->text + "\"");
+void read_metrics(const YamlNode& node, Reading& reading) {
+  static constexpr std::pair<std::string_view, MetricsAccess> kAccess[] = {
+      {"loopback", MetricsAccess::loopback}, {"open", MetricsAccess::open}, {"key", MetricsAccess::key}};
+  for (const auto& [name, access] : kAccess) {
+    if (node.text != name) continue;
+    reading.config.metrics = access;
+    return;
+  }
+  reading.diagnostics.error(node.place, "metrics is loopback, open or key, not \"" + node.text + "\"");
 }
 
-void read_paths(YamlMap& map, Reading& reading) {
-  ServerConfig& out = reading.config;
-  out.templates = take_files(map, "templates", reading);
-  if (out.templates.empty() && !reading.diagnostics.has_errors())
-    reading.diagnostics.error(map.place(), "no templates; add `templates: [templates/*.yaml]`");
-  out.engines = take_files(map, "engines", reading);
-  out.models = take_path(map, "models", reading);
-  out.reports = take_path(map, "reports", reading);
-  const std::string store = map.take_string("store").value_or("");
-  out.store = is_postgres(store) ? store : reading.resolve(store);
+/// Mistakes in the file that is named are reported with its own places.
+void read_tracking(const YamlNode& node, Reading& reading) {
+  const auto path = yaml_string(node, "tracking_parameters", reading.diagnostics);
+  if (!path) return;
+  const std::string file = reading.resolve(*path);
+  const auto text = read_text(file, kMaxConfigBytes);
+  auto list = text ? parse_tracking_parameters(*text, file) : Result<TrackingParameters>(text.error());
+  if (list)
+    reading.config.tracking = std::move(*list);
+  else
+    reading.diagnostics.error(node.place, "tracking_parameters: " + list.error().text);
 }
+
+void read_recordings(const YamlNode& node, Reading& reading) {
+  RecordingsConfig& out = reading.config.recordings;
+  read_section(node, "recordings", kRecordings, out, reading);
+  if (out.mode != RecordingsConfig::Mode::off && out.directory.empty())
+    reading.diagnostics.error(node.place, "recordings need a directory; add `directory: FOLDER`");
+}
+void read_limits(const YamlNode& node, Reading& reading) {
+  read_section(node, "limits", kLimits, reading.config.limits, reading);
+}
+void read_cache(const YamlNode& node, Reading& reading) {
+  read_section(node, "cache", kCache, reading.config.cache, reading);
+}
+void read_privacy(const YamlNode& node, Reading& reading) {
+  read_section(node, "privacy", kPrivacy, reading.config.privacy, reading);
+}
+void read_learning(const YamlNode& node, Reading& reading) {
+  read_section(node, "learning", kLearning, reading.config.learning, reading);
+}
+void read_learned_wait(const YamlNode& node, Reading& reading) {
+  LearnedWaitConfig& out = reading.config.learned_wait;
+  read_section(node, "learned_wait", kLearnedWait, out, reading);
+  if (out.ceiling_seconds < out.floor_seconds)
+    reading.diagnostics.error(node.place, "learned_wait: the ceiling is below the floor; raise it");
+}
+
+using Path = PathMember<ServerConfig>;
+
+constexpr Setting<ServerConfig> kServer[] = {
+    {"listen", &read_listen, 0, 0, "HOST:PORT; port 0 takes a free one"},
+    {"default_domain", &ServerConfig::default_domain, 0, 0, "searched where none is named"},
+    {"templates", &read_templates, 0, 0, "files and patterns, one file per domain"},
+    {"engines", &read_engines, 0, 0, "files and patterns"},
+    {"models", Path{&ServerConfig::models}, 0, 0, "folder of DOMAIN.json"},
+    {"reports", Path{&ServerConfig::reports}, 0, 0, "folder of evaluation reports"},
+    {"store", &read_store, 0, 0, "SQLite file or postgresql://..."},
+    {"store_secret", Path{&ServerConfig::store_secret}, 0, 0,
+     "file with the store's secret; STORE.secret beside an SQLite file without it"},
+    {"store_max_bytes", &ServerConfig::store_max_bytes, 0, kMaxCount,
+     "of stored searches; the oldest make room. 0 for no limit"},
+    {"recordings", &read_recordings, 0, 0, "engines' answers, kept or served again"},
+    {"allow_private", &ServerConfig::allow_private, 0, 0,
+     "host:port that engines may reach beyond their own"},
+    {"server_names", &ServerConfig::server_names, 0, 0, "Host values that are answered beyond listen"},
+    {"trusted_proxies", &read_proxies, 0, 0, "addresses whose X-Forwarded-For is believed"},
+    {"cors_origins", &ServerConfig::cors_origins, 0, 0, "origins whose pages may ask"},
+    {"needs_key", &ServerConfig::needs_key, 0, 0, "searching itself needs a key"},
+    {"keys", &read_keys, 0, 0, "API keys"},
+    {"metrics", &read_metrics, 0, 0, "who reads /metrics without a key: loopback, open or key"},
+    {"deadline", &ServerConfig::deadline_seconds, 0.01, 120, "seconds for all lists of one search"},
+    {"workers", &ServerConfig::workers, 0, 1024, "threads that fetch and score; 0 for 32 per core"},
+    {"learned_wait", &read_learned_wait, 0, 0, "how long an engine is waited for"},
+    {"tracking_parameters", &read_tracking, 0, 0, "file of URL parameters that name no page"},
+    {"limits", &read_limits, 0, 0, "keep one client from starving the others"},
+    {"cache", &read_cache, 0, 0, "of fused answers"},
+    {"privacy", &read_privacy, 0, 0, "what the store keeps of searches"},
+    {"learning", &read_learning, 0, 0, "models from feedback"},
+};
 
 void read_root(const YamlNode& root, Reading& reading) {
   YamlMap map(root, "the server configuration", reading.diagnostics);
   ServerConfig& out = reading.config;
   map.take_integer("version", 1, 1);
-  read_listen(map, reading);
-  out.default_domain = map.take_string("default_domain").value_or("");
-  read_paths(map, reading);
-  read_section(map, "recordings", read_recordings, reading);
-  out.allow_private = map.take_strings("allow_private").value_or(out.allow_private);
-  out.server_names = map.take_strings("server_names").value_or(out.server_names);
-  read_proxies(map, reading);
-  out.cors_origins = map.take_strings("cors_origins").value_or(out.cors_origins);
-  out.needs_key = map.take_bool("needs_key").value_or(false);
-  read_keys(map, reading);
-  read_metrics(map, reading);
-  out.deadline_seconds = take_double(map, "deadline", 0.01, 120, out.deadline_seconds);
-  out.workers = static_cast<unsigned>(take_count(map, "workers", 0, 1024, 0));
-  read_section(map, "learned_wait", read_learned_wait, reading);
-  read_tracking(map, reading);
-  read_section(map, "limits", read_limits, reading);
-  read_section(map, "cache", read_cache, reading);
-  read_section(map, "privacy", read_privacy, reading);
-  read_section(map, "learning", read_learning, reading);
+  read_settings(map, kServer, out, reading);
+  if (out.templates.empty() && !reading.diagnostics.has_errors())
+    reading.diagnostics.error(map.place(), "no templates; add `templates: [templates/*.yaml]`");
+  if (out.privacy.hash_queries && is_postgres_url(out.store) && out.store_secret.empty())
+    reading.diagnostics.error(map.place(),
+                              "hash_queries needs the secret outside the database; add `store_secret: FILE`");
   map.finish();
+}
+
+/// Appends a line for each row: type, range and default are those that reading uses.
+template <class Section, std::size_t N>
+void describe(std::string& out, std::string_view prefix, const Setting<Section> (&settings)[N]) {
+  const Section defaults{};
+  for (const Setting<Section>& setting : settings) {
+    const auto type = [&](auto value) -> std::string {
+      using Value = decltype(value);
+      if constexpr (std::is_same_v<Value, ReadNode>) {
+        return "";
+      } else if constexpr (std::is_same_v<Value, PathMember<Section>>) {
+        return "path";
+      } else {
+        using Member = std::remove_cvref_t<decltype(defaults.*value)>;
+        if constexpr (std::is_same_v<Member, bool>)
+          return fmt::format("true or false, default {}", defaults.*value);
+        else if constexpr (std::is_same_v<Member, std::string>)
+          return "text";
+        else if constexpr (std::is_same_v<Member, std::vector<std::string>>)
+          return "list of texts";
+        else
+          return fmt::format("{} from {:g} to {:g}, default {}",
+                             std::is_same_v<Member, double> ? "number" : "whole number", setting.low,
+                             setting.high, defaults.*value);
+      }
+    };
+    const std::string form = std::visit(type, setting.value);
+    fmt::format_to(std::back_inserter(out), "{}{}: {}{}{}\n", prefix, setting.key, setting.meaning,
+                   form.empty() ? "" : "; ", form);
+  }
 }
 
 }  // namespace
 
+std::string config_reference() {
+  std::string out;
+  describe(out, "", kServer);
+  describe(out, "keys[].", kKey);
+  out += "keys[].roles: what it may do; list of search, judge, admin, raw, metrics, default search\n";
+  describe(out, "recordings.", kRecordings);
+  describe(out, "learned_wait.", kLearnedWait);
+  describe(out, "limits.", kLimits);
+  describe(out, "cache.", kCache);
+  describe(out, "privacy.", kPrivacy);
+  describe(out, "learning.", kLearning);
+  return out;
+}
+
+std::optional<Role> role_named(std::string_view name) {
+  for (const auto& [role_name, role] : kRoles)
+    if (role_name == name) return role;
+  return std::nullopt;
+}
+
 bool KeyConfig::has(Role role) const {
   return std::find(roles.begin(), roles.end(), role) != roles.end();
+}
+bool KeyConfig::may_use_domain(std::string_view domain) const {
+  return domains.empty() || std::find(domains.begin(), domains.end(), domain) != domains.end();
+}
+bool KeyConfig::may_ask_engine(std::string_view engine) const {
+  return engines.empty() || std::find(engines.begin(), engines.end(), engine) != engines.end();
+}
+bool KeyConfig::has_expired(std::int64_t now) const {
+  return !expires.empty() && now >= moment_of(expires).value_or(0) + kSecondsPerDay;
 }
 
 Result<ListenAddress> parse_listen(std::string_view text) {

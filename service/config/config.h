@@ -2,8 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/result.h"
@@ -27,14 +29,23 @@ enum class Role { search, judge, admin, raw, metrics };
 /// Who may read /metrics without a key: clients on this machine, all, nobody.
 enum class MetricsAccess { loopback, open, key };
 
-/// One API key; only its digest is kept in the file.
+/// One API key; only its digest is kept in the file. What it leaves out is not restricted.
 struct KeyConfig {
   std::string name;
   std::string sha256;  ///< lower-case hexadecimal digest of the key
   std::vector<Role> roles;
-  std::uint64_t quota_per_day = 0;  ///< expanded queries a day, 0 for no limit
+  std::uint64_t quota_per_day = 0;     ///< expanded queries per day, 0 for no limit
+  std::vector<std::string> domains{};  ///< those that it may search, judge or manage; empty for all
+  std::vector<std::string> engines{};  ///< those that its searches ask; empty for all
+  std::string expires{};               ///< "2027-01-31": the last day (UTC) on which it counts; empty: never
+  double requests_per_second = 0;      ///< 0 for no limit
+  double burst = 20;                   ///< requests at once
 
   bool has(Role role) const;
+  bool may_use_domain(std::string_view domain) const;
+  bool may_ask_engine(std::string_view engine) const;
+  /// in: now - seconds since 1970
+  bool has_expired(std::int64_t now) const;
   friend bool operator==(const KeyConfig&, const KeyConfig&) = default;
 };
 
@@ -111,7 +122,9 @@ struct ServerConfig {
   std::vector<std::string> engines;    ///< engine files
   std::string models;                  ///< folder of DOMAIN.json, empty for none
   std::string store;                   ///< SQLite file or "postgresql://...", empty for none
-  std::string reports;                 ///< folder of evaluation reports, empty for none
+  std::string store_secret;            ///< file with the store's secret, empty for the one beside the store
+  std::uint64_t store_max_bytes = std::uint64_t{2} << 30;  ///< of stored searches; 0 for no limit
+  std::string reports;                                     ///< folder of evaluation reports, empty for none
   RecordingsConfig recordings;
   std::vector<std::string> allow_private;     ///< host:port that engines may reach beyond their own
   std::vector<std::string> server_names;      ///< Host values that are answered, beyond listen and localhost
@@ -140,6 +153,17 @@ struct ServerConfig {
 ///         or pattern that names nothing is a mistake too.
 Result<ServerConfig> parse_config(std::string_view text, const std::string& name);
 Result<ServerConfig> read_config(const std::string& path);
+
+/// Every key of the configuration file, one per line: name, type and range, default, meaning.
+std::string config_reference();
+
+/// The roles that a key may have, by the names they have in the file.
+inline constexpr std::pair<std::string_view, Role> kRoles[] = {{"search", Role::search},
+                                                               {"judge", Role::judge},
+                                                               {"admin", Role::admin},
+                                                               {"raw", Role::raw},
+                                                               {"metrics", Role::metrics}};
+std::optional<Role> role_named(std::string_view name);
 
 /// "HOST:PORT" with HOST a name, an IPv4 address or [IPv6].
 struct ListenAddress {

@@ -3,13 +3,17 @@
 #include <filesystem>
 #include <map>
 
+#include "core/text_file.h"
 #include "fetchers/definition/engine.h"
 #include "fetchers/make_fetcher.h"
+#include "service/base/digest.h"
 
 namespace metafuse::service {
 namespace {
 
 using fetchers::Engine;
+
+constexpr std::size_t kMaxEngineFileBytes = std::size_t{16} << 20;
 
 Duration engine_duration(double seconds) {
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
@@ -59,7 +63,9 @@ Result<LoadedEngines> load_engines(const ServerConfig& config, const SecretLooku
   std::map<std::string, std::string> file_of;
   std::map<std::string, const QuerySyntax*, std::less<>> syntaxes;
   std::string mistakes;
+  std::string defined;
   for (const std::string& file : config.engines) {
+    if (const auto text = read_text(file, kMaxEngineFileBytes)) defined += sha256_hex(*text);
     auto read = fetchers::read_engine_file(file);
     if (!read) {
       mistakes += (mistakes.empty() ? "" : "\n") + read.error().text;
@@ -77,6 +83,11 @@ Result<LoadedEngines> load_engines(const ServerConfig& config, const SecretLooku
     }
   }
   if (!mistakes.empty()) return fail(Code::bad_config, mistakes);
+  for (const auto* names : {&config.tracking.names, &config.tracking.prefixes}) {
+    for (const std::string& name : *names) defined += ' ' + name;
+    defined += '\n';
+  }
+  out.digest = sha256_hex(defined);
   TRY(auto fetcher, fetchers::make_fetcher(std::move(engines), fetcher_options(config, secret_of)));
   out.fetcher = std::move(fetcher);
   out.syntax_of = [syntaxes](std::string_view name) -> const QuerySyntax& {

@@ -108,6 +108,7 @@ void load_domain(const std::string& file, Snapshot& snapshot, Mistakes& mistakes
   out.domain = std::move(parsed->domain);
   out.file = file;
   out.etag = text_etag(*text);
+  out.engines_digest = snapshot.engines.digest;
   out.text = std::move(*text);
   snapshot.warnings.insert(snapshot.warnings.end(), parsed->warnings.begin(), parsed->warnings.end());
   load_model(snapshot.config, out, mistakes);
@@ -167,6 +168,13 @@ Result<void> check_engines(const templates::Domain& domain, std::string_view tex
 
 std::string text_etag(std::string_view text) {
   return sha256_hex(text).substr(0, 32);
+}
+
+std::string_view plain_slot(const templates::Domain& domain) {
+  if (domain.find_slot("QUERY") != nullptr) return "QUERY";
+  for (const templates::Slot& slot : domain.slots)
+    if (slot.is_required) return slot.name;
+  return {};
 }
 
 std::vector<fusion::Feature> features_of(const templates::Domain& domain) {

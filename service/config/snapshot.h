@@ -22,8 +22,9 @@ namespace metafuse::service {
 struct LoadedDomain {
   templates::Domain domain;
   std::string file;
-  std::string text;  ///< the YAML as written
-  std::string etag;  ///< digest of `text`
+  std::string text;            ///< the YAML as written
+  std::string etag;            ///< digest of `text`
+  std::string engines_digest;  ///< of LoadedEngines: equal lists need equal engines
   std::optional<fusion::Model> model;
   std::string model_file;
   std::string model_digest;
@@ -48,6 +49,7 @@ struct LoadedEngines {
   templates::SyntaxLookup syntax_of;
   std::vector<std::string> warnings;
   std::map<std::string, EngineTraits> traits = {};
+  std::string digest = {};  ///< of the definitions and of what keys of results are made by
 };
 
 /// Reads the engine files of a configuration; a value, so that tests can put engines of their own in.
@@ -74,6 +76,9 @@ Result<void> check_engines(const templates::Domain& domain, std::string_view tex
 
 /// The entity tag of a template file's text, without quotes.
 std::string text_etag(std::string_view text);
+
+/// The slot that a plain query fills: QUERY, or the first required one; empty for a domain with neither.
+std::string_view plain_slot(const templates::Domain& domain);
 
 /// The ranking features of a domain: one per template and engine, in the order of the file, then one per list that
 /// callers bring.

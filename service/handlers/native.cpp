@@ -1,3 +1,5 @@
+#include <chrono>
+
 #include "core/json.h"
 #include "service/answers/dialects.h"
 #include "service/errors.h"
@@ -78,14 +80,17 @@ HttpResponse stream_search(Searcher& searcher, Reply& reply, const Exchange& exc
 
 namespace {
 
+/// How long feedback waits for what is not yet written; its search may be among it.
+constexpr std::chrono::milliseconds kFlushPatience{250};
+
 /// The feedback is stored already: what fails here is only in the log.
 void learn_online(const Snapshot& snapshot, Records& records, Log& log, const FeedbackRequest& request,
-                  const TrackingParameters& tracking) {
+                  const FeedbackRules& rules) {
   if (!snapshot.config.learning.has_online_reranker || records.online_rerankers == nullptr) return;
   const auto search = records.store->find_search(request.search);
   const LoadedDomain* domain = search && *search ? snapshot.find_domain((*search)->domain) : nullptr;
   if (domain == nullptr) return;
-  const auto learned = records.online_rerankers->learn(*domain, *records.store, request, tracking);
+  const auto learned = records.online_rerankers->learn(*domain, *records.store, request, rules);
   if (!learned) log.write(Log::Level::error, "online learning failed", {{"reason", learned.error().text}});
 }
 
@@ -104,17 +109,25 @@ HttpResponse handle_feedback(Reloader& reloader, Records& records, Log& log, con
   sender.address = exchange.client;
   sender.key = exchange.key == nullptr ? "" : exchange.key->name;
   sender.is_judge = exchange.may(Role::judge);
-  records.search_log->flush();
+  if (exchange.key != nullptr) sender.domains = exchange.key->domains;
+  records.search_log->flush(kFlushPatience);
   const ServerConfig& config = exchange.snapshot->config;
   FeedbackRules rules;
   rules.tracking = config.tracking;
+  rules.secret = records.secret;
   rules.caps = {config.learning.clicks_per_address, config.learning.clicks_per_key};
   const auto outcome = take_feedback(*records.store, *request, sender, rules, records.unix_time());
-  if (!outcome) return failure_response(Dialect::native, exchange, log, outcome.error());
+  if (!outcome) {
+    // the error names the store's file or host: that is for the log
+    log.write(Log::Level::error, "store failed", {{"reason", outcome.error().text}});
+    HttpResponse response = refuse(503, "the server's store does not answer; send the feedback again later");
+    response.set("Retry-After", "2");
+    return response;
+  }
   const int status = http_status(*outcome);
   if (status >= 400) return refuse(status, explanation_of(*outcome));
   if (*outcome == FeedbackOutcome::recorded)
-    learn_online(*reloader.snapshot(), records, log, *request, rules.tracking);
+    learn_online(*reloader.snapshot(), records, log, *request, rules);
   return make_response(status, "application/json", to_text(JsonObject{{"outcome", name_of(*outcome)}}));
 }
 

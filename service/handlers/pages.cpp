@@ -123,7 +123,7 @@ HttpResponse handle_healthz() {
 
 HttpResponse handle_readyz(Operations& operations) {
   if (operations.is_draining()) return make_response(503, "text/plain; charset=utf-8", "draining\n");
-  return make_response(200, "text/plain; charset=utf-8", "ready\n");
+  return make_response(200, "text/plain; charset=utf-8", "ready\n" + operations.troubles());
 }
 
 HttpResponse handle_metrics(Operations& operations) {

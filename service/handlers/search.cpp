@@ -1,13 +1,13 @@
-#include "core/encoding.h"
 #include <algorithm>
 
 #include "core/ascii.h"
+#include "core/encoding.h"
 #include "core/json.h"
 #include "service/answers/dialects.h"
 #include "service/answers/page.h"
 #include "service/answers/reasons.h"
-#include "service/base/dates.h"
 #include "service/base/addresses.h"
+#include "service/base/dates.h"
 #include "service/base/process.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"

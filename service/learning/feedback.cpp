@@ -10,7 +10,7 @@
 namespace metafuse::service {
 namespace {
 
-constexpr std::size_t kIdDigits = 32;
+constexpr std::size_t kPrefixDigits = 32;
 constexpr std::size_t kMaxUrlBytes = 8192;
 constexpr std::int64_t kMaxPosition = 100000;
 
@@ -45,18 +45,16 @@ Result<void> check_fields(const JsonObject& body) {
 }
 
 Result<void> read_kind(const JsonObject& body, FeedbackRequest& request) {
-  auto kind = text_field(body, "kind");
-  if (kind.has_error()) return kind.error();
-  auto grade = whole_field(body, "grade", 0, kMaxGrade);
-  if (grade.has_error()) return grade.error();
-  if (*kind == "judgment") {
+  TRY(const auto kind, text_field(body, "kind"));
+  TRY(const auto grade, whole_field(body, "grade", 0, kMaxGrade));
+  if (kind == "judgment") {
     request.kind = FeedbackRequest::Kind::judgment;
-    if (!grade->has_value()) return bad("grade", "a judgment needs one");
-    request.grade = **grade;
+    if (!grade) return bad("grade", "a judgment needs one");
+    request.grade = *grade;
     return {};
   }
-  if (!kind->empty() && *kind != "click") return bad("kind", "send click or judgment");
-  if (grade->has_value()) return bad("grade", "a click has none; send kind judgment");
+  if (!kind.empty() && kind != "click") return bad("kind", "send click or judgment");
+  if (grade) return bad("grade", "a click has none; send kind judgment");
   return {};
 }
 
@@ -71,26 +69,24 @@ Result<FeedbackOutcome> take_judgment(Store& store, const FeedbackRequest& reque
   judgment.grade = request.grade;
   judgment.search = search.id;
   judgment.at = now;
-  auto set = store.set_judgment(judgment);
-  if (set.has_error()) return set.error();
+  TRY_VOID(store.set_judgment(judgment));
   return FeedbackOutcome::recorded;
 }
 
-Result<FeedbackOutcome> take_click(Store& store, const FeedbackSender& sender, const FeedbackRules& rules,
-                                   const StoredSearch& search, std::uint32_t position, UnixTime now) {
-  auto salt = store.daily_salt(day_of(now));
-  if (salt.has_error()) return salt.error();
+Result<FeedbackOutcome> take_click(Store& store, const FeedbackRequest& request, const FeedbackSender& sender,
+                                   const FeedbackRules& rules, const StoredSearch& search,
+                                   std::uint32_t position, UnixTime now) {
+  TRY(const std::string salt, store.daily_salt(day_of(now)));
   Click click;
-  click.search = search.id;
+  click.search = request.search;
   click.position = position;
   click.domain = search.domain;
   click.team = search.shown[position].team;
   click.at = now;
-  click.prefix = hmac_sha256_hex(*salt, address_prefix(sender.address)).substr(0, kIdDigits);
+  click.prefix = hmac_sha256_hex(salt, address_prefix(sender.address)).substr(0, kPrefixDigits);
   click.key = sender.key;
-  auto added = store.add_click(click, rules.caps);
-  if (added.has_error()) return added.error();
-  switch (*added) {
+  TRY(const auto added, store.add_click(click, rules.caps));
+  switch (added) {
     case ClickOutcome::recorded:
       return FeedbackOutcome::recorded;
     case ClickOutcome::duplicate:
@@ -128,15 +124,18 @@ const OutcomeRow& row_of(FeedbackOutcome outcome) {
 }  // namespace
 
 std::optional<std::uint32_t> shown_position(const StoredSearch& search, const FeedbackRequest& request,
-                                            const TrackingParameters& tracking) {
+                                            const FeedbackRules& rules) {
   if (request.position > 0) {
     if (request.position > search.shown.size()) return std::nullopt;
     return request.position - 1;
   }
-  const auto key = canonical_url_key(request.url, tracking);
-  if (key.has_error()) return std::nullopt;
-  for (std::size_t i = 0; i < search.shown.size(); ++i)
-    if (search.documents[search.shown[i].document] == *key) return static_cast<std::uint32_t>(i);
+  const auto key = canonical_url_key(request.url, rules.tracking);
+  if (!key) return std::nullopt;
+  const std::string hashed = hashed_document(rules.secret, *key);
+  for (std::size_t i = 0; i < search.shown.size(); ++i) {
+    const std::string& document = search.documents[search.shown[i].document];
+    if (document == *key || document == hashed) return static_cast<std::uint32_t>(i);
+  }
   return std::nullopt;
 }
 
@@ -153,21 +152,16 @@ std::string_view explanation_of(FeedbackOutcome outcome) {
 Result<FeedbackRequest> parse_feedback(const Json& body) {
   if (!body.is_object()) return bad("body", "send a JSON object");
   const JsonObject& object = body.get_object();
-  if (auto known = check_fields(object); known.has_error()) return known.error();
+  TRY_VOID(check_fields(object));
   FeedbackRequest request;
-  auto id = text_field(object, "search_id");
-  if (id.has_error()) return id.error();
-  if (id->empty()) return bad("search_id", "is missing; send that of an answer");
-  request.search = std::move(*id);
-  auto url = text_field(object, "url");
-  if (url.has_error()) return url.error();
-  if (url->size() > kMaxUrlBytes) return bad("url", "is longer than 8 KB");
-  request.url = std::move(*url);
-  auto position = whole_field(object, "position", 1, kMaxPosition);
-  if (position.has_error()) return position.error();
-  request.position = static_cast<std::uint32_t>(position->value_or(0));
+  TRY(request.search, text_field(object, "search_id"));
+  if (request.search.empty()) return bad("search_id", "is missing; send that of an answer");
+  TRY(request.url, text_field(object, "url"));
+  if (request.url.size() > kMaxUrlBytes) return bad("url", "is longer than 8 KB");
+  TRY(const auto position, whole_field(object, "position", 1, kMaxPosition));
+  request.position = static_cast<std::uint32_t>(position.value_or(0));
   if (request.url.empty() == (request.position == 0)) return bad("url", "send either url or position");
-  if (auto kind = read_kind(object, request); kind.has_error()) return kind.error();
+  TRY_VOID(read_kind(object, request));
   return request;
 }
 
@@ -177,23 +171,20 @@ Result<FeedbackOutcome> take_feedback(Store& store, const FeedbackRequest& reque
   const bool is_judgment = request.kind == FeedbackRequest::Kind::judgment;
   if (is_judgment && !sender.is_judge) return FeedbackOutcome::not_judge;
   if (!is_search_id(request.search)) return FeedbackOutcome::unknown_search;
-  auto search = store.find_search(request.search);
-  if (search.has_error()) return search.error();
-  if (!search->has_value()) return FeedbackOutcome::unknown_search;
-  const StoredSearch& found = **search;
+  const bool is_bound = !is_judgment && sender.key.empty() && !rules.secret.empty();
+  if (is_bound && !is_delivered_to(rules.secret, request.search, address_prefix(sender.address)))
+    return FeedbackOutcome::unknown_search;
+  TRY(const auto search, store.find_search(request.search));
+  if (!search) return FeedbackOutcome::unknown_search;
+  const StoredSearch& found = *search;
+  const auto& domains = sender.domains;
+  if (!domains.empty() && std::find(domains.begin(), domains.end(), found.domain) == domains.end())
+    return FeedbackOutcome::unknown_search;
   if (!is_judgment && now - found.at > rules.click_seconds) return FeedbackOutcome::expired;
-  const auto position = shown_position(found, request, rules.tracking);
+  const auto position = shown_position(found, request, rules);
   if (!position) return FeedbackOutcome::not_shown;
   return is_judgment ? take_judgment(store, request, sender, found, *position, now)
-                     : take_click(store, sender, rules, found, *position, now);
-}
-
-std::string new_search_id() {
-  return random_hex(kIdDigits / 2);
-}
-
-bool is_search_id(std::string_view text) {
-  return text.size() == kIdDigits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+                     : take_click(store, request, sender, rules, found, *position, now);
 }
 
 }  // namespace metafuse::service

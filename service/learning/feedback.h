@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/json.h"
 #include "core/result.h"
@@ -28,29 +29,33 @@ inline constexpr int kMaxGrade = 10;
 ///         a grade without a judgment, out of range
 Result<FeedbackRequest> parse_feedback(const Json& body);
 
-/// Where the result that feedback is about stands in what was shown, or nothing.
-std::optional<std::uint32_t> shown_position(const StoredSearch& search, const FeedbackRequest& request,
-                                            const TrackingParameters& tracking);
-
 /// Who sends it.
 struct FeedbackSender {
   std::string address;  ///< the client's; forgotten as soon as its prefix is hashed
   std::string key;      ///< name of the API key, empty without one
   bool is_judge = false;
+  std::vector<std::string> domains{};  ///< that the key may use; empty for all
 };
 
 struct FeedbackRules {
   std::int64_t click_seconds = 6 * 3600;  ///< how long a search id takes clicks
   ClickCaps caps;
   TrackingParameters tracking = default_tracking_parameters();
+  /// The store's; a click without a key then needs a search id that was delivered to its sender's address
+  /// prefix. Empty: any search id will do.
+  std::string secret;
 };
+
+/// Where the result that feedback is about stands in what was shown, or nothing.
+std::optional<std::uint32_t> shown_position(const StoredSearch& search, const FeedbackRequest& request,
+                                            const FeedbackRules& rules);
 
 /// What became of feedback; each has the HTTP status that fits it.
 enum class FeedbackOutcome {
   recorded,        ///< 200
   duplicate,       ///< 200: it was there already
   capped,          ///< 429: the day's weight of the address or key is used up
-  unknown_search,  ///< 404
+  unknown_search,  ///< 404; also when the search id was delivered to somebody else
   expired,         ///< 410
   not_shown,       ///< 422: the search did not show that result
   not_judge,       ///< 403: judgments need a key with the role
@@ -68,11 +73,5 @@ std::string_view explanation_of(FeedbackOutcome outcome);
 /// errors: those of the store
 Result<FeedbackOutcome> take_feedback(Store& store, const FeedbackRequest& request,
                                       const FeedbackSender& sender, const FeedbackRules& rules, UnixTime now);
-
-/// A new search id: 128 random bits as 32 hexadecimal digits.
-std::string new_search_id();
-
-/// Whether a text could be a search id.
-bool is_search_id(std::string_view text);
 
 }  // namespace metafuse::service

@@ -95,15 +95,15 @@ std::uint64_t OnlineRerankers::steps(const LoadedDomain& domain) {
 }
 
 Result<void> OnlineRerankers::learn(const LoadedDomain& domain, Store& store, const FeedbackRequest& request,
-                                    const TrackingParameters& tracking) {
+                                    const FeedbackRules& rules) {
   if (!domain.model) return {};
   TRY(const auto found, store.find_search(request.search));
   if (!found || common_features(*found, domain.model->features) < fusion::list_count(*domain.model))
     return {};
   const StoredSearch& search = *found;
-  const auto position = shown_position(search, request, tracking);
+  const auto position = shown_position(search, request, rules);
   if (!position) return {};
-  TRY(const auto clicks, store.clicks_of(search.id));
+  TRY(const auto clicks, store.clicks_of(request.search));
   const bool is_judgment = request.kind == FeedbackRequest::Kind::judgment;
   const auto instances = stored_instances(search, domain.model->features);
   const auto feedback = reranker_feedback(

@@ -52,7 +52,7 @@ class OnlineRerankers {
   ///
   /// errors: those of the store and of writing the state
   Result<void> learn(const LoadedDomain& domain, Store& store, const FeedbackRequest& request,
-                     const TrackingParameters& tracking);
+                     const FeedbackRules& rules);
 
   /// Examples that a domain's reranker learned from.
   std::uint64_t steps(const LoadedDomain& domain);

@@ -13,15 +13,23 @@ UnixTime machine_time() {
 
 }  // namespace
 
-Result<std::unique_ptr<Records>> open_records(const ServerConfig& config,
-                                              std::function<UnixTime()> unix_time) {
+Result<std::unique_ptr<Records>> open_records(const Snapshot& snapshot, std::function<UnixTime()> unix_time) {
+  const ServerConfig& config = snapshot.config;
   auto records = std::make_unique<Records>();
   records->unix_time = unix_time ? std::move(unix_time) : machine_time;
   if (!config.models.empty()) records->model_versions = std::make_unique<ModelVersions>(config.models);
   if (config.store.empty()) return records;
-  TRY(records->store, open_store(config.store));
+  TRY(records->store, open_store(config.store, StoreMode::serve, config.store_secret));
   TRY(records->secret, records->store->secret());
-  records->search_log = std::make_unique<SearchLog>(*records->store);
+  for (const auto& [name, domain] : snapshot.domains)
+    TRY_VOID(records->store->unify_queries(name, plain_slot(domain.domain)));
+  if (config.privacy.hash_queries) TRY_VOID(records->store->hide_queries());
+  SearchLog::Options options;
+  options.max_bytes = config.store_max_bytes;
+  options.on_drop = [owner = records.get()](std::uint64_t dropped, const std::string& reason) {
+    if (owner->on_drop) owner->on_drop(dropped, reason);
+  };
+  records->search_log = std::make_unique<SearchLog>(*records->store, std::move(options));
   if (!config.models.empty()) records->online_rerankers = std::make_unique<OnlineRerankers>(config.models);
   return records;
 }

@@ -1,11 +1,12 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 
 #include "core/result.h"
-#include "service/config/config.h"
+#include "service/config/snapshot.h"
 #include "service/learning/online_rerankers.h"
 #include "service/learning/search_log.h"
 #include "service/store/model_versions.h"
@@ -16,6 +17,8 @@ namespace metafuse::service {
 /// What the server keeps of searches, feedback and models, as far as its configuration names a place.
 struct Records {
   std::function<UnixTime()> unix_time;
+  /// Called from the log's thread when searches could not be stored; set before the first search.
+  std::function<void(std::uint64_t dropped, const std::string& reason)> on_drop;
   std::unique_ptr<Store> store;  ///< nullptr without a store, as the next two
   std::string secret;            ///< the store's
   std::unique_ptr<SearchLog> search_log;
@@ -23,9 +26,10 @@ struct Records {
   std::unique_ptr<OnlineRerankers> online_rerankers;  ///< nullptr without both
 };
 
-/// in:     unix_time - for what is stored; the machine's when it is empty
+/// Opens the store, and brings what an earlier version or configuration left there up to this one.
+///
+/// in:     snapshot - its configuration and domains; unix_time - for what is stored; the machine's when empty
 /// errors: those of opening the store
-Result<std::unique_ptr<Records>> open_records(const ServerConfig& config,
-                                              std::function<UnixTime()> unix_time);
+Result<std::unique_ptr<Records>> open_records(const Snapshot& snapshot, std::function<UnixTime()> unix_time);
 
 }  // namespace metafuse::service

@@ -1,15 +1,18 @@
 #include "service/learning/search_log.h"
 
 #include <algorithm>
+#include <exception>
+#include <iterator>
+#include <unordered_map>
 #include <utility>
 
 #include "core/contract.h"
-#include "service/learning/feedback.h"
 
 namespace metafuse::service {
 namespace {
 
 constexpr std::size_t kSearchesAtOnce = 256;
+constexpr std::chrono::minutes kBetweenReports{1};
 
 /// The lists of an answer by rank, out of where each result was placed.
 std::vector<StoredList> lists_of(const SearchAnswer& answer) {
@@ -28,21 +31,33 @@ std::vector<StoredList> lists_of(const SearchAnswer& answer) {
   return lists;
 }
 
+std::string text_of_slots(const BaseQuery& query) {
+  std::string out;
+  for (const auto& [name, value] : query.slots) out += (out.empty() ? "" : " ") + value;
+  return out;
+}
+
+std::string plain_slot_of(const SearchStoring& storing) {
+  return storing.plain_slot.empty() ? "QUERY" : std::string(storing.plain_slot);
+}
+
 }  // namespace
 
 StoredSearch stored_search(const SearchAnswer& answer, std::span<const std::size_t> shown,
-                           std::string_view secret, bool are_queries_hashed, UnixTime now) {
+                           const SearchStoring& storing, UnixTime now) {
   StoredSearch search;
-  search.id = new_search_id();
   search.domain = answer.domain;
   BaseQuery query = answer.slots;
-  if (query.slots.empty()) query.slots.emplace("QUERY", answer.query);
-  search.query = query_digest(secret, answer.domain, query);
-  if (!are_queries_hashed) search.slots = std::move(query);
+  // the slot that a plain query fills, unless the query is only what the slots say
+  if (answer.query != text_of_slots(query)) query.slots.emplace(plain_slot_of(storing), answer.query);
+  search.query = query_digest(storing.secret, answer.domain, query, storing.plain_slot);
+  if (!storing.are_queries_hashed) search.slots = std::move(query);
   search.at = now;
   search.model = answer.fusion.version;
   search.challenger = answer.fusion.challenger;
-  for (const FusedResult& result : answer.results) search.documents.push_back(result.key);
+  for (const FusedResult& result : answer.results)
+    search.documents.push_back(storing.are_queries_hashed ? hashed_document(storing.secret, result.key)
+                                                          : result.key);
   search.lists = lists_of(answer);
   for (std::size_t i = 0; i < shown.size(); ++i) {
     require(shown[i] < answer.results.size(), "only results of the answer were shown");
@@ -50,11 +65,12 @@ StoredSearch stored_search(const SearchAnswer& answer, std::span<const std::size
         {static_cast<std::uint32_t>(shown[i]), answer.teams.empty() ? Team::none : answer.teams[shown[i]]});
   }
   fit_to_limits(search);
+  search.id = content_id(storing.secret, search);
   return search;
 }
 
-SearchLog::SearchLog(Store& store, std::size_t max_waiting)
-    : store_(store), max_waiting_(max_waiting), writer_([this] { write_until_stopped(); }) {}
+SearchLog::SearchLog(Store& store, Options options)
+    : store_(store), options_(std::move(options)), writer_([this] { write_until_stopped(); }) {}
 
 SearchLog::~SearchLog() {
   {
@@ -65,45 +81,70 @@ SearchLog::~SearchLog() {
   writer_.join();
 }
 
-bool SearchLog::add(std::shared_ptr<const StoredSearch> search, std::string id, UnixTime at) {
+bool SearchLog::add(std::shared_ptr<const StoredSearch> search) {
   {
     const std::lock_guard lock(mutex_);
-    if (waiting_.size() >= max_waiting_) {
+    if (waiting_.size() >= options_.max_waiting) {
       ++dropped_;
       return false;
     }
-    waiting_.push_back({std::move(search), std::move(id), at});
+    waiting_.push_back(std::move(search));
     ++added_;
   }
   has_work_.notify_one();
   return true;
 }
 
-void SearchLog::flush() {
+void SearchLog::flush(Duration patience) {
   std::unique_lock lock(mutex_);
-  is_done_.wait(lock, [&, until = added_] { return done_ >= until; });
+  is_done_.wait_for(lock, patience, [&, until = added_] { return done_ >= until; });
+}
+
+/// One row for each search, however often it was shown.
+Result<void> SearchLog::write(std::span<const std::shared_ptr<const StoredSearch>> shown) {
+  std::vector<StoredSearch> rows;
+  std::unordered_map<std::string_view, std::size_t> row_of;
+  for (const auto& search : shown) {
+    const auto [at, is_new] = row_of.try_emplace(search->id, rows.size());
+    if (is_new)
+      rows.push_back(*search);
+    else
+      rows[at->second].times += search->times;
+  }
+  TRY_VOID(store_.add_searches(rows));
+  if (options_.max_bytes == 0) return {};
+  TRY_VOID(store_.keep_within(options_.max_bytes));
+  return {};
+}
+
+void SearchLog::note_dropped(std::size_t searches, const std::string& reason) {
+  dropped_ += searches;
+  unreported_ += searches;
+  const TimePoint now = SteadyClock().now();
+  if (!options_.on_drop || (reported_at_ && now < *reported_at_ + kBetweenReports)) return;
+  reported_at_ = now;
+  options_.on_drop(std::exchange(unreported_, 0), reason);
 }
 
 void SearchLog::write_until_stopped() {
-  std::vector<Shown> shown;
-  std::vector<StoredSearch> part;
+  std::vector<std::shared_ptr<const StoredSearch>> part;
   std::unique_lock lock(mutex_);
   for (;;) {
     has_work_.wait(lock, [&] { return !waiting_.empty() || is_stopping_; });
     if (waiting_.empty()) return;
     const auto end =
         waiting_.begin() + static_cast<std::ptrdiff_t>(std::min(waiting_.size(), kSearchesAtOnce));
-    shown.assign(std::make_move_iterator(waiting_.begin()), std::make_move_iterator(end));
+    part.assign(std::make_move_iterator(waiting_.begin()), std::make_move_iterator(end));
     waiting_.erase(waiting_.begin(), end);
     lock.unlock();
-    part.clear();
-    for (const Shown& item : shown) {
-      part.push_back(*item.search);
-      part.back().id = item.id;
-      part.back().at = item.at;
+    try {
+      if (const auto done = write(part))
+        written_ += part.size();
+      else
+        note_dropped(part.size(), done.error().text);
+    } catch (const std::exception& error) {  // memory, or a mistake of ours: costs these searches alone
+      note_dropped(part.size(), error.what());
     }
-    const bool is_written = store_.add_searches(part).has_value();
-    (is_written ? written_ : dropped_) += part.size();
     lock.lock();
     done_ += part.size();
     is_done_.notify_all();

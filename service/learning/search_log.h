@@ -1,70 +1,88 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
+#include "core/deadline.h"
 #include "core/result.h"
 #include "service/search/search_answer.h"
 #include "service/store/store.h"
 
 namespace metafuse::service {
 
+/// How searches are stored.
+struct SearchStoring {
+  std::string_view secret;          ///< the store's
+  bool are_queries_hashed = false;  ///< leave out what slots and documents say
+  std::string_view plain_slot;      ///< of the domain, see canonical_query()
+};
+
 /// What of an answer is stored.
 ///
-/// in:  shown - positions in answer.results, in the order in which they were shown; secret - the store's;
-///      are_queries_hashed - leave the slots' text out
-/// out: a search within its limits
+/// in:  shown - positions in answer.results, in the order in which they were shown
+/// out: a search within its limits; the same one, id and all, for the same answer within an hour
 StoredSearch stored_search(const SearchAnswer& answer, std::span<const std::size_t> shown,
-                           std::string_view secret, bool are_queries_hashed, UnixTime now);
+                           const SearchStoring& storing, UnixTime now);
 
 /// Writes searches behind the answers, many to a transaction, so that no answer waits for the disk; flush()
-/// before feedback makes the latest ones known. When the store cannot keep up or fails, new
-/// searches are dropped and counted: they cannot be clicked, and are answered all the same.
+/// before feedback makes the latest ones known. When the store cannot keep up, fails or is full, new searches are
+/// dropped and counted: they cannot be clicked, and are answered all the same.
 class SearchLog {
  public:
-  explicit SearchLog(Store& store, std::size_t max_waiting = 4096);
+  struct Options {
+    std::size_t max_waiting = 4096;
+    std::uint64_t max_bytes = 0;  ///< the oldest searches make room beyond; 0 for no limit
+    /// Called from the log's thread when searches were dropped, at most once a minute.
+    std::function<void(std::uint64_t dropped, const std::string& reason)> on_drop;
+  };
+
+  explicit SearchLog(Store& store) : SearchLog(store, Options{}) {}
+  SearchLog(Store& store, Options options);
   SearchLog(const SearchLog&) = delete;
   SearchLog& operator=(const SearchLog&) = delete;
   /// Writes what waits.
   ~SearchLog();
 
-  /// in: search - what was shown, its id and time left aside: one answer may be shown many times
+  /// in:  search - what was shown; the same one as often as it is
   /// out: false when it was dropped
-  bool add(std::shared_ptr<const StoredSearch> search, std::string id, UnixTime at);
-  /// Blocks until everything added so far is written or dropped; then feedback finds it in the store.
-  void flush();
+  bool add(std::shared_ptr<const StoredSearch> search);
+  /// Waits until everything added so far is written or dropped, so that feedback finds it in the store; not
+  /// longer than `patience`.
+  void flush(Duration patience = std::chrono::seconds(10));
 
   std::uint64_t dropped() const { return dropped_; }
   std::uint64_t written() const { return written_; }
 
  private:
-  struct Shown {
-    std::shared_ptr<const StoredSearch> search;
-    std::string id;
-    UnixTime at = 0;
-  };
   void write_until_stopped();
+  Result<void> write(std::span<const std::shared_ptr<const StoredSearch>> shown);
+  void note_dropped(std::size_t searches, const std::string& reason);
 
   Store& store_;
-  const std::size_t max_waiting_;
+  const Options options_;
   std::mutex mutex_;
   std::condition_variable has_work_;
   std::condition_variable is_done_;
-  std::vector<Shown> waiting_;
+  std::vector<std::shared_ptr<const StoredSearch>> waiting_;
   std::uint64_t added_ = 0;
   std::uint64_t done_ = 0;
   bool is_stopping_ = false;
   std::atomic<std::uint64_t> dropped_{0};
   std::atomic<std::uint64_t> written_{0};
+  std::uint64_t unreported_ = 0;          ///< dropped since the last event; of the log's thread
+  std::optional<TimePoint> reported_at_;  ///< of the log's thread
   std::thread writer_;
 };
 

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <set>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "core/contract.h"
 #include "fusion/data/features.h"
@@ -30,16 +33,18 @@ class Collector {
       : store_(store), options_(options), report_(report) {}
 
   Result<fusion::TrainingSet> collect() {
-    auto judged = store_.judged_queries(options_.domain);
-    if (judged.has_error()) return judged.error();
-    auto clicked = store_.clicked_searches(options_.domain, options_.most_clicked_searches);
-    if (clicked.has_error()) return clicked.error();
-    if (auto chosen = choose_features(*judged, *clicked); chosen.has_error()) return chosen.error();
-    for (const JudgedQuery& query : *judged)
-      if (auto added = add_judged(query); added.has_error()) return added.error();
-    for (const std::string& id : *clicked)
-      if (auto added = add_clicked(id); added.has_error()) return added.error();
-    if (report_.judged_queries + report_.clicked_searches == 0)
+    TRY(const auto judged, store_.judged_queries(options_.domain));
+    TRY(const auto clicked, store_.clicked_searches(options_.domain, options_.most_clicked_searches));
+    TRY_VOID(choose_features(judged, clicked));
+    std::set<std::string_view> judged_here;
+    for (const JudgedQuery& query : judged) {
+      judged_here.insert(query.query);
+      TRY_VOID(add_judged(query));
+    }
+    for (const OfflineQuery& query : options_.offline)
+      if (!judged_here.contains(query.search.query)) add_offline(query);
+    for (const std::string& id : clicked) TRY_VOID(add_clicked(id));
+    if (report_.judged_queries + report_.offline_queries + report_.clicked_searches == 0)
       return fail(Code::bad_data, "domain " + options_.domain + ": nothing in the store to learn from (" +
                                       report_.text() + "); judge or click results first");
     return finish();
@@ -50,14 +55,11 @@ class Collector {
                                const std::vector<std::string>& clicked) {
     features_ = options_.features;
     if (features_.empty()) {
-      auto voted = vote(judged, clicked);
-      if (voted.has_error()) return voted.error();
-      features_ = std::move(*voted);
+      TRY(features_, vote(judged, clicked));
     }
     if (options_.derive.empty()) return {};
-    auto derived = fusion::derived_features(options_.derive, features_);
-    if (derived.has_error()) return derived.error();
-    features_.insert(features_.end(), derived->begin(), derived->end());
+    TRY(const auto derived, fusion::derived_features(options_.derive, features_));
+    features_.insert(features_.end(), derived.begin(), derived.end());
     return {};
   }
 
@@ -69,18 +71,20 @@ class Collector {
     for (std::size_t i = 0; i < std::min(judged.size(), kSearchesThatVote); ++i)
       ids.push_back(judged[i].search);
     std::vector<std::pair<std::vector<fusion::Feature>, std::size_t>> votes;
-    for (const std::string& id : ids) {
-      auto search = store_.find_search(id);
-      if (search.has_error()) return search.error();
-      if (!search->has_value()) continue;
-      auto features = rank_features(**search);
+    const auto add_vote = [&](const StoredSearch& search) {
+      auto features = rank_features(search);
       const auto at =
           std::find_if(votes.begin(), votes.end(), [&](const auto& v) { return v.first == features; });
       if (at == votes.end())
         votes.emplace_back(std::move(features), 1);
       else
         ++at->second;
+    };
+    for (const std::string& id : ids) {
+      TRY(const auto search, store_.find_search(id));
+      if (search) add_vote(*search);
     }
+    for (const OfflineQuery& query : options_.offline) add_vote(query.search);
     if (votes.empty()) return std::vector<fusion::Feature>();
     return std::max_element(votes.begin(), votes.end(),
                             [](const auto& a, const auto& b) { return a.second < b.second; })
@@ -101,26 +105,34 @@ class Collector {
       ++report_.held_out_queries;
       return {};
     }
-    auto search = find(query.search);
-    if (search.has_error()) return search.error();
-    if (!search->has_value()) return {};
-    add_rows("judged " + query.query, **search, grades_of(query));
+    TRY(const auto search, find(query.search));
+    if (!search) return {};
+    add_rows("judged " + query.query, *search, grades_of(query));
     ++report_.judged_queries;
     return {};
   }
 
+  void add_offline(const OfflineQuery& query) {
+    if (!options_.are_held_out_used && is_held_out(query.search.query)) {
+      ++report_.held_out_queries;
+    } else if (common_features(query.search, features_) == 0) {
+      ++report_.foreign_searches;
+    } else {
+      add_rows("judged " + query.search.query, query.search, query.grades);
+      ++report_.offline_queries;
+    }
+  }
+
   Result<void> add_clicked(const std::string& id) {
-    auto search = find(id);
-    if (search.has_error()) return search.error();
-    if (!search->has_value()) return {};
-    const StoredSearch& found = **search;
+    TRY(const auto search, find(id));
+    if (!search) return {};
+    const StoredSearch& found = *search;
     if (!options_.are_held_out_used && is_held_out(found.query)) {
       ++report_.held_out_searches;
       return {};
     }
-    auto clicks = store_.clicks_of(id);
-    if (clicks.has_error()) return clicks.error();
-    auto pairs = click_pairs(found, *clicks, options_.clicks, options_.now);
+    TRY(const auto clicks, store_.clicks_of(id));
+    auto pairs = click_pairs(found, clicks, options_.clicks, options_.now);
     double sum = 0;
     for (const ClickPair& pair : pairs) sum += pair.weight;
     double& used = used_by_query_[found.query];
@@ -153,13 +165,12 @@ class Collector {
   }
 
   Result<fusion::TrainingSet> finish() {
-    auto set = builder_.finish(features_, options_.feedback);
-    if (set.has_error()) return set;
-    for (const PendingPairs& pending : pending_) add_pairs(pending, *set);
-    std::sort(set->pairs.begin(), set->pairs.end(), [](const auto& a, const auto& b) {
+    TRY(auto set, builder_.finish(features_, options_.feedback));
+    for (const PendingPairs& pending : pending_) add_pairs(pending, set);
+    std::sort(set.pairs.begin(), set.pairs.end(), [](const auto& a, const auto& b) {
       return a.below != b.below ? a.below < b.below : a.above < b.above;
     });
-    report_.click_pairs = set->pairs.size();
+    report_.click_pairs = set.pairs.size();
     return set;
   }
 
@@ -193,12 +204,11 @@ class Collector {
 }  // namespace
 
 std::string StoreTrainingReport::text() const {
-  return std::to_string(judged_queries) + " judged queries and " + std::to_string(clicked_searches) +
-         " clicked searches with " + std::to_string(click_pairs) +
-         " pairs; held out: " + std::to_string(held_out_queries) + " judged queries, " +
-         std::to_string(held_out_searches) +
-         " clicked searches; left out: " + std::to_string(foreign_searches) + " with other features, " +
-         std::to_string(capped_searches) + " of base queries that have their share";
+  return fmt::format(
+      "{} judged queries{} and {} clicked searches with {} pairs; held out: {} judged queries, {} clicked "
+      "searches; left out: {} with other features, {} of base queries that have their share",
+      judged_queries, offline_queries > 0 ? fmt::format(", {} from files", offline_queries) : "",
+      clicked_searches, click_pairs, held_out_queries, held_out_searches, foreign_searches, capped_searches);
 }
 
 bool is_held_out(std::string_view query) {

@@ -9,6 +9,7 @@
 #include "core/result.h"
 #include "fusion/data/training_set.h"
 #include "service/learning/click_pairs.h"
+#include "service/learning/judgment_transfer.h"
 #include "service/store/store.h"
 
 namespace metafuse::service {
@@ -25,10 +26,13 @@ struct StoreTrainingOptions {
   std::vector<fusion::Feature> features;      ///< the domain's rank features; empty: those of most searches
   std::string derive;                         ///< derived features: "lists,rrf,best-rank,median-rank"
   fusion::FeedbackOptions feedback;
+  /// Judged elsewhere and learned from too; where the store judged the same query, the store's is taken.
+  std::vector<OfflineQuery> offline;
 };
 
 struct StoreTrainingReport {
   std::size_t judged_queries = 0;     ///< learned from
+  std::size_t offline_queries = 0;    ///< learned from, judged outside of the store
   std::size_t held_out_queries = 0;   ///< judged, and kept for measuring promotions
   std::size_t clicked_searches = 0;   ///< learned from
   std::size_t held_out_searches = 0;  ///< clicked, but their base query is held out
@@ -43,7 +47,7 @@ struct StoreTrainingReport {
 /// its judgments. Decided by its digest alone: the same for every model, for ever.
 bool is_held_out(std::string_view query);
 
-/// One grade a document out of several judges': the lower median.
+/// One grade per document out of several judges': the lower median.
 std::map<std::string, int> grades_of(const JudgedQuery& query);
 
 /// Judgments and clicks of a domain as a training set: a judged base query with the lists of the search that

@@ -45,13 +45,20 @@ class Partials {
   std::size_t arrived_ = 0;
 };
 
-fetchers::FetchOptions fetch_options(const LoadedDomain& domain, const ServerConfig& config,
-                                     const SearchRequest& request, const Clock& clock) {
+}  // namespace
+
+Duration deadline_of(const ServerConfig& config, const SearchRequest& request) {
   double seconds = config.deadline_seconds;
   if (request.deadline_seconds > 0) seconds = std::min(request.deadline_seconds, 120.0);
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+}
+
+namespace {
+
+fetchers::FetchOptions fetch_options(const LoadedDomain& domain, const ServerConfig& config,
+                                     const SearchRequest& request, const Clock& clock) {
   return {.depth = request.depth > 0 ? request.depth : domain.domain.depth,
-          .deadline =
-              Deadline(clock, std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds))),
+          .deadline = Deadline(clock, deadline_of(config, request)),
           .page = request.windows,
           .language = request.language,
           .time_range = request.time_range,

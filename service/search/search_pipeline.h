@@ -17,6 +17,9 @@ namespace metafuse::service {
 using PartialAnswer =
     std::function<void(const SearchAnswer& so_far, std::size_t arrived, std::size_t wanted)>;
 
+/// How long a request may take: what it asks for, else the configuration's deadline.
+Duration deadline_of(const ServerConfig& config, const SearchRequest& request);
+
 /// Expands, fetches and fuses: what `metafuse search` and every dialect of the server run.
 ///
 /// in:     on_partial - called after each list from half of them on; may be empty

@@ -1,9 +1,12 @@
 #include "service/store/model_versions.h"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <thread>
 
 #include "core/atomic_file.h"
+#include "core/deadline.h"
 #include "core/json.h"
 #include "core/text_file.h"
 #include "fusion/training/registry.h"
@@ -15,6 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kVersionDigits = 12;
+constexpr std::chrono::seconds kLockPatience{5};
+constexpr std::chrono::milliseconds kBetweenLockTries{5};
 constexpr std::size_t kMaxVersionBytes = std::size_t{256} << 20;
 constexpr std::size_t kMaxVersionStateBytes = std::size_t{1} << 20;
 
@@ -58,9 +63,7 @@ Result<ModelVersion> read_version(const Json& json, const std::string& path) {
   ModelVersion version;
   for (auto [name, field] : {std::pair{"version", &version.version}, std::pair{"learner", &version.learner},
                              std::pair{"origin", &version.origin}}) {
-    auto text = text_at(object, name, path);
-    if (text.has_error()) return text.error();
-    *field = std::move(*text);
+    TRY(*field, text_at(object, name, path));
   }
   const Json* at = object.if_contains("at");
   if (!is_version(version.version) || at == nullptr || !at->is_int64())
@@ -70,14 +73,11 @@ Result<ModelVersion> read_version(const Json& json, const std::string& path) {
 }
 
 Result<ModelState> parse_state(std::string_view text, const std::string& path) {
-  auto json = parse_json(text, path);
-  if (json.has_error()) return json.error();
-  if (!json->is_object()) return fail(Code::bad_data, path + ": not an object");
-  const JsonObject& object = json->get_object();
+  TRY(const auto json, parse_json(text, path));
+  if (!json.is_object()) return fail(Code::bad_data, path + ": not an object");
+  const JsonObject& object = json.get_object();
   ModelState state;
-  auto challenger = text_at(object, "challenger", path);
-  if (challenger.has_error()) return challenger.error();
-  state.challenger = std::move(*challenger);
+  TRY(state.challenger, text_at(object, "challenger", path));
   const Json* versions = object.if_contains("versions");
   const Json* history = object.if_contains("history");
   const Json* tests = object.if_contains("tests");
@@ -86,9 +86,8 @@ Result<ModelState> parse_state(std::string_view text, const std::string& path) {
     return fail(Code::bad_data,
                 path + ": versions, history or tests are missing; remove the file to start afresh");
   for (const Json& entry : versions->get_array()) {
-    auto version = read_version(entry, path);
-    if (version.has_error()) return version.error();
-    state.versions.push_back(std::move(*version));
+    TRY(auto version, read_version(entry, path));
+    state.versions.push_back(std::move(version));
   }
   for (const Json& entry : history->get_array()) {
     if (!entry.is_string()) return fail(Code::bad_data, path + ": a history of something else than versions");
@@ -131,24 +130,18 @@ Result<ModelState> ModelVersions::load(std::string_view domain) {
   const std::string path = version_path(domain, "state");
   std::error_code error;
   if (fs::exists(path, error)) {
-    auto text = read_text(path, kMaxVersionStateBytes);
-    if (text.has_error()) return text.error();
-    auto parsed = parse_state(*text, path);
-    if (parsed.has_error()) return parsed;
-    state = std::move(*parsed);
+    TRY(const auto text, read_text(path, kMaxVersionStateBytes));
+    TRY(state, parse_state(text, path));
   }
   if (fs::exists(champion_path(domain), error)) {
     // The file may have been put there by hand: then it becomes a version too.
-    auto text = read_text(champion_path(domain), kMaxVersionBytes);
-    if (text.has_error()) return text.error();
-    state.champion = version_of(*text);
+    TRY(const auto text, read_text(champion_path(domain), kMaxVersionBytes));
+    state.champion = version_of(text);
     if (find_version(state, state.champion) == nullptr) {
-      auto model = fusion::parse_model(*text, champion_path(domain));
-      if (model.has_error()) return model.error();
+      TRY(const auto model, fusion::parse_model(text, champion_path(domain)));
       fs::create_directories(fs::path(path).parent_path(), error);
-      auto kept = write_file(version_path(domain, state.champion), *text);
-      if (kept.has_error()) return kept.error();
-      state.versions.push_back({state.champion, model->learner, "file", 0, true, false});
+      TRY_VOID(write_file(version_path(domain, state.champion), text));
+      state.versions.push_back({state.champion, model.learner, "file", 0, true, false});
     }
   }
   for (ModelVersion& version : state.versions) {
@@ -178,30 +171,40 @@ Result<void> ModelVersions::save(std::string_view domain, ModelState state) {
   return write_file(path, state_text(state));
 }
 
+/// Other processes may serve from the same folder: a change is read, made and written under the folder's lock.
+Result<FileLock> ModelVersions::lock(std::string_view domain) const {
+  const std::string folder = fs::path(version_path(domain, "state")).parent_path().string();
+  if (!is_domain_name(domain)) return fail(Code::usage, "no domain \"" + std::string(domain) + "\"");
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) return fail(Code::no_input, folder + ": " + error.message() + "; make the folder writable");
+  const TimePoint end = SteadyClock().now() + kLockPatience;
+  for (;;) {
+    auto lock = FileLock::take(folder, "another process changes this domain's models; try again");
+    if (lock || lock.error().code != Code::unavailable || SteadyClock().now() >= end) return lock;
+    std::this_thread::sleep_for(kBetweenLockTries);
+  }
+}
+
 Result<ModelState> ModelVersions::state(std::string_view domain) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard guard(mutex_);
   return load(domain);
 }
 
 Result<std::string> ModelVersions::add_challenger(std::string_view domain, const fusion::Model& model,
                                                   std::string_view origin, UnixTime now) {
-  const std::lock_guard lock(mutex_);
-  auto state = load(domain);
-  if (state.has_error()) return state.error();
+  const std::lock_guard guard(mutex_);
+  TRY(const auto held, lock(domain));
+  TRY(auto state, load(domain));
   const std::string text = fusion::model_text(model);
   const std::string version = version_of(text);
-  if (version == state->champion) return version;
-  std::error_code error;
-  fs::create_directories(fs::path(version_path(domain, version)).parent_path(), error);
-  if (error) return fail(Code::no_input, folder_ + ": " + error.message() + "; make the folder writable");
-  auto written = write_file(version_path(domain, version), text);
-  if (written.has_error()) return written.error();
-  if (find_version(*state, version) == nullptr)
-    state->versions.insert(state->versions.begin(),
-                           {version, model.learner, std::string(origin), now, false, true});
-  state->challenger = version;
-  auto saved = save(domain, std::move(*state));
-  if (saved.has_error()) return saved.error();
+  if (version == state.champion) return version;
+  TRY_VOID(write_file(version_path(domain, version), text));
+  if (find_version(state, version) == nullptr)
+    state.versions.insert(state.versions.begin(),
+                          {version, model.learner, std::string(origin), now, false, true});
+  state.challenger = version;
+  TRY_VOID(save(domain, std::move(state)));
   return version;
 }
 
@@ -212,13 +215,11 @@ Result<void> ModelVersions::make_champion(std::string_view domain, std::string_v
     fs::remove(champion_path(domain), error);
     if (error) return fail(Code::no_input, champion_path(domain) + ": " + error.message());
   } else {
-    auto text = read_text(version_path(domain, version), kMaxVersionBytes);
-    if (text.has_error()) return text.error();
-    if (version_of(*text) != version)
+    TRY(const auto text, read_text(version_path(domain, version), kMaxVersionBytes));
+    if (version_of(text) != version)
       return fail(Code::bad_data,
                   version_path(domain, version) + ": was changed; restore it or activate another");
-    auto written = write_file(champion_path(domain), *text);
-    if (written.has_error()) return written;
+    TRY_VOID(write_file(champion_path(domain), text));
   }
   state.champion = version;
   if (state.challenger == version) state.challenger.clear();
@@ -228,39 +229,38 @@ Result<void> ModelVersions::make_champion(std::string_view domain, std::string_v
 }
 
 Result<void> ModelVersions::activate(std::string_view domain, std::string_view version) {
-  const std::lock_guard lock(mutex_);
-  auto state = load(domain);
-  if (state.has_error()) return state.error();
-  if (find_version(*state, version) == nullptr)
+  const std::lock_guard guard(mutex_);
+  TRY(const auto held, lock(domain));
+  TRY(auto state, load(domain));
+  if (find_version(state, version) == nullptr)
     return fail(Code::usage, "domain " + std::string(domain) + " has no model version \"" +
                                  std::string(version) + "\"; see GET /v1/models");
-  if (state->champion == version) return {};
-  state->is_promotion_paused = false;
-  state->history.push_back(state->champion);
-  return make_champion(domain, version, *state);
+  if (state.champion == version) return {};
+  state.is_promotion_paused = false;
+  state.history.push_back(state.champion);
+  return make_champion(domain, version, state);
 }
 
 Result<void> ModelVersions::revert(std::string_view domain, bool pauses_promotion) {
-  const std::lock_guard lock(mutex_);
-  auto state = load(domain);
-  if (state.has_error()) return state.error();
-  if (state->history.empty())
+  const std::lock_guard guard(mutex_);
+  TRY(const auto held, lock(domain));
+  TRY(auto state, load(domain));
+  if (state.history.empty())
     return fail(Code::usage, "domain " + std::string(domain) + " had no champion before");
-  const std::string version = state->history.back();
-  state->history.pop_back();
-  state->is_promotion_paused = state->is_promotion_paused || pauses_promotion;
-  return make_champion(domain, version, *state);
+  const std::string version = state.history.back();
+  state.history.pop_back();
+  state.is_promotion_paused = state.is_promotion_paused || pauses_promotion;
+  return make_champion(domain, version, state);
 }
 
 Result<std::uint32_t> ModelVersions::count_test(std::string_view domain, std::string_view subject) {
-  const std::lock_guard lock(mutex_);
-  auto state = load(domain);
-  if (state.has_error()) return state.error();
-  if (state->tests > 0 && state->tested == subject) return state->tests;
-  state->tested = subject;
-  const std::uint32_t tests = ++state->tests;
-  auto saved = save(domain, std::move(*state));
-  if (saved.has_error()) return saved.error();
+  const std::lock_guard guard(mutex_);
+  TRY(const auto held, lock(domain));
+  TRY(auto state, load(domain));
+  if (state.tests > 0 && state.tested == subject) return state.tests;
+  state.tested = subject;
+  const std::uint32_t tests = ++state.tests;
+  TRY_VOID(save(domain, std::move(state)));
   return tests;
 }
 

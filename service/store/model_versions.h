@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/atomic_file.h"
 #include "core/result.h"
 #include "fusion/model/model_file.h"
 #include "service/store/stored_search.h"
@@ -41,8 +42,8 @@ struct ModelState {
 /// Champions and challengers in the folder of models: FOLDER/DOMAIN.json is the champion, which searches
 /// read; FOLDER/versions/DOMAIN/VERSION.json are all versions, and state.json beside them says which is
 /// which. Every change writes beside and renames, so that a reader sees one model or the other. At most
-/// kMaxVersions a domain are kept: the oldest that is neither champion nor challenger nor the way back goes
-/// first.
+/// kMaxVersions per domain are kept: the oldest that is neither champion nor challenger nor the way back goes
+/// first. Several processes may work on one folder.
 class ModelVersions {
  public:
   explicit ModelVersions(std::string folder);
@@ -72,6 +73,7 @@ class ModelVersions {
  private:
   std::string champion_path(std::string_view domain) const;
   std::string version_path(std::string_view domain, std::string_view version) const;
+  Result<FileLock> lock(std::string_view domain) const;
   Result<ModelState> load(std::string_view domain);
   Result<void> save(std::string_view domain, ModelState state);
   Result<void> make_champion(std::string_view domain, std::string_view version, ModelState& state);

@@ -8,11 +8,13 @@
 
 namespace metafuse::service {
 
-/// Opens a PostgreSQL database: some connections, made again when they break, with limits on the time to
-/// connect and on that of a statement, so that a hanging database cannot hold a request.
+/// Opens a PostgreSQL database behind some pooled connections, which are made again when they break. Every wait
+/// ends on our side, whatever the server and the network between do: a name that is not resolved, a connection
+/// that is accepted and never answered, a cable that was pulled. After such a failure the server is left alone
+/// for a second, in which every call fails at once.
 ///
 /// in:     url - "postgresql://USER@HOST:PORT/NAME" with libpq's parameters
-/// errors: unavailable: no server there, or it turned us away; the text does not repeat the password
+/// errors: unavailable: no server there, or it turned us away; bad_config: not a URL of libpq's
 Result<std::unique_ptr<SqlDatabase>> open_postgres(const std::string& url);
 
 }  // namespace metafuse::service

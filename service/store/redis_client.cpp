@@ -1,5 +1,6 @@
 #include "service/store/redis_client.h"
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 
@@ -11,10 +12,16 @@ namespace {
 
 using std::chrono::milliseconds;
 
+constexpr milliseconds kLookUpPatience{50};
 constexpr milliseconds kConnectPatience{100};
-constexpr milliseconds kAnswerPatience{50};
+constexpr milliseconds kAnswerPatience{50};  ///< of one read or write
 constexpr std::chrono::seconds kRest{1};
 constexpr std::size_t kMostFree = 16;
+
+/// The machine's clock: what a socket waits for is no matter of tests.
+TimePoint now() {
+  return SteadyClock().now();
+}
 
 timeval timeval_of(milliseconds duration) {
   return {static_cast<time_t>(duration.count() / 1000),
@@ -75,31 +82,69 @@ struct RedisClient::Reply {
   std::unique_ptr<redisReply, Free> reply;
 };
 
+/// Sends commands and reads their replies. A server that answers byte by byte is cut off at `end`.
+///
+/// out: the replies; nothing when one is missing or an error
+std::vector<RedisClient::Reply> RedisClient::exchange(
+    redisContext& connection, const std::vector<std::vector<std::string_view>>& commands, TimePoint end) {
+  std::vector<const char*> texts;
+  std::vector<std::size_t> sizes;
+  for (const auto& command : commands) {
+    texts.clear();
+    sizes.clear();
+    for (const std::string_view part : command) {
+      texts.push_back(part.data());
+      sizes.push_back(part.size());
+    }
+    redisAppendCommandArgv(&connection, static_cast<int>(texts.size()), texts.data(), sizes.data());
+  }
+  for (int is_sent = 0; is_sent == 0;)
+    if (now() >= end || redisBufferWrite(&connection, &is_sent) != REDIS_OK) return {};
+  std::vector<Reply> replies;
+  while (replies.size() < commands.size()) {
+    void* raw = nullptr;
+    if (redisGetReplyFromReader(&connection, &raw) != REDIS_OK) return {};
+    if (raw == nullptr) {
+      if (now() >= end || redisBufferRead(&connection) != REDIS_OK) return {};
+      continue;
+    }
+    replies.push_back({std::unique_ptr<redisReply, Reply::Free>(static_cast<redisReply*>(raw))});
+    if (replies.back().reply->type == REDIS_REPLY_ERROR) return {};
+  }
+  return replies;
+}
+
 void RedisClient::Close::operator()(redisContext* context) const {
   redisFree(context);
 }
 
 RedisClient::RedisClient(RedisAddress address, const Clock& clock)
-    : address_(std::move(address)), clock_(clock) {}
+    : address_(std::move(address)), lookup_(address_.host), clock_(clock) {}
 
 RedisClient::~RedisClient() = default;
 
-RedisClient::Connection RedisClient::connect() {
-  Connection connection(
-      redisConnectWithTimeout(address_.host.c_str(), address_.port, timeval_of(kConnectPatience)));
-  if (connection == nullptr || connection->err != 0) return nullptr;
+RedisClient::Connection RedisClient::connect(TimePoint end) {
+  Connection connection;
+  // a numeric address: hiredis would resolve a name without any deadline
+  for (const std::string& address : lookup_.addresses(kLookUpPatience)) {
+    const auto left = std::chrono::duration_cast<milliseconds>(end - now());
+    if (left <= milliseconds::zero()) break;
+    connection.reset(redisConnectWithTimeout(address.c_str(), address_.port,
+                                             timeval_of(std::min(left, kConnectPatience))));
+    if (connection != nullptr && connection->err == 0) break;
+    connection.reset();
+  }
+  if (connection == nullptr) return nullptr;
   redisSetTimeout(connection.get(), timeval_of(kAnswerPatience));
-  const auto is_accepted = [&](const char* command, const std::string& argument) {
-    const Reply answer{std::unique_ptr<redisReply, Reply::Free>(static_cast<redisReply*>(
-        redisCommand(connection.get(), "%s %b", command, argument.data(), argument.size())))};
-    return answer.reply != nullptr && answer.reply->type == REDIS_REPLY_STATUS;
-  };
-  if (!address_.password.empty() && !is_accepted("AUTH", address_.password)) return nullptr;
-  if (address_.database != 0 && !is_accepted("SELECT", std::to_string(address_.database))) return nullptr;
+  std::vector<std::vector<std::string_view>> greeting;
+  const std::string database = std::to_string(address_.database);
+  if (!address_.password.empty()) greeting.push_back({"AUTH", address_.password});
+  if (address_.database != 0) greeting.push_back({"SELECT", database});
+  if (!greeting.empty() && exchange(*connection, greeting, end).empty()) return nullptr;
   return connection;
 }
 
-RedisClient::Connection RedisClient::borrow() {
+RedisClient::Connection RedisClient::borrow(TimePoint end) {
   {
     const std::lock_guard lock(mutex_);
     if (left_alone_until_ && clock_.now() < *left_alone_until_) return nullptr;
@@ -109,7 +154,7 @@ RedisClient::Connection RedisClient::borrow() {
       return connection;
     }
   }
-  Connection connection = connect();
+  Connection connection = connect(end);
   if (connection == nullptr) note_failure();
   return connection;
 }
@@ -128,29 +173,14 @@ void RedisClient::note_failure() {
 }
 
 std::vector<RedisClient::Reply> RedisClient::run(const std::vector<std::vector<std::string_view>>& commands) {
-  Connection connection = borrow();
+  const TimePoint end = now() + kPatience;
+  Connection connection = borrow(end);
   if (connection == nullptr) return {};
-  std::vector<const char*> texts;
-  std::vector<std::size_t> sizes;
-  for (const auto& command : commands) {
-    texts.clear();
-    sizes.clear();
-    for (const std::string_view part : command) {
-      texts.push_back(part.data());
-      sizes.push_back(part.size());
-    }
-    redisAppendCommandArgv(connection.get(), static_cast<int>(texts.size()), texts.data(), sizes.data());
-  }
-  std::vector<Reply> replies;
-  for (std::size_t i = 0; i < commands.size(); ++i) {
-    void* raw = nullptr;
-    const bool is_there = redisGetReply(connection.get(), &raw) == REDIS_OK;
-    replies.push_back({std::unique_ptr<redisReply, Reply::Free>(static_cast<redisReply*>(raw))});
-    if (is_there && raw != nullptr && replies.back().reply->type != REDIS_REPLY_ERROR) continue;
+  auto replies = exchange(*connection, commands, end);
+  if (replies.empty())
     note_failure();
-    return {};
-  }
-  give_back(std::move(connection));
+  else
+    give_back(std::move(connection));
   return replies;
 }
 

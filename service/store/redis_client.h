@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -11,6 +12,7 @@
 
 #include "core/deadline.h"
 #include "core/result.h"
+#include "service/base/name_lookup.h"
 
 struct redisContext;
 
@@ -29,8 +31,9 @@ struct RedisAddress {
 /// errors: bad_config saying what is wrong, without the password
 Result<RedisAddress> parse_redis_url(std::string_view url);
 
-/// A Redis server that may be away: every call ends within some tens of milliseconds and answers nothing when
-/// it failed. After a failure the server is left alone for a second, so that a dead one costs nothing.
+/// A Redis server that may be away: every call ends within kPatience, whatever the server, the resolver of names
+/// and the network do, and answers nothing when it failed. After a failure the server is left alone for a second,
+/// so that a dead one costs nothing.
 class RedisClient {
  public:
   RedisClient(RedisAddress address, const Clock& clock);
@@ -52,6 +55,8 @@ class RedisClient {
 
   std::uint64_t failures() const { return failures_; }
 
+  static constexpr std::chrono::milliseconds kPatience{250};
+
  private:
   struct Close {
     void operator()(redisContext* context) const;
@@ -59,15 +64,19 @@ class RedisClient {
   using Connection = std::unique_ptr<redisContext, Close>;
   struct Reply;
 
-  Connection connect();
+  Connection connect(TimePoint end);
   /// A free connection or a new one; nothing while the server is left alone.
-  Connection borrow();
+  Connection borrow(TimePoint end);
   void give_back(Connection connection);
   void note_failure();
+  static std::vector<Reply> exchange(redisContext& connection,
+                                     const std::vector<std::vector<std::string_view>>& commands,
+                                     TimePoint end);
   /// Runs commands on one connection. out: their replies, or nothing
   std::vector<Reply> run(const std::vector<std::vector<std::string_view>>& commands);
 
   RedisAddress address_;
+  NameLookup lookup_;
   const Clock& clock_;
   std::mutex mutex_;
   std::vector<Connection> free_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -39,7 +40,7 @@ class SqlSession {
   virtual ~SqlSession() = default;
 
   /// Runs one statement of the SQL that SQLite and PostgreSQL share; parameters are $1, $2 ... in the order
-  /// in which they first appear. Statements are prepared once a connection.
+  /// in which they first appear. Statements are prepared once per connection.
   virtual Result<void> run(std::string_view sql, std::span<const SqlValue> values, const TakeRow& take) = 0;
 
   /// Until the transaction ends, no other one passes a lock of that name.
@@ -53,6 +54,16 @@ class SqlSession {
 
 using Transaction = std::function<Result<void>(SqlSession& session)>;
 
+/// Who waits for a transaction.
+enum class Patience {
+  request,     ///< somebody's request: the whole transaction gets kRequestPatience
+  background,  ///< a thread of its own: each statement gets kBackgroundPatience
+  migration,   ///< the start of a new version: each statement gets kMigrationPatience
+};
+inline constexpr std::chrono::milliseconds kRequestPatience{500};
+inline constexpr std::chrono::milliseconds kBackgroundPatience{5000};
+inline constexpr std::chrono::minutes kMigrationPatience{30};
+
 /// A database; from any thread.
 class SqlDatabase {
  public:
@@ -60,9 +71,14 @@ class SqlDatabase {
 
   /// Runs `work` in a transaction that is committed when it succeeds and leaves nothing when it does not. May
   /// run `work` a second time when the connection broke before the commit.
-  virtual Result<void> write(const Transaction& work) = 0;
-  virtual Result<void> read(const Transaction& work) = 0;
+  virtual Result<void> write(const Transaction& work, Patience patience = Patience::background) = 0;
+  virtual Result<void> read(const Transaction& work, Patience patience = Patience::background) = 0;
   virtual Result<void> check() = 0;
+
+  /// What is wrong with the database as far as is known; empty when nothing is. Never waits.
+  virtual std::string trouble() const { return {}; }
+  /// From now on background work is as impatient as a request: the process is about to end.
+  virtual void hurry() {}
 };
 
 }  // namespace metafuse::service

@@ -1,15 +1,18 @@
-#include "service/store/sql_export.h"
-
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/json.h"
 #include "service/store/sql_rows.h"
+#include "service/store/sql_store.h"
+
+// Store::export_lines: a hundred rows at a time, so that nothing waits for a long export.
 
 namespace metafuse::service {
 namespace {
 
-constexpr std::string_view kRowsAtOnce = "100";
+constexpr int kRowsAtOnce = 100;
 
 JsonObject stored_list_json(const StoredSearch& search, const StoredList& list) {
   JsonArray documents;
@@ -35,7 +38,8 @@ JsonObject search_json(const StoredSearch& search) {
           {"domain", search.domain},   {"query", search.query},
           {"slots", std::move(slots)}, {"at", search.at},
           {"model", search.model},     {"challenger", search.challenger},
-          {"lists", std::move(lists)}, {"shown", std::move(shown)}};
+          {"lists", std::move(lists)}, {"shown", std::move(shown)},
+          {"times", search.times}};
 }
 
 JsonObject click_json(const Click& click) {
@@ -56,94 +60,67 @@ JsonObject template_json(const TemplateVersion& version) {
           {"text", version.text}, {"author", version.author}, {"at", version.at}};
 }
 
-/// One table: `next` reads the rows after the last one, adds their lines, and remembers where it stopped.
-Result<void> export_table(SqlDatabase& database,
-                          const std::function<Result<void>(SqlSession&, std::vector<std::string>&)>& next,
-                          const std::function<Result<void>(std::string_view line)>& take) {
+using TakeLine = std::function<Result<void>(std::string_view line)>;
+
+/// One table in the order of its key.
+///
+/// in: key - its columns; last_of - their values in a row, where the next part goes on after it
+template <class Row>
+Result<void> export_table(SqlDatabase& database, std::string_view columns, std::string_view table,
+                          std::string_view key, Result<Row> (*read)(SqlRow),
+                          std::vector<SqlValue> (*key_of)(const Row&), JsonObject (*json_of)(const Row&),
+                          const TakeLine& take) {
+  Row last;
+  std::string places;
+  for (std::size_t i = 1; i <= key_of(last).size(); ++i) places += fmt::format("{}${}", i > 1 ? ", " : "", i);
+  const std::string sql = fmt::format("SELECT {} FROM {} WHERE ({}) > ({}) ORDER BY {} LIMIT {}", columns,
+                                      table, key, places, key, kRowsAtOnce);
   for (;;) {
     std::vector<std::string> lines;
-    auto read = database.read([&](SqlSession& session) { return next(session, lines); });
-    if (read.has_error()) return read;
+    Row next = last;
+    const auto look = [&](SqlSession& session) {
+      lines.clear();
+      return session.run(sql, key_of(last), [&](SqlRow row) -> Result<void> {
+        TRY(next, read(row));
+        lines.push_back(to_text(json_of(next)));
+        return {};
+      });
+    };
+    TRY_VOID(database.read(look));
     if (lines.empty()) return {};
-    for (const std::string& line : lines)
-      if (auto taken = take(line); taken.has_error()) return taken;
+    last = std::move(next);
+    for (const std::string& line : lines) TRY_VOID(take(line));
   }
-}
-
-std::string select(std::string_view columns, std::string_view table, std::string_view after,
-                   std::string_view order) {
-  std::string sql = "SELECT ";
-  sql.append(columns).append(" FROM ").append(table).append(" WHERE ").append(after);
-  return sql.append(" ORDER BY ").append(order).append(" LIMIT ").append(kRowsAtOnce);
 }
 
 }  // namespace
 
-Result<void> export_database(SqlDatabase& database,
-                             const std::function<Result<void>(std::string_view line)>& take) {
-  StoredSearch search;
-  auto done = export_table(
-      database,
-      [&](SqlSession& session, std::vector<std::string>& lines) {
-        const std::string last = search.id;
-        return session.run(select(kSearchColumns, "searches", "id > $1", "id"), {last},
-                           [&](SqlRow row) -> Result<void> {
-                             auto next = read_search_row(row);
-                             if (next.has_error()) return next.error();
-                             search = std::move(*next);
-                             lines.push_back(to_text(search_json(search)));
-                             return {};
-                           });
+Result<void> SqlStore::export_lines(const TakeLine& take) {
+  TRY_VOID(export_table<StoredSearch>(
+      *database_, kSearchColumns, "searches", "id", read_search_row,
+      [](const StoredSearch& row) { return std::vector<SqlValue>{row.id}; }, search_json, take));
+  TRY_VOID(export_table<Click>(
+      *database_, kClickColumns, "clicks", "search, position",
+      [](SqlRow row) -> Result<Click> { return read_click_row(row); },
+      [](const Click& row) {
+        const std::int64_t position = row.search.empty() ? -1 : std::int64_t{row.position};
+        return std::vector<SqlValue>{row.search, position};
       },
-      take);
-  if (done.has_error()) return done;
-  Click click;
-  std::int64_t last_position = -1;
-  done = export_table(
-      database,
-      [&](SqlSession& session, std::vector<std::string>& lines) {
-        const std::string last = click.search;
-        return session.run(
-            select(kClickColumns, "clicks", "(search, position) > ($1, $2)", "search, position"),
-            {last, last_position}, [&](SqlRow row) -> Result<void> {
-              click = read_click_row(row);
-              last_position = click.position;
-              lines.push_back(to_text(click_json(click)));
-              return {};
-            });
+      click_json, take));
+  TRY_VOID(export_table<StoredJudgment>(
+      *database_, kJudgmentColumns, "judgments", "domain, query, document, judge",
+      [](SqlRow row) -> Result<StoredJudgment> { return read_judgment_row(row); },
+      [](const StoredJudgment& row) {
+        return std::vector<SqlValue>{row.domain, row.query, row.document, row.judge};
       },
-      take);
-  if (done.has_error()) return done;
-  StoredJudgment judgment;
-  done = export_table(
-      database,
-      [&](SqlSession& session, std::vector<std::string>& lines) {
-        const StoredJudgment last = judgment;
-        return session.run(
-            select(kJudgmentColumns, "judgments", "(domain, query, document, judge) > ($1, $2, $3, $4)",
-                   "domain, query, document, judge"),
-            {last.domain, last.query, last.document, last.judge}, [&](SqlRow row) -> Result<void> {
-              judgment = read_judgment_row(row);
-              lines.push_back(to_text(judgment_json(judgment)));
-              return {};
-            });
+      judgment_json, take));
+  return export_table<TemplateVersion>(
+      *database_, kTemplateColumns, "template_versions", "domain, number",
+      [](SqlRow row) -> Result<TemplateVersion> { return read_template_row(row); },
+      [](const TemplateVersion& row) {
+        return std::vector<SqlValue>{row.domain, std::int64_t{row.number}};
       },
-      take);
-  if (done.has_error()) return done;
-  TemplateVersion version;
-  return export_table(
-      database,
-      [&](SqlSession& session, std::vector<std::string>& lines) {
-        const std::string last = version.domain;
-        return session.run(
-            select(kTemplateColumns, "template_versions", "(domain, number) > ($1, $2)", "domain, number"),
-            {last, std::int64_t{version.number}}, [&](SqlRow row) -> Result<void> {
-              version = read_template_row(row);
-              lines.push_back(to_text(template_json(version)));
-              return {};
-            });
-      },
-      take);
+      template_json, take);
 }
 
 }  // namespace metafuse::service

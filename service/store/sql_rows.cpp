@@ -7,14 +7,13 @@ Result<StoredSearch> read_search_row(SqlRow row) {
   search.id = text_of(row[0]);
   search.domain = text_of(row[1]);
   search.query = text_of(row[2]);
-  auto slots = read_slots_text(text_of(row[3]));
-  if (slots.has_error()) return slots.error();
-  search.slots = std::move(*slots);
+  TRY(auto slots, read_slots_text(text_of(row[3])));
+  search.slots = std::move(slots);
   search.at = integer_of(row[4]);
   search.model = text_of(row[5]);
   search.challenger = text_of(row[6]);
-  auto lists = read_lists_text(text_of(row[7]), search);
-  if (lists.has_error()) return lists.error();
+  TRY_VOID(read_lists_text(text_of(row[7]), search));
+  search.times = static_cast<std::uint64_t>(integer_of(row[8]));
   return search;
 }
 
@@ -75,11 +74,10 @@ TakeRow into(double& value) {
 Result<std::int64_t> count_rows(SqlSession& session, std::string_view sql,
                                 std::initializer_list<SqlValue> values) {
   std::int64_t rows = 0;
-  auto run = session.run(sql, values, [&](SqlRow) -> Result<void> {
+  TRY_VOID(session.run(sql, values, [&](SqlRow) -> Result<void> {
     ++rows;
     return {};
-  });
-  if (run.has_error()) return run.error();
+  }));
   return rows;
 }
 

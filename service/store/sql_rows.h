@@ -2,17 +2,22 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/result.h"
 #include "service/store/sql_database.h"
 #include "service/store/store.h"
 
+// Rows of the store's tables as values.
+
 namespace metafuse::service {
 
 /// The columns that each reader below expects, in order.
-inline constexpr std::string_view kSearchColumns = "id, domain, query, slots, at, model, challenger, lists";
+inline constexpr std::string_view kSearchColumns =
+    "id, domain, query, slots, at, model, challenger, lists, times";
 inline constexpr std::string_view kClickColumns =
     "search, position, domain, team, at, prefix, api_key, weight";
 inline constexpr std::string_view kJudgmentColumns = "domain, query, document, judge, grade, search, at";
@@ -32,5 +37,23 @@ TakeRow into(double& value);
 /// How many rows a statement returns.
 Result<std::int64_t> count_rows(SqlSession& session, std::string_view sql,
                                 std::initializer_list<SqlValue> values);
+
+/// All rows of one statement.
+template <class Row>
+Result<std::vector<Row>> read_rows(SqlDatabase& database, std::string_view sql,
+                                   std::initializer_list<SqlValue> values, Row (*read)(SqlRow),
+                                   Patience patience = Patience::background) {
+  std::vector<Row> rows;
+  TRY_VOID(database.read(
+      [&](SqlSession& session) {
+        rows.clear();
+        return session.run(sql, values, [&](SqlRow row) -> Result<void> {
+          rows.push_back(read(row));
+          return {};
+        });
+      },
+      patience));
+  return rows;
+}
 
 }  // namespace metafuse::service

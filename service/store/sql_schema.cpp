@@ -1,27 +1,27 @@
-#include "service/store/sql_schema.h"
-
 #include <array>
 #include <string>
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include "service/store/sql_rows.h"
+#include "service/store/sql_store.h"
 
 namespace metafuse::service {
 namespace {
 
-constexpr std::string_view kSchemaVersion = "1";
+constexpr std::string_view kSchemaVersion = "2";
 
 // One text for both databases: SQLite takes the names of PostgreSQL's types by their affinity.
 constexpr std::array kSchema = {
     "CREATE TABLE IF NOT EXISTS searches (id text PRIMARY KEY, domain text NOT NULL, query text NOT NULL, "
-    "slots text NOT NULL, at bigint NOT NULL, model text NOT NULL, challenger text NOT NULL, lists text NOT "
-    "NULL)",
+    "slots text NOT NULL, at bigint NOT NULL, model text NOT NULL, challenger text NOT NULL, "
+    "lists text NOT NULL)",
     "CREATE INDEX IF NOT EXISTS searches_at ON searches (at)",
     "CREATE TABLE IF NOT EXISTS clicks (search text NOT NULL, position bigint NOT NULL, domain text NOT "
     "NULL, "
-    "team bigint NOT NULL, at bigint NOT NULL, day bigint NOT NULL, prefix text NOT NULL, api_key text NOT "
-    "NULL, "
-    "weight double precision NOT NULL, PRIMARY KEY (search, position))",
+    "team bigint NOT NULL, at bigint NOT NULL, day bigint NOT NULL, prefix text NOT NULL, "
+    "api_key text NOT NULL, weight double precision NOT NULL, PRIMARY KEY (search, position))",
     "CREATE INDEX IF NOT EXISTS clicks_prefix ON clicks (day, prefix)",
     "CREATE INDEX IF NOT EXISTS clicks_key ON clicks (day, api_key)",
     "CREATE INDEX IF NOT EXISTS clicks_domain ON clicks (domain, at)",
@@ -32,40 +32,51 @@ constexpr std::array kSchema = {
     "CREATE INDEX IF NOT EXISTS judgments_search ON judgments (search)",
     "CREATE TABLE IF NOT EXISTS template_versions (domain text NOT NULL, number bigint NOT NULL, "
     "text text NOT NULL, author text NOT NULL, at bigint NOT NULL, PRIMARY KEY (domain, number))",
-    "CREATE TABLE IF NOT EXISTS key_usage (api_key text NOT NULL, day bigint NOT NULL, amount bigint NOT "
-    "NULL, "
-    "PRIMARY KEY (api_key, day))",
+    "CREATE TABLE IF NOT EXISTS key_usage (api_key text NOT NULL, day bigint NOT NULL, "
+    "amount bigint NOT NULL, PRIMARY KEY (api_key, day))",
+};
+
+/// From version 1: how often a search was shown, what it takes, and clicks by the stored search, whose id is
+/// the beginning of every id that was delivered for it.
+constexpr std::array kSecondVersion = {
+    "ALTER TABLE searches ADD COLUMN times bigint NOT NULL DEFAULT 1",
+    "ALTER TABLE searches ADD COLUMN bytes bigint NOT NULL DEFAULT 0",
+    "UPDATE searches SET bytes = length(lists) + length(slots) + 300",
+    "CREATE INDEX IF NOT EXISTS clicks_stored ON clicks (substr(search, 1, 32))",
+    "INSERT INTO meta (name, value) SELECT 'bytes', CAST(coalesce(sum(bytes), 0) AS text) FROM searches",
 };
 
 Result<void> make_tables(SqlSession& session) {
-  if (auto locked = session.lock("schema"); locked.has_error()) return locked;
-  auto made = session.run("CREATE TABLE IF NOT EXISTS meta (name text PRIMARY KEY, value text NOT NULL)");
-  if (made.has_error()) return made;
+  TRY_VOID(session.lock("schema"));
+  TRY_VOID(session.run("CREATE TABLE IF NOT EXISTS meta (name text PRIMARY KEY, value text NOT NULL)"));
   std::string version;
-  auto read = session.run("SELECT value FROM meta WHERE name = 'schema'", {}, into(version));
-  if (read.has_error() || !version.empty()) return read;
-  for (const char* sql : kSchema)
-    if (auto run = session.run(sql); run.has_error()) return run;
-  return session.run("INSERT INTO meta (name, value) VALUES ('schema', $1)", {kSchemaVersion});
+  TRY_VOID(session.run("SELECT value FROM meta WHERE name = 'schema'", {}, into(version)));
+  if (version.empty()) {
+    for (const char* sql : kSchema) TRY_VOID(session.run(sql));
+    TRY_VOID(session.run("INSERT INTO meta (name, value) VALUES ('schema', '1')"));
+    version = "1";
+  }
+  if (version != "1") return {};
+  for (const char* sql : kSecondVersion) TRY_VOID(session.run(sql));
+  return session.run("UPDATE meta SET value = $1 WHERE name = 'schema'", {kSchemaVersion});
 }
 
 }  // namespace
 
 Result<void> prepare_schema(SqlDatabase& database, StoreMode mode) {
-  if (mode == StoreMode::serve) {
-    auto made = database.write(make_tables);
-    if (made.has_error()) return made;
-  }
+  if (mode == StoreMode::serve) TRY_VOID(database.write(make_tables, Patience::migration));
   std::string version;
   auto read = database.read([&](SqlSession& session) {
     return session.run("SELECT value FROM meta WHERE name = 'schema'", {}, into(version));
   });
-  if (read.has_error() && mode == StoreMode::read)
+  if (!read && mode == StoreMode::read)
     return fail(Code::bad_data, read.error().text + "; this is no store of metafuse");
-  if (read.has_error()) return read;
+  if (!read) return read;
   if (version == kSchemaVersion) return {};
-  return fail(Code::bad_data, "the store has version '" + version + "' and this program knows version " +
-                                  std::string(kSchemaVersion) + "; use the program that made it");
+  return fail(Code::bad_data, fmt::format("the store has version '{}' and this program knows version {}; {}",
+                                          version, kSchemaVersion,
+                                          version == "1" ? "start the server once, which brings it up to date"
+                                                         : "use the program that made it"));
 }
 
 }  // namespace metafuse::service

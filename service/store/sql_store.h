@@ -1,6 +1,13 @@
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "core/result.h"
 #include "service/store/sql_database.h"
@@ -8,9 +15,63 @@
 
 namespace metafuse::service {
 
-/// The store in a database: makes its tables when there are none.
+/// Makes the store's tables when there are none, brings those of an earlier version up to this one in one
+/// transaction, and refuses those of a later one.
 ///
-/// errors: bad_data when the tables are of a later version
-Result<std::unique_ptr<Store>> make_sql_store(std::unique_ptr<SqlDatabase> database, StoreMode mode);
+/// in:     mode - to read, nothing is made or changed: an earlier version is refused
+/// errors: bad_data: no store of ours, or of another version
+Result<void> prepare_schema(SqlDatabase& database, StoreMode mode);
+
+/// The store in a database; its functions stand in sql_store.cpp (searches, what is forgotten, secrets, usage,
+/// template versions), sql_feedback.cpp and sql_export.cpp. What requests wait for is impatient.
+class SqlStore final : public Store {
+ public:
+  SqlStore(std::unique_ptr<SqlDatabase> database, std::string secret_file);
+
+  Result<void> add_searches(std::span<const StoredSearch> searches) override;
+  Result<std::optional<StoredSearch>> find_search(std::string_view id) override;
+
+  Result<ClickOutcome> add_click(const Click& click, const ClickCaps& caps) override;
+  Result<std::vector<Click>> clicks_of(std::string_view search) override;
+  Result<std::vector<std::string>> clicked_searches(std::string_view domain, std::size_t limit) override;
+  Result<void> set_judgment(const StoredJudgment& judgment) override;
+  Result<std::vector<JudgedQuery>> judged_queries(std::string_view domain) override;
+  Result<InterleavingCounts> interleaving_counts(std::string_view domain, std::string_view champion,
+                                                 std::string_view challenger) override;
+
+  Result<std::uint32_t> add_template_version(const TemplateVersion& version) override;
+  Result<std::vector<TemplateVersion>> template_versions(std::string_view domain) override;
+  Result<std::optional<TemplateVersion>> find_template_version(std::string_view domain,
+                                                               std::uint32_t number) override;
+
+  Result<std::uint64_t> add_usage(std::string_view key, std::int64_t day, std::uint64_t amount) override;
+  Result<std::string> secret() override;
+  Result<std::string> daily_salt(std::int64_t day) override;
+  Result<std::uint64_t> unify_queries(std::string_view domain, std::string_view plain_slot) override;
+  Result<void> hide_queries() override;
+
+  Result<RemovedCounts> remove_before(UnixTime time) override;
+  Result<RemovedCounts> keep_within(std::uint64_t max_bytes) override;
+  Result<std::uint64_t> bytes() override;
+  Result<RemovedCounts> reset_feedback(std::string_view domain, bool clicks, bool judgments) override;
+
+  Result<void> export_lines(const std::function<Result<void>(std::string_view line)>& take) override;
+  Result<void> check() override { return database_->check(); }
+  std::string trouble() const override { return database_->trouble(); }
+  void hurry() override { database_->hurry(); }
+
+ private:
+  Result<std::string> remembered(std::string_view name, Patience patience);
+  Result<std::string> secret_in_file();
+
+  std::unique_ptr<SqlDatabase> database_;
+  std::string secret_file_;
+  std::mutex secret_mutex_;
+  std::string secret_;  ///< once it was read
+};
+
+/// errors: those of prepare_schema
+Result<std::unique_ptr<Store>> make_sql_store(std::unique_ptr<SqlDatabase> database, StoreMode mode,
+                                              std::string secret_file);
 
 }  // namespace metafuse::service

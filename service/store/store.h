@@ -97,8 +97,9 @@ class Store {
  public:
   virtual ~Store() = default;
 
-  /// One transaction; a search whose id is already there is left as it is.
+  /// One transaction; of a search whose id is already there only `times` grows.
   virtual Result<void> add_searches(std::span<const StoredSearch> searches) = 0;
+  /// in: id - a search's own or one that was delivered
   virtual Result<std::optional<StoredSearch>> find_search(std::string_view id) = 0;
 
   /// Records a click unless its result was clicked before in this search. Its weight is cut to what the caps
@@ -127,14 +128,34 @@ class Store {
   /// Adds to what a key used on a day, and returns the sum. Days count from 1970; earlier ones are forgotten.
   virtual Result<std::uint64_t> add_usage(std::string_view key, std::int64_t day, std::uint64_t amount) = 0;
 
-  /// A secret of 32 random bytes in hexadecimal digits that stays the same as long as the store lives.
+  /// A secret of 32 random bytes in hexadecimal digits that stays the same as long as the store lives. It lies
+  /// in a file outside the database (see StoreOptions), where a store that kept it inside is moved.
+  ///
+  /// errors: bad_config: the file holds another store's secret; no_input: it is gone
   virtual Result<std::string> secret() = 0;
-  /// The secret of one day; those of earlier days are destroyed.
+  /// The secret of one day. Those of days before the day before are destroyed: clocks that are apart by less
+  /// than a day use the same ones.
   virtual Result<std::string> daily_salt(std::int64_t day) = 0;
+
+  /// Makes the digests of a domain's stored queries and judgments those of query_digest(), in one transaction;
+  /// of two judgments that become one the later stays. Searches without slots keep theirs.
+  ///
+  /// in:  plain_slot - see canonical_query()
+  /// out: digests that changed
+  virtual Result<std::uint64_t> unify_queries(std::string_view domain, std::string_view plain_slot) = 0;
+  /// Removes what slots and documents say in clear, in one transaction: see hashed_document().
+  virtual Result<void> hide_queries() = 0;
 
   /// Removes searches and clicks from before a time. A judged search stays, for its lists are training data,
   /// but loses its slots.
   virtual Result<RemovedCounts> remove_before(UnixTime time) = 0;
+  /// Removes the oldest searches, and their clicks, until those left take no more than so many bytes. Judged
+  /// ones stay.
+  ///
+  /// errors: try_again too when judged searches alone take more
+  virtual Result<RemovedCounts> keep_within(std::uint64_t max_bytes) = 0;
+  /// Bytes that searches take.
+  virtual Result<std::uint64_t> bytes() = 0;
   /// Forgets a domain's clicks or judgments or both.
   virtual Result<RemovedCounts> reset_feedback(std::string_view domain, bool clicks, bool judgments) = 0;
 
@@ -143,6 +164,10 @@ class Store {
 
   /// Whether the database is sound and answers.
   virtual Result<void> check() = 0;
+  /// What is wrong with the database as far as is known, for the log; empty when nothing is. Never waits.
+  virtual std::string trouble() const = 0;
+  /// From now on nothing waits for more than a moment: the process is about to end.
+  virtual void hurry() = 0;
 };
 
 inline constexpr std::uint32_t kMaxTemplateVersions = 10000;
@@ -153,11 +178,16 @@ enum class StoreMode {
   read,   ///< beside a server that writes: changes nothing
 };
 
+bool is_postgres_url(std::string_view location);
+
 /// Opens the store that a configuration names.
 ///
-/// in:     location - "postgresql://..." or the path of an SQLite file, which is made when it does not exist
+/// in:     location - "postgresql://..." or the path of an SQLite file, which is made when it does not exist;
+///         secret_file - where the secret lies, readable by its owner only; empty for FILE.secret beside an
+///         SQLite file. A PostgreSQL store without a file keeps its secret inside.
 /// errors: no_input: the folder or, to read, the file does not exist; bad_data: not a database of ours, of a
 ///         later version, or damaged; unavailable: no server there, or another process writes to the file
-Result<std::unique_ptr<Store>> open_store(const std::string& location, StoreMode mode = StoreMode::serve);
+Result<std::unique_ptr<Store>> open_store(const std::string& location, StoreMode mode = StoreMode::serve,
+                                          const std::string& secret_file = {});
 
 }  // namespace metafuse::service

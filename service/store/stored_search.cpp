@@ -1,7 +1,13 @@
 #include "service/store/stored_search.h"
 
 #include <algorithm>
+#include <iterator>
 
+#include <fmt/format.h>
+#include <unicode/normalizer2.h>
+#include <unicode/uchar.h>
+
+#include "core/contract.h"
 #include "core/utf8.h"
 #include "service/base/digest.h"
 
@@ -9,6 +15,15 @@ namespace metafuse::service {
 namespace {
 
 constexpr std::string_view kTeamLetters = "-ab";
+constexpr std::size_t kIdDigits = 32;
+constexpr std::size_t kOwnDigits = 8;
+constexpr UnixTime kHour = 3600;
+constexpr char kHashMark = '#';
+constexpr std::string_view kPlainSlot = "QUERY";
+
+std::string binding_of(std::string_view secret, std::string_view id, std::string_view prefix) {
+  return hmac_sha256_hex(secret, fmt::format("delivered {} {}", id, prefix)).substr(0, kOwnDigits);
+}
 
 JsonArray numbers(const std::vector<std::uint32_t>& values) {
   JsonArray out;
@@ -49,26 +64,24 @@ Result<StoredList> read_stored_list(const Json& value, std::size_t documents) {
   if (feature == nullptr || !feature->is_string() || depth == nullptr || !depth->is_int64() ||
       failed == nullptr || !failed->is_bool())
     return damaged_row("a list without feature, depth or state");
-  auto indices = read_indices(array_of(*object, "documents"), documents);
-  if (indices.has_error()) return indices.error();
+  TRY(auto indices, read_indices(array_of(*object, "documents"), documents));
   return StoredList{std::string(feature->get_string()), static_cast<int>(depth->get_int64()),
-                    failed->get_bool(), std::move(*indices)};
+                    failed->get_bool(), std::move(indices)};
 }
 
 Result<void> read_shown(const JsonObject& object, StoredSearch& search) {
-  auto indices = read_indices(array_of(object, "shown"), search.documents.size());
-  if (indices.has_error()) return indices.error();
+  TRY(const auto indices, read_indices(array_of(object, "shown"), search.documents.size()));
   const Json* teams = object.if_contains("teams");
   std::string_view letters;
   if (teams != nullptr) {
-    if (!teams->is_string() || teams->get_string().size() != indices->size())
+    if (!teams->is_string() || teams->get_string().size() != indices.size())
       return damaged_row("teams do not fit the results shown");
     letters = teams->get_string();
   }
-  for (std::size_t i = 0; i < indices->size(); ++i) {
+  for (std::size_t i = 0; i < indices.size(); ++i) {
     const std::size_t team = letters.empty() ? 0 : kTeamLetters.find(letters[i]);
     if (team == std::string_view::npos) return damaged_row("an unknown team");
-    search.shown.push_back({(*indices)[i], static_cast<Team>(team)});
+    search.shown.push_back({indices[i], static_cast<Team>(team)});
   }
   return {};
 }
@@ -92,11 +105,91 @@ void fit_to_limits(StoredSearch& search, const SearchLimits& limits) {
   }
 }
 
-std::string query_digest(std::string_view secret, std::string_view domain, const BaseQuery& slots) {
+std::string folded_query(std::string_view text) {
+  const std::string valid =
+      first_invalid_utf8(text) == std::string::npos ? std::string(text) : to_valid_utf8(text);
+  UErrorCode status = U_ZERO_ERROR;
+  const icu::Normalizer2* form = icu::Normalizer2::getNFKCCasefoldInstance(status);
+  require(U_SUCCESS(status) != 0, "ICU has its data");
+  const icu::UnicodeString folded = form->normalize(icu::UnicodeString::fromUTF8(valid), status);
+  icu::UnicodeString joined;
+  for (std::int32_t i = 0; i < folded.length();) {
+    const UChar32 character = folded.char32At(i);
+    i += U16_LENGTH(character);
+    if (u_isUWhiteSpace(character) == 0)
+      joined.append(character);
+    else if (!joined.isEmpty() && !joined.endsWith(icu::UnicodeString(u' ')))
+      joined.append(u' ');
+  }
+  joined.trim();
+  std::string out;
+  joined.toUTF8String(out);
+  return out;
+}
+
+BaseQuery canonical_query(const BaseQuery& slots, std::string_view plain_slot) {
+  BaseQuery out;
+  for (const auto& [name, value] : slots.slots)
+    if (std::string folded = folded_query(value); !folded.empty())
+      out.slots.insert_or_assign(name == plain_slot ? std::string(kPlainSlot) : name, std::move(folded));
+  return out;
+}
+
+std::string query_digest(std::string_view secret, std::string_view domain, const BaseQuery& slots,
+                         std::string_view plain_slot) {
   std::string text(domain);
   text += '\n';
-  text += slots_text(slots);
-  return hmac_sha256_hex(secret, text).substr(0, 32);
+  text += slots_text(canonical_query(slots, plain_slot));
+  return hmac_sha256_hex(secret, text).substr(0, kIdDigits);
+}
+
+std::string hashed_document(std::string_view secret, std::string_view key) {
+  if (key.starts_with(kHashMark)) return std::string(key);
+  return kHashMark + hmac_sha256_hex(secret, key).substr(0, kIdDigits);
+}
+
+std::string content_id(std::string_view secret, const StoredSearch& search) {
+  std::string text = fmt::format("{}\n{}\n{}\n{}\n{}\n", search.at / kHour, search.domain, search.query,
+                                 search.model, search.challenger);
+  for (const std::string& document : search.documents) text.append(document) += '\n';
+  const auto append_numbers = [&](const auto& values, auto number_of) {
+    for (const auto& value : values) fmt::format_to(std::back_inserter(text), "{} ", number_of(value));
+    text += '\n';
+  };
+  for (const StoredList& list : search.lists) {
+    fmt::format_to(std::back_inserter(text), "{} {} {} ", list.feature, list.depth, list.has_failed);
+    append_numbers(list.documents, [](std::uint32_t document) { return document; });
+  }
+  append_numbers(search.shown, [](const ShownResult& result) {
+    return (std::uint64_t{result.document} << 2) + static_cast<std::uint64_t>(result.team);
+  });
+  text += slots_text(search.slots);
+  return hmac_sha256_hex(secret, text).substr(0, kIdDigits);
+}
+
+std::string new_search_id() {
+  return random_hex(kIdDigits / 2);
+}
+
+std::string delivered_id(std::string_view secret, std::string_view id, std::string_view prefix) {
+  std::string out = std::string(id) + random_hex(kOwnDigits / 2);
+  out += binding_of(secret, out, prefix);
+  return out;
+}
+
+std::string_view stored_id(std::string_view id) {
+  return id.substr(0, kIdDigits);
+}
+
+bool is_search_id(std::string_view text) {
+  return (text.size() == kIdDigits || text.size() == kIdDigits + 2 * kOwnDigits) &&
+         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+bool is_delivered_to(std::string_view secret, std::string_view id, std::string_view prefix) {
+  if (id.size() != kIdDigits + 2 * kOwnDigits) return false;
+  const std::size_t bound = kIdDigits + kOwnDigits;
+  return equal_in_constant_time(id.substr(bound), binding_of(secret, id.substr(0, bound), prefix));
 }
 
 std::string lists_text(const StoredSearch& search) {
@@ -121,9 +214,8 @@ std::string lists_text(const StoredSearch& search) {
 }
 
 Result<void> read_lists_text(std::string_view text, StoredSearch& search) {
-  auto json = parse_json(text, "stored search");
-  if (json.has_error()) return json.error();
-  const JsonObject* object = json->if_object();
+  TRY(const auto json, parse_json(text, "stored search"));
+  const JsonObject* object = json.if_object();
   const JsonArray* documents = object != nullptr ? array_of(*object, "documents") : nullptr;
   const JsonArray* lists = object != nullptr ? array_of(*object, "lists") : nullptr;
   if (documents == nullptr || lists == nullptr) return damaged_row("documents or lists are missing");
@@ -135,9 +227,8 @@ Result<void> read_lists_text(std::string_view text, StoredSearch& search) {
     search.documents.emplace_back(document.get_string());
   }
   for (const Json& value : *lists) {
-    auto list = read_stored_list(value, search.documents.size());
-    if (list.has_error()) return list.error();
-    search.lists.push_back(std::move(*list));
+    TRY(auto list, read_stored_list(value, search.documents.size()));
+    search.lists.push_back(std::move(list));
   }
   return read_shown(*object, search);
 }
@@ -149,11 +240,10 @@ std::string slots_text(const BaseQuery& slots) {
 }
 
 Result<BaseQuery> read_slots_text(std::string_view text) {
-  auto json = parse_json(text, "stored slots");
-  if (json.has_error()) return json.error();
-  if (!json->is_object()) return damaged_row("slots that are no object");
+  TRY(const auto json, parse_json(text, "stored slots"));
+  if (!json.is_object()) return damaged_row("slots that are no object");
   BaseQuery query;
-  for (const auto& [name, value] : json->get_object()) {
+  for (const auto& [name, value] : json.get_object()) {
     if (!value.is_string()) return damaged_row("a slot that is no text");
     query.slots.emplace(std::string(name), std::string(value.get_string()));
   }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "core/json.h"
@@ -41,7 +42,8 @@ struct StoredList {
   friend bool operator==(const StoredList&, const StoredList&) = default;
 };
 
-/// One search as it is kept: enough to compute its features again, and to know what its user saw.
+/// One search as it is kept: enough to compute its features again, and to know what its user saw. An answer
+/// that is shown many times is one StoredSearch; each time it is shown it has another search id.
 struct StoredSearch {
   std::string id;  ///< 32 hexadecimal digits, not to be guessed
   std::string domain;
@@ -50,11 +52,19 @@ struct StoredSearch {
   UnixTime at = 0;
   std::string model;                   ///< version that ordered the results, empty for none
   std::string challenger;              ///< version it was interleaved with, empty for none
-  std::vector<std::string> documents;  ///< canonical URL keys, each once
+  std::vector<std::string> documents;  ///< canonical URL keys, each once; hashed_document() when hashed
   std::vector<StoredList> lists;       ///< in the order of the domain's features
   std::vector<ShownResult> shown;      ///< best first
+  std::uint64_t times = 1;             ///< how often it was shown; stores add it up
 
-  friend bool operator==(const StoredSearch&, const StoredSearch&) = default;
+  /// Whether the same was shown, however often.
+  friend bool operator==(const StoredSearch& a, const StoredSearch& b) {
+    const auto parts = [](const StoredSearch& search) {
+      return std::tie(search.id, search.domain, search.query, search.slots, search.at, search.model,
+                      search.challenger, search.documents, search.lists, search.shown);
+    };
+    return parts(a) == parts(b);
+  }
 };
 
 /// What bounds a stored search; larger ones are cut to it by fit_to_limits().
@@ -69,9 +79,38 @@ struct SearchLimits {
 /// Cuts a search to the limits: documents beyond are left out of its lists.
 void fit_to_limits(StoredSearch& search, const SearchLimits& limits = {});
 
+/// The text by which equal queries are known: NFKC and full case folding (Unicode's NFKC_Casefold), blanks at the
+/// ends dropped and inside joined to one. Text that is not UTF-8 is repaired first.
+std::string folded_query(std::string_view text);
+
+/// The base query that stands for all that mean the same: values by folded_query(), empty slots dropped, and
+/// the slot that a plain query fills named "QUERY", whatever the domain calls it.
+///
+/// in: plain_slot - Domain's slot for plain queries; empty when it has none
+BaseQuery canonical_query(const BaseQuery& slots, std::string_view plain_slot);
+
 /// The same for equal base queries of a domain, and nothing that a reader without the secret could test
-/// guesses against: HMAC-SHA-256 of domain and slots, 32 hexadecimal digits.
-std::string query_digest(std::string_view secret, std::string_view domain, const BaseQuery& slots);
+/// guesses against: HMAC-SHA-256 of the domain and canonical_query(), 32 hexadecimal digits.
+std::string query_digest(std::string_view secret, std::string_view domain, const BaseQuery& slots,
+                         std::string_view plain_slot = {});
+
+/// What stands for a document's key where queries are hashed: "#" and 32 hexadecimal digits.
+std::string hashed_document(std::string_view secret, std::string_view key);
+
+/// The id of what was shown: equal within one hour for equal searches of one store, so that a cached answer is
+/// stored once however often it is shown.
+std::string content_id(std::string_view secret, const StoredSearch& search);
+/// A random id.
+std::string new_search_id();
+/// The search id that one client gets for one answer: the StoredSearch's id, 8 digits of its own, and 8 that
+/// bind it to the client's address prefix.
+std::string delivered_id(std::string_view secret, std::string_view id, std::string_view prefix);
+/// The StoredSearch's part of a search id.
+std::string_view stored_id(std::string_view id);
+/// Whether a text could be a search id, delivered or not.
+bool is_search_id(std::string_view text);
+/// Whether delivered_id() made it for that prefix.
+bool is_delivered_to(std::string_view secret, std::string_view id, std::string_view prefix);
 
 /// {"documents":[key...],"lists":[{"feature","depth","failed","documents":[index...]}],"shown":[index...],
 /// "teams":"-ab..."}: what stores keep in one column. Teams are left out when no model was interleaved.

@@ -1,8 +1,8 @@
-#include "core/encoding.h"
-
 #include <string>
 
 #include <catch2/catch.hpp>
+
+#include "core/encoding.h"
 
 using namespace metafuse;
 

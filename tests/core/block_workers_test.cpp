@@ -1,5 +1,3 @@
-#include "core/parallel.h"
-
 #include <algorithm>
 #include <atomic>
 #include <mutex>
@@ -8,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/parallel.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace metafuse;

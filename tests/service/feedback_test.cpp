@@ -31,7 +31,7 @@ TEST_CASE("Clicks need a search id and a result that was shown; judgments need a
           "[service][feedback]") {
   TestServer server(TestServer::default_answer, store_config());
   const std::string id = search_id(server.get("/search?q=ada&format=json&limit=2"));
-  CHECK(id.size() == 32);
+  CHECK(id.size() == 48);
   const auto send = [&](const std::string& body, const std::string& headers = "") {
     return status_in(server.post("/v1/feedback", "application/json", body, headers));
   };

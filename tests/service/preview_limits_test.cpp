@@ -3,8 +3,8 @@
 #include <catch2/catch.hpp>
 #include <fmt/format.h>
 
-#include "core/deadline.h"
 #include "core/atomic_file.h"
+#include "core/deadline.h"
 #include "core/json.h"
 #include "core/yaml_reader.h"
 #include "service/base/digest.h"

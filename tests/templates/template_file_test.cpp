@@ -287,8 +287,7 @@ TEST_CASE("an expanded query has at most as many bytes as its reader allows", "[
   const auto refused = expand(file->domain, hostile, {}, {64, 4096});
   REQUIRE(refused.has_error());
   CHECK(refused.error().code == Code::usage);
-  CHECK(refused.error().text.find("the query of template a is longer than 4096 bytes") !=
-        std::string::npos);
+  CHECK(refused.error().text.find("the query of template a is longer than 4096 bytes") != std::string::npos);
 
   const auto one =
       parse_domain_file(std::string(kHead) + "templates:\n  - {id: a, engine: e, query: '{NAME}'}\n", "f");

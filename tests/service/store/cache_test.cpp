@@ -179,9 +179,9 @@ TEST_CASE("a shared answer is the same after its trip", "[service][cache]") {
     CHECK(back->results[i].score == answer.results[i].score);
   }
   for (const char* text :
-       {"", "{}", "[]", R"({"version":2,"query":"","lists":[]})", R"({"version":1,"query":"","lists":[1]})",
-        R"({"version":1,"query":"","lists":[{}]})",
-        R"({"version":1,"query":"","lists":[{"template":"","engine":"","text":"","suggestions":[],
+       {"", "{}", "[]", R"({"version":1,"query":"","lists":[]})", R"({"version":2,"query":"","lists":[1]})",
+        R"({"version":2,"query":"","lists":[{}]})",
+        R"({"version":2,"query":"","lists":[{"template":"","engine":"","text":"","suggestions":[],
                                "hits":[["u","t"]]}]})"})
     CHECK(read_answer_text(text, shoe_domain(), request).error().code == Code::bad_data);
 }
@@ -200,7 +200,7 @@ TEST_CASE("requests that differ have different keys, whatever their text", "[ser
   std::map<std::string, int> keys;
   for (const SearchRequest& request : requests) ++keys[shared_key(domain, request)];
   CHECK(keys.size() == requests.size());
-  CHECK(shared_key(domain, requests[1]).size() == std::string("metafuse:1:").size() + 64);
+  CHECK(shared_key(domain, requests[1]).size() == std::string("metafuse:2:").size() + 64);
   LoadedDomain edited = domain;
   edited.etag = "e2";
   CHECK(shared_key(edited, requests[1]) != shared_key(domain, requests[1]));

@@ -238,6 +238,8 @@ void check_secrets_and_usage(Store& store) {
   add_click(store, click_on(search, 0, 20000 * kDay + 5));
   CHECK((*store.clicks_of(search.id))[0].prefix == "p");
   CHECK(*store.daily_salt(20001) != *first);
+  CHECK(*store.daily_salt(20000) == *first);  // of servers whose clocks are behind
+  CHECK(*store.daily_salt(20002) != *first);
   CHECK((*store.clicks_of(search.id))[0].prefix.empty());
   CHECK(*store.daily_salt(20000) != *first);
 

@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
@@ -130,4 +132,20 @@ TEST_CASE("bad names, unknown versions and damaged files are refused", "[service
     folder.write("versions/shoes/state.json", text);
     CHECK(versions.state("shoes").error().code == Code::bad_data);
   }
+}
+
+TEST_CASE("processes that share a folder of models lose none of each other's changes",
+          "[service][models][security]") {
+  const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
+  constexpr int kEach = 8;
+  std::vector<std::thread> threads;
+  for (int process = 0; process < 3; ++process)
+    threads.emplace_back([&folder, process] {
+      ModelVersions versions(folder.path());  // a lock of its own, as in another process
+      for (int i = 0; i < kEach; ++i)
+        static_cast<void>(versions.add_challenger("shoes", model_of(1 + process * kEach + i), "retrain", 1));
+    });
+  for (std::thread& thread : threads) thread.join();
+  ModelVersions versions(folder.path());
+  CHECK(state_of(versions).versions.size() == 3 * kEach);
 }

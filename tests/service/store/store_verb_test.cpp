@@ -5,6 +5,7 @@
 
 #include "core/result.h"
 #include "service/base/digest.h"
+#include "service/config/config.h"
 #include "service/store/store.h"
 #include "tests/service/store/sample_search.h"
 #include "tests/support/command.h"
@@ -99,4 +100,43 @@ TEST_CASE("a configuration names the store; what is wrong is one line", "[servic
   CHECK(status_of({"prune", "--store", folder.path("store.db"), "--days", "-1"}) == 64);
   CHECK(status_of({"reset", "--store", folder.path("store.db"), "--domain", "shoes"}) == 64);
   CHECK(status_of({"export", "--store", folder.write("text.db", std::string(5000, 'x'))}) == 65);
+}
+
+TEST_CASE("metafuse key new prints the key once, and YAML that a server reads", "[service][keys][security]") {
+  const test::TemporaryFolder folder;
+  const auto made =
+      run_metafuse({"key", "new", "ann", "--role", "search", "--role", "judge", "--domain", "support",
+                    "--engine", "e1", "--days", "90", "--quota", "500", "--rate", "2.5"});
+  REQUIRE(made.status == 0);
+  const std::string key = made.out.substr(0, made.out.find('\n'));
+  CHECK(made.out == key + "\n");
+  CHECK(key.size() == 3 + 48);
+  CHECK(made.err.find(key) == std::string::npos);
+  folder.write("a.yaml", "");
+  const std::string yaml = made.err.substr(made.err.find("keys:\n"));
+  const auto config = parse_config("version: 1\ntemplates: [a.yaml]\n" + yaml, folder.path("metafuse.yaml"));
+  REQUIRE(config.has_value());
+  REQUIRE(config->keys.size() == 1);
+  const KeyConfig& read = config->keys[0];
+  CHECK(read.name == "ann");
+  CHECK(read.sha256 == sha256_hex(key));
+  CHECK(read.roles == std::vector{Role::search, Role::judge});
+  CHECK(read.may_use_domain("support"));
+  CHECK_FALSE(read.may_use_domain("hr"));
+  CHECK(read.may_ask_engine("e1"));
+  CHECK_FALSE(read.may_ask_engine("e2"));
+  CHECK(read.quota_per_day == 500);
+  CHECK(read.requests_per_second == 2.5);
+  CHECK(read.expires.size() == 10);
+  CHECK(run_metafuse({"key", "new", "ann", "--role", "boss"}).status == 64);
+  CHECK(run_metafuse({"key", "new", "a\nroles: [admin]", "--role", "search"}).status == 64);
+}
+
+TEST_CASE("a key counts on its last day and not on the next", "[service][keys][security]") {
+  KeyConfig key;
+  CHECK_FALSE(key.has_expired(kNewYear));
+  key.expires = "2025-01-01";
+  CHECK_FALSE(key.has_expired(kNewYear));
+  CHECK_FALSE(key.has_expired(kNewYear + 86399));
+  CHECK(key.has_expired(kNewYear + 86400));
 }

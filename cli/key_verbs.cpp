@@ -1,0 +1,95 @@
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/verbs.h"
+#include "service/base/dates.h"
+#include "service/base/digest.h"
+#include "service/config/config.h"
+
+namespace metafuse::cli {
+namespace {
+
+constexpr std::size_t kKeyBytes = 24;
+
+struct NewKeyArguments {
+  std::string name;
+  std::vector<std::string> roles;
+  std::vector<std::string> domains;
+  std::vector<std::string> engines;
+  double days = 0;
+  std::uint64_t quota = 0;
+  double rate = 0;
+};
+
+/// "[a, b]"; every name is quoted, so that none can be read as something else.
+std::string yaml_list(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out += fmt::format("{}\"{}\"", out.empty() ? "" : ", ", name);
+  return "[" + out + "]";
+}
+
+bool is_plain_name(std::string_view name) {
+  return !name.empty() && name.size() <= 64 &&
+         name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.@ ") ==
+             std::string_view::npos;
+}
+
+Result<void> make_key(const NewKeyArguments& arguments) {
+  std::vector<std::string> names = arguments.domains;
+  names.insert(names.end(), arguments.engines.begin(), arguments.engines.end());
+  names.push_back(arguments.name);
+  for (const std::string& name : names)
+    if (!is_plain_name(name))
+      return fail(Code::usage, "\"" + name + "\" is no name; give letters, digits, blanks and - _ . @");
+  for (const std::string& role : arguments.roles)
+    if (!service::role_named(role))
+      return fail(Code::usage, "no role \"" + role + "\"; roles are search, judge, admin, raw, metrics");
+  const std::string key = "mf_" + service::random_hex(kKeyBytes);
+  std::string entry = fmt::format("  - name: \"{}\"\n    sha256: {}\n    roles: {}\n", arguments.name,
+                                  service::sha256_hex(key), yaml_list(arguments.roles));
+  if (!arguments.domains.empty()) entry += "    domains: " + yaml_list(arguments.domains) + "\n";
+  if (!arguments.engines.empty()) entry += "    engines: " + yaml_list(arguments.engines) + "\n";
+  if (arguments.days > 0) {
+    const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+    const auto last =
+        static_cast<std::int64_t>(now) +
+        static_cast<std::int64_t>(arguments.days * static_cast<double>(service::kSecondsPerDay));
+    entry += "    expires: " + service::iso_day(last) + "\n";
+  }
+  if (arguments.quota > 0) entry += fmt::format("    quota_per_day: {}\n", arguments.quota);
+  if (arguments.rate > 0) entry += fmt::format("    requests_per_second: {}\n", arguments.rate);
+  std::cerr << "The key stands on standard output, this once; the server keeps its digest alone.\n"
+               "Paste this into the server's configuration, then reload it:\n\nkeys:\n"
+            << entry;
+  if (!(std::cout << key << std::endl))
+    return fail(Code::try_again, "standard output: cannot write; is the disk full?");
+  return {};
+}
+
+}  // namespace
+
+void add_key(CLI::App& app, Result<void>& outcome) {
+  CLI::App* verb = app.add_subcommand("key", "make API keys");
+  verb->require_subcommand(1);
+  CLI::App* make =
+      verb->add_subcommand("new", "make an API key: the key on standard output, YAML on standard error");
+  auto arguments = std::make_shared<NewKeyArguments>();
+  make->add_option("NAME", arguments->name, "in logs, judgments and quotas")->required();
+  make->add_option("--role", arguments->roles, "search, judge, admin, raw or metrics; may be repeated")
+      ->required();
+  make->add_option("--domain", arguments->domains, "that the key may use; all without it");
+  make->add_option("--engine", arguments->engines, "that the key's searches ask; all without it");
+  make->add_option("--days", arguments->days, "until it expires; never without it")
+      ->check(CLI::Range(0.0, 36500.0));
+  make->add_option("--quota", arguments->quota, "expanded queries per day");
+  make->add_option("--rate", arguments->rate, "requests per second")->check(CLI::Range(0.0, 1e6));
+  make->footer("Example:\n  metafuse key new ann --role search --domain support --days 90");
+  make->callback([arguments, &outcome] { outcome = make_key(*arguments); });
+}
+
+}  // namespace metafuse::cli

@@ -1,0 +1,551 @@
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include <catch2/catch.hpp>
+#include <sqlite3.h>
+#include <sys/stat.h>
+
+#include "service/base/digest.h"
+#include "service/base/name_lookup.h"
+#include "service/cache/answer_cache.h"
+#include "service/cache/answer_text.h"
+#include "service/cache/shared_answers.h"
+#include "service/learning/search_log.h"
+#include "service/search/list_fusion.h"
+#include "service/store/redis_client.h"
+#include "service/store/sql_store.h"
+#include "service/store/sqlite_database.h"
+#include "tests/service/store/sample_search.h"
+#include "tests/support/manual_clock.h"
+#include "tests/support/postgres_server.h"
+#include "tests/support/tcp_relay.h"
+#include "tests/support/temporary_folder.h"
+
+using namespace metafuse;
+using namespace metafuse::service;
+using metafuse::test::document_key;
+using metafuse::test::kNewYear;
+using metafuse::test::sample_search;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+namespace {
+
+Duration time_of(const std::function<void()>& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::steady_clock::now() - begin;
+}
+
+std::unique_ptr<Store> hardened_store(const std::string& location) {
+  auto store = open_store(location);
+  if (!store) FAIL(store.error().text);
+  return std::move(*store);
+}
+
+std::string bytes_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {(std::istreambuf_iterator<char>(file)), {}};
+}
+
+void change_database(const std::string& path, const std::string& sql) {
+  sqlite3* database = nullptr;
+  REQUIRE(sqlite3_open(path.c_str(), &database) == SQLITE_OK);
+  char* problem = nullptr;
+  const int status = sqlite3_exec(database, sql.c_str(), nullptr, nullptr, &problem);
+  INFO((problem == nullptr ? "" : problem));
+  REQUIRE(status == SQLITE_OK);
+  sqlite3_close(database);
+}
+
+/// A URL of the test server by way of a relay.
+std::string relayed(const std::string& url, const test::TcpRelay& relay) {
+  const std::string name = url.substr(std::string("postgresql:///").size(), url.find('?') - 14);
+  return "postgresql://tester@127.0.0.1:" + std::to_string(relay.port()) + "/" + name;
+}
+
+/// What is written fails or throws, as a broken disk or our own mistake would.
+class BrokenDatabase final : public SqlDatabase {
+ public:
+  explicit BrokenDatabase(bool throws) : throws_(throws) {}
+  Result<void> write(const Transaction&, Patience) override {
+    if (throws_) throw std::runtime_error("no memory");
+    return fail(Code::try_again, "disk full");
+  }
+  Result<void> read(const Transaction&, Patience) override { return {}; }
+  Result<void> check() override { return {}; }
+
+ private:
+  bool throws_;
+};
+
+}  // namespace
+
+TEST_CASE("a black hole before PostgreSQL costs a request half a second, then nothing",
+          "[service][store][security]") {
+  const auto server = test::PostgresServer::start();
+  if (server == nullptr) return;
+  const std::string url = server->new_database();
+  const std::string folder = url.substr(url.find("host=") + 5, url.find("&user") - url.find("host=") - 5);
+  test::TcpRelay relay(folder + "/.s.PGSQL.5432");
+  const auto store = hardened_store(relayed(url, relay));
+  const StoredSearch search = sample_search();
+  REQUIRE(store->add_searches({&search, 1}).has_value());
+  CHECK(store->trouble().empty());
+  relay.swallow();
+  // Each call waits for an answer that does not come, until the server is left alone.
+  for (int i = 0; i < 5; ++i)
+    CHECK(time_of([&] { CHECK(store->find_search(search.id).error().code == Code::unavailable); }) <
+          milliseconds(900));
+  CHECK_FALSE(store->trouble().empty());
+  CHECK(time_of([&] {
+          for (int i = 0; i < 50; ++i) CHECK_FALSE(store->find_search(search.id).has_value());
+        }) < milliseconds(500));
+  relay.pass();
+  std::this_thread::sleep_for(milliseconds(1100));
+  REQUIRE(store->find_search(search.id).has_value());
+  CHECK(store->trouble().empty());
+  relay.swallow();
+  // Work in the background is patient, but not when the process ends.
+  CHECK(time_of([&] {
+          std::thread hurries([&] {
+            std::this_thread::sleep_for(milliseconds(200));
+            store->hurry();
+          });
+          CHECK_FALSE(store->bytes().has_value());
+          hurries.join();
+        }) < milliseconds(1500));
+}
+
+TEST_CASE("a PostgreSQL that accepts and never answers is refused at the start in time",
+          "[service][store][security]") {
+  const test::TcpRelay hole;
+  CHECK(time_of([&] {
+          const auto store =
+              open_store("postgresql://tester@127.0.0.1:" + std::to_string(hole.port()) + "/db");
+          REQUIRE(store.has_error());
+          CHECK(store.error().code == Code::unavailable);
+        }) < seconds(4));
+  const auto wrong = open_store("postgresql://u:secret@[::1/db");
+  REQUIRE(wrong.has_error());
+  CHECK(wrong.error().code == Code::bad_config);
+  CHECK(wrong.error().text.find("secret") == std::string::npos);
+}
+
+TEST_CASE("a Redis that answers byte by byte or never is cut off", "[service][redis][security]") {
+  const SteadyClock clock;
+  const test::TcpRelay hole;
+  RedisClient silent({"127.0.0.1", hole.port(), 0, ""}, clock);
+  CHECK(time_of([&] { CHECK_FALSE(silent.get("a").has_value()); }) < milliseconds(400));
+
+  const int listener = test::bound_socket();
+  ::listen(listener, 4);
+  std::atomic<bool> is_done{false};
+  std::thread drips([&] {
+    const int client = ::accept(listener, nullptr, nullptr);
+    const std::string reply = "$1000\r\n" + std::string(1000, 'x');
+    for (std::size_t i = 0; i < reply.size() && !is_done; ++i) {
+      if (::send(client, &reply[i], 1, MSG_NOSIGNAL) != 1) break;
+      std::this_thread::sleep_for(milliseconds(10));
+    }
+    ::close(client);
+  });
+  RedisClient dripping({"127.0.0.1", test::port_of(listener), 0, ""}, clock);
+  CHECK(time_of([&] { CHECK_FALSE(dripping.get("a").has_value()); }) < milliseconds(700));
+  is_done = true;
+  drips.join();
+  ::close(listener);
+}
+
+TEST_CASE("a name is looked up without waiting longer than wanted", "[service][security]") {
+  NameLookup local("localhost");
+  const auto found = local.addresses(seconds(10));
+  CHECK(std::find(found.begin(), found.end(), "127.0.0.1") != found.end());
+  NameLookup nowhere("no-such-host.invalid");
+  CHECK(time_of([&] { CHECK(nowhere.addresses(milliseconds(1)).empty()); }) < milliseconds(500));
+  CHECK(NameLookup("192.0.2.1").addresses(Duration::zero()) == std::vector<std::string>{"192.0.2.1"});
+  CHECK(NameLookup("2001:db8::1").addresses(Duration::zero()) == std::vector<std::string>{"2001:db8::1"});
+}
+
+TEST_CASE("a request joins only work that ends before its own deadline, and waits no longer",
+          "[service][cache][security]") {
+  const SteadyClock clock;
+  AnswerCache cache(10, seconds(10), clock);
+  std::atomic<bool> may_end{false};
+  std::atomic<int> made{0};
+  const auto slow = [&]() -> Result<SearchAnswer> {
+    ++made;
+    while (!may_end) std::this_thread::sleep_for(milliseconds(1));
+    return SearchAnswer{};
+  };
+  const auto quick = [&]() -> Result<SearchAnswer> {
+    ++made;
+    return fail(Code::usage, "its own");
+  };
+  const TimePoint now = clock.now();
+  std::thread first([&] {
+    bool was_cached = false;
+    CHECK(cache.get("same", slow, was_cached, now + milliseconds(400)).has_value());
+  });
+  while (made == 0) std::this_thread::yield();
+  bool was_cached = true;
+  // an earlier deadline than the work's: on its own
+  CHECK(cache.get("same", quick, was_cached, now + milliseconds(100)).error().text == "its own");
+  CHECK_FALSE(was_cached);
+  // a later one: joins, and gives up when the work does not keep its time
+  CHECK(time_of([&] {
+          const auto got = cache.get("same", quick, was_cached, now + milliseconds(500));
+          CHECK(got.error().code == Code::try_again);
+        }) < milliseconds(1500));
+  CHECK(was_cached);
+  CHECK(made == 2);
+  CHECK(cache.waiting() == 0);
+  may_end = true;
+  first.join();
+  CHECK(cache.get("same", quick, was_cached, clock.now()).has_value());
+}
+
+TEST_CASE("every part of a request and of what its lists depend on changes the key of a shared answer",
+          "[service][cache][security]") {
+  LoadedDomain domain;
+  domain.domain.name = "shoes";
+  domain.etag = "e";
+  domain.engines_digest = "d";
+  SearchRequest request;
+  std::set<std::string> keys{shared_key(domain, request)};
+  std::size_t wanted = 1;
+  const auto differs = [&](const LoadedDomain& d, const SearchRequest& r) {
+    keys.insert(shared_key(d, r));
+    CHECK(keys.size() == ++wanted);
+  };
+  const auto with = [&](auto change) {
+    SearchRequest other = request;
+    change(other);
+    differs(domain, other);
+  };
+  for (const char* text : {"a", "b"}) {
+    with([&](SearchRequest& r) { r.text = text; });
+    with([&](SearchRequest& r) { r.slots.slots = {{"A", text}}; });
+    with([&](SearchRequest& r) { r.slots.slots = {{text, "A"}}; });
+    with([&](SearchRequest& r) { r.engines = {text}; });
+    with([&](SearchRequest& r) { r.language = text; });
+    with([&](SearchRequest& r) { r.time_range = text; });
+    with([&](SearchRequest& r) { r.variants = {{"t", text, false}}; });
+    with([&](SearchRequest& r) { r.variants = {{"t", text, true}}; });
+    with([&](SearchRequest& r) { r.variants = {{text, "t", true}}; });
+  }
+  for (const int number : {2, 3}) {
+    with([&](SearchRequest& r) { r.depth = number; });
+    with([&](SearchRequest& r) { r.safe_search = number; });
+    with([&](SearchRequest& r) { r.windows = number; });
+  }
+  for (const auto member : {&LoadedDomain::etag, &LoadedDomain::engines_digest}) {
+    LoadedDomain other = domain;
+    other.*member = "x";
+    differs(other, request);
+  }
+  LoadedDomain other = domain;
+  other.domain.name = "hats";
+  differs(other, request);
+}
+
+TEST_CASE("an answer from a shared cache keeps the keys that its hits came with",
+          "[service][cache][security]") {
+  LoadedDomain domain;
+  domain.domain.name = "shoes";
+  domain.domain.depth = 10;
+  SearchAnswer answer;
+  std::vector<fetchers::FetchedList> lists(1);
+  lists[0].query = {"t", "e", "q"};
+  Hit hit{"http://example.org/?session=1", "", "", "", "", std::nullopt};
+  hit.key = "example.org/";  // by a list of tracking parameters of the configuration
+  lists[0].list.hits = {hit};
+  fuse_lists(domain, std::move(lists), answer);
+  const auto back = read_answer_text(answer_text(answer), domain, {});
+  REQUIRE(back.has_value());
+  CHECK(back->lists[0].list.hits[0].key == "example.org/");
+  CHECK(back->results[0].key == "example.org/");
+}
+
+TEST_CASE("a transaction that fails midway leaves nothing, and the next one works",
+          "[service][store][security]") {
+  const test::TemporaryFolder folder;
+  const auto database = open_sqlite(folder.path("a.db"), StoreMode::serve);
+  REQUIRE(database.has_value());
+  SqlDatabase& db = **database;
+  REQUIRE(db.write([](SqlSession& session) { return session.run("CREATE TABLE t (a bigint)"); }).has_value());
+  const auto failed = db.write([](SqlSession& session) -> Result<void> {
+    TRY_VOID(session.run("INSERT INTO t VALUES (1)"));
+    return fail(Code::try_again, "midway");
+  });
+  CHECK(failed.error().text == "midway");
+  REQUIRE(db.write([](SqlSession& session) { return session.run("INSERT INTO t VALUES (2)"); }).has_value());
+  std::vector<std::int64_t> rows;
+  REQUIRE(db.read([&](SqlSession& session) {
+              return session.run("SELECT a FROM t", {}, [&](SqlRow row) -> Result<void> {
+                rows.push_back(integer_of(row[0]));
+                return {};
+              });
+            }).has_value());
+  CHECK(rows == std::vector<std::int64_t>{2});
+}
+
+TEST_CASE("an answer that is shown a thousand times is one row", "[service][store][security]") {
+  const test::TemporaryFolder folder;
+  const auto store = hardened_store(folder.path("store.db"));
+  const auto shown = std::make_shared<const StoredSearch>(sample_search());
+  {
+    SearchLog log(*store);
+    for (int i = 0; i < 1000; ++i) {
+      CHECK(log.add(shown));
+      if (i % 300 == 0) log.flush();
+    }
+    log.flush();
+    CHECK(log.written() == 1000);
+  }
+  int rows = 0;
+  REQUIRE(store
+              ->export_lines([&](std::string_view line) -> Result<void> {
+                ++rows;
+                CHECK(line.find("\"times\":1000") != std::string_view::npos);
+                return {};
+              })
+              .has_value());
+  CHECK(rows == 1);
+  // what is stored is the same for the same content within the hour
+  StoredSearch search = sample_search();
+  const std::string id = content_id("s", search);
+  search.at += 100;
+  CHECK(content_id("s", search) == id);
+  CHECK(content_id("t", search) != id);
+  search.shown.pop_back();
+  CHECK(content_id("s", search) != id);
+  search = sample_search();
+  search.at += 3600;
+  CHECK(content_id("s", search) != id);
+}
+
+TEST_CASE("a store keeps within its bytes: the oldest searches go, judged ones stay",
+          "[service][store][security]") {
+  const test::TemporaryFolder folder;
+  const auto store = hardened_store(folder.path("store.db"));
+  std::vector<StoredSearch> searches;
+  for (int i = 0; i < 500; ++i) searches.push_back(sample_search("shoes", kNewYear + i));
+  REQUIRE(store->add_searches(searches).has_value());
+  const std::uint64_t all = *store->bytes();
+  CHECK(all >= 500 * lists_text(searches[0]).size());
+  const StoredSearch& judged = searches[0];
+  REQUIRE(store->set_judgment({"shoes", judged.query, document_key(0), "ann", 1, judged.id, kNewYear})
+              .has_value());
+  Click click{searches[1].id, 0, "shoes", Team::none, kNewYear, "p", "", 1};
+  REQUIRE(store->add_click(click, {}).has_value());
+  REQUIRE(store->keep_within(all).value() == RemovedCounts{});
+  const auto removed = store->keep_within(all / 2);
+  REQUIRE(removed.has_value());
+  CHECK(removed->searches >= 250);
+  CHECK(removed->searches <= 350);
+  CHECK(removed->clicks == 1);
+  CHECK(*store->bytes() <= all / 2);
+  CHECK(store->find_search(judged.id)->has_value());
+  CHECK_FALSE(store->find_search(searches[1].id)->has_value());
+  CHECK(store->find_search(searches[499].id)->has_value());
+  CHECK(store->keep_within(1).error().text.find("judged") != std::string::npos);
+  // the sum goes with what is forgotten by age too
+  REQUIRE(store->reset_feedback("shoes", true, true).has_value());
+  REQUIRE(store->remove_before(kNewYear + 10000).has_value());
+  CHECK(*store->bytes() == 0);
+}
+
+TEST_CASE("a search log outlives a store that fails or throws, counts what it drops and says so",
+          "[service][store][security]") {
+  for (const bool throws : {false, true}) {
+    SqlStore store(std::make_unique<BrokenDatabase>(throws), "");
+    std::atomic<int> events{0};
+    std::string reason;
+    SearchLog::Options options;
+    options.on_drop = [&](std::uint64_t, const std::string& text) {
+      reason = text;
+      ++events;
+    };
+    SearchLog log(store, options);
+    const auto search = std::make_shared<const StoredSearch>(sample_search());
+    for (int i = 0; i < 3; ++i) {
+      CHECK(log.add(search));
+      log.flush();
+    }
+    CHECK(log.dropped() == 3);
+    CHECK(log.written() == 0);
+    CHECK(events == 1);
+    CHECK(reason == (throws ? "no memory" : "disk full"));
+  }
+}
+
+TEST_CASE("the secret lies in a file beside the store, and one that lay inside is moved there",
+          "[service][store][security]") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path("store.db");
+  const StoredSearch search = sample_search();
+  REQUIRE(hardened_store(path)->add_searches({&search, 1}).has_value());
+  const std::string old_secret(64, 'a');
+  // as version 1 left it
+  change_database(path,
+                  "ALTER TABLE searches DROP COLUMN times; ALTER TABLE searches DROP COLUMN bytes; "
+                  "DROP INDEX clicks_stored; DELETE FROM meta; INSERT INTO meta VALUES ('schema', '1'); "
+                  "INSERT INTO meta VALUES ('secret', '" +
+                      old_secret + "')");
+  {
+    const auto read = open_store(path, StoreMode::read);
+    REQUIRE(read.has_error());
+    CHECK(read.error().text.find("start the server once") != std::string::npos);
+    const auto store = hardened_store(path);
+    CHECK(*store->secret() == old_secret);
+    CHECK(**store->find_search(search.id) == search);
+    CHECK(*store->bytes() > lists_text(search).size());
+  }
+  struct stat status {};
+  REQUIRE(::stat((path + ".secret").c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777) == 0600);
+  CHECK(bytes_of(path + ".secret") == old_secret + "\n");
+  change_database(path, "VACUUM");
+  CHECK(bytes_of(path).find(old_secret) == std::string::npos);
+  CHECK(*hardened_store(path)->secret() == old_secret);
+  // another store's secret, and none at all, are mistakes
+  std::ofstream(path + ".secret") << std::string(64, 'b') << '\n';
+  CHECK(hardened_store(path)->secret().error().code == Code::bad_config);
+  std::filesystem::remove(path + ".secret");
+  CHECK(hardened_store(path)->secret().error().code == Code::no_input);
+}
+
+TEST_CASE("where queries are hashed no address of a result stands in the store",
+          "[service][store][security]") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path("store.db");
+  StoredSearch search = sample_search();
+  search.documents[2] = "verysecret.example/page";
+  {
+    const auto store = hardened_store(path);
+    REQUIRE(store->add_searches({&search, 1}).has_value());
+    for (const char* judge : {"ann", "bob"})
+      REQUIRE(store->set_judgment({"shoes", search.query, search.documents[2], judge, 1, search.id, kNewYear})
+                  .has_value());
+    const std::string secret = *store->secret();
+    const std::string hashed = hashed_document(secret, search.documents[2]);
+    REQUIRE(store->set_judgment({"shoes", search.query, hashed, "bob", 2, search.id, kNewYear}).has_value());
+    REQUIRE(store->hide_queries().has_value());
+    REQUIRE(store->hide_queries().has_value());
+    CHECK((**store->find_search(search.id)).documents[2] == hashed);
+    const auto judged = store->judged_queries("shoes");
+    REQUIRE(judged->at(0).judgments.size() == 2);
+    CHECK(judged->at(0).judgments[1].document == hashed);
+    CHECK(judged->at(0).judgments[1].grade == 2);
+    // feedback by address still finds its result
+    FeedbackRules rules;
+    rules.secret = secret;
+    FeedbackRequest request;
+    request.search = search.id;
+    request.url = "http://verysecret.example/page";
+    CHECK(shown_position(**store->find_search(search.id), request, rules) == 2);
+  }
+  change_database(path, "VACUUM");
+  CHECK(bytes_of(path).find("verysecret") == std::string::npos);
+  CHECK(bytes_of(path).find("red \\\"shoes") == std::string::npos);
+}
+
+TEST_CASE("a search id is bound to the address prefix that got it", "[service][feedback][security]") {
+  const test::TemporaryFolder folder;
+  const auto store = hardened_store(folder.path("store.db"));
+  const StoredSearch search = sample_search();
+  REQUIRE(store->add_searches({&search, 1}).has_value());
+  FeedbackRules rules;
+  rules.secret = "s";
+  FeedbackRequest request;
+  request.position = 1;
+  const auto outcome = [&](const FeedbackSender& sender) {
+    return take_feedback(*store, request, sender, rules, kNewYear + 1).value();
+  };
+  request.search = delivered_id("s", search.id, "192.0.2.1/32");
+  CHECK(is_search_id(request.search));
+  CHECK(stored_id(request.search) == search.id);
+  CHECK(delivered_id("s", search.id, "192.0.2.1/32") != request.search);
+  CHECK(outcome({"192.0.2.2", "", false}) == FeedbackOutcome::unknown_search);
+  CHECK(outcome({"192.0.2.1", "", false}) == FeedbackOutcome::recorded);
+  CHECK(outcome({"192.0.2.1", "", false}) == FeedbackOutcome::duplicate);
+  CHECK(outcome({"192.0.2.2", "ann", false}) ==
+        FeedbackOutcome::duplicate);  // a key's holder passes clicks on
+  request.search.back() = request.search.back() == '0' ? '1' : '0';
+  CHECK(outcome({"192.0.2.1", "", false}) == FeedbackOutcome::unknown_search);
+  request.search = search.id;  // without its binding
+  CHECK(outcome({"192.0.2.1", "", false}) == FeedbackOutcome::unknown_search);
+  CHECK(store->clicks_of(search.id)->empty());
+}
+
+TEST_CASE("servers whose clocks are apart around midnight keep each other's salts",
+          "[service][store][security]") {
+  const test::TemporaryFolder folder;
+  const auto store = hardened_store(folder.path("store.db"));
+  const std::string today = *store->daily_salt(20000);
+  const std::string tomorrow = *store->daily_salt(20001);
+  for (int i = 0; i < 3; ++i) {
+    CHECK(*store->daily_salt(20000) == today);
+    CHECK(*store->daily_salt(20001) == tomorrow);
+  }
+  REQUIRE(store->daily_salt(20002).has_value());
+  CHECK(*store->daily_salt(20000) != today);
+}
+
+TEST_CASE("queries that mean the same have one digest", "[service][store][identity]") {
+  const auto digest = [](const BaseQuery& query) { return query_digest("s", "d", query, "Q"); };
+  const std::string plain = digest({{{"QUERY", "vpn broken"}}});
+  for (const char* text : {"Vpn Broken", "  vpn   broken ", "vpn\tbroken\n", "\xef\xbc\xb6pn broken",
+                           "vpn\xc2\xa0"
+                           "broken"})
+    CHECK(digest({{{"Q", text}}}) == plain);
+  CHECK(digest({{{"Q", "vpn broken"}, {"CITY", "  "}}}) == plain);
+  CHECK(digest({{{"Q", "vpn broken"}, {"CITY", "Bern"}}}) != plain);
+  CHECK(digest({{{"CITY", "vpn broken"}}}) != plain);
+  CHECK(digest({{{"Q", "vpnbroken"}}}) != plain);
+  CHECK(folded_query("STRASSE") == folded_query("stra\xc3\x9f"
+                                                "e"));
+  CHECK(folded_query("e\xcc\x81") == "\xc3\xa9");
+  CHECK(folded_query("a\xff") == "a\xef\xbf\xbd");
+  CHECK(folded_query(" \xe3\x80\x80 ").empty());
+}
+
+TEST_CASE("a store's queries become one identity in one transaction, the later judgment winning",
+          "[service][store][identity]") {
+  const test::TemporaryFolder folder;
+  const auto store = hardened_store(folder.path("store.db"));
+  const std::string forms[] = {"vpn broken", "Vpn Broken", "other"};
+  const auto add = [&](const std::string& text, const char* slot, UnixTime at, int grade) {
+    StoredSearch search = sample_search("shoes", at);
+    search.slots.slots = {{slot, text}};
+    search.query = sha256_hex(slot + text).substr(0, 32);  // as an earlier version had it
+    REQUIRE(store->add_searches({&search, 1}).has_value());
+    REQUIRE(store->set_judgment({"shoes", search.query, document_key(0), "ann", grade, search.id, at})
+                .has_value());
+    return search.id;
+  };
+  add(forms[0], "QUERY", kNewYear + 5, 3);
+  const std::string id = add(forms[1], "Q", kNewYear + 9, 1);
+  add(forms[0], "Q", kNewYear, 2);
+  add(forms[2], "Q", kNewYear, 2);
+  CHECK(store->judged_queries("shoes")->size() == 4);
+  CHECK(*store->unify_queries("shoes", "Q") == 4);
+  CHECK(*store->unify_queries("shoes", "Q") == 0);
+  const auto judged = store->judged_queries("shoes");
+  REQUIRE(judged->size() == 2);
+  const std::string unified = query_digest(*store->secret(), "shoes", {{{"Q", "vpn broken"}}}, "Q");
+  const auto at = std::find_if(judged->begin(), judged->end(),
+                               [&](const JudgedQuery& query) { return query.query == unified; });
+  REQUIRE(at != judged->end());
+  REQUIRE(at->judgments.size() == 1);
+  CHECK(at->judgments[0].grade == 1);
+  CHECK((**store->find_search(id)).query == unified);
+}
