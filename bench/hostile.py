@@ -46,6 +46,14 @@ class Engine(http.server.BaseHTTPRequestHandler):
         pass
 
 
+class Engines(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 1024
+
+    def handle_error(self, request, client_address):
+        pass  # the server gave a request up
+
+
 class Server:
     def __init__(self, folder, port):
         (folder / "t.yaml").write_text("version: 1\ndomain: d\nslots: {Q: {required: true}}\ntemplates:\n"
@@ -168,8 +176,7 @@ def measure(server, attacks):
 
 
 def main():
-    engines = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Engine)
-    engines.daemon_threads = True
+    engines = Engines(("127.0.0.1", 0), Engine)
     threading.Thread(target=engines.serve_forever, daemon=True).start()
     rows = {1: attack_1, 2: attack_2, 7: attack_7, 8: attack_8, 9: attack_9, 15: attack_15, 18: attack_18, 20: attack_20}
     attacks = {f"row {row}": [lambda server, until, make=make: repeat(server, until, make)] for row, make in rows.items()}

@@ -17,8 +17,8 @@ namespace metafuse::cli {
 /// Turns `help VERB` and `version` into the options of the same meaning.
 std::vector<std::string> with_help_as_option(std::vector<std::string> words);
 
-/// The first mistake that needs no value to be seen: an empty argument, a word that is no verb, an option that
-/// the verb does not have, a verb without its sub-verb. Names that are near are named.
+/// The first mistake that needs no value to be seen: an empty argument, a word that is no verb, an option
+/// that the verb does not have, a verb without its sub-verb. Names that are near are named.
 ///
 /// errors: usage
 Result<void> check_words(const CLI::App& app, const std::vector<std::string>& words);
@@ -52,9 +52,9 @@ Result<std::map<std::string, std::string>> read_settings(const std::string& opti
 Result<evaluation::Format> chosen_format(const std::string& name);
 Result<evaluation::Mode> chosen_mode(const std::string& name);
 
-/// Keeps the numbers 0 to 2 for the standard streams: where the caller closed one (`>&-`), the next file to be
-/// opened would take its number, and what was meant for the stream would end in the file. Using such a stream
-/// still fails.
+/// Keeps the numbers 0 to 2 for the standard streams: where the caller closed one (`>&-`), the next file to
+/// be opened would take its number, and what was meant for the stream would end in the file. Using such a
+/// stream still fails.
 void hold_standard_streams();
 
 }  // namespace metafuse::cli

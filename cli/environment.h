@@ -27,8 +27,8 @@ void add_config_option(CLI::App& verb, ConfigChoice& choice,
                        const char* meaning = "server configuration (YAML)");
 
 /// The configuration file: the one that was given, else METAFUSE_CONFIG, ./metafuse.yaml,
-/// $XDG_CONFIG_HOME/metafuse/metafuse.yaml (~/.config without it), /etc/metafuse/metafuse.yaml, the first that
-/// is there. With --verbose it is named on standard error.
+/// $XDG_CONFIG_HOME/metafuse/metafuse.yaml (~/.config without it), /etc/metafuse/metafuse.yaml, the first
+/// that is there. With --verbose it is named on standard error.
 ///
 /// errors: usage: there is none
 Result<std::string> chosen_config(const ConfigChoice& choice);

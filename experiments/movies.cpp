@@ -162,7 +162,8 @@ Figure classification(const Ratings& ratings, const Sizes& sizes, Random random)
   return figure;
 }
 
-/// Runs every method on every task of the figures. errors: those of the methods
+/// Runs every method on every task of the figures.
+/// errors: those of the methods
 Result<void> measure_figures(std::vector<Figure>& figures, const Ratings& ratings,
                              const ExperimentOptions& options) {
   struct Job {
@@ -260,8 +261,8 @@ double gain(Measure measure, double better, double worse) {
   return measure == kDisagreement ? worse - better : better - worse;
 }
 
-/// In how many of the measures at some settings one method beats another in the mean, and with how many of these a
-/// paired t test at .05 agrees.
+/// In how many of the measures at some settings one method beats another in the mean, and with how many of
+/// these a paired t test at .05 agrees.
 struct Wins {
   std::size_t wins = 0, significant = 0, of = 0;
   std::string text() const {

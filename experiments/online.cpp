@@ -1,5 +1,6 @@
-// Online rankers (Harrington 2003). Every method of a task learns the same drawn streams and is measured on the same
-// test examples; the three OAP methods differ only in how they combine the same N PRanks, so one bank serves all.
+// Online rankers (Harrington 2003). Every method of a task learns the same drawn streams and is measured on
+// the same test examples; the three OAP methods differ only in how they combine the same N PRanks, so one
+// bank serves all.
 
 #include <algorithm>
 #include <cmath>

@@ -34,10 +34,3 @@ void forget_start_pages() {
 }
 
 }  // namespace metafuse::service
-
-/// GnuTLS asks this before it sets itself up at load. It comes with libcurl's RTMP, which no engine may
-/// speak.
-extern "C" int _gnutls_global_init_skip();
-extern "C" int _gnutls_global_init_skip() {
-  return 1;
-}

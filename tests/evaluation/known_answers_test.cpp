@@ -8,8 +8,8 @@
 
 using namespace metafuse;
 
-// trec_eval's own test outputs, byte for byte. (out.comment.test needs an input that its folder does not
-// hold.)
+// trec_eval's own test outputs, byte for byte. (out.comment.test needs an input that its folder does
+// not hold.)
 TEST_CASE("trec_eval's known answers come out byte for byte", "[evaluation][trec_eval]") {
   const auto folder = test::data_folder("trec_eval-known-answers");
   if (!folder) return;

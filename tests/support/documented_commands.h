@@ -35,8 +35,8 @@ inline std::string replaced(std::string text, const std::string& from, const std
   return text;
 }
 
-/// Runs commands in `folder` with this build's metafuse on the PATH; the first that fails ends them. `metafuse serve`
-/// runs beside what follows it, on a free port that stands in for 8080.
+/// Runs commands in `folder` with this build's metafuse on the PATH; the first that fails ends them.
+/// `metafuse serve` runs beside what follows it, on a free port that stands in for 8080.
 inline CommandResult run_documented(const std::string& commands, const TemporaryFolder& folder) {
   std::filesystem::create_directories(folder.path("bin"));
   std::error_code error;

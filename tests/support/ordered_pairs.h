@@ -6,8 +6,8 @@
 
 namespace metafuse::test {
 
-/// The share of pairs of different grades, of one query each, that the scores order rightly; a tie counts
-/// half.
+/// The share of pairs of different grades, of one query each, that the scores order rightly; a tie
+/// counts half.
 inline double share_of_rightly_ordered_pairs(const fusion::TrainingSet& set,
                                              const std::vector<double>& scores) {
   double right = 0.0;

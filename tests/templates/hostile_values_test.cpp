@@ -48,8 +48,8 @@ bool is_words(const std::vector<QueryToken>& tokens) {
   });
 }
 
-/// Words with the acting text between them, and nothing else that acts; one pair of parentheses may stand
-/// around.
+/// Words with the acting text between them, and nothing else that acts; one pair of parentheses may
+/// stand around.
 bool is_joined_by(std::vector<QueryToken> tokens, std::string_view between) {
   if (tokens.size() > 2 && acts(tokens.front(), "(") && acts(tokens.back(), ")")) {
     tokens.pop_back();

@@ -82,8 +82,8 @@ class Builder {
     }
   }
 
-  /// General pairs of the query, from position `next` of the list sorted by query; returns the position
-  /// after.
+  /// General pairs of the query, from position `next` of the list sorted by query; returns the
+  /// position after.
   std::size_t add_general(const QueryRange& query, std::size_t next) {
     if (general_.empty() && !set_.pairs.empty()) sort_general();
     while (next < general_.size() && general_[next].above < query.end) {

@@ -141,8 +141,8 @@ TEST_CASE("Rb-d's bound fails with one large weight as in lemma 2, and holds by 
     CHECK(bound == Approx(std::exp(-17.0 / 50.0)));
 
     // Eq. (49): the weights 1/2 ln(epsilon+ / d) as d falls to epsilon-. h1's d is a share of its own, and
-    // h2's reversed share follows from it, so h1's weight grows twice as fast and wins: R1 = 4/25, below the
-    // bound.
+    // h2's reversed share follows from it, so h1's weight grows twice as fast and wins: R1 = 4/25, below
+    // the bound.
     for (const double d : {1e-6, 1e-10, 1e-14}) {
       PairDistribution limit(pairs);
       const double alpha1 = 0.5 * std::log(h1.right / d);

@@ -104,8 +104,8 @@ TEST_CASE("Every fusion method gives the figures worked out by hand", "[fusion][
   check_scores("copeland", {1.0, 2.0, -2.0, -1.0});
   // L1 decides alone: a b c, then d.
   check_scores("weighted_condorcet", {0.0, -1.0, -2.0, -3.0}, with_weights({2.0, 1.0}));
-  // a has normalised ranks 1/4 and 1: P(one of two <= 1/4) = 7/16. b has 1/4 and 1/2: P(both <= 1/2) = 1/4 is
-  // less.
+  // a has normalised ranks 1/4 and 1: P(one of two <= 1/4) = 7/16. b has 1/4 and 1/2: P(both <= 1/2) = 1/4
+  // is less.
   check_scores("rra", {-std::log(7.0 / 16), -std::log(0.25), -std::log(1 - 1.0 / 16), -std::log(0.75)});
 }
 

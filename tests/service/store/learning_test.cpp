@@ -89,8 +89,8 @@ struct World {
 
   std::string new_query() { return query_digest("secret", "shoes", {{{"Q", std::to_string(searches)}}}); }
 
-  /// A user looks at position k with probability 1/k, and clicks what is relevant there, rarely something
-  /// else.
+  /// A user looks at position k with probability 1/k, and clicks what is relevant there, rarely
+  /// something else.
   void search_and_click() {
     std::set<std::uint32_t> relevant;
     const StoredSearch made = search(relevant, new_query());

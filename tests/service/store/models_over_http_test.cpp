@@ -35,8 +35,8 @@ std::string send(TestServer& server, const std::string& target, const std::strin
   return server.post(target, "application/json", body, headers);
 }
 
-/// Searches new names and judges what only engine two found as right, and what engine one likes best as
-/// wrong.
+/// Searches new names and judges what only engine two found as right, and what engine one likes best
+/// as wrong.
 void judge_names(TestServer& server, int first, int count) {
   for (int i = first; i < first + count; ++i) {
     const JsonObject answer = body_of(server.get("/search?format=json&q=name" + std::to_string(i)));
