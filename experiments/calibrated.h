@@ -46,7 +46,8 @@ struct FoldData {
 /// errors: those of the files
 Result<FoldData> read_fold(const DataSet& set, const std::string& data, int fold);
 
-/// What the LETOR tools print, one row per query: NDCG@1 ... @10, MeanNDCG. Equal scores stand in the files' order.
+/// What the LETOR tools print, one row per query: NDCG@1 ... @10, MeanNDCG. Equal scores stand in the
+/// files' order.
 std::vector<std::vector<double>> tool_values(const FoldData& data, const std::vector<double>& scores,
                                              evaluation::Mode mode);
 
@@ -78,11 +79,12 @@ class FoldRunner {
   FoldRunner(const FoldRunner&) = delete;
   FoldRunner& operator=(const FoldRunner&) = delete;
 
-  /// Goes on to so many rounds. cost: settings x rounds, and settings x calibrations
+  /// Goes on to so many rounds.
+  /// cost:   settings x rounds, and settings x calibrations
   std::vector<Candidate> run_to(std::size_t rounds);
 
-  /// Sec. 7.2: the five CPC scores of the test documents after the last rounds, of trees with about 30
-  /// leaves.
+  /// Sec. 7.2: the five CPC scores of the test documents after the last rounds, of trees with about
+  /// 30 leaves.
   const std::array<std::vector<double>, 5>& sigmoid_scores() const;
   /// Calibrations so far that had constant votes to fit.
   std::size_t fallbacks() const;
@@ -92,8 +94,8 @@ class FoldRunner {
   std::unique_ptr<State> state_;
 };
 
-/// RankBoost on the whole training part, as the published one was, a candidate for each number of rounds; then the
-/// same where every query weighs the same, whatever the number of its pairs.
+/// RankBoost on the whole training part, as the published one was, a candidate for each number of rounds;
+/// then the same where every query weighs the same, whatever the number of its pairs.
 Result<std::vector<Candidate>> rankboost_candidates(const FoldData& data, const Plan& plan,
                                                     evaluation::Mode mode);
 

@@ -30,7 +30,8 @@ struct Split {
 std::array<std::vector<std::size_t>, 3> turn_of_fifths(const std::vector<std::size_t>& order,
                                                        std::size_t fold);
 
-/// LETOR files as one set, packed or not. errors: those of the files
+/// LETOR files as one set, packed or not.
+/// errors: those of the files
 Result<fusion::TrainingSet> read_letor(const std::vector<std::string>& paths);
 
 /// A fold, 0 to 4, of a LETOR folder's parts S1.txt to S5.txt, as LETOR cuts them.

@@ -31,7 +31,8 @@ struct Experiment {
   std::string meaning;  ///< one line
   std::string source;   ///< the paper's section, or ours
   std::string data;     ///< folders that it needs below --data
-  /// Runs it. out: the table as text, for standard output; files go to options.output.
+  /// Runs it.
+  /// out:    the table as text, for standard output; files go to options.output.
   Result<std::string> (*run)(const ExperimentOptions&) = nullptr;
   bool takes_peer_runs = false;  ///< whether ExperimentOptions::peer_runs may be set
 };
@@ -42,8 +43,8 @@ std::span<const Experiment> experiments();
 /// nullptr when there is none of that name.
 const Experiment* find_experiment(std::string_view name);
 
-// The experiments themselves, each in the file or folder of its name. Their errors are those of reading the data
-// and of training; a missing file is no_input.
+// The experiments themselves, each in the file or folder of its name. Their errors are those of reading the
+// data and of training; a missing file is no_input.
 
 /// The home-page task of Freund et al. 2003 (sec. 2.1 and 6.1) on a Debian package index: RankBoost against
 /// unsupervised fusion and every search template alone, four-fold cross-validated, over five samples of 1,200
@@ -53,8 +54,8 @@ Result<std::string> run_home_pages(const ExperimentOptions& options);
 
 /// Fusion on MQ2007-agg and MQ2008-agg over the five official folds: RankBoost, its bagged form and monotone
 /// trees against RRF, CombMNZ, Borda and SearXNG's formula, and against the runs in options.peer_runs. One
-/// configuration of ours for both sets, each set's number of rounds, and the peer's configuration are chosen on
-/// validation parts; then the test parts are read once.
+/// configuration of ours for both sets, each set's number of rounds, and the peer's configuration are chosen
+/// on validation parts; then the test parts are read once.
 Result<std::string> run_letor_agg(const ExperimentOptions& options);
 
 /// Every fusion method on real runs and real engines: TREC-3 (40 systems), TREC-COVID round 1 (143 systems),
@@ -69,24 +70,26 @@ Result<std::string> run_online(const ExperimentOptions& options);
 /// 10,000 rounds without stopping.
 Result<std::string> run_calibrated(const ExperimentOptions& options);
 
-/// The movie experiment of Freund et al. 2003, sec. 6.2, on MovieLens 100K in EachMovie's place: figures 5 to 8,
-/// and the comparisons that sec. 6.2.6 and 7 propose. Quick: one split with 24 targets. Full: every target.
+/// The movie experiment of Freund et al. 2003, sec. 6.2, on MovieLens 100K in EachMovie's place: figures
+/// 5 to 8, and the comparisons that sec. 6.2.6 and 7 propose. Quick: one split with 24 targets. Full:
+/// every target.
 Result<std::string> run_movies(const ExperimentOptions& options);
 
-/// Training and test loss of RankBoost's four weak learners by round (Freund et al. 2003, fig. 4), four-fold, on
-/// MQ2008-agg and, where options.data holds packages.txt, on the demonstration's recorded lists. Quick: one fold
-/// and 60 rounds. Full: 1,000 rounds. Normal: 200.
+/// Training and test loss of RankBoost's four weak learners by round (Freund et al. 2003, fig. 4), four-fold,
+/// on MQ2008-agg and, where options.data holds packages.txt, on the demonstration's recorded lists. Quick:
+/// one fold and 60 rounds. Full: 1,000 rounds. Normal: 200.
 Result<std::string> run_weak_learners(const ExperimentOptions& options);
 
-/// MPBoost with each directed distance against RankBoost (Zhu et al. 2009): NDCG@1..10 on OHSUMED's five folds
-/// beside the published sheets (fig. 3), on a sample of MSLR-WEB10K in Web-2's place (fig. 5), overfitting
-/// (fig. 6), and the distances themselves (fig. 2). Quick: one fold and 60 rounds. Full: 1,000. Normal: 300.
+/// MPBoost with each directed distance against RankBoost (Zhu et al. 2009): NDCG@1..10 on OHSUMED's five
+/// folds beside the published sheets (fig. 3), on a sample of MSLR-WEB10K in Web-2's place (fig. 5),
+/// overfitting (fig. 6), and the distances themselves (fig. 2). Quick: one fold and 60 rounds. Full: 1,000.
+/// Normal: 300.
 Result<std::string> run_mpboost(const ExperimentOptions& options);
 
-/// Rb-d, Rb-c and RankBoost+ (Connamacher et al. 2020): average ranks on users of MovieLens and queries of MSLR
-/// (tables 1 and 3, fig. 3), on MQ2008's folds (tables 2 and 4), convergence (fig. 2), halting of Rb-d (fig. 4),
-/// speed of both forms of RankBoost+ (fig. 1). Quick: 10 users, 4 queries, 1 fold, 40 rounds. Full: 200 rounds.
-/// Normal: 100.
+/// Rb-d, Rb-c and RankBoost+ (Connamacher et al. 2020): average ranks on users of MovieLens and queries of
+/// MSLR (tables 1 and 3, fig. 3), on MQ2008's folds (tables 2 and 4), convergence (fig. 2), halting of Rb-d
+/// (fig. 4), speed of both forms of RankBoost+ (fig. 1). Quick: 10 users, 4 queries, 1 fold, 40 rounds. Full:
+/// 200 rounds. Normal: 100.
 Result<std::string> run_rankboost_plus(const ExperimentOptions& options);
 
 }  // namespace metafuse::experiments

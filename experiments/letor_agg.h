@@ -27,7 +27,8 @@ struct Fold {
   std::string test;
 };
 
-/// The five folds of both sets, set by set. errors: no_input naming the first missing part
+/// The five folds of both sets, set by set.
+/// errors: no_input naming the first missing part
 Result<std::vector<Fold>> official_folds(const std::string& data);
 
 /// How the grades of a part become feedback, and what is computed from its ranks.
@@ -47,8 +48,8 @@ struct Candidate {
 /// What is considered.
 std::vector<Candidate> candidates(ExperimentOptions::Size size);
 
-/// The criterion on a fold's validation part after each round: the mean of the three measures. One training tells
-/// all of them, since shorter models are prefixes of the longest.
+/// The criterion on a fold's validation part after each round: the mean of the three measures. One training
+/// tells all of them, since shorter models are prefixes of the longest.
 ///
 /// errors: those of reading and of the learner
 Result<std::vector<double>> validation_curve(const Fold& fold, const Candidate& candidate,
@@ -70,13 +71,13 @@ Result<Ours> choose_ours(const std::vector<Fold>& folds, const evaluation::Measu
                          const ExperimentOptions& options, PaperReport& report);
 
 /// Chooses between the configurations of another learner that was trained elsewhere: folders of runs in
-/// options.peer_runs, CONFIGURATION/SET/foldN/{validation,test,refitted}.run, as scripts/letor-agg-xgboost writes
-/// them. Adds the table to the report.
+/// options.peer_runs, CONFIGURATION/SET/foldN/{validation,test,refitted}.run, as scripts/letor-agg-xgboost
+/// writes them. Adds the table to the report.
 ///
-/// out:    the names of the highest criterion on the validation parts of both sets, one for each way of choosing
-///         rounds, which a name tells behind its comma; none for no peer
-/// errors: no_input when there is no such folder, or nothing in it; those of reading runs; bad_data naming the
-///         first document without a score
+/// out:    the names of the highest criterion on the validation parts of both sets, one for each way of
+///         choosing rounds, which a name tells behind its comma; none for no peer
+/// errors: no_input when there is no such folder, or nothing in it; those of reading runs; bad_data naming
+///         the first document without a score
 Result<std::vector<std::string>> choose_peers(const std::vector<Fold>& folds,
                                               const evaluation::MeasureSet& measures,
                                               const ExperimentOptions& options, PaperReport& report);

@@ -11,7 +11,8 @@
 #include "fusion/data/training_set.h"
 #include "fusion/model/weak_ranking.h"
 
-/// The movie experiment of Freund et al. 2003, sec. 6.2: what is learned, by which methods, and how it is measured.
+/// The movie experiment of Freund et al. 2003, sec. 6.2: what is learned, by which methods, and how it
+/// is measured.
 namespace metafuse::experiments::movies {
 
 /// The measures of sec. 6.2.4, in expectation over the order of ties.
@@ -62,13 +63,13 @@ std::string method_name(Method method);
 Result<std::vector<Values>> run_methods(const Ratings& ratings, const Task& task,
                                         const std::vector<Method>& methods);
 
-/// AdaBoost (Freund, Schapire 1997) on "relevant against the rest" over the weak rankings of RankBoost with a
-/// learned q_default: what sec. 7 would compare RankBoost's ordering with. The classification weight orders
-/// documents.
+/// AdaBoost (Freund, Schapire 1997) on "relevant against the rest" over the weak rankings of RankBoost with
+/// a learned q_default: what sec. 7 would compare RankBoost's ordering with. The classification weight
+/// orders documents.
 ///
 /// in:  level - the lowest relevant grade
-/// out: weak rankings with the weights that order as the classifier does; none when all documents are of one
-///      class
+/// out: weak rankings with the weights that order as the classifier does; none when all documents are of
+///      one class
 std::vector<fusion::WeakRanking> adaboost(const fusion::TrainingSet& set, double level, std::size_t rounds);
 
 }  // namespace metafuse::experiments::movies

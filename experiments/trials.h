@@ -43,14 +43,17 @@ auto run_all(std::size_t count, unsigned threads, const ProgressReport& progress
   return results;
 }
 
-/// Trains a learner of the registry. in: request - whatever is not the set and the options
+/// Trains a learner of the registry.
+/// in:     request - whatever is not the set and the options
 Result<fusion::Model> train(std::string_view learner, const fusion::TrainingSet& set,
                             std::map<std::string, std::string> options, fusion::TrainingRequest request = {});
 
-/// The weak rankings of a trained sum of thresholded features, round by round. errors: internal for another model
+/// The weak rankings of a trained sum of thresholded features, round by round.
+/// errors: internal for another model
 Result<std::vector<fusion::WeakRanking>> rounds_of(const fusion::Model& model);
 
-/// Measures of every query of a set. Equal scores are ordered by fusion's rule: more lists, better best rank, id.
+/// Measures of every query of a set. Equal scores are ordered by fusion's rule: more lists, better best
+/// rank, id.
 class QueryMeasures {
  public:
   /// Both must outlive this.

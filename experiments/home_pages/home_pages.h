@@ -12,11 +12,12 @@
 #include "fusion/data/training_set.h"
 #include "templates/search_template.h"
 
-/// The demonstration's task: to find the home page of a free-software project by what its Debian packages say of it.
+/// The demonstration's task: to find the home page of a free-software project by what its Debian packages say
+/// of it.
 namespace metafuse::experiments::home_pages {
 
-/// A home page as the packages that name it describe it; each list in the order of the package index, without
-/// repetition.
+/// A home page as the packages that name it describe it; each list in the order of the package index,
+/// without repetition.
 struct HomePage {
   std::string key;  ///< canonical
   std::string url;  ///< as the first package writes it
@@ -63,8 +64,8 @@ struct SampleOptions {
 /// away is never in a query: names of its packages, the words of its host, the last part of its path; and at
 /// least one more word of the synopsis is left out.
 ///
-/// out:  `count` queries of different home pages (fewer when the index has not enough), the same for a seed and
-///       an index on every machine
+/// out:  `count` queries of different home pages (fewer when the index has not enough), the same for a seed
+///       and an index on every machine
 /// cost: O(count) draws
 std::vector<JudgedQuery> sample_base_queries(const std::vector<HomePage>& pages,
                                              const SampleOptions& options);
@@ -89,8 +90,8 @@ class IndexedPages {
   const std::vector<HomePage>& pages() const { return pages_; }
   const templates::Domain& domain() const { return domain_; }
 
-  /// The training set of the lists of a sample of base queries: one rank feature per template and engine, grade 1
-  /// for the answer, 0 for the rest.
+  /// The training set of the lists of a sample of base queries: one rank feature per template and engine,
+  /// grade 1 for the answer, 0 for the rest.
   ///
   /// errors: those of expanding the templates and of the index
   /// cost:   queries x templates searches, spread over the threads
