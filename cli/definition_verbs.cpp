@@ -121,9 +121,8 @@ using fetchers::Engine;
 using Paths = std::vector<std::string>;
 
 /// Checks every file before it fails, so that all mistakes of all files are seen in one run.
-template <class File>
-Result<void> check_files(const Paths& paths, Result<File> (*read)(const std::string&),
-                         void (*print)(const std::string& path, const File& file)) {
+template <class File, class Read, class Print>
+Result<void> check_files(const Paths& paths, const Read& read, const Print& print) {
   std::string errors;
   Code code = Code::bad_config;
   for (const std::string& path : paths) {

@@ -163,7 +163,7 @@ std::string to_query_lines(const std::vector<JudgedQuery>& queries) {
     const JsonObject line{{"id", query.id},
                           {"slots", slots},
                           {"relevant", JsonArray{JsonObject{{"url", query.answer}, {"grade", 1}}}}};
-    out += to_text(line) + '\n';
+    out += metafuse::to_text(line) + '\n';
   }
   return out;
 }

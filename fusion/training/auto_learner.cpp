@@ -57,6 +57,11 @@ struct AutoOptions {
   std::size_t folds = 5;
 };
 
+void declare_options(OptionTable& table, AutoOptions& options) {
+  table.count("inner-folds", options.folds, 2, kMostFolds,
+              "folds of the training queries that the candidates are compared on");
+}
+
 const Learner* find_row(const std::vector<Learner>& learners, std::string_view name) {
   for (const Learner& learner : learners)
     if (learner.name == name) return &learner;
@@ -282,9 +287,7 @@ std::string summary_of(const JsonObject& record) {
 }
 
 Result<TrainingResult> train_auto(const TrainingRequest& request, const std::vector<Learner>& learners) {
-  OptionReader reader(request.options);
-  const AutoOptions options{reader.count("inner-folds", 5, 2, kMostFolds)};
-  TRY_VOID(reader.outcome());
+  TRY(const auto options, read_options<AutoOptions>(request.options));
   const std::string measure = request.measure_name.empty() ? "map" : request.measure_name;
   const std::vector<Candidate> candidates = candidates_of(*request.train, learners);
   std::vector<Choice> choices = choices_of(candidates);
@@ -322,8 +325,7 @@ Learner auto_learner(std::vector<Learner> learners) {
   row.name = "auto";
   row.meaning = "what cross-validation inside the training queries finds best, from RRF to bags and trees";
   row.source = "Breiman, Friedman, Olshen, Stone 1984, sec. 3.4.3 (the rule of one standard error)";
-  row.options = {
-      {"inner-folds", "N", "5", "folds of the training queries that the candidates are compared on"}};
+  row.options = option_rows<AutoOptions>();
   const auto shared = std::make_shared<const std::vector<Learner>>(std::move(learners));
   row.train = [shared](const TrainingRequest& request) { return train_auto(request, *shared); };
   row.read = [](const JsonObject&, const std::vector<Feature>&) -> Result<std::shared_ptr<const Ranker>> {

@@ -15,7 +15,7 @@
 namespace metafuse::service {
 namespace {
 
-constexpr std::string_view kHtml = "text/html; charset=utf-8";
+constexpr std::string_view kEditorHtml = "text/html; charset=utf-8";
 constexpr std::string_view kVersionAction = "version-";
 
 /// Browsers send text areas with CRLF line ends.
@@ -115,7 +115,7 @@ HttpResponse editor_response(int status, const Snapshot& snapshot, const LoadedD
     state.notice = "the page would be too long; preview fewer or shorter templates";
     page = template_editor_page(snapshot, domain, state);
   }
-  return make_response(status, kHtml, std::move(page));
+  return make_response(status, kEditorHtml, std::move(page));
 }
 
 HttpResponse no_such_domain(const Exchange& exchange) {
@@ -125,14 +125,14 @@ HttpResponse no_such_domain(const Exchange& exchange) {
 }  // namespace
 
 HttpResponse handle_template_list(const Exchange& exchange) {
-  return make_response(200, kHtml, template_list_page(*exchange.snapshot));
+  return make_response(200, kEditorHtml, template_list_page(*exchange.snapshot));
 }
 
 HttpResponse handle_template_editor(Records& records, const Exchange& exchange) {
   const LoadedDomain* domain = exchange.snapshot->find_domain(exchange.path_values.front());
   if (domain == nullptr) return no_such_domain(exchange);
   return make_response(
-      200, kHtml, template_editor_page(*exchange.snapshot, *domain, state_of(records, exchange, *domain)));
+      200, kEditorHtml, template_editor_page(*exchange.snapshot, *domain, state_of(records, exchange, *domain)));
 }
 
 HttpResponse handle_template_form(Reloader& reloader, Records& records, Gate& gate, const Clock& clock,

@@ -14,7 +14,7 @@
 namespace metafuse::fusion::online {
 namespace {
 
-constexpr OnlineMethod kMethods[] = {OnlineMethod::prank,   OnlineMethod::prank_vp, OnlineMethod::widrow_hoff,
+constexpr OnlineMethod kStoredMethods[] = {OnlineMethod::prank,   OnlineMethod::prank_vp, OnlineMethod::widrow_hoff,
                                      OnlineMethod::oap_bpm, OnlineMethod::oap_bagg, OnlineMethod::oap_vp};
 
 Result<OnlineOptions> read_options(const JsonObject& state) {
@@ -22,7 +22,7 @@ Result<OnlineOptions> read_options(const JsonObject& state) {
   OnlineOptions options;
   const std::string method = fields.text("method");
   bool is_known = false;
-  for (const OnlineMethod each : kMethods)
+  for (const OnlineMethod each : kStoredMethods)
     if (to_name(each) == method) {
       options.method = each;
       is_known = true;

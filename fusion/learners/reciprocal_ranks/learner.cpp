@@ -27,15 +27,12 @@ struct ReciprocalOptions {
   double prior_pairs = 2000.0;
 };
 
-Result<ReciprocalOptions> read_reciprocal_options(const TrainingRequest& request) {
-  OptionReader reader(request.options);
-  ReciprocalOptions options;
-  options.weights = reader.choice("weights", {"equal", "best", "tuned"});
-  options.k = reader.number("k", kRrfConstant, 0.0, 1e6);
-  options.rounds = reader.count("rounds", 0, 0, 100'000);
-  options.prior_pairs = reader.number("prior-pairs", 2000.0, 0.0, 1e12);
-  TRY_VOID(reader.outcome());
-  return options;
+void declare_options(OptionTable& table, ReciprocalOptions& options) {
+  table.choice("weights", options.weights, {{"equal", 0}, {"best", 1}, {"tuned", 2}},
+               "every list counts the same, only the best one does, or as coordinate search finds best");
+  table.number("k", options.k, 0.0, 1e6, "of weight / (k + rank)");
+  table.count("rounds", options.rounds, 0, 100'000, "rounds of RankBoost that start from the fused scores");
+  table.number("prior-pairs", options.prior_pairs, 0.0, 1e12, "crucial pairs that the fused scores weigh as much as");
 }
 
 /// The rank features of one query as lists whose scores are reciprocal rank shares, with the relevant documents.
@@ -151,7 +148,7 @@ Result<std::vector<WeakRanking>> boosted(const TrainingRequest& request, const L
 Result<TrainingResult> train_reciprocal(const TrainingRequest& request, const Learner& rankboost) {
   const TrainingSet& set = *request.train;
   const std::vector<Feature>& features = set.matrix.features();
-  TRY(const auto options, read_reciprocal_options(request));
+  TRY(const auto options, read_options<ReciprocalOptions>(request.options));
   if (std::none_of(features.begin(), features.end(),
                    [](const Feature& feature) { return feature.kind == FeatureKind::rank; }))
     return fail(Code::bad_data,
@@ -255,11 +252,7 @@ Learner learner(Learner rankboost) {
   row.name = "reciprocal-ranks";
   row.meaning = "reciprocal rank fusion, with learned weights or as the prior of RankBoost if asked for";
   row.source = "Cormack, Clarke, Buettcher 2009; Freund, Iyer, Schapire, Singer 2003, fig. 1";
-  row.options = {{"weights", "equal|best|tuned", "equal",
-                  "every list counts the same, only the best one does, or as coordinate search finds best"},
-                 {"k", "X", "60", "of weight / (k + rank)"},
-                 {"rounds", "N", "0", "rounds of RankBoost that start from the fused scores"},
-                 {"prior-pairs", "X", "2000", "crucial pairs that the fused scores weigh as much as"}};
+  row.options = option_rows<ReciprocalOptions>();
   const auto shared = std::make_shared<const Learner>(std::move(rankboost));
   row.train = [shared](const TrainingRequest& request) { return train_reciprocal(request, *shared); };
   row.read = read_reciprocal;
