@@ -36,7 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       parse(rules_of(format), content_type);
   AnswerRules starred = rules_of(Format::json);
   starred.results = "$/groups/*/items";
-  starred.url.clear();
+  starred.url = {};
   starred.url_format = "http://engine.example/{@key}/{0}";
   parse(starred, "");
   AnswerRules zipped = rules_of(Format::json);

@@ -132,7 +132,8 @@ HttpResponse handle_template_editor(Records& records, const Exchange& exchange) 
   const LoadedDomain* domain = exchange.snapshot->find_domain(exchange.path_values.front());
   if (domain == nullptr) return no_such_domain(exchange);
   return make_response(
-      200, kEditorHtml, template_editor_page(*exchange.snapshot, *domain, state_of(records, exchange, *domain)));
+      200, kEditorHtml,
+      template_editor_page(*exchange.snapshot, *domain, state_of(records, exchange, *domain)));
 }
 
 HttpResponse handle_template_form(Reloader& reloader, Records& records, Gate& gate, const Clock& clock,

@@ -11,20 +11,20 @@ namespace {
 const std::string kStateless = "MCP-Protocol-Version: 2026-07-28\r\n";
 const std::string kMeta = R"("_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"})";
 
-struct Reply {
+struct McpReply {
   int status = 0;
   JsonObject body;
 };
 
-Reply call(TestServer& server, const std::string& body, const std::string& headers = "") {
+McpReply call(TestServer& server, const std::string& body, const std::string& headers = "") {
   const std::string response = server.post("/mcp", "application/json", body, headers);
-  Reply reply{status_in(response), {}};
+  McpReply reply{status_in(response), {}};
   if (const auto value = parse_json(body_in(response), "reply"); value.has_value() && value->is_object())
     reply.body = value->as_object();
   return reply;
 }
 
-int error_of(const Reply& reply) {
+int error_of(const McpReply& reply) {
   const Json* error = reply.body.if_contains("error");
   return error == nullptr ? 0 : error->at("code").to_number<int>();
 }
@@ -84,7 +84,7 @@ TEST_CASE("MCP's errors have their codes and statuses", "[service][mcp]") {
   TestServer server;
   const auto expect = [&](const std::string& body, const std::string& headers, int status, int code) {
     INFO(body << headers);
-    const Reply reply = call(server, body, headers);
+    const McpReply reply = call(server, body, headers);
     CHECK(reply.status == status);
     CHECK(error_of(reply) == code);
   };
@@ -108,7 +108,7 @@ TEST_CASE("MCP's errors have their codes and statuses", "[service][mcp]") {
   expect(rpc("tools/list", R"("_meta":{"io.modelcontextprotocol/protocolVersion":"2031-01-01"})"),
          kStateless + "Mcp-Method: tools/list\r\n", 400, -32022);
   expect(rpc("initialize", kMeta), kStateless + "Mcp-Method: initialize\r\n", 404, -32601);
-  const Reply wrong =
+  const McpReply wrong =
       call(server, rpc("tools/call", R"("name":"web_search","arguments":{"wat":1})"), version);
   CHECK(wrong.body.at("result").at("isError").as_bool());
 }

@@ -5,6 +5,7 @@
 
 #include "core/atomic_file.h"
 #include "core/deadline.h"
+#include "core/encoding.h"
 #include "core/json.h"
 #include "core/yaml_reader.h"
 #include "service/base/digest.h"
@@ -80,11 +81,10 @@ TEST_CASE("Edited texts and live lists are previewed for administrators alone", 
   CHECK(status_in(preview_of(server, {{"query", "ada"}, {"live", true}}, "")) == 403);
   CHECK(server.fetcher().fetches() == 0);
   CHECK(status_in(preview_of(server, {{"query", "ada"}, {"text", edited}, {"live", true}})) == 200);
-  const std::string fields = "query=ada&text=" + service::percent_encode(edited);
+  const std::string fields = "query=ada&text=" + percent_encoded(edited);
   CHECK(status_in(form_of(server, "action=preview&" + fields)) == 403);
   CHECK(form_of(server, "action=preview&" + fields).find("Expanded queries") == std::string::npos);
-  CHECK(status_in(form_of(server, "action=live&query=ada&text=" + service::percent_encode(kTwoTemplates))) ==
-        403);
+  CHECK(status_in(form_of(server, "action=live&query=ada&text=" + percent_encoded(kTwoTemplates))) == 403);
   CHECK(status_in(form_of(server, "action=preview&key=admin-key&" + fields)) == 200);
   CHECK(server.fetcher().fetches() == 1);
 }
@@ -146,8 +146,7 @@ TEST_CASE("A file's mistakes are named up to a hundred, each shortened", "[servi
 
 TEST_CASE("Live lists of the editor's form are charged to the key's quota", "[service][security]") {
   TestServer server(TestServer::default_answer, keys_config());
-  const std::string live =
-      "action=live&key=small-key&query=ada&text=" + service::percent_encode(kTwoTemplates);
+  const std::string live = "action=live&key=small-key&query=ada&text=" + percent_encoded(kTwoTemplates);
   const std::string answer = form_of(server, live);  // three queries, and two are left
   CHECK(status_in(answer) == 429);
   CHECK(answer.find("quota") != std::string::npos);

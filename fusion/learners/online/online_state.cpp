@@ -14,8 +14,9 @@
 namespace metafuse::fusion::online {
 namespace {
 
-constexpr OnlineMethod kStoredMethods[] = {OnlineMethod::prank,   OnlineMethod::prank_vp, OnlineMethod::widrow_hoff,
-                                     OnlineMethod::oap_bpm, OnlineMethod::oap_bagg, OnlineMethod::oap_vp};
+constexpr OnlineMethod kStoredMethods[] = {OnlineMethod::prank,       OnlineMethod::prank_vp,
+                                           OnlineMethod::widrow_hoff, OnlineMethod::oap_bpm,
+                                           OnlineMethod::oap_bagg,    OnlineMethod::oap_vp};
 
 Result<OnlineOptions> read_options(const JsonObject& state) {
   StateFields fields(state);

@@ -32,7 +32,8 @@ void declare_options(OptionTable& table, ReciprocalOptions& options) {
                "every list counts the same, only the best one does, or as coordinate search finds best");
   table.number("k", options.k, 0.0, 1e6, "of weight / (k + rank)");
   table.count("rounds", options.rounds, 0, 100'000, "rounds of RankBoost that start from the fused scores");
-  table.number("prior-pairs", options.prior_pairs, 0.0, 1e12, "crucial pairs that the fused scores weigh as much as");
+  table.number("prior-pairs", options.prior_pairs, 0.0, 1e12,
+               "crucial pairs that the fused scores weigh as much as");
 }
 
 /// The rank features of one query as lists whose scores are reciprocal rank shares, with the relevant documents.

@@ -19,9 +19,9 @@ namespace {
 using namespace metafuse;
 using namespace metafuse::fusion;
 
-using Options = std::map<std::string, std::string>;
+using LearnerOptions = std::map<std::string, std::string>;
 
-Result<TrainingResult> train(const TrainingSet& set, const Options& options, unsigned threads = 1) {
+Result<TrainingResult> train(const TrainingSet& set, const LearnerOptions& options, unsigned threads = 1) {
   TrainingRequest request;
   request.train = &set;
   request.options = options;
@@ -29,7 +29,7 @@ Result<TrainingResult> train(const TrainingSet& set, const Options& options, uns
   return find_learner("rankboost")->train(request);
 }
 
-std::string text_of(const TrainingSet& set, const Options& options, unsigned threads = 1) {
+std::string text_of(const TrainingSet& set, const LearnerOptions& options, unsigned threads = 1) {
   const auto result = train(set, options, threads);
   return result ? model_text(result->model) : result.error().text;
 }
@@ -72,10 +72,10 @@ TrainingSet plain_set(Random& random, std::size_t queries = 6, std::size_t docum
   return set;
 }
 
-const Options kForms[] = {{{"rounds", "20"}},
-                          {{"rounds", "20"}, {"weak-learner", "3"}, {"q-default", "learn"}},
-                          {{"rounds", "20"}, {"weak-learner", "2.cum"}, {"q-default", "learn"}},
-                          {{"rounds", "20"}, {"alpha", "numeric"}}};
+const LearnerOptions kForms[] = {{{"rounds", "20"}},
+                                 {{"rounds", "20"}, {"weak-learner", "3"}, {"q-default", "learn"}},
+                                 {{"rounds", "20"}, {"weak-learner", "2.cum"}, {"q-default", "learn"}},
+                                 {{"rounds", "20"}, {"alpha", "numeric"}}};
 
 std::string read_file(const std::string& path) {
   std::ifstream in(path);
@@ -88,7 +88,7 @@ TEST_CASE("a model has the same bytes for any number of threads", "[fusion][rank
   Random random(11);
   for (int i = 0; i < 2; ++i) {
     const TrainingSet set = plain_set(random, 40, 200);
-    for (const Options& form : kForms) REQUIRE(text_of(set, form, 1) == text_of(set, form, 2));
+    for (const LearnerOptions& form : kForms) REQUIRE(text_of(set, form, 1) == text_of(set, form, 2));
   }
 }
 
@@ -100,7 +100,7 @@ TEST_CASE("a model has the same bytes for any order of queries and documents in 
     std::vector<Row> rows = rows_of(set);
     random.shuffle(rows);
     const TrainingSet shuffled = reordered_set_of(rows, set.matrix.features(), set.feedback);
-    for (const Options& form : kForms) REQUIRE(text_of(set, form) == text_of(shuffled, form));
+    for (const LearnerOptions& form : kForms) REQUIRE(text_of(set, form) == text_of(shuffled, form));
   }
 }
 
@@ -205,7 +205,7 @@ TEST_CASE("a run that resumes from a checkpoint ends in the same bytes", "[fusio
   TrainingSet set = plain_set(random, 20, 40);
   for (auto first = train(set, kForms[0]); !first || first->trace.size() < 10; first = train(set, kForms[0]))
     set = plain_set(random, 20, 40);
-  for (const Options& form : kForms) {
+  for (const LearnerOptions& form : kForms) {
     TrainingRequest request;
     request.train = &set;
     request.options = form;
@@ -258,7 +258,8 @@ TEST_CASE("a model file gives back the same scores bit for bit", "[fusion][rankb
   Random random(20);
   for (int i = 0; i < 20; ++i) {
     const TrainingSet set = plain_set(random);
-    for (const Options& form : {kForms[1], Options{{"weak-ranking", "value"}, {"rounds", "10"}}}) {
+    for (const LearnerOptions& form :
+         {kForms[1], LearnerOptions{{"weak-ranking", "value"}, {"rounds", "10"}}}) {
       const auto result = train(set, form);
       if (!result) continue;
       const std::string text = model_text(result->model);
