@@ -45,11 +45,13 @@ fusion::TrainingSet random_training_set(Random& random, const RandomSetOptions& 
   const auto features = random_features(random, options.most_features);
   const std::size_t queries = 1 + random.below(options.most_queries);
   const std::uint64_t grades = 2 + random.below(3);
-  const std::uint64_t values = 1 + random.below(6);
-  const std::uint64_t unranked = random.below(4);  // in quarters
+  const std::uint64_t values =
+      options.most_values > 6 ? options.most_values : 1 + random.below(options.most_values);
+  const std::uint64_t unranked = random.below(options.may_leave_unranked ? 4 : 1);  // in quarters
   fusion::TrainingSetBuilder builder;
   for (std::size_t q = 0; q < queries; ++q) {
-    const std::size_t documents = 1 + random.below(options.most_documents);
+    const std::size_t documents =
+        options.fewest_documents + random.below(options.most_documents - options.fewest_documents + 1);
     for (std::size_t d = 0; d < documents; ++d) {
       std::vector<fusion::Cell> cells;
       for (std::uint32_t f = 0; f < features.size(); ++f) {

@@ -9,6 +9,9 @@ struct RandomSetOptions {
   std::size_t most_queries = 4;
   std::size_t most_documents = 8;
   std::size_t most_features = 4;
+  std::size_t fewest_documents = 1;
+  std::uint64_t most_values = 6;   ///< different values of a feature
+  bool may_leave_unranked = true;  ///< cells
   bool may_have_pairs = false;
   bool is_coded = true;  ///< the lean form of the matrix, as readers make it
 };

@@ -113,13 +113,16 @@ std::vector<LearnerOption> OptionTable::rows() const {
   return rows;
 }
 
-JsonObject OptionTable::json(char separator) const {
+JsonObject OptionTable::json(char separator, const OptionTable& defaults) const {
   JsonObject object;
-  for (const Entry& entry : entries_) {
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const Entry& entry = entries_[i];
     if (!entry.value) continue;
+    Json value = entry.value();
+    if (entry.is_default_hidden && value == defaults.entries_[i].value()) continue;
     std::string key = entry.row.name;
     std::replace(key.begin(), key.end(), '-', separator);
-    object[key] = entry.value();
+    object[key] = std::move(value);
   }
   return object;
 }

@@ -66,6 +66,10 @@ class OptionTable {
                {[&value, values](std::size_t at) { value = values[at]; }, place});
   }
 
+  /// The option declared last stands in json() only when it is not its default: for options that came later, so that
+  /// models without them keep their bytes.
+  void hide_default() { entries_.back().is_default_hidden = true; }
+
   /// An option with a form of its own.
   ///
   /// in:     take - reads what was given; its error says what may be given
@@ -78,8 +82,8 @@ class OptionTable {
   Result<void> read(const std::map<std::string, std::string>& given) const;
   std::vector<LearnerOption> rows() const;
   /// The values of all options but custom ones, in the order of their declaration.
-  /// in:     separator - what stands for '-' in a key
-  JsonObject json(char separator) const;
+  /// in:     separator - what stands for '-' in a key; defaults - the same table over default values
+  JsonObject json(char separator, const OptionTable& defaults) const;
 
  private:
   struct Access {
@@ -90,6 +94,7 @@ class OptionTable {
     LearnerOption row;
     std::function<Result<void>(const std::string& given)> take;
     std::function<Json()> value;  // empty for custom options
+    bool is_default_hidden = false;
   };
 
   void add_count(LearnerOption row, std::size_t least, std::size_t most, Access access);
@@ -122,9 +127,12 @@ std::vector<LearnerOption> option_rows(Options options = {}) {
 /// The options as a model's "training" says them.
 template <class Options>
 JsonObject options_json(Options options, char separator) {
+  Options defaults;
+  OptionTable plain;
+  declare_options(plain, defaults);
   OptionTable table;
   declare_options(table, options);
-  return table.json(separator);
+  return table.json(separator, plain);
 }
 
 }  // namespace metafuse::fusion

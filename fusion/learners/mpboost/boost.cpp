@@ -2,10 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <set>
+
+#include <fmt/format.h>
 
 #include "fusion/data/fused_order.h"
 #include "fusion/data/thresholds.h"
 #include "fusion/learners/common/early_stop.h"
+#include "fusion/learners/common/feedback_grades.h"
 #include "fusion/learners/mpboost/weights.h"
 
 namespace metafuse::fusion::mpboost {
@@ -19,6 +24,7 @@ constexpr double kNoPairs = 1e-12;
 // kTieShare of the best tie with it.
 constexpr double kNoGain = 1e-12;
 constexpr double kTieShare = 1e-9;
+constexpr std::size_t kMostHalvings = 60;
 
 struct Choice {
   std::size_t feature = 0;
@@ -48,57 +54,114 @@ Choice best_stump(const StumpSums& sums, double total) {
   return {};
 }
 
+/// Whether the table has every two grades of a query.
+Result<void> check_table(const TrainingSet& set, const DistanceTable& table) {
+  for (const QueryRange& query : set.queries) {
+    std::set<double> grades;
+    for (std::size_t x = query.begin; x < query.end; ++x)
+      if (is_in_feedback(set, x)) grades.insert(feedback_grade(set, x));
+    for (auto low = grades.begin(); low != grades.end(); ++low)
+      for (auto high = std::next(low); high != grades.end(); ++high)
+        if (!table.contains({*low, *high}))
+          return fail(
+              Code::bad_data,
+              fmt::format("the table of distances has none for the grades {} and {} of query {}; add a "
+                          "line",
+                          *low, *high, query.id));
+  }
+  return {};
+}
+
 template <class Weights>
-BoostRun run_rounds(Weights& weights, const CodedFeatures& features, const std::vector<Feature>& kinds,
-                    const rankboost_plus::PairRows& pairs, const BoostOptions& options,
-                    const RoundWatch& watch) {
-  BoostRun run;
-  run.mean_distance = weights.mean_distance();
-  run.pair_count = weights.pair_count();
-  std::vector<double> scores(features.document_count(), 0.0);
-  run.stop_reason = "all rounds are done";
-  while (run.rounds.size() < options.rounds) {
-    const Choice choice = best_stump(weights.stump_sums(), weights.total());
+class Rounds {
+ public:
+  Rounds(Weights& weights, const CodedFeatures& features, const std::vector<Feature>& kinds,
+         const rankboost_plus::PairRows& pairs, const BoostOptions& options)
+      : weights_(weights),
+        features_(features),
+        kinds_(kinds),
+        pairs_(pairs),
+        options_(options),
+        scores_(features.document_count(), 0.0) {}
+
+  BoostRun run(const RoundWatch& watch) {
+    run_.mean_distance = weights_.mean_distance();
+    run_.pair_count = weights_.pair_count();
+    run_.stop_reason = "all rounds are done";
+    if (run_.mean_distance > options_.most_mean_distance)
+      run_.stop_reason = "mean |dist| is too large";
+    else
+      while (run_.rounds.size() < options_.rounds && step())
+        if (watch && !watch(run_.rounds.back())) {
+          run_.stop_reason = "stopped early";
+          break;
+        }
+    return std::move(run_);
+  }
+
+ private:
+  bool step() {
+    const Choice choice = best_stump(weights_.stump_sums(), weights_.total());
     if (choice.gain <= kNoGain) {
-      run.stop_reason = "no weak ranking gains";
-      break;
+      run_.stop_reason = "no weak ranking gains";
+      return false;
     }
-    for (std::size_t x = 0; x < scores.size(); ++x)
-      if (features.code(x, choice.feature) > choice.level) scores[x] += choice.value;
-    const double before = weights.total();
-    if (!weights.set_scores(scores)) {
-      run.stop_reason = "the weights of the pairs left the range of a double";
-      break;
+    const double before = weights_.total();
+    const double taken = take(choice, before);
+    if (taken == 0.0) {
+      run_.stop_reason = "no step lowers the loss";
+      return false;
     }
     BoostRound round;
     const double threshold =
-        step_threshold(features.thresholds(choice.feature), choice.level, kinds[choice.feature].kind);
-    round.weak_ranking = {static_cast<std::uint32_t>(choice.feature), threshold, 0.0, choice.value};
-    round.z = weights.total() / before;
-    round.loss = weights.total();
-    const rankboost_plus::RankLosses losses = rankboost_plus::rank_losses(pairs, scores, options.threads);
+        step_threshold(features_.thresholds(choice.feature), choice.level, kinds_[choice.feature].kind);
+    round.weak_ranking = {static_cast<std::uint32_t>(choice.feature), threshold, 0.0, taken};
+    round.z = weights_.total() / before;
+    round.loss = weights_.total();
+    const rankboost_plus::RankLosses losses = rankboost_plus::rank_losses(pairs_, scores_, options_.threads);
     round.misordered = losses.r1;
     round.ranking_loss = losses.r2;
-    run.rounds.push_back(round);
-    if (watch && !watch(round)) {
-      run.stop_reason = "stopped early";
-      break;
-    }
+    run_.rounds.push_back(round);
+    return true;
   }
-  return run;
-}
+
+  /// Takes the stump's step, halved as often as it would raise the loss. Returns 0 when none lowers it.
+  double take(const Choice& choice, double before) {
+    double step = options_.shrinkage * choice.value;
+    std::vector<double> scores;
+    for (std::size_t halvings = 0; halvings <= kMostHalvings; ++halvings, step *= 0.5) {
+      scores = scores_;
+      for (std::size_t x = 0; x < scores.size(); ++x)
+        if (features_.code(x, choice.feature) > choice.level) scores[x] += step;
+      if (!weights_.set_scores(scores) || weights_.total() > before) continue;
+      scores_ = std::move(scores);
+      run_.halvings += halvings;
+      return step;
+    }
+    return 0.0;
+  }
+
+  Weights& weights_;
+  const CodedFeatures& features_;
+  const std::vector<Feature>& kinds_;
+  const rankboost_plus::PairRows& pairs_;
+  const BoostOptions& options_;
+  std::vector<double> scores_;
+  BoostRun run_;
+};
 
 }  // namespace
 
 Result<BoostRun> boost_stumps(const TrainingSet& set, const BoostOptions& options, const RoundWatch& watch) {
   TRY(const auto pairs, rankboost_plus::pair_rows(set, static_cast<std::size_t>(-1)));
   const CodedFeatures features(set.matrix, ThresholdOptions{options.max_thresholds});
+  if (options.table != nullptr) TRY_VOID(check_table(set, *options.table));
   if (FactoredWeights::can_hold(set)) {
-    FactoredWeights weights(set, features, options.distance, options.parameter, options.threads);
-    return run_rounds(weights, features, set.matrix.features(), pairs, options, watch);
+    FactoredWeights weights(set, features, options);
+    return Rounds(weights, features, set.matrix.features(), pairs, options).run(watch);
   }
   TRY(auto weights, PairWeights::make(set, features, options));
-  BoostRun run = run_rounds(weights, features, set.matrix.features(), pairs, options, watch);
+  BoostRun run = Rounds(weights, features, set.matrix.features(), pairs, options).run(watch);
   run.is_by_pairs = true;
   return run;
 }
@@ -108,19 +171,24 @@ Result<Selection> select_on_validation(const TrainingSet& train, const TrainingS
   constexpr std::size_t kDepth = 5;
   Selection best;
   best.validation_ndcg = -1.0;
+  std::pair<double, double> closest{std::numeric_limits<double>::infinity(), 0.0};  // mean |dist|, parameter
   for (const double parameter : parameters) {
     BoostOptions trial = options;
     trial.parameter = parameter;
+    if (parameters.size() > 1) trial.most_mean_distance = 1.0;
     std::vector<double> scores(validate.matrix.document_count(), 0.0);
     BestRound best_round(0);
     TRY(auto run, boost_stumps(train, trial, [&](const BoostRound& round) {
           add_to_scores(validate.matrix, round.weak_ranking, scores);
           return best_round.add(mean_ndcg(validate, scores, kDepth));
         }));
+    closest = std::min(closest, {run.mean_distance, parameter});
     if (best_round.rounds() == 0 || best_round.value() <= best.validation_ndcg) continue;
     run.rounds.resize(best_round.rounds());
     best = {std::move(run), parameter, best_round.value()};
   }
+  if (best.validation_ndcg < 0.0 && closest.first > 1.0 && parameters.size() > 1)
+    return select_on_validation(train, validate, options, {closest.second});
   return best;
 }
 

@@ -1,6 +1,6 @@
 #include "fusion/learners/mpboost/learner.h"
 
-#include <cmath>
+#include <memory>
 #include <optional>
 #include <sstream>
 
@@ -16,16 +16,32 @@ struct Options {
   std::optional<double> parameter;  ///< nothing: the default, or the best of a grid on validation data
 };
 
+Result<void> read_distance(const std::string& given, BoostOptions& options) {
+  constexpr std::string_view kTable = "table:";
+  if (given.starts_with(kTable)) {
+    TRY(auto distances, read_distance_table(given.substr(kTable.size())));
+    options.distance = Distance::table;
+    options.table = std::make_shared<const DistanceTable>(std::move(distances));
+    return {};
+  }
+  for (const Distance kind :
+       {Distance::logitdd, Distance::logdd, Distance::ldd, Distance::constant, Distance::binary})
+    if (given == distance_name(kind)) {
+      options.distance = kind;
+      return {};
+    }
+  return refused_option("distance", given, "one of logitdd, logdd, ldd, constant, binary, table:FILE");
+}
+
 void declare_options(OptionTable& table, Options& options) {
-  table.choice("distance", options.boost.distance,
-               {{"logitdd", Distance::logitdd},
-                {"logdd", Distance::logdd},
-                {"ldd", Distance::ldd},
-                {"binary", Distance::binary}},
-               "directed distance of two grades, eqs. (2), (6)-(8)");
-  table.number_or_none("parameter", options.parameter, 1e-6, 1e6,
-                       "beta, lambda or alpha of it; chosen from a grid when there is validation data",
-                       "0.5, 3, 0.2");
+  table.custom({"distance", "logitdd|logdd|ldd|constant|binary|table:FILE", "logitdd",
+                "directed distance of two grades, eqs. (2), (6)-(8), or a file of lines LOW HIGH DISTANCE"},
+               [&options](const std::string& given) { return read_distance(given, options.boost); });
+  table.number_or_none(
+      "parameter", options.parameter, 1e-6, 1e6,
+      "beta, lambda, alpha or the constant of it; chosen from a grid when there is validation data",
+      "0.5, 0.35, 0.2, 0.5");
+  table.number("shrinkage", options.boost.shrinkage, 1e-6, 1.0, "share of each step that is taken");
   table.count("rounds", options.boost.rounds, 1, 1'000'000,
               "rounds of boosting; the best number up to it when there is validation data");
   table.count_or_all("max-thresholds", options.boost.max_thresholds, 1, 1'000'000'000,
@@ -42,14 +58,20 @@ void add_to_trace_line(const BoostRound& round, JsonObject& line) {
   line["ranking_loss"] = round.ranking_loss;
 }
 
+bool has_parameter(Distance kind) {
+  return kind != Distance::binary && kind != Distance::table;
+}
+
 std::string summarise(const Options& options, const BoostRun& run) {
   std::ostringstream text;
   text << "MPBoost, " << distance_name(options.boost.distance);
-  if (options.boost.distance != Distance::binary) text << " parameter " << options.boost.parameter;
+  if (has_parameter(options.boost.distance)) text << " parameter " << options.boost.parameter;
   text << ": " << run.rounds.size() << " rounds over " << run.pair_count << " crucial pairs"
        << (run.is_by_pairs ? ", one by one" : "") << "; " << run.stop_reason << "\n";
   text << "mean |dist| " << run.mean_distance;
-  if (std::abs(run.mean_distance - 1.0) > 0.5) text << " (far from 1: a round's Z may exceed 1)";
+  if (run.mean_distance > 1.0) text << " (above 1, against condition (9))";
+  if (run.halvings > 0)
+    text << "; steps that would have raised the loss were halved " << run.halvings << " times";
   if (!run.rounds.empty())
     text << "; loss and bound " << run.rounds.back().loss << ", misordered " << run.rounds.back().misordered
          << ", ranking loss " << run.rounds.back().ranking_loss;
@@ -60,7 +82,16 @@ std::string summarise(const Options& options, const BoostRun& run) {
 JsonObject training_record(const Options& options, const BoostRun& run) {
   JsonObject record;
   record["distance"] = std::string(distance_name(options.boost.distance));
-  record["parameter"] = options.boost.parameter;
+  if (options.boost.table == nullptr) {
+    record["parameter"] = options.boost.parameter;
+  } else {
+    JsonArray distances;
+    for (const auto& [grades, distance] : *options.boost.table)
+      distances.push_back(JsonArray{grades.first, grades.second, distance});
+    record["distances"] = std::move(distances);
+  }
+  if (options.boost.shrinkage != 1.0) record["shrinkage"] = options.boost.shrinkage;
+  if (run.halvings > 0) record["halvings"] = run.halvings;
   record["rounds"] = run.rounds.size();
   record["crucial_pairs"] = run.pair_count;
   record["mean_distance"] = run.mean_distance;

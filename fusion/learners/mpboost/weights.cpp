@@ -57,18 +57,18 @@ bool FactoredWeights::can_hold(const TrainingSet& set) {
                      [&](const QueryRange& range) { return grades_of(set, range).size() <= kMostGrades; });
 }
 
-FactoredWeights::FactoredWeights(const TrainingSet& set, const CodedFeatures& features, Distance distance,
-                                 double parameter, unsigned threads)
-    : features_(features), threads_(threads), document_count_(set.matrix.document_count()) {
-  for (const QueryRange& range : set.queries) add_query(set, range, distance, parameter);
+FactoredWeights::FactoredWeights(const TrainingSet& set, const CodedFeatures& features,
+                                 const BoostOptions& options)
+    : features_(features), threads_(options.threads), document_count_(set.matrix.document_count()) {
+  for (const QueryRange& range : set.queries) add_query(set, range, options);
   if (pair_count_ == 0) return;
   normalise();
   sort_orders();
   set_scores(std::vector<double>(document_count_, 0.0));
 }
 
-void FactoredWeights::add_query(const TrainingSet& set, const QueryRange& range, Distance distance,
-                                double parameter) {
+void FactoredWeights::add_query(const TrainingSet& set, const QueryRange& range,
+                                const BoostOptions& options) {
   const std::vector<double> grades = grades_of(set, range);
   if (grades.size() < 2) return;
   Query query;
@@ -91,7 +91,7 @@ void FactoredWeights::add_query(const TrainingSet& set, const QueryRange& range,
   double weight = 0.0;
   for (std::size_t b = 0; b < query.grades; ++b)
     for (std::size_t a = b + 1; a < query.grades; ++a) {
-      const double d = directed_distance(distance, parameter, grades[a] - grades[b]);
+      const double d = options.distance_of(grades[b], grades[a]);
       const double w = grade_weight(set.feedback, grades[b], grades[a]);
       query.distance[a * query.grades + b] = query.distance[b * query.grades + a] = d;
       query.weight[a * query.grades + b] = query.weight[b * query.grades + a] = w;
@@ -245,9 +245,9 @@ Result<PairWeights> PairWeights::make(const TrainingSet& set, const CodedFeature
   for (const rankboost_plus::PairRow& row : rows->rows) {
     const rankboost_plus::BelowClass& below = rows->classes[row.below_class];
     for (std::uint32_t k = below.first; k < below.first + below.count; ++k) {
-      const double difference = feedback_grade(set, row.above) - feedback_grade(set, rows->below[k]);
-      const double d =
-          directed_distance(options.distance, options.parameter, difference > 0.0 ? difference : 1.0);
+      const double low = feedback_grade(set, rows->below[k]);
+      const double high = feedback_grade(set, row.above);
+      const double d = low < high ? options.distance_of(low, high) : options.distance_of(0.0, 1.0);
       weights.pairs_.push_back({rows->below[k], row.above, d, row.initial, row.initial});
       mean += row.initial * d;
     }

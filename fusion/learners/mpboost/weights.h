@@ -43,8 +43,7 @@ class FactoredWeights {
   static bool can_hold(const TrainingSet& set);
 
   /// The same bits for any number of threads.
-  FactoredWeights(const TrainingSet& set, const CodedFeatures& features, Distance distance, double parameter,
-                  unsigned threads = 1);
+  FactoredWeights(const TrainingSet& set, const CodedFeatures& features, const BoostOptions& options);
 
   double total() const { return total_; }
   /// Mean |dist| under the initial weights.
@@ -66,7 +65,7 @@ class FactoredWeights {
     std::vector<double> sums;      ///< grades x grades: [a][b] sum of v(b) over the documents of grade a
   };
 
-  void add_query(const TrainingSet& set, const QueryRange& range, Distance distance, double parameter);
+  void add_query(const TrainingSet& set, const QueryRange& range, const BoostOptions& options);
   void normalise();
   void sort_orders();
   void sweep(const Query& query, std::size_t q, std::size_t feature, std::vector<double>& by_code) const;

@@ -35,6 +35,11 @@ void declare_options(OptionTable& table, Options& options) {
                "what a weak ranking says of unranked documents");
   table.count_or_all("max-thresholds", options.thresholds.max_thresholds, 1, 1'000'000'000,
                      "candidate thresholds per feature, minus infinity among them");
+  table.count(
+      "stop-when-flat", options.flat_rounds, 0, 1'000'000,
+      "ends training when N rounds lowered the training ranking loss by a hundredth or less, and leaves "
+      "them out; 0 for never");
+  table.hide_default();
 }
 
 Result<void> check_options(const Options& options) {
@@ -46,6 +51,8 @@ Result<void> check_options(const Options& options) {
 }
 
 namespace {
+
+constexpr double kFlatShare = 0.01;  // what the loss must fall by within the rounds of --stop-when-flat
 
 /// One training run, from its rounds to the model, the trace and the summary.
 class Run {
@@ -72,6 +79,7 @@ class Run {
     }
     if (stop_reason_.empty())
       stop_reason_ = trainer_.stop_reason().empty() ? "all rounds done" : trainer_.stop_reason();
+    if (is_flat_) keep(std::max<std::size_t>(1, rounds_.size() - options_.flat_rounds));
     keep_best_prefix();
     return result();
   }
@@ -88,6 +96,7 @@ class Run {
     rounds_.push_back(round);
     if (request_.wants_trace) trace_.push_back(trace_line(round));
     if (request_.measure) validate(round);
+    if (options_.flat_rounds > 0) watch_loss();
     if (request_.progress) request_.progress(rounds_.size(), options_.rounds);
   }
 
@@ -99,12 +108,27 @@ class Run {
           fmt::format("{} did not improve for {} rounds", request_.measure_name, request_.patience);
   }
 
+  /// Freund et al. 2003, sec. 6.1.2, take the number of rounds after which the training error "did not decrease
+  /// significantly".
+  void watch_loss() {
+    losses_.push_back(ranking_loss(feedback_, trainer_.scores(), request_.communicator));
+    if (losses_.size() <= options_.flat_rounds) return;
+    const double before = losses_[losses_.size() - 1 - options_.flat_rounds];
+    is_flat_ = before - losses_.back() <= kFlatShare * before;
+    if (is_flat_)
+      stop_reason_ = fmt::format("{} rounds did not lower the training loss", options_.flat_rounds);
+  }
+
+  void keep(std::size_t rounds) {
+    rounds_.resize(std::min(rounds_.size(), rounds));
+    trace_.resize(std::min(trace_.size(), rounds));
+  }
+
   void keep_best_prefix() {
     if (!request_.measure) return;
     if (rounds_.empty())
       best_.add(request_.measure(std::vector<double>(request_.validate->matrix.document_count(), 0.0)));
-    rounds_.resize(std::min(rounds_.size(), best_.rounds()));
-    trace_.resize(std::min(trace_.size(), best_.rounds()));
+    keep(best_.rounds());
   }
 
   Checkpoint checkpoint() const {
@@ -286,6 +310,8 @@ class Run {
   Trainer trainer_;
   std::optional<ValidationScores> validation_;
   BestRound best_;
+  std::vector<double> losses_ = {0.5};  // after each number of rounds; only with --stop-when-flat
+  bool is_flat_ = false;
   std::optional<Checkpoint> saved_;
   std::vector<Round> rounds_;
   std::vector<JsonObject> trace_;

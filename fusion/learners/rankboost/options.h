@@ -25,6 +25,8 @@ struct Options {
   bool is_value = false;    ///< h = f itself, scaled to [0, 1]
   QDefault q_default = QDefault::zero;
   ThresholdOptions thresholds;
+  /// Training ends when the ranking loss fell by a hundredth or less over so many rounds; 0: never.
+  std::size_t flat_rounds = 0;
 
   bool may_be_zero() const { return q_default != QDefault::one; }
   bool may_be_one() const { return q_default != QDefault::zero; }

@@ -1,5 +1,6 @@
 #include "fusion/learners/mpboost/boost.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -8,6 +9,7 @@
 #include "core/random.h"
 #include "fusion/model/model_file.h"
 #include "fusion/training/registry.h"
+#include "tests/support/temporary_folder.h"
 
 using namespace metafuse;
 using namespace metafuse::fusion;
@@ -50,7 +52,8 @@ std::vector<Pair> all_pairs(const TrainingSet& set, const BoostOptions& options)
       for (std::size_t j = query.begin; j < query.end; ++j) {
         const double difference = set.grades[i] - set.grades[j];
         if (difference == 0.0 || set.in_feedback[i] == 0 || set.in_feedback[j] == 0) continue;
-        const double size = directed_distance(options.distance, options.parameter, std::abs(difference));
+        const double size = options.distance_of(std::min(set.grades[i], set.grades[j]),
+                                                std::max(set.grades[i], set.grades[j]));
         pairs.push_back({i, j, difference > 0.0 ? size : -size, 0.0});
       }
   for (Pair& pair : pairs) pair.weight = 1.0 / static_cast<double>(pairs.size());
@@ -96,13 +99,15 @@ ReferenceStump best_by_definition(const TrainingSet& set, const std::vector<Pair
   return best;
 }
 
-void compare_with_definition(const TrainingSet& set, const BoostOptions& options) {
+/// Returns how often a step was halved.
+std::size_t compare_with_definition(const TrainingSet& set, const BoostOptions& options) {
   const auto run = boost_stumps(set, options);
   std::vector<Pair> pairs = all_pairs(set, options);
   if (pairs.empty()) {
     CHECK(!run.has_value());
-    return;
+    return 0;
   }
+  std::size_t halvings = 0;
   REQUIRE(run.has_value());
   CHECK(run->pair_count * 2 == pairs.size());
   double product = 1.0;
@@ -111,17 +116,28 @@ void compare_with_definition(const TrainingSet& set, const BoostOptions& options
     const ReferenceStump best = best_by_definition(set, pairs);
     REQUIRE(round.weak_ranking.feature == best.feature);
     REQUIRE(round.weak_ranking.threshold == best.threshold);
-    CHECK(round.weak_ranking.alpha == Approx(best.value).margin(1e-9));
+    const auto fires = [&](std::size_t x) {
+      return !set.matrix.is_unranked(x, best.feature) && set.matrix.value(x, best.feature) > best.threshold
+                 ? 1.0
+                 : 0.0;
+    };
+    const auto factor = [&](const Pair& pair, double step) {
+      return std::exp(-pair.distance * step * (fires(pair.i) - fires(pair.j)));
+    };
+    // The step is halved while it would raise the loss: Z > 1 (the weights sum to 1).
+    double step = options.shrinkage * best.value;
+    const auto z_of_step = [&] {
+      double sum = 0.0;
+      for (const Pair& pair : pairs) sum += pair.weight * factor(pair, step);
+      return sum;
+    };
+    for (; z_of_step() > 1.0; step *= 0.5) ++halvings;
+    CHECK(round.weak_ranking.alpha == Approx(step).margin(1e-9));
     add_to_scores(set.matrix, round.weak_ranking, scores);
     double z = 0.0;
     double misordered = 0.0;
     for (Pair& pair : pairs) {
-      const auto fires = [&](std::size_t x) {
-        return !set.matrix.is_unranked(x, best.feature) && set.matrix.value(x, best.feature) > best.threshold
-                   ? 1.0
-                   : 0.0;
-      };
-      pair.weight *= std::exp(-pair.distance * best.value * (fires(pair.i) - fires(pair.j)));
+      pair.weight *= factor(pair, step);
       z += pair.weight;
       const double margin = scores[pair.i] - scores[pair.j];
       if (std::abs(margin) < 1e-12 || (margin < 0.0) == (pair.distance > 0.0))
@@ -133,7 +149,10 @@ void compare_with_definition(const TrainingSet& set, const BoostOptions& options
     CHECK(round.loss == Approx(product));
     CHECK(round.misordered == Approx(misordered).margin(1e-12));
     CHECK(round.misordered <= round.loss + 1e-12);
+    CHECK(round.z <= 1.0 + 1e-12);
   }
+  CHECK(run->halvings == halvings);
+  return halvings;
 }
 
 }  // namespace
@@ -149,6 +168,91 @@ TEST_CASE("MPBoost without pairs equals its definition over pairs", "[fusion][mp
       options.rounds = 8;
       compare_with_definition(random_set(seed, 2 + seed % 4, false), options);
     }
+}
+
+TEST_CASE("MPBoost halves the steps that would raise the loss, and shrinks them all when asked to",
+          "[fusion][mpboost]") {
+  std::size_t halvings = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    INFO("seed " << seed);
+    BoostOptions options;
+    options.distance = Distance::ldd;
+    options.parameter = 2.0;  // mean |dist| far above 1
+    options.rounds = 8;
+    halvings += compare_with_definition(random_set(seed, 5, false), options);
+    options.parameter = 0.2;
+    options.shrinkage = 0.3;
+    CHECK(compare_with_definition(random_set(seed, 5, false), options) == 0);
+    options.distance = Distance::constant;
+    compare_with_definition(random_set(seed, 5, false), options);
+  }
+  CHECK(halvings > 20);
+}
+
+TEST_CASE("MPBoost takes a table of distances and mixed functions, by grades and by pairs",
+          "[fusion][mpboost]") {
+  const test::TemporaryFolder folder;
+  const auto table = read_distance_table(
+      folder.write("distances", "# of three grades\n0 1 0.3\n1 2 logdd:0.5\n\n0 2 ldd:0.4  # twice\n"));
+  REQUIRE(table.has_value());
+  REQUIRE(table->size() == 3);
+  CHECK(table->at({0.0, 1.0}) == 0.3);
+  CHECK(table->at({1.0, 2.0}) == Approx(std::log(1.5)));
+  CHECK(table->at({0.0, 2.0}) == Approx(0.8));
+  BoostOptions options;
+  options.distance = Distance::table;
+  options.table = std::make_shared<const DistanceTable>(*table);
+  options.rounds = 8;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    INFO("seed " << seed);
+    compare_with_definition(random_set(seed, 3, false), options);
+  }
+  const auto refused = boost_stumps(random_set(1, 5, false), options);
+  REQUIRE(!refused.has_value());
+  CHECK(refused.error().text.find("grades") != std::string::npos);
+
+  for (const char* bad : {"0 1\n", "0 x 1\n", "1 0 0.5\n", "0 1 -2\n", "0 1 logd:2\n", "0 1 ldd:-1\n",
+                          "0 1 1\n0 1 2\n", "# nothing\n"}) {
+    INFO(bad);
+    CHECK(!read_distance_table(folder.write("bad", bad)).has_value());
+  }
+}
+
+TEST_CASE("MPBoost's table of distances and shrinkage stand in the model", "[fusion][mpboost]") {
+  const test::TemporaryFolder folder;
+  const TrainingSet set = random_set(5, 2, false);
+  TrainingRequest request;
+  request.train = &set;
+  request.options = {{"rounds", "3"},
+                     {"shrinkage", "0.5"},
+                     {"distance", "table:" + folder.write("distances", "0 1 0.75\n")}};
+  const auto result = find_learner("mpboost")->train(request);
+  REQUIRE(result.has_value());
+  const JsonObject& training = result->model.training;
+  CHECK(training.at("distance") == Json("table"));
+  CHECK(training.at("distances").at(0).at(2).to_number<double>() == 0.75);
+  CHECK(training.at("shrinkage").to_number<double>() == 0.5);
+  request.options["distance"] = "far";
+  CHECK(find_learner("mpboost")->train(request).error().code == Code::usage);
+}
+
+// Grades 0 and 3: |dist| = 3 lambda for the linear function, above 1 from lambda = .35 on (condition (9)).
+TEST_CASE("MPBoost leaves out parameters whose mean distance is above 1", "[fusion][mpboost]") {
+  TrainingSet train = random_set(21, 2, false);
+  TrainingSet validate = random_set(22, 2, false);
+  for (TrainingSet* set : {&train, &validate})
+    for (double& grade : set->grades) grade *= 3.0;
+  BoostOptions options;
+  options.distance = Distance::ldd;
+  options.rounds = 10;
+  const auto mixed = select_on_validation(train, validate, options, {0.5, 0.2, 0.35});
+  REQUIRE(mixed.has_value());
+  CHECK(mixed->parameter == 0.2);
+  const auto all_far = select_on_validation(train, validate, options, {2.0, 0.7, 5.0});
+  REQUIRE(all_far.has_value());
+  CHECK(all_far->parameter == 0.7);  // the smallest mean
+  CHECK(!all_far->run.rounds.empty());
+  CHECK(select_on_validation(train, validate, options, {2.0})->parameter == 2.0);  // as asked
 }
 
 TEST_CASE("MPBoost takes real-valued grades pair by pair", "[fusion][mpboost]") {

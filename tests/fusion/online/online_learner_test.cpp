@@ -19,8 +19,32 @@ using namespace metafuse::fusion::online;
 
 namespace {
 
-/// Grade 2 when the first feature is large, 1 in the middle; the second feature is noise, the third
-/// often unranked.
+/// A ranker whose scores are those of another one times a constant.
+class ScaledRanker final : public Ranker {
+ public:
+  ScaledRanker(std::shared_ptr<const Ranker> base, double factor) : base_(std::move(base)), factor_(factor) {}
+
+  std::vector<double> score(const FeatureMatrix& documents) const override {
+    return scaled(base_->score(documents));
+  }
+  std::vector<double> contributions(const FeatureMatrix& documents, std::size_t document) const override {
+    return scaled(base_->contributions(documents, document));
+  }
+  metafuse::JsonObject body() const override { return {}; }
+  std::string describe(const std::vector<Feature>&) const override { return {}; }
+
+ private:
+  std::vector<double> scaled(std::vector<double> numbers) const {
+    for (double& number : numbers) number *= factor_;
+    return numbers;
+  }
+
+  std::shared_ptr<const Ranker> base_;
+  double factor_;
+};
+
+/// Grade 2 when the first feature is large, 1 in the middle; the second feature is noise, the third often
+/// unranked.
 TrainingSet small_set(std::uint64_t seed, bool is_reversed = false, bool has_one_class = false) {
   Random random(seed);
   struct Row {
@@ -205,6 +229,15 @@ TEST_CASE("A reranker orders as its model before feedback and learns what people
   auto again = online::Reranker::resume(base->model, reranker->state());
   REQUIRE(again.has_value());
   CHECK(again->score(search) == after);
+
+  // A model whose scores are 1024 times larger is reranked to the bit alike.
+  Model larger = base->model;
+  larger.ranker = std::make_shared<ScaledRanker>(base->model.ranker, 1024.0);
+  auto scaled = online::Reranker::over(larger, {});
+  REQUIRE(scaled.has_value());
+  CHECK(scaled->score(search) == before);
+  for (int i = 0; i < 200; ++i) REQUIRE(scaled->learn(search, feedback).has_value());
+  CHECK(scaled->score(search) == after);
   CHECK(again->steps() == 1200);
   const std::vector<online::RerankerFeedback> no_such = {{6, 1}};
   const std::vector<online::RerankerFeedback> no_level = {{0, 3}};

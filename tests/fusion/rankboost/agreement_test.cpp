@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "fusion/data/thresholds.h"
 #include "fusion/model/weak_ranking.h"
 #include "fusion/training/registry.h"
 #include "tests/support/random_training_set.h"
@@ -143,6 +144,18 @@ TEST_CASE("RankBoost agrees with pairs enumerated where weak rankings are the fe
         INFO("weak learner " << learner << ", q_default " << q << ", alpha " << alpha);
         REQUIRE(agreeing_rounds({learner, q, alpha, "value"}, shape, 77, 30) > 30);
       }
+}
+
+TEST_CASE("RankBoost agrees with pairs enumerated where a feature has more thresholds than a byte can number",
+          "[fusion][rankboost]") {
+  test::RandomSetOptions shape{1, 262, 1};
+  shape.fewest_documents = 261;
+  shape.most_values = 100'000;
+  shape.may_leave_unranked = false;
+  Random random(21);  // as agreeing_rounds() draws its first input
+  const TrainingSet first = test::random_training_set(random, shape);
+  REQUIRE(!CodedFeatures(first.matrix, {ThresholdOptions::kAll}).is_byte(0));
+  CHECK(agreeing_rounds({"3.cum", "0", "auto", "threshold"}, shape, 21, 1) > 4);
 }
 
 TEST_CASE("RankBoost agrees with pairs enumerated on thousands of inputs", "[fusion][rankboost][full]") {

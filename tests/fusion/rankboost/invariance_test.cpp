@@ -8,6 +8,7 @@
 
 #include "fusion/input/training_set_builder.h"
 #include "fusion/learners/rankboost/loss_and_bound.h"
+#include "fusion/learners/rankboost/weak_learner_3.h"
 #include "fusion/model/fuse.h"
 #include "fusion/model/model_file.h"
 #include "fusion/training/registry.h"
@@ -196,6 +197,35 @@ TEST_CASE("cumulative weights stay positive with .cum", "[fusion][rankboost]") {
         REQUIRE(weight > 0.0);
       }
     }
+  }
+}
+
+// The only weak ranking with an edge orders the one pair wrongly: its alpha is negative.
+TEST_CASE("weak learner 3.cum takes no alpha that would make a cumulative weight negative",
+          "[fusion][rankboost]") {
+  TrainingSet set;
+  set.matrix = FeatureMatrix({{"f", FeatureKind::value, 0}}, 2);
+  set.matrix.set(0, 0, 1.0);
+  set.matrix.set(1, 0, 2.0);
+  set.queries = {{"q", 0, 2, 1.0}};
+  set.grades = {1.0, 0.0};
+  set.documents = {"a", "b"};
+  set.in_feedback = {1, 1};
+  const auto feedback = rankboost::make_feedback(set);
+  REQUIRE(feedback.has_value());
+  const CodedFeatures features(set.matrix, {ThresholdOptions::kAll});
+  rankboost::Distribution distribution(*feedback, 1);
+  distribution.anchor(std::vector<double>(2, 0.0), 0.0);
+  const rankboost::Options options;  // 3.cum
+  const auto alpha = [](const rankboost::Candidate&) { return -0.5; };
+  for (const double so_far : {0.0, 0.25, 0.5, 0.75}) {
+    INFO("cumulative weight " << so_far);
+    rankboost::CumulativeWeights weights(features);
+    weights.at(0, 1, 0) = so_far;  // f > 1
+    rankboost::WeakLearner3 learner(features, options, 1);
+    const auto chosen = learner.find(distribution, weights, alpha);
+    REQUIRE(chosen.has_value() == (so_far > 0.5));
+    if (chosen) CHECK(chosen->r == Approx(-1.0));
   }
 }
 

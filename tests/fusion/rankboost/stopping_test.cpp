@@ -1,0 +1,54 @@
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "core/random.h"
+#include "fusion/learners/common/early_stop.h"
+#include "fusion/training/registry.h"
+#include "tests/support/random_training_set.h"
+
+using namespace metafuse;
+using namespace metafuse::fusion;
+
+TEST_CASE("Training that stops when flat keeps the rounds before its loss became flat",
+          "[fusion][rankboost]") {
+  Random random(5);
+  int cut = 0;
+  for (int input = 0; input < 30; ++input) {
+    const TrainingSet set = test::random_training_set(random, {4, 12, 4});
+    TrainingRequest request;
+    request.train = &set;
+    request.options = {{"rounds", "60"}, {"weak-learner", "3"}};
+    const auto all = find_learner("rankboost")->train(request);
+    if (!all) continue;  // no crucial pair
+    // By the definition: the first t whose loss is at least .99 of the loss 6 rounds before; 1/2 before any round.
+    std::vector<double> losses = {0.5};
+    for (const JsonObject& line : all->trace) losses.push_back(line.at("ranking_loss").to_number<double>());
+    std::size_t kept = all->trace.size();
+    for (std::size_t t = 6; t < losses.size() && kept == all->trace.size(); ++t)
+      if (losses[t - 6] - losses[t] <= 0.01 * losses[t - 6]) kept = std::max<std::size_t>(1, t - 6);
+    request.options["stop-when-flat"] = "6";
+    const auto flat = find_learner("rankboost")->train(request);
+    REQUIRE(flat.has_value());
+    CHECK(flat->trace.size() == kept);
+    request.options = {{"rounds", std::to_string(kept)}, {"weak-learner", "3"}};
+    CHECK(to_text(find_learner("rankboost")->train(request)->model.ranker->body()) ==
+          to_text(flat->model.ranker->body()));
+    cut += kept < all->trace.size() ? 1 : 0;
+  }
+  CHECK(cut > 5);
+}
+
+TEST_CASE("Of rounds that validation data like equally, the fewest are kept", "[fusion][rankboost]") {
+  BestRound best(0);
+  for (const double value : {0.2, 0.7, 0.7, 0.6, 0.7}) CHECK(best.add(value));
+  CHECK(best.rounds() == 2);
+  CHECK(best.value() == 0.7);
+  BestRound patient(2);
+  CHECK(patient.add(0.5));
+  CHECK(patient.add(0.5));        // no better: one round without
+  CHECK_FALSE(patient.add(0.5));  // two
+  CHECK(patient.rounds() == 1);
+}
