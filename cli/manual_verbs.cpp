@@ -1,5 +1,5 @@
-// The command line described for others: man pages and completions, printed from the options that --help is printed
-// from. `cmake --install` runs both.
+// The command line described for others: man pages and completions, printed from the options that --help is
+// printed from. `cmake --install` runs both.
 
 #include <filesystem>
 #include <iostream>

@@ -1,4 +1,5 @@
-// Setting up: `init` writes a configuration that serves at once, `doctor` says what keeps an installation from serving.
+// Setting up: `init` writes a configuration that serves at once, `doctor` says what keeps an installation
+// from serving.
 
 #include <chrono>
 #include <filesystem>

@@ -134,8 +134,8 @@ Result<void> take_line(DocumentStream& stream, const std::string& line, std::siz
       });
 }
 
-/// Reads LETOR lines from standard input; prints the predicted grade and the score of each before it is learned
-/// from. The model is written at the end.
+/// Reads LETOR lines from standard input; prints the predicted grade and the score of each before it is
+/// learned from. The model is written at the end.
 ///
 /// errors: usage; those of the model file; bad_data with the line, unless bad lines are skipped (then each is
 ///         reported on standard error)

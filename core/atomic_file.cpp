@@ -64,7 +64,8 @@ std::string folder_of(const std::string& path) {
   return slash == std::string::npos ? "." : path.substr(0, slash + 1);
 }
 
-/// Gives a file without a name one beside `path`, in `name`. out: false with errno
+/// Gives a file without a name one beside `path`, in `name`.
+/// out:    false with errno
 bool link_beside(int descriptor, const std::string& path, std::string& name) {
   const std::string from = kDescriptors + std::to_string(descriptor);
   for (unsigned number = 0;; ++number) {

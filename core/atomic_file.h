@@ -49,8 +49,8 @@ class FileWriter {
 /// An advisory lock on a file or a folder that dies with the process.
 class FileLock {
  public:
-  /// in:     path - a folder that is there, or a file, which is made; taken - what is said when another holds
-  ///         it
+  /// in:     path - a folder that is there, or a file, which is made; taken - what is said when another
+  ///         holds it
   /// errors: unavailable: another holds it; no_input: the path cannot be opened or made
   static Result<FileLock> take(const std::string& path, const std::string& taken);
 

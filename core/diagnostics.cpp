@@ -47,7 +47,7 @@ Error Diagnostics::to_error(Code code) const {
     if (!text.empty()) text += '\n';
     text += entry.text;
   }
-  if (has_more_) text += '\n' + located(file_, {}, "more mistakes follow; repair these first");
+  if (has_more_) text += '\n' + located(file_, {}, "more mistakes follow; correct these first");
   return fail(code, text);
 }
 

@@ -24,8 +24,8 @@ struct JsonLimits {
 ///
 /// in:     text - UTF-8; a BOM and white space around the document are accepted
 ///         name - the file or request that the text came from, for errors
-/// out:    the value; numbers are read exactly (the nearest double), so that written models come back bit for
-///         bit
+/// out:    the value; numbers are read exactly (the nearest double), so that written models come back bit
+///         for bit
 /// errors: `code` with "NAME:LINE:COLUMN: ...": syntax, invalid UTF-8, text after the document, duplicate
 ///         keys, numbers beyond the range of a double, deeper or larger than the limits
 /// cost:   O(bytes)

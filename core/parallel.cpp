@@ -50,7 +50,8 @@ class Workers {
   Workers& operator=(const Workers&) = delete;
   ~Workers() { join(); }
 
-  /// Waits for a free worker. out: false when some worker failed: no more is wanted
+  /// Waits for a free worker.
+  /// out:    false when some worker failed: no more is wanted
   bool give(std::string_view lines, std::size_t first_line) {
     std::unique_lock lock(mutex_);
     std::size_t free = slots_.size();
@@ -70,7 +71,8 @@ class Workers {
     return true;
   }
 
-  /// Waits for the workers. out: the first error in the order of the file
+  /// Waits for the workers.
+  /// out:    the first error in the order of the file
   std::optional<Error> finish() {
     join();
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));

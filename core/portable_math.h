@@ -4,8 +4,8 @@ namespace metafuse {
 
 // exp and log that give the same bits on every processor, at any level of optimisation: only additions,
 // multiplications and divisions in a fixed order (the C library chooses among versions that round
-// differently, by the instructions that the processor has). Relative error below 4e-16 where the result is
-// normal.
+// differently, by the instructions that the processor has). Relative error below 4e-16 where the result
+// is normal.
 
 /// e^x; 0 and infinity where a double cannot hold it.
 double portable_exp(double x);

@@ -22,8 +22,8 @@ struct ExpandedQuery {
   std::string engine;
   std::string text;
 
-  /// The name of the ranking feature that this query's list becomes; that of a caller's list, which no engine made,
-  /// is its own.
+  /// The name of the ranking feature that this query's list becomes; that of a caller's list, which no engine
+  /// made, is its own.
   std::string feature_name() const { return engine.empty() ? template_id : template_id + "@" + engine; }
 
   friend bool operator==(const ExpandedQuery&, const ExpandedQuery&) = default;
@@ -50,8 +50,8 @@ struct RankedList {
   friend bool operator==(const RankedList&, const RankedList&) = default;
 };
 
-/// Gives every hit its key, and drops those that no key can be made of and all but the best rank of each
-/// page.
+/// Gives every hit its key, and drops those that no key can be made of and all but the best rank of
+/// each page.
 ///
 /// in:  depth - at most so many hits stay; 0: all
 /// out: every hit has its key, and its rank is its place

@@ -6,9 +6,9 @@
 
 namespace metafuse {
 
-/// Seeded pseudo-random numbers that are the same on every platform and in every build: xoshiro256++ seeded
-/// by splitmix64, with distributions of our own because the standard library's differ between
-/// implementations.
+/// Seeded pseudo-random numbers that are the same on every platform and in every build:
+/// xoshiro256++ seeded by splitmix64, with distributions of our own because the standard library's
+/// differ between implementations.
 ///
 /// source: Blackman, Vigna, Scrambled linear pseudorandom number generators, 2021
 class Random {

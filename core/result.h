@@ -43,8 +43,8 @@ class [[nodiscard]] Result<void> : public boost::system::result<void, Error> {
   using boost::system::result<void, Error>::result;
 };
 
-// The two macros of the project: how an error is passed on. What stands in front of the call that fails is declared
-// with its value, so that the code that follows reads as if nothing could fail:
+// The two macros of the project: how an error is passed on. What stands in front of the call that fails is
+// declared with its value, so that the code that follows reads as if nothing could fail:
 //
 //     TRY(const auto runs, read_runs(paths));
 //     TRY_VOID(check_names(runs));

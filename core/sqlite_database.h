@@ -32,7 +32,8 @@ class SqliteStatement {
   void bind_named(const char* name, std::int64_t number);
   bool has_parameter(const char* name) const;
 
-  /// true: a row is there. errors: as SqliteDatabase
+  /// true: a row is there.
+  /// errors: as SqliteDatabase
   Result<bool> step();
   void reset();
 

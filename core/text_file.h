@@ -55,7 +55,8 @@ struct FileText {
 /// errors: as for_each_line, but for NUL bytes and long lines
 Result<FileText> open_text(const std::string& path, const TextLimits& limits = {});
 
-/// The whole file as one string. errors: as for_each_line, and bad_data when larger than max_bytes.
+/// The whole file as one string.
+/// errors: as for_each_line, and bad_data when larger than max_bytes.
 Result<std::string> read_text(const std::string& path, std::size_t max_bytes);
 
 }  // namespace metafuse

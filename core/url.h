@@ -22,8 +22,8 @@ namespace metafuse {
 ///         once "http://" stands before it
 /// errors: bad_data for what no engine should deliver: not a URL, no host, longer than 8 KB
 /// cost:   a fifth of a microsecond for plain URLs, two for those that libcurl must read
-/// source: RFC 3986 sec. 6.2, and what engines do in practice; tests/data/url_keys.tsv has a reason for each
-///         case
+/// source: RFC 3986 sec. 6.2, and what engines do in practice; tests/data/url_keys.tsv has a reason for
+///         each case
 Result<std::string> canonical_url_key(std::string_view url,
                                       const TrackingParameters& tracking = default_tracking_parameters());
 

@@ -132,8 +132,8 @@ class DocumentStarts final : public YAML::EventHandler {
   const Deadline* deadline_;
 };
 
-/// Never YAML::LoadAll: it takes a document that begins with a comma for endlessly many, until memory is
-/// gone.
+/// Never YAML::LoadAll: it takes a document that begins with a comma for endlessly many, until memory
+/// is gone.
 std::optional<Place> second_document(std::string_view text, const Deadline* deadline) {
   std::istringstream stream{std::string(text)};
   YAML::Parser parser(stream);

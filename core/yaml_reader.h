@@ -34,8 +34,8 @@ struct YamlNode {
   const YamlNode* find(std::string_view key) const;
 };
 
-/// A key of a map and its value. (A pair of nodes cannot stand in a node: clang wants pairs' members
-/// complete.)
+/// A key of a map and its value. (A pair of nodes cannot stand in a node: clang wants pairs'
+/// members complete.)
 struct YamlEntry {
   YamlNode first;
   YamlNode second;
@@ -79,8 +79,8 @@ class YamlMap {
   /// A map of scalars to scalars, in the order of the file.
   std::vector<std::pair<std::string, std::string>> take_string_map(std::string_view key);
 
-  /// Reports the keys that were not taken. `known` are accepted with a warning (recognised, without effect
-  /// here).
+  /// Reports the keys that were not taken. `known` are accepted with a warning (recognised, without
+  /// effect here).
   void finish(const std::vector<std::string>& known = {});
 
  private:

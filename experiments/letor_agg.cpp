@@ -100,8 +100,8 @@ Result<std::vector<std::string>> peer_configurations(const std::string& folder) 
 
 /// Measures a run on the documents of a part, ties as everywhere.
 ///
-/// in: part - "validation" or "test", whose set is `set`, or "refitted": the test part by a model of training and
-///     validation parts
+/// in: part - "validation" or "test", whose set is `set`, or "refitted": the test part by a model of training
+///     and validation parts
 Result<Values> peer_values(const std::string& folder, const std::string& configuration, const Fold& fold,
                            const std::string& part, const fusion::TrainingSet& set,
                            const evaluation::MeasureSet& measures) {
@@ -133,7 +133,8 @@ struct Outcome {
   std::map<std::string, std::vector<Values>> by_set;  ///< per set: one Values per method
 };
 
-/// Ours less another method in one measure, with 95 % bootstrap interval and p of the paired randomisation test.
+/// Ours less another method in one measure, with 95 % bootstrap interval and p of the paired
+/// randomisation test.
 struct Difference {
   double mean = 0.0;
   evaluation::Interval interval;
@@ -190,8 +191,8 @@ void append(Values& to, const Values& from) {
   to.insert(to.end(), from.begin(), from.end());
 }
 
-/// Means of every method, and ours less each other one, for each set, for the queries of both together, and for
-/// each measure. Adds to the report's text, and its JSON under `field`.
+/// Means of every method, and ours less each other one, for each set, for the queries of both together, and
+/// for each measure. Adds to the report's text, and its JSON under `field`.
 void describe(const Outcome& outcome, const std::string& field, std::uint64_t seed, PaperReport& report) {
   JsonArray json;
   std::vector<Values> both(outcome.methods.size());

@@ -45,7 +45,8 @@ fusion::TrainingSet training_half(const Ratings& ratings, const Task& task) {
   return set;
 }
 
-/// Every movie, with the training half in feedback: the baselines use the viewers' other ratings for their means.
+/// Every movie, with the training half in feedback: the baselines use the viewers' other ratings for
+/// their means.
 fusion::TrainingSet all_movies(const Ratings& ratings, const Task& task) {
   std::vector<std::size_t> movies(ratings.movie_count);
   std::iota(movies.begin(), movies.end(), std::size_t{0});

@@ -1,5 +1,5 @@
-// MPBoost (Zhu et al. 2009). Each form is trained with every parameter of its grid in every fold; validation chooses
-// parameter and number of rounds, and the test part is measured once per choice.
+// MPBoost (Zhu et al. 2009). Each form is trained with every parameter of its grid in every fold; validation
+// chooses parameter and number of rounds, and the test part is measured once per choice.
 
 #include <algorithm>
 #include <array>
@@ -23,8 +23,9 @@ constexpr std::size_t kDepth = 10;
 constexpr std::size_t kChosenBy = 5;  // NDCG@5 on validation chooses parameter and rounds
 constexpr std::size_t kStep = 10;     // the overfitting curve has a point every so many rounds
 
-/// The contestants: RankBoost, the four distances, and a control. Labels of one size c move scores by c and weights by
-/// c again, so that they are binary labels with steps of c^2: whatever they gain is the smaller step's.
+/// The contestants: RankBoost, the four distances, and a control. Labels of one size c move scores by c
+/// and weights by c again, so that they are binary labels with steps of c^2: whatever they gain is the
+/// smaller step's.
 struct Form {
   std::string name;
   Distance distance = Distance::binary;

@@ -1,5 +1,5 @@
-// Rb-d, Rb-c and RankBoost+ (Connamacher et al. 2020). Each algorithm is trained on every task and fold and measured
-// after every round; a table compares the average ranks of the three, figures follow their losses.
+// Rb-d, Rb-c and RankBoost+ (Connamacher et al. 2020). Each algorithm is trained on every task and fold and
+// measured after every round; a table compares the average ranks of the three, figures follow their losses.
 
 #include <algorithm>
 #include <array>
@@ -111,7 +111,8 @@ class Follower {
   std::vector<Metrics> history_;
 };
 
-/// The round whose value of a metric is best, the earliest of equals. Entry 0, before any round, is one of them.
+/// The round whose value of a metric is best, the earliest of equals. Entry 0, before any round, is one
+/// of them.
 std::size_t best_round(const std::vector<Metrics>& history, std::size_t metric) {
   std::size_t best = 0;
   for (std::size_t t = 1; t < history.size(); ++t) {

@@ -1,5 +1,5 @@
-// Training and test loss of RankBoost's four weak learners by round (Freund et al. 2003, fig. 4), four-fold, and after
-// 1,000 rounds by the number of base queries: what overfits depends on how much feedback there is.
+// Training and test loss of RankBoost's four weak learners by round (Freund et al. 2003, fig. 4), four-fold,
+// and after 1,000 rounds by the number of base queries: what overfits depends on how much feedback there is.
 
 #include <algorithm>
 #include <array>
@@ -146,7 +146,8 @@ void add_claims(const std::string& name, const CurvesOfLearners& means, PaperRep
                std::max(rise[2], rise[3]) < std::min(rise[0], rise[1]), named(kLearners, rise, 5, ": "));
 }
 
-/// Fig. 4 over the amount of feedback: disjoint blocks of so many queries, each cross-validated, and their mean.
+/// Fig. 4 over the amount of feedback: disjoint blocks of so many queries, each cross-validated, and
+/// their mean.
 Result<void> query_counts_figure(const TrainingSet& set, const ExperimentOptions& options,
                                  PaperReport& report) {
   constexpr std::size_t kMostBlocks = 5;

@@ -294,8 +294,8 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     return std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.is_done; });
   }
 
-  /// Until when a list is waited for: as long as usual pays, but while there is no result at all, until the
-  /// deadline.
+  /// Until when a list is waited for: as long as usual pays, but while there is no result at all, until
+  /// the deadline.
   TimePoint end_of_wait(const Slot& slot) const {
     return has_results_ ? slot.wait_until : options_.deadline.at();
   }

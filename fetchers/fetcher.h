@@ -52,8 +52,8 @@ struct FetchOptions {
   int hops = 0;              ///< meta-search servers that the query came through (X-Metafuse-Hops)
 };
 
-/// Sends expanded queries to engines. Real implementations: HTTP by libcurl with the embedded engine, and
-/// replay.
+/// Sends expanded queries to engines. Real implementations: HTTP by libcurl with the embedded engine,
+/// and replay.
 class Fetcher {
  public:
   virtual ~Fetcher() = default;

@@ -32,8 +32,8 @@ struct Trial {
 
 /// Asks one engine one query, in its own syntax.
 ///
-/// errors: bad_config: a secret that is not set, a bad allow_private. A failing engine is a Trial that says
-///         so.
+/// errors: bad_config: a secret that is not set, a bad allow_private. A failing engine is a Trial that
+///         says so.
 Result<Trial> try_engine(const Engine& engine, const std::string& query, const TrialOptions& options);
 
 }  // namespace metafuse::fetchers

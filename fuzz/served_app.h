@@ -19,8 +19,8 @@
 #include "tests/support/fake_fetcher.h"
 #include "tests/support/temporary_folder.h"
 
-// A whole server behind its sockets, for the fuzzers that send it requests. It is made once per process; its files lie in
-// memory.
+// A whole server behind its sockets, for the fuzzers that send it requests. It is made once per process; its
+// files lie in memory.
 
 namespace metafuse::service {
 

@@ -15,8 +15,8 @@ namespace metafuse::service {
 /// for Tavily, {"error"} for SearXNG, JSON-RPC for MCP, a page or a line of text elsewhere.
 HttpResponse error_response(Dialect dialect, int status, std::string_view text);
 
-/// The answer to an expected failure. What is broken on our side (5xx) is said in a sentence of ours: the error's own
-/// words may name hosts and paths, and are for administrators and the log.
+/// The answer to an expected failure. What is broken on our side (5xx) is said in a sentence of ours: the
+/// error's own words may name hosts and paths, and are for administrators and the log.
 HttpResponse failure_response(Dialect dialect, const Exchange& exchange, Log& log, const Error& error);
 
 /// The same of a request that is turned away, with Retry-After.
@@ -26,7 +26,8 @@ HttpResponse refusal_response(Dialect dialect, const AccessRefusal& refusal);
 Dialect dialect_of(const HttpRequest& request);
 
 /// The dialect of an error before a handler runs: the route's, but Tavily's where its client posted, and a
-/// page for a browser that searched. in: route - nullptr for a path that does not exist
+/// page for a browser that searched.
+/// in:     route - nullptr for a path that does not exist
 Dialect error_dialect(const Route* route, const HttpRequest& request);
 
 /// The HTTP status of an expected failure.

@@ -18,8 +18,8 @@ namespace metafuse::service {
 /// any thread.
 class Operations {
  public:
-  /// What runs the sockets: it takes new limits at a reload, and tells its counts. Cleared before it goes
-  /// away.
+  /// What runs the sockets: it takes new limits at a reload, and tells its counts. Cleared before it
+  /// goes away.
   struct Sockets {
     std::function<void(const LimitsConfig&)> set_limits;
     std::function<ConnectionCounts()> counts;

@@ -41,7 +41,9 @@ std::optional<AccessRefusal> narrow(const KeyConfig* key, const LoadedDomain& do
   if (!key->may_use_domain(domain.domain.name))
     return AccessRefusal{403, "scope", "the key may not search this domain"};
   if (key->engines.empty()) return std::nullopt;
-  if (request.engines.empty()) request.engines = key->engines;
+  if (request.engines.empty())
+    for (const templates::SearchTemplate& row : domain.domain.templates)
+      request.engines.insert(request.engines.end(), row.engines.begin(), row.engines.end());
   std::erase_if(request.engines, [&](const std::string& engine) { return !key->may_ask_engine(engine); });
   if (!request.engines.empty()) return std::nullopt;
   return AccessRefusal{403, "scope", "the key may not ask these engines"};

@@ -92,7 +92,8 @@ class Searcher {
   /// not surely hold it.
   std::optional<HttpResponse> answer_again(const Exchange& exchange);
 
-  /// Makes the fused answer of callers' lists what its reader is shown: ordered by what was learned, stored, counted.
+  /// Makes the fused answer of callers' lists what its reader is shown: ordered by what was learned,
+  /// stored, counted.
   ///
   /// in: answer - of a domain of the exchange's snapshot; limit - results to show
   SharedAnswer show_fused(const Exchange& exchange, SharedAnswer answer, std::size_t limit,

@@ -66,8 +66,8 @@ struct TemplateText {
   std::vector<TextMistake> mistakes;  ///< empty for a text that may be used
 };
 
-/// Parses the text of a query: `{SLOT|filter}`, `[optional group]`, and `{{ }} [[ ]]` for the characters
-/// themselves.
+/// Parses the text of a query: `{SLOT|filter}`, `[optional group]`, and `{{ }} [[ ]]` for the
+/// characters themselves.
 ///
 /// out:  the pieces, and every mistake: braces and brackets without their partner, unknown filters, names
 ///       that are none, groups without a slot or nested deeper than 16 levels, quotes that do not close,

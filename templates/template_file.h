@@ -24,10 +24,10 @@ struct DomainFileLimits {
 
 /// Reads the search templates of one domain.
 ///
-/// errors: bad_config, all mistakes of the file at once (100 at most), each line "NAME:LINE:COLUMN: ...": YAML
-///         syntax, unknown, missing or duplicate keys, wrong types and ranges, unknown slots and filters,
-///         duplicate ids, every mistake inside a query's text at its own place, more than the limits allow;
-///         no_input when the file cannot be read
+/// errors: bad_config, all mistakes of the file at once (100 at most), each line "NAME:LINE:COLUMN: ...":
+///         YAML syntax, unknown, missing or duplicate keys, wrong types and ranges, unknown slots and
+///         filters, duplicate ids, every mistake inside a query's text at its own place, more than the limits
+///         allow; no_input when the file cannot be read
 Result<DomainFile> read_domain_file(const std::string& path);
 Result<DomainFile> parse_domain_file(std::string_view text, std::string_view name,
                                      const DomainFileLimits& limits = {});

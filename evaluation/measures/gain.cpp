@@ -107,12 +107,12 @@ void binary_gain(const MeasuredQuery& query, Values values) {
 }  // namespace metafuse::evaluation::measures
 
 // Normalised discounted cumulative gain in the forms in use:
-// - trec_eval (Jarvelin, Kekalainen 2002): gain = grade, discount log2(1 + position); the ideal ranking is over all
-//   judged documents of the query.
+// - trec_eval (Jarvelin, Kekalainen 2002): gain = grade, discount log2(1 + position); the ideal ranking is
+//   over all judged documents of the query.
 // - gdeval (TREC Web track): gain 2^grade - 1, discount log2(1 + position), cut at the query's k.
-// - Burges et al. 2005 as the LETOR scripts print it: gain 2^grade - 1, discount 1 at position 1 and log2(position)
-//   after, ideal over the documents of the file. LETOR 3.0 and 4.0 give NDCG@k 0 to a query with fewer than k
-//   documents; the script of MSLR does not.
+// - Burges et al. 2005 as the LETOR scripts print it: gain 2^grade - 1, discount 1 at position 1 and
+//   log2(position) after, ideal over the documents of the file. LETOR 3.0 and 4.0 give NDCG@k 0 to
+//   a query with fewer than k documents; the script of MSLR does not.
 namespace metafuse::evaluation::measures {
 namespace {
 

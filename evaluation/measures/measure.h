@@ -121,8 +121,9 @@ struct MeasureSet {
 };
 
 /// Reads a list such as "map,P_10,ndcg_cut.5,10,20,ndcg.1=3,2=9" (trec_eval's two ways of giving parameters)
-/// or a set: official, all_trec, set, paper (of Freund et al. 2003), letor, graded. Columns come in the table's order
-/// with parameters of one measure merged and ascending when `in_table_order`, else in the order asked for.
+/// or a set: official, all_trec, set, paper (of Freund et al. 2003), letor, graded. Columns come in the
+/// table's order with parameters of one measure merged and ascending when `in_table_order`, else in the order
+/// asked for.
 ///
 /// errors: usage naming the measure that does not exist or the parameter that is none
 Result<MeasureSet> parse_measures(std::string_view text, bool in_table_order = false);

@@ -14,8 +14,8 @@ bool is_tie(double a, double b) {
   return std::abs(a - b) <= 1e-12 * std::max({1.0, std::abs(a), std::abs(b)});
 }
 
-/// Runs of documents that the ranking does not tell apart: positions [begin, end) and the good ones among
-/// them.
+/// Runs of documents that the ranking does not tell apart: positions [begin, end) and the good ones
+/// among them.
 struct TieGroup {
   std::size_t begin = 0;
   std::size_t end = 0;
@@ -43,8 +43,8 @@ double expected_precision(const TieGroup& group, std::size_t good_before, std::s
   const auto good = static_cast<double>(group.good);
   const auto before = static_cast<double>(group.begin);
   const auto k = static_cast<double>(good_before + j);
-  // Pr[Y_j = l], l = j ..., by the ratio of neighbouring terms of eq. (24); in logarithms, since binomials
-  // overflow.
+  // Pr[Y_j = l], l = j ..., by the ratio of neighbouring terms of eq. (24); in logarithms, since
+  // binomials overflow.
   const auto log_binomial = [](double n, double m) {
     return std::lgamma(n + 1.0) - std::lgamma(m + 1.0) - std::lgamma(n - m + 1.0);
   };

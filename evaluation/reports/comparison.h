@@ -23,8 +23,8 @@ struct ComparisonOptions {
 /// errors: usage when the test or the baseline's name does not exist; bad_data when two runs share no query
 Result<void> compare_with_baseline(Report& report, const ComparisonOptions& options);
 
-/// trec_eval's -Z: every value of a query in units of the standard deviation of reference runs from their
-/// mean.
+/// trec_eval's -Z: every value of a query in units of the standard deviation of reference runs from
+/// their mean.
 ///
 /// in:     path - lines `query measure mean deviation`
 /// out:    `evaluation` with values and summary converted; what the file does not know becomes

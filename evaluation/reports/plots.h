@@ -63,8 +63,8 @@ std::string svg_plot(const std::vector<Curve>& curves, const PlotText& text);
 std::string html_page(const std::string& title, const std::string& table,
                       const std::vector<std::string>& plots, const std::vector<std::string>& sentences = {});
 
-/// A plot as one <figure> with inline SVG: bars from 0, one per value, in the order given: per-query
-/// differences.
+/// A plot as one <figure> with inline SVG: bars from 0, one per value, in the order given:
+/// per-query differences.
 std::string bar_plot(const std::string& caption, const std::string& x_label, const std::string& y_label,
                      const std::vector<std::pair<std::string, double>>& bars);
 

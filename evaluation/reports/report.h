@@ -68,8 +68,8 @@ bool is_best(const Report& report, std::size_t run, std::size_t column);
 /// A number as tables print it: counts whole, else four decimals.
 std::string table_number(const Measure& measure, double value);
 
-/// A run's summary of one column as tables print it: of `top`, how many queries it is, as Freund et al. 2003 print
-/// it.
+/// A run's summary of one column as tables print it: of `top`, how many queries it is, as Freund et al. 2003
+/// print it.
 std::string table_summary(const Report& report, std::size_t run, std::size_t column);
 
 }  // namespace metafuse::evaluation

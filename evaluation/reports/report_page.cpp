@@ -6,9 +6,9 @@
 #include "evaluation/reports/report.h"
 
 // One self-contained page: tables, comparisons, and plots as inline SVG. Curves are drawn where the report
-// has the columns: every cutoff measure with three or more cutoffs (top-k, success, precision ...), precision
-// over recall from iprec_at_recall; per-query differences of each run against the baseline on the first
-// column.
+// has the columns: every cutoff measure with three or more cutoffs (top-k, success, precision ...),
+// precision over recall from iprec_at_recall; per-query differences of each run against the baseline on the
+// first column.
 namespace metafuse::evaluation {
 namespace {
 

@@ -81,9 +81,9 @@ class ByteScanner {
   std::uint64_t bits_;
 };
 
-/// Walks over the blank-separated fields of one line. Any byte below 33 ends a field; only blanks, tabs and a
-/// CR before the line end may stand between fields, so that a binary file is noticed without a pass of its
-/// own.
+/// Walks over the blank-separated fields of one line. Any byte below 33 ends a field; only blanks, tabs and
+/// a CR before the line end may stand between fields, so that a binary file is noticed without a pass of
+/// its own.
 class LineParser {
  public:
   LineParser(const char* at, const char* end) : at_(at), end_(end) {}

@@ -98,8 +98,8 @@ struct PlainLine {
          is_separator(at[line.score_end]) && at[line.tag_end] == '\n';
 }
 
-/// Reads a plain line of at most 64 bytes and moves `at` behind it; false when the line has to be parsed
-/// otherwise.
+/// Reads a plain line of at most 64 bytes and moves `at` behind it; false when the line has to be
+/// parsed otherwise.
 /// in:     end - behind the lines of the topic; text_end - behind the file's last byte
 [[gnu::always_inline]] inline bool read_plain_line(const char*& at, const char* end, const char* text_end,
                                                    std::string_view tag, bool is_lenient, RunLine& line) {

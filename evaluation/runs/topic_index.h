@@ -102,8 +102,8 @@ class IdTable {
     return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
   }
 
-  /// Sixteen bytes per multiplication, the last ones once more where they overlap. The multiply-and-fold step is
-  /// that of wyhash (Wang Yi 2019).
+  /// Sixteen bytes per multiplication, the last ones once more where they overlap. The multiply-and-fold step
+  /// is that of wyhash (Wang Yi 2019).
   static std::uint64_t hash_of(std::string_view id) {
     const char* const at = id.data();
     const std::size_t size = id.size();

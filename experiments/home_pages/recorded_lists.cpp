@@ -19,8 +19,8 @@ namespace {
 constexpr const char* kTemplates = "config/templates/free-software.yaml";
 constexpr auto kSearchTime = std::chrono::seconds(10);
 
-/// What the search templates found for one base query: canonical URL keys, best first, one list per template and
-/// engine.
+/// What the search templates found for one base query: canonical URL keys, best first, one list per template
+/// and engine.
 struct RecordedQuery {
   std::string id;
   std::string answer;  ///< its canonical key

@@ -43,8 +43,8 @@ struct RawHit {
   PartText thumbnail;
 };
 
-/// The value of a part of the result by its path; nothing when the result does not have it. With a separator, all
-/// values joined by it.
+/// The value of a part of the result by its path; nothing when the result does not have it. With a separator,
+/// all values joined by it.
 using PartOf = std::function<std::optional<PartText>(const std::string& path, const std::string* separator)>;
 
 /// Texts with a separator between them.

@@ -126,8 +126,8 @@ void append_children(RankedList& list, ResultReader& reader, element results) {
   }
 }
 
-/// "$/groups/*/items" is every group's list; "$/groups/*" is every group as a result. False when there is
-/// none.
+/// "$/groups/*/items" is every group's list; "$/groups/*" is every group as a result. False when there
+/// is none.
 bool append_starred(RankedList& list, ResultReader& reader, element root, const KeyPath& path) {
   const bool is_result = path.keys.back().text == "*";
   bool is_found = false;

@@ -71,8 +71,8 @@ bool is_surrogate(std::string_view escape, std::string_view second_digits) {
          second_digits.find(static_cast<char>(escape[3] | 0x20)) != std::string_view::npos;
 }
 
-/// Halves of a character that stand alone become the replacement character. A digit's bit 0x20 is set
-/// already.
+/// Halves of a character that stand alone become the replacement character. A digit's bit 0x20 is
+/// set already.
 std::string without_half_characters(std::string_view text) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {

@@ -166,8 +166,8 @@ bool is_target(const std::string& text) {
          parts_of_url(text).has_value();
 }
 
-/// The URL that a value stands for: as it is, percent-encoded, in base64 (Bing puts "a1" before it), or in the form of
-/// Proofpoint, whose percent sign is a hyphen and whose slash is an underscore.
+/// The URL that a value stands for: as it is, percent-encoded, in base64 (Bing puts "a1" before it), or in
+/// the form of Proofpoint, whose percent sign is a hyphen and whose slash is an underscore.
 std::optional<std::string> target_of(std::string_view value) {
   std::string text = percent_decoded(value);
   if (is_target(text)) return text;
@@ -192,7 +192,8 @@ std::optional<std::string> target_by(const SplitUrl& url, std::string_view match
   return value ? target_of(*value) : std::nullopt;
 }
 
-/// urldefense.com/v3/__TARGET__;CODES!!...: characters that TARGET lacks stand as asterisks, in order, in CODES.
+/// urldefense.com/v3/__TARGET__;CODES!!...: characters that TARGET lacks stand as asterisks, in order,
+/// in CODES.
 std::optional<std::string> target_of_urldefense(const SplitUrl& url) {
   if (!is_host_of(url.host, "urldefense.com") || !url.rest.starts_with("/v3/__")) return std::nullopt;
   const std::string_view rest = url.rest.substr(6);

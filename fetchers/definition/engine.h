@@ -43,8 +43,8 @@ struct AnswerRules {
   std::string results;  ///< the list of results; empty: the lists of the parts are zipped
   PartRule url;
   std::string url_prefix;  ///< put before every URL
-  /// Instead of `url`, or where none of its fallbacks finds one: text with `{path}`, each replaced by that part,
-  /// percent-encoded; `{path|_}` has underscores for blanks, `{path|raw}` keeps slashes and the like.
+  /// Instead of `url`, or where none of its fallbacks finds one: text with `{path}`, each replaced by that
+  /// part, percent-encoded; `{path|_}` has underscores for blanks, `{path|raw}` keeps slashes and the like.
   std::string url_format;
   PartRule title;
   PartRule content;
@@ -122,8 +122,8 @@ struct CommandAccess {
   friend bool operator==(const CommandAccess&, const CommandAccess&) = default;
 };
 
-/// One search engine, as its definition says. Valid once read: placeholders, paths and XPath have been
-/// checked.
+/// One search engine, as its definition says. Valid once read: placeholders, paths and XPath have
+/// been checked.
 struct Engine {
   std::string name;
   std::string type;  ///< a row of engine_types()
@@ -160,8 +160,9 @@ struct EngineFile {
   std::vector<std::string> refused;   ///< of a whole settings.yml: the blocks that cannot be served, and why
 };
 
-/// Reads engine definitions: `engines:` with blocks as in SearXNG's settings.yml. Nothing is sent anywhere. Of a
-/// whole settings.yml (it has more sections than `engines`) blocks with mistakes are left out and listed.
+/// Reads engine definitions: `engines:` with blocks as in SearXNG's settings.yml. Nothing is sent
+/// anywhere. Of a whole settings.yml (it has more sections than `engines`) blocks with mistakes are left
+/// out and listed.
 ///
 /// in:     text - YAML; name - the file's path: paths inside are relative to its folder
 /// errors: bad_config, all mistakes of the file at once, each line "NAME:LINE:COLUMN: ...": YAML syntax,

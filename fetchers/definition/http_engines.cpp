@@ -198,7 +198,8 @@ std::string with_doubled_braces_but_secrets(std::string_view text) {
   return out;
 }
 
-/// A JSON body from its values: texts with placeholders; a text that is one number's placeholder is that number.
+/// A JSON body from its values: texts with placeholders; a text that is one number's placeholder is
+/// that number.
 Result<std::string> json_template(const Json& value) {
   const auto list = [](const auto& items, const auto& write) -> Result<std::string> {
     std::string out;

@@ -45,7 +45,8 @@ std::string quoted_json(std::string_view text) {
   return quoted.substr(1, quoted.size() - 2);
 }
 
-/// Follows the text of a JSON template, to know whether a value stands in a quoted text inside a JSON text, as in
+/// Follows the text of a JSON template, to know whether a value stands in a quoted text inside a JSON text,
+/// as in
 /// {"query": "search(text: \"{query}\")"}: there it is quoted twice, or it could end the inner text.
 class JsonNesting {
  public:

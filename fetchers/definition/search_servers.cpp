@@ -166,8 +166,8 @@ void read_groonga(EngineBlock& block) {
   block.engine.access = std::move(access);
 }
 
-/// Omega's own template "xml": <hit url="" title="" sample="">; another one may be named, with XPath for its
-/// parts.
+/// Omega's own template "xml": <hit url="" title="" sample="">; another one may be named, with XPath for
+/// its parts.
 void read_omega(EngineBlock& block) {
   HttpAccess access;
   access.answer.format = AnswerRules::Format::xml;

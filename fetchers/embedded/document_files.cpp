@@ -147,7 +147,8 @@ std::string without_marks(std::string_view line) {
   return out;
 }
 
-/// Cuts the front matter (between two lines of ---) off; out: its title
+/// Cuts the front matter (between two lines of ---) off;
+/// out:    its title
 std::string take_front_matter(std::string_view& text) {
   if (!text.starts_with("---\n")) return {};
   const std::size_t end = text.find("\n---", 3);
@@ -176,7 +177,8 @@ SourceDocument text_document(std::string_view text) {
 
 // CSV (RFC 4180)
 
-/// Reads one row from `text`, whose first byte is at `at`. out: its cells; `at` and `line` behind it
+/// Reads one row from `text`, whose first byte is at `at`.
+/// out:    its cells; `at` and `line` behind it
 Result<std::vector<std::string>> read_csv_row(std::string_view text, std::size_t& at, std::size_t& line,
                                               const std::string& path) {
   std::vector<std::string> cells(1);
@@ -295,7 +297,8 @@ bool is_hidden(const std::filesystem::path& path) {
   return path.filename().string().starts_with('.');
 }
 
-/// The files below a folder that hold documents, in the order of their paths; the others are told in `left_out`.
+/// The files below a folder that hold documents, in the order of their paths; the others are told
+/// in `left_out`.
 Result<std::vector<std::string>> files_below(const std::string& folder, std::vector<std::string>& left_out) {
   namespace fs = std::filesystem;
   std::error_code error;

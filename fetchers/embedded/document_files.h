@@ -29,9 +29,9 @@ using TakeDocument = std::function<Result<void>(SourceDocument document)>;
 
 /// Reads the documents of a file or of a folder with all its folders, in the order of their paths.
 ///
-/// A file's ending says what it is: .html and .htm, .md and .markdown, .txt, .csv (the first row names the columns,
-/// one of them url); everything else is JSON lines, plain or compressed, "-" is standard input. In a folder, hidden
-/// files, files of other endings and files that cannot be read are left out.
+/// A file's ending says what it is: .html and .htm, .md and .markdown, .txt, .csv (the first row names the
+/// columns, one of them url); everything else is JSON lines, plain or compressed, "-" is standard input. In a
+/// folder, hidden files, files of other endings and files that cannot be read are left out.
 ///
 /// out:    the files of a folder that were left out, as "FILE: why"
 /// errors: those of `take`; of a single file no_input and bad_data with its place
@@ -39,8 +39,8 @@ using TakeDocument = std::function<Result<void>(SourceDocument document)>;
 Result<std::vector<std::string>> read_documents(const std::string& path, const DocumentFileOptions& options,
                                                 const TakeDocument& take);
 
-/// Title, text, and language and date where the page names them. The text of scripts, styles and navigation is left
-/// out. Any bytes are a page: libxml2 mends what is malformed.
+/// Title, text, and language and date where the page names them. The text of scripts, styles and navigation
+/// is left out. Any bytes are a page: libxml2 mends what is malformed.
 SourceDocument html_document(std::string_view page);
 
 /// The title is the front matter's, else the first heading, else the first line.

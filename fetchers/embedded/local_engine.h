@@ -32,13 +32,13 @@ struct IndexOptions {
   DocumentFileOptions files;
 };
 
-/// Builds the embedded engine's index (SQLite FTS5) of documents: each has a URL, a title and a text; further fields
-/// become columns of their own.
+/// Builds the embedded engine's index (SQLite FTS5) of documents: each has a URL, a title and a text; further
+/// fields become columns of their own.
 ///
 /// in:     documents - files and folders, as read_documents takes them; database - replaced as a whole
-/// errors: bad_data with "FILE:LINE: ...": no JSON object, no url, a value that is no text; no_input, also when
-///         something other than an index stands at `database`; try_again when the disk is full or is_interrupted
-///         says so. Nothing half-written stays behind.
+/// errors: bad_data with "FILE:LINE: ...": no JSON object, no url, a value that is no text; no_input, also
+///         when something other than an index stands at `database`; try_again when the disk is full or
+///         is_interrupted says so. Nothing half-written stays behind.
 /// cost:   about 30,000 short documents per second
 Result<IndexReport> build_local_index(const std::string& database, const std::vector<std::string>& documents,
                                       const IndexOptions& options = {});
@@ -53,8 +53,8 @@ class LocalEngine {
   LocalEngine& operator=(const LocalEngine&) = delete;
 
   /// errors: no_input: no such index; bad_config: a weight for a column that the index does not have;
-  ///         bad_data: FTS5 does not understand the query, the file is no index; try_again: the deadline
-  ///         passed
+  ///         bad_data: FTS5 does not understand the query, the file is no index; try_again: the
+  ///         deadline passed
   Result<RankedList> search(std::string_view query, int depth, int offset, const Deadline& deadline);
 
  private:
@@ -70,7 +70,8 @@ inline constexpr const char* kCreateIndexMeta =
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT);"
     "INSERT INTO meta VALUES('format','metafuse-index'),('version','1');";
 
-/// What is said of a file that is no index. in: why - what it lacks
+/// What is said of a file that is no index.
+/// in:     why - what it lacks
 Error not_an_index(const std::string& path, const std::string& why);
 
 /// errors: bad_data: another file, or an index of another version

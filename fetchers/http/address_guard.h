@@ -53,8 +53,8 @@ class AddressGuard {
   /// errors: bad_config: an entry that is not host:port
   static Result<AddressGuard> make(const std::vector<std::string>& allow_private);
 
-  /// in: origin - "host:port" of the URL that is fetched; own_origin - of the engine's definition, empty for
-  ///     none
+  /// in: origin - "host:port" of the URL that is fetched; own_origin - of the engine's definition, empty
+  ///     for none
   bool may_connect(Reach reach, std::string_view origin, std::string_view own_origin) const;
 
  private:

@@ -67,8 +67,8 @@ class HarArchive {
 
 /// Sends through `inner` and records. The writer must outlive it.
 std::unique_ptr<Transport> make_recording_transport(std::unique_ptr<Transport> inner, HarWriter& writer);
-/// Answers from an archive, which must outlive it; what is not there fails with not_recorded and names the
-/// request.
+/// Answers from an archive, which must outlive it; what is not there fails with not_recorded and names
+/// the request.
 std::unique_ptr<Transport> make_replay_transport(const HarArchive& archive);
 
 // Engines that are not behind HTTP are recorded and replayed like the others, as exchanges of their own.

@@ -13,11 +13,12 @@
 
 namespace metafuse::fusion {
 
-/// One list's documents, best first: position 0 has rank 1. A document that stands twice keeps its better
-/// rank.
+/// One list's documents, best first: position 0 has rank 1. A document that stands twice keeps its
+/// better rank.
 using RankedIds = std::span<const std::string_view>;
 
-/// The instances of one base query: every document that at least one list returned (Freund et al. 2003, sec. 2.1).
+/// The instances of one base query: every document that at least one list returned (Freund et al. 2003,
+/// sec. 2.1).
 struct QueryInstances {
   std::vector<std::string_view> documents;  ///< ascending bytewise; views into the lists
   std::vector<std::uint32_t> ranks;         ///< documents x lists, 0 where a list did not return the document
@@ -55,8 +56,8 @@ double reciprocal_rank_score(std::span<const std::uint32_t> ranks);
 /// a share is unranked, where its list is.
 bool is_derived(const Feature& feature);
 
-/// in:     names - "lists,rrf,best-rank,median-rank,share" or some of them; lists - the rank features, of which
-///         each has a share
+/// in:     names - "lists,rrf,best-rank,median-rank,share" or some of them; lists - the rank features, of
+///         which each has a share
 /// errors: usage for another name or one twice
 Result<std::vector<Feature>> derived_features(std::string_view names, std::span<const Feature> lists);
 
@@ -73,8 +74,8 @@ double derived_value(const Feature& feature, std::span<const std::uint32_t> rank
 /// cost: O(documents x features), and a sort of the documents for each share
 std::vector<double> derived_values(const std::vector<Feature>& features, const QueryInstances& instances);
 
-/// Adds derived features behind the rank features of a set: what feature_matrix() makes of each query, as
-/// columns.
+/// Adds derived features behind the rank features of a set: what feature_matrix() makes of each query,
+/// as columns.
 ///
 /// in:     set - of rank features only; derived - features of derived_features()
 /// cost:   O(documents x features log documents of a query)

@@ -107,8 +107,8 @@ bool sort_by_keys(std::vector<std::uint64_t>& keys, std::span<Item> items, const
   return has_equals;
 }
 
-/// The tie rule, which orders the documents of every fused ranking: score descending, then more lists, then the
-/// better best rank, then `precedes`, which compares ids bytewise.
+/// The tie rule, which orders the documents of every fused ranking: score descending, then more lists, then
+/// the better best rank, then `precedes`, which compares ids bytewise.
 ///
 /// in:   scores - one per document; standing_of(document) - its Standing, asked for where scores are equal
 /// cost: O(documents log documents)
@@ -129,7 +129,8 @@ std::vector<std::uint32_t> fused_order(std::span<const double> scores, const Sta
   return order;
 }
 
-/// The same for rows [begin, end) of a matrix: a ranked value feature counts as a list; equal ids stand in row order.
+/// The same for rows [begin, end) of a matrix: a ranked value feature counts as a list; equal ids stand in
+/// row order.
 ///
 /// in:     scores - one per row of the range; ids - one per row of the whole matrix
 /// cost:   O(rows x features + rows log rows)

@@ -58,9 +58,9 @@ struct TrainingSet {
 /// cost:   O(documents kept x features)
 TrainingSet select_queries(const TrainingSet& set, std::span<const std::size_t> queries);
 
-/// Digests of the parts of a training set, by name ("features", "queries", "documents", "grades", "values",
-/// "feedback"): equal for equal sets, different for others but by accident (64 bits, not against an
-/// adversary).
+/// Digests of the parts of a training set, by name ("features", "queries", "documents", "grades",
+/// "values", "feedback"): equal for equal sets, different for others but by accident (64 bits, not
+/// against an adversary).
 /// cost:   O(documents x features)
 std::vector<std::pair<std::string, std::string>> fingerprint(const TrainingSet& set,
                                                              Communicator* communicator = nullptr);

@@ -177,8 +177,8 @@ class GrowingColumn {
                                    bool is_absent_zero);
 };
 
-/// One feature of all parts in its final form: rows in the order of `rows`, values ascending. Leaves nothing
-/// behind.
+/// One feature of all parts in its final form: rows in the order of `rows`, values ascending. Leaves
+/// nothing behind.
 CodedColumn finish_column(std::span<GrowingColumn* const> parts, std::span<const RowSegment> segments,
                           std::span<const std::uint32_t> rows, bool is_absent_zero);
 

@@ -15,8 +15,9 @@
 #include "fusion/input/input_files.h"
 #include "fusion/input/training_set_builder.h"
 
-// LETOR and aggregation files as training sets. Workers parse blocks of lines, each into a builder of its own; under
-// MPI each process reads its share of every file's bytes, or of the queries where a query's lines are scattered.
+// LETOR and aggregation files as training sets. Workers parse blocks of lines, each into a builder of its
+// own; under MPI each process reads its share of every file's bytes, or of the queries where a query's lines
+// are scattered.
 namespace metafuse::fusion {
 namespace {
 

@@ -18,8 +18,8 @@ class Ranker {
  public:
   virtual ~Ranker() = default;
 
-  /// One finite score per document, higher is better. `documents` has the features the model was trained on, in
-  /// the model's order.
+  /// One finite score per document, higher is better. `documents` has the features the model was trained on,
+  /// in the model's order.
   virtual std::vector<double> score(const FeatureMatrix& documents) const = 0;
 
   /// How much each feature contributes to one document's score (they sum to it); empty when the ranker is not
@@ -34,7 +34,8 @@ class Ranker {
 };
 
 /// A model as it stands in a file:
-/// {"format":"metafuse-model","version":1,"learner","features":[{"name","kind","depth"}],"unranked","body","training"}
+/// {"format":"metafuse-model","version":1,"learner","features":[{"name","kind","depth"}],
+/// "unranked","body","training"}
 /// "unranked" says which cells of an input are unranked: "absent" (not named, or NULL) or "null" (NULL only;
 /// a cell that is not named is 0).
 struct Model {

@@ -14,9 +14,9 @@
 
 namespace metafuse::fusion {
 
-/// h(x) = 1 if f(x) > threshold, 0 if not, q_default if x is unranked (Freund et al. 2003, eq. (9)), with its weight.
-/// The threshold may be minus infinity: fires for any ranked document. Of a rank feature it is -(k + 1), so
-/// that h = 1 iff rank <= k.
+/// h(x) = 1 if f(x) > threshold, 0 if not, q_default if x is unranked (Freund et al. 2003, eq. (9)), with its
+/// weight. The threshold may be minus infinity: fires for any ranked document. Of a rank feature it is -(k +
+/// 1), so that h = 1 iff rank <= k.
 struct WeakRanking {
   std::uint32_t feature = 0;
   double threshold = 0.0;

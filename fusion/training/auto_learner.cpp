@@ -17,12 +17,12 @@
 #include "fusion/learners/common/options.h"
 #include "fusion/model/weak_ranking.h"
 
-// What is best depends on how many queries are judged and on how many lists there are, so it is measured: every
-// candidate is trained on all folds of the training queries but one and measured on that one, query by query.
-// Candidates stand from the simplest, reciprocal rank fusion, to the richest. The best mean wins, unless a simpler
-// candidate is within one standard error of it (Breiman, Friedman, Olshen, Stone 1984, sec. 3.4.3); the error is that
-// of the paired differences, widened by Student's t since a few queries estimate it badly. Without two queries to
-// compare on, the simplest that can be trained is taken.
+// What is best depends on how many queries are judged and on how many lists there are, so it is measured:
+// every candidate is trained on all folds of the training queries but one and measured on that one, query by
+// query. Candidates stand from the simplest, reciprocal rank fusion, to the richest. The best mean wins,
+// unless a simpler candidate is within one standard error of it (Breiman, Friedman, Olshen, Stone 1984, sec.
+// 3.4.3); the error is that of the paired differences, widened by Student's t since a few queries estimate it
+// badly. Without two queries to compare on, the simplest that can be trained is taken.
 namespace metafuse::fusion {
 namespace {
 
@@ -193,7 +193,8 @@ void run_trial(const Trials& trials, const Candidate& candidate, std::size_t num
   }
 }
 
-/// Trains every candidate on every fold. The trials share the request's threads; each is a function of its number.
+/// Trains every candidate on every fold. The trials share the request's threads; each is a function of
+/// its number.
 void run_trials(const Trials& trials, const std::vector<Candidate>& candidates,
                 const TrainingRequest& request, std::vector<Choice>& choices) {
   const std::size_t folds = trials.training.size();

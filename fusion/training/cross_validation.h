@@ -28,8 +28,8 @@ struct Baseline {
 /// an entry's score is minus its rank.
 QueryLists lists_of(const FeatureMatrix& matrix, std::size_t begin, std::size_t end);
 
-/// RRF, CombMNZ, Borda and SearXNG's formula over the rank features: what every table compares a learner
-/// with.
+/// RRF, CombMNZ, Borda and SearXNG's formula over the rank features: what every table compares a
+/// learner with.
 std::vector<Baseline> rank_baselines();
 
 struct CrossValidationOptions {
@@ -62,9 +62,9 @@ struct CrossValidation {
   std::vector<std::string> model_summaries;  ///< a fold each
 };
 
-/// Query-level cross-validation: for each fold a model is trained on the other folds' queries and orders the
-/// fold's (Freund et al. 2003, sec. 6.1). Baselines and single features need no training and order the same
-/// queries.
+/// Query-level cross-validation: for each fold a model is trained on the other folds' queries and orders
+/// the fold's (Freund et al. 2003, sec. 6.1). Baselines and single features need no training and order the
+/// same queries.
 ///
 /// in:     folds - one per query of the set
 /// errors: those of the learner, with the fold; bad_data when no query is answerable

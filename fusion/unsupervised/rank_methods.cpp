@@ -78,7 +78,7 @@ void comb_gmnz(const QueryLists& query, const FusionOptions& options, double k, 
 // the number of lists that hold it.
 //   rrf          sum of w_i / (k + r)                     Cormack, Clarke, Buettcher 2009
 //   isr          n x sum of w_i / r^2                     Mourao et al. 2014
-//   log_isr      log(n + k) x sum of w_i / r^2            Mourao et al. 2014, smoothed by k so that n = 1 is not lost
+//   log_isr      log(n + k) x sum of w_i / r^2            Mourao et al. 2014, smoothed by k: n = 1 counts
 //   rbc          sum of w_i (1 - k) k^(r - 1)             Bailey et al. 2017
 //   borda        c - r + 1 points of c documents; those a list leaves out share the points that it has left
 //                                                         Aslam, Montague 2001
@@ -218,8 +218,8 @@ void segfuse(const QueryLists& query, const FusionOptions& options, double, Scor
 // Robust rank aggregation (Kolde, Laur, Adler, Vilo 2012): a document's ranks divided by the number of
 // documents, sorted, are compared with those of random lists. The k-th smallest of m uniform numbers is at
 // most x with the probability that at least k of m are; rho is the least of these over k, and the score is
-// -log rho. An absent document has rank 1 (the last possible) there, as in the paper's treatment of full
-// rankings.
+// -log rho. An absent document has rank 1 (the last possible) there, as in the paper's treatment of
+// full rankings.
 // cost: O(documents x lists^2)
 namespace metafuse::fusion::methods {
 namespace {

@@ -23,8 +23,8 @@ struct PreparedQuery {
   double relevant_count = 0.0;
 };
 
-/// Average precision of the ranking by `scores`, ties counted against the relevant document. O(relevant x
-/// log).
+/// Average precision of the ranking by `scores`, ties counted against the relevant document. O(relevant
+/// x log).
 double average_precision(const PreparedQuery& item, const std::vector<double>& scores,
                          std::vector<double>& sorted, std::vector<double>& own) {
   if (item.relevant_count == 0.0) return 0.0;
@@ -115,12 +115,13 @@ std::vector<double> tune_weights(std::span<const JudgedLists> queries, const std
 // list i has a relevant document at position x; a list that is shorter counts as not relevant there.
 //   posfuse    P(x | i)
 //   slidefuse  the mean of P over the k positions on each side of x
-//   probfuse   lists cut into k segments of the longest list's length; the mean over queries of the share of relevant
-//              documents in the segment, divided by the segment's number (Lillis et al. 2006, all documents judged)
+//   probfuse   lists cut into k segments of the longest list's length; the mean over queries of the share of
+//              relevant documents in the segment, divided by the segment's number (Lillis et al. 2006)
 //   segfuse    the same share over segments of 10 x 2^(s-1) - 5 documents: 5, 15, 35 ...
 //   mapfuse    mean average precision of the list / rank
-//   bayesfuse  log P(rank bucket | relevant) / P(rank bucket | not relevant), buckets of doubling size, counts smoothed
-//              by 1/2; being absent is a bucket of its own, whose value is taken off all others (Aslam, Montague 2001)
+//   bayesfuse  log P(rank bucket | relevant) / P(rank bucket | not relevant), buckets of doubling size,
+//              counts smoothed by 1/2; being absent is a bucket of its own, whose value is taken off all
+//              others (Aslam, Montague 2001)
 namespace metafuse::fusion {
 namespace {
 

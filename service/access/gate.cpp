@@ -77,8 +77,8 @@ bool is_from_own_page(const HttpRequest& request) {
          (scheme != std::string_view::npos && origin.substr(scheme + 3) == request.header("Host"));
 }
 
-/// Whether the configuration lets the scripts of the page's origin ask (CORS). Never for our own pages'
-/// forms.
+/// Whether the configuration lets the scripts of the page's origin ask (CORS). Never for our own
+/// pages' forms.
 bool is_from_allowed_origin(const RouteRules& rules, const Exchange& exchange) {
   const std::string_view origin = exchange.request.header("Origin");
   const std::vector<std::string>& allowed = exchange.snapshot->config.cors_origins;

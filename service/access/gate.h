@@ -39,9 +39,9 @@ class Gate {
   /// Fills in what the exchange says of its client (client, is_https, traceparent, key, form) and checks it.
   ///
   /// in:     rules - nullptr for a path that does not exist
-  /// errors: 400 a damaged form; 401 a key that is not known, or none where one is needed; 403 a key without
-  ///         the role, another site's page; 415; 421 a Host that is not ours; 429 too many requests or wrong
-  ///         keys
+  /// errors: 400 a damaged form; 401 a key that is not known, or none where one is needed; 403 a key
+  ///         without the role, another site's page; 415; 421 a Host that is not ours; 429 too many requests
+  ///         or wrong keys
   std::optional<AccessRefusal> check(const RouteRules* rules, Exchange& exchange);
 
   /// Charges expanded queries that are about to be sent to the key's quota.

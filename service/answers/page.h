@@ -29,8 +29,8 @@ struct View {
   View& add(std::string_view name);
 };
 
-/// One repetition of a part. (A pair with a view cannot stand in a view: clang wants pairs' members
-/// complete.)
+/// One repetition of a part. (A pair with a view cannot stand in a view: clang wants pairs'
+/// members complete.)
 struct ViewPart {
   std::string name;
   View view;

@@ -31,7 +31,8 @@ std::span<const FusedResult> window_of(const SearchAnswer& answer, std::size_t f
 /// Names of the engines whose lists are missing, each once: "e1, e2".
 std::string failed_engines(const SearchAnswer& answer);
 
-/// Why a list is missing: the kind of failure, which anybody may know. in: is_detailed - also the engine's own
+/// Why a list is missing: the kind of failure, which anybody may know.
+/// in:     is_detailed - also the engine's own
 /// words, which may name hosts and paths and are for administrators alone
 std::string failure_text(const fetchers::FetchedList& list, bool is_detailed = false);
 

@@ -46,8 +46,8 @@ class ExpiringCache {
     return at == index_.end() || at->second->until <= now ? nullptr : &*at->second;
   }
 
-  /// Keeps a value, in the place of one of the same name; one that alone is larger than the cache is not
-  /// kept.
+  /// Keeps a value, in the place of one of the same name; one that alone is larger than the cache is
+  /// not kept.
   void keep(std::string key, Value value, TimePoint until, std::size_t bytes) {
     if (max_entries_ == 0 || bytes > max_bytes_) return;
     if (const auto at = index_.find(key); at != index_.end()) remove(at->second);

@@ -50,11 +50,12 @@ class Log {
   std::unique_ptr<Body> body_;
 };
 
-/// Lets an event of one kind through once a minute, so that what fails with every search does not fill the
-/// log.
+/// Lets an event of one kind through once a minute, so that what fails with every search does not fill
+/// the log.
 class RareEvents {
  public:
-  /// Whether the event should be told now. in: kind - one of few: each is kept
+  /// Whether the event should be told now.
+  /// in:     kind - one of few: each is kept
   bool is_due(std::string kind, TimePoint now);
 
  private:

@@ -132,7 +132,9 @@ constexpr ReadingHelp kReadings[] = {
     {"metafuse_connections_displaced_total",
      "Connections closed while they waited for a request, because another client needed the place."},
     {"metafuse_log_lines_dropped_total", "Lines of the log that nobody took in time."},
-    {"metafuse_store_searches_dropped_total", "Searches that the store could not take."},
+    {"metafuse_searches_stored_total", "Searches that the store took."},
+    {"metafuse_searches_dropped_total", "Searches that the store could not take."},
+    {"metafuse_store_available", "0 while the store does not answer."},
     {"metafuse_reload_failed", "1 when the last reload was refused: the log says why."},
 };
 

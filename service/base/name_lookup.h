@@ -9,8 +9,8 @@
 namespace metafuse::service {
 
 /// Looks up the addresses of one host without waiting longer than its caller wants to. The system's resolver
-/// knows no deadline, so it runs on a thread of its own, which is left behind when it takes too long; the next
-/// call waits for that same lookup instead of starting another. From any thread.
+/// knows no deadline, so it runs on a thread of its own, which is left behind when it takes too long; the
+/// next call waits for that same lookup instead of starting another. From any thread.
 class NameLookup {
  public:
   explicit NameLookup(std::string host);

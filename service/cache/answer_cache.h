@@ -30,8 +30,8 @@ class AnswerCache {
   AnswerCache(std::size_t entries, Duration lifetime, const Clock& clock,
               std::size_t max_bytes = std::size_t{16} << 20);
 
-  /// The cached answer, or that of `make`. Answers with failed engines are handed to those who wait but not
-  /// kept.
+  /// The cached answer, or that of `make`. Answers with failed engines are handed to those who wait but
+  /// not kept.
   ///
   /// in:     end - when the caller's time is over; `make` is to end by then too
   /// out:    was_cached - whether `make` was spared

@@ -17,8 +17,8 @@
 #include "service/store/redis_client.h"
 #include "service/store/store.h"
 
-// Each key of the file is one row of a table below: its name, where its value goes, its range and its meaning.
-// Reading, checking and config_reference() go by these rows; defaults are those of the structs.
+// Each key of the file is one row of a table below: its name, where its value goes, its range and its
+// meaning. Reading, checking and config_reference() go by these rows; defaults are those of the structs.
 
 namespace metafuse::service {
 namespace {

@@ -80,16 +80,15 @@ std::string text_etag(std::string_view text);
 /// The slot that a plain query fills: QUERY, or the first required one; empty for a domain with neither.
 std::string_view plain_slot(const templates::Domain& domain);
 
-/// The ranking features of a domain: one per template and engine, in the order of the file, then one per list that
-/// callers bring.
+/// The ranking features of a domain: one per template and engine, in the order of the file, then one per list
+/// that callers bring.
 std::vector<fusion::Feature> features_of(const templates::Domain& domain);
 
 /// Loads the templates, engines and models that a configuration names.
 ///
 /// errors: bad_config with every mistake of every file: templates and engines that do not parse, an engine
-/// that
-///         is not defined, two files of one domain, a default domain that does not exist; bad_data: a model
-///         that does not read or was trained on other templates (says which names differ)
+///         that is not defined, two files of one domain, a default domain that does not exist; bad_data: a
+///         model that does not read or was trained on other templates (says which names differ)
 Result<std::shared_ptr<const Snapshot>> load_snapshot(const ServerConfig& config,
                                                       const LoadEngines& load_engines);
 

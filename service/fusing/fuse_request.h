@@ -30,7 +30,8 @@ struct CallerList {
   std::vector<CallerResult> results;
 };
 
-/// One request to fuse, read and checked. It points into the JSON that it was read from, which must live longer.
+/// One request to fuse, read and checked. It points into the JSON that it was read from, which must
+/// live longer.
 struct FuseRequest {
   std::string domain;                            ///< empty: `method` fuses
   const fusion::FusionMethod* method = nullptr;  ///< nullptr: the domain's model fuses

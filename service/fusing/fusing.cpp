@@ -29,8 +29,8 @@ struct FusedPlace {
   double relative_score = 0;
 };
 
-/// A result's members but rank and explanation: what the lists said of it comes back untouched, from the list that
-/// ranks it best and says it.
+/// A result's members but rank and explanation: what the lists said of it comes back untouched, from the list
+/// that ranks it best and says it.
 JsonObject fused_result_json(const FuseRequest& request, const FusedPlace& place, std::size_t rank) {
   std::vector<std::pair<std::uint32_t, std::size_t>> holders;
   for (std::size_t l = 0; l < request.lists.size(); ++l)
@@ -212,7 +212,8 @@ std::vector<std::uint32_t> numbers_of(const FuseRequest& request, const SearchAn
   return out;
 }
 
-/// Equal scores in the callers' order. What stands below the domain's depth in every list stays behind the rest.
+/// Equal scores in the callers' order. What stands below the domain's depth in every list stays behind
+/// the rest.
 void order_equal_scores(const FuseRequest& request, int depth, SearchAnswer& answer) {
   const auto numbers = numbers_of(request, answer);
   struct Keyed {

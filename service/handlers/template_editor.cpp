@@ -9,8 +9,8 @@
 #include "service/learning/records.h"
 #include "service/reloader.h"
 
-// /templates: the pages on which templates are edited, as plain forms. Anybody may preview the file in use; the rest
-// needs a key with the role admin, which the gate takes from the form.
+// /templates: the pages on which templates are edited, as plain forms. Anybody may preview the file in use;
+// the rest needs a key with the role admin, which the gate takes from the form.
 
 namespace metafuse::service {
 namespace {

@@ -22,8 +22,8 @@ struct SaveOutcome {
 /// Checks, keeps the version in the store, writes the file and reloads; when anything refuses, the old file
 /// stays. One save at a time, of all processes that lock the file's folder.
 ///
-/// in:  if_match - which file was edited, as If-Match says it, compared with what lies on disk; author - name of
-///      the key
+/// in:  if_match - which file was edited, as If-Match says it, compared with what lies on disk; author - name
+///      of the key
 SaveOutcome save_templates(Reloader& reloader, Records& records, const std::string& domain,
                            std::string_view text, std::string_view if_match, std::string_view author);
 

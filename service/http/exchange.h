@@ -64,8 +64,8 @@ void add_common_headers(const Exchange& exchange, HttpResponse& response);
 /// nothing when the request is none.
 std::optional<HttpResponse> preflight_answer(const Exchange& exchange);
 
-/// A W3C trace context: the trace id of `incoming` when it is well formed, else a new one; always a new span
-/// id.
+/// A W3C trace context: the trace id of `incoming` when it is well formed, else a new one; always a new
+/// span id.
 std::string next_traceparent(std::string_view incoming);
 
 /// The one answer to a request: sent whole, or begun and continued in pieces; with the headers that all

@@ -36,9 +36,9 @@ struct HttpHead {
 /// in:     text - up to and with the empty line
 ///         max_body_bytes - a longer Content-Length is 413
 /// errors: 400 bare CR or LF, folded lines, bad names or values, absolute-form or non-ASCII targets, Host
-///         missing, doubled or malformed, Content-Length doubled, listed or with Transfer-Encoding, Transfer-Encoding
-///         on HTTP/1.0; 413; 414; 417 an expectation other than 100-continue; 431; 501 other transfer codings
-///         or methods; 505
+///         missing, doubled or malformed, Content-Length doubled, listed or with Transfer-Encoding,
+///         Transfer-Encoding on HTTP/1.0; 413; 414; 417 an expectation other than 100-continue; 431; 501
+///         other transfer codings or methods; 505
 std::optional<Refusal> parse_head(std::string_view text, std::uint64_t max_body_bytes, HttpHead& out);
 
 /// How many bytes of empty lines stand before a request; at most two lines are passed over (RFC 9112, 2.2).

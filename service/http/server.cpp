@@ -168,8 +168,8 @@ class HttpServer::Body {
     });
   }
 
-  /// Waits until every thread has handled what stood before it twice: what a first turn reads becomes a request
-  /// by the second. False when that takes longer than the server has.
+  /// Waits until every thread has handled what stood before it twice: what a first turn reads becomes a
+  /// request by the second. False when that takes longer than the server has.
   bool all_had_turns(std::chrono::steady_clock::time_point until) {
     for (int turn = 0; turn < 2; ++turn)
       for (const auto& loop : loops_) {

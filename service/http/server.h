@@ -14,8 +14,8 @@
 
 namespace metafuse::service {
 
-/// Answers one request. Called on an I/O thread: must not block; the responder may be used later from any
-/// thread.
+/// Answers one request. Called on an I/O thread: must not block; the responder may be used later from
+/// any thread.
 using HttpHandler = std::function<void(HttpRequest request, std::shared_ptr<Responder> responder)>;
 
 /// What the connections of a server did, for metrics.

@@ -24,7 +24,8 @@ struct Interleaved {
 Interleaved team_draft(std::span<const std::size_t> champion, std::span<const std::size_t> challenger,
                        Random& random);
 
-/// Whether a search is interleaved. in: share - of searches, 0 to 1
+/// Whether a search is interleaved.
+/// in:     share - of searches, 0 to 1
 bool is_interleaved(double share, Random& random);
 
 /// The running score of an interleaving.

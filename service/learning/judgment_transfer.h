@@ -10,8 +10,8 @@
 #include "core/result.h"
 #include "service/store/store.h"
 
-// Judgments from elsewhere: TREC runs and qrels, a recording, or the lines of another store's export become part
-// of a store, or of one training set beside it.
+// Judgments from elsewhere: TREC runs and qrels, a recording, or the lines of another store's export become
+// part of a store, or of one training set beside it.
 
 namespace metafuse::service {
 
@@ -52,8 +52,8 @@ struct ImportReport {
 Result<ImportReport> import_offline_queries(Store& store, const std::vector<OfflineQuery>& queries,
                                             const std::string& judge, UnixTime at);
 
-/// Adds the searches, judgments and template versions of a file that export_lines() wrote, those of one domain.
-/// Clicks stay behind: whose they were is no part of an export.
+/// Adds the searches, judgments and template versions of a file that export_lines() wrote, those of one
+/// domain. Clicks stay behind: whose they were is no part of an export.
 ///
 /// errors: bad_data with file and line; what stands before the line is in the store then
 Result<ImportReport> import_lines(Store& store, const std::string& path, const std::string& domain);

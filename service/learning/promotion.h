@@ -57,9 +57,8 @@ double level_of_test(double level, std::uint32_t test);
 
 /// Measures two models on what judges said of the base queries that no model was trained on.
 ///
-/// in:     champion - nullptr: results are fused by RRF; test - how many tests there were against this
-/// champion,
-///         this one too
+/// in:     champion - nullptr: results are fused by RRF; test - how many tests there were against
+///         this champion, this one too
 Result<PromotionReport> measure_models(Store& store, std::string_view domain, const fusion::Model* champion,
                                        const fusion::Model& challenger, const PromotionRules& rules,
                                        std::uint32_t test);

@@ -37,8 +37,8 @@ StoredSearch stored_search(const SearchAnswer& answer, std::span<const std::size
                            const SearchStoring& storing, UnixTime now);
 
 /// Writes searches behind the answers, many to a transaction, so that no answer waits for the disk; flush()
-/// before feedback makes the latest ones known. When the store cannot keep up, fails or is full, new searches are
-/// dropped and counted: they cannot be clicked, and are answered all the same.
+/// before feedback makes the latest ones known. When the store cannot keep up, fails or is full, new searches
+/// are dropped and counted: they cannot be clicked, and are answered all the same.
 class SearchLog {
  public:
   struct Options {

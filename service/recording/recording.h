@@ -51,9 +51,8 @@ struct RecordReport {
 /// qrels and urls.tsv into the output folder. What is recorded stands in lists.jsonl after each query: a
 /// later call goes on from there, and asks again what failed.
 ///
-/// errors: usage: a slot that the domain does not have; bad_data: an output folder of other templates; those
-/// of
-///         write_file
+/// errors: usage: a slot that the domain does not have; bad_data: an output folder of other templates;
+///         those of write_file
 Result<RecordReport> record_lists(const Snapshot& snapshot, const std::vector<JudgedBaseQuery>& queries,
                                   const RecordOptions& options, const Clock& clock);
 

@@ -110,7 +110,8 @@ std::vector<double> rrf_scores(const fusion::QueryInstances& instances) {
   return scores;
 }
 
-/// By the domain's model, or by RRF when it has none. in: lists - the feature that each list stands for
+/// By the domain's model, or by RRF when it has none.
+/// in:     lists - the feature that each list stands for
 fusion::FusedRanking ranking_of(const LoadedDomain& domain, const fusion::QueryInstances& instances,
                                 const std::vector<fusion::Feature>& lists) {
   if (domain.model) {

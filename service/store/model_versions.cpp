@@ -171,7 +171,8 @@ Result<void> ModelVersions::save(std::string_view domain, ModelState state) {
   return write_file(path, state_text(state));
 }
 
-/// Other processes may serve from the same folder: a change is read, made and written under the folder's lock.
+/// Other processes may serve from the same folder: a change is read, made and written under the
+/// folder's lock.
 Result<FileLock> ModelVersions::lock(std::string_view domain) const {
   const std::string folder = fs::path(version_path(domain, "state")).parent_path().string();
   if (!is_domain_name(domain)) return fail(Code::usage, "no domain \"" + std::string(domain) + "\"");

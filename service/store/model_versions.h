@@ -54,9 +54,11 @@ class ModelVersions {
   /// Keeps a model and makes it the challenger.
   Result<std::string> add_challenger(std::string_view domain, const fusion::Model& model,
                                      std::string_view origin, UnixTime now);
-  /// Makes a version the champion; the one before can be come back to. errors: usage for an unknown version
+  /// Makes a version the champion; the one before can be come back to.
+  /// errors: usage for an unknown version
   Result<void> activate(std::string_view domain, std::string_view version);
-  /// One step back. errors: usage when there was no champion before
+  /// One step back.
+  /// errors: usage when there was no champion before
   ///
   /// in:     pauses_promotion - whether somebody wished it
   Result<void> revert(std::string_view domain, bool pauses_promotion = true);

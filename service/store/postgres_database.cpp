@@ -107,7 +107,8 @@ class Waiting {
   }
   TimePoint connect_end() const { return is_short() ? end_ : now() + kConnectPatience; }
 
-  /// Waits until a socket is ready. out: whether it is before the time is over
+  /// Waits until a socket is ready.
+  /// out:    whether it is before the time is over
   bool wait(int socket, short events, TimePoint end) const {
     constexpr milliseconds kLook{50};  // how soon a process that ends is noticed
     while (true) {

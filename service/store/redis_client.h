@@ -31,9 +31,9 @@ struct RedisAddress {
 /// errors: bad_config saying what is wrong, without the password
 Result<RedisAddress> parse_redis_url(std::string_view url);
 
-/// A Redis server that may be away: every call ends within kPatience, whatever the server, the resolver of names
-/// and the network do, and answers nothing when it failed. After a failure the server is left alone for a second,
-/// so that a dead one costs nothing.
+/// A Redis server that may be away: every call ends within kPatience, whatever the server, the resolver of
+/// names and the network do, and answers nothing when it failed. After a failure the server is left alone for
+/// a second, so that a dead one costs nothing.
 class RedisClient {
  public:
   RedisClient(RedisAddress address, const Clock& clock);
@@ -72,7 +72,8 @@ class RedisClient {
   static std::vector<Reply> exchange(redisContext& connection,
                                      const std::vector<std::vector<std::string_view>>& commands,
                                      TimePoint end);
-  /// Runs commands on one connection. out: their replies, or nothing
+  /// Runs commands on one connection.
+  /// out:    their replies, or nothing
   std::vector<Reply> run(const std::vector<std::vector<std::string_view>>& commands);
 
   RedisAddress address_;

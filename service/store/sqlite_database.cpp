@@ -133,7 +133,8 @@ class SqliteStore final : public SqlDatabase {
     return done;
   }
 
-  /// Marks an empty database as ours. errors: bad_data for one that something else made
+  /// Marks an empty database as ours.
+  /// errors: bad_data for one that something else made
   Result<void> claim() {
     std::int64_t application = 0;
     std::int64_t tables = 0;

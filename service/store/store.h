@@ -128,8 +128,8 @@ class Store {
   /// Adds to what a key used on a day, and returns the sum. Days count from 1970; earlier ones are forgotten.
   virtual Result<std::uint64_t> add_usage(std::string_view key, std::int64_t day, std::uint64_t amount) = 0;
 
-  /// A secret of 32 random bytes in hexadecimal digits that stays the same as long as the store lives. It lies
-  /// in a file outside the database (see StoreOptions), where a store that kept it inside is moved.
+  /// A secret of 32 random bytes in hexadecimal digits that stays the same as long as the store lives. It
+  /// lies in a file outside the database (see StoreOptions), where a store that kept it inside is moved.
   ///
   /// errors: bad_config: the file holds another store's secret; no_input: it is gone
   virtual Result<std::string> secret() = 0;
@@ -137,8 +137,8 @@ class Store {
   /// than a day use the same ones.
   virtual Result<std::string> daily_salt(std::int64_t day) = 0;
 
-  /// Makes the digests of a domain's stored queries and judgments those of query_digest(), in one transaction;
-  /// of two judgments that become one the later stays. Searches without slots keep theirs.
+  /// Makes the digests of a domain's stored queries and judgments those of query_digest(), in one
+  /// transaction; of two judgments that become one the later stays. Searches without slots keep theirs.
   ///
   /// in:  plain_slot - see canonical_query()
   /// out: digests that changed

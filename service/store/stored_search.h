@@ -79,8 +79,8 @@ struct SearchLimits {
 /// Cuts a search to the limits: documents beyond are left out of its lists.
 void fit_to_limits(StoredSearch& search, const SearchLimits& limits = {});
 
-/// The text by which equal queries are known: NFKC and full case folding (Unicode's NFKC_Casefold), blanks at the
-/// ends dropped and inside joined to one. Text that is not UTF-8 is repaired first.
+/// The text by which equal queries are known: NFKC and full case folding (Unicode's NFKC_Casefold), blanks at
+/// the ends dropped and inside joined to one. Text that is not UTF-8 is repaired first.
 std::string folded_query(std::string_view text);
 
 /// The base query that stands for all that mean the same: values by folded_query(), empty slots dropped, and
@@ -97,8 +97,8 @@ std::string query_digest(std::string_view secret, std::string_view domain, const
 /// What stands for a document's key where queries are hashed: "#" and 32 hexadecimal digits.
 std::string hashed_document(std::string_view secret, std::string_view key);
 
-/// The id of what was shown: equal within one hour for equal searches of one store, so that a cached answer is
-/// stored once however often it is shown.
+/// The id of what was shown: equal within one hour for equal searches of one store, so that a cached answer
+/// is stored once however often it is shown.
 std::string content_id(std::string_view secret, const StoredSearch& search);
 /// A random id.
 std::string new_search_id();
@@ -116,7 +116,8 @@ bool is_delivered_to(std::string_view secret, std::string_view id, std::string_v
 /// "teams":"-ab..."}: what stores keep in one column. Teams are left out when no model was interleaved.
 std::string lists_text(const StoredSearch& search);
 
-/// Fills documents, lists and shown. errors: bad_data for what lists_text() does not write
+/// Fills documents, lists and shown.
+/// errors: bad_data for what lists_text() does not write
 Result<void> read_lists_text(std::string_view text, StoredSearch& search);
 
 /// {"SLOT":"value",...}

@@ -5,8 +5,9 @@
 
 namespace metafuse::service {
 
-// How the server stays quick when more is asked than the cores can do: as little as keeps them busy runs at once
-// (ConcurrencyLimit, fed by CoreTime), and what would wait too long is refused at once (AdmissionControl).
+// How the server stays quick when more is asked than the cores can do: as little as keeps them
+// busy runs at once (ConcurrencyLimit, fed by CoreTime), and what would wait too long is refused
+// at once (AdmissionControl).
 
 /// What a thread got of the machine's cores.
 struct CoreTime {

@@ -21,7 +21,8 @@ struct QueueLimits {
   std::size_t max_queue = 16;
   /// What waited this long is given up, what would wait three quarters of it is not taken; 0 for no end.
   std::chrono::nanoseconds max_wait{0};
-  /// While the cores are busy, no more than this many run at once (see ConcurrencyLimit); 0 for no such bound.
+  /// While the cores are busy, no more than this many run at once (see ConcurrencyLimit); 0 for no
+  /// such bound.
   std::size_t max_running_when_busy = 0;
   /// The same while more is refused than admitted; 0 for as many.
   std::size_t max_running_in_crowd = 0;

@@ -86,8 +86,9 @@ TEST_CASE("help and version are found in every form that people type", "[cli]") 
 }
 
 TEST_CASE("a verb without its sub-verb lists them", "[cli]") {
-  check_refused(run_metafuse({"store"}), 64,
-                "give a verb of metafuse store: export, check, prune, reset; see metafuse store --help");
+  check_refused(
+      run_metafuse({"store"}), 64,
+      "give a verb of metafuse store: export, check, import, prune, reset; see metafuse store --help");
   check_refused(run_metafuse({}), 64, "give a verb of metafuse: init, expand, ");
 }
 

@@ -16,8 +16,8 @@ using namespace metafuse::fetchers;
 
 namespace {
 
-/// Spellings of addresses that no engine may reach through a definition of another host; PORT is a server of
-/// ours.
+/// Spellings of addresses that no engine may reach through a definition of another host; PORT is a server
+/// of ours.
 const std::vector<std::string> kSpellings = {"127.0.0.1:PORT",
                                              "127.1:PORT",
                                              "127.0.1:PORT",

@@ -14,8 +14,8 @@ using std::chrono::seconds;
 
 namespace {
 
-/// The rules again, as a table of states with times in whole milliseconds; nothing is shared with the
-/// breaker.
+/// The rules again, as a table of states with times in whole milliseconds; nothing is shared with
+/// the breaker.
 struct Model {
   enum State { closed, open, half_open } state = closed;
   long until = 0;

@@ -1,4 +1,5 @@
-// What a stranger may not do: read an engine's credentials, reach our network, or take an engine from everybody else.
+// What a stranger may not do: read an engine's credentials, reach our network, or take an engine from
+// everybody else.
 
 #include <chrono>
 #include <string>

@@ -35,9 +35,10 @@ std::string without_ids(std::string text) {
     text.replace(at, text.find('}', at) - at, "TIME");
   if (const std::size_t at = text.find("Content-Length: "); at != std::string::npos)
     text.erase(at, text.find("\r\n", at) - at);
-  for (std::size_t at = 0; at + 32 <= text.size(); ++at) {
-    if (text.substr(at, 32).find_first_not_of("0123456789abcdef") != std::string::npos) continue;
-    text.replace(at, 32, "ID");
+  constexpr std::size_t kDigits = 48;
+  for (std::size_t at = 0; at + kDigits <= text.size(); ++at) {
+    if (text.substr(at, kDigits).find_first_not_of("0123456789abcdef") != std::string::npos) continue;
+    text.replace(at, kDigits, "ID");
   }
   const std::size_t trace = text.find("traceparent: ");
   return text.erase(trace, text.find("\r\n", trace) - trace);

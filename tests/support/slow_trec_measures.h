@@ -13,8 +13,7 @@ namespace metafuse::test {
 class SlowTrecMeasures {
  public:
   /// in: grades - in rank order, -1 without judgment, -2 in the pool but not judged; judged - the grades of
-  /// all
-  ///     judged documents, retrieved or not; level - the lowest relevant grade
+  ///     all judged documents, retrieved or not; level - the lowest relevant grade
   SlowTrecMeasures(std::vector<int> grades, std::vector<int> judged, int level)
       : grades_(std::move(grades)), judged_(std::move(judged)), level_(level) {
     std::sort(judged_.rbegin(), judged_.rend());

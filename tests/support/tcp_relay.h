@@ -16,8 +16,8 @@
 
 namespace metafuse::test {
 
-/// A TCP port that passes bytes to a Unix socket and back, until it is told to be a black hole: then it accepts
-/// and never answers, as a firewall that drops packets does.
+/// A TCP port that passes bytes to a Unix socket and back, until it is told to be a black hole: then it
+/// accepts and never answers, as a firewall that drops packets does.
 class TcpRelay {
  public:
   /// in: target - path of a Unix socket; empty: a black hole from the start

@@ -28,8 +28,7 @@ class CertificateAuthority {
   /// A server's side with a certificate that this authority signed.
   ///
   /// in: alternative_name - "IP:127.0.0.1" or "DNS:other.example"; days - from now, from when and until when
-  /// it
-  ///     is valid
+  ///     it is valid
   TlsContext context(const std::string& alternative_name, int from_day, int until_day) const;
   /// A server's side with a certificate that signs itself.
   static TlsContext self_signed_context(const std::string& alternative_name);

@@ -241,10 +241,11 @@ TEST_CASE("what is said of a hostile file stays small", "[templates][security]")
   const std::string file = "version: 1\ndomain: d\nslots: {" + slots + "}\ntemplates:\n";
   const auto unknown = parse_domain_file(file + "  - {id: a, engine: e, query: '" + query + "'}\n", "f");
   REQUIRE(unknown.has_error());
-  CHECK(unknown.error().text.size() < 100 * 600);
-  CHECK(std::count(unknown.error().text.begin(), unknown.error().text.end(), '\n') == 100);
+  const std::string said = unknown.error().text;
+  CHECK(said.size() < 100 * 600);
+  CHECK(std::count(said.begin(), said.end(), '\n') == 100);
   CHECK(unknown.error().text.find("S9 and 990 more") != std::string::npos);
-  CHECK(unknown.error().text.ends_with("f: more mistakes follow; repair these first"));
+  CHECK(unknown.error().text.ends_with("f: more mistakes follow; correct these first"));
 
   const auto long_key =
       parse_domain_file(std::string(kHead) + std::string(100000, 'k') + ": 1\ntemplates: []\n", "f");
@@ -260,8 +261,8 @@ TEST_CASE("what is said of a hostile file stays small", "[templates][security]")
 }
 
 TEST_CASE("a file is read in time linear in its lines", "[templates][security]") {
-  // 40,000 blank lines and 8,000 templates: looking up each template's line from the file's begin takes 300 million
-  // line ends, some seconds.
+  // 40,000 blank lines and 8,000 templates: looking up each template's line from the file's begin takes 300
+  // million line ends, some seconds.
   std::string text(kHead);
   text += "templates:\n" + std::string(40000, '\n');
   for (int i = 0; i < 8000; ++i) text += " - {id: a" + std::to_string(i) + ", engine: e, query: '{NAME}'}\n";

@@ -79,9 +79,8 @@ struct BoostStart {
 
 /// AdaBoost.MH with vote vectors (Schapire, Singer 1999; Busa-Fekete et al. 2011, sec. 4).
 ///
-/// in:     after_round - may be empty; false stops
-///         start - its rounds come first, with their alphas, as if they had just been trained; at most
-///         `rounds`
+/// in:     after_round - may be empty; false stops start - its rounds come first, with their alphas, as if
+///         they had just been trained; at most `rounds`
 /// cost:   rounds x that of the base learner; O(documents x K) beside it
 BoostRun boost(const Problem& problem, const BaseSetting& setting, std::size_t rounds,
                const std::function<bool(std::size_t)>& after_round = {}, const BoostStart& start = {});

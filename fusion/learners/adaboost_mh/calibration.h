@@ -25,8 +25,8 @@ inline constexpr SigmoidTarget kSigmoidTargets[] = {
 /// "LS", "EWLS", "EL", "ELL", "SN".
 std::string_view name_of(SigmoidTarget target);
 
-/// s(x) = 1 / (1 + exp(-a (x - b))), a > 0. The paper prints the exponent as 1/(-a(x-b)), which no sigmoid
-/// has.
+/// s(x) = 1 / (1 + exp(-a (x - b))), a > 0. The paper prints the exponent as 1/(-a(x-b)), which no
+/// sigmoid has.
 struct Sigmoid {
   double a = 1.0;
   double b = 0.0;
@@ -79,8 +79,8 @@ struct CalibrationOptions {
   RegressionOptions regression;
 };
 
-/// Every calibration asked for, fitted. Where the votes are all equal it falls back to the mean gain, a
-/// constant.
+/// Every calibration asked for, fitted. Where the votes are all equal it falls back to the mean gain,
+/// a constant.
 std::vector<Calibration> fit_calibrations(const CalibrationData& data, const CalibrationOptions& options);
 
 JsonObject to_json(const Calibration& calibration);

@@ -61,8 +61,8 @@ std::vector<BoostRun> boost_all(const Problem& problem, const std::vector<BaseSe
 std::vector<double> calibrated_scores(const Calibration& calibration, std::span<const double> votes,
                                       std::size_t width, std::span<const double> gains);
 
-/// Something that votes: an AdaBoost.MH classifier, or another learner's ranker whose score counts as one
-/// vote.
+/// Something that votes: an AdaBoost.MH classifier, or another learner's ranker whose score counts as
+/// one vote.
 struct Source {
   std::string name;  ///< "tree 20", "product 4", or the learner's name
   StrongClassifier classifier;
@@ -74,8 +74,8 @@ struct Source {
   std::size_t width() const { return is_other() ? 1 : classifier.classes; }
 };
 
-/// The source's votes after each number of rounds (the same each time for another learner), documents x
-/// width.
+/// The source's votes after each number of rounds (the same each time for another learner), documents
+/// x width.
 std::vector<std::vector<double>> votes_of(const Source& source, const FeatureMatrix& documents,
                                           const CodedRows& rows, std::span<const std::size_t> counts);
 

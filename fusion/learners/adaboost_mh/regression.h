@@ -12,8 +12,8 @@
 
 namespace metafuse::fusion::adaboost_mh {
 
-/// Every product of at most `degree` of `inputs` variables, as ascending variable numbers; the empty one
-/// first.
+/// Every product of at most `degree` of `inputs` variables, as ascending variable numbers; the empty
+/// one first.
 inline std::vector<std::vector<std::size_t>> monomials(std::size_t inputs, int degree) {
   std::vector<std::vector<std::size_t>> all = {{}};
   std::size_t begin = 0;

@@ -12,8 +12,8 @@
 
 namespace metafuse::fusion::adaboost_mh {
 
-/// The candidate cuts of each feature, ascending; at most 255 each, so that a document is one byte per
-/// feature.
+/// The candidate cuts of each feature, ascending; at most 255 each, so that a document is one byte
+/// per feature.
 struct CutTable {
   std::vector<std::vector<double>> cuts;
 

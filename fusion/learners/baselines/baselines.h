@@ -21,8 +21,8 @@ struct Viewer {
 
 std::vector<Viewer> viewers_of(const FeatureMatrix& matrix);
 
-/// The rating scale R: the distinct values of all features together when there are at most `most`, else
-/// empty.
+/// The rating scale R: the distinct values of all features together when there are at most `most`,
+/// else empty.
 std::vector<double> shared_scale(const std::vector<Viewer>& viewers, std::size_t most);
 
 /// The algorithms that Freund et al. 2003 compare RankBoost with (sec. 6.2.3), and those they propose (sec.
@@ -48,8 +48,8 @@ struct RegressionOptions {
 /// The shortest w that makes |w C - a| least, where C holds the features of the documents in feedback,
 /// unranked ones with the feature's mean over all documents, and a their grades.
 ///
-/// cost:   O(documents * features^2); beyond 20,000 documents by the eigenvalues of C C', cut at 1e-10 of the
-///         largest
+/// cost:   O(documents * features^2); beyond 20,000 documents by the eigenvalues of C C', cut at 1e-10 of
+///         the largest
 Result<LinearRanker> regression(const TrainingSet& set, const RegressionOptions& options);
 
 /// VSIM: grades predicted as their mean plus the features' deviations from their means, weighted by the
@@ -59,8 +59,8 @@ Result<LinearRanker> regression(const TrainingSet& set, const RegressionOptions&
 /// source: Breese, Heckerman, Kadie 1998, by Freund et al. 2003, sec. 6.2.3
 Result<LinearRanker> vector_similarity(const TrainingSet& set);
 
-/// The single feature of least ranking loss, unranked documents below all others (as sec. 6.1.2 sees
-/// templates).
+/// The single feature of least ranking loss, unranked documents below all others (as sec. 6.1.2
+/// sees templates).
 Result<LinearRanker> best_feature(const TrainingSet& set);
 
 /// Every document tied: what random guessing comes to in expectation.

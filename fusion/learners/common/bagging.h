@@ -14,9 +14,9 @@ namespace metafuse::fusion {
 void for_each_bag(const TrainingRequest& request, std::size_t bags,
                   const std::function<void(std::size_t bag)>& train);
 
-/// A bag's first rounds are what it would have learned with fewer of them, so one training of each bag tells
-/// every number of rounds. The first of equal values is kept; `patience` ends the search as it would end
-/// training.
+/// A bag's first rounds are what it would have learned with fewer of them, so one training of each bag
+/// tells every number of rounds. The first of equal values is kept; `patience` ends the search as it would
+/// end training.
 ///
 /// in:     request - with validation data and a measure; add_round - adds what one round of all bags, from 0
 ///         on, says of each validation document

@@ -13,8 +13,8 @@ inline bool is_in_feedback(const TrainingSet& set, std::size_t document) {
   return set.in_feedback.empty() || set.in_feedback[document] != 0;
 }
 
-/// The grade that feedback goes by: the judged one, or of bipartite feedback 1 for relevant and 0 for the
-/// rest.
+/// The grade that feedback goes by: the judged one, or of bipartite feedback 1 for relevant and 0 for
+/// the rest.
 inline double feedback_grade(const TrainingSet& set, std::size_t document) {
   if (!set.feedback.is_bipartite) return set.grades[document];
   return set.grades[document] >= set.feedback.relevance_level ? 1.0 : 0.0;

@@ -66,8 +66,8 @@ class OptionTable {
                {[&value, values](std::size_t at) { value = values[at]; }, place});
   }
 
-  /// The option declared last stands in json() only when it is not its default: for options that came later, so that
-  /// models without them keep their bytes.
+  /// The option declared last stands in json() only when it is not its default: for options that came later,
+  /// so that models without them keep their bytes.
   void hide_default() { entries_.back().is_default_hidden = true; }
 
   /// An option with a form of its own.
@@ -77,8 +77,8 @@ class OptionTable {
 
   /// Reads what was given into the bound members; what was not given keeps its default.
   ///
-  /// errors: usage: an option that the table does not have, or a value out of range, each with what may be
-  ///         given
+  /// errors: usage: an option that the table does not have, or a value out of range, each with what may
+  ///         be given
   Result<void> read(const std::map<std::string, std::string>& given) const;
   std::vector<LearnerOption> rows() const;
   /// The values of all options but custom ones, in the order of their declaration.

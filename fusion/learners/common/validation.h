@@ -22,8 +22,8 @@ struct ValidationMeasure {
 /// does it, over the queries that have a relevant document.
 ///
 /// in:     set - must outlive the function; name - one measure of evaluation's table, "map" or "ndcg_cut_10"
-/// errors: usage: no such measure, or one that has several columns; bad_data: no query has a relevant
-///         document
+/// errors: usage: no such measure, or one that has several columns; bad_data: no query has a
+///         relevant document
 /// cost:   of a call: O(documents log documents of a query)
 Result<ValidationMeasure> validation_measure(const TrainingSet& set, const std::string& name);
 

@@ -76,8 +76,8 @@ JsonArray tree_json(const Tree& tree, std::span<const Feature> features);
 void add_to_scores(const FeatureMatrix& documents, std::span<const Tree> trees, std::vector<double>& scores);
 
 /// A Learner's `read`.
-/// errors: bad_data naming tree and node: no tree's shape, not monotone, numbers out of range, no such
-///         feature
+/// errors: bad_data naming tree and node: no tree's shape, not monotone, numbers out of range, no
+///         such feature
 Result<std::shared_ptr<const Ranker>> read_tree_ranker(const JsonObject& body,
                                                        const std::vector<Feature>& features);
 

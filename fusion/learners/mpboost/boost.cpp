@@ -17,8 +17,8 @@ namespace metafuse::fusion::mpboost {
 
 namespace {
 
-// If the pairs that a stump separates weigh less than this share of all pairs, the weight is a rounding
-// error.
+// If the pairs that a stump separates weigh less than this share of all pairs, the weight is a
+// rounding error.
 constexpr double kNoPairs = 1e-12;
 // A decrease of the squared error (as a share of the weights) below kNoGain counts as none; gains within
 // kTieShare of the best tie with it.
@@ -33,8 +33,8 @@ struct Choice {
   double gain = 0.0;   ///< by how much the squared error of eq. (12) falls, as a share of the weights
 };
 
-/// The stump of the least squared error; ties as in RankBoost: features ascending, thresholds from the
-/// highest.
+/// The stump of the least squared error; ties as in RankBoost: features ascending, thresholds from
+/// the highest.
 Choice best_stump(const StumpSums& sums, double total) {
   const auto gain_of = [&](std::size_t f, std::size_t level) {
     const double weight = sums.denominator[f][level];

@@ -62,10 +62,11 @@ using RoundWatch = std::function<bool(const BoostRound&)>;
 /// grades fix d, so no pair is enumerated: a sweep of each query in feature order gives every threshold's
 /// sums. With more than 16 grades in a query, or explicit pairs, pairs are enumerated.
 ///
-/// Differs from Zhu et al. 2009: a step with Z above 1 is halved until it is not, because the second-order step of
-/// eq. (12) is too long where |dist| is large, and the loss would rise.
+/// Differs from Zhu et al. 2009: a step with Z above 1 is halved until it is not, because the second-order
+/// step of eq. (12) is too long where |dist| is large, and the loss would rise.
 ///
-/// errors: bad_data: no crucial pair, pairs that memory_mb cannot hold, or grades that the table does not have
+/// errors: bad_data: no crucial pair, pairs that memory_mb cannot hold, or grades that the table does
+///         not have
 /// cost:   O(documents * features * grades) a round, or O(pairs * features)
 Result<BoostRun> boost_stumps(const TrainingSet& set, const BoostOptions& options,
                               const RoundWatch& watch = {});
@@ -79,8 +80,8 @@ struct Selection {
 
 /// Trains once for each parameter and keeps the parameter and the number of rounds of the highest NDCG@5 on
 /// `validate` (Zhu et al. 2009, sec. 5.2); ties go to the earlier parameter and the fewer rounds. Of several
-/// parameters those with a mean |dist| above 1 are left out, by condition (9); if all are, that of the smallest
-/// mean is taken.
+/// parameters those with a mean |dist| above 1 are left out, by condition (9); if all are, that of the
+/// smallest mean is taken.
 ///
 /// errors: those of boost_stumps
 /// cost:   parameters * training

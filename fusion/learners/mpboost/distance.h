@@ -27,8 +27,8 @@ double directed_distance(Distance kind, double parameter, double difference);
 
 /// The parameter used when nothing else is said.
 ///
-/// Differs from Zhu et al. 2009, fig. 2, whose lambda is 3: with it mean |dist| is far above 1 on graded feedback,
-/// against condition (9), and boosting diverges.
+/// Differs from Zhu et al. 2009, fig. 2, whose lambda is 3: with it mean |dist| is far above 1 on graded
+/// feedback, against condition (9), and boosting diverges.
 double default_parameter(Distance kind);
 
 /// The parameters tried on validation data; one where there is nothing to choose.
@@ -41,12 +41,12 @@ std::string_view distance_name(Distance kind);
 /// Distances of one's own by the two grades of a pair, the lower one first.
 using DistanceTable = std::map<std::pair<double, double>, double>;
 
-/// Reads a file of lines `LOW HIGH DISTANCE`; `#` begins a comment. DISTANCE is a positive number, or a directed
-/// distance function with its parameter, such as `logdd:0.35`, which is applied to HIGH - LOW: so the functions may
-/// be mixed, as Zhu et al. 2009 propose for future work.
+/// Reads a file of lines `LOW HIGH DISTANCE`; `#` begins a comment. DISTANCE is a positive number, or a
+/// directed distance function with its parameter, such as `logdd:0.35`, which is applied to HIGH - LOW: so
+/// the functions may be mixed, as Zhu et al. 2009 propose for future work.
 ///
-/// errors: no_input; bad_data, naming file and line: not three fields, LOW not below HIGH, a distance that is not
-///         positive, two lines for the same grades
+/// errors: no_input; bad_data, naming file and line: not three fields, LOW not below HIGH, a distance that is
+///         not positive, two lines for the same grades
 Result<DistanceTable> read_distance_table(const std::string& path);
 
 }  // namespace metafuse::fusion::mpboost

@@ -30,8 +30,8 @@ double polynomial_kernel(std::span<const double> left, std::span<const double> r
 /// variables; saturates instead of overflowing.
 std::size_t exact_map_size(std::size_t inputs, int degree);
 
-/// The exact feature map of (x . x' + 1)^degree: every monomial times the root of its multinomial
-/// coefficient.
+/// The exact feature map of (x . x' + 1)^degree: every monomial times the root of its
+/// multinomial coefficient.
 class ExactMap {
  public:
   ExactMap() = default;
@@ -106,8 +106,8 @@ class OnlineModel {
   /// Requires `inputs` finite numbers.
   OnlinePrediction predict(std::span<const double> row) const;
 
-  /// The weights that a linear model orders by (OAP-BPM: the mean of N); empty for kernels and voting
-  /// methods.
+  /// The weights that a linear model orders by (OAP-BPM: the mean of N); empty for kernels and
+  /// voting methods.
   std::vector<double> linear_weights() const;
   /// Adds `weight` to every ranker's weight of one input; linear kernel only.
   void start_from(std::size_t input, double weight);

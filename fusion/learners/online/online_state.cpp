@@ -1,5 +1,6 @@
 // The state of an online ranker as JSON:
-// {"method","inputs","ranks","rankers","tau","step","seed","max_votes","kernel":{"polynomial","degree","max_map",
+// {"method","inputs","ranks","rankers","tau","step","seed","max_votes","kernel":{"polynomial","degree",
+// "max_map",
 //  "budget"},"steps","weights","thresholds","weight_sums","correct","stored","stored_count",
 //  "rules":[{"votes","thresholds","weights"}],"current_votes"}
 // "weights" is N x d in a row for a bank and d numbers for Widrow-Hoff; d is the number of inputs, of

@@ -17,8 +17,8 @@ double padded_dot(const double* left, const double* right, std::size_t padded_nu
 /// Adds `step` times `row` to `weights`.
 void add_row(double* weights, double step, const double* row, std::size_t padded_numbers);
 
-/// add_row(weights, step, row), then padded_dot(weights, next): the same numbers from one pass over
-/// `weights`.
+/// add_row(weights, step, row), then padded_dot(weights, next): the same numbers from one pass
+/// over `weights`.
 double add_row_and_dot(double* weights, double step, const double* row, const double* next,
                        std::size_t padded_numbers);
 

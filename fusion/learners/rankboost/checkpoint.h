@@ -15,8 +15,8 @@ namespace metafuse::fusion::rankboost {
 /// digest...},
 ///  "rounds":[[feature, threshold, q_default, alpha, r, right, wrong]...]}
 /// Thresholds count as candidates do. Taking the same rounds again leads to the same bits, so that nothing of
-/// the distribution is kept. The number of rounds asked for is no part of the options here: a run may go on
-/// further.
+/// the distribution is kept. The number of rounds asked for is no part of the options here, so that a run
+/// may go on further.
 struct Checkpoint {
   JsonObject options;
   std::vector<std::pair<std::string, std::string>> data;  ///< fusion::fingerprint

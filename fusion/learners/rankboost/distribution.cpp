@@ -185,8 +185,8 @@ void Distribution::finish_refresh(std::span<const Sums> sums) {
     total += part.total;
     change += part.change;
   }
-  // The change is a bound, so that it may be rounded up to whole units; no change is larger than a few
-  // totals.
+  // The change is a bound, so that it may be rounded up to whole units; no change is larger than a
+  // few totals.
   const double units = std::min(std::ceil(change / scale_ * kChangeUnits), 16.0 * kChangeUnits);
   std::int64_t both[] = {total, static_cast<std::int64_t>(units)};
   sum_over_processes(communicator_, both);

@@ -108,8 +108,8 @@ class Run {
           fmt::format("{} did not improve for {} rounds", request_.measure_name, request_.patience);
   }
 
-  /// Freund et al. 2003, sec. 6.1.2, take the number of rounds after which the training error "did not decrease
-  /// significantly".
+  /// Freund et al. 2003, sec. 6.1.2, take the number of rounds after which the training error "did not
+  /// decrease significantly".
   void watch_loss() {
     losses_.push_back(ranking_loss(feedback_, trainer_.scores(), request_.communicator));
     if (losses_.size() <= options_.flat_rounds) return;

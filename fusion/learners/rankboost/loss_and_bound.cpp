@@ -23,8 +23,8 @@ class QueryLoss {
     sort_rows(query);
     misorders_.assign(std::size_t{query.classes} * query.classes, 0.0);
     const std::size_t count = rows_.size();
-    // below[c]: documents of class c that stand clearly below the current one; within[c]: not clearly above
-    // it.
+    // below[c]: documents of class c that stand clearly below the current one; within[c]: not clearly
+    // above it.
     std::vector<double> below(query.classes, 0.0);
     std::vector<double> within(query.classes, 0.0);
     std::vector<double> members(query.classes, 0.0);

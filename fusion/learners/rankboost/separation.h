@@ -15,11 +15,11 @@ namespace metafuse::fusion::rankboost {
 /// How much weight of crucial pairs each threshold of a feature separates: W- + W+ of Freund et al. 2003, eq.
 /// (3).
 ///
-/// With `all` the weight of the pairs that a document belongs to and `both` that of its pairs with documents
-/// already above the threshold, moving the document above it changes W- + W+ by all - 2 both. So one walk
-/// through each query's documents from the highest value down is enough, which keeps what is left of all - 2
-/// both for every grade: O(grades) a document and feature, and no pair is enumerated but those of general
-/// feedback.
+/// With `all` the weight of the pairs that a document belongs to and `both` that of its pairs with
+/// documents already above the threshold, moving the document above it changes W- + W+ by all - 2 both. So
+/// one walk through each query's documents from the highest value down is enough, which keeps what is left
+/// of all - 2 both for every grade: O(grades) a document and feature, and no pair is enumerated but those
+/// of general feedback.
 class Separation {
  public:
   /// D, or ones to count pairs.

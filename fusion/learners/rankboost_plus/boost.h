@@ -62,9 +62,9 @@ using RoundWatch = std::function<bool(const BoostRound&)>;
 /// Boosts over the candidates of a table. Requires a form other than pair_free.
 ///
 /// out:    at least the rounds until options.rounds, a perfect weak ranking, no gain, or an undefined alpha
-/// cost:   a round is a few passes over the pairs, one over documents * features, and one over the pairs for
-///         each member whose slope could win; `plus_optimal` adds stumps * members and a line search over the
-///         pairs
+/// cost:   a round is a few passes over the pairs, one over documents * features, and one over the pairs
+///         for each member whose slope could win; `plus_optimal` adds stumps * members and a line search
+///         over the pairs
 BoostRun boost_stumps(const StumpTable& stumps, const PairRows& pairs, const BoostOptions& options,
                       const RoundWatch& watch = {});
 

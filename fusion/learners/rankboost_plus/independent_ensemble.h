@@ -70,8 +70,8 @@ class IndependentEnsemble {
   /// Adds alpha to a member's weight; z is eq. (27) for it.
   void move(std::size_t member, double alpha, double z);
 
-  /// F2(eta). Rb-d can drive it beyond any bound: from kLargestE2 on it stays there, and weights are as they
-  /// were.
+  /// F2(eta). Rb-d can drive it beyond any bound: from kLargestE2 on it stays there, and weights are as
+  /// they were.
   static constexpr double kLargestE2 = 1e12;
   double e2() const { return e2_; }
   double weight(std::size_t member) const { return eta_[member]; }

@@ -77,8 +77,8 @@ double bytes_needed(const BoostOptions& options, bool is_pruning, std::size_t pa
   return bytes + 8.0 * 1.5 * static_cast<double>(stumps) * static_cast<double>(members);
 }
 
-/// The largest number of thresholds per feature that stays within the memory allowed; 0 when not even one
-/// does.
+/// The largest number of thresholds per feature that stays within the memory allowed; 0 when not even
+/// one does.
 std::size_t affordable_thresholds(const Options& options, const CodedFeatures& features, std::size_t pairs) {
   const double allowed = static_cast<double>(options.memory_mb * kMegabyte);
   std::size_t most = options.max_thresholds;

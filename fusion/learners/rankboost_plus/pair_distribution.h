@@ -46,9 +46,9 @@ struct PairFactors {
   double tied = 1.0;
 };
 
-/// D_t over the crucial pairs and the potentials of the documents under it. Every operation is one pass over
-/// the weights, with sums whose order depends on nothing but the feedback: the same bits for any number of
-/// threads.
+/// D_t over the crucial pairs and the potentials of the documents under it. Every operation is one pass
+/// over the weights, with sums whose order depends on nothing but the feedback: the same bits for any
+/// number of threads.
 class PairDistribution {
  public:
   explicit PairDistribution(const PairRows& pairs, unsigned threads = 1);
@@ -63,8 +63,8 @@ class PairDistribution {
   ///
   /// in:     fires - a byte per document
   Edges edges(const std::vector<std::uint8_t>& fires) const;
-  /// The same when right - reversed is known to be r, for half the work; zero shares come out as rounding
-  /// errors.
+  /// The same when right - reversed is known to be r, for half the work; zero shares come out as
+  /// rounding errors.
   Edges edges(const std::vector<std::uint8_t>& fires, double r) const;
   /// Whether it, or its opposite, orders every pair rightly, whatever the weights.
   bool is_perfect(const std::vector<std::uint8_t>& fires) const;

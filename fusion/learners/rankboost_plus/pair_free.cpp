@@ -12,8 +12,8 @@ namespace {
 constexpr double kNoGain = 1e-9;
 constexpr double kTieShare = 1e-9;
 constexpr double kNearlyCertain = 1e-12;
-// After this many rounds the distribution is computed anew from the scores, so that rounding errors do not
-// accumulate.
+// After this many rounds the distribution is computed anew from the scores, so that rounding errors do
+// not accumulate.
 constexpr std::size_t kRoundsToAnchor = 32;
 
 class PairFree {

@@ -24,8 +24,8 @@ class StumpTable {
   /// in:     max_thresholds - a feature with more keeps a random subset of that size
   StumpTable(const CodedFeatures& features, std::size_t max_thresholds, Random random);
 
-  /// Features ascending, thresholds from the highest down. A stump that is the same for every document is
-  /// none.
+  /// Features ascending, thresholds from the highest down. A stump that is the same for every document
+  /// is none.
   const std::vector<Stump>& stumps() const { return stumps_; }
   std::size_t document_count() const { return documents_; }
   /// Features that lost thresholds to max_thresholds.

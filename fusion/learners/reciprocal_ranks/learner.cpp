@@ -6,29 +6,34 @@
 #include <utility>
 
 #include "fusion/data/features.h"
+#include "fusion/learners/common/feedback_grades.h"
 #include "fusion/learners/common/options.h"
 #include "fusion/unsupervised/supervised_fusion.h"
 
-// Reciprocal rank fusion (Cormack, Clarke, Buettcher 2009) as a learner, in three steps of what is learned: nothing
-// (equal weights), which list is best or how much each list counts, and RankBoost on top. Boosting takes the weighted
-// sum, scaled by the alpha of least Z, as H_0: RankBoost's first distribution is then D_1 ~ exp(H_0(below) -
-// H_0(above)) (Freund et al. 2003, fig. 1), and the learned sum is shrunk towards H_0 by how few crucial pairs there
-// are, since a handful of pairs says little about lists that the fusion already knows how to use.
+// Reciprocal rank fusion (Cormack, Clarke, Buettcher 2009) as a learner, in three steps of what is learned:
+// nothing (equal weights), which list is best or how much each list counts, and RankBoost on top. Boosting
+// takes the weighted sum, scaled by the alpha of least Z, as H_0: RankBoost's first distribution is then D_1
+// ~ exp(H_0(below) - H_0(above)) (Freund et al. 2003, fig. 1), and the learned sum is shrunk towards H_0 by
+// how few crucial pairs there are, since a handful of pairs says little about lists that the fusion already
+// knows how to use.
 namespace metafuse::fusion::reciprocal_ranks {
 namespace {
 
 constexpr std::size_t kMostPairs = 3'000'000;
 constexpr double kSteepest = 1000.0;  // the largest alpha of the prior; a share is at most 1 / k
 
+enum class ListWeights { equal, best, tuned };
+
 struct ReciprocalOptions {
-  std::size_t weights = 0;  // equal, best, tuned
+  ListWeights weights = ListWeights::equal;
   double k = kRrfConstant;
   std::size_t rounds = 0;
   double prior_pairs = 2000.0;
 };
 
 void declare_options(OptionTable& table, ReciprocalOptions& options) {
-  table.choice("weights", options.weights, {{"equal", 0}, {"best", 1}, {"tuned", 2}},
+  table.choice("weights", options.weights,
+               {{"equal", ListWeights::equal}, {"best", ListWeights::best}, {"tuned", ListWeights::tuned}},
                "every list counts the same, only the best one does, or as coordinate search finds best");
   table.number("k", options.k, 0.0, 1e6, "of weight / (k + rank)");
   table.count("rounds", options.rounds, 0, 100'000, "rounds of RankBoost that start from the fused scores");
@@ -36,7 +41,8 @@ void declare_options(OptionTable& table, ReciprocalOptions& options) {
                "crucial pairs that the fused scores weigh as much as");
 }
 
-/// The rank features of one query as lists whose scores are reciprocal rank shares, with the relevant documents.
+/// The rank features of one query as lists whose scores are reciprocal rank shares, with the
+/// relevant documents.
 JudgedLists judged_lists(const TrainingSet& set, const QueryRange& query, double k) {
   JudgedLists out;
   for (std::size_t row = query.begin; row < query.end; ++row) {
@@ -65,10 +71,11 @@ Result<std::vector<double>> list_weights(const TrainingSet& set, const Reciproca
   const std::vector<Feature>& features = set.matrix.features();
   std::vector<double> weights;
   for (const Feature& feature : features) weights.push_back(feature.kind == FeatureKind::rank ? 1.0 : 0.0);
-  if (options.weights == 0) return weights;
+  if (options.weights == ListWeights::equal) return weights;
   std::vector<JudgedLists> queries;
   for (const QueryRange& query : set.queries) queries.push_back(judged_lists(set, query, options.k));
-  const FusionMethod* method = find_fusion_method(options.weights == 1 ? "weighted_sum" : "tuned_weights");
+  const FusionMethod* method =
+      find_fusion_method(options.weights == ListWeights::best ? "weighted_sum" : "tuned_weights");
   FusionOptions raw;
   raw.normalise = Normalisation::none;
   TRY(auto learned, train_fusion(*method, queries, raw));
@@ -77,7 +84,7 @@ Result<std::vector<double>> list_weights(const TrainingSet& set, const Reciproca
   for (std::size_t feature = 0; feature < features.size(); ++feature) {
     if (features[feature].kind != FeatureKind::rank) continue;
     const auto at = learned.weights.begin() + static_cast<std::ptrdiff_t>(list++);
-    weights[feature] = options.weights == 1 ? (at == best ? 1.0 : 0.0) : *at;
+    weights[feature] = options.weights == ListWeights::best ? (at == best ? 1.0 : 0.0) : *at;
   }
   return weights;
 }
@@ -86,15 +93,11 @@ Result<std::vector<double>> list_weights(const TrainingSet& set, const Reciproca
 /// errors: bad_data: none, or too many to be listed
 Result<std::vector<WeightedPair>> listed_pairs(const TrainingSet& set) {
   std::vector<WeightedPair> pairs = set.pairs;
-  const auto grade_of = [&](std::size_t row) {
-    if (!set.feedback.is_bipartite) return set.grades[row];
-    return set.grades[row] >= set.feedback.relevance_level ? 1.0 : 0.0;
-  };
   for (const QueryRange& query : set.queries)
     for (std::size_t above = query.begin; above < query.end; ++above)
       for (std::size_t below = query.begin; below < query.end; ++below) {
-        if (set.in_feedback[above] == 0 || set.in_feedback[below] == 0) continue;
-        if (!(grade_of(above) > grade_of(below))) continue;
+        if (!is_in_feedback(set, above) || !is_in_feedback(set, below)) continue;
+        if (!(feedback_grade(set, above) > feedback_grade(set, below))) continue;
         if (pairs.size() == kMostPairs)
           return fail(Code::bad_data, "more than 3,000,000 crucial pairs; take the learner rankboost");
         pairs.push_back({static_cast<std::uint32_t>(below), static_cast<std::uint32_t>(above), 1.0});
@@ -103,7 +106,8 @@ Result<std::vector<WeightedPair>> listed_pairs(const TrainingSet& set) {
   return pairs;
 }
 
-/// The alpha >= 0 of least Z = sum of w exp(alpha (H(below) - H(above))): Z is convex, so its slope is bisected.
+/// The alpha >= 0 of least Z = sum of w exp(alpha (H(below) - H(above))): Z is convex, so its slope
+/// is bisected.
 double alpha_of(const std::vector<WeightedPair>& pairs, const std::vector<double>& scores) {
   const auto slope = [&](double alpha) {
     double sum = 0.0;
@@ -172,11 +176,7 @@ Result<TrainingResult> train_reciprocal(const TrainingRequest& request, const Le
                    std::to_string(rankings.size()) + " weak rankings on top\n";
   result.model.learner = "reciprocal-ranks";
   result.model.features = features;
-  constexpr const char* kWeights[] = {"equal", "best", "tuned"};
-  result.model.training["options"] = JsonObject{{"weights", kWeights[options.weights]},
-                                                {"k", options.k},
-                                                {"rounds", options.rounds},
-                                                {"prior-pairs", options.prior_pairs}};
+  result.model.training["options"] = options_json(options, '-');
   result.model.training["queries"] = set.queries.size();
   result.model.ranker = std::make_shared<ReciprocalRanker>(options.k, std::move(weights),
                                                            StepRanker(std::move(rankings), features));

@@ -43,8 +43,8 @@ class ScaledRanker final : public Ranker {
   double factor_;
 };
 
-/// Grade 2 when the first feature is large, 1 in the middle; the second feature is noise, the third often
-/// unranked.
+/// Grade 2 when the first feature is large, 1 in the middle; the second feature is noise, the third
+/// often unranked.
 TrainingSet small_set(std::uint64_t seed, bool is_reversed = false, bool has_one_class = false) {
   Random random(seed);
   struct Row {

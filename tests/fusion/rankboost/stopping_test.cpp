@@ -23,7 +23,8 @@ TEST_CASE("Training that stops when flat keeps the rounds before its loss became
     request.options = {{"rounds", "60"}, {"weak-learner", "3"}};
     const auto all = find_learner("rankboost")->train(request);
     if (!all) continue;  // no crucial pair
-    // By the definition: the first t whose loss is at least .99 of the loss 6 rounds before; 1/2 before any round.
+    // By the definition: the first t whose loss is at least .99 of the loss 6 rounds before; 1/2 before
+    // any round.
     std::vector<double> losses = {0.5};
     for (const JsonObject& line : all->trace) losses.push_back(line.at("ranking_loss").to_number<double>());
     std::size_t kept = all->trace.size();

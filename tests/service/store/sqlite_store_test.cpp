@@ -59,8 +59,8 @@ constexpr std::size_t kIdBytes = 32;
   }
 }
 
-/// Lets a writer acknowledge some searches, kills it in the middle of its work, and returns what it
-/// acknowledged.
+/// Lets a writer acknowledge some searches, kills it in the middle of its work, and returns what
+/// it acknowledged.
 std::vector<std::string> acknowledged_before_kill(const std::string& path, std::uint64_t wanted) {
   std::array<int, 2> ends{};
   REQUIRE(::pipe(ends.data()) == 0);
