@@ -5,12 +5,15 @@
 #include <cmath>
 #include <initializer_list>
 #include <iostream>
+#include <string_view>
+#include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include "cli/terminal.h"
 #include "core/near_names.h"
 #include "core/number.h"
 
@@ -83,14 +86,63 @@ std::string check_finite(const std::string& given) {
   return is_number(given, value) ? "" : wrong(given, "a number");
 }
 
+/// CLI11 knows an option's group by its title alone; a rare one begins with this, which is not shown.
+constexpr std::string_view kRareMark = "\x01";
+
+class HelpFormatter : public CLI::Formatter {
+ public:
+  explicit HelpFormatter(bool is_whole) : is_whole_(is_whole) {}
+
+  std::string make_group(std::string group, bool is_positional,
+                         std::vector<const CLI::Option*> options) const override {
+    const bool is_rare = group.starts_with(kRareMark);
+    if (is_rare && !is_whole_) return "";
+    if (is_rare) group.erase(0, kRareMark.size());
+    return Formatter::make_group(group, is_positional, std::move(options));
+  }
+
+  std::string make_footer(const CLI::App* app) const override {
+    const std::vector<std::string> groups = app->get_groups();
+    const bool is_short = !is_whole_ && std::any_of(groups.begin(), groups.end(), [](const std::string& g) {
+      return g.starts_with(kRareMark);
+    });
+    const std::string footer = Formatter::make_footer(app);
+    return is_short ? footer + "\n" + full_name(*app) + " --help=all shows all options.\n" : footer;
+  }
+
+ private:
+  bool is_whole_;
+};
+
 }  // namespace
 
-std::vector<std::string> with_help_as_option(std::vector<std::string> words) {
-  if (words.empty() || (words[0] != "help" && words[0] != "version")) return words;
-  const std::string option = "--" + words[0];
-  words.erase(words.begin());
-  words.push_back(option);
-  return words;
+TypedWords understand(std::vector<std::string> typed) {
+  TypedWords understood{std::move(typed)};
+  std::vector<std::string>& words = understood.words;
+  if (!words.empty() && (words[0] == "help" || words[0] == "version")) {
+    words.push_back("--" + words[0]);
+    words.erase(words.begin());
+  }
+  const auto operands = std::find(words.begin(), words.end(), "--");
+  for (auto word = words.begin(); word != operands; ++word)
+    if (*word == "--help=all") {
+      *word = "--help";
+      understood.is_help_whole = true;
+    }
+  // --color may stand anywhere; CLI11 wants a program's own options before the verb.
+  const auto colour = std::find_if(words.begin(), operands,
+                                   [](const std::string& word) { return word.starts_with("--color"); });
+  if (colour != operands && (*colour == "--color" || colour->starts_with("--color=")))
+    std::rotate(words.begin(), colour, colour + (*colour == "--color" && colour + 1 != operands ? 2 : 1));
+  return understood;
+}
+
+std::string rare_group(const std::string& title) {
+  return std::string(kRareMark) + title;
+}
+
+std::shared_ptr<CLI::Formatter> help_formatter(bool is_whole) {
+  return std::make_shared<HelpFormatter>(is_whole);
 }
 
 Result<void> check_words(const CLI::App& app, const std::vector<std::string>& words) {
@@ -151,7 +203,8 @@ void check_all_numbers(CLI::App& app) {
 }
 
 void print_warnings(const std::vector<std::string>& warnings) {
-  for (const std::string& warning : warnings) std::cerr << "metafuse: warning: " << warning << '\n';
+  for (const std::string& warning : warnings)
+    std::cerr << "metafuse: " << styled(STDERR_FILENO, Style::warning, "warning") << ": " << warning << '\n';
 }
 
 CLI::Option* add_threads(CLI::App& verb, unsigned& threads, const char* meaning) {

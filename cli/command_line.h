@@ -3,6 +3,7 @@
 // Reading the command line: what CLI11 would let pass, or refuse without saying what would do.
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,19 @@
 
 namespace metafuse::cli {
 
-/// Turns `help VERB` and `version` into the options of the same meaning.
-std::vector<std::string> with_help_as_option(std::vector<std::string> words);
+/// What was typed, `help VERB` and `version` turned into the options of the same meaning, and --color first.
+struct TypedWords {
+  std::vector<std::string> words;
+  bool is_help_whole = false;  ///< `--help=all`
+};
+
+TypedWords understand(std::vector<std::string> typed);
+
+/// The group of an option that most people never need: only `--help=all` shows it, and the manual.
+std::string rare_group(const std::string& title);
+
+/// Help without the rare groups, and a last line that says how to see them; or, when `is_whole`, all of it.
+std::shared_ptr<CLI::Formatter> help_formatter(bool is_whole);
 
 /// The first mistake that needs no value to be seen: an empty argument, a word that is no verb, an option
 /// that the verb does not have, a verb without its sub-verb. Names that are near are named.

@@ -8,7 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "cli/command_line.h"
-#include "cli/progress.h"
+#include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "core/atomic_file.h"
 #include "core/parallel.h"

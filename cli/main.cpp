@@ -9,8 +9,10 @@
 
 #include <fmt/format.h>
 #include <metafuse_commit.h>
+#include <unistd.h>
 
 #include "cli/command_line.h"
+#include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "core/contract.h"
 #include "core/utf8.h"
@@ -56,7 +58,7 @@ int report(const Error& error) {
     std::string line = to_valid_utf8(text.substr(begin, end - begin));
     std::replace_if(
         line.begin(), line.end(), [](char c) { return (c >= 0 && c < ' ' && c != '\t') || c == 0x7F; }, '?');
-    std::cerr << "metafuse: " << line << '\n';
+    std::cerr << styled(STDERR_FILENO, Style::failure, "metafuse:") << ' ' << line << '\n';
     begin = end + 1;
   }
   return static_cast<int>(error.code);
@@ -76,13 +78,16 @@ int flushed() {
 
 int run(const std::vector<std::string>& typed) {
   CLI::App app{"metafuse: meta-search whose fusion is learned from judged queries", "metafuse"};
+  app.add_option_function<std::string>("--color", choose_colour, "auto, always or never; auto heeds NO_COLOR")
+      ->check(CLI::IsMember({"auto", "always", "never"}));
   app.set_version_flag("-V,--version", version_text());
   app.require_subcommand(1);
   app.footer("metafuse help VERB explains a verb, with examples.");
+  auto [words, is_help_whole] = understand(typed);
+  app.formatter(help_formatter(is_help_whole));  // before the verbs, which inherit it
   Result<void> outcome;
   for (const AddVerb add : kVerbs) add(app, outcome);
   check_all_numbers(app);
-  std::vector<std::string> words = with_help_as_option(typed);
   if (auto checked = check_words(app, words); !checked) return report(checked.error());
   try {
     std::reverse(words.begin(), words.end());  // as CLI11 takes them

@@ -17,9 +17,11 @@
 #include "core/near_names.h"
 #include "evaluation/measures/measure.h"
 #include "experiments/experiment.h"
+#include "fetchers/definition/engine_types.h"
 #include "fusion/training/registry.h"
 #include "fusion/unsupervised/fusion_method.h"
 #include "service/base/process.h"
+#include "service/config/config.h"
 
 namespace metafuse::cli {
 namespace {
@@ -146,7 +148,60 @@ std::string first_page(const std::vector<std::pair<std::string, const CLI::App*>
     for (char& c : name) c = c == ' ' ? '-' : c;
     names.push_back("\n.BR " + roff(name) + " (1)");
   }
+  names.push_back("\n.BR metafuse.yaml (5)");
+  names.push_back("\n.BR " + roff("metafuse-engines.yaml") + " (5)");
+  names.push_back("\n.BR " + roff("metafuse-learners") + " (7)");
   return page + fmt::format(".SH SEE ALSO{}\n", fmt::join(names, ","));
+}
+
+/// A page of rows with a meaning each: `name` TAB-free, as the tables of the program have them.
+std::string table_page(const std::string& title, int section, const std::string& about,
+                       const std::string& text,
+                       const std::vector<std::pair<std::string, std::string>>& rows) {
+  std::string page = fmt::format(".TH {} {} \"\" \"metafuse {}\" \"metafuse manual\"\n", upper(title),
+                                 section, service::version());
+  page += fmt::format(".SH NAME\n{} \\- {}\n.SH DESCRIPTION\n{}\n", roff(title), roff(about), roff(text));
+  for (const auto& [name, meaning] : rows)
+    page += fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff(name), roff(meaning));
+  return page + ".SH SEE ALSO\n.BR metafuse (1)\n";
+}
+
+std::string configuration_page() {
+  std::vector<std::pair<std::string, std::string>> rows;
+  std::istringstream lines(service::config_reference());
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t colon = line.find(": ");
+    rows.emplace_back(line.substr(0, colon), line.substr(colon + 2));
+  }
+  return table_page(
+      "metafuse.yaml", 5, "server configuration of metafuse",
+      "YAML. Paths are relative to the file's folder. An unknown key is an error with its line; "
+      "`metafuse config check FILE` says every mistake at once.",
+      rows);
+}
+
+std::string engines_page() {
+  std::vector<std::pair<std::string, std::string>> rows;
+  for (const fetchers::EngineType& type : fetchers::engine_types())
+    rows.emplace_back("engine: " + std::string(type.name), type.meaning);
+  return table_page(
+      "metafuse-engines.yaml", 5, "engine definitions of metafuse",
+      "YAML: a list `engines:` of blocks with a `name`, an `engine` out of the types below and the "
+      "type's keys. `metafuse engines check FILE` says every mistake at once, `metafuse engines "
+      "try NAME QUERY` asks an engine and shows what was read.",
+      rows);
+}
+
+std::string learners_page() {
+  std::vector<std::pair<std::string, std::string>> rows;
+  for (const fusion::Learner& learner : fusion::learners()) {
+    std::string text = learner.meaning;
+    for (const fusion::LearnerOption& option : learner.options)
+      text += fmt::format("\n--{} {}: {}", option.name, option.values, option.meaning);
+    rows.emplace_back(learner.name, text);
+  }
+  return table_page("metafuse-learners", 7, "learners of metafuse and their options",
+                    "What `metafuse train --learner NAME` may name.", rows);
 }
 
 struct ManualArguments {
@@ -155,15 +210,20 @@ struct ManualArguments {
 };
 
 Result<void> run_manual(const ManualArguments& arguments) {
-  std::error_code error;
-  std::filesystem::create_directories(arguments.folder, error);
-  if (error) return fail(Code::no_input, arguments.folder + ": " + error.message());
+  for (const char* section : {"man1", "man5", "man7"}) {
+    std::error_code error;
+    std::filesystem::create_directories(arguments.folder + '/' + section, error);
+    if (error) return fail(Code::no_input, arguments.folder + ": " + error.message());
+  }
   const auto verbs = all_verbs(*arguments.app);
-  TRY_VOID(write_file(arguments.folder + "/metafuse.1", first_page(verbs)));
+  TRY_VOID(write_file(arguments.folder + "/man1/metafuse.1", first_page(verbs)));
+  TRY_VOID(write_file(arguments.folder + "/man5/metafuse.yaml.5", configuration_page()));
+  TRY_VOID(write_file(arguments.folder + "/man5/metafuse-engines.yaml.5", engines_page()));
+  TRY_VOID(write_file(arguments.folder + "/man7/metafuse-learners.7", learners_page()));
   for (const auto& [path, verb] : verbs) {
     std::string name = path;
     for (char& c : name) c = c == ' ' ? '-' : c;
-    TRY_VOID(write_file(arguments.folder + "/metafuse-" + name + ".1", man_page(path, *verb)));
+    TRY_VOID(write_file(arguments.folder + "/man1/metafuse-" + name + ".1", man_page(path, *verb)));
   }
   return {};
 }
@@ -174,7 +234,9 @@ void add_manual(CLI::App& app, Result<void>& outcome) {
   auto [verb, a] = add_verb(app, "manual", "write the man pages", run_manual, outcome);
   a.app = &verb;
   verb.group("");  // for those who package: not in --help
-  verb.add_option("FOLDER", a.folder, "where to write metafuse.1, metafuse-VERB.1 ...")->required();
+  verb.add_option("FOLDER", a.folder,
+                  "where to write man1/metafuse.1, man1/metafuse-VERB.1, man5/metafuse.yaml.5 ...")
+      ->required();
 }
 
 namespace {

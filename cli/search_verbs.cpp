@@ -8,10 +8,11 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include "cli/command_line.h"
 #include "cli/environment.h"
-#include "cli/progress.h"
+#include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "core/atomic_file.h"
 #include "core/json.h"
@@ -116,6 +117,17 @@ Result<service::SearchRequest> request_of(const SearchArguments& arguments) {
   return request;
 }
 
+/// A line of tabs for programs; for a person the title above the URL, as in a list to read.
+void print_result(int rank, const service::FusedResult& result) {
+  const std::string score = service::short_number(result.score);
+  if (is_terminal(STDOUT_FILENO))
+    std::cout << fmt::format(
+        "{:>3}  {}  {}\n     {}\n", rank, styled(STDOUT_FILENO, Style::heading, result.hit.title),
+        styled(STDOUT_FILENO, Style::faint, score), styled(STDOUT_FILENO, Style::link, result.hit.url));
+  else
+    std::cout << rank << '\t' << score << '\t' << result.hit.url << '\t' << result.hit.title << '\n';
+}
+
 void print_text(const service::Snapshot& snapshot, const service::SearchAnswer& answer,
                 const SearchArguments& arguments) {
   if (!answer.fusion.notice.empty()) std::cerr << "metafuse: " << answer.fusion.notice << '\n';
@@ -127,8 +139,7 @@ void print_text(const service::Snapshot& snapshot, const service::SearchAnswer& 
   const service::LoadedDomain& domain = *snapshot.find_domain(answer.domain);
   int rank = 0;
   for (const service::FusedResult& result : service::window_of(answer, 0, arguments.limit)) {
-    std::cout << ++rank << '\t' << service::short_number(result.score) << '\t' << result.hit.url << '\t'
-              << result.hit.title << '\n';
+    print_result(++rank, result);
     if (!arguments.is_explained) continue;
     for (const service::Reason& reason : service::reasons_of(domain, answer, result))
       std::cout << '\t' << service::weight_text(reason) << '\t' << reason.feature << '\t'
@@ -163,7 +174,7 @@ void add_search(CLI::App& app, Result<void>& outcome) {
   verb.add_flag("--explain", a.is_explained, "print what each list adds to each result's score");
   verb.add_flag("--json", a.is_json, "print the answer of POST /v1/search");
   verb.footer(
-      "One line per result: rank, score, URL, title.\n"
+      "Piped: one line per result of rank, score, URL, title, between tabs.\n"
       "Examples:\n"
       "  metafuse search --config config/metafuse.yaml --set NAME='Ada Lovelace' --set AFFILIATION=London\n"
       "  metafuse search --config demo/metafuse.yaml --explain text editor");

@@ -17,7 +17,7 @@
 
 #include "cli/command_line.h"
 #include "cli/environment.h"
-#include "cli/progress.h"
+#include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "core/atomic_file.h"
 #include "core/parallel.h"
@@ -330,8 +330,10 @@ Result<void> run_doctor(const DoctorArguments& arguments) {
   for (const Check& check : checks) {
     const auto found = check.look();
     failed += found ? 0 : 1;
-    std::cout << fmt::format("{:<6} {:<14} {}\n", found ? "good" : "WRONG", check.name,
-                             found ? *found : found.error().text);
+    std::cout << fmt::format("{} {:<14} {}\n",
+                             found ? styled(STDOUT_FILENO, Style::good, "good  ")
+                                   : styled(STDOUT_FILENO, Style::failure, "WRONG "),
+                             check.name, found ? *found : found.error().text);
   }
   if (failed == 0) return {};
   return fail(Code::unavailable,

@@ -27,6 +27,7 @@ struct SharedOption {
     std::string text;
   };
 
+  std::string name;
   std::string values;
   std::vector<Meaning> meanings;
 
@@ -39,7 +40,14 @@ struct SharedOption {
     meanings.push_back({learner, text});
   }
 
+  /// Options of one family of learners stand under its name, shared ones together.
+  std::string group() const {
+    return rare_group(meanings.size() == 1 ? "Options of " + meanings.front().learners
+                                           : "Options of several learners");
+  }
+
   std::string help() const {
+    if (meanings.size() == 1) return meanings.front().text;
     std::string lines;
     for (const Meaning& meaning : meanings)
       lines += (lines.empty() ? "" : "\n") + meaning.learners + ": " + meaning.text;
@@ -47,16 +55,26 @@ struct SharedOption {
   }
 };
 
-std::map<std::string, SharedOption> options_of_all() {
-  std::map<std::string, SharedOption> shared;
+/// By name; the options that several learners have first, then learner by learner.
+std::vector<SharedOption> options_of_all() {
+  std::vector<SharedOption> shared;
   for (const Learner& learner : fusion::learners()) {
     for (const LearnerOption& option : learner.options) {
-      SharedOption& entry = shared[option.name];
-      if (entry.values.empty()) entry.values = option.values;
-      entry.add(learner.name, option.meaning + (option.fallback.empty() ? "" : " [" + option.fallback + "]"));
+      auto entry = std::find_if(shared.begin(), shared.end(),
+                                [&](const SharedOption& known) { return known.name == option.name; });
+      if (entry == shared.end()) entry = shared.insert(shared.end(), {option.name, option.values, {}});
+      entry->add(learner.name,
+                 option.meaning + (option.fallback.empty() ? "" : " [" + option.fallback + "]"));
     }
   }
+  std::stable_partition(shared.begin(), shared.end(),
+                        [](const SharedOption& option) { return option.meanings.size() > 1; });
   return shared;
+}
+
+/// Options that few need; `--help=all` shows them under `title`.
+void show_rarely(CLI::App& verb, const std::string& title, std::initializer_list<const char*> names) {
+  for (const char* name : names) verb.get_option(name)->group(rare_group(title));
 }
 
 }  // namespace
@@ -64,13 +82,13 @@ std::map<std::string, SharedOption> options_of_all() {
 void add_learner_options(CLI::App& verb, LearnerChoice& choice) {
   verb.add_option("--learner", choice.learner, fmt::format("one of {}", fmt::join(learner_names(), ", ")))
       ->capture_default_str();
-  for (const auto& [name, shared] : options_of_all()) {
-    const std::string key = name;
+  for (const SharedOption& shared : options_of_all()) {
     verb.add_option_function<std::string>(
-            "--" + name, [&choice, key](const std::string& value) { choice.options[key] = value; },
+            "--" + shared.name,
+            [&choice, key = shared.name](const std::string& value) { choice.options[key] = value; },
             shared.help())
         ->type_name(shared.values)
-        ->group("Learner options");
+        ->group(shared.group());
   }
 }
 
@@ -130,6 +148,9 @@ void add_input_options(CLI::App& verb, InputChoice& options) {
                   "a pair weighs one, the difference of grades, or of gains")
       ->check(CLI::IsMember({"one", "difference", "gain"}))
       ->capture_default_str();
+  show_rarely(verb, "More about documents and judgments",
+              {"--pairs", "--absent", "--derive", "--feedback", "--relevance-level", "--unjudged",
+               "--negative-grades", "--query-weights", "--grade-weights"});
 }
 
 fusion::TrainingInput chosen_input(const InputChoice& options, unsigned threads) {
@@ -234,6 +255,9 @@ void add_train_options(CLI::App& verb, TrainArguments& arguments) {
   add_interruption(verb, arguments);
   add_stream_input(verb, arguments);
   add_store_input(verb, arguments);
+  show_rarely(verb, "More about training",
+              {"--trace", "--patience", "--checkpoint", "--checkpoint-every", "--resume", "--stream",
+               "--bad-lines", "--half-life", "--use-held-out"});
   verb.footer(kExamples);
 }
 

@@ -14,7 +14,7 @@
 
 #include "cli/command_line.h"
 #include "cli/environment.h"
-#include "cli/progress.h"
+#include "cli/terminal.h"
 #include "cli/training_options.h"
 #include "cli/verbs.h"
 #include "core/atomic_file.h"

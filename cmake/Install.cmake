@@ -16,7 +16,7 @@ install(CODE "
   set(program \"$<TARGET_FILE:metafuse>\")
   set(prefix \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")
   set(data \"\${prefix}/${CMAKE_INSTALL_DATADIR}\")
-  execute_process(COMMAND \${program} manual \${data}/man/man1 COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND \${program} manual \${data}/man COMMAND_ERROR_IS_FATAL ANY)
   foreach(row IN ITEMS bash/bash-completion/completions/metafuse zsh/site-functions/_metafuse
       fish/vendor_completions.d/metafuse.fish)
     string(REGEX MATCH \"^[a-z]+\" shell \${row})

@@ -85,6 +85,36 @@ TEST_CASE("help and version are found in every form that people type", "[cli]") 
   CHECK(run_metafuse({"version"}).out == version);
 }
 
+TEST_CASE("help shows what most people need, --help=all the rest", "[cli]") {
+  const std::string brief = run_metafuse({"train", "--help"}).out;
+  CHECK(brief.find("--qrels") != std::string::npos);
+  CHECK(brief.find("--budget") == std::string::npos);
+  CHECK(brief.find("--grade-weights") == std::string::npos);
+  CHECK(brief.find("metafuse train --help=all shows all options") != std::string::npos);
+  const std::string whole = run_metafuse({"train", "--help=all"}).out;
+  CHECK(whole.find("--qrels") != std::string::npos);
+  CHECK(whole.find("--grade-weights") != std::string::npos);
+  CHECK(whole.find("Options of several learners:") != std::string::npos);
+  CHECK(whole.find("Options of mpboost:") < whole.find("--distance"));
+  CHECK(whole.find("--help=all shows") == std::string::npos);
+  CHECK(run_metafuse({"model", "show", "--help"}).out == run_metafuse({"model", "show", "--help=all"}).out);
+}
+
+TEST_CASE("colours are shown where they are asked for, and not in a pipe", "[cli]") {
+  const std::vector<std::string> wrong = {"fuse", "--method", "none", "--runs", "x"};
+  const auto with = [&](std::vector<std::string> words) {
+    words.insert(words.end(), wrong.begin(), wrong.end());
+    return run_metafuse(words).err;
+  };
+  CHECK(with({}).find("metafuse: ") == 0);
+  CHECK(with({"--color", "never"}) == with({}));
+  CHECK(with({"--color=always"}).find("\x1b[") == 0);
+  std::vector<std::string> behind = wrong;
+  behind.insert(behind.end(), {"--color", "always"});
+  CHECK(run_metafuse(behind).err == with({"--color=always"}));
+  check_refused(run_metafuse({"--color", "blue", "version"}), 64, "--color");
+}
+
 TEST_CASE("a verb without its sub-verb lists them", "[cli]") {
   check_refused(
       run_metafuse({"store"}), 64,

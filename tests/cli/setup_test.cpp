@@ -102,7 +102,8 @@ TEST_CASE("the installed program runs wherever its folder stands", "[cli][instal
                            second + "/share/doc/metafuse/examples/metafuse.yaml"})
             .status == 0);
   for (const char* file :
-       {"share/man/man1/metafuse.1", "share/man/man1/metafuse-model-show.1",
+       {"share/man/man1/metafuse.1", "share/man/man1/metafuse-model-show.1", "share/man/man5/metafuse.yaml.5",
+        "share/man/man5/metafuse-engines.yaml.5", "share/man/man7/metafuse-learners.7",
         "lib/systemd/system/metafuse.service", "share/bash-completion/completions/metafuse",
         "share/zsh/site-functions/_metafuse", "share/fish/vendor_completions.d/metafuse.fish",
         "share/doc/metafuse/docs/tutorial.md"})

@@ -1,10 +1,12 @@
-#include "cli/progress.h"
+#include "cli/terminal.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 
+#include <fmt/color.h>
 #include <unistd.h>
 
 namespace metafuse::cli {
@@ -37,10 +39,51 @@ void draw(Bar& bar, std::size_t done, std::size_t total) {
   std::fflush(stderr);
 }
 
+enum class ColourChoice { automatic, always, never };
+ColourChoice colour_choice = ColourChoice::automatic;
+
+bool has_colour(int stream) {
+  if (colour_choice != ColourChoice::automatic) return colour_choice == ColourChoice::always;
+  const char* refused = std::getenv("NO_COLOR");  // https://no-color.org
+  return is_terminal(stream) && (refused == nullptr || *refused == '\0');
+}
+
+fmt::text_style text_style_of(Style style) {
+  switch (style) {
+    case Style::heading:
+      return fmt::emphasis::bold;
+    case Style::link:
+      return fmt::fg(fmt::terminal_color::cyan);
+    case Style::faint:
+      return fmt::emphasis::faint;
+    case Style::good:
+      return fmt::fg(fmt::terminal_color::green);
+    case Style::warning:
+      return fmt::fg(fmt::terminal_color::yellow);
+    case Style::failure:
+      return fmt::emphasis::bold | fmt::fg(fmt::terminal_color::red);
+  }
+  return {};
+}
+
 }  // namespace
 
+void choose_colour(const std::string& when) {
+  colour_choice = when == "always"  ? ColourChoice::always
+                  : when == "never" ? ColourChoice::never
+                                    : ColourChoice::automatic;
+}
+
+std::string styled(int stream, Style style, std::string_view text) {
+  return has_colour(stream) ? fmt::format(text_style_of(style), "{}", text) : std::string(text);
+}
+
+bool is_terminal(int stream) {
+  return ::isatty(stream) != 0;
+}
+
 ProgressReport terminal_progress(std::string label) {
-  if (::isatty(STDERR_FILENO) == 0) return {};
+  if (!is_terminal(STDERR_FILENO)) return {};
   auto bar = std::make_shared<Bar>();
   bar->label = std::move(label);
   return [bar](std::size_t done, std::size_t total) { draw(*bar, done, total); };
