@@ -117,23 +117,27 @@ class HelpFormatter : public CLI::Formatter {
 }  // namespace
 
 TypedWords understand(std::vector<std::string> typed) {
+  // --color may stand anywhere; CLI11 wants a program's own options before the verb.
+  std::vector<std::string> colour;
+  const auto operands = std::find(typed.begin(), typed.end(), "--");
+  const auto at = std::find_if(typed.begin(), operands, [](const std::string& word) {
+    return word == "--color" || word.starts_with("--color=");
+  });
+  if (at != operands) {
+    const auto end = *at == "--color" && at + 1 != operands ? at + 2 : at + 1;
+    colour.assign(at, end);
+    typed.erase(at, end);
+  }
   TypedWords understood{std::move(typed)};
   std::vector<std::string>& words = understood.words;
   if (!words.empty() && (words[0] == "help" || words[0] == "version")) {
     words.push_back("--" + words[0]);
     words.erase(words.begin());
   }
-  const auto operands = std::find(words.begin(), words.end(), "--");
-  for (auto word = words.begin(); word != operands; ++word)
-    if (*word == "--help=all") {
-      *word = "--help";
-      understood.is_help_whole = true;
-    }
-  // --color may stand anywhere; CLI11 wants a program's own options before the verb.
-  const auto colour = std::find_if(words.begin(), operands,
-                                   [](const std::string& word) { return word.starts_with("--color"); });
-  if (colour != operands && (*colour == "--color" || colour->starts_with("--color=")))
-    std::rotate(words.begin(), colour, colour + (*colour == "--color" && colour + 1 != operands ? 2 : 1));
+  const auto whole = std::find(words.begin(), std::find(words.begin(), words.end(), "--"), "--help=all");
+  understood.is_help_whole = whole != words.end() && *whole == "--help=all";
+  if (understood.is_help_whole) *whole = "--help";
+  words.insert(words.begin(), colour.begin(), colour.end());
   return understood;
 }
 

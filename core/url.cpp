@@ -273,7 +273,7 @@ bool append_any(std::string& key, std::string_view text, const TrackingParameter
     key += '@';
   }
   const std::size_t host_begin = key.size();
-  append_host(key, part(CURLUPART_HOST));
+  append_host(key, scheme == "file" ? "localhost" : part(CURLUPART_HOST));  // curl leaves it out
   if (key.size() == host_begin || std::string_view(key).substr(host_begin) == ".") return false;
   const bool is_own_port = (scheme == "http" && port == "80") || (scheme == "https" && port == "443");
   if (!port.empty() && !is_own_port) key += ":" + port;

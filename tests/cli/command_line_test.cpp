@@ -240,7 +240,7 @@ TEST_CASE("two records do not write into one folder", "[cli][record]") {
 }
 
 TEST_CASE("options that mean the same for several learners are explained once", "[cli]") {
-  const std::string help = run_metafuse({"train", "--help"}).out;
+  const std::string help = run_metafuse({"train", "--help=all"}).out;
   const std::string meaning = "in a new seeded order each";
   const std::size_t at = help.find(meaning);
   REQUIRE(at != std::string::npos);

@@ -39,6 +39,15 @@ TEST_CASE("init makes a configuration that is whole and searches at once", "[cli
   CHECK(mode == (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write));
 }
 
+TEST_CASE("documents without a base URL are found as files", "[cli][init]") {
+  const TemporaryFolder folder;
+  folder.write("pages/green tea.txt", "Green tea\nleaves and water\n");
+  REQUIRE(run_metafuse({"init", folder.path("mine"), "--documents", folder.path("pages")}).status == 0);
+  const auto found = run_in(folder.path("mine"), METAFUSE_EXECUTABLE " search leaves");
+  CHECK(found.out.find("\tfile://localhost" + folder.path("pages") + "/green%20tea.txt\t") !=
+        std::string::npos);
+}
+
 TEST_CASE("init replaces nothing and says what it needs", "[cli][init]") {
   const TemporaryFolder folder;
   make_search(folder);
