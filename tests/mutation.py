@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""Do the tests bite? Changes one line of the program after another and says which changes no test notices.
+
+tests/mutants.jsonl holds the changes: file, the line's text, what replaces it, the suite whose tests should fail, and
+which of them by Catch2's tags. Each is applied, built, tested and taken back; one that those tests do not notice meets
+all quick tests of its suite. Survivors are printed. What was found is kept in the build folder, so that a run that was
+interrupted goes on where it stopped.
+
+usage: tests/mutation.py [--build build/dev] [--only FOLDER] [--sample N --seed S] [--again] [--check]
+"""
+import argparse
+import collections
+import hashlib
+import json
+import pathlib
+import random
+import shlex
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MUTANTS = ROOT / "tests" / "mutants.jsonl"
+SECONDS = {"build": 1800, "tests": 900}
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--build", default="build/dev", help="build folder, configured already (build/dev)")
+    parser.add_argument("--only", default="", help="files below this folder alone")
+    parser.add_argument("--sample", type=int, default=0, help="so many of them, chosen by --seed; 0 for all")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=2, help="of the build (2)")
+    parser.add_argument("--minutes", type=float, default=0, help="begin no mutant after these; 0 for no end")
+    parser.add_argument("--again", action="store_true", help="also those whose outcome is known")
+    parser.add_argument("--check", action="store_true", help="only say which mutants fit no line any more")
+    return parser.parse_args()
+
+
+class Mutant:
+    def __init__(self, entry):
+        self.file = ROOT / entry["file"]
+        self.line, self.replacement = entry["line"], entry["replacement"]
+        self.suite, self.tests = entry["suite"], entry.get("tests", "")
+        self.is_in_program = entry["file"].startswith("cli/")
+        self.name = f'{entry["file"]}: {self.line}  ->  {self.replacement}'
+
+    def places(self):
+        if not self.file.exists():
+            return []
+        return [i for i, line in enumerate(self.file.read_text().split("\n")) if line.strip() == self.line]
+
+    def changed(self, text):
+        lines = text.split("\n")
+        at = self.places()[0]
+        lines[at] = lines[at].replace(self.line, self.replacement)
+        return "\n".join(lines)
+
+    def digest(self):
+        """Of the mutant and the file that it changes: an outcome holds as long as both are the same."""
+        return hashlib.sha256(f"{self.name}\0{self.file.read_text()}".encode()).hexdigest()[:16]
+
+
+class Bench:
+    """A build folder in which mutants are built and tested."""
+
+    def __init__(self, options):
+        self.folder = ROOT / options.build
+        self.jobs = options.jobs
+        self.backup = self.folder / "mutation.backup"
+        self.results = self.folder / "mutation.jsonl"
+        self.restore()
+
+    def known(self):
+        if not self.results.exists():
+            return {}
+        entries = [json.loads(line) for line in self.results.read_text().splitlines()]
+        return {entry["digest"]: entry["outcome"] for entry in entries}
+
+    def note(self, mutant, outcome, seconds):
+        with self.results.open("a") as out:
+            out.write(json.dumps({"digest": mutant.digest(), "outcome": outcome, "mutant": mutant.name,
+                                  "seconds": round(seconds)}) + "\n")
+
+    def apply(self, mutant):
+        text = mutant.file.read_text()
+        self.backup.write_text(json.dumps({"file": str(mutant.file), "text": text}))
+        mutant.file.write_text(mutant.changed(text))
+
+    def restore(self):
+        """Takes back what is applied, also what an earlier run that was killed left."""
+        if self.backup.exists():
+            kept = json.loads(self.backup.read_text())
+            pathlib.Path(kept["file"]).write_text(kept["text"])
+            self.backup.unlink()
+
+    def run(self, kind, command):
+        """Whether a command succeeded; what hangs has failed."""
+        try:
+            return subprocess.run(command, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                  timeout=SECONDS[kind]).returncode == 0
+        except subprocess.TimeoutExpired:
+            return False
+
+    def build(self, suite, has_program):
+        """in: has_program - the tests are to meet the mutant in `metafuse` too, which takes longer to link"""
+        return self.run("build", ["ninja", f"-j{self.jobs}", f"test_{suite}"] + (["metafuse"] if has_program else []))
+
+    def passes(self, suite, tests):
+        program = next((self.folder / "tests").rglob(f"test_{suite}"))
+        # a list of tags is a list of alternatives, each without the long tests
+        wanted = ",".join(f"{tag}~[full]" for tag in tests.split(",")) if tests else "~[full]"
+        return self.run("tests", [str(program), "--abort", wanted])
+
+    def outcome(self, mutant):
+        self.apply(mutant)
+        try:
+            if not self.build(mutant.suite, mutant.is_in_program):
+                return "does not build"
+            if mutant.tests and not self.passes(mutant.suite, mutant.tests):
+                return "killed"
+            return "survived" if self.passes(mutant.suite, "") else "killed"
+        finally:
+            self.restore()
+
+
+def chosen_mutants(options):
+    mutants = [Mutant(json.loads(line)) for line in MUTANTS.read_text().splitlines()]
+    mutants = [m for m in mutants if str(m.file.relative_to(ROOT)).startswith(options.only)]
+    lost = [m for m in mutants if len(m.places()) != 1]
+    for mutant in lost:
+        print(f"fits {len(mutant.places())} lines: {mutant.name}")
+    if options.check:
+        print(f"{len(mutants) - len(lost)} of {len(mutants)} mutants fit")
+        sys.exit(1 if lost else 0)
+    mutants = [m for m in mutants if m not in lost]
+    if options.sample:
+        mutants = random.Random(options.seed).sample(mutants, min(options.sample, len(mutants)))
+    # files of one suite together: less is built anew
+    return sorted(mutants, key=lambda m: (m.suite, str(m.file)))
+
+
+def main():
+    options = parse_arguments()
+    mutants = chosen_mutants(options)
+    bench = Bench(options)
+    known = {} if options.again else bench.known()
+    outcomes = collections.Counter()
+    survivors = []
+    sound = set()
+    begin = time.monotonic()
+    for number, mutant in enumerate(mutants, 1):
+        outcome = known.get(mutant.digest())
+        if outcome is None:
+            if options.minutes and time.monotonic() - begin > 60 * options.minutes:
+                print(f"{len(mutants) - number + 1} left for another run")
+                break
+            if mutant.suite not in sound:
+                if not bench.build(mutant.suite, True) or not bench.passes(mutant.suite, ""):
+                    sys.exit(f"the tests of {mutant.suite} fail without any mutant: "
+                             f"{shlex.join(['ctest', '--test-dir', options.build, '-R', mutant.suite])}")
+                sound.add(mutant.suite)
+            started = time.monotonic()
+            outcome = bench.outcome(mutant)
+            bench.note(mutant, outcome, time.monotonic() - started)
+        outcomes[outcome] += 1
+        if outcome != "killed":
+            survivors.append(f"{outcome}: {mutant.name}")
+        print(f"{number}/{len(mutants)} {outcome}: {mutant.name}", flush=True)
+    print()
+    for text in survivors:
+        print(text)
+    tried = outcomes["killed"] + outcomes["survived"]
+    print(f"{outcomes['killed']} of {tried} killed ({100 * outcomes['killed'] / max(1, tried):.0f} %), "
+          f"{outcomes['does not build']} do not build")
+    sys.exit(1 if outcomes["survived"] else 0)
+
+
+main()
