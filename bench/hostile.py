@@ -2,9 +2,9 @@
 """One hostile client beside eight normal ones: what the normal ones lose.
 
 usage: bench/hostile.py METAFUSE [SECONDS]. Starts `metafuse serve` over three engines of this script that answer in 20 ms, with
-a store and with standard error as a pipe that nobody reads, and measures eight clients of five new searches a second: alone, beside each
-attack, and beside all of them. Prints for each the 99th percentile as a multiple of the quiet one, searches that failed
-or lacked an engine, and the server's peak of resident memory above the quiet one.
+a store (Debian's PostgreSQL behind a relay, or SQLite where there is none, without row 5) and with standard error as a pipe that nobody
+reads, and measures eight clients of five new searches a second: alone, beside each attack, and beside all of them. Prints for each the 99th
+percentile as a multiple of the quiet one, searches that failed or lacked an engine, and the server's peak of resident memory above the quiet one.
 """
 import http.client
 import http.server
@@ -19,6 +19,9 @@ import tempfile
 import threading
 import time
 import urllib.parse
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests" / "integration"))
+from store_servers import Postgres
 
 METAFUSE = os.path.abspath(sys.argv[1])
 SECONDS = float(sys.argv[2]) if len(sys.argv) > 2 else 10
@@ -55,14 +58,14 @@ class Engines(http.server.ThreadingHTTPServer):
 
 
 class Server:
-    def __init__(self, folder, port):
+    def __init__(self, folder, port, store):
         (folder / "t.yaml").write_text("version: 1\ndomain: d\nslots: {Q: {required: true}}\ntemplates:\n"
                                        f"  - {{id: all, engine: [{', '.join(ENGINES)}], query: '{{Q}}'}}\n")
         (folder / "engines.yaml").write_text("engines:\n" + "".join(
             f"  - {{name: {name}, engine: json_engine, search_url: \"http://127.0.0.1:{port}/{name}?q={{query}}\", results_query: r, "
             "url_query: u, title_query: t, content_query: c, timeout: 3}\n" for name in ENGINES))
         (folder / "serve.yaml").write_text("version: 1\nlisten: 127.0.0.1:0\ntemplates: [t.yaml]\nengines: [engines.yaml]\n"
-                                           "store: store.db\nlimits: {max_connections: 60}\n")
+                                           f"store: \"{store}\"\nstore_secret: secret\nlimits: {{max_connections: 60}}\n")
         self.process = subprocess.Popen([METAFUSE, "serve", "--config", str(folder / "serve.yaml")], stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True)
         self.port = int(self.process.stdout.readline().strip().rsplit(":", 1)[1])
@@ -118,6 +121,24 @@ def attack_18():
 
 def attack_20():
     yield "GET", "/search?q=cached&format=json", None
+
+
+def abandon_feedback(postgres):
+    """Row 5: the database behind a black hole, and clicks whose senders do not wait."""
+    def attack(server, until):
+        _, _, answer = server.ask(server.connect(), "GET", "/search?q=clicked&format=json")
+        click = json.dumps({"search_id": json.loads(answer)["fusion"]["search_id"], "kind": "click", "position": 1})
+        postgres.relay.mode = "black hole"
+        while time.time() < until:
+            try:
+                connection = server.connect()
+                connection.request("POST", "/v1/feedback", click, JSON)
+                connection.close()
+            except OSError:
+                pass
+            time.sleep(0.01)
+        postgres.relay.mode = "pass"
+    return attack
 
 
 def hold_connections(server, until):
@@ -181,9 +202,17 @@ def main():
     rows = {1: attack_1, 2: attack_2, 7: attack_7, 8: attack_8, 9: attack_9, 15: attack_15, 18: attack_18, 20: attack_20}
     attacks = {f"row {row}": [lambda server, until, make=make: repeat(server, until, make)] for row, make in rows.items()}
     attacks["row 16"] = [hold_connections]
-    attacks["all"] = [attack for one in list(attacks.values()) for attack in one]
-    with tempfile.TemporaryDirectory() as folder:
-        server = Server(pathlib.Path(folder), engines.server_address[1])
+    with tempfile.TemporaryDirectory() as name:
+        folder, postgres = pathlib.Path(name), None
+        if Postgres.is_installed():
+            folder.chmod(0o755)
+            (folder / "pg").mkdir()
+            postgres = Postgres(folder / "pg")
+            attacks["row 5"] = [abandon_feedback(postgres)]
+        else:
+            print("without row 5: install the Debian package postgresql")
+        attacks["all"] = [attack for one in list(attacks.values()) for attack in one]
+        server = Server(folder, engines.server_address[1], postgres.url() if postgres else "store.db")
         try:
             measure(server, [])  # warm
             quiet, count, lost, memory = measure(server, [])
@@ -198,6 +227,8 @@ def main():
             begin = time.time()
             server.process.send_signal(signal.SIGTERM)
             print(f"SIGTERM: status {server.process.wait(timeout=60)} after {time.time() - begin:.1f} s")
+            if postgres:
+                postgres.stop(is_hard=True)
 
 
 main()

@@ -93,11 +93,11 @@ class Server:
         self.start()
 
     def wait_for(self, what, is_so):
-        for _ in range(600):
+        for _ in range(3000):
             if is_so():
                 return
             time.sleep(0.1)
-        raise SystemExit(f"promotion: waited a minute in vain for {what}: {self.model()} {self.events[-5:]}")
+        raise SystemExit(f"promotion: waited five minutes in vain for {what}: {self.model()} {self.events[-5:]}")
 
     def has_settled(self):
         """The last two trainings made the same model, which is the challenger or the champion by now."""
