@@ -35,16 +35,16 @@ App::App(AppOptions options, std::shared_ptr<const Snapshot> snapshot, std::uniq
       records_(std::move(records)),
       gate_({options.config, metrics_, clock_, records_->unix_time, shared_usage(records_->store.get())}),
       searcher_({options.config, clock_, gate_, *records_, metrics_, log_}),
-      pool_(worker_count(options.config), queue_limits(options.config.limits)),
-      store_pool_(kStoreWorkers, kStoreQueue),
+      pool_(worker_count(options.config), queue_limits(options.config.limits), clock_),
+      store_pool_(kStoreWorkers, kStoreQueue, clock_),
       operations_({metrics_, log_, pool_, searcher_, *records_}),
       reloader_({options.config, options.load_engines, options.reread,
                  [this](const Snapshot& loaded) { take_limits(loaded); }, metrics_, log_},
                 std::move(snapshot)) {
   if (records_->store == nullptr) return;
-  records_->on_drop = [this](std::uint64_t dropped, const std::string& reason) {
+  records_->search_log->set_on_drop([this](std::uint64_t dropped, const std::string& reason) {
     log_.write(Log::Level::error, "searches not stored", {{"searches", dropped}, {"reason", reason}});
-  };
+  });
   CaretakerOptions care;
   care.store = records_->store.get();
   care.versions = records_->model_versions.get();

@@ -34,19 +34,21 @@ bool is_scoped(const KeyConfig* key) {
   return key != nullptr && (!key->domains.empty() || !key->engines.empty());
 }
 
-/// Narrows a request to what its key may ask.
-std::optional<AccessRefusal> narrow(const KeyConfig* key, const LoadedDomain& domain,
-                                    SearchRequest& request) {
-  if (!is_scoped(key)) return std::nullopt;
-  if (!key->may_use_domain(domain.domain.name))
-    return AccessRefusal{403, "scope", "the key may not search this domain"};
-  if (key->engines.empty()) return std::nullopt;
-  if (request.engines.empty())
-    for (const templates::SearchTemplate& row : domain.domain.templates)
-      request.engines.insert(request.engines.end(), row.engines.begin(), row.engines.end());
-  std::erase_if(request.engines, [&](const std::string& engine) { return !key->may_ask_engine(engine); });
-  if (!request.engines.empty()) return std::nullopt;
-  return AccessRefusal{403, "scope", "the key may not ask these engines"};
+/// Leaves of the engines that a request names those that its key may ask; where it names none, the key's.
+/// out:    whether a template of the domain asks one that is left
+bool keep_engines_of(const KeyConfig& key, const LoadedDomain& domain, std::vector<std::string>& engines) {
+  if (key.engines.empty()) return true;
+  if (engines.empty()) engines = key.engines;
+  std::erase_if(engines, [&](const std::string& engine) { return !key.may_ask_engine(engine); });
+  const auto& templates = domain.domain.templates;
+  return std::any_of(templates.begin(), templates.end(), [&](const templates::SearchTemplate& item) {
+    return std::find_first_of(item.engines.begin(), item.engines.end(), engines.begin(), engines.end()) !=
+           item.engines.end();
+  });
+}
+
+AccessRefusal refusal_of(const Error& error) {
+  return {status_of(error.code), {}, error.text};
 }
 
 /// How many meta-search servers a request came through, as the last one counted; too many for a damaged
@@ -86,7 +88,7 @@ std::string Searcher::Plan::shared_key(int windows) const {
 }
 
 SearchRequest Searcher::Plan::at_window(int windows) const {
-  SearchRequest out = request;
+  SearchRequest out = prepared.request;
   out.windows = windows;
   return out;
 }
@@ -96,7 +98,8 @@ std::string Searcher::Plan::cache_key(int windows) const {
 }
 
 bool Searcher::Plan::has_raw() const {
-  return std::any_of(request.variants.begin(), request.variants.end(),
+  const auto& variants = prepared.request.variants;
+  return std::any_of(variants.begin(), variants.end(),
                      [](const QueryVariant& variant) { return variant.is_raw; });
 }
 
@@ -123,30 +126,41 @@ HttpResponse Searcher::serve(const Exchange& exchange, Dialect dialect, const Wa
   return response;
 }
 
+/// errors: 403 a domain or engines beyond the key's scope; those of expand_request()
+boost::system::result<Searcher::Plan, AccessRefusal> Searcher::plan_of(const Exchange& exchange,
+                                                                       SearchRequest request) const {
+  const Snapshot& snapshot = *exchange.snapshot;
+  const auto domain = named_domain(snapshot, request.domain, exchange.key);
+  if (!domain) {
+    if (is_scoped(exchange.key) && snapshot.find_domain(request.domain) != nullptr)
+      return AccessRefusal{403, "scope", "the key may not search this domain"};
+    return refusal_of(domain.error());
+  }
+  if (exchange.key != nullptr && !keep_engines_of(*exchange.key, **domain, request.engines))
+    return AccessRefusal{403, "scope", "the key may not ask these engines"};
+  request.hops = hops_of(exchange.request);
+  auto prepared = prepare_search(snapshot, **domain, std::move(request), clock_);
+  if (!prepared) return refusal_of(prepared.error());
+  std::string digest = shared_key(**domain, prepared->request);
+  return Plan{exchange, std::move(*prepared), std::move(digest)};
+}
+
 Searcher::Found Searcher::find(const Exchange& exchange, const WantedSearch& wanted,
                                const SearchEvents& events) {
-  const auto refusal = [](const Error& error) {
-    return AccessRefusal{status_of(error.code), {}, error.text};
-  };
-  SearchRequest request = wanted.search;
-  if (const LoadedDomain* named = exchange.snapshot->find_domain(request.domain); named != nullptr)
-    if (auto refused = narrow(exchange.key, *named, request)) return std::move(*refused);
-  auto queries = expand_request(*exchange.snapshot, request);
-  if (!queries) return refusal(queries.error());
-  const LoadedDomain& domain = *exchange.snapshot->find_domain(request.domain);
-  Plan plan{exchange, request, domain, std::move(*queries), shared_key(domain, request)};
-  plan.end = clock_.now() + deadline_of(exchange.snapshot->config, request);
-  plan.request.hops = hops_of(exchange.request);
-  if (auto refused = gate_.admit_search(exchange, plan.queries.size(), plan.has_raw()))
+  const auto planned = plan_of(exchange, wanted.search);
+  if (!planned) return planned.error();
+  const Plan& plan = *planned;
+  if (auto refused = gate_.admit_search(exchange, plan.prepared.queries.size(), plan.has_raw()))
     return std::move(*refused);
   if (events.on_admitted) events.on_admitted();
   auto answer = search(plan, wanted.sites, events.on_partial);
-  if (!answer) return refusal(answer.error());
+  if (!answer) return refusal_of(answer.error());
+  const LoadedDomain& domain = plan.prepared.domain;
   FoundSearch found{
-      std::move(*answer), {}, plan.cache_key(1), wanted.limit > 0 && records_.search_log != nullptr};
+      std::move(*answer), &domain, {}, plan.cache_key(1), wanted.limit > 0 && records_.search_log != nullptr};
   if (wanted.limit > 0) {
     found.shown = shown_results(*found.answer, wanted.first, wanted.limit, wanted.sites);
-    remember(exchange, *found.answer, found.shown);
+    remember(exchange, domain, *found.answer, found.shown);
   }
   return found;
 }
@@ -191,6 +205,12 @@ std::optional<HttpResponse> Searcher::answer_again(const Exchange& exchange) {
   return response;
 }
 
+std::vector<std::string> Searcher::suggest(const Exchange& exchange, std::string_view prefix) const {
+  if (exchange.key == nullptr) return suggester_.complete(prefix);
+  return suggester_.complete(prefix,
+                             [&](const std::string& domain) { return exchange.key->may_use_domain(domain); });
+}
+
 void Searcher::clear() {
   cache_.clear();
   rendered_.clear();
@@ -204,8 +224,7 @@ bool Searcher::is_interleaving(const Snapshot& snapshot, const LoadedDomain& dom
 std::optional<TimePoint> Searcher::may_be_sent_again(const Exchange& exchange,
                                                      const FoundSearch& found) const {
   const Snapshot& snapshot = *exchange.snapshot;
-  const LoadedDomain* domain = snapshot.find_domain(found.answer->domain);
-  if (!has_cache_ || is_scoped(exchange.key) || domain == nullptr || is_interleaving(snapshot, *domain) ||
+  if (!has_cache_ || is_scoped(exchange.key) || is_interleaving(snapshot, *found.domain) ||
       snapshot.config.learning.has_online_reranker)
     return std::nullopt;
   // an answer that could not be stored has no search id: the next one may
@@ -213,11 +232,11 @@ std::optional<TimePoint> Searcher::may_be_sent_again(const Exchange& exchange,
   return cache_.popular_until(found.key, *found.answer);
 }
 
-void Searcher::remember(const Exchange& exchange, const SearchAnswer& answer, ShownResults& shown) {
+void Searcher::remember(const Exchange& exchange, const LoadedDomain& domain, const SearchAnswer& answer,
+                        ShownResults& shown) {
   if (records_.search_log == nullptr || !may_be_stored(exchange.request)) return;
-  const LoadedDomain* domain = exchange.snapshot->find_domain(answer.domain);
   const SearchStoring storing{records_.secret, exchange.snapshot->config.privacy.hash_queries,
-                              domain == nullptr ? std::string_view() : plain_slot(domain->domain)};
+                              plain_slot(domain.domain)};
   auto search = std::make_shared<const StoredSearch>(
       stored_search(answer, shown.positions, storing, records_.unix_time()));
   if (!records_.search_log->add(search)) return;
@@ -228,15 +247,17 @@ void Searcher::remember(const Exchange& exchange, const SearchAnswer& answer, Sh
 Result<SharedAnswer> Searcher::search(const Plan& plan, const SitePreferences& sites,
                                       const PartialAnswer& on_partial) {
   TRY(auto answer, search_window(plan, 1, on_partial));
-  SearchRequest further = plan.request;
-  while (wants_next_window(plan.domain, further, *answer, blocked_results(*answer, sites))) {
-    ++further.windows;
-    if (gate_.admit_search(plan.exchange, plan.queries.size(), plan.has_raw())) break;
-    auto deeper = search_window(plan, further.windows, {});
+  const PreparedSearch& prepared = plan.prepared;
+  for (int windows = 2;
+       wants_next_window(prepared.domain, prepared.request, *answer, blocked_results(*answer, sites));
+       ++windows) {
+    if (clock_.now() >= prepared.end) break;  // an engine that had no time would count as failed
+    if (gate_.admit_search(plan.exchange, prepared.queries.size(), plan.has_raw())) break;
+    auto deeper = search_window(plan, windows, {});
     if (!deeper) break;
     answer = std::move(*deeper);
   }
-  return learned_order(*plan.exchange.snapshot, plan.domain, plan.digest, std::move(answer));
+  return learned_order(prepared.snapshot, prepared.domain, plan.digest, std::move(answer));
 }
 
 /// errors: what another request's search, which this one waited for, broke off with
@@ -244,11 +265,11 @@ Result<SharedAnswer> Searcher::search_window(const Plan& plan, int windows, cons
   bool was_cached = false;
   TRY(auto answer, cache_.get(
                        plan.cache_key(windows), [&] { return search_uncached(plan, windows, on_partial); },
-                       was_cached, windows <= 1 ? plan.end : TimePoint::max()));
+                       was_cached, plan.prepared.end));
   metrics_.cache(was_cached ? "hit" : "miss");
   metrics_.search(answer->domain, answer->fusion.method);
   if (was_cached) return answer;
-  suggester_.learn(answer->suggestions);
+  suggester_.learn(answer->domain, answer->suggestions);
   metrics_.stage("fetch", answer->fetch_seconds);
   metrics_.stage("fuse", answer->fuse_seconds);
   note_lists(answer->lists);
@@ -259,7 +280,7 @@ Result<SearchAnswer> Searcher::search_uncached(const Plan& plan, int windows,
                                                const PartialAnswer& on_partial) {
   if (shared_answers_ == nullptr) return search_engines(plan, windows, on_partial);
   const std::string key = plan.shared_key(windows);
-  if (auto answer = shared_answers_->find(key, plan.domain, plan.at_window(windows))) {
+  if (auto answer = shared_answers_->find(key, plan.prepared.domain, plan.at_window(windows))) {
     metrics_.cache("shared");
     return std::move(*answer);
   }
@@ -270,13 +291,13 @@ Result<SearchAnswer> Searcher::search_uncached(const Plan& plan, int windows,
 
 Result<SearchAnswer> Searcher::search_engines(const Plan& plan, int windows,
                                               const PartialAnswer& on_partial) {
-  const Snapshot& snapshot = *plan.exchange.snapshot;
-  if (windows <= 1) return search_expanded(snapshot, plan.request, plan.queries, clock_, on_partial);
+  if (windows <= 1) return search_prepared(plan.prepared, clock_, on_partial);
   bool was_cached = false;
   TRY(const auto so_far,
       cache_.get(
-          plan.cache_key(windows - 1), [&] { return search_uncached(plan, windows - 1, {}); }, was_cached));
-  return search_further(snapshot, plan.at_window(windows), plan.queries, clock_, *so_far);
+          plan.cache_key(windows - 1), [&] { return search_uncached(plan, windows - 1, {}); }, was_cached,
+          plan.prepared.end));
+  return search_further(plan.prepared, clock_, *so_far);
 }
 
 /// What the learning makes of an answer: an online reranker's order, and a challenger's interleaved.
@@ -300,7 +321,7 @@ SharedAnswer Searcher::show_fused(const Exchange& exchange, SharedAnswer answer,
   const LoadedDomain& domain = *snapshot.find_domain(answer->domain);
   answer = learned_order(snapshot, domain, sha256_hex(exchange.request.body), std::move(answer));
   shown = shown_results(*answer, 0, static_cast<int>(limit), {});
-  remember(exchange, *answer, shown);
+  remember(exchange, domain, *answer, shown);
   return answer;
 }
 

@@ -41,6 +41,7 @@ struct WantedSearch {
 /// A search that was answered, and what its reader is shown.
 struct FoundSearch {
   SharedAnswer answer;
+  const LoadedDomain* domain;       ///< of the exchange's snapshot
   ShownResults shown;               ///< with the id that feedback refers to, when it could be stored
   std::string key;                  ///< of the answer in the cache
   bool is_to_be_stored = false;     ///< then `shown` has a search id unless that failed or is not wished
@@ -99,7 +100,8 @@ class Searcher {
   SharedAnswer show_fused(const Exchange& exchange, SharedAnswer answer, std::size_t limit,
                           ShownResults& shown);
 
-  std::vector<std::string> suggest(std::string_view prefix) const { return suggester_.complete(prefix); }
+  /// Completions out of the domains that the exchange's key may use.
+  std::vector<std::string> suggest(const Exchange& exchange, std::string_view prefix) const;
   UnixTime unix_time() const { return records_.unix_time(); }
   Duration time_since(TimePoint begin) const { return clock_.now() - begin; }
   /// Forgets all answers.
@@ -108,14 +110,11 @@ class Searcher {
   const RenderedAnswers& rendered() const { return rendered_; }
 
  private:
-  /// A request with what is made of it once: its expanded queries and its digest.
+  /// A request with what is made of it once.
   struct Plan {
     const Exchange& exchange;
-    SearchRequest request;
-    const LoadedDomain& domain;
-    std::vector<ExpandedQuery> queries;
+    PreparedSearch prepared;
     std::string digest;  ///< of everything that changes the lists of its first window, in every process
-    TimePoint end = TimePoint::max();  ///< when the first window's time is over
 
     SearchRequest at_window(int windows) const;
     std::string shared_key(int windows) const;
@@ -123,6 +122,7 @@ class Searcher {
     bool has_raw() const;
   };
 
+  boost::system::result<Plan, AccessRefusal> plan_of(const Exchange& exchange, SearchRequest request) const;
   Result<SharedAnswer> search(const Plan& plan, const SitePreferences& sites,
                               const PartialAnswer& on_partial);
   Result<SharedAnswer> search_window(const Plan& plan, int windows, const PartialAnswer& on_partial);
@@ -131,7 +131,8 @@ class Searcher {
   bool is_interleaving(const Snapshot& snapshot, const LoadedDomain& domain) const;
   SharedAnswer learned_order(const Snapshot& snapshot, const LoadedDomain& domain, std::string_view digest,
                              SharedAnswer answer) const;
-  void remember(const Exchange& exchange, const SearchAnswer& answer, ShownResults& shown);
+  void remember(const Exchange& exchange, const LoadedDomain& domain, const SearchAnswer& answer,
+                ShownResults& shown);
   /// Until when; nothing for an answer that is not the same twice, or that nobody asked for before.
   std::optional<TimePoint> may_be_sent_again(const Exchange& exchange, const FoundSearch& found) const;
   /// Counts what the engines did, and says in the log which failed.

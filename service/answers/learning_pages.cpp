@@ -220,13 +220,13 @@ void add_engines(const std::vector<Metrics::EngineLatency>& engines, View& page)
 
 }  // namespace
 
-std::string evaluation_page(const Snapshot& snapshot, const LoadedDomain& domain,
+std::string evaluation_page(const Exchange& exchange, const LoadedDomain& domain,
                             const EvaluationReport& report,
                             const std::vector<Metrics::EngineLatency>& engines, std::string_view problem) {
   View view =
-      page_view(&snapshot, "Evaluation of " + domain.domain.name + " – metafuse", "", domain.domain.name);
+      page_view(&exchange, "Evaluation of " + domain.domain.name + " – metafuse", "", domain.domain.name);
   view.set("NAME", domain.domain.name);
-  for (const auto& [name, other] : snapshot.domains) view.add("OTHER").set("NAME", name);
+  for (const LoadedDomain* other : exchange.domains()) view.add("OTHER").set("NAME", other->domain.name);
   if (!problem.empty())
     view.add("PROBLEM").set("TEXT", problem);
   else if (report.is_empty())
@@ -298,14 +298,15 @@ void add_state(const DomainModels& models, View& item) {
 
 }  // namespace
 
-std::string model_page(const Snapshot& snapshot, const ModelPageState& state) {
-  View view = page_view(&snapshot, "Models – metafuse", "", "");
+std::string model_page(const Exchange& exchange, const ModelPageState& state) {
+  View view = page_view(&exchange, "Models – metafuse", "", "");
   if (!state.done.empty()) view.add("DONE").set("TEXT", state.done);
   if (!state.wrong.empty()) view.add("WRONG").set("TEXT", state.wrong);
   if (state.is_off) view.add("OFF");
-  for (const auto& [name, domain] : snapshot.domains) {
+  for (const LoadedDomain* domain : exchange.domains()) {
+    const std::string& name = domain->domain.name;
     View& item = view.add("ITEM");
-    item.set("NAME", name).set("METHOD", fused_by(domain));
+    item.set("NAME", name).set("METHOD", fused_by(*domain));
     if (state.is_off) continue;
     View& actions = item.add("ACTIONS");
     for (const DomainModels& models : state.models)

@@ -5,6 +5,7 @@
 
 #include "service/base/metrics.h"
 #include "service/config/snapshot.h"
+#include "service/http/exchange.h"
 #include "service/learning/domain_models.h"
 #include "service/learning/evaluation_reports.h"
 
@@ -13,7 +14,7 @@ namespace metafuse::service {
 /// The reports of one domain as tables and plots, each plot with its numbers in a table behind it.
 ///
 /// in:  problem - why the reports cannot be read, empty when they can
-std::string evaluation_page(const Snapshot& snapshot, const LoadedDomain& domain,
+std::string evaluation_page(const Exchange& exchange, const LoadedDomain& domain,
                             const EvaluationReport& report,
                             const std::vector<Metrics::EngineLatency>& engines, std::string_view problem);
 
@@ -25,6 +26,6 @@ struct ModelPageState {
   std::string wrong;                 ///< or why not
 };
 
-std::string model_page(const Snapshot& snapshot, const ModelPageState& state);
+std::string model_page(const Exchange& exchange, const ModelPageState& state);
 
 }  // namespace metafuse::service

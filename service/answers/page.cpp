@@ -190,17 +190,19 @@ void add_preferences(const SitePreferences& preferences, View& page) {
 
 }  // namespace
 
-View page_view(const Snapshot* snapshot, std::string_view title, std::string_view query,
+View page_view(const Exchange* exchange, std::string_view title, std::string_view query,
                std::string_view domain) {
   View view;
   view.set("TITLE", title).set("QUERY", query);
-  if (snapshot == nullptr || snapshot->domains.empty()) return view;
-  const LoadedDomain* chosen = snapshot->find_domain(domain);
+  if (exchange == nullptr) return view;
+  const auto usable = exchange->domains();
+  if (usable.empty()) return view;
+  const LoadedDomain* chosen = exchange->find_domain(domain);
   View& domains = view.add("DOMAINS");
-  for (const auto& [name, item] : snapshot->domains) {
+  for (const LoadedDomain* item : usable) {
     View& option = domains.add("DOMAIN");
-    option.set("NAME", name);
-    if (&item == chosen) option.add("SELECTED");
+    option.set("NAME", item->domain.name);
+    if (item == chosen) option.add("SELECTED");
   }
   return view;
 }
@@ -210,10 +212,10 @@ std::string fused_by(const LoadedDomain& domain) {
                       : "rrf, since it has no model";
 }
 
-std::string home_page(const Snapshot& snapshot) {
-  View view = page_view(&snapshot, "metafuse", "", "");
+std::string home_page(const Exchange& exchange) {
+  View view = page_view(&exchange, "metafuse", "", "");
   view.add("FOCUS");
-  const LoadedDomain* domain = snapshot.find_domain("");
+  const LoadedDomain* domain = exchange.find_domain("");
   if (domain == nullptr) return render_page("home", view);
   view.set("DEFAULT_DOMAIN", domain->domain.name).set("DESCRIPTION", domain->domain.description);
   if (domain->domain.slots.size() < 2) return render_page("home", view);
@@ -228,10 +230,10 @@ std::string home_page(const Snapshot& snapshot) {
   return render_page("home", view);
 }
 
-std::string results_page(const Snapshot& snapshot, const SearchAnswer& answer, const PageRequest& request) {
-  const LoadedDomain& domain = *snapshot.find_domain(answer.domain);
+std::string results_page(const Exchange& exchange, const SearchAnswer& answer, const PageRequest& request) {
+  const LoadedDomain& domain = *exchange.snapshot->find_domain(answer.domain);
   const ShownResults& shown = *request.shown;
-  View view = page_view(&snapshot, answer.query + " – metafuse", answer.query, answer.domain);
+  View view = page_view(&exchange, answer.query + " – metafuse", answer.query, answer.domain);
   view.set("SUMMARY", summary_of(answer)).set("FIRST", std::to_string(shown.first + 1));
   view.set("SEARCH_ID", shown.search_id);
   view.set("BACK", "/search?" + request.target);

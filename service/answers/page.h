@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "service/config/snapshot.h"
+#include "service/http/exchange.h"
 #include "service/requests/search_requests.h"
 #include "service/search/search_answer.h"
 #include "service/search/shown_results.h"
@@ -58,14 +59,16 @@ struct PageFile {
 /// All of them; the body is written by cmake/EmbedPages.cmake.
 std::span<const PageFile> page_files();
 
-/// A view with what every page shows: title, query, and the choice of domains.
-View page_view(const Snapshot* snapshot, std::string_view title, std::string_view query,
+/// A view with what every page shows: title, query, and the choice among the domains that its reader may use.
+///
+/// in: exchange - nullptr for a page without that choice
+View page_view(const Exchange* exchange, std::string_view title, std::string_view query,
                std::string_view domain);
 
 /// What orders a domain's results, for people.
 std::string fused_by(const LoadedDomain& domain);
 
-std::string home_page(const Snapshot& snapshot);
+std::string home_page(const Exchange& exchange);
 
 /// What a page of results needs beside the answer.
 struct PageRequest {
@@ -75,7 +78,7 @@ struct PageRequest {
   std::string target;  ///< the request's query string without pageno, for the links to other pages
 };
 
-std::string results_page(const Snapshot& snapshot, const SearchAnswer& answer, const PageRequest& request);
+std::string results_page(const Exchange& exchange, const SearchAnswer& answer, const PageRequest& request);
 
 std::string error_page(int status, std::string_view text);
 

@@ -112,8 +112,7 @@ std::optional<RenderedKey> rendered_key(const Exchange& exchange) {
   }
   append(key, exchange.origin());
   append(key, exchange.may(Role::raw) ? "raw" : "");
-  if (const std::string_view cookie = request.header("Cookie"); !cookie.empty())
-    append(key, site_cookie(read_site_cookie(cookie)));
+  append(key, site_cookie(read_site_cookie(request.header("Cookie"))));
   return out;
 }
 

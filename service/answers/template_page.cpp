@@ -100,21 +100,21 @@ void add_template_versions(const TemplateEditorState& state, View& page) {
 
 }  // namespace
 
-std::string template_list_page(const Snapshot& snapshot) {
-  View view = page_view(&snapshot, "Templates – metafuse", "", "");
-  for (const auto& [name, domain] : snapshot.domains)
+std::string template_list_page(const Exchange& exchange) {
+  View view = page_view(&exchange, "Templates – metafuse", "", "");
+  for (const LoadedDomain* domain : exchange.domains())
     view.add("ITEM")
-        .set("NAME", name)
-        .set("DESCRIPTION", domain.domain.description)
-        .set("COUNT", std::to_string(domain.domain.templates.size()))
-        .set("FEATURES", std::to_string(features_of(domain.domain).size()))
-        .set("METHOD", fused_by(domain));
+        .set("NAME", domain->domain.name)
+        .set("DESCRIPTION", domain->domain.description)
+        .set("COUNT", std::to_string(domain->domain.templates.size()))
+        .set("FEATURES", std::to_string(features_of(domain->domain).size()))
+        .set("METHOD", fused_by(*domain));
   return render_page("templates", view);
 }
 
-std::string template_editor_page(const Snapshot& snapshot, const LoadedDomain& domain,
+std::string template_editor_page(const Exchange& exchange, const LoadedDomain& domain,
                                  const TemplateEditorState& state) {
-  View view = page_view(&snapshot, domain.domain.name + " templates – metafuse", "", domain.domain.name);
+  View view = page_view(&exchange, domain.domain.name + " templates – metafuse", "", domain.domain.name);
   view.set("NAME", domain.domain.name)
       .set("DESCRIPTION", domain.domain.description)
       .set("METHOD", fused_by(domain))

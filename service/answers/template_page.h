@@ -5,6 +5,7 @@
 
 #include "service/config/snapshot.h"
 #include "service/editing/template_editing.h"
+#include "service/http/exchange.h"
 #include "service/store/store.h"
 
 namespace metafuse::service {
@@ -22,8 +23,8 @@ struct TemplateEditorState {
   bool can_save = false;                  ///< and there is a store
 };
 
-std::string template_list_page(const Snapshot& snapshot);
-std::string template_editor_page(const Snapshot& snapshot, const LoadedDomain& domain,
+std::string template_list_page(const Exchange& exchange);
+std::string template_editor_page(const Exchange& exchange, const LoadedDomain& domain,
                                  const TemplateEditorState& state);
 
 }  // namespace metafuse::service

@@ -148,6 +148,21 @@ const LoadedDomain* Snapshot::find_domain(std::string_view name) const {
   return nullptr;
 }
 
+std::vector<const LoadedDomain*> Snapshot::domains_for(const KeyConfig* key) const {
+  std::vector<const LoadedDomain*> out;
+  for (const auto& [name, domain] : domains)
+    if (key == nullptr || key->may_use_domain(name)) out.push_back(&domain);
+  return out;
+}
+
+const LoadedDomain* Snapshot::find_domain_for(const KeyConfig* key, std::string_view name) const {
+  const LoadedDomain* found = find_domain(name);
+  if (key == nullptr || (found != nullptr && key->may_use_domain(found->domain.name))) return found;
+  if (!name.empty()) return nullptr;
+  const auto usable = domains_for(key);
+  return usable.empty() ? nullptr : usable.front();
+}
+
 Result<void> check_engines(const templates::Domain& domain, std::string_view text, const std::string& file,
                            const std::vector<std::string>& known) {
   std::vector<std::pair<std::size_t, std::string>> unknown;

@@ -65,6 +65,11 @@ struct Snapshot {
 
   /// The named domain, the default one for an empty name, or nullptr.
   const LoadedDomain* find_domain(std::string_view name) const;
+
+  /// The domains that a key may use, by name; all of them for nullptr.
+  std::vector<const LoadedDomain*> domains_for(const KeyConfig* key) const;
+  /// find_domain() among those; the first of them for an empty name when the default is none of them.
+  const LoadedDomain* find_domain_for(const KeyConfig* key, std::string_view name) const;
 };
 
 /// Whether every engine that a domain's templates ask is defined.

@@ -84,15 +84,12 @@ Result<LoadedDomain> previewed_domain(const Snapshot& snapshot, const LoadedDoma
 
 Result<TemplatePreview> preview_templates(const Snapshot& snapshot, const LoadedDomain& edited,
                                           SearchRequest request, bool is_live, const Clock& clock) {
-  Snapshot changed = snapshot;
-  changed.domains[edited.domain.name] = edited;
-  request.domain = edited.domain.name;
   TemplatePreview preview;
-  TRY(auto expansions, expand_request(changed, request, kPreviewExpansion));
+  TRY(auto expansions, expand_request(snapshot, edited, request, kPreviewExpansion));
   preview.expansions = std::move(expansions);
   if (is_live) {
-    TRY(auto answer, search(changed, request, clock));
-    preview.answer = std::move(answer);
+    TRY(const auto prepared, prepare_search(snapshot, edited, std::move(request), clock));
+    preview.answer = search_prepared(prepared, clock);
   }
   return preview;
 }

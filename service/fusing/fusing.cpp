@@ -151,17 +151,10 @@ JsonObject fused_by_method(const FuseRequest& request) {
 
 /// The domain of a request, whose lists must all be declared by it.
 Result<const LoadedDomain*> checked_domain(const FuseRequest& request, const FusingPlace& place) {
-  const LoadedDomain* domain =
-      place.snapshot == nullptr ? nullptr : place.snapshot->find_domain(request.domain);
-  if (domain == nullptr) {
-    if (place.snapshot == nullptr)
-      return fail(Code::usage,
-                  fmt::format("no domain \"{}\": there is no configuration; give --config", request.domain));
-    std::vector<std::string> names;
-    for (const auto& [name, loaded] : place.snapshot->domains) names.push_back(name);
+  if (place.snapshot == nullptr)
     return fail(Code::usage,
-                fmt::format("no domain \"{}\"{}", request.domain, did_you_mean(request.domain, names)));
-  }
+                fmt::format("no domain \"{}\": there is no configuration; give --config", request.domain));
+  TRY(const LoadedDomain* const domain, named_domain(*place.snapshot, request.domain, place.key));
   if (domain->domain.lists.empty())
     return fail(Code::usage,
                 fmt::format("the domain {} declares no lists that callers bring; add \"lists: [...]\" "
@@ -279,7 +272,7 @@ Result<JsonObject> fuse_one(const JsonObject& body, const FusingPlace& place) {
   return fused_for_domain(request, place);
 }
 
-JsonObject refusal(const Error& error) {
+JsonObject refused_json(const Error& error) {
   return JsonObject{{"status", 400}, {"detail", error.text}};
 }
 
@@ -294,7 +287,7 @@ Result<JsonObject> fuse_batch(const JsonObject& body, const FusingPlace& place) 
   for (const Json& item : requests.get_array()) {
     auto answer = item.is_object() ? fuse_one(item.get_object(), place)
                                    : Result<JsonObject>(fail(Code::usage, "a request must be a JSON object"));
-    answers.push_back(answer ? std::move(*answer) : refusal(answer.error()));
+    answers.push_back(answer ? std::move(*answer) : refused_json(answer.error()));
   }
   return JsonObject{{"answers", std::move(answers)}};
 }
@@ -322,7 +315,7 @@ std::string fuse_lines(std::string_view text, const FusingPlace& place,
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     const auto answer = answer_line(line);
     if (!answer && on_refusal) on_refusal();
-    out += to_text(answer ? *answer : refusal(answer.error())) + '\n';
+    out += to_text(answer ? *answer : refused_json(answer.error())) + '\n';
   }
   return out;
 }

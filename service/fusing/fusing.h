@@ -28,6 +28,7 @@ using ServeFused = std::function<SharedAnswer(SharedAnswer answer, std::size_t l
 /// Where lists are fused.
 struct FusingPlace {
   const Snapshot* snapshot = nullptr;  ///< whose domains may be named; nullptr for none
+  const KeyConfig* key = nullptr;      ///< whose scope holds; nullptr for all domains
   ServeFused serve;                    ///< empty where nothing is learned or stored
 };
 

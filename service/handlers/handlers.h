@@ -23,8 +23,8 @@ HttpResponse handle_template_versions(Records& records, Log& log, const Exchange
 HttpResponse handle_template_version(Records& records, Log& log, const Exchange& exchange);
 HttpResponse handle_revert_templates(Reloader& reloader, Records& records, Log& log,
                                      const Exchange& exchange);
-HttpResponse handle_get_evaluation(Metrics& metrics, Log& log, const Exchange& exchange);
-HttpResponse handle_evaluation_page(Metrics& metrics, Log& log, const Exchange& exchange);
+HttpResponse handle_get_evaluation(Records& records, Metrics& metrics, Log& log, const Exchange& exchange);
+HttpResponse handle_evaluation_page(Records& records, Metrics& metrics, Log& log, const Exchange& exchange);
 HttpResponse handle_mcp(Searcher& searcher, Gate& gate, const Exchange& exchange);
 HttpResponse stream_search(Searcher& searcher, Reply& reply, const Exchange& exchange);
 HttpResponse handle_get_models(Records& records, const Exchange& exchange);
@@ -34,7 +34,8 @@ HttpResponse handle_measure_model(Records& records, const Exchange& exchange);
 HttpResponse handle_reset_feedback(Records& records, const Exchange& exchange);
 HttpResponse handle_model_page(Records& records, const Exchange& exchange);
 HttpResponse handle_model_form(Reloader& reloader, Records& records, Log& log, const Exchange& exchange);
-HttpResponse handle_feedback(Reloader& reloader, Records& records, Log& log, const Exchange& exchange);
+HttpResponse handle_feedback(Reloader& reloader, Records& records, Log& log, const Clock& clock,
+                             const Exchange& exchange);
 HttpResponse handle_preferences(const Exchange& exchange);
 HttpResponse handle_searxng_config(const Exchange& exchange);
 HttpResponse handle_autocompleter(Searcher& searcher, const Exchange& exchange);

@@ -116,11 +116,11 @@ JsonObject domain_json(const LoadedDomain& domain, bool is_default) {
 JsonObject list_domains(const Exchange& exchange) {
   JsonArray domains;
   std::string text;
-  const LoadedDomain* chosen = exchange.snapshot->find_domain("");
-  for (const auto& [name, domain] : exchange.snapshot->domains) {
-    domains.push_back(domain_json(domain, &domain == chosen));
-    text += name + ": " + domain.domain.description + "; slots";
-    for (const templates::Slot& slot : domain.domain.slots)
+  const LoadedDomain* chosen = exchange.find_domain("");
+  for (const LoadedDomain* domain : exchange.domains()) {
+    domains.push_back(domain_json(*domain, domain == chosen));
+    text += domain->domain.name + ": " + domain->domain.description + "; slots";
+    for (const templates::Slot& slot : domain->domain.slots)
       text += ' ' + slot.name + (slot.is_required ? "*" : "");
     text += '\n';
   }

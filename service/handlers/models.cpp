@@ -30,7 +30,7 @@ HttpResponse accept(const JsonObject& body) {
 }
 
 /// Why models cannot be managed here, or nothing.
-std::optional<HttpResponse> refusal(const Records& records, const Exchange& exchange) {
+std::optional<HttpResponse> model_refusal(const Records& records, const Exchange& exchange) {
   if (records.store == nullptr || records.model_versions == nullptr)
     return refuse(404, "this server has no store or no folder of models; name them in its configuration");
   if (!exchange.path_values.empty() && !exchange.snapshot->domains.contains(exchange.path_values.front()))
@@ -99,8 +99,8 @@ JsonObject report_json(const PromotionReport& report) {
 }  // namespace
 
 HttpResponse handle_get_models(Records& records, const Exchange& exchange) {
-  if (auto refused = refusal(records, exchange)) return std::move(*refused);
-  const auto all = domain_models(*exchange.snapshot, *records.model_versions, *records.store);
+  if (auto refused = model_refusal(records, exchange)) return std::move(*refused);
+  const auto all = domain_models(exchange.domains(), *records.model_versions, *records.store);
   if (!all) return refuse(all.error());
   JsonArray models;
   for (const DomainModels& domain : *all) {
@@ -115,7 +115,7 @@ HttpResponse handle_get_models(Records& records, const Exchange& exchange) {
 }
 
 HttpResponse handle_activate_model(Reloader& reloader, Records& records, const Exchange& exchange) {
-  if (auto refused = refusal(records, exchange)) return std::move(*refused);
+  if (auto refused = model_refusal(records, exchange)) return std::move(*refused);
   const auto body = fields_of(exchange.request, {"version", "previous"});
   if (!body) return refuse(body.error());
   const auto is_back = flag_of(*body, "previous");
@@ -142,7 +142,7 @@ HttpResponse handle_activate_model(Reloader& reloader, Records& records, const E
 }
 
 HttpResponse handle_retrain_model(Reloader& reloader, Records& records, const Exchange& exchange) {
-  if (auto refused = refusal(records, exchange)) return std::move(*refused);
+  if (auto refused = model_refusal(records, exchange)) return std::move(*refused);
   const auto body = fields_of(exchange.request, {"learner"});
   if (!body) return refuse(body.error());
   const LoadedDomain& domain = exchange.snapshot->domains.at(exchange.path_values.front());
@@ -164,7 +164,7 @@ HttpResponse handle_retrain_model(Reloader& reloader, Records& records, const Ex
 }
 
 HttpResponse handle_measure_model(Records& records, const Exchange& exchange) {
-  if (auto refused = refusal(records, exchange)) return std::move(*refused);
+  if (auto refused = model_refusal(records, exchange)) return std::move(*refused);
   const auto report =
       promote_if_better(*records.store, *records.model_versions, exchange.path_values.front(), {}, false);
   if (!report)
@@ -173,7 +173,7 @@ HttpResponse handle_measure_model(Records& records, const Exchange& exchange) {
 }
 
 HttpResponse handle_reset_feedback(Records& records, const Exchange& exchange) {
-  if (auto refused = refusal(records, exchange)) return std::move(*refused);
+  if (auto refused = model_refusal(records, exchange)) return std::move(*refused);
   const auto body = fields_of(exchange.request, {"clicks", "judgments", "online"});
   if (!body) return refuse(body.error());
   const auto clicks = flag_of(*body, "clicks");
@@ -235,7 +235,7 @@ HttpResponse run_action(Reloader& reloader, Records& records, const Exchange& ex
 HttpResponse handle_model_page(Records& records, const Exchange& exchange) {
   ModelPageState state;
   state.is_off = is_off(records);
-  return make_response(200, kHtml, model_page(*exchange.snapshot, state));
+  return make_response(200, kHtml, model_page(exchange, state));
 }
 
 HttpResponse handle_model_form(Reloader& reloader, Records& records, Log& log, const Exchange& exchange) {
@@ -245,7 +245,7 @@ HttpResponse handle_model_form(Reloader& reloader, Records& records, Log& log, c
   ModelPageState state;
   if (exchange.refused_action) {
     state.wrong = exchange.refused_action->text;
-    return make_response(exchange.refused_action->status, kHtml, model_page(*exchange.snapshot, state));
+    return make_response(exchange.refused_action->status, kHtml, model_page(exchange, state));
   }
   const std::string action = form_value(exchange.form, "action");
   const HttpResponse done = run_action(reloader, records, exchange, action);
@@ -258,13 +258,14 @@ HttpResponse handle_model_form(Reloader& reloader, Records& records, Log& log, c
     state.wrong = sentence_of(done, "it failed");
   else if (action != "show")
     state.done = sentence_of(done, "Done and in use.");
-  const auto snapshot = reloader.snapshot();
-  auto models = domain_models(*snapshot, *records.model_versions, *records.store);
+  Exchange now = exchange;
+  now.snapshot = reloader.snapshot();
+  auto models = domain_models(now.domains(), *records.model_versions, *records.store);
   if (models)
     state.models = std::move(*models);
   else
     state.wrong = models.error().text;
-  return make_response(done.status, kHtml, model_page(*snapshot, state));
+  return make_response(done.status, kHtml, model_page(now, state));
 }
 
 }  // namespace metafuse::service

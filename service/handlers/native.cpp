@@ -32,7 +32,7 @@ HttpResponse handle_native_search(Searcher& searcher, const Exchange& exchange) 
 HttpResponse handle_fuse(Searcher& searcher, const Exchange& exchange) {
   const std::string& text = exchange.request.body;
   if (text.size() > kMaxFuseBytes) return error_response(Dialect::native, 413, "a body has 4 MiB at most");
-  const FusingPlace place{exchange.snapshot.get(),
+  const FusingPlace place{exchange.snapshot.get(), exchange.key,
                           [&](SharedAnswer answer, std::size_t limit, ShownResults& shown) {
                             return searcher.show_fused(exchange, std::move(answer), limit, shown);
                           }};
@@ -82,12 +82,14 @@ namespace {
 
 /// How long feedback waits for what is not yet written; its search may be among it.
 constexpr std::chrono::milliseconds kFlushPatience{250};
+/// How long feedback takes after it arrived, its turn on a thread counted.
+constexpr std::chrono::milliseconds kFeedbackPatience{900};
 
 /// The feedback is stored already: what fails here is only in the log.
 void learn_online(const Snapshot& snapshot, Records& records, Log& log, const FeedbackRequest& request,
                   const FeedbackRules& rules) {
   if (!snapshot.config.learning.has_online_reranker || records.online_rerankers == nullptr) return;
-  const auto search = records.store->find_search(request.search);
+  const auto search = records.store->find_search(request.search, rules.end);
   const LoadedDomain* domain = search && *search ? snapshot.find_domain((*search)->domain) : nullptr;
   if (domain == nullptr) return;
   const auto learned = records.online_rerankers->learn(*domain, *records.store, request, rules);
@@ -96,11 +98,14 @@ void learn_online(const Snapshot& snapshot, Records& records, Log& log, const Fe
 
 }  // namespace
 
-HttpResponse handle_feedback(Reloader& reloader, Records& records, Log& log, const Exchange& exchange) {
+HttpResponse handle_feedback(Reloader& reloader, Records& records, Log& log, const Clock& clock,
+                             const Exchange& exchange) {
   const auto refuse = [](int status, std::string_view text) {
     return error_response(Dialect::native, status, text);
   };
   if (records.store == nullptr) return refuse(404, "this server has no store, so it takes no feedback");
+  FeedbackRules rules;
+  rules.end = SteadyClock().now() + kFeedbackPatience - (clock.now() - exchange.arrived);
   const auto body = json_body(exchange.request);
   if (!body) return refuse(400, body.error().text);
   const auto request = parse_feedback(*body);
@@ -112,18 +117,12 @@ HttpResponse handle_feedback(Reloader& reloader, Records& records, Log& log, con
   if (exchange.key != nullptr) sender.domains = exchange.key->domains;
   records.search_log->flush(kFlushPatience);
   const ServerConfig& config = exchange.snapshot->config;
-  FeedbackRules rules;
   rules.tracking = config.tracking;
   rules.secret = records.secret;
   rules.caps = {config.learning.clicks_per_address, config.learning.clicks_per_key};
   const auto outcome = take_feedback(*records.store, *request, sender, rules, records.unix_time());
-  if (!outcome) {
-    // the error names the store's file or host: that is for the log
-    log.write(Log::Level::error, "store failed", {{"reason", outcome.error().text}});
-    HttpResponse response = refuse(503, "the server's store does not answer; send the feedback again later");
-    response.set("Retry-After", "2");
-    return response;
-  }
+  if (!outcome)  // ours, whatever it is
+    return failure_response(Dialect::native, exchange, log, fail(Code::unavailable, outcome.error().text));
   const int status = http_status(*outcome);
   if (status >= 400) return refuse(status, explanation_of(*outcome));
   if (*outcome == FeedbackOutcome::recorded)

@@ -9,6 +9,7 @@
 #include "service/handlers/handlers.h"
 #include "service/http/head.h"
 #include "service/learning/evaluation_reports.h"
+#include "service/learning/records.h"
 #include "service/operations.h"
 #include "service/search/shown_results.h"
 
@@ -25,7 +26,7 @@ std::string_view type_of(std::string_view file) {
 }  // namespace
 
 HttpResponse handle_home(const Exchange& exchange) {
-  return make_response(200, "text/html; charset=utf-8", home_page(*exchange.snapshot));
+  return make_response(200, "text/html; charset=utf-8", home_page(exchange));
 }
 
 HttpResponse handle_static(const Exchange& exchange) {
@@ -79,18 +80,19 @@ HttpResponse handle_preferences(const Exchange& exchange) {
 namespace {
 
 const LoadedDomain* wanted_domain(const Exchange& exchange) {
-  return exchange.snapshot->find_domain(exchange.request.parameter("domain").value_or(""));
+  return exchange.find_domain(exchange.request.parameter("domain").value_or(""));
 }
 
 }  // namespace
 
-HttpResponse handle_get_evaluation(Metrics& metrics, Log& log, const Exchange& exchange) {
+HttpResponse handle_get_evaluation(Records& records, Metrics& metrics, Log& log, const Exchange& exchange) {
   JsonObject domains;
-  for (const auto& [name, domain] : exchange.snapshot->domains) {
-    const auto report = read_evaluation_report(exchange.snapshot->config.reports, name);
+  for (const LoadedDomain* domain : exchange.domains()) {
+    const std::string& name = domain->domain.name;
+    const auto report = records.reports.read(exchange.snapshot->config.reports, name);
     if (!report)
       return failure_response(Dialect::native, exchange, log, fail(Code::internal, report.error().text));
-    domains[name] = to_json(*report);
+    domains[name] = to_json(**report);
   }
   JsonArray engines;
   for (const auto& engine : metrics.engine_latencies())
@@ -102,10 +104,10 @@ HttpResponse handle_get_evaluation(Metrics& metrics, Log& log, const Exchange& e
                        to_text(JsonObject{{"domains", std::move(domains)}, {"engines", std::move(engines)}}));
 }
 
-HttpResponse handle_evaluation_page(Metrics& metrics, Log& log, const Exchange& exchange) {
+HttpResponse handle_evaluation_page(Records& records, Metrics& metrics, Log& log, const Exchange& exchange) {
   const LoadedDomain* domain = wanted_domain(exchange);
   if (domain == nullptr) return error_response(Dialect::page, 404, "no such domain");
-  const auto report = read_evaluation_report(exchange.snapshot->config.reports, domain->domain.name);
+  const auto report = records.reports.read(exchange.snapshot->config.reports, domain->domain.name);
   std::string problem = report ? "" : report.error().text;
   if (const std::string folder = exchange.snapshot->config.reports + "/"; problem.starts_with(folder))
     problem.erase(0, folder.size());  // where the file lies is nobody's business
@@ -113,7 +115,7 @@ HttpResponse handle_evaluation_page(Metrics& metrics, Log& log, const Exchange& 
     log.write(Log::Level::error, "reports cannot be read",
               {{"domain", domain->domain.name}, {"reason", report.error().text}});
   return make_response(200, "text/html; charset=utf-8",
-                       evaluation_page(*exchange.snapshot, *domain, report ? *report : EvaluationReport(),
+                       evaluation_page(exchange, *domain, report ? **report : EvaluationReport(),
                                        metrics.engine_latencies(), problem));
 }
 

@@ -190,7 +190,7 @@ HttpResponse render(const Exchange& exchange, const SearchAnswer& answer, const 
     case Format::html:
       break;
   }
-  return make_response(200, "text/html; charset=utf-8", results_page(snapshot, answer, page));
+  return make_response(200, "text/html; charset=utf-8", results_page(exchange, answer, page));
 }
 
 HttpResponse search_fields(Searcher& searcher, const Exchange& exchange, const Fields& fields) {
@@ -231,23 +231,23 @@ HttpResponse handle_post_search(Searcher& searcher, const Exchange& exchange) {
 namespace {
 
 /// The domains whose templates ask an engine: what `categories` may say to search with it.
-JsonArray domains_of(const Snapshot& snapshot, const std::string& engine) {
+JsonArray domains_of(const Exchange& exchange, const std::string& engine) {
   JsonArray out;
-  for (const auto& [name, domain] : snapshot.domains)
-    for (const templates::SearchTemplate& item : domain.domain.templates)
+  for (const LoadedDomain* domain : exchange.domains())
+    for (const templates::SearchTemplate& item : domain->domain.templates)
       if (std::find(item.engines.begin(), item.engines.end(), engine) != item.engines.end()) {
-        out.emplace_back(name);
+        out.emplace_back(domain->domain.name);
         break;
       }
   return out;
 }
 
-JsonObject engine_json(const Snapshot& snapshot, const std::string& name) {
-  const auto at = snapshot.engines.traits.find(name);
-  EngineTraits traits;
-  if (at != snapshot.engines.traits.end()) traits = at->second;
+JsonObject engine_json(const Exchange& exchange, const std::string& name) {
+  const auto& known = exchange.snapshot->engines.traits;
+  const auto at = known.find(name);
+  const EngineTraits traits = at == known.end() ? EngineTraits() : at->second;
   return {{"name", name},
-          {"categories", domains_of(snapshot, name)},
+          {"categories", domains_of(exchange, name)},
           {"shortcut", traits.shortcut},
           {"enabled", true},
           {"paging", traits.has_paging},
@@ -264,9 +264,10 @@ JsonObject engine_json(const Snapshot& snapshot, const std::string& name) {
 HttpResponse handle_searxng_config(const Exchange& exchange) {
   JsonArray categories;
   JsonArray engines;
-  for (const auto& [name, domain] : exchange.snapshot->domains) categories.emplace_back(name);
+  for (const LoadedDomain* domain : exchange.domains()) categories.emplace_back(domain->domain.name);
   for (const std::string& name : exchange.snapshot->engines.names)
-    engines.push_back(engine_json(*exchange.snapshot, name));
+    if (exchange.key == nullptr || exchange.key->may_ask_engine(name))
+      engines.push_back(engine_json(exchange, name));
   JsonObject out;
   out["categories"] = std::move(categories);
   out["engines"] = std::move(engines);
@@ -290,7 +291,7 @@ HttpResponse handle_autocompleter(Searcher& searcher, const Exchange& exchange) 
   const std::string q(exchange.request.parameter("q").value_or(""));
   JsonArray completions;
   if (!q.empty())
-    for (const std::string& text : searcher.suggest(q)) completions.emplace_back(text);
+    for (const std::string& text : searcher.suggest(exchange, q)) completions.emplace_back(text);
   // browsers ask for OpenSearch's form, SearXNG's own script for the list alone
   if (equal_ignoring_case(exchange.request.header("X-Requested-With"), "XMLHttpRequest"))
     return make_response(200, "application/json", to_text(completions));

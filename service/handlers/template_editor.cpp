@@ -105,15 +105,15 @@ int save(Reloader& reloader, Records& records, Log& log, const Exchange& exchang
 }
 
 /// The page, without what makes it longer than an answer may be.
-HttpResponse editor_response(int status, const Snapshot& snapshot, const LoadedDomain& domain,
-                             const Exchange& exchange, TemplateEditorState state) {
+HttpResponse editor_response(int status, const Exchange& exchange, const LoadedDomain& domain,
+                             TemplateEditorState state) {
   const std::size_t most_bytes = max_preview_answer(exchange.request.body.size());
-  std::string page = template_editor_page(snapshot, domain, state);
+  std::string page = template_editor_page(exchange, domain, state);
   if (page.size() > most_bytes) {
     state.preview.reset();
     if (state.messages.size() > 10) state.messages.resize(10);
     state.notice = "the page would be too long; preview fewer or shorter templates";
-    page = template_editor_page(snapshot, domain, state);
+    page = template_editor_page(exchange, domain, state);
   }
   return make_response(status, kEditorHtml, std::move(page));
 }
@@ -125,15 +125,14 @@ HttpResponse no_such_domain(const Exchange& exchange) {
 }  // namespace
 
 HttpResponse handle_template_list(const Exchange& exchange) {
-  return make_response(200, kEditorHtml, template_list_page(*exchange.snapshot));
+  return make_response(200, kEditorHtml, template_list_page(exchange));
 }
 
 HttpResponse handle_template_editor(Records& records, const Exchange& exchange) {
   const LoadedDomain* domain = exchange.snapshot->find_domain(exchange.path_values.front());
   if (domain == nullptr) return no_such_domain(exchange);
-  return make_response(
-      200, kEditorHtml,
-      template_editor_page(*exchange.snapshot, *domain, state_of(records, exchange, *domain)));
+  return make_response(200, kEditorHtml,
+                       template_editor_page(exchange, *domain, state_of(records, exchange, *domain)));
 }
 
 HttpResponse handle_template_form(Reloader& reloader, Records& records, Gate& gate, const Clock& clock,
@@ -159,12 +158,12 @@ HttpResponse handle_template_form(Reloader& reloader, Records& records, Gate& ga
     status = show_preview(gate, clock, exchange, *domain, action == "live", state);
   }
   if (!state.messages.empty()) status = 422;
-  if (status != 200 || action != "save")
-    return editor_response(status, *exchange.snapshot, *domain, exchange, std::move(state));
-  const auto snapshot = reloader.snapshot();
-  const LoadedDomain* saved = snapshot->find_domain(domain->domain.name);
-  state.versions = state_of(records, exchange, *saved).versions;
-  return editor_response(200, *snapshot, *saved, exchange, std::move(state));
+  if (status != 200 || action != "save") return editor_response(status, exchange, *domain, std::move(state));
+  Exchange now = exchange;
+  now.snapshot = reloader.snapshot();
+  const LoadedDomain* saved = now.snapshot->find_domain(domain->domain.name);
+  state.versions = state_of(records, now, *saved).versions;
+  return editor_response(200, now, *saved, std::move(state));
 }
 
 }  // namespace metafuse::service

@@ -48,6 +48,12 @@ struct Exchange {
            (host.empty() ? std::string("localhost") : std::string(host));
   }
   bool may(Role role) const { return key != nullptr && key->has(role); }
+  /// The domains that whoever asks may use, by name.
+  std::vector<const LoadedDomain*> domains() const { return snapshot->domains_for(key); }
+  /// The named one of them, the default one for an empty name, or nullptr.
+  const LoadedDomain* find_domain(std::string_view name) const {
+    return snapshot->find_domain_for(key, name);
+  }
 };
 
 /// Whose request it is: the last address of X-Forwarded-For that is no trusted proxy's, when the peer is one.

@@ -4,10 +4,11 @@
 
 namespace metafuse::service {
 
-Result<std::vector<DomainModels>> domain_models(const Snapshot& snapshot, ModelVersions& versions,
-                                                Store& store) {
+Result<std::vector<DomainModels>> domain_models(std::span<const LoadedDomain* const> domains,
+                                                ModelVersions& versions, Store& store) {
   std::vector<DomainModels> out;
-  for (const auto& [name, domain] : snapshot.domains) {
+  for (const LoadedDomain* domain : domains) {
+    const std::string& name = domain->domain.name;
     TRY(auto state, versions.state(name));
     DomainModels models{name, std::move(state), std::nullopt};
     if (!models.state.challenger.empty()) {

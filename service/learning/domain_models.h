@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,7 @@ struct DomainModels {
   std::optional<InterleavingScore> score;  ///< with a challenger only
 };
 
-/// Of every domain, by name.
-Result<std::vector<DomainModels>> domain_models(const Snapshot& snapshot, ModelVersions& versions,
-                                                Store& store);
+Result<std::vector<DomainModels>> domain_models(std::span<const LoadedDomain* const> domains,
+                                                ModelVersions& versions, Store& store);
 
 }  // namespace metafuse::service

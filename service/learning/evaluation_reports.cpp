@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
 
 #include "core/text_file.h"
 
@@ -106,6 +110,22 @@ JsonObject method_json(const ReportedMethod& method) {
           {"best_rank", JsonArray(method.best_rank.begin(), method.best_rank.end())}};
 }
 
+/// What changes when a file is written or replaced; empty when there is none.
+std::string identity_of(const std::string& file) {
+  struct stat status {};
+  if (::stat(file.c_str(), &status) != 0) return {};
+  return fmt::format("{} {} {} {}.{} {}.{}", status.st_dev, status.st_ino, status.st_size,
+                     status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_ctim.tv_sec,
+                     status.st_ctim.tv_nsec);
+}
+
+std::string table_file(const std::string& folder, std::string_view domain) {
+  return fmt::format("{}/{}.crossvalidation.json", folder, domain);
+}
+std::string trace_file(const std::string& folder, std::string_view domain) {
+  return fmt::format("{}/{}.trace.jsonl", folder, domain);
+}
+
 }  // namespace
 
 std::size_t ReportedMethod::top(int k) const {
@@ -116,12 +136,34 @@ std::size_t ReportedMethod::top(int k) const {
 Result<EvaluationReport> read_evaluation_report(const std::string& folder, std::string_view domain) {
   EvaluationReport report;
   if (folder.empty()) return report;
-  const std::string stem = folder + "/" + std::string(domain);
-  if (const std::string file = stem + ".crossvalidation.json"; std::filesystem::exists(file))
+  if (const std::string file = table_file(folder, domain); std::filesystem::exists(file))
     TRY_VOID(read_table(file, report));
-  if (const std::string file = stem + ".trace.jsonl"; std::filesystem::exists(file))
+  if (const std::string file = trace_file(folder, domain); std::filesystem::exists(file))
     TRY_VOID(read_trace(file, report));
   return report;
+}
+
+Result<std::shared_ptr<const EvaluationReport>> EvaluationReports::read(const std::string& folder,
+                                                                        std::string_view domain) {
+  const std::lock_guard lock(mutex_);
+  const std::string key = fmt::format("{}/{}", folder, domain);
+  const std::string table = identity_of(table_file(folder, domain));
+  const std::string trace = identity_of(trace_file(folder, domain));
+  if (folder.empty() || (table.empty() && trace.empty())) {
+    kept_.erase(key);
+    return std::make_shared<const EvaluationReport>();
+  }
+  const std::string files = table + '|' + trace;
+  if (const auto at = kept_.find(key); at != kept_.end() && at->second.files == files)
+    return at->second.outcome;
+  auto report = read_evaluation_report(folder, domain);
+  Result<std::shared_ptr<const EvaluationReport>> outcome = std::shared_ptr<const EvaluationReport>();
+  if (report)
+    outcome = std::make_shared<const EvaluationReport>(std::move(*report));
+  else
+    outcome = report.error();
+  kept_.insert_or_assign(key, Kept{files, outcome});
+  return outcome;
 }
 
 JsonObject to_json(const EvaluationReport& report) {

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <map>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +46,22 @@ struct EvaluationReport {
 ///
 /// errors: bad_data naming the file and the field
 Result<EvaluationReport> read_evaluation_report(const std::string& folder, std::string_view domain);
+
+/// Reports that are read once and again only when their files changed, however often they are asked for. From
+/// any thread; one report is read at a time.
+class EvaluationReports {
+ public:
+  /// errors: those of read_evaluation_report(), kept like reports
+  Result<std::shared_ptr<const EvaluationReport>> read(const std::string& folder, std::string_view domain);
+
+ private:
+  struct Kept {
+    std::string files;  ///< which ones were read
+    Result<std::shared_ptr<const EvaluationReport>> outcome;
+  };
+  std::mutex mutex_;
+  std::map<std::string, Kept> kept_;  ///< by folder and domain; those with files alone
+};
 
 /// The same as one JSON object, for GET /v1/evaluation.
 JsonObject to_json(const EvaluationReport& report);

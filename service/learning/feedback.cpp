@@ -59,8 +59,8 @@ Result<void> read_kind(const JsonObject& body, FeedbackRequest& request) {
 }
 
 Result<FeedbackOutcome> take_judgment(Store& store, const FeedbackRequest& request,
-                                      const FeedbackSender& sender, const StoredSearch& search,
-                                      std::uint32_t position, UnixTime now) {
+                                      const FeedbackSender& sender, const FeedbackRules& rules,
+                                      const StoredSearch& search, std::uint32_t position, UnixTime now) {
   StoredJudgment judgment;
   judgment.domain = search.domain;
   judgment.query = search.query;
@@ -69,14 +69,14 @@ Result<FeedbackOutcome> take_judgment(Store& store, const FeedbackRequest& reque
   judgment.grade = request.grade;
   judgment.search = search.id;
   judgment.at = now;
-  TRY_VOID(store.set_judgment(judgment));
+  TRY_VOID(store.set_judgment(judgment, rules.end));
   return FeedbackOutcome::recorded;
 }
 
 Result<FeedbackOutcome> take_click(Store& store, const FeedbackRequest& request, const FeedbackSender& sender,
                                    const FeedbackRules& rules, const StoredSearch& search,
                                    std::uint32_t position, UnixTime now) {
-  TRY(const std::string salt, store.daily_salt(day_of(now)));
+  TRY(const std::string salt, store.daily_salt(day_of(now), rules.end));
   Click click;
   click.search = request.search;
   click.position = position;
@@ -85,7 +85,7 @@ Result<FeedbackOutcome> take_click(Store& store, const FeedbackRequest& request,
   click.at = now;
   click.prefix = hmac_sha256_hex(salt, address_prefix(sender.address)).substr(0, kPrefixDigits);
   click.key = sender.key;
-  TRY(const auto added, store.add_click(click, rules.caps));
+  TRY(const auto added, store.add_click(click, rules.caps, rules.end));
   switch (added) {
     case ClickOutcome::recorded:
       return FeedbackOutcome::recorded;
@@ -174,7 +174,7 @@ Result<FeedbackOutcome> take_feedback(Store& store, const FeedbackRequest& reque
   const bool is_bound = !is_judgment && sender.key.empty() && !rules.secret.empty();
   if (is_bound && !is_delivered_to(rules.secret, request.search, address_prefix(sender.address)))
     return FeedbackOutcome::unknown_search;
-  TRY(const auto search, store.find_search(request.search));
+  TRY(const auto search, store.find_search(request.search, rules.end));
   if (!search) return FeedbackOutcome::unknown_search;
   const StoredSearch& found = *search;
   const auto& domains = sender.domains;
@@ -183,7 +183,7 @@ Result<FeedbackOutcome> take_feedback(Store& store, const FeedbackRequest& reque
   if (!is_judgment && now - found.at > rules.click_seconds) return FeedbackOutcome::expired;
   const auto position = shown_position(found, request, rules);
   if (!position) return FeedbackOutcome::not_shown;
-  return is_judgment ? take_judgment(store, request, sender, found, *position, now)
+  return is_judgment ? take_judgment(store, request, sender, rules, found, *position, now)
                      : take_click(store, request, sender, rules, found, *position, now);
 }
 

@@ -44,6 +44,7 @@ struct FeedbackRules {
   /// The store's; a click without a key then needs a search id that was delivered to its sender's address
   /// prefix. Empty: any search id will do.
   std::string secret;
+  TimePoint end = TimePoint::max();  ///< for the store, by its own clock
 };
 
 /// Where the result that feedback is about stands in what was shown, or nothing.

@@ -26,9 +26,6 @@ Result<std::unique_ptr<Records>> open_records(const Snapshot& snapshot, std::fun
   if (config.privacy.hash_queries) TRY_VOID(records->store->hide_queries());
   SearchLog::Options options;
   options.max_bytes = config.store_max_bytes;
-  options.on_drop = [owner = records.get()](std::uint64_t dropped, const std::string& reason) {
-    if (owner->on_drop) owner->on_drop(dropped, reason);
-  };
   records->search_log = std::make_unique<SearchLog>(*records->store, std::move(options));
   if (!config.models.empty()) records->online_rerankers = std::make_unique<OnlineRerankers>(config.models);
   return records;

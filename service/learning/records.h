@@ -1,12 +1,12 @@
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 
 #include "core/result.h"
 #include "service/config/snapshot.h"
+#include "service/learning/evaluation_reports.h"
 #include "service/learning/online_rerankers.h"
 #include "service/learning/search_log.h"
 #include "service/store/model_versions.h"
@@ -17,13 +17,12 @@ namespace metafuse::service {
 /// What the server keeps of searches, feedback and models, as far as its configuration names a place.
 struct Records {
   std::function<UnixTime()> unix_time;
-  /// Called from the log's thread when searches could not be stored; set before the first search.
-  std::function<void(std::uint64_t dropped, const std::string& reason)> on_drop;
   std::unique_ptr<Store> store;  ///< nullptr without a store, as the next two
   std::string secret;            ///< the store's
   std::unique_ptr<SearchLog> search_log;
   std::unique_ptr<ModelVersions> model_versions;      ///< nullptr without a folder of models
   std::unique_ptr<OnlineRerankers> online_rerankers;  ///< nullptr without both
+  EvaluationReports reports;
 };
 
 /// Opens the store, and brings what an earlier version or configuration left there up to this one.

@@ -121,9 +121,20 @@ void SearchLog::note_dropped(std::size_t searches, const std::string& reason) {
   dropped_ += searches;
   unreported_ += searches;
   const TimePoint now = SteadyClock().now();
-  if (!options_.on_drop || (reported_at_ && now < *reported_at_ + kBetweenReports)) return;
+  const OnDrop on_drop = this->on_drop();
+  if (!on_drop || (reported_at_ && now < *reported_at_ + kBetweenReports)) return;
   reported_at_ = now;
-  options_.on_drop(std::exchange(unreported_, 0), reason);
+  on_drop(std::exchange(unreported_, 0), reason);
+}
+
+void SearchLog::set_on_drop(OnDrop on_drop) {
+  const std::lock_guard lock(mutex_);
+  on_drop_ = std::move(on_drop);
+}
+
+SearchLog::OnDrop SearchLog::on_drop() const {
+  const std::lock_guard lock(mutex_);
+  return on_drop_;
 }
 
 void SearchLog::write_until_stopped() {

@@ -44,9 +44,8 @@ class SearchLog {
   struct Options {
     std::size_t max_waiting = 4096;
     std::uint64_t max_bytes = 0;  ///< the oldest searches make room beyond; 0 for no limit
-    /// Called from the log's thread when searches were dropped, at most once a minute.
-    std::function<void(std::uint64_t dropped, const std::string& reason)> on_drop;
   };
+  using OnDrop = std::function<void(std::uint64_t dropped, const std::string& reason)>;
 
   explicit SearchLog(Store& store) : SearchLog(store, Options{}) {}
   SearchLog(Store& store, Options options);
@@ -55,6 +54,8 @@ class SearchLog {
   /// Writes what waits.
   ~SearchLog();
 
+  /// From now on calls `on_drop` from the log's thread when searches were dropped, at most once a minute.
+  void set_on_drop(OnDrop on_drop);
   /// in:  search - what was shown; the same one as often as it is
   /// out: false when it was dropped
   bool add(std::shared_ptr<const StoredSearch> search);
@@ -69,10 +70,12 @@ class SearchLog {
   void write_until_stopped();
   Result<void> write(std::span<const std::shared_ptr<const StoredSearch>> shown);
   void note_dropped(std::size_t searches, const std::string& reason);
+  OnDrop on_drop() const;
 
   Store& store_;
   const Options options_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  OnDrop on_drop_;
   std::condition_variable has_work_;
   std::condition_variable is_done_;
   std::vector<std::shared_ptr<const StoredSearch>> waiting_;

@@ -284,7 +284,7 @@ Result<RecordReport> record_lists(const Snapshot& snapshot, const std::vector<Ju
       SearchRequest request;
       request.domain = options.domain;
       request.slots = query.slots;
-      auto expanded = expand_request(snapshot, request);
+      auto expanded = expand_request(snapshot, *domain, request);
       if (!expanded)
         return fail(expanded.error().code, "base query " + query.id + ": " + expanded.error().text);
       const auto wait =

@@ -52,33 +52,33 @@ void keep_engines(const std::vector<std::string>& engines, std::vector<ExpandedQ
   });
 }
 
-std::vector<std::string> names_of_domains(const Snapshot& snapshot) {
-  std::vector<std::string> names;
-  for (const auto& [name, domain] : snapshot.domains) names.push_back(name);
-  return names;
-}
-
 }  // namespace
 
-Result<std::vector<ExpandedQuery>> expand_request(const Snapshot& snapshot, const SearchRequest& request,
+Result<const LoadedDomain*> named_domain(const Snapshot& snapshot, std::string_view name,
+                                         const KeyConfig* key) {
+  if (const LoadedDomain* found = snapshot.find_domain_for(key, name); found != nullptr) return found;
+  std::vector<std::string> names;
+  for (const LoadedDomain* domain : snapshot.domains_for(key)) names.push_back(domain->domain.name);
+  return fail(Code::usage,
+              "no domain \"" + std::string(name) + "\"" + did_you_mean(std::string(name), names));
+}
+
+Result<std::vector<ExpandedQuery>> expand_request(const Snapshot& snapshot, const LoadedDomain& domain,
+                                                  const SearchRequest& request,
                                                   const templates::ExpansionLimits& limits) {
-  const LoadedDomain* domain = snapshot.find_domain(request.domain);
-  if (domain == nullptr)
-    return fail(Code::usage, "no domain \"" + request.domain + "\"" +
-                                 did_you_mean(request.domain, names_of_domains(snapshot)));
   if (request.variants.size() > kMaxVariants) return fail(Code::usage, "more than 16 query variants");
   std::vector<ExpandedQuery> queries;
   const bool has_query = !request.slots.slots.empty() || !request.text.empty();
   if (has_query || request.variants.empty()) {
-    TRY(const auto base, base_query_of(*domain, request));
-    TRY(auto expanded, templates::expand(domain->domain, base, snapshot.engines.syntax_of, limits));
+    TRY(const auto base, base_query_of(domain, request));
+    TRY(auto expanded, templates::expand(domain.domain, base, snapshot.engines.syntax_of, limits));
     queries = std::move(expanded);
   }
   for (const QueryVariant& variant : request.variants)
-    TRY_VOID(expand_variant(snapshot, *domain, variant, queries));
+    TRY_VOID(expand_variant(snapshot, domain, variant, queries));
   keep_engines(request.engines, queries);
-  if (queries.empty() && domain->domain.templates.empty())
-    return fail(Code::usage, "the domain " + domain->domain.name +
+  if (queries.empty() && domain.domain.templates.empty())
+    return fail(Code::usage, "the domain " + domain.domain.name +
                                  " has no search templates: callers bring its lists, to POST /v1/fuse");
   if (queries.empty())
     return fail(Code::usage, "none of the named engines stands in a template of the domain");

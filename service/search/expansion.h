@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/query.h"
@@ -11,11 +12,19 @@
 
 namespace metafuse::service {
 
+/// The domain that a request names, of those that a key may use (nullptr: all); the default one for "".
+///
+/// errors: usage: no such domain, with the names that are near
+Result<const LoadedDomain*> named_domain(const Snapshot& snapshot, std::string_view name,
+                                         const KeyConfig* key = nullptr);
+
 /// The expanded queries of a request, in the order of the domain's features, variants last.
 ///
-/// errors: usage: no such domain, no query, unknown or missing slots, a variant of an undeclared template,
+/// in:     domain - the one that the request names, or a form of it that is being edited
+/// errors: usage: no query, unknown or missing slots, a variant of an undeclared template,
 ///         more than 16 variants or 64 expanded queries, more or longer ones than the limits allow
-Result<std::vector<ExpandedQuery>> expand_request(const Snapshot& snapshot, const SearchRequest& request,
+Result<std::vector<ExpandedQuery>> expand_request(const Snapshot& snapshot, const LoadedDomain& domain,
+                                                  const SearchRequest& request,
                                                   const templates::ExpansionLimits& limits = {});
 
 /// What a search is called: the plain query, or the slots' values joined by spaces.

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "core/contract.h"
 #include "fetchers/fetcher.h"
 #include "service/search/expansion.h"
 #include "service/search/list_fusion.h"
@@ -45,21 +45,17 @@ class Partials {
   std::size_t arrived_ = 0;
 };
 
-}  // namespace
-
 Duration deadline_of(const ServerConfig& config, const SearchRequest& request) {
   double seconds = config.deadline_seconds;
   if (request.deadline_seconds > 0) seconds = std::min(request.deadline_seconds, 120.0);
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
 }
 
-namespace {
-
-fetchers::FetchOptions fetch_options(const LoadedDomain& domain, const ServerConfig& config,
-                                     const SearchRequest& request, const Clock& clock) {
-  return {.depth = request.depth > 0 ? request.depth : domain.domain.depth,
-          .deadline = Deadline(clock, deadline_of(config, request)),
-          .page = request.windows,
+fetchers::FetchOptions fetch_options(const PreparedSearch& search, int window, const Clock& clock) {
+  const SearchRequest& request = search.request;
+  return {.depth = request.depth > 0 ? request.depth : search.domain.domain.depth,
+          .deadline = Deadline(clock, search.end - clock.now()),
+          .page = window,
           .language = request.language,
           .time_range = request.time_range,
           .safe_search = request.safe_search,
@@ -73,14 +69,13 @@ struct Fetched {
 };
 
 /// An engine may send more than it was asked for: what lies below the depth is cut.
-Fetched fetch_lists(const Snapshot& snapshot, const LoadedDomain& domain, const SearchRequest& request,
-                    const std::vector<ExpandedQuery>& queries, const Clock& clock,
+Fetched fetch_lists(const PreparedSearch& search, int window, const Clock& clock,
                     const std::function<void(const FetchedList&)>& on_list) {
-  const auto options = fetch_options(domain, snapshot.config, request, clock);
+  const auto options = fetch_options(search, window, clock);
   const auto depth = static_cast<std::size_t>(options.depth);
   Fetched out;
   out.begin = clock.now();
-  out.lists = snapshot.engines.fetcher->fetch(queries, options, on_list);
+  out.lists = search.snapshot.engines.fetcher->fetch(search.queries, options, on_list);
   out.end = clock.now();
   for (FetchedList& list : out.lists)
     if (list.list.hits.size() > depth) list.list.hits.resize(depth);
@@ -96,39 +91,41 @@ void note_times(const Snapshot& snapshot, const Fetched& fetched, TimePoint fuse
 
 }  // namespace
 
-Result<SearchAnswer> search(const Snapshot& snapshot, const SearchRequest& request, const Clock& clock,
-                            const PartialAnswer& on_partial) {
-  TRY(const auto queries, expand_request(snapshot, request));
-  return search_expanded(snapshot, request, queries, clock, on_partial);
+Result<PreparedSearch> prepare_search(const Snapshot& snapshot, const LoadedDomain& domain,
+                                      SearchRequest request, const Clock& clock) {
+  TRY(auto queries, expand_request(snapshot, domain, request));
+  const TimePoint end = clock.now() + deadline_of(snapshot.config, request);
+  return PreparedSearch{snapshot, domain, std::move(request), std::move(queries), end};
 }
 
-SearchAnswer search_expanded(const Snapshot& snapshot, const SearchRequest& request,
-                             const std::vector<ExpandedQuery>& queries, const Clock& clock,
+Result<SearchAnswer> search(const Snapshot& snapshot, const SearchRequest& request, const Clock& clock,
+                            const PartialAnswer& on_partial) {
+  TRY(const LoadedDomain* const domain, named_domain(snapshot, request.domain));
+  TRY(const auto prepared, prepare_search(snapshot, *domain, request, clock));
+  return search_prepared(prepared, clock, on_partial);
+}
+
+SearchAnswer search_prepared(const PreparedSearch& search, const Clock& clock,
                              const PartialAnswer& on_partial) {
-  const LoadedDomain& domain = *snapshot.find_domain(request.domain);
   SearchAnswer answer;
-  answer.domain = domain.domain.name;
-  answer.query = query_text(request);
-  answer.slots = request.slots;
-  Partials partials(domain, answer, queries, on_partial);
+  answer.domain = search.domain.domain.name;
+  answer.query = query_text(search.request);
+  answer.slots = search.request.slots;
+  Partials partials(search.domain, answer, search.queries, on_partial);
   std::function<void(const FetchedList&)> on_list;
   if (on_partial) on_list = [&](const FetchedList& list) { partials.take(list); };
-  Fetched fetched = fetch_lists(snapshot, domain, request, queries, clock, on_list);
-  fuse_lists(domain, std::move(fetched.lists), answer);
-  note_times(snapshot, fetched, clock.now(), answer);
+  Fetched fetched = fetch_lists(search, 1, clock, on_list);
+  fuse_lists(search.domain, std::move(fetched.lists), answer);
+  note_times(search.snapshot, fetched, clock.now(), answer);
   return answer;
 }
 
-SearchAnswer search_further(const Snapshot& snapshot, const SearchRequest& request,
-                            const std::vector<ExpandedQuery>& queries, const Clock& clock,
-                            const SearchAnswer& so_far) {
-  require(request.windows == so_far.windows + 1, "windows are asked for one by one");
-  const LoadedDomain& domain = *snapshot.find_domain(request.domain);
+SearchAnswer search_further(const PreparedSearch& search, const Clock& clock, const SearchAnswer& so_far) {
   SearchAnswer answer = so_far;
-  answer.windows = request.windows;
-  Fetched fetched = fetch_lists(snapshot, domain, request, queries, clock, {});
-  fuse_lists(domain, joined_lists(so_far.lists, std::move(fetched.lists)), answer);
-  note_times(snapshot, fetched, clock.now(), answer);
+  ++answer.windows;
+  Fetched fetched = fetch_lists(search, answer.windows, clock, {});
+  fuse_lists(search.domain, joined_lists(so_far.lists, std::move(fetched.lists)), answer);
+  note_times(search.snapshot, fetched, clock.now(), answer);
   return answer;
 }
 

@@ -17,26 +17,31 @@ namespace metafuse::service {
 using PartialAnswer =
     std::function<void(const SearchAnswer& so_far, std::size_t arrived, std::size_t wanted)>;
 
-/// How long a request may take: what it asks for, else the configuration's deadline.
-Duration deadline_of(const ServerConfig& config, const SearchRequest& request);
+/// A request that is ready to be sent. What it refers to must outlive it.
+struct PreparedSearch {
+  const Snapshot& snapshot;
+  const LoadedDomain& domain;  ///< of the snapshot, or a form of it that is being edited
+  SearchRequest request;
+  std::vector<ExpandedQuery> queries;
+  TimePoint end;  ///< of its time, for all windows together: what it asks for, else the configuration's
+};
+
+/// errors: those of expand_request()
+Result<PreparedSearch> prepare_search(const Snapshot& snapshot, const LoadedDomain& domain,
+                                      SearchRequest request, const Clock& clock);
 
 /// Expands, fetches and fuses: what `metafuse search` and every dialect of the server run.
 ///
 /// in:     on_partial - called after each list from half of them on; may be empty
-/// errors: usage as expand_request; unavailable never: engines that fail are named in the answer
+/// errors: those of named_domain() and expand_request(); an engine that fails is named in the answer
 Result<SearchAnswer> search(const Snapshot& snapshot, const SearchRequest& request, const Clock& clock,
                             const PartialAnswer& on_partial = {});
 
-/// The same for expanded queries that are known already.
-///
-/// in: queries - those of expand_request() for this snapshot and request
-SearchAnswer search_expanded(const Snapshot& snapshot, const SearchRequest& request,
-                             const std::vector<ExpandedQuery>& queries, const Clock& clock,
+/// The same for a request that is prepared.
+SearchAnswer search_prepared(const PreparedSearch& search, const Clock& clock,
                              const PartialAnswer& on_partial = {});
 
-/// The answer of one more window: request.windows is one more than `so_far` has.
-SearchAnswer search_further(const Snapshot& snapshot, const SearchRequest& request,
-                            const std::vector<ExpandedQuery>& queries, const Clock& clock,
-                            const SearchAnswer& so_far);
+/// The answer of one more window than `so_far` has.
+SearchAnswer search_further(const PreparedSearch& search, const Clock& clock, const SearchAnswer& so_far);
 
 }  // namespace metafuse::service

@@ -1,29 +1,34 @@
 #include "service/search/suggester.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/ascii.h"
 
 namespace metafuse::service {
 
-void Suggester::learn(const std::vector<std::string>& suggestions) {
+void Suggester::learn(const std::string& domain, const std::vector<std::string>& suggestions) {
   const std::lock_guard lock(mutex_);
   for (const std::string& text : suggestions) {
-    if (text.empty() || text.size() > 200 || std::find(texts_.begin(), texts_.end(), text) != texts_.end())
-      continue;
-    texts_.push_front(text);
-    if (texts_.size() > capacity_) texts_.pop_back();
+    if (text.empty() || text.size() > 200) continue;
+    Known known{domain, text};
+    if (std::find(known_.begin(), known_.end(), known) != known_.end()) continue;
+    known_.push_front(std::move(known));
+    if (known_.size() > capacity_) known_.pop_back();
   }
 }
 
-std::vector<std::string> Suggester::complete(std::string_view prefix, std::size_t limit) const {
+std::vector<std::string> Suggester::complete(std::string_view prefix,
+                                             const std::function<bool(const std::string& domain)>& is_usable,
+                                             std::size_t limit) const {
   const std::string wanted = ascii_lower(prefix);
   std::vector<std::string> out;
   const std::lock_guard lock(mutex_);
-  for (const std::string& text : texts_) {
+  for (const auto& [domain, text] : known_) {
+    if (is_usable && !is_usable(domain)) continue;
     const std::size_t at = ascii_lower(text).find(wanted);
     if (at == std::string::npos || (at > 0 && text[at - 1] != ' ')) continue;
-    out.push_back(text);
+    if (std::find(out.begin(), out.end(), text) == out.end()) out.push_back(text);
     if (out.size() >= limit) break;
   }
   return out;

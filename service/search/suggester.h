@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -15,14 +16,26 @@ class Suggester {
  public:
   explicit Suggester(std::size_t capacity = 2000) : capacity_(capacity) {}
 
-  void learn(const std::vector<std::string>& suggestions);
+  /// in: domain - whose search they came with
+  void learn(const std::string& domain, const std::vector<std::string>& suggestions);
   /// At most `limit` texts that contain the prefix at a word's begin (ASCII case ignored), the latest first.
-  std::vector<std::string> complete(std::string_view prefix, std::size_t limit = 8) const;
+  ///
+  /// in: is_usable - whether whoever asks may use a domain; empty for all
+  std::vector<std::string> complete(std::string_view prefix,
+                                    const std::function<bool(const std::string& domain)>& is_usable = {},
+                                    std::size_t limit = 8) const;
 
  private:
+  struct Known {
+    std::string domain;
+    std::string text;
+
+    friend bool operator==(const Known&, const Known&) = default;
+  };
+
   const std::size_t capacity_;
   mutable std::mutex mutex_;
-  std::deque<std::string> texts_;
+  std::deque<Known> known_;
 };
 
 }  // namespace metafuse::service

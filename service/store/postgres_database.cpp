@@ -93,8 +93,10 @@ SqlCell postgres_cell(const PGresult* answer, int row, int column) {
 /// Until when to wait: for the whole transaction, or for each statement anew.
 class Waiting {
  public:
-  Waiting(Patience patience, const std::atomic<bool>& is_hurrying)
-      : patience_(patience), is_hurrying_(is_hurrying), end_(now() + kRequestPatience) {}
+  Waiting(const Wait& wait, const std::atomic<bool>& is_hurrying)
+      : patience_(wait.patience),
+        is_hurrying_(is_hurrying),
+        end_(std::min<TimePoint>(now() + kRequestPatience, wait.end)) {}
 
   static TimePoint now() { return SteadyClock().now(); }
   TimePoint request_end() const { return end_; }
@@ -320,8 +322,8 @@ class PostgresDatabase final : public SqlDatabase {
     return {};
   }
 
-  Result<void> write(const Transaction& work, Patience patience) override { return transact(work, patience); }
-  Result<void> read(const Transaction& work, Patience patience) override { return transact(work, patience); }
+  Result<void> write(const Transaction& work, Wait wait) override { return transact(work, wait); }
+  Result<void> read(const Transaction& work, Wait wait) override { return transact(work, wait); }
   Result<void> check() override {
     return transact([](SqlSession& session) { return session.run("SELECT 1"); }, Patience::background);
   }
@@ -333,8 +335,10 @@ class PostgresDatabase final : public SqlDatabase {
 
  private:
   /// A second try is for a connection that broke while it lay in the pool.
-  Result<void> transact(const Transaction& work, Patience patience) {
-    const Waiting waiting(patience, is_hurrying_);
+  Result<void> transact(const Transaction& work, const Wait& wait) {
+    if (Waiting::now() >= wait.end)
+      return fail(Code::try_again, "no time was left for PostgreSQL");  // which is not its fault
+    const Waiting waiting(wait, is_hurrying_);
     for (bool is_second = false;; is_second = true) {
       TRY(auto session, borrow(waiting));
       const bool is_new = session == nullptr;

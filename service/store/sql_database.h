@@ -8,6 +8,7 @@
 #include <string_view>
 #include <variant>
 
+#include "core/deadline.h"
 #include "core/result.h"
 
 namespace metafuse::service {
@@ -64,6 +65,15 @@ inline constexpr std::chrono::milliseconds kRequestPatience{500};
 inline constexpr std::chrono::milliseconds kBackgroundPatience{5000};
 inline constexpr std::chrono::minutes kMigrationPatience{30};
 
+/// How long a caller waits: as long as its kind does, and not beyond an end of its own.
+struct Wait {
+  Wait(Patience kind = Patience::background, TimePoint until = TimePoint::max())
+      : patience(kind), end(until) {}
+
+  Patience patience;
+  TimePoint end;
+};
+
 /// A database; from any thread.
 class SqlDatabase {
  public:
@@ -71,8 +81,8 @@ class SqlDatabase {
 
   /// Runs `work` in a transaction that is committed when it succeeds and leaves nothing when it does not. May
   /// run `work` a second time when the connection broke before the commit.
-  virtual Result<void> write(const Transaction& work, Patience patience = Patience::background) = 0;
-  virtual Result<void> read(const Transaction& work, Patience patience = Patience::background) = 0;
+  virtual Result<void> write(const Transaction& work, Wait wait = {}) = 0;
+  virtual Result<void> read(const Transaction& work, Wait wait = {}) = 0;
   virtual Result<void> check() = 0;
 
   /// What is wrong with the database as far as is known; empty when nothing is. Never waits.

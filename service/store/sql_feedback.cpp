@@ -32,7 +32,7 @@ Result<double> capped_weight(SqlSession& session, const Click& click, const Clic
 
 }  // namespace
 
-Result<ClickOutcome> SqlStore::add_click(const Click& click, const ClickCaps& caps) {
+Result<ClickOutcome> SqlStore::add_click(const Click& click, const ClickCaps& caps, TimePoint end) {
   ClickOutcome outcome = ClickOutcome::recorded;
   const auto change = [&](SqlSession& session) -> Result<void> {
     // The sums that the caps look at must not change before this click is among them.
@@ -50,7 +50,7 @@ Result<ClickOutcome> SqlStore::add_click(const Click& click, const ClickCaps& ca
         {click.search, std::int64_t{click.position}, click.domain, static_cast<std::int64_t>(click.team),
          click.at, day_of(click.at), click.prefix, click.key, weight});
   };
-  TRY_VOID(database_->write(change, Patience::request));
+  TRY_VOID(database_->write(change, {Patience::request, end}));
   return outcome;
 }
 
@@ -68,7 +68,7 @@ Result<std::vector<std::string>> SqlStore::clicked_searches(std::string_view dom
       {domain, static_cast<std::int64_t>(limit)}, [](SqlRow row) { return text_of(row[0]); });
 }
 
-Result<void> SqlStore::set_judgment(const StoredJudgment& judgment) {
+Result<void> SqlStore::set_judgment(const StoredJudgment& judgment, TimePoint end) {
   return database_->write(
       [&](SqlSession& session) {
         return session.run(
@@ -78,7 +78,7 @@ Result<void> SqlStore::set_judgment(const StoredJudgment& judgment) {
             {judgment.domain, judgment.query, judgment.document, judgment.judge, std::int64_t{judgment.grade},
              judgment.search, judgment.at});
       },
-      Patience::request);
+      {Patience::request, end});
 }
 
 Result<std::vector<JudgedQuery>> SqlStore::judged_queries(std::string_view domain) {

@@ -42,7 +42,7 @@ Result<std::int64_t> count_rows(SqlSession& session, std::string_view sql,
 template <class Row>
 Result<std::vector<Row>> read_rows(SqlDatabase& database, std::string_view sql,
                                    std::initializer_list<SqlValue> values, Row (*read)(SqlRow),
-                                   Patience patience = Patience::background) {
+                                   Wait wait = {}) {
   std::vector<Row> rows;
   TRY_VOID(database.read(
       [&](SqlSession& session) {
@@ -52,7 +52,7 @@ Result<std::vector<Row>> read_rows(SqlDatabase& database, std::string_view sql,
           return {};
         });
       },
-      patience));
+      wait));
   return rows;
 }
 

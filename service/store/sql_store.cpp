@@ -132,7 +132,7 @@ Result<void> SqlStore::add_searches(std::span<const StoredSearch> searches) {
   });
 }
 
-Result<std::optional<StoredSearch>> SqlStore::find_search(std::string_view id) {
+Result<std::optional<StoredSearch>> SqlStore::find_search(std::string_view id, TimePoint end) {
   std::optional<StoredSearch> found;
   const auto look = [&](SqlSession& session) {
     return session.run(fmt::format("SELECT {} FROM searches WHERE id = $1", kSearchColumns), {stored_id(id)},
@@ -141,7 +141,7 @@ Result<std::optional<StoredSearch>> SqlStore::find_search(std::string_view id) {
                          return {};
                        });
   };
-  TRY_VOID(database_->read(look, Patience::request));
+  TRY_VOID(database_->read(look, {Patience::request, end}));
   return found;
 }
 
@@ -202,7 +202,7 @@ Result<std::uint64_t> SqlStore::add_usage(std::string_view key, std::int64_t day
 }
 
 /// A random value that is made once and then stays.
-Result<std::string> SqlStore::remembered(std::string_view name, Patience patience) {
+Result<std::string> SqlStore::remembered(std::string_view name, Wait wait) {
   const std::string fresh = random_hex(kSecretDigits / 2);
   std::string value;
   const auto change = [&](SqlSession& session) -> Result<void> {
@@ -210,7 +210,7 @@ Result<std::string> SqlStore::remembered(std::string_view name, Patience patienc
                          {name, fresh}));
     return session.run("SELECT value FROM meta WHERE name = $1", {name}, into(value));
   };
-  TRY_VOID(database_->write(change, patience));
+  TRY_VOID(database_->write(change, wait));
   return value;
 }
 
@@ -258,14 +258,14 @@ Result<std::string> SqlStore::secret_in_file() {
   return secret;
 }
 
-Result<std::string> SqlStore::daily_salt(std::int64_t day) {
+Result<std::string> SqlStore::daily_salt(std::int64_t day, TimePoint end) {
   const std::string name = fmt::format("salt {}", day);
   std::string salt;
   TRY_VOID(database_->read(
       [&](SqlSession& session) {
         return session.run("SELECT value FROM meta WHERE name = $1", {name}, into(salt));
       },
-      Patience::request));
+      {Patience::request, end}));
   if (!salt.empty()) return salt;
   // Once a day: without a salt nobody can link its day's prefixes. Yesterday's stays for servers whose clocks
   // are behind, tomorrow's for those that are ahead.
@@ -276,8 +276,8 @@ Result<std::string> SqlStore::daily_salt(std::int64_t day) {
                     {day - 1}));
     return session.run("UPDATE clicks SET prefix = '' WHERE day < $1 AND prefix <> ''", {day - 1});
   };
-  TRY_VOID(database_->write(change, Patience::request));
-  return remembered(name, Patience::request);
+  TRY_VOID(database_->write(change, {Patience::request, end}));
+  return remembered(name, {Patience::request, end});
 }
 
 Result<std::uint64_t> SqlStore::unify_queries(std::string_view domain, std::string_view plain_slot) {

@@ -29,12 +29,12 @@ class SqlStore final : public Store {
   SqlStore(std::unique_ptr<SqlDatabase> database, std::string secret_file);
 
   Result<void> add_searches(std::span<const StoredSearch> searches) override;
-  Result<std::optional<StoredSearch>> find_search(std::string_view id) override;
+  Result<std::optional<StoredSearch>> find_search(std::string_view id, TimePoint end) override;
 
-  Result<ClickOutcome> add_click(const Click& click, const ClickCaps& caps) override;
+  Result<ClickOutcome> add_click(const Click& click, const ClickCaps& caps, TimePoint end) override;
   Result<std::vector<Click>> clicks_of(std::string_view search) override;
   Result<std::vector<std::string>> clicked_searches(std::string_view domain, std::size_t limit) override;
-  Result<void> set_judgment(const StoredJudgment& judgment) override;
+  Result<void> set_judgment(const StoredJudgment& judgment, TimePoint end) override;
   Result<std::vector<JudgedQuery>> judged_queries(std::string_view domain) override;
   Result<InterleavingCounts> interleaving_counts(std::string_view domain, std::string_view champion,
                                                  std::string_view challenger) override;
@@ -46,7 +46,7 @@ class SqlStore final : public Store {
 
   Result<std::uint64_t> add_usage(std::string_view key, std::int64_t day, std::uint64_t amount) override;
   Result<std::string> secret() override;
-  Result<std::string> daily_salt(std::int64_t day) override;
+  Result<std::string> daily_salt(std::int64_t day, TimePoint end) override;
   Result<std::uint64_t> unify_queries(std::string_view domain, std::string_view plain_slot) override;
   Result<void> hide_queries() override;
 
@@ -61,7 +61,7 @@ class SqlStore final : public Store {
   void hurry() override { database_->hurry(); }
 
  private:
-  Result<std::string> remembered(std::string_view name, Patience patience);
+  Result<std::string> remembered(std::string_view name, Wait wait);
   Result<std::string> secret_in_file();
 
   std::unique_ptr<SqlDatabase> database_;

@@ -113,11 +113,11 @@ class SqliteStore final : public SqlDatabase {
     return reader_.open(path, false);
   }
 
-  Result<void> write(const Transaction& work, Patience) override {
+  Result<void> write(const Transaction& work, Wait) override {
     if (!is_serving_) return fail(Code::internal, path_ + ": the store was opened to read");
     return transact(writer_, "BEGIN IMMEDIATE", work);
   }
-  Result<void> read(const Transaction& work, Patience) override { return transact(reader_, "BEGIN", work); }
+  Result<void> read(const Transaction& work, Wait) override { return transact(reader_, "BEGIN", work); }
   Result<void> check() override {
     const std::lock_guard guard(reader_.mutex);
     return quick_check(reader_);

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/deadline.h"
 #include "core/result.h"
 #include "service/store/stored_search.h"
 
@@ -89,7 +90,8 @@ struct RemovedCounts {
 };
 
 /// What a server remembers. Two real implementations: SQLite and PostgreSQL. All functions may be called from
-/// any thread; what one has acknowledged survives the death of the process. No address is ever stored.
+/// any thread; what one has acknowledged survives the death of the process. No address is ever stored. What
+/// feedback waits for takes an `end`, so that several calls together keep one deadline.
 ///
 /// errors of all: try_again when the database is busy or the disk full, unavailable when it cannot be
 /// reached, bad_data when it holds what it cannot hold
@@ -100,17 +102,19 @@ class Store {
   /// One transaction; of a search whose id is already there only `times` grows.
   virtual Result<void> add_searches(std::span<const StoredSearch> searches) = 0;
   /// in: id - a search's own or one that was delivered
-  virtual Result<std::optional<StoredSearch>> find_search(std::string_view id) = 0;
+  virtual Result<std::optional<StoredSearch>> find_search(std::string_view id,
+                                                          TimePoint end = TimePoint::max()) = 0;
 
   /// Records a click unless its result was clicked before in this search. Its weight is cut to what the caps
   /// leave; nothing is recorded when they leave nothing.
-  virtual Result<ClickOutcome> add_click(const Click& click, const ClickCaps& caps) = 0;
+  virtual Result<ClickOutcome> add_click(const Click& click, const ClickCaps& caps,
+                                         TimePoint end = TimePoint::max()) = 0;
   /// Of one search, by position.
   virtual Result<std::vector<Click>> clicks_of(std::string_view search) = 0;
   /// Ids of searches with clicks, the latest first.
   virtual Result<std::vector<std::string>> clicked_searches(std::string_view domain, std::size_t limit) = 0;
 
-  virtual Result<void> set_judgment(const StoredJudgment& judgment) = 0;
+  virtual Result<void> set_judgment(const StoredJudgment& judgment, TimePoint end = TimePoint::max()) = 0;
   /// By query.
   virtual Result<std::vector<JudgedQuery>> judged_queries(std::string_view domain) = 0;
 
@@ -135,7 +139,7 @@ class Store {
   virtual Result<std::string> secret() = 0;
   /// The secret of one day. Those of days before the day before are destroyed: clocks that are apart by less
   /// than a day use the same ones.
-  virtual Result<std::string> daily_salt(std::int64_t day) = 0;
+  virtual Result<std::string> daily_salt(std::int64_t day, TimePoint end = TimePoint::max()) = 0;
 
   /// Makes the digests of a domain's stored queries and judgments those of query_digest(), in one
   /// transaction; of two judgments that become one the later stays. Searches without slots keep theirs.

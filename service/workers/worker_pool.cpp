@@ -6,8 +6,6 @@
 
 namespace metafuse::service {
 
-using std::chrono::steady_clock;
-
 namespace {
 
 /// Items whose times make the usual one.
@@ -33,8 +31,8 @@ std::size_t running_in_crowd() {
 
 }  // namespace
 
-WorkerPool::WorkerPool(unsigned max_threads, const QueueLimits& limits)
-    : max_threads_(max_threads), limits_(limits), concurrency_limit_(max_threads) {
+WorkerPool::WorkerPool(unsigned max_threads, const QueueLimits& limits, const Clock& clock)
+    : max_threads_(max_threads), clock_(clock), limits_(limits), concurrency_limit_(max_threads) {
   giver_up_ = std::thread([this] { give_up_late(); });
 }
 
@@ -46,7 +44,7 @@ bool WorkerPool::try_run(std::function<void()> work, std::function<void()> give_
   bool needs_watch = false;
   {
     const std::lock_guard lock(mutex_);
-    const Time now = steady_clock::now();
+    const TimePoint now = clock_.now();
     if (is_stopping_ || !admission_.admits(expected_wait(now), usual_time_, longest_wait(), now))
       return false;
     queue_.push_back({std::move(work), std::move(give_up), now});
@@ -97,11 +95,10 @@ void WorkerPool::work() {
   const CoreTimeMeter meter;
   std::unique_lock lock(mutex_);
   while (true) {
-    ready_.wait(lock, [this] {
-      return is_stopping_ || (!queue_.empty() && running_ < allowed(steady_clock::now()));
-    });
+    ready_.wait(lock,
+                [this] { return is_stopping_ || (!queue_.empty() && running_ < allowed(clock_.now())); });
     if (queue_.empty()) return;
-    const Time begin = steady_clock::now();
+    const TimePoint begin = clock_.now();
     const auto late_at = front_is_late_at(begin);
     Item next = std::move(queue_.front());
     queue_.pop_front();
@@ -114,21 +111,21 @@ void WorkerPool::work() {
     const CoreTime spent = meter.read() - before;
     lock.lock();
     --running_;
-    const auto took = steady_clock::now() - begin;
+    const auto took = clock_.now() - begin;
     usual_time_ += (took - usual_time_) / kMeanOver;
     concurrency_limit_.note(spent, took);
   }
 }
 
 /// How many items may run at once just now.
-std::size_t WorkerPool::allowed(Time now) {
+std::size_t WorkerPool::allowed(TimePoint now) {
   if (limits_.max_running_when_busy == 0) return max_threads_;
   const bool is_less = limits_.max_running_in_crowd > 0 && admission_.is_crowded(now);
   return concurrency_limit_.at(now, is_less ? limits_.max_running_in_crowd : limits_.max_running_when_busy);
 }
 
 /// How long one more item would wait; for ever when the queue is full.
-std::chrono::nanoseconds WorkerPool::expected_wait(Time now) {
+std::chrono::nanoseconds WorkerPool::expected_wait(TimePoint now) {
   const std::size_t all = running_ + queue_.size() + 1;
   const std::size_t running = allowed(now);
   const std::size_t waiting = all - std::min(all, running);
@@ -143,7 +140,7 @@ std::chrono::nanoseconds WorkerPool::longest_wait() const {
 
 /// When the oldest item will have waited too long; nothing when none ever will, and while there is a free
 /// thread for it: that is no queue, the system has only not yet run the thread.
-std::optional<WorkerPool::Time> WorkerPool::front_is_late_at(Time now) {
+std::optional<TimePoint> WorkerPool::front_is_late_at(TimePoint now) {
   if (queue_.empty() || limits_.max_wait <= std::chrono::nanoseconds::zero()) return std::nullopt;
   if (running_ + queue_.size() <= std::min(threads_.size(), allowed(now))) return std::nullopt;
   return queue_.front().since + limits_.max_wait;
@@ -154,7 +151,7 @@ std::optional<WorkerPool::Time> WorkerPool::front_is_late_at(Time now) {
 void WorkerPool::give_up_late() {
   std::unique_lock lock(mutex_);
   while (!is_stopping_) {
-    const Time now = steady_clock::now();
+    const TimePoint now = clock_.now();
     const auto late_at = front_is_late_at(now);
     is_watched_ = !queue_.empty();
     if (!is_watched_) {
@@ -162,8 +159,8 @@ void WorkerPool::give_up_late() {
     } else if (!late_at || now < *late_at) {
       // more may run by now, or a free thread slept while the cores were busy
       if (running_ < allowed(now)) ready_.notify_all();
-      const Time next_look = now + ConcurrencyLimit::kBetweenLooks;
-      may_be_late_.wait_until(lock, late_at ? std::min(*late_at, next_look) : next_look);
+      const Duration next_look = ConcurrencyLimit::kBetweenLooks;
+      may_be_late_.wait_for(lock, late_at ? std::min(*late_at - now, next_look) : next_look);
     } else {
       const Item late = std::move(queue_.front());
       queue_.pop_front();

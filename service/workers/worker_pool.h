@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/deadline.h"
 #include "service/config/config.h"
 #include "service/workers/load_control.h"
 
@@ -32,7 +33,8 @@ struct QueueLimits {
 /// when work finds none idle, so that a pool for many slow engines costs little while it is not needed.
 class WorkerPool {
  public:
-  WorkerPool(unsigned max_threads, const QueueLimits& limits);
+  /// in: clock - by which work is late; must outlive the pool
+  WorkerPool(unsigned max_threads, const QueueLimits& limits, const Clock& clock);
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
   ~WorkerPool();
@@ -53,20 +55,19 @@ class WorkerPool {
   struct Item {
     std::function<void()> work;
     std::function<void()> give_up;
-    std::chrono::steady_clock::time_point since;
+    TimePoint since;
   };
-
-  using Time = std::chrono::steady_clock::time_point;
 
   void work();
   void add_thread();
   void give_up_late();
-  std::size_t allowed(Time now);
-  std::chrono::nanoseconds expected_wait(Time now);
+  std::size_t allowed(TimePoint now);
+  std::chrono::nanoseconds expected_wait(TimePoint now);
   std::chrono::nanoseconds longest_wait() const;
-  std::optional<Time> front_is_late_at(Time now);
+  std::optional<TimePoint> front_is_late_at(TimePoint now);
 
   const unsigned max_threads_;
+  const Clock& clock_;
   mutable std::mutex mutex_;
   QueueLimits limits_;
   std::condition_variable ready_;

@@ -1,3 +1,5 @@
+#include <filesystem>
+
 #include <catch2/catch.hpp>
 
 #include "core/json.h"
@@ -34,6 +36,29 @@ TEST_CASE("Reports become tables, plots and JSON", "[service][evaluation]") {
   const Json& report = json->at("domains").at("pages");
   CHECK(report.at("learner").at("best_rank").as_array().size() == 3);
   CHECK(report.at("rounds").as_array().size() == 2);
+}
+
+TEST_CASE("A report is read once, and again when its file changed", "[service][evaluation][security]") {
+  const TemporaryFolder folder;
+  service::EvaluationReports reports;
+  const auto read = [&] { return reports.read(folder.path(), "pages"); };
+  CHECK((*read())->is_empty());
+  folder.write("pages.crossvalidation.json", kTable);
+  const auto first = *read();
+  CHECK(first->queries.size() == 3);
+  CHECK(*read() == first);  // the very same one
+  CHECK((*reports.read(folder.path(), "other"))->is_empty());
+  folder.write("pages.trace.jsonl", kTrace);
+  const auto second = *read();
+  CHECK(second->rounds.size() == 2);
+  CHECK(*read() == second);
+  folder.write("pages.trace.jsonl", "{\"round\":3}\n");
+  CHECK(read().error().text.find("pages.trace.jsonl:1") != std::string::npos);
+  CHECK(read().has_error());
+  std::filesystem::remove(folder.path("pages.trace.jsonl"));
+  CHECK((*read())->rounds.empty());
+  std::filesystem::remove(folder.path("pages.crossvalidation.json"));
+  CHECK((*read())->is_empty());
 }
 
 TEST_CASE("A damaged report is named on the page and loses nothing else", "[service][evaluation]") {

@@ -6,6 +6,7 @@
 
 #include "core/json.h"
 #include "service/search/list_fusion.h"
+#include "tests/support/manual_clock.h"
 #include "tests/support/test_server.h"
 
 using namespace metafuse;
@@ -59,6 +60,25 @@ TEST_CASE("Pages go on past what the lists hold, each result once", "[service][p
   CHECK(seen.size() == 60);
   CHECK(urls_of(answer_of(server, "limit=8&pageno=9")).empty());
   CHECK(server.fetcher().fetches() == 4);  // three windows that hold something and one that does not
+}
+
+TEST_CASE("All windows of a search end together, and none begins when its time is over",
+          "[service][paging]") {
+  ManualClock clock;
+  TestServer server(
+      [&](const ExpandedQuery& query) {
+        clock.advance(std::chrono::milliseconds(100));  // of the three lists of each window
+        return first_page(query);
+      },
+      "deadline: 1\n", kTwoTemplates, &clock);
+  server.fetcher().set_further([&](const ExpandedQuery& query, int page) {
+    clock.advance(std::chrono::milliseconds(200));
+    return numbered_page(query, page);
+  });
+  const TimePoint begin = clock.now();
+  CHECK(urls_of(answer_of(server, "limit=200")).size() == 60);
+  // the second window ends after 0.9 s, the third after 1.5 s, and there is no time for a fourth
+  CHECK(server.fetcher().ends() == std::vector<TimePoint>(3, begin + std::chrono::seconds(1)));
 }
 
 TEST_CASE("A page stays the same after later ones were asked for", "[service][paging]") {

@@ -10,21 +10,30 @@
 #include <catch2/catch.hpp>
 
 #include "service/workers/load_control.h"
+#include "tests/support/manual_clock.h"
 
+using metafuse::SteadyClock;
 using metafuse::service::AdmissionControl;
 using metafuse::service::ConcurrencyLimit;
 using metafuse::service::CoreTime;
 using metafuse::service::CoreTimeMeter;
 using metafuse::service::QueueLimits;
 using metafuse::service::WorkerPool;
+using metafuse::test::ManualClock;
 using std::chrono::milliseconds;
+
+namespace {
+
+const SteadyClock kSteady;
+
+}  // namespace
 
 TEST_CASE("Work is done or given up, each exactly once", "[service][pool]") {
   std::atomic<int> done{0};
   std::atomic<int> given_up{0};
   int refused = 0;
   {
-    WorkerPool pool(3, {8, milliseconds(1), 2});
+    WorkerPool pool(3, {8, milliseconds(1), 2}, kSteady);
     for (int i = 0; i < 2000; ++i) {
       const bool is_taken = pool.try_run(
           [&] {
@@ -45,11 +54,13 @@ TEST_CASE("What no thread comes to in time is given up while all threads are bus
   std::promise<void> may_end;
   const auto end = may_end.get_future().share();
   std::promise<void> gave_up;
-  WorkerPool pool(1, {4, milliseconds(5), 0});
+  ManualClock clock;
+  WorkerPool pool(1, {4, milliseconds(5), 0}, clock);
   std::atomic<bool> was_run{false};
   CHECK(pool.try_run([&] { end.wait(); }, [] {}));
   while (pool.running() == 0) std::this_thread::yield();
   CHECK(pool.try_run([&] { was_run = true; }, [&] { gave_up.set_value(); }));
+  clock.advance(milliseconds(5));
   gave_up.get_future().wait();  // for ever, if it were not given up
   CHECK(pool.queued() == 0);
   may_end.set_value();
@@ -60,7 +71,7 @@ TEST_CASE("What no thread comes to in time is given up while all threads are bus
 TEST_CASE("A queue is full at its length, which may be changed", "[service][pool]") {
   std::promise<void> may_end;
   const auto end = may_end.get_future().share();
-  WorkerPool pool(1, {2, milliseconds(0), 0});
+  WorkerPool pool(1, {2, milliseconds(0), 0}, kSteady);
   CHECK(pool.try_run([&] { end.wait(); }, [] {}));
   while (pool.running() == 0) std::this_thread::yield();
   CHECK(pool.try_run([] {}, [] {}));
@@ -176,15 +187,24 @@ TEST_CASE("Those who ask again at once may all fit: the longest wait is allowed 
 TEST_CASE("What would wait longer than it may is refused before it waits", "[service][pool]") {
   std::promise<void> may_end;
   const auto end = may_end.get_future().share();
-  WorkerPool pool(1, {100, std::chrono::hours(1), 0});
+  ManualClock clock;
+  WorkerPool pool(1, {100, milliseconds(40), 0}, clock);
   std::promise<void> is_done;
-  CHECK(pool.try_run([&] { is_done.set_value(); }, [] {}));  // from its time the next ones' is expected
+  CHECK(pool.try_run(  // from its time the next ones' is expected: an eighth of it, as the first of eight
+      [&] {
+        clock.advance(milliseconds(80));
+        is_done.set_value();
+      },
+      [] {}));
   is_done.get_future().wait();
   while (pool.running() > 0) std::this_thread::yield();
   CHECK(pool.try_run([&] { end.wait(); }, [] {}));
-  while (pool.running() == 0) std::this_thread::yield();  // else it would be given up itself
+  while (pool.running() == 0) std::this_thread::yield();
+  // three wait 10, 20 and 30 ms, three quarters of what they may; a fourth would wait longer
+  for (int i = 0; i < 3; ++i) CHECK(pool.try_run([] {}, [] {}));
+  CHECK_FALSE(pool.try_run([] {}, [] {}));
+  pool.set_limits({100, milliseconds(54), 0});
   CHECK(pool.try_run([] {}, [] {}));
-  pool.set_limits({100, std::chrono::nanoseconds(1), 0});
   CHECK_FALSE(pool.try_run([] {}, [] {}));
   may_end.set_value();
 }
@@ -192,7 +212,7 @@ TEST_CASE("What would wait longer than it may is refused before it waits", "[ser
 TEST_CASE("What threads are free for does not count as waiting", "[service][pool]") {
   std::promise<void> may_end;
   const auto end = may_end.get_future().share();
-  WorkerPool pool(8, {1, milliseconds(0), 0});
+  WorkerPool pool(8, {1, milliseconds(0), 0}, kSteady);
   for (int i = 0; i < 9; ++i) CHECK(pool.try_run([&] { end.wait(); }, [] {}));
   CHECK_FALSE(pool.try_run([] {}, [] {}));
   may_end.set_value();

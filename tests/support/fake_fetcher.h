@@ -25,6 +25,10 @@ class FakeFetcher final : public fetchers::Fetcher {
   std::vector<fetchers::FetchedList> fetch(
       std::span<const ExpandedQuery> queries, const fetchers::FetchOptions& options,
       const std::function<void(const fetchers::FetchedList&)>& on_list) override {
+    {
+      const std::lock_guard lock(mutex_);
+      ends_.push_back(options.deadline.at());
+    }
     std::vector<fetchers::FetchedList> out;
     for (const ExpandedQuery& query : queries) {
       if (options.page == 1)
@@ -38,6 +42,11 @@ class FakeFetcher final : public fetchers::Fetcher {
     ++fetches_;
     return out;
   }
+  /// When each fetch was to end.
+  std::vector<TimePoint> ends() const {
+    const std::lock_guard lock(mutex_);
+    return ends_;
+  }
   int fetches() const {
     const std::lock_guard lock(mutex_);
     return fetches_;
@@ -48,6 +57,7 @@ class FakeFetcher final : public fetchers::Fetcher {
   FurtherAnswer further_;
   mutable std::mutex mutex_;
   int fetches_ = 0;
+  std::vector<TimePoint> ends_;
 };
 
 /// A list of pages "http://HOST/" in that order.

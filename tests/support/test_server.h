@@ -23,7 +23,7 @@ inline const std::string kTwoTemplates =
 class TestServer {
  public:
   explicit TestServer(FakeFetcher::Answer answer = default_answer, const std::string& more_config = "",
-                      const std::string& templates = kTwoTemplates)
+                      const std::string& templates = kTwoTemplates, const Clock* clock = nullptr)
       : fetcher_(std::make_shared<FakeFetcher>(std::move(answer))) {
     folder_.write("templates/pages.yaml", templates);
     folder_.write("models/.keep", "");
@@ -38,7 +38,7 @@ class TestServer {
       return service::LoadedEngines{{"one", "two"}, fetcher, {}, {}};
     };
     options.reread = [path = config_path()] { return service::read_config(path); };
-    options.clock = &clock_;
+    options.clock = clock == nullptr ? &steady_ : clock;
     app_ = std::move(service::App::create(options).value());
     service::HttpServerOptions http;
     http.limits = options.config.limits;
@@ -84,7 +84,7 @@ class TestServer {
 
  private:
   TemporaryFolder folder_;
-  SteadyClock clock_;
+  SteadyClock steady_;
   std::shared_ptr<FakeFetcher> fetcher_;
   std::unique_ptr<service::App> app_;
   std::unique_ptr<service::HttpServer> server_;

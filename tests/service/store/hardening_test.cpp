@@ -75,11 +75,11 @@ std::string relayed(const std::string& url, const test::TcpRelay& relay) {
 class BrokenDatabase final : public SqlDatabase {
  public:
   explicit BrokenDatabase(bool throws) : throws_(throws) {}
-  Result<void> write(const Transaction&, Patience) override {
+  Result<void> write(const Transaction&, Wait) override {
     if (throws_) throw std::runtime_error("no memory");
     return fail(Code::try_again, "disk full");
   }
-  Result<void> read(const Transaction&, Patience) override { return {}; }
+  Result<void> read(const Transaction&, Wait) override { return {}; }
   Result<void> check() override { return {}; }
 
  private:
@@ -369,12 +369,11 @@ TEST_CASE("a search log outlives a store that fails or throws, counts what it dr
     SqlStore store(std::make_unique<BrokenDatabase>(throws), "");
     std::atomic<int> events{0};
     std::string reason;
-    SearchLog::Options options;
-    options.on_drop = [&](std::uint64_t, const std::string& text) {
+    SearchLog log(store);
+    log.set_on_drop([&](std::uint64_t, const std::string& text) {
       reason = text;
       ++events;
-    };
-    SearchLog log(store, options);
+    });
     const auto search = std::make_shared<const StoredSearch>(sample_search());
     for (int i = 0; i < 3; ++i) {
       CHECK(log.add(search));

@@ -154,6 +154,13 @@ TEST_CASE("a hanging PostgreSQL costs feedback a 503 within a second, and search
   const std::string id = id_in(server.get("/search?q=ada&format=json"));
   CHECK(status_in(server.post("/v1/feedback", "application/json", click_body(id))) == 200);
   CHECK(body_in(server.get("/readyz")) == "ready\n");
+  Store& store = *server.app().records().store;
+  const TimePoint over = SteadyClock().now();
+  CHECK(store.find_search(id, over).error().code == Code::try_again);
+  CHECK(store.daily_salt(1, over).error().code == Code::try_again);
+  CHECK(store.add_click({}, {}, over).error().code == Code::try_again);
+  CHECK(store.set_judgment({}, over).error().code == Code::try_again);
+  CHECK(store.find_search(id)->has_value());  // which was nobody's fault
   relay.swallow();
   const auto timed = [](const std::function<void()>& work) {
     const auto begin = std::chrono::steady_clock::now();

@@ -1,0 +1,233 @@
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "core/json.h"
+#include "service/base/digest.h"
+#include "service/router.h"
+#include "tests/support/test_server.h"
+
+// A key sees and reaches the domains and engines that it names and no other, on every route: all routes, for
+// each role, for each scope.
+
+using namespace metafuse;
+using namespace metafuse::service;
+using namespace metafuse::test;
+
+namespace {
+
+/// What is sent to a route. DOMAIN stands for the name of the domain that is meant.
+struct ScopeRow {
+  std::string_view route;
+  std::string_view target;
+  std::string_view body = "";
+  int beyond = 0;              ///< the status for a domain beyond the key's scope; 0 where none is named
+  bool names_domains = false;  ///< what it answers names all domains that may be used
+};
+
+constexpr std::string_view kSearchCall =
+    R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"web_search","arguments":{"query":"ada","domain":"DOMAIN"}}})";
+
+constexpr ScopeRow kScopeRows[] = {
+    {"GET /", "/", "", 0, true},
+    {"GET /search", "/search?q=ada&domain=DOMAIN", "", 403, true},
+    {"POST /search", "/search", "q=ada&format=json&domain=DOMAIN", 403},
+    {"POST /mcp", "/mcp", kSearchCall, 200},  // with isError
+    {"POST /v1/search", "/v1/search", R"({"query":"ada","domain":"DOMAIN"})", 403},
+    {"POST /v1/fuse", "/v1/fuse", R"({"domain":"DOMAIN","lists":[{"name":"own","results":["a"]}]})", 400},
+    {"GET /v1/templates/{domain}", "/v1/templates/DOMAIN", "", 403},
+    {"PUT /v1/templates/{domain}", "/v1/templates/DOMAIN", "version: [", 403},
+    {"POST /v1/templates/{domain}/preview", "/v1/templates/DOMAIN/preview", R"({"query":"ada"})", 403},
+    {"GET /v1/templates/{domain}/versions", "/v1/templates/DOMAIN/versions", "", 403},
+    {"GET /v1/templates/{domain}/versions/{number}", "/v1/templates/DOMAIN/versions/1", "", 403},
+    {"POST /v1/templates/{domain}/versions/{number}/revert", "/v1/templates/DOMAIN/versions/1/revert", "{}",
+     403},
+    {"GET /templates", "/templates", "", 0, true},
+    {"GET /templates/{domain}", "/templates/DOMAIN", "", 403, true},
+    {"POST /templates/{domain}", "/templates/DOMAIN", "action=versions", 403, true},
+    {"GET /v1/evaluation", "/v1/evaluation", "", 0, true},
+    {"GET /evaluation", "/evaluation?domain=DOMAIN", "", 404, true},
+    {"GET /v1/search/stream", "/v1/search/stream?q=ada&domain=DOMAIN", "", 403},
+    {"POST /v1/feedback", "/v1/feedback", R"({"search_id":"1234","position":1})"},
+    {"GET /v1/models", "/v1/models", "", 0, true},
+    {"POST /v1/models/{name}/activate", "/v1/models/DOMAIN/activate", R"({"previous":true})", 403},
+    {"POST /v1/models/{name}/retrain", "/v1/models/DOMAIN/retrain", "{}", 403},
+    {"POST /v1/models/{name}/measure", "/v1/models/DOMAIN/measure", "{}", 403},
+    {"POST /v1/models/{name}/reset", "/v1/models/DOMAIN/reset", R"({"clicks":true})", 403},
+    {"GET /models", "/models", "", 0, true},
+    {"POST /models/{name}", "/models/DOMAIN", "action=show", 403, true},
+    {"POST /preferences", "/preferences", "block=a.example"},
+    {"GET /config", "/config", "", 0, true},
+    {"GET /autocompleter", "/autocompleter?q=seen"},
+    {"GET /suggest", "/suggest?q=seen"},
+    {"GET /opensearch.xml", "/opensearch.xml"},
+    {"GET /openapi.json", "/openapi.json"},
+    {"GET /healthz", "/healthz"},
+    {"GET /readyz", "/readyz"},
+    {"GET /metrics", "/metrics"},
+    {"GET /static/{file}", "/static/metafuse.css"},
+};
+
+const std::string kScopeRoles[] = {"search", "judge", "admin", "raw", "metrics"};
+/// Of a domain that must not be seen; no other word on any page has it in it.
+const std::string kHidden = "zebra";
+
+std::string scope_key(const std::string& role, const std::string& scope) {
+  return "X-API-Key: " + role + "-" + scope + "\r\n";
+}
+
+std::string scope_config() {
+  std::string out = "store: state.db\nreports: models\nneeds_key: true\nmetrics: key\nkeys:\n";
+  for (const std::string& role : kScopeRoles)
+    for (const char* scope : {"all", "pages", "zebra", "nothing"}) {
+      out += "  - {name: " + role + " " + scope + ", roles: [" + role +
+             "], sha256: " + sha256_hex(role + "-" + scope);
+      out += std::string(scope) == "all" ? "}\n" : std::string(", domains: [") + scope + "]}\n";
+    }
+  for (const char* engine : {"one", "two", "three"})
+    out += std::string("  - {name: ") + engine + ", roles: [search], engines: [" + engine +
+           "], sha256: " + sha256_hex(std::string("search-") + engine) + "}\n";
+  return out;
+}
+
+/// A server of two domains; "zebra" asks engine two alone.
+class ScopedServer : public TestServer {
+ public:
+  ScopedServer()
+      : TestServer(
+            [](const ExpandedQuery& query) {
+              fetchers::FetchedList list = default_answer(query);
+              list.list.suggestions = {"seen of " + query.text};
+              return list;
+            },
+            scope_config(), kTwoTemplates + "lists: [own]\n") {
+    folder().write("templates/zebra.yaml",
+                   "version: 1\ndomain: zebra\ndescription: Zebras\ndepth: 10\nlists: [own]\nslots:\n  NAME: "
+                   "{required: true}\ntemplates:\n  - {id: z, engine: two, query: 'zebra {NAME}'}\n");
+    folder().write("models/zebra.trace.jsonl", "{\"round\":1,\"ranking_loss\":0.4,\"bound\":0.9}\n");
+    REQUIRE(app().reloader().reload().has_value());
+  }
+
+  std::string ask(const ScopeRow& row, const std::string& domain, const std::string& headers) {
+    const auto filled = [&](std::string text) {
+      for (std::size_t at = text.find("DOMAIN"); at != std::string::npos; at = text.find("DOMAIN"))
+        text.replace(at, 6, domain);
+      return text;
+    };
+    const std::string method(row.route.substr(0, row.route.find(' ')));
+    const std::string body = filled(std::string(row.body));
+    const char* type = "application/x-www-form-urlencoded";
+    if (body.starts_with('{')) type = "application/json";
+    if (method == "PUT") type = "application/yaml";
+    return post(filled(std::string(row.target)), body.empty() ? "text/plain" : type, body, headers, method);
+  }
+};
+
+bool may_use(const Route& route, const std::string& role) {
+  if (!route.rules.actions.empty()) return role == "admin";
+  switch (route.rules.access) {
+    case Access::open:
+      return true;
+    case Access::search:
+      return role == "search" || role == "admin";
+    case Access::metrics:
+      return role == "metrics" || role == "admin";
+    case Access::admin:
+      break;
+  }
+  return role == "admin";
+}
+
+bool names(const std::string& response, const std::string& word) {
+  return body_in(response).find(word) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("A key reaches its domains and no other, on every route, in every role", "[service][security]") {
+  ScopedServer server;
+  std::map<std::string_view, const ScopeRow*> rows;
+  for (const ScopeRow& row : kScopeRows) rows[row.route] = &row;
+  CHECK(rows.size() == routes().size());
+  for (const Route& route : routes()) {
+    const std::string name = std::string(route.method) + " " + std::string(route.pattern);
+    INFO(name);
+    REQUIRE(rows.contains(name));
+    const ScopeRow& row = *rows.at(name);
+    for (const std::string& role : kScopeRoles) {
+      INFO(role);
+      const auto ask = [&](const std::string& scope) {
+        return server.ask(row, "pages", scope_key(role, scope));
+      };
+      const std::string all = ask("all");
+      CHECK((status_in(all) == 403) == !may_use(route, role));
+      if (!may_use(route, role)) {
+        for (const char* scope : {"pages", "zebra", "nothing"}) CHECK(status_in(ask(scope)) == 403);
+        continue;
+      }
+      const std::string own = ask("pages");
+      CHECK(status_in(own) == status_in(all));
+      if (name == "GET /metrics") continue;  // which counts what the whole server does
+      CHECK(names(all, kHidden) == row.names_domains);
+      CHECK_FALSE(names(own, kHidden));
+      if (row.beyond == 0) continue;
+      for (const char* scope : {"zebra", "nothing"}) {
+        const std::string other = ask(scope);
+        CHECK(status_in(other) == row.beyond);
+        if (row.beyond == 200) CHECK(names(other, "may not search this domain"));
+      }
+    }
+  }
+}
+
+TEST_CASE("A key's first domain is its default, and it is told of no other", "[service][security]") {
+  ScopedServer server;
+  const auto search = [&](const std::string& scope, const std::string& more) {
+    return server.get("/search?q=ada&format=json" + more, scope_key("search", scope));
+  };
+  CHECK(names(search("all", ""), "a.example"));
+  const std::string zebra = search("zebra", "");
+  CHECK(status_in(zebra) == 200);
+  CHECK_FALSE(names(zebra, "a.example"));  // which engine one alone has
+  CHECK(names(zebra, "c.example"));
+  CHECK(status_in(search("nothing", "")) == 403);
+  CHECK(names(search("all", "&domain=zebr"), "zebra"));
+  CHECK_FALSE(names(search("pages", "&domain=zebr"), "zebra"));
+}
+
+TEST_CASE("A key's engines bound what is asked and what /config lists", "[service][security]") {
+  ScopedServer server;
+  const auto config = [&](const std::string& key) {
+    const Json value = parse_json(body_in(server.get("/config", key)), "config").value();
+    std::vector<std::string> out;
+    for (const Json& engine : value.at("engines").as_array()) out.emplace_back(engine.at("name").as_string());
+    return out;
+  };
+  CHECK(config(scope_key("search", "all")) == std::vector<std::string>{"one", "two"});
+  CHECK(config(scope_key("search", "two")) == std::vector<std::string>{"two"});
+  const auto search = [&](const std::string& engine, const std::string& more = "") {
+    return server.get("/search?q=ada&format=json" + more, scope_key("search", engine));
+  };
+  const std::string one = search("one");
+  CHECK(names(one, "a.example"));
+  CHECK_FALSE(names(one, "c.example"));
+  CHECK_FALSE(names(search("two"), "a.example"));
+  CHECK(status_in(search("one", "&engines=two")) == 403);
+  CHECK(status_in(search("one", "&engines=one,two")) == 200);
+  CHECK(status_in(search("one", "&domain=zebra")) == 403);  // which asks engine two alone
+  CHECK(status_in(search("three")) == 403);
+}
+
+TEST_CASE("Suggestions come from searches of domains that the key may use", "[service][security]") {
+  ScopedServer server;
+  server.get("/search?q=ada&domain=zebra", scope_key("search", "zebra"));
+  const auto suggested = [&](const std::string& scope) {
+    return names(server.get("/autocompleter?q=seen", scope_key("search", scope)), "seen of zebra ada");
+  };
+  CHECK(suggested("all"));
+  CHECK(suggested("zebra"));
+  CHECK_FALSE(suggested("pages"));
+}
