@@ -247,7 +247,8 @@ void add_templates(CLI::App& app, Result<void>& outcome) {
 
 void add_engines(CLI::App& app, Result<void>& outcome) {
   CLI::App* engines =
-      app.add_subcommand("engines", "check engine definitions, or try one")->require_subcommand(1);
+      app.add_subcommand("engines", "check engine definitions, try one, or take one of the catalogue")
+          ->require_subcommand(1);
   auto [check, checked] = add_verb(
       *engines, "check", "check engine files offline; says every mistake at once", check_engines, outcome);
   check.add_option("FILE", checked.paths, "engine definitions (YAML)")->required();
@@ -271,6 +272,7 @@ void add_engines(CLI::App& app, Result<void>& outcome) {
       "Examples:\n"
       "  metafuse engines try web 'chess set' --config config/metafuse.yaml\n"
       "  metafuse engines try web x --config config/engines.yaml --answer saved.json");
+  add_catalogue(*engines, outcome);
 }
 
 namespace {

@@ -38,6 +38,7 @@ void add_config(CLI::App& app, Result<void>& outcome);
 void add_crossvalidate(CLI::App& app, Result<void>& outcome);
 void add_doctor(CLI::App& app, Result<void>& outcome);
 void add_engines(CLI::App& app, Result<void>& outcome);
+void add_catalogue(CLI::App& engines, Result<void>& outcome);  ///< sub-verbs of `engines`
 void add_evaluate(CLI::App& app, Result<void>& outcome);
 void add_expand(CLI::App& app, Result<void>& outcome);
 void add_experiment(CLI::App& app, Result<void>& outcome);

@@ -9,8 +9,9 @@ endif()
 set(METAFUSE_DOCUMENTS ${CMAKE_INSTALL_DATADIR}/doc/metafuse)
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${METAFUSE_DOCUMENTS})
 install(DIRECTORY docs/ DESTINATION ${METAFUSE_DOCUMENTS}/docs)
-install(FILES config/metafuse.yaml config/engines.yaml config/engines-examples.yaml config/tracking_parameters.yaml
+install(FILES config/metafuse.yaml config/engines.yaml config/tracking_parameters.yaml
   DESTINATION ${METAFUSE_DOCUMENTS}/examples)
+install(DIRECTORY config/engines DESTINATION ${CMAKE_INSTALL_DATADIR}/metafuse)
 install(DIRECTORY config/templates DESTINATION ${METAFUSE_DOCUMENTS}/examples)
 install(CODE "
   set(program \"$<TARGET_FILE:metafuse>\")

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <unordered_map>
 
 #include <curl/curl.h>
 #include <fmt/format.h>
@@ -15,6 +16,11 @@ namespace metafuse::fetchers {
 namespace {
 
 constexpr std::size_t kMaxSaidBytes = 160;
+constexpr std::size_t kMostIds = 1000;
+constexpr std::size_t kMaxIdBytes = 200;
+constexpr std::size_t kMaxCursorBytes = 4096;
+constexpr std::size_t kMostParts = 5;       ///< requests for details, where one holds several identifiers
+constexpr std::size_t kMostSingleIds = 10;  ///< requests for details, where each has one
 
 /// Seconds, or an HTTP date.
 std::optional<Duration> retry_after(const HttpAnswer& answer) {
@@ -60,10 +66,8 @@ bool is_engines_fault(const HttpAnswer& answer) {
   }
 }
 
-}  // namespace
-
-ReadAnswer read_answer(const Engine& engine, const HttpAccess& access, const HttpAnswer& answer,
-                       const std::string& language) {
+/// Why an answer is none, by its status; nothing where it should be read.
+std::optional<ReadAnswer> judged(const HttpAccess& access, const HttpAnswer& answer, bool is_html) {
   const auto refused = [&](Failure failure, std::string message,
                            std::optional<Duration> wait = std::nullopt) {
     return ReadAnswer{
@@ -71,10 +75,8 @@ ReadAnswer read_answer(const Engine& engine, const HttpAccess& access, const Htt
   };
   if (answer.failure != Failure::none) return refused(answer.failure, answer.message);
   const auto& empty = access.no_result_statuses;
-  if (std::find(empty.begin(), empty.end(), answer.status) != empty.end()) return {};
+  if (std::find(empty.begin(), empty.end(), answer.status) != empty.end()) return ReadAnswer{};
   const std::string status = fmt::format("HTTP {}", answer.status);
-  const bool is_html = access.answer.format == AnswerRules::Format::html ||
-                       answer.header("content-type").find("html") != std::string_view::npos;
   if (answer.status < 200 || answer.status > 299) {
     const auto wait = answer.status == 429 || answer.status == 503 ? retry_after(answer) : std::nullopt;
     if (answer.status == 429) return refused(Failure::rate_limited, status + said(answer), wait);
@@ -82,11 +84,42 @@ ReadAnswer read_answer(const Engine& engine, const HttpAccess& access, const Htt
       return refused(Failure::captcha, status + ", a page that asks for a human", wait);
     return refused(Failure::http_status, status + said(answer), wait);
   }
-  auto list = parse_answer(access.answer, answer.body,
-                           {answer.url, std::string(answer.header("content-type")), language});
+  return std::nullopt;
+}
+
+bool is_page(AnswerRules::Format format, const HttpAnswer& answer) {
+  return format == AnswerRules::Format::html ||
+         answer.header("content-type").find("html") != std::string_view::npos;
+}
+
+/// Results in the order in which the step before found their identifiers; what it did not find comes last.
+void put_in_order(RankedList& list, const std::vector<std::string>& ids,
+                  const std::vector<std::string>& ids_of_hits) {
+  std::unordered_map<std::string_view, std::size_t> place;
+  for (std::size_t i = 0; i < ids.size(); ++i) place.emplace(ids[i], i);
+  std::vector<std::pair<std::size_t, Hit>> hits;
+  for (std::size_t i = 0; i < list.hits.size(); ++i) {
+    const auto at = place.find(ids_of_hits[i]);
+    hits.emplace_back(at == place.end() ? ids.size() : at->second, std::move(list.hits[i]));
+  }
+  std::stable_sort(hits.begin(), hits.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (std::size_t i = 0; i < hits.size(); ++i) list.hits[i] = std::move(hits[i].second);
+}
+
+}  // namespace
+
+ReadAnswer read_answer(const Engine& engine, const HttpAccess& access, const HttpAnswer& answer,
+                       const std::string& language, const std::vector<std::string>& ids) {
+  const bool is_html = is_page(access.answer.format, answer);
+  if (auto refusal = judged(access, answer, is_html)) return std::move(*refusal);
+  std::vector<std::string> ids_of_hits;
+  AnswerContext context{answer.url, std::string(answer.header("content-type")), language};
+  if (!access.answer.id.empty()) context.ids = &ids_of_hits;
+  auto list = parse_answer(access.answer, answer.body, context);
   if ((!list || list->hits.empty()) && is_html && asks_for_human(answer.body))
-    return refused(Failure::captcha, "a page that asks for a human instead of results");
-  if (!list) return refused(Failure::bad_answer, engine.name + ": " + list.error().text);
+    return {{}, Failure::captcha, "a page that asks for a human instead of results", {}, Blame::nobody};
+  if (!list) return {{}, Failure::bad_answer, engine.name + ": " + list.error().text, {}, Blame::nobody};
+  if (context.ids != nullptr) put_in_order(*list, ids, ids_of_hits);
   return {std::move(*list), Failure::none, "", std::nullopt, Blame::nobody};
 }
 
@@ -113,7 +146,7 @@ void ListTask::start() {
           [self, kept = std::make_shared<HttpAnswer>(std::move(answer))] { self->take_description(*kept); });
     });
   }
-  send_pages();
+  begin();
 }
 
 void ListTask::take_description(const HttpAnswer& answer) {
@@ -132,14 +165,72 @@ void ListTask::take_description(const HttpAnswer& answer) {
     const std::lock_guard state_lock(state_.mutex);
     state_.described = ready_;
   }
+  begin();
+}
+
+void ListTask::begin() {
+  if (ready_->access.needs_query_field && field_query(query_.text).field.empty())
+    return refuse(Failure::not_allowed, "this engine's query_type wants a query of the form field:value");
+  plan_ = plan_pages(ready_->access, options_);
+  if (plan_.is_beyond_end) return refuse(Failure::none, "the engine has no such page");
+  ready_->access.steps.empty() ? send_pages() : send_step();
+}
+
+/// A request after the first has what the ones before left of the engine's time.
+void ListTask::keep_within_time(HttpRequest& request) const {
+  const Duration left = engine_timeout(state_.engine) - (shared_->clock->now() - start_);
+  request.timeout = std::max(std::min(request.timeout, left), Duration(std::chrono::milliseconds(1)));
+}
+
+void ListTask::send_step() {
+  HttpRequest request =
+      build_step_request(state_.engine, *ready_, query_.text, options_, next_step_, {"", ids_});
+  keep_within_time(request);
+  auto self = shared_from_this();
+  transport_.send(std::move(request), [self](HttpAnswer answer) {
+    self->post_([self, kept = std::make_shared<HttpAnswer>(std::move(answer))] { self->take_step(*kept); });
+  });
+}
+
+void ListTask::take_step(const HttpAnswer& answer) {
+  const std::lock_guard lock(mutex_);
+  if (is_finished_) return;
+  recorded_elapsed_ += answer.elapsed;
+  const HttpAccess& access = ready_->access;
+  const LookupStep& step = access.steps[next_step_++];
+  const std::string name = fmt::format("step {}: ", next_step_);
+  if (auto refusal = judged(access, answer, is_page(step.format, answer))) {
+    if (refusal->failure != Failure::none) refusal->message = name + refusal->message;
+    return finish(*refusal);
+  }
+  const AnswerContext context{answer.url, std::string(answer.header("content-type")), ""};
+  const std::size_t most = std::min<std::size_t>(static_cast<std::size_t>(options_.depth), kMostIds);
+  auto found = answer_texts(step.format, step.ids, answer.body, context, most);
+  if (!found) return refuse(Failure::bad_answer, name + found.error().text);
+  std::erase_if(*found, [](const std::string& id) {
+    return id.size() > kMaxIdBytes ||
+           std::any_of(id.begin(), id.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; });
+  });
+  ids_ = std::move(*found);
+  if (ids_.empty()) return refuse(Failure::none, "");
+  next_step_ < access.steps.size() ? send_step() : send_details();
+}
+
+/// The identifiers of the last step, as many in a request as the definition allows.
+void ListTask::send_details() {
+  const HttpAccess& access = ready_->access;
+  const bool is_one_each =
+      access.url.find("{id}") != std::string::npos || access.body.find("{id}") != std::string::npos;
+  const std::size_t size = is_one_each ? 1 : static_cast<std::size_t>(access.steps.back().per_request);
+  const std::size_t most = is_one_each ? kMostSingleIds : kMostParts * size;
+  for (std::size_t at = 0; at < std::min(ids_.size(), most); at += size)
+    parts_.emplace_back(ids_.begin() + static_cast<std::ptrdiff_t>(at),
+                        ids_.begin() + static_cast<std::ptrdiff_t>(std::min(at + size, ids_.size())));
+  plan_.count = static_cast<int>(parts_.size());
   send_pages();
 }
 
 void ListTask::send_pages() {
-  if (ready_->access.needs_query_field && field_query(query_.text).field.empty())
-    return refuse(Failure::not_allowed, "this engine's query_type wants a query of the form field:value");
-  plan_ = plan_pages(ready_->access, options_);
-  if (plan_.is_beyond_end) return refuse(Failure::none, "the engine has one page");
   pages_.resize(static_cast<std::size_t>(plan_.count));
   const int first_wave = plan_.is_sequential ? 1 : plan_.count;
   for (int i = 0; i < first_wave; ++i) ++under_way_;
@@ -149,13 +240,17 @@ void ListTask::send_pages() {
 void ListTask::send_page(int page, bool is_retry) {
   if (!is_retry) shared_->earn_retry();
   auto self = shared_from_this();
-  transport_.send(
-      build_request(state_.engine, *ready_, query_.text, options_, plan_.first + page),
-      [self, page, is_retry](HttpAnswer answer) {
-        self->post_([self, page, is_retry, kept = std::make_shared<HttpAnswer>(std::move(answer))] {
-          self->take_page(page, *kept, is_retry);
-        });
-      });
+  Found found;
+  found.cursor = cursor_;
+  if (!parts_.empty()) found.ids = parts_[static_cast<std::size_t>(page)];
+  const int number = parts_.empty() ? plan_.first + page : plan_.first;
+  HttpRequest request = build_request(state_.engine, *ready_, query_.text, options_, number, found);
+  if (!parts_.empty() || !cursor_.empty()) keep_within_time(request);
+  transport_.send(std::move(request), [self, page, is_retry](HttpAnswer answer) {
+    self->post_([self, page, is_retry, kept = std::make_shared<HttpAnswer>(std::move(answer))] {
+      self->take_page(page, *kept, is_retry);
+    });
+  });
 }
 
 bool ListTask::retries(const ReadAnswer& read, const HttpAnswer& answer, bool is_retry) {
@@ -172,9 +267,9 @@ bool ListTask::retries(const ReadAnswer& read, const HttpAnswer& answer, bool is
 void ListTask::take_page(int page, const HttpAnswer& answer, bool is_retry) {
   const std::lock_guard lock(mutex_);
   if (is_finished_) return;
-  recorded_elapsed_ = std::max(recorded_elapsed_, answer.elapsed);
-  ReadAnswer read =
-      read_answer(state_.engine, ready_->access, answer, request_language(ready_->access, options_));
+  slowest_page_ = std::max(slowest_page_, answer.elapsed);
+  const HttpAccess& access = ready_->access;
+  ReadAnswer read = read_answer(state_.engine, access, answer, request_language(access, options_), ids_);
   if (read.failure != Failure::none) {
     if (retries(read, answer, is_retry)) return send_page(page, true);
     if (page == 0) return finish(read);
@@ -182,8 +277,9 @@ void ListTask::take_page(int page, const HttpAnswer& answer, bool is_retry) {
   --under_way_;
   const std::size_t arrived = read.list.hits.size();
   pages_[static_cast<std::size_t>(page)] = std::move(read.list);
-  if (plan_.is_sequential && arrived > 0 && page + 1 < plan_.count &&
-      static_cast<int>(hits_so_far()) < options_.depth) {
+  const bool has_next = access.next_page.cursor.empty() || takes_cursor(answer);
+  if (plan_.is_sequential && arrived > 0 && page + 1 < plan_.count && has_next &&
+      static_cast<int>(hits_so_far()) < plan_.skipped + options_.depth) {
     ++under_way_;
     return send_page(page + 1, false);
   }
@@ -191,6 +287,17 @@ void ListTask::take_page(int page, const HttpAnswer& answer, bool is_retry) {
   if (read.failure != Failure::none) read.message = fmt::format("page {}: {}", page + 1, read.message);
   read.failure = Failure::none;  // the pages before it are a list
   finish(read);
+}
+
+/// False on the last page, which hands out no cursor or the one that it was asked by.
+bool ListTask::takes_cursor(const HttpAnswer& answer) {
+  const HttpAccess& access = ready_->access;
+  const AnswerContext context{answer.url, std::string(answer.header("content-type")), ""};
+  const auto found = answer_texts(access.answer.format, access.next_page.cursor, answer.body, context, 1);
+  if (!found || found->empty() || found->front() == cursor_ || found->front().size() > kMaxCursorBytes)
+    return false;
+  cursor_ = found->front();
+  return true;
 }
 
 std::size_t ListTask::hits_so_far() const {
@@ -210,6 +317,8 @@ RankedList ListTask::take_pages() {
     else
       std::move(page->hits.begin(), page->hits.end(), std::back_inserter(list.hits));
   }
+  const auto skipped = std::min(static_cast<std::size_t>(plan_.skipped), list.hits.size());
+  list.hits.erase(list.hits.begin(), list.hits.begin() + static_cast<std::ptrdiff_t>(skipped));
   return list;
 }
 
@@ -221,7 +330,7 @@ void ListTask::finish(const ReadAnswer& read) {
   fetched.failure = read.failure;
   fetched.message = read.message;
   const bool is_replay = shared_->options.recording == FetcherOptions::Recording::replay;
-  fetched.elapsed = is_replay ? recorded_elapsed_ : shared_->clock->now() - start_;
+  fetched.elapsed = is_replay ? recorded_elapsed_ + slowest_page_ : shared_->clock->now() - start_;
   if (read.failure == Failure::none) fetched.list = take_pages();
   deliver_(std::move(fetched), read.blame, read.retry_after);
 }

@@ -30,8 +30,10 @@ struct ReadAnswer {
 };
 
 /// Judges the status, looks for pages that ask for a human, and parses.
+///
+/// in: ids - in whose order an earlier step found the results
 ReadAnswer read_answer(const Engine& engine, const HttpAccess& access, const HttpAnswer& answer,
-                       const std::string& language);
+                       const std::string& language, const std::vector<std::string>& ids = {});
 
 /// One expanded query on its way through an HTTP engine: description document, pages, one retry. Its events
 /// may come from any thread.
@@ -47,10 +49,16 @@ class ListTask : public std::enable_shared_from_this<ListTask> {
   void start();
 
  private:
+  void begin();
+  void send_details();
   void send_pages();
+  bool takes_cursor(const HttpAnswer& answer);
   void send_page(int page, bool is_retry);
   void take_page(int page, const HttpAnswer& answer, bool is_retry);
   void take_description(const HttpAnswer& answer);
+  void send_step();
+  void take_step(const HttpAnswer& answer);
+  void keep_within_time(HttpRequest& request) const;
   bool retries(const ReadAnswer& read, const HttpAnswer& answer, bool is_retry);
   /// The end: what `read` says of the failure or of the last page that failed; its list is not used.
   void finish(const ReadAnswer& read);
@@ -70,9 +78,14 @@ class ListTask : public std::enable_shared_from_this<ListTask> {
   std::recursive_mutex mutex_;  ///< a replay answers inside send()
   std::shared_ptr<const ReadyAccess> ready_;
   PagePlan plan_;
+  std::size_t next_step_ = 0;
+  std::vector<std::string> ids_;                 ///< of the last step
+  std::vector<std::vector<std::string>> parts_;  ///< of them: what each request asks for
+  std::string cursor_;                           ///< of the next page
   std::vector<std::optional<RankedList>> pages_;
   int under_way_ = 0;
-  Duration recorded_elapsed_{};
+  Duration recorded_elapsed_{};  ///< of the steps
+  Duration slowest_page_{};
   bool is_finished_ = false;
 };
 

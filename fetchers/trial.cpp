@@ -102,8 +102,10 @@ std::string remark_on(const Engine& engine, const HttpAnswer& answer) {
   const auto* access = std::get_if<HttpAccess>(&engine.access);
   if (access == nullptr || answer.failure != Failure::none) return {};
   AnswerFindings findings;
-  const auto list = parse_answer(access->answer, answer.body,
-                                 {answer.url, std::string(answer.header("content-type")), "", &findings});
+  const std::string language = request_language(*access, {.deadline = {SteadyClock(), {}}});
+  const auto list =
+      parse_answer(access->answer, answer.body,
+                   {answer.url, std::string(answer.header("content-type")), language, &findings});
   return list ? remark_on(access->answer, findings) : std::string();
 }
 

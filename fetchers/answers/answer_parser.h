@@ -24,6 +24,7 @@ struct AnswerContext {
   std::string content_type;  ///< of the answer, for its charset
   std::string language;      ///< what {lang} was in the request
   AnswerFindings* findings = nullptr;
+  std::vector<std::string>* ids = nullptr;  ///< takes the identifier of every hit (AnswerRules::id)
 };
 
 /// The ranked list of an answer.
@@ -34,6 +35,14 @@ struct AnswerContext {
 /// cost:   O(bytes), some 20 microseconds for 11 KB of JSON
 Result<RankedList> parse_answer(const AnswerRules& rules, std::string_view body,
                                 const AnswerContext& context);
+
+/// The texts that a key path or an XPath finds from the root of an answer, in its order (cursors).
+///
+/// out:    at most `most` texts that are not empty
+/// errors: bad_data: the answer does not parse
+Result<std::vector<std::string>> answer_texts(AnswerRules::Format format, const std::string& path,
+                                              std::string_view body, const AnswerContext& context,
+                                              std::size_t most);
 
 /// errors: bad_config: not XPath 1.0, for the library that evaluates it
 Result<void> check_html_xpath(const std::string& xpath);

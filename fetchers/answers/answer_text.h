@@ -15,9 +15,13 @@ namespace metafuse::fetchers {
 ///      such a tag stands
 std::string clean_text(std::string_view text, bool is_html, std::size_t max_bytes);
 
-/// A date or date-time as ISO 8601: ISO text as it is, RFC 822 dates and seconds since 1970 converted,
-/// else empty.
+/// A date or date-time as ISO 8601, as exactly as the text says it ("2016", "2016-03", "2016-03-09"): ISO
+/// text as it is; "2016/3/9", "2016 Mar", "20160309T101500Z", RFC 822 dates, "March 9, 2016" and seconds,
+/// milli-, micro- or nanoseconds since 1970 converted; else empty.
 std::string clean_date(std::string_view text);
+
+/// A number as APIs write it in texts: "12.5", "1,234,567", "87 %" (0.87). False for anything else.
+bool clean_number(std::string_view text, double& value);
 
 /// The charset of "text/html; charset=utf-8", in small letters, or empty.
 std::string charset_of(std::string_view content_type);

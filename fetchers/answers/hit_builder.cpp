@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/encoding.h"
-#include "core/number.h"
 #include "core/url_text.h"
 #include "fetchers/answers/answer_text.h"
 #include "fetchers/answers/redirect_links.h"
@@ -103,6 +102,7 @@ RawHit read_raw_hit(const AnswerRules& rules, const PartOf& part_of, const Answe
   hit.published = read(rules.published);
   hit.score = read(rules.score);
   hit.thumbnail = read(rules.thumbnail);
+  if (context.ids != nullptr) hit.id = read(rules.id);
   if (!hit.thumbnail.empty()) hit.thumbnail.put_before(rules.thumbnail_prefix);
   return hit;
 }
@@ -113,14 +113,14 @@ void append_hit(RankedList& list, const RawHit& raw, const AnswerRules& rules, c
   if (!raw.url) return;
   auto url = resolved_url(raw.url->view(), context.url);
   if (!url) return;
+  if (context.ids != nullptr) context.ids->emplace_back(raw.id.view());
   Hit& hit = list.hits.emplace_back();
   hit.url = rules.unwraps_links ? unwrapped_url(std::move(*url), rules.unwrap) : std::move(*url);
   hit.title = clean_text(raw.title.view(), is_text_html || rules.is_title_html, kMaxTitleBytes);
   hit.snippet = clean_text(raw.content.view(), is_text_html || rules.is_content_html, kMaxSnippetBytes);
   if (!raw.published.empty()) hit.published = clean_date(raw.published.view());
   if (!raw.thumbnail.empty()) hit.thumbnail = resolved_url(raw.thumbnail.view(), context.url).value_or("");
-  if (double score = 0; !raw.score.empty() && to_double(raw.score.view(), score) && score - score == 0)
-    hit.score = score;
+  if (double score = 0; !raw.score.empty() && clean_number(raw.score.view(), score)) hit.score = score;
 }
 
 void append_suggestion(RankedList& list, std::string_view text) {
@@ -141,6 +141,20 @@ Result<RankedList> parse_answer(const AnswerRules& rules, std::string_view body,
       return parse_xml_answer(rules, body, context);
     case AnswerRules::Format::html:
       return parse_html_answer(rules, body, context);
+  }
+  return fail(Code::internal, "unknown format");
+}
+
+Result<Texts> answer_texts(AnswerRules::Format format, const std::string& path, std::string_view body,
+                           const AnswerContext& context, std::size_t most) {
+  switch (format) {
+    case AnswerRules::Format::json:
+    case AnswerRules::Format::groonga:
+      return json_texts(path, body, context, most);
+    case AnswerRules::Format::xml:
+      return xml_texts(path, body, context, most);
+    case AnswerRules::Format::html:
+      return html_texts(path, body, context, most);
   }
   return fail(Code::internal, "unknown format");
 }

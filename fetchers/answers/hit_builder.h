@@ -41,6 +41,7 @@ struct RawHit {
   PartText published;
   PartText score;
   PartText thumbnail;
+  PartText id;
 };
 
 /// The value of a part of the result by its path; nothing when the result does not have it. With a separator,
@@ -68,5 +69,13 @@ Result<RankedList> parse_xml_answer(const AnswerRules& rules, std::string_view b
                                     const AnswerContext& context);
 Result<RankedList> parse_html_answer(const AnswerRules& rules, std::string_view body,
                                      const AnswerContext& context);
+
+using Texts = std::vector<std::string>;
+Result<Texts> json_texts(const std::string& path, std::string_view body, const AnswerContext& context,
+                         std::size_t most);
+Result<Texts> xml_texts(const std::string& path, std::string_view body, const AnswerContext& context,
+                        std::size_t most);
+Result<Texts> html_texts(const std::string& path, std::string_view body, const AnswerContext& context,
+                         std::size_t most);
 
 }  // namespace metafuse::fetchers

@@ -186,15 +186,30 @@ AnswerContext with_base(const AnswerContext& context, HtmlPage& page) {
   return out;
 }
 
+Result<HtmlDocument> checked_page(std::string_view body, const AnswerContext& context) {
+  if (body.find_first_not_of(" \t\r\n") == std::string_view::npos)
+    return fail(Code::bad_data, "the answer is empty");
+  HtmlDocument document = parse_page(body, context);
+  if (!document || xmlDocGetRootElement(document.get()) == nullptr)
+    return fail(Code::bad_data, "the answer is no HTML");
+  return document;
+}
+
 }  // namespace
+
+Result<Texts> html_texts(const std::string& path, std::string_view body, const AnswerContext& context,
+                         std::size_t most) {
+  TRY(HtmlDocument document, checked_page(body, context));
+  HtmlPage page(std::move(document));
+  Texts texts = page.texts(path, page.root());
+  std::erase(texts, "");
+  if (texts.size() > most) texts.resize(most);
+  return texts;
+}
 
 Result<RankedList> parse_html_answer(const AnswerRules& rules, std::string_view body,
                                      const AnswerContext& given) {
-  if (body.find_first_not_of(" \t\r\n") == std::string_view::npos)
-    return fail(Code::bad_data, "the answer is empty");
-  HtmlDocument document = parse_page(body, given);
-  if (!document || xmlDocGetRootElement(document.get()) == nullptr)
-    return fail(Code::bad_data, "the answer is no HTML");
+  TRY(HtmlDocument document, checked_page(body, given));
   HtmlPage page(std::move(document));
   const AnswerContext context = with_base(given, page);
   RankedList list;

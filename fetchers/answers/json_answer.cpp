@@ -144,6 +144,10 @@ bool append_starred(RankedList& list, ResultReader& reader, element root, const 
 
 /// False when the answer has no list of results.
 bool append_results(RankedList& list, ResultReader& reader, element root, const std::string& where) {
+  if (where == ".") {
+    reader.append(list, root, {});
+    return true;
+  }
   const KeyPath path = parse_key_path(where);
   const bool is_starred = path.is_anchored && std::any_of(path.keys.begin(), path.keys.end(),
                                                           [](const Key& key) { return key.text == "*"; });
@@ -186,6 +190,25 @@ Result<RankedList> parse_json_answer(const AnswerRules& rules, std::string_view 
   const JsonTree tree(body, context);
   if (!tree.root()) return tree.root().error();
   return read_json(rules, *tree.root(), context);
+}
+
+Result<Texts> json_texts(const std::string& path, std::string_view body, const AnswerContext& context,
+                         std::size_t most) {
+  const JsonTree tree(body, context);
+  if (!tree.root()) return tree.root().error();
+  Texts texts;
+  const auto take = [&](element value) {
+    const auto text = value.is_array() ? std::nullopt : text_of(value);
+    if (text && !text->empty()) texts.emplace_back(text->view());
+    return texts.size() < most;
+  };
+  find(*tree.root(), parse_key_path(path), [&](element match) {
+    if (!match.is_array()) return take(match);
+    for (const element item : simdjson::dom::array(match))
+      if (!take(item)) return false;
+    return true;
+  });
+  return texts;
 }
 
 Result<void> check_key_path(const std::string& path) {

@@ -146,12 +146,36 @@ std::optional<std::size_t> index_of(std::string_view key) {
 
 }  // namespace
 
+namespace {
+
+/// Where the first key of a path ends: a slash in a filter's value belongs to the value.
+std::size_t end_of_key(std::string_view path) {
+  const std::size_t slash = std::min(path.find('/'), path.size());
+  const std::size_t open = path.find('[');
+  if (open >= slash) return slash;
+  for (std::size_t close = path.find(']', open); close < path.size(); close = path.find(']', close + 1))
+    if (close + 1 == path.size() || path[close + 1] == '/') return close + 1;
+  return slash;
+}
+
+/// `key`, or `key[member=value]`.
+Key parse_key(std::string_view text) {
+  const std::size_t open = text.find('[');
+  const std::size_t equals = text.find('=', std::min(open, text.size()));
+  if (!text.ends_with(']') || equals == std::string_view::npos || equals == open + 1)
+    return {text, index_of(text), {}, {}};
+  const std::string_view name = text.substr(0, open);
+  return {name, index_of(name), text.substr(open + 1, equals - open - 1),
+          text.substr(equals + 1, text.size() - equals - 2)};
+}
+
+}  // namespace
+
 KeyPath parse_key_path(std::string_view text) {
   KeyPath path;
   while (!text.empty()) {
-    const std::size_t end = std::min(text.find('/'), text.size());
-    const std::string_view key = text.substr(0, end);
-    if (end > 0) path.keys.push_back({key, index_of(key)});
+    const std::size_t end = end_of_key(text);
+    if (end > 0) path.keys.push_back(parse_key(text.substr(0, end)));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   if (!path.keys.empty() && path.keys.front().text == "$") {
@@ -159,6 +183,14 @@ KeyPath parse_key_path(std::string_view text) {
     path.keys.erase(path.keys.begin());
   }
   return path;
+}
+
+bool passes_filter(element value, const Key& key) {
+  if (key.member.empty()) return true;
+  element member;
+  if (!value.is_object() || value[key.member].get(member) != simdjson::SUCCESS) return false;
+  const auto text = text_of(member);
+  return text && text->view() == key.value;
 }
 
 std::optional<element> find_first(element value, const KeyPath& path) {

@@ -17,10 +17,12 @@ namespace metafuse::fetchers {
 using simdjson::dom::element;
 using simdjson::dom::element_type;
 
-/// One key of a path; a number counts in an array.
+/// One key of a path; a number counts in an array. `key[member=value]` takes only objects whose member is so.
 struct Key {
   std::string_view text;
   std::optional<std::size_t> index;
+  std::string_view member;  ///< empty: any value
+  std::string_view value;
 };
 
 /// A key path: matched at any depth as SearXNG's json_engine does, or from the root after "$".
@@ -36,17 +38,20 @@ inline bool is_container(element value) {
   return value.is_object() || value.is_array();
 }
 
+/// True when the value has the member that the key asks for.
+bool passes_filter(element value, const Key& key);
+
 /// Calls `visit(is_match, child)` for every child, where is_match says that the child stands under the key;
 /// false when a visit ended it.
 template <class Visit>
 bool for_each_child(element value, const Key& key, const Visit& visit) {
   if (value.is_object()) {
     for (const auto field : simdjson::dom::object(value))
-      if (!visit(field.key == key.text, field.value)) return false;
+      if (!visit(field.key == key.text && passes_filter(field.value, key), field.value)) return false;
   } else if (value.is_array()) {
     std::size_t index = 0;
     for (const element item : simdjson::dom::array(value))
-      if (!visit(key.index == index++, item)) return false;
+      if (!visit(key.index == index++ && passes_filter(item, key), item)) return false;
   }
   return true;
 }
@@ -68,7 +73,8 @@ bool search_from_root(element value, std::span<const Key> keys, const Take& take
   if (keys.empty()) return take(value);
   const bool is_any = keys.front().text == "*";
   return for_each_child(value, keys.front(), [&](bool is_match, element child) {
-    return !(is_any || is_match) || search_from_root(child, keys.subspan(1), take);
+    const bool is_taken = is_match || (is_any && passes_filter(child, keys.front()));
+    return !is_taken || search_from_root(child, keys.subspan(1), take);
   });
 }
 

@@ -162,8 +162,10 @@ std::string charset_of_document(std::string_view body, std::string_view content_
 
 }  // namespace
 
-Result<RankedList> parse_xml_answer(const AnswerRules& rules, std::string_view body,
-                                    const AnswerContext& context) {
+namespace {
+
+Result<void> load_document(pugi::xml_document& document, std::string_view body,
+                           const AnswerContext& context) {
   if (body.size() > kMaxXmlBytes) return fail(Code::bad_data, "more than 8 MB of XML");
   const std::string charset = charset_of_document(body, context.content_type);
   std::string repaired;
@@ -175,13 +177,35 @@ Result<RankedList> parse_xml_answer(const AnswerRules& rules, std::string_view b
     body = repaired = to_valid_utf8(body);
     encoding = pugi::encoding_utf8;
   }
-  pugi::xml_document document;
   const auto parsed = document.load_buffer(body.data(), body.size(),
                                            pugi::parse_default | pugi::parse_ws_pcdata_single, encoding);
   if (!parsed || !document.document_element())
     return fail(Code::bad_data, std::string("the answer is no XML: ") + parsed.description() + " at byte " +
                                     std::to_string(parsed.offset));
   if (is_too_deep(document)) return fail(Code::bad_data, "XML nested deeper than 256 levels");
+  return {};
+}
+
+}  // namespace
+
+Result<Texts> xml_texts(const std::string& path, std::string_view body, const AnswerContext& context,
+                        std::size_t most) {
+  pugi::xml_document document;
+  TRY_VOID(load_document(document, body, context));
+  try {
+    Texts found = texts(path, document);
+    std::erase(found, "");
+    if (found.size() > most) found.resize(most);
+    return found;
+  } catch (const pugi::xpath_exception& error) {
+    return fail(Code::bad_data, std::string("XPath: ") + error.what());
+  }
+}
+
+Result<RankedList> parse_xml_answer(const AnswerRules& rules, std::string_view body,
+                                    const AnswerContext& context) {
+  pugi::xml_document document;
+  TRY_VOID(load_document(document, body, context));
   try {
     if (rules.results.empty()) return read_feed(document, rules, context);
     auto list = read_by_xpath(document, rules, context);

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <optional>
 
 #include "core/text_file.h"
 #include "core/yaml_reader.h"
+#include "fetchers/definition/catalogue.h"
 #include "fetchers/definition/engine_types.h"
 
 namespace metafuse::fetchers {
@@ -62,10 +64,16 @@ class FileReader {
     refused_.push_back(mistakes.to_error(Code::bad_config).text);
   }
 
-  void read_engine(const YamlNode& block, Diagnostics& diagnostics) {
+  void read_engine(const YamlNode& written, Diagnostics& diagnostics) {
+    if (!written.is_map()) {
+      YamlMap(written, "an engine", diagnostics);
+      return;
+    }
+    const YamlNode block = meant_block(written, diagnostics);
     Engine engine;
     YamlMap map(block, "an engine", diagnostics);
-    if (!block.is_map()) return;
+    map.take("about");  // for people, and for metafuse engines list
+    map.take("searxng");
     engine.name = map.take_required_string("name");
     check_name(block, engine.name, diagnostics);
     const YamlNode* type_node = map.take_required("engine");
@@ -81,6 +89,17 @@ class FileReader {
     type->read(reading);
     map.finish(unused_searxng_keys());
     engines_.push_back(std::move(engine));
+  }
+
+  /// A block may name a definition of the catalogue, and has its parameters filled in.
+  YamlNode meant_block(const YamlNode& written, Diagnostics& diagnostics) const {
+    const YamlNode* type = written.find("engine");
+    std::optional<YamlNode> block;
+    if (type != nullptr && type->is_scalar() && find_engine_type(type->text) == nullptr)
+      block = catalogue_block(written, type->text, is_whole_settings_, diagnostics);
+    if (!block) block = written;
+    fill_parameters(*block, diagnostics);
+    return *block;
   }
 
   void check_name(const YamlNode& block, const std::string& name, Diagnostics& diagnostics) {
@@ -110,7 +129,8 @@ class FileReader {
     engine.weight = map.take_number("weight", 0, 1e6).value_or(1);
     engine.max_query_bytes =
         static_cast<std::size_t>(map.take_integer("max_query_bytes", 1, 1 << 20).value_or(2000));
-    engine.is_disabled = map.take_bool("disabled").value_or(false);
+    const bool is_inactive = map.take_bool("inactive").value_or(false);  // SearXNG does not even load it then
+    engine.is_disabled = map.take_bool("disabled").value_or(false) || is_inactive;
     engine.timeout_seconds = map.take_number("timeout", 0.01, 300).value_or(3);
     engine.connect_seconds = map.take_number("connect_timeout", 0.01, 300).value_or(0);
     engine.first_byte_seconds = map.take_number("first_byte_timeout", 0.01, 300).value_or(0);

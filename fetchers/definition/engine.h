@@ -51,6 +51,7 @@ struct AnswerRules {
   PartRule published;
   PartRule score;
   PartRule thumbnail;
+  PartRule id;  ///< the identifier that an earlier step found: results stand in the order of that step
   std::string thumbnail_prefix;
   bool unwraps_links = true;       ///< redirect links become their targets
   std::vector<UnwrapRule> unwrap;  ///< before the well-known ones
@@ -60,6 +61,31 @@ struct AnswerRules {
   bool may_lack_results = false;  ///< an answer without `results` means no result instead of a failure
 
   friend bool operator==(const AnswerRules&, const AnswerRules&) = default;
+};
+
+/// A request that comes before the search's own and finds identifiers for it: `{ids}` there, or `{id}`, which
+/// asks for one after the other.
+struct LookupStep {
+  AnswerRules::Format format = AnswerRules::Format::json;
+  std::string method = "GET";
+  std::string url;
+  std::string body;
+  std::string content_type;
+  std::string ids;              ///< path or XPath from the root of the answer
+  std::string separator = ",";  ///< between identifiers where {ids} stands
+  bool is_quoted = false;       ///< each identifier in quotation marks, as Lucene's syntax wants them
+  int per_request = 100;        ///< identifiers in one request
+
+  friend bool operator==(const LookupStep&, const LookupStep&) = default;
+};
+
+/// How the page after this one is asked for where an answer hands out a cursor.
+struct NextPage {
+  std::string cursor;  ///< where the cursor stands in an answer; empty: pages have numbers
+  std::string url;     ///< with {cursor}; empty: the engine's own
+  std::string body;
+
+  friend bool operator==(const NextPage&, const NextPage&) = default;
 };
 
 /// An engine behind HTTP.
@@ -82,6 +108,9 @@ struct HttpAccess {
   int page_size = 1;  ///< {pageno} = (page - 1) * page_size + first_page
   int first_page = 1;
   int results_per_page = 0;  ///< results that a page holds, 0 when unknown: pages are asked for one by one
+  bool omits_first_page_number = false;  ///< {pageno} is empty on the first page
+  NextPage next_page;
+  std::vector<LookupStep> steps;
   std::vector<int> no_result_statuses;
   int max_redirects = 3;
   bool verifies_certificates = true;

@@ -58,7 +58,9 @@ bool fill_all(HttpAccess& access, const SecretLookup& secret_of, std::string& mi
     return fill_secrets(text, doubled, missing);
   };
   bool is_filled = fill_url(access.url) && fill_url(access.description_url) && fill_body(access.body) &&
+                   fill_url(access.next_page.url) && fill_body(access.next_page.body) &&
                    fill(access.username) && fill(access.password);
+  for (LookupStep& step : access.steps) is_filled = is_filled && fill_url(step.url) && fill_body(step.body);
   for (StringPairs* fields : {&access.headers, &access.cookies})
     for (auto& [name, value] : *fields) is_filled = is_filled && fill(value);
   return is_filled;
@@ -111,12 +113,32 @@ std::string json_strings(std::string_view list) {
   return out;
 }
 
+/// The identifiers that an earlier step found, joined; hostile ones are kept in their quotation marks.
+std::string joined_ids(const std::vector<std::string>& ids, const LookupStep& step) {
+  std::string out;
+  for (const std::string& id : ids) {
+    if (!out.empty()) out += step.separator;
+    out += step.is_quoted ? to_text(Json(to_valid_utf8(id))) : id;
+  }
+  return out;
+}
+
+void set_found(RequestValues& values, const Found& found, const LookupStep* finder) {
+  values.cursor = found.cursor;
+  if (finder == nullptr) return;
+  values.ids = joined_ids(found.ids, *finder);
+  for (const std::string& id : found.ids)
+    values.id_values += (values.id_values.empty() ? "" : ",") + to_text(Json(to_valid_utf8(id)));
+  if (!found.ids.empty()) values.id = found.ids.front();
+}
+
 RequestValues values_of(const HttpAccess& access, std::string_view query, const FetchOptions& options,
                         int page) {
   RequestValues values;
   const int offset = (options.page - 1) * options.depth;
   values.query = query;
-  values.pageno = std::to_string((page - 1) * access.page_size + access.first_page);
+  if (page > 1 || !access.omits_first_page_number)
+    values.pageno = std::to_string((page - 1) * access.page_size + access.first_page);
   values.lang = request_language(access, options);
   values.time_range = time_range_piece(access, options);
   if (access.has_safe_search)
@@ -161,13 +183,13 @@ bool has_header(const StringPairs& headers, std::string_view name) {
 }
 
 void set_headers(HttpRequest& request, const HttpAccess& access, const FetchOptions& options,
-                 const std::string& content_type) {
+                 AnswerRules::Format format, const std::string& content_type) {
   request.headers = access.headers;
   const auto preset = [&](const std::string& name, const std::string& value) {
     if (!has_header(request.headers, name)) request.headers.emplace_back(name, value);
   };
   preset("User-Agent", "metafuse/0.1");
-  switch (access.answer.format) {
+  switch (format) {
     case AnswerRules::Format::json:
     case AnswerRules::Format::groonga:
       preset("Accept", "application/json");
@@ -192,11 +214,12 @@ void set_headers(HttpRequest& request, const HttpAccess& access, const FetchOpti
   if (access.is_federation) request.headers.emplace_back(kHopHeader, std::to_string(options.hops + 1));
 }
 
-std::string content_type_of(const HttpAccess& access) {
-  if (!access.content_type.empty()) return access.content_type;
-  for (const auto& [name, value] : access.headers)
+std::string content_type_of(const std::string& declared, const StringPairs& headers,
+                            const std::string& body) {
+  if (!declared.empty()) return declared;
+  for (const auto& [name, value] : headers)
     if (ascii_lower(name) == "content-type") return value;
-  switch (body_quoting(access.body, "")) {
+  switch (body_quoting(body, "")) {
     case Quoting::json:
       return "application/json";
     case Quoting::xml:
@@ -232,7 +255,39 @@ std::string request_language(const HttpAccess& access, const FetchOptions& optio
   return is_tag ? wanted : access.default_language;
 }
 
+namespace {
+
+/// Pages by cursor are walked from the first.
+PagePlan plan_by_cursor(const HttpAccess& access, const FetchOptions& options) {
+  PagePlan plan;
+  const bool has_own_window = has_placeholder(access, "{count}");
+  const int size = has_own_window                ? options.depth
+                   : access.results_per_page > 0 ? access.results_per_page
+                                                 : kAssumedPageSize;
+  plan.skipped = (options.page - 1) * options.depth;
+  plan.is_beyond_end = plan.skipped >= kMostPages * size;
+  plan.count = std::clamp((plan.skipped + options.depth + size - 1) / size, 1, kMostPages);
+  plan.is_sequential = true;
+  return plan;
+}
+
+/// The first step chooses the window; its identifiers are one page of results.
+PagePlan plan_of_steps(const HttpAccess& access, const FetchOptions& options) {
+  const LookupStep& step = access.steps.front();
+  PagePlan plan;
+  plan.first = options.page;
+  const auto has = [&](std::string_view name) {
+    return step.url.find(name) != std::string::npos || step.body.find(name) != std::string::npos;
+  };
+  plan.is_beyond_end = options.page > 1 && !has("{pageno}") && !has("{offset}") && !has("{start}");
+  return plan;
+}
+
+}  // namespace
+
 PagePlan plan_pages(const HttpAccess& access, const FetchOptions& options) {
+  if (!access.next_page.cursor.empty()) return plan_by_cursor(access, options);
+  if (!access.steps.empty()) return plan_of_steps(access, options);
   PagePlan plan;
   const bool has_own_window = has_placeholder(access, "{count}");
   const bool has_offset = has_placeholder(access, "{offset}") || has_placeholder(access, "{start}");
@@ -261,23 +316,69 @@ FieldQuery field_query(std::string_view query) {
   return {std::string(query.substr(0, colon)), std::string(query.substr(colon + 1))};
 }
 
-HttpRequest build_request(const Engine& engine, const ReadyAccess& ready, std::string_view query,
-                          const FetchOptions& options, int page) {
+namespace {
+
+/// What one request is made of: the engine's own, a step's, or the next page's.
+struct Templates {
+  const std::string& method;
+  const std::string& url;
+  const std::string& body;
+  const std::string& redacted_url;
+  const std::string& redacted_body;
+  std::string content_type;
+  AnswerRules::Format format;
+};
+
+HttpRequest filled_request(const Engine& engine, const ReadyAccess& ready, const Templates& templates,
+                           const RequestValues& values, const FetchOptions& options) {
   HttpRequest request;
   set_common(request, engine, ready);
-  const std::string content_type = content_type_of(ready.access);
-  const Quoting quoting = body_quoting(ready.access.body, content_type);
-  const RequestValues values = values_of(ready.access, query, options, page);
-  request.method = ready.access.method;
-  request.url = fill_url_template(ready.access.url, values);
-  request.record_url = without_secret_parameters(
-      ready.redacted.url == ready.access.url ? request.url : fill_url_template(ready.redacted.url, values));
+  const Quoting quoting = body_quoting(templates.body, templates.content_type);
+  request.method = templates.method;
+  request.url = fill_url_template(templates.url, values);
+  request.record_url = without_secret_parameters(templates.redacted_url == templates.url
+                                                     ? request.url
+                                                     : fill_url_template(templates.redacted_url, values));
   if (request.method == "POST") {
-    request.body = fill_request_template(ready.access.body, values, quoting);
-    request.record_body = fill_request_template(ready.redacted.body, values, quoting);
+    request.body = fill_request_template(templates.body, values, quoting);
+    request.record_body = fill_request_template(templates.redacted_body, values, quoting);
   }
-  set_headers(request, ready.access, options, content_type);
+  set_headers(request, ready.access, options, templates.format, templates.content_type);
   return request;
+}
+
+}  // namespace
+
+HttpRequest build_request(const Engine& engine, const ReadyAccess& ready, std::string_view query,
+                          const FetchOptions& options, int page, const Found& found) {
+  const HttpAccess& access = ready.access;
+  const bool is_next = !found.cursor.empty();
+  const auto chosen = [&](const HttpAccess& from, std::string NextPage::*next,
+                          std::string HttpAccess::*own) -> const std::string& {
+    return is_next && !(from.next_page.*next).empty() ? from.next_page.*next : from.*own;
+  };
+  RequestValues values = values_of(access, query, options, page);
+  set_found(values, found, access.steps.empty() ? nullptr : &access.steps.back());
+  const std::string& body = chosen(access, &NextPage::body, &HttpAccess::body);
+  return filled_request(engine, ready,
+                        {access.method, chosen(access, &NextPage::url, &HttpAccess::url), body,
+                         chosen(ready.redacted, &NextPage::url, &HttpAccess::url),
+                         chosen(ready.redacted, &NextPage::body, &HttpAccess::body),
+                         content_type_of(access.content_type, access.headers, body), access.answer.format},
+                        values, options);
+}
+
+HttpRequest build_step_request(const Engine& engine, const ReadyAccess& ready, std::string_view query,
+                               const FetchOptions& options, std::size_t index, const Found& found) {
+  const HttpAccess& access = ready.access;
+  const LookupStep& step = access.steps[index];
+  const LookupStep& redacted = ready.redacted.steps[index];
+  RequestValues values = values_of(access, query, options, options.page);
+  set_found(values, found, index == 0 ? nullptr : &access.steps[index - 1]);
+  return filled_request(engine, ready,
+                        {step.method, step.url, step.body, redacted.url, redacted.body,
+                         content_type_of(step.content_type, {}, step.body), step.format},
+                        values, options);
 }
 
 HttpRequest build_description_request(const Engine& engine, const ReadyAccess& ready) {

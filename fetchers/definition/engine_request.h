@@ -36,6 +36,7 @@ Result<ReadyAccess> ready_access(const Engine& engine, const SecretLookup& secre
 struct PagePlan {
   int first = 1;
   int count = 1;               ///< at most
+  int skipped = 0;             ///< results before the wanted window, where pages follow by cursor
   bool is_sequential = false;  ///< the next page is asked for when the one before was not enough
   bool is_beyond_end = false;  ///< the engine has no such page
 };
@@ -48,9 +49,20 @@ struct FieldQuery {
 };
 FieldQuery field_query(std::string_view query);
 
+/// What earlier answers of the same search found.
+struct Found {
+  std::string cursor;            ///< of the next page; empty on the first
+  std::vector<std::string> ids;  ///< of the step before
+};
+
 /// The request for one page of the engine's results.
 HttpRequest build_request(const Engine& engine, const ReadyAccess& ready, std::string_view query,
-                          const FetchOptions& options, int page);
+                          const FetchOptions& options, int page, const Found& found = {});
+/// The request of one of the steps before.
+///
+/// in: step - below access.steps.size()
+HttpRequest build_step_request(const Engine& engine, const ReadyAccess& ready, std::string_view query,
+                               const FetchOptions& options, std::size_t step, const Found& found);
 /// The request for the engine's description document.
 HttpRequest build_description_request(const Engine& engine, const ReadyAccess& ready);
 

@@ -65,12 +65,12 @@ constexpr std::string_view kPythonEngines =
     "yummly zlibrary";
 
 constexpr std::string_view kUnusedKeys =
-    "about cached_url cached_xpath collection_name connection_timeout display_error_messages "
-    "display_type enable_http enable_http2 extra_proxy_timeout inactive index keep_alive "
+    "cached_url cached_xpath collection_name connection_timeout display_error_messages "
+    "display_type enable_http enable_http2 extra_proxy_timeout index keep_alive "
     "keepalive_expiry language language_support local_addresses max_keepalive_connections "
     "max_pool_connections network pool_connections pool_maxsize proxies region result_template "
-    "safesearch search_path search_type send_accept_language_header send_page_num_on_first_page "
-    "show_metadata supported_languages thumbnail timestamp_format tokens use_mobile_ui using_tor_proxy "
+    "search_path search_type send_accept_language_header "
+    "show_metadata supported_languages timestamp_format tokens use_mobile_ui using_tor_proxy "
     "verify_ssl";
 
 }  // namespace

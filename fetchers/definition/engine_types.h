@@ -11,6 +11,8 @@
 
 namespace metafuse::fetchers {
 
+inline constexpr std::size_t kMostSteps = 3;
+
 /// What the reader of one engine type works on.
 struct EngineBlock {
   YamlMap& map;
@@ -60,6 +62,15 @@ void read_command(EngineBlock& block);
 /// Keys of every engine behind HTTP: method, headers, cookies, paging and the like, and the parts of a result
 /// (`title_query` or `title_xpath`); what an engine type presets stays where a key is absent.
 void take_http_keys(EngineBlock& block, HttpAccess& access);
+
+/// `method`, `request_body` and `json_body`.
+void take_request_body(EngineBlock& block, HttpAccess& access);  // request_keys.cpp
+
+/// `steps` and `next_page`, once the access has its URL.
+void take_chained_requests(EngineBlock& block, HttpAccess& access);
+
+/// Reports a path that the format cannot evaluate.
+void check_path(EngineBlock& block, AnswerRules::Format format, const Place& place, const std::string& path);
 
 /// YAML as JSON: quoted scalars are texts, plain ones what JSON takes them for.
 Json json_of(const YamlNode& node);

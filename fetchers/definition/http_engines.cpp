@@ -37,6 +37,8 @@ StringPairs take_fields(EngineBlock& block, std::string_view key) {
   return fields;
 }
 
+}  // namespace
+
 void check_path(EngineBlock& block, Format format, const Place& place, const std::string& path) {
   const auto checked = format == Format::json   ? check_key_path(path)
                        : format == Format::html ? check_html_xpath(path)
@@ -44,6 +46,8 @@ void check_path(EngineBlock& block, Format format, const Place& place, const std
                                                 : Result<void>();
   if (!checked) block.diagnostics.error(place, checked.error().text);
 }
+
+namespace {
 
 /// The key of a part: `title_query`, or `title_xpath` where answers are XML or HTML.
 std::string part_key(Format format, std::string_view part) {
@@ -132,6 +136,9 @@ void take_answer_keys(EngineBlock& block, AnswerRules& rules) {
   take_part(block, format, "published", rules.published);
   take_part(block, format, "score", rules.score);
   take_part(block, format, "thumbnail", rules.thumbnail);
+  if (rules.thumbnail.empty() && format == Format::json)
+    rules.thumbnail = block.map.take_string("thumbnail").value_or("");  // what blocks of SearXNG call it
+  take_part(block, format, "id", rules.id);
   take_path(block, format, "suggestion", rules.suggestion);
   if (auto prefix = block.map.take_string("url_prefix")) rules.url_prefix = *prefix;
   if (auto prefix = block.map.take_string("thumbnail_prefix")) rules.thumbnail_prefix = *prefix;
@@ -168,7 +175,8 @@ void take_choices(EngineBlock& block, HttpAccess& access) {
   if (block.map.take("time_range_map") != nullptr) {
     access.time_ranges = block.map.take_string_map("time_range_map");
   }
-  if (auto flag = block.map.take_bool("safe_search_support")) access.has_safe_search = *flag;
+  for (const char* key : {"safe_search_support", "safesearch"})  // the second is what SearXNG calls it
+    if (auto flag = block.map.take_bool(key)) access.has_safe_search = *flag;
   if (block.map.take("safe_search_map") != nullptr)
     access.safe_search = block.map.take_string_map("safe_search_map");
   if (auto language = block.map.take_string("lang_all")) access.default_language = *language;
@@ -182,93 +190,10 @@ void take_paging(EngineBlock& block, HttpAccess& access) {
   if (auto size = block.map.take_integer("results_per_page", 1, 1000))
     access.results_per_page = static_cast<int>(*size);
   if (access.results_per_page == 0 && access.page_size > 1) access.results_per_page = access.page_size;
-}
-
-/// "${NAME}" stays: it is filled in when the file is loaded.
-std::string with_doubled_braces_but_secrets(std::string_view text) {
-  std::string out;
-  while (!text.empty()) {
-    const std::size_t secret = std::min(text.find("${"), text.size());
-    const std::size_t end = std::min(text.find('}', secret), text.size() - 1);
-    out += with_doubled_braces(text.substr(0, secret));
-    if (secret == text.size()) break;
-    out += text.substr(secret, end + 1 - secret);
-    text.remove_prefix(end + 1);
-  }
-  return out;
-}
-
-/// A JSON body from its values: texts with placeholders; a text that is one number's placeholder is
-/// that number.
-Result<std::string> json_template(const Json& value) {
-  const auto list = [](const auto& items, const auto& write) -> Result<std::string> {
-    std::string out;
-    for (const auto& item : items) {
-      TRY(const std::string text, write(item));
-      out += (out.empty() ? "" : ",") + text;
-    }
-    return out;
-  };
-  if (const JsonObject* object = value.if_object()) {
-    TRY(const std::string members, list(*object, [](const auto& member) -> Result<std::string> {
-          TRY(const std::string text, json_template(member.value()));
-          return with_doubled_braces(to_text(Json(member.key()))) + ":" + text;
-        }));
-    return "{{" + members + "}}";
-  }
-  if (const JsonArray* array = value.if_array()) {
-    TRY(const std::string items, list(*array, json_template));
-    return "[" + items + "]";
-  }
-  if (!value.is_string()) return with_doubled_braces(to_text(value));
-  TRY(const auto pieces, parse_request_template(std::string(value.as_string())));
-  std::string out;
-  for (const TemplatePiece& piece : pieces) {
-    const std::string quoted = piece.is_placeholder ? "{" + piece.text + "}" : to_text(Json(piece.text));
-    out +=
-        piece.is_placeholder ? quoted : with_doubled_braces_but_secrets(quoted.substr(1, quoted.size() - 2));
-  }
-  const bool is_number = out == "{count}" || out == "{offset}" || out == "{start}" || out == "{pageno}";
-  return is_number ? out : '"' + out + '"';
-}
-
-void take_body(EngineBlock& block, HttpAccess& access) {
-  if (const YamlNode* node = block.map.take("json_body")) {
-    if (block.map.take("request_body") != nullptr)
-      block.diagnostics.error(node->place, "json_body and request_body say the same thing; keep one");
-    if (const auto text = json_template(json_of(*node)))
-      access.body = *text;
-    else
-      block.diagnostics.error(node->place, "json_body: " + text.error().text);
-    access.content_type = "application/json";
-    if (block.map.take("method") == nullptr) access.method = "POST";
-    return;
-  }
-  const YamlNode* node = block.map.take("request_body");
-  if (auto body = block.map.take_string("request_body")) access.body = *body;
-  if (node != nullptr && node->is_scalar())
-    if (const auto pieces = parse_request_template(access.body); !pieces)
-      block.diagnostics.error(node->place, "request_body: " + pieces.error().text);
+  if (auto flag = block.map.take_bool("send_page_num_on_first_page")) access.omits_first_page_number = !*flag;
 }
 
 }  // namespace
-
-Json json_of(const YamlNode& node) {
-  if (node.is_map()) {
-    JsonObject object;
-    for (const auto& [key, value] : node.entries) object[key.text] = json_of(value);
-    return object;
-  }
-  if (node.is_list()) {
-    JsonArray array;
-    for (const YamlNode& item : node.items) array.push_back(json_of(item));
-    return array;
-  }
-  if (node.is_null()) return nullptr;
-  if (node.is_quoted) return Json(node.text);
-  if (auto parsed = parse_json(node.text, "value")) return *parsed;
-  return Json(node.text);
-}
 
 std::string take_base_url(EngineBlock& block, const std::string& preset) {
   const YamlNode* node = preset.empty() ? block.map.take_required("base_url") : block.map.take("base_url");
@@ -281,14 +206,7 @@ std::string take_base_url(EngineBlock& block, const std::string& preset) {
 }
 
 void take_http_keys(EngineBlock& block, HttpAccess& access) {
-  if (auto method = block.map.take_string("method")) {
-    access.method = *method;
-    std::transform(access.method.begin(), access.method.end(), access.method.begin(),
-                   [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
-    if (access.method != "GET" && access.method != "POST")
-      block.diagnostics.error(block.map.take("method")->place, "method must be GET or POST");
-  }
-  take_body(block, access);
+  take_request_body(block, access);
   for (auto& field : take_fields(block, "headers")) access.headers.push_back(std::move(field));
   for (auto& field : take_fields(block, "cookies")) access.cookies.push_back(std::move(field));
   if (auto name = block.map.take_string("username")) access.username = *name;
@@ -313,8 +231,9 @@ void take_search_url(EngineBlock& block, HttpAccess& access) {
   const YamlNode* node = block.map.take_required("search_url");
   access.url = block.map.take_string("search_url").value_or("");
   if (node == nullptr || !node->is_scalar()) return;
+  take_chained_requests(block, access);
   const bool is_in_body = access.body.find("{query}") != std::string::npos;
-  if (const auto checked = check_url_template(access.url, !is_in_body); !checked)
+  if (const auto checked = check_url_template(access.url, !is_in_body && access.steps.empty()); !checked)
     block.diagnostics.error(node->place, "search_url: " + checked.error().text);
 }
 

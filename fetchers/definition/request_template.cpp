@@ -31,6 +31,10 @@ constexpr std::array kPlaceholders = {
     Placeholder{"query_field", &RequestValues::query_field},
     Placeholder{"query_value", &RequestValues::query_value},
     Placeholder{"query_values", &RequestValues::query_values, true},
+    Placeholder{"cursor", &RequestValues::cursor},
+    Placeholder{"ids", &RequestValues::ids},
+    Placeholder{"id_values", &RequestValues::id_values, true},
+    Placeholder{"id", &RequestValues::id},
 };
 
 const Placeholder* find_placeholder(std::string_view name) {
@@ -106,7 +110,7 @@ void append_quoted(std::string& out, const std::string& text, Quoting quoting) {
 Error unknown_placeholder(std::string_view name) {
   std::string known;
   for (const Placeholder& placeholder : kPlaceholders)
-    if (!placeholder.name.starts_with("query_"))  // those are of elasticsearch
+    if (!placeholder.name.starts_with("query_") && placeholder.name != "id_values")  // written by us alone
       known += (known.empty() ? "{" : ", {") + std::string(placeholder.name) + "}";
   return fail(Code::bad_config, "unknown placeholder {" + std::string(name) + "}; known are " + known);
 }

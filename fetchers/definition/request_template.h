@@ -22,6 +22,10 @@ struct RequestValues {
   std::string query_field;   ///< of "field:value"
   std::string query_value;   ///< of "field:value", or the whole query
   std::string query_values;  ///< the value's parts between commas, as JSON strings
+  std::string cursor;        ///< what the page before handed out
+  std::string ids;           ///< identifiers of an earlier step, joined
+  std::string id_values;     ///< the same as JSON strings
+  std::string id;            ///< one of them
 };
 
 /// How a value is written where it stands.

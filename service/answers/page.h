@@ -56,7 +56,7 @@ struct PageFile {
   std::string_view content;
 };
 
-/// All of them; the body is written by cmake/EmbedPages.cmake.
+/// All of them; the body is written by cmake/EmbedFiles.cmake.
 std::span<const PageFile> page_files();
 
 /// A view with what every page shows: title, query, and the choice among the domains that its reader may use.

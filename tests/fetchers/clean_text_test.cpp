@@ -40,6 +40,36 @@ TEST_CASE("dates become ISO 8601 or nothing", "[fetchers][text]") {
   CHECK(clean_date("yesterday") == "");
   CHECK(clean_date("") == "");
   CHECK(clean_date("99999999999999999999") == "");
+  CHECK(clean_date("1340805096000000") == "2012-06-27T13:51:36Z");
+  CHECK(clean_date("1512203112") == "2017-12-02T08:25:12Z");
+  CHECK(clean_date("2016") == "2016");
+  CHECK(clean_date("2016-3") == "2016-03");
+  CHECK(clean_date("2016/3/9") == "2016-03-09");
+  CHECK(clean_date("2016-12-14 02:46:44") == "2016-12-14 02:46:44");
+  CHECK(clean_date("20160309") == "2016-03-09");
+  CHECK(clean_date("20160309T101500Z") == "2016-03-09T10:15:00Z");
+  CHECK(clean_date("20160309101500") == "2016-03-09T10:15:00");
+  CHECK(clean_date("March 9, 2016") == "2016-03-09");
+  CHECK(clean_date("9 Mar 2016") == "2016-03-09");
+  CHECK(clean_date("2016 March") == "2016-03");
+  CHECK(clean_date("2016 Mar 9") == "2016-03-09");
+  CHECK(clean_date("2016 Spring") == "");
+  CHECK(clean_date("2016-13-01") == "");
+  CHECK(clean_date("2016-00-00") == "2016");
+  CHECK(clean_date("1234567") == "");
+}
+
+TEST_CASE("numbers are read as APIs write them in texts", "[fetchers][text]") {
+  const auto number = [](std::string_view text) {
+    double value = -1;
+    return clean_number(text, value) ? value : -1;
+  };
+  CHECK(number("12.5") == 12.5);
+  CHECK(number(" 1,234,567.5 ") == 1234567.5);
+  CHECK(number("87 %") == Approx(0.87));
+  CHECK(number("1e3") == 1000);
+  for (const char* none : {"", "1,23", ",123", "1,2345", "many", "nan", "inf", "12 of 20"})
+    CHECK(number(none) == -1);
 }
 
 TEST_CASE("text that needs no cleaning is recognised without changing what cleaning means",

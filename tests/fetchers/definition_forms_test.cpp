@@ -96,6 +96,26 @@ TEST_CASE("several values are joined, arrays element by element", "[fetchers][de
   CHECK(hits_of(xml, "<x><r><u>http://a/</u><a>1</a><a>2</a><b>3</b></r></x>")[0].title == "1 2 3");
 }
 
+TEST_CASE("a path takes the elements whose member has a value", "[fetchers][definition]") {
+  const Engine engine =
+      engine_with("engine: json_engine, " + kUrl +
+                  "results_query: \"$/lists/*[kind=web]/r\", url_query: \"$/links/*[type=text/html]/href\", "
+                  "title_query: \"$/properties/*[type=title]/title/*/text\", "
+                  "content_query: \"notes[lang=en]/text\"");
+  const auto hits = hits_of(engine, R"({"lists":[{"kind":"ad","r":[{"links":[]}]},{"kind":"web","r":[
+      {"links":[{"type":"pdf","href":"http://a/pdf"},{"href":"http://a/none"},{"type":"text/html","href":"http://a/1"}],
+       "properties":{"When":{"type":"date","title":[{"text":"no"}]},"Name":{"type":"title","title":[{"text":"T"}]}},
+       "x":{"notes":{"lang":"en","text":"N"}}},
+      {"links":[{"type":"text/html","href":"http://a/2"}],"x":{"notes":{"lang":"fr","text":"N"}}}]}]})");
+  REQUIRE(hits.size() == 2);
+  CHECK(hits[0].url == "http://a/1");
+  CHECK(hits[0].title == "T");
+  CHECK(hits[0].snippet == "N");
+  CHECK(hits[1].url == "http://a/2");
+  CHECK(hits[1].title.empty());
+  CHECK(hits[1].snippet.empty());
+}
+
 TEST_CASE("an identifier with slashes stays a path where asked, and nothing else gets through",
           "[fetchers][definition]") {
   const Engine engine =
@@ -217,7 +237,7 @@ TEST_CASE("a whole settings.yml is served as far as it can be", "[fetchers][defi
       "  - {name: good, engine: json_engine, search_url: \"http://e.example/?q={query}\", results_query: r, "
       "url_query: u, title_query: t, send_page_num_on_first_page: false, safesearch: true, thumbnail: x, "
       "index: 1}\n"
-      "  - {name: python, engine: google, shortcut: go}\n"
+      "  - {name: python, engine: duckduckgo_weather, shortcut: dw}\n"
       "  - {name: unknown, engine: nobody_knows}\n"
       "  - {name: bad, engine: xpath, search_url: \"http://e.example/?q={query}\", url_xpath: \"//a[\", "
       "title_xpath: //a}\n"
@@ -226,13 +246,17 @@ TEST_CASE("a whole settings.yml is served as far as it can be", "[fetchers][defi
   REQUIRE(file.has_value());
   REQUIRE(file->engines.size() == 2);
   CHECK(file->engines[0].name == "good");
+  const auto& good = std::get<HttpAccess>(file->engines[0].access);
+  CHECK(good.omits_first_page_number);
+  CHECK(good.has_safe_search);
+  CHECK(good.answer.thumbnail == PartRule("x"));
   CHECK(file->engines[1].name == "last");
   REQUIRE(file->refused.size() == 3);
   CHECK(file->refused[0].starts_with("settings.yml:5:"));
-  CHECK(file->refused[0].find("\"google\" is Python code") != std::string::npos);
+  CHECK(file->refused[0].find("\"duckduckgo_weather\" is Python code") != std::string::npos);
   CHECK(file->refused[1].find("unknown engine type \"nobody_knows\"") != std::string::npos);
   CHECK(file->refused[2].find("no XPath") != std::string::npos);
   // A file of ours is refused for any mistake.
-  CHECK_FALSE(
-      parse_engine_file("engines:\n  - {name: python, engine: google}\n", "engines.yaml").has_value());
+  CHECK_FALSE(parse_engine_file("engines:\n  - {name: python, engine: duckduckgo_weather}\n", "engines.yaml")
+                  .has_value());
 }

@@ -1,0 +1,111 @@
+// Verbs that take engine definitions from the catalogue.
+
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/command_line.h"
+#include "cli/verbs.h"
+#include "core/json.h"
+#include "core/near_names.h"
+#include "fetchers/definition/catalogue.h"
+
+namespace metafuse::cli {
+namespace {
+
+using fetchers::CatalogueEntry;
+
+struct ListArguments {
+  std::string kind;
+  bool is_json = false;
+};
+
+std::vector<std::string> kinds() {
+  std::vector<std::string> out;
+  for (const CatalogueEntry& entry : fetchers::catalogue())
+    if (out.empty() || out.back() != entry.kind) out.push_back(entry.kind);
+  return out;
+}
+
+bool needs_key(const CatalogueEntry& entry) {
+  return entry.about("require_api_key") == "true";
+}
+
+void print_as_json(const std::vector<const CatalogueEntry*>& entries) {
+  JsonArray out;
+  for (const CatalogueEntry* entry : entries)
+    out.push_back(JsonObject{{"name", entry->name},
+                             {"kind", entry->kind},
+                             {"description", entry->value("description")},
+                             {"website", entry->about("website")},
+                             {"terms", entry->about("terms")},
+                             {"needs_key", needs_key(*entry)},
+                             {"requests_per_second", entry->value("requests_per_second")},
+                             {"query_syntax", entry->value("query_syntax")}});
+  std::cout << to_pretty_text(out);
+}
+
+void print_as_table(const std::vector<const CatalogueEntry*>& entries) {
+  std::string kind;
+  for (const CatalogueEntry* entry : entries) {
+    if (entry->kind != kind) std::cout << (kind.empty() ? "" : "\n") << entry->kind << '\n';
+    kind = entry->kind;
+    std::cout << fmt::format("  {:<24} {}{}\n", entry->name, entry->value("description"),
+                             needs_key(*entry) ? " (needs a key)" : "");
+  }
+}
+
+Result<void> list_engines(const ListArguments& arguments) {
+  std::vector<const CatalogueEntry*> chosen;
+  for (const CatalogueEntry& entry : fetchers::catalogue())
+    if (arguments.kind.empty() || entry.kind == arguments.kind) chosen.push_back(&entry);
+  if (chosen.empty())
+    return fail(Code::usage, fmt::format("no engines of the kind \"{}\" in the catalogue{}", arguments.kind,
+                                         did_you_mean(arguments.kind, kinds())));
+  arguments.is_json ? print_as_json(chosen) : print_as_table(chosen);
+  return {};
+}
+
+Result<void> print_definitions(const std::vector<std::string>& names) {
+  std::string out = "engines:\n";
+  for (const std::string& name : names) {
+    const CatalogueEntry* found = nullptr;
+    std::vector<std::string> known;
+    for (const CatalogueEntry& entry : fetchers::catalogue()) {
+      if (entry.name == name) found = &entry;
+      known.push_back(entry.name);
+    }
+    if (found == nullptr)
+      return fail(Code::usage,
+                  fmt::format("no engine \"{}\" in the catalogue{}", name, did_you_mean(name, known)));
+    if (&name != &names.front()) out += '\n';
+    out += found->text;
+  }
+  std::cout << out;
+  return {};
+}
+
+}  // namespace
+
+void add_catalogue(CLI::App& engines, Result<void>& outcome) {
+  auto [list, chosen] = add_verb(engines, "list", "engines of the catalogue that comes with the program",
+                                 list_engines, outcome);
+  list.add_option("KIND", chosen.kind,
+                  "web, code, science, books, news, packages, questions, maps, media, work, archives");
+  list.add_flag("--json", chosen.is_json, "with home page, terms, rate and query syntax");
+  list.footer("Example:\n  metafuse engines list science");
+
+  auto [add, names] =
+      add_verb(engines, "add", "print definitions of the catalogue, for an engines file of yours",
+               print_definitions, outcome);
+  add.add_option("NAME", names, "as engines list names them")->required();
+  add.footer(
+      "\"${NAME}\" in a definition is a secret: an environment variable, or a file in the credentials "
+      "folder.\n"
+      "Example:\n"
+      "  metafuse engines add openalex arxiv > engines.yaml");
+}
+
+}  // namespace metafuse::cli

@@ -1,0 +1,28 @@
+# embed_files(OUTPUT HEADER NAMESPACE TYPE FUNCTION FILES...): writes OUTPUT, where `std::span<const TYPE> FUNCTION()` of
+# HEADER has a row {name, content} for each file.
+function(embed_files output header namespace type function)
+  set(rows "")
+  foreach(file IN LISTS ARGN)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    get_filename_component(name ${file} NAME)
+    file(READ ${file} content)
+    string(APPEND rows "    {\"${name}\", R\"_file_(${content})_file_\"},\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${output} @ONLY CONTENT
+"#include \"@header@\"
+
+namespace @namespace@ {
+namespace {
+
+constexpr @type@ kFilesOf_@function@[] = {
+@rows@};
+
+}  // namespace
+
+std::span<const @type@> @function@() {
+  return kFilesOf_@function@;
+}
+
+}  // namespace @namespace@
+")
+endfunction()

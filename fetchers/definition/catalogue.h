@@ -1,0 +1,55 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/diagnostics.h"
+#include "core/yaml_reader.h"
+
+// Definitions of well-known engines, config/engines/KIND.yaml, as they stand in the program. A block of any
+// engines file may name one of them as its `engine:`, and the blocks of a SearXNG settings.yml whose engines
+// are Python code there are served by the definitions that say so.
+
+namespace metafuse::fetchers {
+
+/// A file of the catalogue, compiled into the program.
+struct CatalogueFile {
+  std::string_view name;
+  std::string_view text;
+};
+std::span<const CatalogueFile> catalogue_files();
+
+struct CatalogueEntry {
+  std::string name;
+  std::string kind;       ///< its file: "science"
+  std::string searxng;    ///< the module of SearXNG that it stands for, or empty
+  YamlNode block;         ///< as written
+  std::string_view text;  ///< the block's lines
+
+  /// A value of `about:`, or empty.
+  std::string about(std::string_view key) const;
+  /// A scalar of the block, or empty.
+  std::string value(std::string_view key) const;
+};
+
+/// All definitions, in the order of kinds and files. Parsed once, when first asked for.
+const std::vector<CatalogueEntry>& catalogue();
+
+/// The block of an engines file that names a definition of the catalogue, or a module of SearXNG that one
+/// stands for, as the block that is meant: the definition, what the block says in place of it.
+///
+/// in:     type - of the block, no engine type of ours; is_searxng - of a whole settings.yml: `type` is a
+///         module of SearXNG first, and keys that would change our requests are left out
+/// out:    nothing when the catalogue has no such definition; a block with mistakes when it has one that
+///         cannot serve the block's parameters, which `diagnostics` then says
+std::optional<YamlNode> catalogue_block(const YamlNode& block, const std::string& type, bool is_searxng,
+                                        Diagnostics& diagnostics);
+
+/// Fills the `parameters` of a block in: "<name>" in its texts becomes the value of its key `name`, else the
+/// first of the parameter's values. A parameter that lists several values takes no other.
+void fill_parameters(YamlNode& block, Diagnostics& diagnostics);
+
+}  // namespace metafuse::fetchers

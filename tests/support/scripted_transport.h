@@ -1,0 +1,50 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fetchers/http/transport.h"
+#include "fetchers/make_fetcher.h"
+
+namespace metafuse::test {
+
+/// Answers requests by a function, in the caller's thread, and remembers them: engines without a network.
+struct Script {
+  std::function<fetchers::HttpAnswer(const fetchers::HttpRequest&)> answer;
+  std::vector<fetchers::HttpRequest> requests;
+};
+
+class ScriptedTransport final : public fetchers::Transport {
+ public:
+  explicit ScriptedTransport(Script& script) : script_(script) {}
+  void send(fetchers::HttpRequest request, Done done) override {
+    fetchers::HttpAnswer answer = script_.answer(request);
+    if (answer.url.empty()) answer.url = request.url;
+    script_.requests.push_back(std::move(request));
+    done(std::move(answer));
+  }
+
+ private:
+  Script& script_;
+};
+
+inline fetchers::HttpAnswer answer_of(std::string body, int status = 200) {
+  fetchers::HttpAnswer answer;
+  answer.status = status;
+  answer.body = std::move(body);
+  return answer;
+}
+
+inline fetchers::FetcherOptions scripted_options(Script& script) {
+  fetchers::FetcherOptions options;
+  options.wrap_transport = [&](std::unique_ptr<fetchers::Transport>) {
+    return std::make_unique<ScriptedTransport>(script);
+  };
+  options.reach_of_name = [](const std::string&) { return fetchers::Reach::everyone; };
+  return options;
+}
+
+}  // namespace metafuse::test
