@@ -24,6 +24,11 @@ endif()
 function(metafuse_folder name)
   add_library(metafuse_${name} STATIC ${ARGN})
   target_link_libraries(metafuse_${name} PUBLIC metafuse_options)
+  # libmetafuse holds the same objects as the program, so that nothing is compiled twice.
+  if(METAFUSE_LIBRARY AND name MATCHES "^(core|evaluation|fusion)$")
+    set_target_properties(metafuse_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    target_compile_options(metafuse_${name} PRIVATE -fno-semantic-interposition)
+  endif()
   metafuse_quick_build(metafuse_${name} core)
 endfunction()
 

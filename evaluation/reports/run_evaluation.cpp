@@ -161,6 +161,30 @@ Result<RunEvaluation> evaluate_run(const RunIndex& run, const Judgments& judgmen
   return evaluation;
 }
 
+Result<RunEvaluation> evaluate_run(const Run& run, const Judgments& judgments, const MeasureSet& set,
+                                   const EvaluationOptions& options) {
+  const Work work = plan_work(
+      run.topics.size(), [&](std::size_t i) { return run.topics[i].topic; }, judgments, options);
+  if (!work.shares_any) return shares_nothing(run.name);
+  RunEvaluation evaluation;
+  evaluation.run = run.name;
+  evaluation.missing = work.missing;
+  TRY_VOID(evaluate_topics(
+      work.topics, set, options,
+      [&](std::size_t topic, std::vector<RunLine>& lines) -> Result<void> {
+        for (const RunEntry& entry : run.topics[topic].entries)
+          lines.push_back({entry.document, entry.score, static_cast<std::int64_t>(lines.size() + 1)});
+        return {};
+      },
+      [&](std::size_t topic, const std::vector<RunLine>&) {
+        return fail(Code::bad_data, run.name + ": a document stands twice in the query " +
+                                        std::string(run.topics[topic].topic));
+      },
+      evaluation));
+  summarise(evaluation, set, options);
+  return evaluation;
+}
+
 Result<RunEvaluation> evaluate_run_by_groups(const RunIndex& run, std::span<const Judgments> groups,
                                              const MeasureSet& set, const EvaluationOptions& options) {
   std::map<std::string, std::pair<std::vector<double>, double>> sums;

@@ -46,6 +46,10 @@ struct RunEvaluation {
 Result<RunEvaluation> evaluate_run(const RunIndex& run, const Judgments& judgments, const MeasureSet& set,
                                    const EvaluationOptions& options);
 
+/// The same for a run in memory: equal scores are ordered as in a file.
+Result<RunEvaluation> evaluate_run(const Run& run, const Judgments& judgments, const MeasureSet& set,
+                                   const EvaluationOptions& options);
+
 /// The same over judgment groups: qrels whose second column names a judge. Every value is the mean over the
 /// groups that judged the query (trec_eval -R qrels_jg); measures are named NAME_avgjg.
 Result<RunEvaluation> evaluate_run_by_groups(const RunIndex& run, std::span<const Judgments> groups,

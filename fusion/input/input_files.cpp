@@ -186,8 +186,7 @@ struct ListsOfQueries {
   std::vector<int> depths;
 };
 
-Result<ListsOfQueries> read_lists(const TrainingInput& input) {
-  TRY(auto runs, evaluation::read_runs(input.runs, {}, input.threads));
+Result<ListsOfQueries> lists_of(std::vector<evaluation::Run> runs, const TrainingInput& input) {
   ListsOfQueries lists;
   lists.runs = std::move(runs);
   if (input.expected.empty()) {
@@ -236,15 +235,9 @@ void add_query(const ListsOfQueries& lists, std::string_view query, const evalua
 
 }  // namespace
 
-Result<TrainingSet> read_from_runs(const TrainingInput& input, TrainingInputReport& report) {
-  if (input.qrels.empty() && input.pairs.empty())
-    return fail(Code::usage, "--runs needs judgments; add --qrels FILE or --pairs FILE");
-  TRY(auto lists, read_lists(input));
-  evaluation::Judgments judgments;
-  if (!input.qrels.empty()) {
-    TRY(auto read, evaluation::read_qrels(input.qrels));
-    judgments = std::move(read);
-  }
+Result<TrainingSet> training_set_of(std::vector<evaluation::Run> runs, const evaluation::Judgments& judgments,
+                                    const TrainingInput& input, TrainingInputReport& report) {
+  TRY(auto lists, lists_of(std::move(runs), input));
   std::vector<std::string> queries;
   for (const auto& query : judgments.queries) queries.emplace_back(query.query);
   if (!input.pairs.empty()) {
@@ -266,6 +259,17 @@ Result<TrainingSet> read_from_runs(const TrainingInput& input, TrainingInputRepo
   auto set = builder.finish(lists.features, input.feedback);
   if (set) add_derived_columns(*set, lists.derived);
   return set;
+}
+
+Result<TrainingSet> read_from_runs(const TrainingInput& input, TrainingInputReport& report) {
+  if (input.qrels.empty() && input.pairs.empty())
+    return fail(Code::usage, "--runs needs judgments; add --qrels FILE or --pairs FILE");
+  TRY(auto runs, evaluation::read_runs(input.runs, {}, input.threads));
+  evaluation::Judgments judgments;
+  if (!input.qrels.empty()) {
+    TRY(judgments, evaluation::read_qrels(input.qrels));
+  }
+  return training_set_of(std::move(runs), judgments, input, report);
 }
 
 }  // namespace metafuse::fusion

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "core/result.h"
+#include "evaluation/runs/judgments.h"
+#include "evaluation/runs/run_file.h"
 #include "fusion/data/communicator.h"
 #include "fusion/data/training_set.h"
 
@@ -91,5 +93,11 @@ Result<TrainingSet> read_from_letor(const TrainingInput& input, TrainingInputRep
 
 /// The training set of runs and their judgments; see read_training_set().
 Result<TrainingSet> read_from_runs(const TrainingInput& input, TrainingInputReport& report);
+
+/// The same for runs and judgments in memory; `input.runs` and `input.qrels` are not looked at.
+///
+/// errors: usage: unknown derived features; those of read_pairs; runs that differ from the expected ones
+Result<TrainingSet> training_set_of(std::vector<evaluation::Run> runs, const evaluation::Judgments& judgments,
+                                    const TrainingInput& input, TrainingInputReport& report);
 
 }  // namespace metafuse::fusion

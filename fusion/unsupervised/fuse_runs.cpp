@@ -249,20 +249,26 @@ std::vector<std::string_view> topics_of(std::span<const evaluation::Run> runs) {
   return topics;
 }
 
-QueryLists lists_of_topic(std::span<const evaluation::Run> runs, std::string_view topic, std::size_t depth) {
+QueryLists join_lists(std::span<const evaluation::RunTopic* const> lists, std::size_t depth) {
   QueryLists query;
   IdTable ids;
   bool is_new = false;
-  query.lists.resize(runs.size());
-  for (std::size_t run = 0; run < runs.size(); ++run) {
-    const evaluation::RunTopic* list = runs[run].find(topic);
-    if (list == nullptr) continue;
-    const std::size_t length = depth > 0 ? std::min(depth, list->entries.size()) : list->entries.size();
+  query.lists.resize(lists.size());
+  for (std::size_t run = 0; run < lists.size(); ++run) {
+    if (lists[run] == nullptr) continue;
+    const auto& entries = lists[run]->entries;
+    const std::size_t length = depth > 0 ? std::min(depth, entries.size()) : entries.size();
     for (std::size_t i = 0; i < length; ++i)
-      query.lists[run].push_back({ids.insert(list->entries[i].document, is_new), list->entries[i].score});
+      query.lists[run].push_back({ids.insert(entries[i].document, is_new), entries[i].score});
   }
   query.documents = ids.ids();
   return query;
+}
+
+QueryLists lists_of_topic(std::span<const evaluation::Run> runs, std::string_view topic, std::size_t depth) {
+  std::vector<const evaluation::RunTopic*> lists;
+  for (const evaluation::Run& run : runs) lists.push_back(run.find(topic));
+  return join_lists(lists, depth);
 }
 
 }  // namespace metafuse::fusion

@@ -32,6 +32,10 @@ struct FuseOptions {
 Result<void> fuse_files(std::span<const evaluation::RunIndex> runs, const ScoreQuery& score,
                         const FuseOptions& options, FileWriter& output);
 
+/// Joins the lists of one topic, one per run, nullptr where a run has none. Documents are numbered in the
+/// order in which the lists first name them.
+QueryLists join_lists(std::span<const evaluation::RunTopic* const> lists, std::size_t depth);
+
 /// The lists of one topic; a run without the topic has an empty list. Documents are numbered in the order of
 /// the lists.
 QueryLists lists_of_topic(std::span<const evaluation::Run> runs, std::string_view topic, std::size_t depth);

@@ -1,0 +1,210 @@
+// Training of metafuse.h: a model from judged runs, and its test by folds.
+#include <algorithm>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <fmt/format.h>
+
+#include "core/json.h"
+#include "core/near_names.h"
+#include "core/parallel.h"
+#include "fusion/input/input_files.h"
+#include "fusion/training/cross_validation.h"
+#include "fusion/training/registry.h"
+#include "library/handles.h"
+
+namespace metafuse::library {
+namespace {
+
+using fusion::FeedbackOptions;
+using fusion::Learner;
+using fusion::LearnerOption;
+using fusion::TrainingSet;
+
+/// What training may be told beside the learner's own options.
+struct TrainSettings {
+  fusion::TrainingInput input;
+  std::uint64_t seed = 1;
+  unsigned threads = hardware_threads();
+  std::string metric;
+  std::size_t patience = 50;
+  std::size_t folds = 4;
+};
+
+void declare_text(fusion::OptionTable& table, std::string name, std::string& value, std::string meaning) {
+  table.custom({std::move(name), "TEXT", value, std::move(meaning)},
+               [&value](const std::string& given) -> Result<void> {
+                 value = given;
+                 return {};
+               });
+}
+
+void declare_train_options(fusion::OptionTable& table, TrainSettings& settings) {
+  fusion::TrainingInput& input = settings.input;
+  FeedbackOptions& feedback = input.feedback;
+  table.count("depth", input.depth, 0, 1U << 30, "how far down each list counts, 0 for all of it");
+  declare_text(table, "derive", input.derive, "derived features, separated by commas");
+  table.choice("feedback", feedback.is_bipartite, {{"graded", false}, {"bipartite", true}},
+               "how grades become pairs");
+  table.number("relevance-level", feedback.relevance_level, -1000.0, 1000.0, "the lowest relevant grade");
+  table.choice("unjudged", input.is_unjudged_ignored, {{"nonrelevant", false}, {"ignore", true}},
+               "what unjudged documents count as");
+  table.choice("negative-grades", input.are_negative_grades_kept, {{"zero", false}, {"keep", true}},
+               "what grades below 0 count as");
+  table.choice("query-weights", input.query_weights,
+               {{"pairs", "pairs"}, {"equal", "equal"}, {"documents", "documents"}},
+               "what each query counts in proportion to");
+  table.choice("grade-weights", feedback.grade_weights,
+               {{"one", FeedbackOptions::GradeWeights::one},
+                {"difference", FeedbackOptions::GradeWeights::difference},
+                {"gain", FeedbackOptions::GradeWeights::gain}},
+               "what a pair weighs");
+  table.count("seed", settings.seed, 0, 1ULL << 62, "seed of everything drawn at random");
+  table.count("threads", settings.threads, 1, 1024, "threads to use");
+}
+
+Result<const Learner*> learner_named(const char* name) {
+  TRY_VOID(check_given(name, "learner"));
+  const Learner* const learner = fusion::find_learner(name);
+  if (learner != nullptr) return learner;
+  std::vector<std::string> names;
+  for (const Learner& row : fusion::learners()) names.push_back(row.name);
+  return fail(Code::usage, fmt::format("no learner \"{}\"{}", name, did_you_mean(name, names)));
+}
+
+/// Reads the options that are not the learner's, and returns those that are.
+Result<Options> read_train_options(const Learner& learner, const fusion::OptionTable& table,
+                                   const Options& given) {
+  Options own;
+  Options others;
+  std::vector<std::string> names;
+  for (const LearnerOption& option : learner.options) names.push_back(option.name);
+  for (const auto& option : given)
+    (std::find(names.begin(), names.end(), option.first) != names.end() ? own : others).insert(option);
+  for (const LearnerOption& row : table.rows()) names.push_back(row.name);
+  for (const auto& [name, value] : others)
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      return fail(Code::usage, fmt::format("the learner {} has no option {}{}", learner.name, name,
+                                           did_you_mean(name, names)));
+  TRY_VOID(read_options(table, others));
+  return own;
+}
+
+Result<TrainingSet> training_set(const metafuse_run* const* runs, std::size_t count,
+                                 const metafuse_qrels* qrels, const fusion::TrainingInput& input) {
+  TRY_VOID(check_given(qrels, "qrels"));
+  TRY(auto copies, runs_of(runs, count));
+  fusion::TrainingInputReport report;
+  TRY(auto set, fusion::training_set_of(std::move(copies), qrels->sorted(), input, report));
+  TRY_VOID(fusion::apply_query_weights(input.query_weights, set));
+  return set;
+}
+
+struct TrainCall {
+  const metafuse_run* const* runs;
+  std::size_t count;
+  const metafuse_qrels* qrels;
+  const metafuse_qrels* validate;
+  ProgressReport progress;
+};
+
+/// Sets what tells a learner when to stop.
+Result<void> set_validation(const TrainCall& call, const Learner& learner, const Options& given,
+                            const TrainSettings& settings, const TrainingSet& validation,
+                            fusion::TrainingRequest& request) {
+  if (learner.can_stop_early) request.measure_name = settings.metric.empty() ? "map" : settings.metric;
+  if (!learner.can_stop_early && (given.contains("metric") || given.contains("patience")))
+    return fail(Code::usage, fmt::format("the learner {} does not stop early; leave metric and patience out",
+                                         learner.name));
+  if (call.validate == nullptr) return {};
+  if (!learner.can_validate)
+    return fail(Code::usage,
+                fmt::format("the learner {} does not use validation data; leave it out", learner.name));
+  request.validate = &validation;
+  if (!learner.can_stop_early) return {};
+  TRY(auto measure, fusion::validation_measure(validation, request.measure_name));
+  request.measure = std::move(measure.value);
+  request.is_measure_cost = measure.is_cost;
+  request.patience = settings.patience;
+  return {};
+}
+
+Result<fusion::Model> trained(const TrainCall& call, const char* name, const Options& given) {
+  TRY(const auto* const learner, learner_named(name));
+  TrainSettings settings;
+  fusion::OptionTable table;
+  declare_train_options(table, settings);
+  declare_text(table, "metric", settings.metric, "what validation measures");
+  table.count("patience", settings.patience, 0, 1U << 30, "rounds without a better value before the end");
+  fusion::TrainingRequest request;
+  TRY(request.options, read_train_options(*learner, table, given));
+  TRY(const auto set, training_set(call.runs, call.count, call.qrels, settings.input));
+  TrainingSet validation;
+  if (call.validate != nullptr) {
+    fusion::TrainingInput input = settings.input;
+    input.expected = set.matrix.features();
+    TRY(validation, training_set(call.runs, call.count, call.validate, input));
+  }
+  TRY_VOID(set_validation(call, *learner, given, settings, validation, request));
+  request.train = &set;
+  request.seed = settings.seed;
+  request.threads = settings.threads;
+  request.progress = call.progress;
+  request.wants_trace = false;
+  TRY(auto result, learner->train(request));
+  return std::move(result.model);
+}
+
+Result<std::string> cross_validated(const TrainCall& call, const char* name, const Options& given) {
+  TRY(const auto* const learner, learner_named(name));
+  TrainSettings settings;
+  fusion::OptionTable table;
+  declare_train_options(table, settings);
+  table.count("folds", settings.folds, 2, 1000, "parts of the queries");
+  fusion::CrossValidationOptions options;
+  TRY(options.learner_options, read_train_options(*learner, table, given));
+  TRY(const auto set, training_set(call.runs, call.count, call.qrels, settings.input));
+  std::vector<std::string_view> queries;
+  for (const fusion::QueryRange& query : set.queries) queries.emplace_back(query.id);
+  TRY(const auto folds, evaluation::random_folds(queries, settings.folds, settings.seed));
+  options.learner = learner;
+  options.baselines = fusion::rank_baselines();
+  if (settings.input.depth > 0) options.depth = settings.input.depth;
+  options.seed = settings.seed;
+  options.threads = settings.threads;
+  options.progress = call.progress;
+  TRY(const auto result, fusion::cross_validate(set, folds, options));
+  return to_text(fusion::to_json(result));
+}
+
+}  // namespace
+}  // namespace metafuse::library
+
+using namespace metafuse;
+using namespace metafuse::library;
+
+int metafuse_train(const metafuse_run* const* runs, size_t count, const metafuse_qrels* qrels,
+                   const metafuse_qrels* validate, const char* learner, const metafuse_option* options,
+                   size_t option_count, metafuse_progress progress, void* context, metafuse_model** model) {
+  return guarded([&]() -> Result<void> {
+    TRY_VOID(check_given(model, "model"));
+    TRY(const auto given, options_of(options, option_count));
+    const TrainCall call{runs, count, qrels, validate, progress_of(progress, context)};
+    TRY(auto made, trained(call, learner, given));
+    *model = model_handle(std::move(made)).release();
+    return {};
+  });
+}
+
+int metafuse_cross_validate(const metafuse_run* const* runs, size_t count, const metafuse_qrels* qrels,
+                            const char* learner, const metafuse_option* options, size_t option_count,
+                            metafuse_progress progress, void* context, char** json) {
+  return guarded([&]() -> Result<void> {
+    TRY_VOID(check_given(json, "json"));
+    TRY(const auto given, options_of(options, option_count));
+    const TrainCall call{runs, count, qrels, nullptr, progress_of(progress, context)};
+    TRY(const auto text, cross_validated(call, learner, given));
+    *json = as_owned(text);
+    return {};
+  });
+}
