@@ -13,7 +13,9 @@
 #include "cli/verbs.h"
 #include "core/json.h"
 #include "service/learning/judgment_transfer.h"
+#include "service/learning/records.h"
 #include "service/recording/recording.h"
+#include "service/store/mirror.h"
 #include "service/store/store.h"
 
 namespace metafuse::cli {
@@ -28,6 +30,7 @@ struct StoreArguments {
   double days = 0;
   bool clicks = false;
   bool judgments = false;
+  bool is_forced = false;
   std::string lines;  ///< of store export
   std::vector<std::string> runs;
   std::string qrels;
@@ -147,6 +150,34 @@ Result<void> import_store(const StoreArguments& arguments) {
   return {};
 }
 
+using MoveShared = Result<service::Mirror::Changes> (service::Mirror::*)(bool is_forced);
+
+/// store push and store pull: this machine's templates and models to the store, or the store's here.
+Result<void> move_shared(const StoreArguments& arguments, MoveShared move) {
+  TRY(const auto file, chosen_config(arguments.config));
+  TRY(const auto config, read_server_configuration(file));
+  if (!service::is_postgres_url(config.store))
+    return fail(Code::bad_config, file + ": files are shared through a store in PostgreSQL; this one's is " +
+                                      (config.store.empty() ? "not set" : config.store));
+  TRY(const auto snapshot, service::load_snapshot(config, engine_loader()));
+  TRY(const auto store, service::open_store(config.store, service::StoreMode::serve, config.store_secret));
+  service::Mirror mirror(*store, service::shared_places(*snapshot));
+  TRY(const auto changes, (mirror.*move)(arguments.is_forced));
+  for (const std::string& name : changes.sent) std::cout << "sent   " << name << '\n';
+  for (const std::string& name : changes.taken) std::cout << "taken  " << name << '\n';
+  for (const std::string& path : changes.set_aside) std::cout << "kept   " << path << '\n';
+  if (changes.empty()) std::cout << "nothing differs\n";
+  return {};
+}
+
+Result<void> push_store(const StoreArguments& arguments) {
+  return move_shared(arguments, &service::Mirror::push);
+}
+
+Result<void> pull_store(const StoreArguments& arguments) {
+  return move_shared(arguments, &service::Mirror::pull);
+}
+
 using RunStore = Result<void> (*)(const StoreArguments& arguments);
 
 /// One verb below `store`, with the options that name the store.
@@ -185,6 +216,19 @@ void add_store(CLI::App& app, Result<void>& outcome) {
       "Of two judgments of one judge the newer wins (files count by their time of change); conflicts are "
       "listed. An SQLite file must not be served meanwhile.\nExample:\n  metafuse store import --store "
       "state/metafuse.db --domain support --runs runs/*.run --qrels qrels --queries queries.jsonl");
+  const auto add_move = [&](const char* name, const char* meaning, RunStore run, const char* forced) {
+    auto [verb, moved] = add_verb(*store, name, meaning, run, outcome);
+    add_config_option(verb, moved.config, "server configuration with a store in PostgreSQL");
+    verb.add_flag("--force", moved.is_forced, forced);
+    verb.footer(
+        "Servers of one PostgreSQL store share templates and models through it: what one changes, all take "
+        "within a second. These verbs are for files that were edited by hand.\nExample:\n  metafuse store " +
+        std::string(name) + " --config metafuse.yaml");
+  };
+  add_move("push", "send this machine's templates and models to the store that servers share", push_store,
+           "also files that others changed meanwhile");
+  add_move("pull", "take templates and models from the store that servers share", pull_store,
+           "also over files that were edited here, which are kept as FILE.mine");
   auto [prune, kept] = add_store_verb(*store, "prune", "remove searches and clicks older than some days",
                                       prune_store, outcome);
   prune.add_option("--days", kept.days, "what is younger stays; judgments stay always")

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/contract.h"
+#include "service/base/digest.h"
 #include "service/errors.h"
 #include "service/http/exchange.h"
 #include "service/workers/worker_pool.h"
@@ -16,6 +17,10 @@ namespace {
 /// What may hang with the store has threads of its own, so that searches never wait for it.
 constexpr unsigned kStoreWorkers = 4;
 constexpr QueueLimits kStoreQueue{32, std::chrono::milliseconds(300)};
+
+/// A server that is gone hands its duties on after so long.
+constexpr std::int64_t kDutySeconds = 6;
+constexpr std::chrono::seconds kBetweenDutyLooks{2};
 
 /// Keys' use counted in the store, so that it outlives the process and is shared between several.
 SharedUsage shared_usage(Store* store) {
@@ -39,8 +44,12 @@ App::App(AppOptions options, std::shared_ptr<const Snapshot> snapshot, std::uniq
       store_pool_(kStoreWorkers, kStoreQueue, clock_),
       operations_({metrics_, log_, pool_, searcher_, *records_}),
       reloader_({options.config, options.load_engines, options.reread,
-                 [this](const Snapshot& loaded) { take_limits(loaded); }, metrics_, log_},
-                std::move(snapshot)) {
+                 [this](const Snapshot& loaded) { take_limits(loaded); },
+                 records_->mirror == nullptr ? std::function<bool()>() : [this] { return look_at_others(); },
+                 metrics_, log_},
+                std::move(snapshot)),
+      server_id_(random_hex(16)),
+      has_duty_(records_->mirror == nullptr) {
   if (records_->store == nullptr) return;
   records_->search_log->set_on_drop([this](std::uint64_t dropped, const std::string& reason) {
     log_.write(Log::Level::error, "searches not stored", {{"searches", dropped}, {"reason", reason}});
@@ -50,6 +59,7 @@ App::App(AppOptions options, std::shared_ptr<const Snapshot> snapshot, std::uniq
   care.versions = records_->model_versions.get();
   care.snapshot = [this] { return reloader_.snapshot(); };
   care.unix_time = records_->unix_time;
+  care.has_duty = [this] { return has_duty_.load(); };
   care.on_models_changed = [this] { reloader_.reload_soon(); };
   care.on_event = [this](std::string_view event, JsonObject fields) {
     log_.write(Log::Level::info, event, std::move(fields));
@@ -66,11 +76,43 @@ Result<std::unique_ptr<App>> App::create(AppOptions options) {
   require(options.clock != nullptr, "an App needs a clock");
   TRY(auto snapshot, load_snapshot(options.config, options.load_engines));
   TRY(auto records, open_records(*snapshot, options.unix_time));
-  return std::unique_ptr<App>(new App(std::move(options), std::move(snapshot), std::move(records)));
+  Mirror::Changes shared;
+  if (records->mirror != nullptr) {
+    TRY(shared, records->mirror->step());
+    if (!shared.taken.empty()) {
+      TRY(snapshot, load_snapshot(options.config, options.load_engines));
+    }
+  }
+  std::unique_ptr<App> app(new App(std::move(options), std::move(snapshot), std::move(records)));
+  app->note_shared(shared);
+  return app;
+}
+
+bool App::look_at_others() {
+  const TimePoint now = clock_.now();
+  if (now >= next_duty_look_) {
+    next_duty_look_ = now + kBetweenDutyLooks;
+    const auto is_held = records_->store->hold_task("care", server_id_, kDutySeconds);
+    has_duty_ = is_held.has_value() && *is_held;
+  }
+  const auto changes = records_->mirror->step();
+  if (is_store_heard_.exchange(changes.has_value()) && !changes)
+    log_.write(Log::Level::warning, "shared files not looked at", {{"reason", changes.error().text}});
+  if (!changes) return false;
+  note_shared(*changes);
+  return !changes->taken.empty();
+}
+
+void App::note_shared(const Mirror::Changes& changes) {
+  for (const std::string& name : changes.taken)
+    log_.write(Log::Level::info, "taken from the store", {{"file", name}});
+  for (const std::string& path : changes.set_aside)
+    log_.write(Log::Level::warning, "changed here and in the store; the store's is used", {{"kept", path}});
 }
 
 void App::take_limits(const Snapshot& snapshot) {
   const LimitsConfig& limits = snapshot.config.limits;
+  if (records_->mirror != nullptr) records_->mirror->set_places(shared_places(snapshot));
   gate_.set_limits(snapshot.config);
   pool_.set_limits(queue_limits(limits));
   operations_.set_limits(limits);

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "core/deadline.h"
 #include "core/result.h"
@@ -66,6 +69,11 @@ class App {
   void guarded(Call& call, const std::function<void(Reply&)>& work) noexcept;
   /// What a reload changes beyond the snapshot.
   void take_limits(const Snapshot& snapshot);
+  /// Takes what other servers of the store changed, and keeps or takes on the duty to care for all of them.
+  ///
+  /// out: whether a file changed
+  bool look_at_others();
+  void note_shared(const Mirror::Changes& changes);
 
   const Clock& clock_;
   Metrics metrics_;
@@ -78,6 +86,10 @@ class App {
   Operations operations_;
   Reloader reloader_;
   std::unique_ptr<Caretaker> caretaker_;
+  const std::string server_id_;
+  TimePoint next_duty_look_{};         ///< of the reloader's thread
+  std::atomic<bool> has_duty_ = true;  ///< while the store is this server's alone
+  std::atomic<bool> is_store_heard_ = true;
 };
 
 }  // namespace metafuse::service

@@ -1,9 +1,15 @@
 #include "service/reloader.h"
 
+#include <chrono>
 #include <string_view>
 #include <utility>
 
 namespace metafuse::service {
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenLooks{500};
+
+}  // namespace
 
 Reloader::Reloader(ReloaderOptions options, std::shared_ptr<const Snapshot> snapshot)
     : options_(std::move(options)), snapshot_(std::move(snapshot)) {
@@ -73,12 +79,19 @@ void Reloader::reload_soon() {
 void Reloader::reload_when_wanted() {
   std::unique_lock lock(wishes_mutex_);
   while (true) {
-    wakes_.wait(lock, [this] { return is_reload_wanted_ || is_stopping_; });
+    const auto is_woken = [this] { return is_reload_wanted_ || is_stopping_; };
+    if (options_.has_news)
+      wakes_.wait_for(lock, kBetweenLooks, is_woken);
+    else
+      wakes_.wait(lock, is_woken);
     if (is_stopping_) return;
-    is_reload_wanted_ = false;
+    bool is_due = std::exchange(is_reload_wanted_, false);
     lock.unlock();
-    const auto done = reload();
-    options_.metrics.set("metafuse_reload_failed", done ? 0 : 1);  // the log says why
+    if (options_.has_news && options_.has_news()) is_due = true;
+    if (is_due) {
+      const auto done = reload();
+      options_.metrics.set("metafuse_reload_failed", done ? 0 : 1);  // the log says why
+    }
     lock.lock();
   }
 }

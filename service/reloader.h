@@ -19,6 +19,8 @@ struct ReloaderOptions {
   LoadEngines load_engines;
   std::function<Result<ServerConfig>()> reread;    ///< the configuration again; may be empty
   std::function<void(const Snapshot&)> on_loaded;  ///< after a new snapshot took the old one's place
+  /// Looks every half second whether files changed that other servers share; may be empty.
+  std::function<bool()> has_news;
   Metrics& metrics;
   Log& log;
 };

@@ -59,6 +59,14 @@ Result<void> keep_version(Store& store, const std::string& domain, const std::st
   return {};
 }
 
+/// out: false when another server of the store changed the templates first
+Result<bool> replace_file(Records& records, const LoadedDomain& domain, std::string_view before,
+                          std::string_view text) {
+  if (records.mirror != nullptr) return records.mirror->replace_templates(domain.domain.name, before, text);
+  TRY_VOID(write_file(domain.file, text));
+  return true;
+}
+
 HttpResponse saved_response(const SaveOutcome& outcome) {
   if (outcome.status != 200) return refuse_templates(outcome.status, outcome.text);
   HttpResponse response = make_response(200, "application/json", to_text(JsonObject{{"etag", outcome.etag}}));
@@ -178,11 +186,18 @@ SaveOutcome save_templates(Reloader& reloader, Records& records, const std::stri
   if (const auto kept = keep_version(*records.store, domain, *before, text, author, records.unix_time());
       !kept)
     return refused(503, kept.error().text);
-  if (const auto written = write_file(current.file, text); !written)
-    return refused(503, written.error().text);
+  const auto written = replace_file(records, current, *before, text);
+  if (!written) return refused(503, written.error().text);
+  if (!*written) {
+    reloader.reload_soon();
+    return {
+        412,
+        "another server changed the templates since they were read; load them again and repeat the change",
+        etag};
+  }
   if (const auto reloaded = reloader.reload(); !reloaded) {
     std::string why = reloaded.error().text;
-    if (const auto restored = write_file(current.file, *before); !restored)
+    if (const auto restored = replace_file(records, current, text, *before); !restored)
       why += "; " + restored.error().text;
     return refused(409, why);
   }

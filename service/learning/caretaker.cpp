@@ -67,6 +67,10 @@ std::chrono::duration<double> Caretaker::until_next_look() const {
 }
 
 void Caretaker::tick(UnixTime now) {
+  if (options_.has_duty && !options_.has_duty()) {
+    retrained_.clear();  // whoever has the duty retrains; the models' files say when
+    return;
+  }
   const auto snapshot = options_.snapshot();
   if (now >= next_forgetting_) {
     next_forgetting_ = now + kBetweenForgetting;

@@ -24,6 +24,8 @@ struct CaretakerOptions {
   ModelVersions* versions = nullptr;  ///< nullptr without a folder of models: then nothing is trained
   std::function<std::shared_ptr<const Snapshot>()> snapshot;
   std::function<UnixTime()> unix_time;
+  std::function<bool()> has_duty =
+      {};  ///< whether this server, of those of the store, takes care; empty: it does
   std::function<void()> on_models_changed;  ///< a champion or challenger is another one now
   std::function<void(std::string_view event, JsonObject fields)> on_event;  ///< for the log
 };

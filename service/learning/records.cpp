@@ -13,6 +13,13 @@ UnixTime machine_time() {
 
 }  // namespace
 
+SharedPlaces shared_places(const Snapshot& snapshot) {
+  SharedPlaces places;
+  places.models = snapshot.config.models;
+  for (const auto& [name, domain] : snapshot.domains) places.templates[name] = domain.file;
+  return places;
+}
+
 Result<std::unique_ptr<Records>> open_records(const Snapshot& snapshot, std::function<UnixTime()> unix_time) {
   const ServerConfig& config = snapshot.config;
   auto records = std::make_unique<Records>();
@@ -21,6 +28,13 @@ Result<std::unique_ptr<Records>> open_records(const Snapshot& snapshot, std::fun
   if (config.store.empty()) return records;
   TRY(records->store, open_store(config.store, StoreMode::serve, config.store_secret));
   TRY(records->secret, records->store->secret());
+  if (is_postgres_url(config.store)) {
+    records->mirror = std::make_unique<Mirror>(*records->store, shared_places(snapshot));
+    if (records->model_versions != nullptr)
+      records->model_versions->on_saved = [mirror = records->mirror.get()](std::string_view domain) {
+        return mirror->send_models(domain);
+      };
+  }
   for (const auto& [name, domain] : snapshot.domains)
     TRY_VOID(records->store->unify_queries(name, plain_slot(domain.domain)));
   if (config.privacy.hash_queries) TRY_VOID(records->store->hide_queries());

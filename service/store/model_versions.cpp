@@ -168,7 +168,8 @@ Result<void> ModelVersions::save(std::string_view domain, ModelState state) {
   std::error_code error;
   fs::create_directories(fs::path(path).parent_path(), error);
   if (error) return fail(Code::no_input, path + ": " + error.message() + "; make the folder writable");
-  return write_file(path, state_text(state));
+  TRY_VOID(write_file(path, state_text(state)));
+  return on_saved ? on_saved(domain) : Result<void>();
 }
 
 /// Other processes may serve from the same folder: a change is read, made and written under the

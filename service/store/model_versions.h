@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -68,6 +69,10 @@ class ModelVersions {
   Result<std::uint32_t> count_test(std::string_view domain, std::string_view subject);
 
   Result<fusion::Model> read(std::string_view domain, std::string_view version);
+
+  /// Called after each change of a domain's files, before it counts as done: where they are shared, they are
+  /// sent on. To be set before the first change.
+  std::function<Result<void>(std::string_view domain)> on_saved;
 
   static constexpr std::size_t kMaxVersions = 50;
   static constexpr std::size_t kMaxHistory = 20;

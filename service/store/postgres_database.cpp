@@ -324,6 +324,10 @@ class PostgresDatabase final : public SqlDatabase {
 
   Result<void> write(const Transaction& work, Wait wait) override { return transact(work, wait); }
   Result<void> read(const Transaction& work, Wait wait) override { return transact(work, wait); }
+  std::string_view seconds_now() const override {
+    return "CAST(extract(epoch FROM clock_timestamp()) AS bigint)";
+  }
+
   Result<void> check() override {
     return transact([](SqlSession& session) { return session.run("SELECT 1"); }, Patience::background);
   }

@@ -84,6 +84,8 @@ class SqlDatabase {
   virtual Result<void> write(const Transaction& work, Wait wait = {}) = 0;
   virtual Result<void> read(const Transaction& work, Wait wait = {}) = 0;
   virtual Result<void> check() = 0;
+  /// SQL of the database's own clock, in seconds since 1970.
+  virtual std::string_view seconds_now() const = 0;
 
   /// What is wrong with the database as far as is known; empty when nothing is. Never waits.
   virtual std::string trouble() const { return {}; }

@@ -46,6 +46,15 @@ constexpr std::array kSecondVersion = {
     "INSERT INTO meta (name, value) SELECT 'bytes', CAST(coalesce(sum(bytes), 0) AS text) FROM searches",
 };
 
+/// Tables that later programs of one version added: earlier ones do not miss them.
+constexpr std::array kAddedTables = {
+    "CREATE TABLE IF NOT EXISTS shared_files (name text PRIMARY KEY, digest text NOT NULL, text text NOT "
+    "NULL, "
+    "change bigint NOT NULL)",
+    "CREATE INDEX IF NOT EXISTS shared_files_change ON shared_files (change)",
+    "CREATE TABLE IF NOT EXISTS tasks (name text PRIMARY KEY, holder text NOT NULL, ends bigint NOT NULL)",
+};
+
 Result<void> make_tables(SqlSession& session) {
   TRY_VOID(session.lock("schema"));
   TRY_VOID(session.run("CREATE TABLE IF NOT EXISTS meta (name text PRIMARY KEY, value text NOT NULL)"));
@@ -56,6 +65,7 @@ Result<void> make_tables(SqlSession& session) {
     TRY_VOID(session.run("INSERT INTO meta (name, value) VALUES ('schema', '1')"));
     version = "1";
   }
+  for (const char* sql : kAddedTables) TRY_VOID(session.run(sql));
   if (version != "1") return {};
   for (const char* sql : kSecondVersion) TRY_VOID(session.run(sql));
   return session.run("UPDATE meta SET value = $1 WHERE name = 'schema'", {kSchemaVersion});

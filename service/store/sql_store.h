@@ -23,7 +23,7 @@ namespace metafuse::service {
 Result<void> prepare_schema(SqlDatabase& database, StoreMode mode);
 
 /// The store in a database; its functions stand in sql_store.cpp (searches, what is forgotten, secrets,
-/// usage, template versions), sql_feedback.cpp and sql_export.cpp. What requests wait for is impatient.
+/// usage, template versions), sql_feedback.cpp, sql_shared.cpp and sql_export.cpp. What requests wait for is impatient.
 class SqlStore final : public Store {
  public:
   SqlStore(std::unique_ptr<SqlDatabase> database, std::string secret_file);
@@ -43,6 +43,10 @@ class SqlStore final : public Store {
   Result<std::vector<TemplateVersion>> template_versions(std::string_view domain) override;
   Result<std::optional<TemplateVersion>> find_template_version(std::string_view domain,
                                                                std::uint32_t number) override;
+
+  Result<std::vector<SharedFile>> shared_files(std::int64_t after) override;
+  Result<bool> change_shared_files(std::span<const SharedChange> changes) override;
+  Result<bool> hold_task(std::string_view task, std::string_view holder, std::int64_t seconds) override;
 
   Result<std::uint64_t> add_usage(std::string_view key, std::int64_t day, std::uint64_t amount) override;
   Result<std::string> secret() override;

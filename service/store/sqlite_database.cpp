@@ -118,6 +118,8 @@ class SqliteStore final : public SqlDatabase {
     return transact(writer_, "BEGIN IMMEDIATE", work);
   }
   Result<void> read(const Transaction& work, Wait) override { return transact(reader_, "BEGIN", work); }
+  std::string_view seconds_now() const override { return "CAST(strftime('%s', 'now') AS integer)"; }
+
   Result<void> check() override {
     const std::lock_guard guard(reader_.mutex);
     return quick_check(reader_);

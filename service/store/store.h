@@ -72,6 +72,23 @@ struct TemplateVersion {
   friend bool operator==(const TemplateVersion&, const TemplateVersion&) = default;
 };
 
+/// A file that several servers share: templates and models.
+struct SharedFile {
+  std::string name;
+  std::string text;
+  std::string digest;       ///< SHA-256 of the text; empty: the file is gone
+  std::int64_t change = 0;  ///< 1, 2, 3 ... over all files; files changed at once have the same
+
+  friend bool operator==(const SharedFile&, const SharedFile&) = default;
+};
+
+/// What a shared file is to become, if it still is what the caller knows.
+struct SharedChange {
+  std::string name;
+  std::string known;                ///< digest of the text that is replaced; empty: there is none
+  std::optional<std::string> text;  ///< nothing: the file goes
+};
+
 /// Clicked interleaved searches by who won them: more weight of clicks on the results it placed.
 struct InterleavingCounts {
   std::uint64_t champion = 0;
@@ -128,6 +145,17 @@ class Store {
   virtual Result<std::vector<TemplateVersion>> template_versions(std::string_view domain) = 0;
   virtual Result<std::optional<TemplateVersion>> find_template_version(std::string_view domain,
                                                                        std::uint32_t number) = 0;
+
+  /// Files that changed after a change, the earliest first.
+  virtual Result<std::vector<SharedFile>> shared_files(std::int64_t after) = 0;
+  /// Makes all of the changes, or none when one of the files is no longer what the caller knows. Of callers
+  /// that know the same text one wins.
+  ///
+  /// out: whether they were made
+  virtual Result<bool> change_shared_files(std::span<const SharedChange> changes) = 0;
+  /// Whether `holder` has the task of this name for so many seconds from now, by the database's clock: nobody
+  /// has it, the time of who had it is over, or the holder has it already and keeps it.
+  virtual Result<bool> hold_task(std::string_view task, std::string_view holder, std::int64_t seconds) = 0;
 
   /// Adds to what a key used on a day, and returns the sum. Days count from 1970; earlier ones are forgotten.
   virtual Result<std::uint64_t> add_usage(std::string_view key, std::int64_t day, std::uint64_t amount) = 0;

@@ -81,6 +81,7 @@ class BrokenDatabase final : public SqlDatabase {
   }
   Result<void> read(const Transaction&, Wait) override { return {}; }
   Result<void> check() override { return {}; }
+  std::string_view seconds_now() const override { return "0"; }
 
  private:
   bool throws_;

@@ -1,0 +1,289 @@
+#include "service/store/mirror.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/atomic_file.h"
+#include "core/json.h"
+#include "core/text_file.h"
+#include "service/base/digest.h"
+
+namespace metafuse::service {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kTemplates = "templates/";
+constexpr std::string_view kModels = "models/";
+constexpr std::size_t kMaxSharedBytes = std::size_t{256} << 20;
+constexpr std::size_t kMaxRememberedBytes = std::size_t{16} << 20;
+
+/// Names come from the database: one that would leave the folder of models is no name.
+bool is_model_name(std::string_view rest) {
+  return rest.ends_with(".json") && rest.find("..") == std::string_view::npos && !rest.starts_with('/') &&
+         rest.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-./") == std::string_view::npos;
+}
+
+/// A champion is not here before its version and the state that names it.
+void put_champions_last(std::vector<SharedFile>& files) {
+  std::stable_partition(files.begin(), files.end(), [](const SharedFile& file) {
+    return file.name.find("/versions/") != std::string::npos;
+  });
+}
+
+}  // namespace
+
+Mirror::Mirror(Store& store, SharedPlaces places) : store_(store), places_(std::move(places)) {}
+
+void Mirror::set_places(SharedPlaces places) {
+  const std::lock_guard lock(mutex_);
+  if (places == places_) return;
+  places_ = std::move(places);
+  seen_ = 0;  // the store may hold files of domains that came
+}
+
+/// Where a name stands here; empty for what this server does not keep.
+std::string Mirror::path_of(std::string_view name) const {
+  if (name.starts_with(kTemplates)) {
+    const auto at = places_.templates.find(std::string(name.substr(kTemplates.size())));
+    return at == places_.templates.end() ? std::string() : at->second;
+  }
+  if (!name.starts_with(kModels) || places_.models.empty()) return {};
+  const std::string_view rest = name.substr(kModels.size());
+  return is_model_name(rest) ? (fs::path(places_.models) / std::string(rest)).string() : std::string();
+}
+
+/// A domain's champion, its versions and their state, as far as they are here.
+std::vector<std::string> Mirror::model_names(std::string_view domain) const {
+  std::vector<std::string> names;
+  if (places_.models.empty()) return names;
+  const std::string base(domain);
+  std::error_code error;
+  if (fs::is_regular_file(fs::path(places_.models) / (base + ".json"), error))
+    names.push_back(fmt::format("{}{}.json", kModels, base));
+  const fs::path folder = fs::path(places_.models) / "versions" / base;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    if (at->path().extension() == ".json")
+      names.push_back(fmt::format("{}versions/{}/{}", kModels, base, at->path().filename().string()));
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<std::string> Mirror::local_names() const {
+  std::vector<std::string> names;
+  for (const auto& [domain, file] : places_.templates) {
+    names.push_back(std::string(kTemplates) + domain);
+    for (std::string& name : model_names(domain)) names.push_back(std::move(name));
+  }
+  return names;
+}
+
+/// Empty where there is no such file.
+Result<std::string> Mirror::local_digest(const std::string& name) const {
+  std::error_code error;
+  if (!fs::exists(path_of(name), error)) return std::string();
+  TRY(const auto text, read_text(path_of(name), kMaxSharedBytes));
+  return sha256_hex(text);
+}
+
+std::string Mirror::memory_path() const {
+  const fs::path folder = !places_.models.empty() || places_.templates.empty()
+                              ? fs::path(places_.models)
+                              : fs::path(places_.templates.begin()->second).parent_path();
+  return (folder / ".shared.json").string();
+}
+
+Result<void> Mirror::remember() const {
+  JsonObject digests;
+  for (const auto& [name, digest] : known_) digests[name] = digest;
+  if (!places_.models.empty()) {
+    std::error_code ignored;
+    fs::create_directories(places_.models, ignored);
+  }
+  return write_file(memory_path(), to_pretty_text(digests));
+}
+
+Result<void> Mirror::recall() {
+  if (std::exchange(is_recalled_, true)) return {};
+  const std::string path = memory_path();
+  std::error_code error;
+  if (!fs::exists(path, error)) return {};
+  TRY(const auto text, read_text(path, kMaxRememberedBytes));
+  const auto json = parse_json(text, path);
+  if (!json || !json->is_object()) return {};  // damaged: what differs is set aside, and nothing is lost
+  for (const auto& [name, digest] : json->get_object())
+    if (digest.is_string()) known_[std::string(name)] = std::string(digest.get_string());
+  return {};
+}
+
+/// Makes a file here what it is in the store.
+Result<void> Mirror::take(const SharedFile& file, Changes& changes) {
+  latest_[file.name] = file.digest;
+  const std::string path = path_of(file.name);
+  if (path.empty()) return {};
+  TRY(const std::string here, local_digest(file.name));
+  const auto known = known_.find(file.name);
+  const bool is_edited_here = !here.empty() && (known == known_.end() || known->second != here);
+  known_[file.name] = file.digest;
+  if (here == file.digest) return {};
+  if (is_edited_here) {
+    TRY(const auto mine, read_text(path, kMaxSharedBytes));
+    TRY_VOID(write_file(path + ".mine", mine));
+    changes.set_aside.push_back(path + ".mine");
+  }
+  std::error_code error;
+  if (file.digest.empty()) {
+    fs::remove(path, error);
+  } else {
+    fs::create_directories(fs::path(path).parent_path(), error);
+    TRY_VOID(write_file(path, file.text));
+  }
+  changes.taken.push_back(file.name);
+  return {};
+}
+
+/// The files that are only here. Another server may send its own of the same name at the same time: then
+/// that one is taken at the next step.
+Result<void> Mirror::send_new(Changes& changes) {
+  std::vector<SharedChange> wanted;
+  for (const std::string& name : local_names()) {
+    const auto at = latest_.find(name);
+    if (at != latest_.end()) continue;
+    std::error_code error;
+    if (!fs::exists(path_of(name), error)) continue;
+    TRY(auto text, read_text(path_of(name), kMaxSharedBytes));
+    wanted.push_back({name, "", std::move(text)});
+  }
+  if (wanted.empty()) return {};
+  TRY(const bool is_sent, store_.change_shared_files(wanted));
+  if (!is_sent) return {};
+  for (const SharedChange& change : wanted) {
+    known_[change.name] = latest_[change.name] = sha256_hex(*change.text);
+    changes.sent.push_back(change.name);
+  }
+  return {};
+}
+
+Result<Mirror::Changes> Mirror::step() {
+  const std::lock_guard lock(mutex_);
+  TRY_VOID(recall());
+  Changes changes;
+  TRY(auto files, store_.shared_files(seen_));
+  if (!files.empty()) seen_ = files.back().change;
+  put_champions_last(files);
+  for (const SharedFile& file : files) TRY_VOID(take(file, changes));
+  if (!std::exchange(has_looked_, true) || seen_ == 0 || !files.empty()) TRY_VOID(send_new(changes));
+  if (!files.empty() || !changes.empty()) TRY_VOID(remember());
+  return changes;
+}
+
+Result<bool> Mirror::replace_templates(std::string_view domain, std::string_view before,
+                                       std::string_view text) {
+  const std::lock_guard lock(mutex_);
+  const std::string name = std::string(kTemplates) + std::string(domain);
+  const std::string digest = sha256_hex(before);
+  TRY(const bool is_replaced,
+      store_.change_shared_files(std::vector<SharedChange>{{name, digest, std::string(text)}}));
+  if (!is_replaced) return false;
+  TRY_VOID(write_file(path_of(name), text));  // under the lock: the next step must not see the old one
+  known_[name] = latest_[name] = sha256_hex(text);
+  TRY_VOID(remember());
+  return true;
+}
+
+Result<void> Mirror::send_models(std::string_view domain) {
+  const std::lock_guard lock(mutex_);
+  std::vector<SharedChange> wanted;
+  const std::vector<std::string> here = model_names(domain);
+  for (const std::string& name : here) {
+    TRY(auto text, read_text(path_of(name), kMaxSharedBytes));
+    const auto known = known_.find(name);
+    const std::string digest = known == known_.end() ? std::string() : known->second;
+    if (digest != sha256_hex(text)) wanted.push_back({name, digest, std::move(text)});
+  }
+  const std::string champion = fmt::format("{}{}.json", kModels, domain);
+  const std::string versions = fmt::format("{}versions/{}/", kModels, domain);
+  for (const auto& [name, digest] : known_)
+    if ((name == champion || name.starts_with(versions)) && !digest.empty() &&
+        !std::binary_search(here.begin(), here.end(), name))
+      wanted.push_back({name, digest, std::nullopt});
+  if (wanted.empty()) return {};
+  TRY(const bool is_sent, store_.change_shared_files(wanted));
+  for (const SharedChange& change : wanted)
+    known_[change.name] = change.text ? sha256_hex(*change.text) : std::string();
+  if (!is_sent) {
+    seen_ = 0;  // known as they are here, they become the store's at the next step, and nothing is set aside
+    return fail(Code::try_again,
+                fmt::format("another server changed the models of {} at the same time; try again", domain));
+  }
+  for (const SharedChange& change : wanted) latest_[change.name] = known_[change.name];
+  return remember();
+}
+
+Result<Mirror::Changes> Mirror::push(bool is_forced) {
+  const std::lock_guard lock(mutex_);
+  TRY_VOID(recall());
+  TRY(const auto files, store_.shared_files(0));
+  std::map<std::string, std::string, std::less<>> there;
+  for (const SharedFile& file : files) there[file.name] = file.digest;
+  std::vector<SharedChange> wanted;
+  std::vector<std::string> both;
+  for (const std::string& name : local_names()) {
+    std::error_code error;
+    if (!fs::exists(path_of(name), error)) continue;
+    TRY(auto text, read_text(path_of(name), kMaxSharedBytes));
+    const std::string other = there[name];
+    if (sha256_hex(text) == other) continue;
+    if (!other.empty() && known_[name] != other) both.push_back(path_of(name));
+    wanted.push_back({name, other, std::move(text)});
+  }
+  if (!both.empty() && !is_forced)
+    return fail(
+        Code::bad_data,
+        fmt::format("changed here and in the store since they were the same: {}; look at both (store pull "
+                    "keeps yours as FILE.mine), or push with --force",
+                    fmt::join(both, ", ")));
+  Changes changes;
+  if (wanted.empty()) return changes;
+  TRY(const bool is_sent, store_.change_shared_files(wanted));
+  if (!is_sent) return fail(Code::try_again, "another server changed a file just now; try again");
+  for (const SharedChange& change : wanted) {
+    known_[change.name] = sha256_hex(*change.text);
+    changes.sent.push_back(change.name);
+  }
+  TRY_VOID(remember());
+  return changes;
+}
+
+Result<Mirror::Changes> Mirror::pull(bool is_forced) {
+  const std::lock_guard lock(mutex_);
+  TRY_VOID(recall());
+  TRY(auto files, store_.shared_files(0));
+  put_champions_last(files);
+  std::vector<std::string> edited;
+  for (const SharedFile& file : files) {
+    if (path_of(file.name).empty()) continue;
+    TRY(const std::string here, local_digest(file.name));
+    const auto known = known_.find(file.name);
+    if (!here.empty() && here != file.digest && (known == known_.end() || known->second != here))
+      edited.push_back(path_of(file.name));
+  }
+  if (!edited.empty() && !is_forced)
+    return fail(
+        Code::bad_data,
+        fmt::format("changed here since they were the store's: {}; send them with store push, or pull with "
+                    "--force, which keeps yours as FILE.mine",
+                    fmt::join(edited, ", ")));
+  Changes changes;
+  for (const SharedFile& file : files) TRY_VOID(take(file, changes));
+  TRY_VOID(remember());
+  return changes;
+}
+
+}  // namespace metafuse::service

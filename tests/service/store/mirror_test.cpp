@@ -1,0 +1,223 @@
+#include "service/store/mirror.h"
+
+#include <atomic>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <catch2/catch.hpp>
+#include <fmt/format.h>
+
+#include "core/text_file.h"
+#include "fusion/model/weak_ranking.h"
+#include "service/base/digest.h"
+#include "service/store/model_versions.h"
+#include "tests/support/postgres_server.h"
+#include "tests/support/temporary_folder.h"
+
+using namespace metafuse;
+using namespace metafuse::service;
+
+namespace {
+
+/// A server's folder: templates of the domain `shoes` and its models.
+struct SharingServer {
+  explicit SharingServer(Store& store, const std::string& text)
+      : folder(test::TemporaryFolder::in_memory()),
+        file(folder.write("shoes.yaml", text)),
+        mirror(store, {{{"shoes", file}}, folder.path("models")}),
+        versions(folder.path("models")) {
+    versions.on_saved = [this](std::string_view domain) { return mirror.send_models(domain); };
+  }
+
+  Mirror::Changes step() {
+    auto changes = mirror.step();
+    if (!changes) FAIL(changes.error().text);
+    return std::move(*changes);
+  }
+  std::string text() const { return *read_text(file, 1 << 20); }
+  ModelState state() { return *versions.state("shoes"); }
+
+  test::TemporaryFolder folder;
+  std::string file;
+  Mirror mirror;
+  ModelVersions versions;
+};
+
+fusion::Model shared_model(double alpha) {
+  fusion::Model model;
+  model.learner = "rankboost";
+  model.features = {{"a@e1", fusion::FeatureKind::rank, 30}};
+  model.ranker = std::make_shared<fusion::StepRanker>(std::vector<fusion::WeakRanking>{{0, -3.0, 0.0, alpha}},
+                                                      model.features);
+  return model;
+}
+
+/// Runs a check on SQLite, and on PostgreSQL where that is installed.
+void on_each_store(const std::function<void(Store&)>& check) {
+  const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
+  {
+    auto store = open_store(folder.path("s.db"));
+    REQUIRE(store.has_value());
+    check(**store);
+  }
+  const auto server = test::PostgresServer::start();
+  if (server == nullptr) return;
+  auto store = open_store(server->new_database());
+  if (!store) FAIL(store.error().text);
+  check(**store);
+}
+
+}  // namespace
+
+TEST_CASE("servers of one store take each other's templates, and nothing is lost", "[service][shared]") {
+  on_each_store([](Store& store) {
+    SharingServer a(store, "one"), b(store, "another");
+    CHECK(a.step().sent == std::vector<std::string>{"templates/shoes"});
+    CHECK(a.step().empty());
+    // the store is the first server's; what stood elsewhere is kept
+    const auto first = b.step();
+    CHECK(first.taken == std::vector<std::string>{"templates/shoes"});
+    REQUIRE(first.set_aside == std::vector<std::string>{b.file + ".mine"});
+    CHECK(b.text() == "one");
+    CHECK(*read_text(b.file + ".mine", 100) == "another");
+    // an old text replaces nothing, a known one does
+    CHECK(*a.mirror.replace_templates("shoes", "one", "two"));
+    CHECK(a.text() == "two");
+    CHECK_FALSE(*b.mirror.replace_templates("shoes", "one", "three"));
+    CHECK(b.text() == "one");
+    const auto second = b.step();
+    CHECK(second.set_aside.empty());
+    CHECK(b.text() == "two");
+    CHECK(*b.mirror.replace_templates("shoes", "two", "three"));
+    CHECK(a.step().set_aside.empty());
+    CHECK(a.text() == "three");
+  });
+}
+
+TEST_CASE("of a hundred servers that replace one text one wins", "[service][shared]") {
+  on_each_store([](Store& store) {
+    std::vector<std::unique_ptr<SharingServer>> servers;
+    for (int i = 0; i < 4; ++i) servers.push_back(std::make_unique<SharingServer>(store, "start"));
+    for (auto& server : servers) server->step();
+    std::atomic<int> wins = 0, losses = 0;
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < 4; ++i)
+      threads.emplace_back([&, i] {
+        for (int n = 0; n < 25; ++n) {
+          const auto done =
+              servers[i]->mirror.replace_templates("shoes", "start", fmt::format("text {} of {}", n, i));
+          if (done) ++(*done ? wins : losses);
+        }
+      });
+    for (std::thread& thread : threads) thread.join();
+    CHECK(wins == 1);
+    CHECK(losses == 99);
+    for (auto& server : servers) server->step();
+    CHECK(servers[0]->text().starts_with("text "));
+    for (auto& server : servers) CHECK(server->text() == servers[0]->text());
+  });
+}
+
+TEST_CASE("champion, challenger and versions are those of all servers", "[service][shared][models]") {
+  on_each_store([](Store& store) {
+    SharingServer a(store, "t"), b(store, "t");
+    a.step();
+    b.step();
+    const std::string first = *a.versions.add_challenger("shoes", shared_model(1), "retrain", 1);
+    REQUIRE(a.versions.activate("shoes", first).has_value());
+    CHECK(b.state().champion.empty());
+    b.step();
+    CHECK(b.state().champion == first);
+    CHECK(*read_text(b.folder.path("models/shoes.json"), 1 << 20) == fusion::model_text(shared_model(1)));
+    // both change at once: the second is refused and takes what the first did
+    const std::string second = *a.versions.add_challenger("shoes", shared_model(2), "retrain", 2);
+    const auto late = b.versions.add_challenger("shoes", shared_model(3), "retrain", 2);
+    REQUIRE(late.has_error());
+    CHECK(late.error().code == Code::try_again);
+    CHECK(late.error().text.find("another server changed the models of shoes") != std::string::npos);
+    CHECK(b.step().set_aside.empty());
+    CHECK(b.state().challenger == second);
+    REQUIRE(b.versions.activate("shoes", second).has_value());
+    REQUIRE(b.versions.revert("shoes").has_value());
+    REQUIRE(b.versions.revert("shoes").has_value());
+    CHECK(b.state().champion.empty());
+    a.step();
+    CHECK(a.state().champion.empty());
+    CHECK_FALSE(std::filesystem::exists(a.folder.path("models/shoes.json")));
+    CHECK(a.state().is_promotion_paused);
+  });
+}
+
+TEST_CASE("push and pull move files that were edited by hand, and name those of both sides",
+          "[service][shared]") {
+  const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
+  auto store = open_store(folder.path("s.db"));
+  REQUIRE(store.has_value());
+  SharingServer a(**store, "one"), b(**store, "one");
+  a.step();
+  b.step();
+  a.folder.write("shoes.yaml", "edited at a");
+  const auto refused = a.mirror.pull(false);
+  REQUIRE(refused.has_error());
+  CHECK(refused.error().code == Code::bad_data);
+  CHECK(refused.error().text.find(a.file) != std::string::npos);
+  CHECK(a.mirror.push(false)->sent == std::vector<std::string>{"templates/shoes"});
+  CHECK(a.mirror.push(false)->empty());
+  b.folder.write("shoes.yaml", "edited at b");
+  const auto both = b.mirror.push(false);
+  REQUIRE(both.has_error());
+  CHECK(both.error().text.find("changed here and in the store") != std::string::npos);
+  CHECK(a.mirror.pull(false)->empty());
+  const auto pulled = b.mirror.pull(true);
+  REQUIRE(pulled.has_value());
+  CHECK(b.text() == "edited at a");
+  CHECK(*read_text(pulled->set_aside.at(0), 100) == "edited at b");
+  b.folder.write("shoes.yaml", "last");
+  REQUIRE(b.mirror.push(true).has_value());
+  a.step();
+  CHECK(a.text() == "last");
+}
+
+TEST_CASE("a restart tells what others changed from what was edited here", "[service][shared]") {
+  const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
+  auto store = open_store(folder.path("s.db"));
+  REQUIRE(store.has_value());
+  SharingServer a(**store, "one"), b(**store, "one");
+  a.step();
+  b.step();
+  REQUIRE(*a.mirror.replace_templates("shoes", "one", "two"));
+  Mirror again(**store, {{{"shoes", b.file}}, b.folder.path("models")});
+  const auto changes = again.step();
+  REQUIRE(changes.has_value());
+  CHECK(changes->set_aside.empty());
+  CHECK(b.text() == "two");
+}
+
+TEST_CASE("names from the store reach no file outside the folder of models", "[service][shared][security]") {
+  const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
+  auto store = open_store(folder.path("s.db"));
+  REQUIRE(store.has_value());
+  SharingServer a(**store, "one");
+  for (const char* name : {"models/../out.json", "models//out.json", "models/x.yaml", "templates/../out",
+                           "out", "models/versions/shoes/../../../out.json"}) {
+    const SharedChange change{name, "", "text"};
+    REQUIRE(*(*store)->change_shared_files({&change, 1}));
+  }
+  CHECK(a.step().taken.empty());
+  CHECK_FALSE(std::filesystem::exists(a.folder.path("out.json")));
+}
+
+TEST_CASE("one of several servers has a duty, and hands it on when its time is over", "[service][shared]") {
+  on_each_store([](Store& store) {
+    CHECK(*store.hold_task("care", "a", 100));
+    CHECK(*store.hold_task("care", "a", 100));
+    CHECK_FALSE(*store.hold_task("care", "b", 100));
+    CHECK(*store.hold_task("other", "b", 100));
+    CHECK(*store.hold_task("care", "a", 0));  // ends now
+    CHECK(*store.hold_task("care", "b", 100));
+    CHECK_FALSE(*store.hold_task("care", "a", 100));
+  });
+}
