@@ -116,9 +116,9 @@ TEST_CASE("colours are shown where they are asked for, and not in a pipe", "[cli
 }
 
 TEST_CASE("a verb without its sub-verb lists them", "[cli]") {
-  check_refused(
-      run_metafuse({"store"}), 64,
-      "give a verb of metafuse store: export, check, import, push, pull, prune, reset; see metafuse store --help");
+  check_refused(run_metafuse({"store"}), 64,
+                "give a verb of metafuse store: export, check, import, push, pull, prune, reset; see "
+                "metafuse store --help");
   check_refused(run_metafuse({}), 64, "give a verb of metafuse: init, expand, ");
 }
 
