@@ -23,7 +23,8 @@ namespace metafuse::service {
 Result<void> prepare_schema(SqlDatabase& database, StoreMode mode);
 
 /// The store in a database; its functions stand in sql_store.cpp (searches, what is forgotten, secrets,
-/// usage, template versions), sql_feedback.cpp, sql_shared.cpp and sql_export.cpp. What requests wait for is impatient.
+/// usage, template versions), sql_feedback.cpp, sql_shared.cpp and sql_export.cpp. What requests wait for is
+/// impatient.
 class SqlStore final : public Store {
  public:
   SqlStore(std::unique_ptr<SqlDatabase> database, std::string secret_file);
