@@ -22,9 +22,9 @@ namespace metafuse::service {
 /// errors: bad_data: no store of ours, or of another version
 Result<void> prepare_schema(SqlDatabase& database, StoreMode mode);
 
-/// The store in a database; its functions stand in sql_store.cpp (searches, what is forgotten, secrets,
-/// usage, template versions), sql_feedback.cpp, sql_shared.cpp and sql_export.cpp. What requests wait for is
-/// impatient.
+/// The store in a database. Its functions are in sql_store.cpp (searches, what is forgotten, secrets, usage,
+/// template versions), sql_feedback.cpp, sql_shared.cpp and sql_export.cpp. What requests wait for is
+/// impatient: it gets the patience of a request.
 class SqlStore final : public Store {
  public:
   SqlStore(std::unique_ptr<SqlDatabase> database, std::string secret_file);
