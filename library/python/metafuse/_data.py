@@ -1,0 +1,203 @@
+"""What people have - dicts, DataFrames, TREC files, lists of ids - as what the library takes, and back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from . import _metafuse
+from ._errors import UsageError
+
+
+class Fused(NamedTuple):
+    """One document of a fused list: the id as it came, and its fused score."""
+
+    id: Any
+    score: float
+
+
+def is_frame(value) -> bool:
+    """Whether the value is a pandas DataFrame; pandas is not imported for that."""
+    return hasattr(value, "columns") and hasattr(value, "to_numpy")
+
+
+def is_run(value) -> bool:
+    """Whether the value is a run (a list of documents for each query) rather than one list."""
+    if isinstance(value, (Run, str, os.PathLike)) or is_frame(value):
+        return True
+    if not isinstance(value, Mapping) or not value:
+        return False
+    return isinstance(next(iter(value.values())), (Mapping, list, tuple))
+
+
+class Run:
+    """For each query a list of documents, best first.
+
+    ``data`` is ``{query: {document: score}}`` as pytrec_eval and ranx have it (higher is better; equal scores stay
+    in their order), ``{query: [document, ...]}``, a DataFrame with the columns ``qid``, ``docno`` and ``score`` or
+    ``rank`` as PyTerrier has it, or the path of a TREC run.
+
+    >>> run = Run({"q1": {"d1": 0.5, "d2": 0.9}}, name="dense")
+    >>> run.to_dict()
+    {'q1': {'d2': 0.9, 'd1': 0.5}}
+    """
+
+    def __init__(self, data, name: str | None = None):
+        self._form = "run"
+        if isinstance(data, Run):
+            self._handle, self._form = data._handle, data._form
+            if name not in (None, data.name):
+                raise UsageError(f"the run is named {data.name}; make it of its data to name it {name}")
+        elif isinstance(data, (str, os.PathLike)):
+            path = os.fspath(data)
+            self._handle = _metafuse.Run.read(path if name is None else f"{name}={path}")
+        else:
+            self._handle = _metafuse.Run(name or "run")
+            self._fill(data)
+
+    def _fill(self, data):
+        if is_frame(data):
+            self._form = "frame"
+            columns = set(data.columns)
+            if not {"qid", "docno"} <= columns or not columns & {"score", "rank"}:
+                raise UsageError("a run's table needs the columns qid, docno and score or rank; it has "
+                                 + ", ".join(map(str, data.columns)))
+            self._handle.add_rows(
+                _texts(data["qid"]), _texts(data["docno"]),
+                data["score"].to_numpy(dtype="float64") if "score" in columns else None,
+                data["rank"].to_numpy(dtype="int64") if "rank" in columns else None)
+        elif isinstance(data, Mapping):
+            self._form = "dict"
+            self._handle.add(data if isinstance(data, dict) else dict(data))
+        else:
+            raise UsageError("a run is {query: {document: score}}, a DataFrame with qid, docno and score, or the "
+                             f"path of a TREC run; this is {type(data).__name__}")
+
+    @property
+    def name(self) -> str:
+        """By which a model knows the run."""
+        return self._handle.name
+
+    def __len__(self) -> int:
+        return len(self._handle)
+
+    def __repr__(self) -> str:
+        return f"<metafuse.Run {self.name}: {len(self)} queries>"
+
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        """``{query: {document: score}}``, each list best first."""
+        return self._handle.to_dict()
+
+    def to_frame(self):
+        """A pandas DataFrame with qid, docno, rank (from 1) and score."""
+        import pandas
+
+        return pandas.DataFrame(dict(zip(("qid", "docno", "rank", "score"), self._handle.to_rows())))
+
+    def save(self, path) -> None:
+        """Writes a TREC run."""
+        self._handle.write(os.fspath(path))
+
+    def _as(self, form: str):
+        return self.to_frame() if form == "frame" else self.to_dict() if form == "dict" else self
+
+
+def _texts(column) -> list:
+    return [value if isinstance(value, str) else str(value) for value in column]
+
+
+def runs_of(runs) -> list[Run]:
+    """Runs with unique names from {name: run}, or from a sequence whose unnamed runs are called run1, run2 ..."""
+    if isinstance(runs, Mapping):
+        return [Run(run, name) for name, run in runs.items()]
+    if isinstance(runs, (str, os.PathLike)) or is_frame(runs) or isinstance(runs, Run):
+        runs = [runs]
+    return [run if isinstance(run, Run) else Run(run) if isinstance(run, (str, os.PathLike)) else
+            Run(run, f"run{number}") for number, run in enumerate(runs, 1)]
+
+
+def handles_of(runs: list[Run]) -> list:
+    return [run._handle for run in runs]
+
+
+def qrels_of(qrels):
+    """Judgments from {query: {document: grade}}, a DataFrame (qid, docno, label) or the path of a qrels file."""
+    if isinstance(qrels, (str, os.PathLike)):
+        return _metafuse.Qrels.read(os.fspath(qrels))
+    made = _metafuse.Qrels()
+    if is_frame(qrels):
+        grade = next((name for name in ("label", "grade", "relevance") if name in qrels.columns), None)
+        if grade is None or not {"qid", "docno"} <= set(qrels.columns):
+            raise UsageError("a table of judgments needs the columns qid, docno and label; it has "
+                             + ", ".join(map(str, qrels.columns)))
+        made.add_rows(_texts(qrels["qid"]), _texts(qrels["docno"]), qrels[grade].to_numpy(dtype="int32"))
+    elif isinstance(qrels, Mapping):
+        made.add(qrels if isinstance(qrels, dict) else dict(qrels))
+    else:
+        raise UsageError("judgments are {query: {document: grade}}, a DataFrame with qid, docno and label, or the "
+                         f"path of a qrels file; these are {type(qrels).__name__}")
+    return made
+
+
+class Lists:
+    """Lists of one query, and the ids as they came: any hashable value may be an id."""
+
+    def __init__(self, lists):
+        self.ids: dict[str, Any] = {}
+        named = lists.items() if isinstance(lists, Mapping) else (
+            (f"list{number}", items) for number, items in enumerate(lists, 1))
+        self.rows = [self._row(str(name), items) for name, items in named]
+
+    def _row(self, name, items):
+        if isinstance(items, Mapping):
+            items = sorted(items.items(), key=lambda pair: -pair[1])
+        elif isinstance(items, tuple) and len(items) == 2 and all(
+                isinstance(part, list) or hasattr(part, "dtype") for part in items):
+            ids, scores = items
+            return name, [self._text(value) for value in _listed(ids)], scores
+        elif isinstance(items, (str, bytes)) or not hasattr(items, "__iter__"):
+            raise UsageError(f"list {name}: give a list of ids, of (id, score) pairs, or {{id: score}}")
+        items = _listed(items)
+        if items and all(isinstance(item, tuple) and len(item) == 2 for item in items):
+            return name, [self._text(item[0]) for item in items], [float(item[1]) for item in items]
+        return name, [self._text(item) for item in items], None
+
+    def _text(self, value) -> str:
+        text = value if isinstance(value, str) else str(value)
+        if self.ids.setdefault(text, value) != value:
+            raise UsageError(f"two ids are both written {text}: {self.ids[text]!r} and {value!r}; give texts")
+        return text
+
+    def fused(self, pairs) -> list[Fused]:
+        return [Fused(self.ids[text], score) for text, score in pairs]
+
+
+def _listed(items) -> list:
+    return items.tolist() if hasattr(items, "tolist") else list(items)
+
+
+def options_of(options: Mapping[str, Any]) -> dict[str, str]:
+    """Options by the names that the command line has: underscores are dashes, True is yes, None is left out."""
+    out = {}
+    for name, value in options.items():
+        if value is None:
+            continue
+        if isinstance(value, bool):
+            value = "yes" if value else "no"
+        elif isinstance(value, Sequence) and not isinstance(value, str):
+            value = ",".join(map(str, value))
+        elif isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+            value = int(value)
+        out[name.replace("_", "-")] = str(value)
+    return out
+
+
+def weights_of(weights, names: list[str]):
+    """Weights in the order of the lists from a sequence or {name: weight}."""
+    if not isinstance(weights, Mapping):
+        return weights
+    unknown = set(weights) - set(names)
+    if unknown:
+        raise UsageError(f"weights: there is no list {sorted(unknown)[0]}; there are {', '.join(names)}")
+    return [weights.get(name, 1.0) for name in names]

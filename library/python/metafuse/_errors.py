@@ -1,0 +1,54 @@
+"""The exceptions of the package, with the sentences that the command line prints."""
+
+
+class Error(Exception):
+    """A failure: what was wrong, where, and what to do.
+
+    ``status`` is the exit status that ``metafuse`` would have ended with."""
+
+    status = 70
+
+
+class UsageError(Error, ValueError):
+    """An argument or option is wrong."""
+
+    status = 64
+
+
+class DataError(Error, ValueError):
+    """Data do not say what they should."""
+
+    status = 65
+
+
+class FileError(Error, OSError):
+    """A file does not exist, or cannot be read or written."""
+
+    status = 66
+
+
+class Stopped(Error):
+    """The progress function returned False."""
+
+    status = 1
+
+
+class ServerError(Error):
+    """A server refused a request, or cannot be reached.
+
+    ``http_status`` is what it answered with, 0 when it did not answer."""
+
+    status = 69
+
+    def __init__(self, text, http_status=0):
+        super().__init__(text)
+        self.http_status = http_status
+
+
+_CLASSES = {kind.status: kind for kind in (UsageError, DataError, FileError, Stopped)}
+
+
+def error_of(status, text):
+    error = _CLASSES.get(status, Error)(text)
+    error.status = status
+    return error

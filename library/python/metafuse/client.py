@@ -1,0 +1,152 @@
+"""A client of the server metafuse, of the standard library alone.
+
+The server answers in JSON; methods return it as dicts, as docs/api.md describes it.
+"""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ._errors import ServerError
+
+MOST_BYTES = 64 << 20
+
+
+class Client:
+    """Speaks to one server. May be used from many threads at once.
+
+    url: of the server, ``http://127.0.0.1:8080``; key: where the server wants one; timeout: seconds without a byte.
+    """
+
+    def __init__(self, url: str = "http://127.0.0.1:8080", key: str | None = None, timeout: float = 30.0):
+        if urllib.parse.urlsplit(url).scheme not in ("http", "https"):
+            raise ServerError(f"{url}: give an address that begins with http:// or https://")
+        self.url = url.rstrip("/")
+        self.timeout = timeout
+        self._key = key
+        # No proxy and no redirect to another host: the key goes to this server alone.
+        self._opener = urllib.request.build_opener(_SameServer(self.url))
+
+    def search(self, query: str | None = None, *, slots: Mapping[str, str] | None = None, **members) -> dict[str, Any]:
+        """Searches; ``members`` are those of ``POST /v1/search``: domain, limit, page, explain, ..."""
+        return self._post("/v1/search", {"query": query, "slots": slots, **members})
+
+    def stream(self, query: str, **parameters) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Searches, and yields ``("partial", answer)`` as lists arrive, at last ``("final", answer)``."""
+        wanted = urllib.parse.urlencode({"q": query, **{k: v for k, v in parameters.items() if v is not None}})
+        with self._open(self._request("/v1/search/stream?" + wanted)) as answer:
+            yield from _events(answer)
+
+    def fuse(self, lists, *, domain: str | None = None, method: str | None = None, **members) -> dict[str, Any]:
+        """Fuses lists as ``POST /v1/fuse`` does: ``{name: [id or {"id", "score", "title", ...}, ...]}``, or the
+        lists as that request has them."""
+        return self._post("/v1/fuse", _fuse_request(lists, {"domain": domain, "method": method, **members}))
+
+    def fuse_many(self, requests: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Fuses many at once: each is the arguments of :meth:`fuse` as a dict. What is refused has ``status`` and
+        ``detail`` in its place."""
+        made = [_fuse_request(request["lists"], {k: v for k, v in request.items() if k != "lists"})
+                for request in requests]
+        return self._post("/v1/fuse", {"requests": made})["answers"]
+
+    def feedback(self, search_id: str, *, position: int | None = None, url: str | None = None,
+                 grade: int | None = None) -> None:
+        """Reports a click on a result of a search, or, with a grade, a judgment of it."""
+        self._post("/v1/feedback", {"search_id": search_id, "position": position, "url": url,
+                                    "kind": "click" if grade is None else "judgment", "grade": grade})
+
+    def models(self) -> dict[str, Any]:
+        """The models of the server's domains."""
+        return self._get("/v1/models")
+
+    def is_ready(self) -> bool:
+        """Whether the server answers searches."""
+        try:
+            with self._open(self._request("/readyz")):
+                return True
+        except ServerError:
+            return False
+
+    def _get(self, path: str):
+        return self._answer(self._request(path))
+
+    def _post(self, path: str, body: Mapping[str, Any]):
+        text = json.dumps({name: value for name, value in body.items() if value is not None})
+        return self._answer(self._request(path, text.encode()))
+
+    def _request(self, path: str, body: bytes | None = None) -> urllib.request.Request:
+        request = urllib.request.Request(self.url + path, data=body)
+        if body is not None:
+            request.add_header("Content-Type", "application/json")
+        if self._key is not None:
+            request.add_header("Authorization", f"Bearer {self._key}")
+        return request
+
+    def _open(self, request):
+        try:
+            return self._opener.open(request, timeout=self.timeout)
+        except urllib.error.HTTPError as refused:
+            with refused:
+                raise ServerError(_problem_of(refused), refused.code) from None
+        except (urllib.error.URLError, OSError) as unreachable:
+            reason = getattr(unreachable, "reason", unreachable)
+            raise ServerError(f"{self.url}: {reason}; is the server running there?") from None
+
+    def _answer(self, request):
+        with self._open(request) as answer:
+            text = answer.read(MOST_BYTES + 1)
+        if len(text) > MOST_BYTES:
+            raise ServerError(f"{self.url}: an answer of more than {MOST_BYTES >> 20} MiB")
+        try:
+            return json.loads(text) if text.strip() else {}
+        except ValueError:
+            raise ServerError(f"{self.url}: the answer is no JSON; is this a metafuse server?") from None
+
+
+class _SameServer(urllib.request.HTTPRedirectHandler):
+    """Refuses redirects to other servers."""
+
+    def __init__(self, url):
+        self._server = urllib.parse.urlsplit(url)[:2]
+
+    def redirect_request(self, request, answer, code, message, headers, target):
+        if urllib.parse.urlsplit(target)[:2] != self._server:
+            raise ServerError(f"the server sends to {target}; give that address to Client", code)
+        return super().redirect_request(request, answer, code, message, headers, target)
+
+
+def _problem_of(refused) -> str:
+    try:
+        problem = json.loads(refused.read(1 << 20))
+        return str(problem.get("detail") or problem.get("title") or refused.reason)
+    except (ValueError, AttributeError, OSError):
+        return f"{refused.code} {refused.reason}"
+
+
+def _fuse_request(lists, members: Mapping[str, Any]) -> dict[str, Any]:
+    if isinstance(lists, Mapping):
+        lists = [{"name": name, "results": list(results)} for name, results in lists.items()]
+    return {"lists": lists, **{name: value for name, value in members.items() if value is not None}}
+
+
+def _events(answer) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The events of an event stream: lines `event:` and `data:`, an empty line between two."""
+    kind, data, size = "message", [], 0
+    for line in answer:
+        size += len(line)
+        if size > MOST_BYTES:
+            raise ServerError(f"a stream of more than {MOST_BYTES >> 20} MiB")
+        text = line.decode().rstrip("\r\n")
+        if not text:
+            if data:
+                yield kind, json.loads("\n".join(data))
+            kind, data = "message", []
+        elif text.startswith("event:"):
+            kind = text[6:].strip()
+        elif text.startswith("data:"):
+            data.append(text[5:].removeprefix(" "))

@@ -1,0 +1,72 @@
+"""The client against the real server."""
+import threading
+import unittest
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import metafuse
+from served import Served
+
+
+class ClientOfServer(unittest.TestCase):
+    def test_it_fuses_as_the_package_does_and_reports_feedback(self):
+        lists = {"words": ["d1", "d7", "d3"], "vectors": ["d3", "d1"]}
+        with Served() as served:
+            client = metafuse.Client(served.url)
+            self.assertTrue(client.is_ready())
+            answer = client.fuse(lists, method="rrf")
+            self.assertEqual([(item["id"], item["score"]) for item in answer["results"]],
+                             [tuple(item) for item in metafuse.fuse(lists)])
+            mine = {"words": [{"id": "d1", "title": "One", "fields": {"page": 3}}]}
+            self.assertEqual(client.fuse(mine)["results"][0]["fields"], {"page": 3})
+            answer = client.fuse(lists, domain="rag", query="tea", explain=True)
+            self.assertIn("search_id", answer)
+            client.feedback(answer["search_id"], position=1)
+            both = client.fuse_many([{"lists": lists}, {"lists": {"words": [7]}}])
+            self.assertEqual(both[0]["results"][0]["id"], "d1")
+            self.assertEqual(both[1]["status"], 400)
+            with self.assertRaisesRegex(metafuse.ServerError, "needs an API key") as caught:
+                client.models()
+            self.assertEqual(caught.exception.http_status, 401)
+
+    def test_what_is_refused_is_said_in_the_servers_words(self):
+        with Served() as served:
+            client = metafuse.Client(served.url + "/")
+            with self.assertRaisesRegex(metafuse.ServerError, "did you mean rrf") as caught:
+                client.fuse({"a": ["x"]}, method="rff")
+            self.assertEqual(caught.exception.http_status, 400)
+            with self.assertRaises(metafuse.ServerError) as caught:
+                client.feedback("none", position=1)
+            self.assertEqual(caught.exception.http_status, 404)
+        with self.assertRaisesRegex(metafuse.ServerError, "is the server running there"):
+            client.fuse({"a": ["x"]})
+        self.assertFalse(client.is_ready())
+        with self.assertRaisesRegex(metafuse.ServerError, "http://"):
+            metafuse.Client("file:///etc/passwd")
+
+    def test_a_stream_yields_its_events_and_a_foreign_redirect_is_refused(self):
+        class Answers(BaseHTTPRequestHandler):
+            def do_GET(self):
+                if self.path.startswith("/v1/models"):
+                    self.send_response(302)
+                    self.send_header("Location", "http://127.0.0.1:1/stolen")
+                    self.end_headers()
+                    return
+                self.send_response(200)
+                self.end_headers()
+                self.wfile.write(b'event: partial\ndata: {"arrived":1}\n\nevent: final\ndata: {"results":\ndata: []}\n\n')
+
+            def log_message(self, *_):
+                pass
+
+        server = HTTPServer(("127.0.0.1", 0), Answers)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        client = metafuse.Client(f"http://127.0.0.1:{server.server_port}", key="secret")
+        self.assertEqual(list(client.stream("tea")), [("partial", {"arrived": 1}), ("final", {"results": []})])
+        with self.assertRaisesRegex(metafuse.ServerError, "the server sends to"):
+            client.models()
+        server.shutdown()
+        server.server_close()
+
+
+if __name__ == "__main__":
+    unittest.main()
