@@ -184,6 +184,9 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
       return settle(i, Failure::breaker_open, why_open(*slot.state));
     const bool is_probe = slot.verdict == Breaker::Verdict::probe || slot.state == forced_;
     if (slot.verdict == Breaker::Verdict::probe) settle(i, Failure::breaker_open, why_open(*slot.state));
+    if (!is_probe && is_hopeless(*slot.state))
+      return settle(i, Failure::timeout,
+                    "the deadline is shorter than this engine ever takes; it was not asked");
     set_wait(slot);
     auto self = shared_from_this();
     auto task = std::make_shared<ListTask>(
@@ -210,6 +213,15 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     return state.breaker.is_closed()
                ? "the engine has not answered an earlier query yet; it is left alone until then"
                : "the engine failed several times; it is left alone for a while";
+  }
+
+  /// Whether the fetch ends in less than half of the time that the quickest recent answer took. Asking would
+  /// cost the engine an answer that nobody waits for, and whoever asks so again and again would take it from
+  /// everybody else.
+  bool is_hopeless(EngineState& state) const {
+    const std::lock_guard lock(state.mutex);
+    const auto quickest = state.learned_wait.quickest();
+    return quickest && 2 * (options_.deadline.at() - start_) < *quickest;
   }
 
   void set_wait(Slot& slot) {

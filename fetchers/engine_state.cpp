@@ -61,6 +61,12 @@ std::optional<Duration> LearnedWait::limit(const LearnedWaitOptions& options) co
   return std::min(std::max(wait, options.floor), options.ceiling);
 }
 
+std::optional<Duration> LearnedWait::quickest() const {
+  if (count_ < kFewest) return std::nullopt;
+  return *std::min_element(latencies_.begin(),
+                           latencies_.begin() + static_cast<std::ptrdiff_t>(std::min(count_, kWindow)));
+}
+
 namespace {
 
 constexpr std::size_t kMaxLateLists = 256;

@@ -65,6 +65,8 @@ class LearnedWait {
   void add(Duration latency);
   /// Nothing until 16 answers are known.
   std::optional<Duration> limit(const LearnedWaitOptions& options = {}) const;
+  /// The shortest of the recent answers; nothing until 16 are known.
+  std::optional<Duration> quickest() const;
 
  private:
   static constexpr std::size_t kWindow = 64;

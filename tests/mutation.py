@@ -30,7 +30,7 @@ def parse_arguments():
     parser.add_argument("--only", default="", help="files below this folder alone")
     parser.add_argument("--sample", type=int, default=0, help="so many of them, chosen by --seed; 0 for all")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=2, help="of the build (2)")
+    parser.add_argument("--builder", default="ninja -j2", help="what builds a target, run in the build folder (ninja -j2)")
     parser.add_argument("--minutes", type=float, default=0, help="begin no mutant after these; 0 for no end")
     parser.add_argument("--again", action="store_true", help="also those whose outcome is known")
     parser.add_argument("--check", action="store_true", help="only say which mutants fit no line any more")
@@ -66,7 +66,7 @@ class Bench:
 
     def __init__(self, options):
         self.folder = ROOT / options.build
-        self.jobs = options.jobs
+        self.builder = shlex.split(options.builder)
         self.backup = self.folder / "mutation.backup"
         self.results = self.folder / "mutation.jsonl"
         self.restore()
@@ -104,7 +104,7 @@ class Bench:
 
     def build(self, suite, has_program):
         """in: has_program - the tests are to meet the mutant in `metafuse` too, which takes longer to link"""
-        return self.run("build", ["ninja", f"-j{self.jobs}", f"test_{suite}"] + (["metafuse"] if has_program else []))
+        return self.run("build", self.builder + [f"test_{suite}"] + (["metafuse"] if has_program else []))
 
     def passes(self, suite, tests):
         program = next((self.folder / "tests").rglob(f"test_{suite}"))

@@ -238,7 +238,7 @@ std::size_t CurlTransfer::on_header(char* data, std::size_t size, std::size_t co
   transfer.has_first_byte_ = true;
   transfer.header_bytes_ += bytes;
   std::string_view line(data, bytes);
-  if (transfer.header_bytes_ > kMaxHeaderBytes || answer.headers.size() >= kMaxHeaders) {
+  if (transfer.header_bytes_ > kMaxHeaderBytes || answer.headers.size() > kMaxHeaders) {
     transfer.refused_ = Failure::too_large;
     transfer.refusal_ = "more than 64 KB or 200 lines of headers";
     return 0;

@@ -54,6 +54,16 @@ TEST_CASE("key paths match at any depth, as in SearXNG", "[fetchers][json]") {
         1);
 }
 
+TEST_CASE("a call around JSON is taken off, whatever its function is called", "[fetchers][json]") {
+  const AnswerRules rules = rules_of(Format::json, "results", "url", "title", "");
+  const std::string answer = R"({"results":[{"url":"http://a/","title":"t"}]})";
+  for (const std::string name : {"azAZ09", "a_$.b", "a['b']", "a[\"b\"]"}) {
+    INFO(name);
+    CHECK(parsed(rules, name + "(" + answer + ");").hits.size() == 1);
+  }
+  CHECK(why(rules, "a-b(" + answer + ");") != "");
+}
+
 TEST_CASE("anchored key paths match from the root, with * for every child", "[fetchers][json]") {
   AnswerRules rules = rules_of(Format::json, "", "$/3/*", "$/1/*", "$/2/*");
   const auto list = parsed(rules, R"(["q",["T1","T2"],["C1"],["http://a/1","http://a/2"]])");
@@ -100,7 +110,7 @@ TEST_CASE("HTML is read by XPath with its charset, scripts left out", "[fetchers
   rules.suggestion = "//i";
   const std::string page =
       "<html><body><li class=r><a href='../x?a=1&amp;b=2'>T "
-      "<b>bold</b>\n<script>no()</script></a><p>C1</p></li>"
+      "<b>bold</b>\n<script>no()</script><style>a{}</style><noscript>off</noscript></a><p>C1</p></li>"
       "<li class=r><a href='//other.example/y'>U</a></li><li class=r>no link</li><i>try this</i>";
   const auto list = parsed(rules, page);
   REQUIRE(list.hits.size() == 2);

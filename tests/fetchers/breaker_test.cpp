@@ -125,4 +125,53 @@ TEST_CASE("the learned wait is the 95th percentile and half as much again, withi
   for (int i = 0; i < 100; ++i) quick.add(milliseconds(1));
   CHECK(quick.limit(wide) == milliseconds(10));
   CHECK(quick.limit() == milliseconds(150));
+  LearnedWait new_one;
+  for (int i = 0; i < 15; ++i) new_one.add(milliseconds(100));
+  CHECK_FALSE(new_one.limit(wide).has_value());
+  CHECK_FALSE(new_one.quickest().has_value());
+  new_one.add(milliseconds(90));
+  CHECK(new_one.limit(wide) == milliseconds(150));
+  CHECK(new_one.quickest() == milliseconds(90));
+  for (int i = 0; i < 63; ++i) new_one.add(milliseconds(100));
+  CHECK(new_one.quickest() == milliseconds(90));
+  new_one.add(milliseconds(100));  // the 64 latest count
+  CHECK(new_one.quickest() == milliseconds(100));
+}
+
+TEST_CASE("late lists last a minute, and the oldest of 256 goes first", "[fetchers][deadline]") {
+  test::ManualClock clock;
+  LateLists late;
+  CHECK(late.is_empty());
+  late.put("a", {}, clock.now());
+  CHECK_FALSE(late.is_empty());
+  clock.advance(seconds(60));
+  CHECK(late.take("a", clock.now()).has_value());
+  clock.advance(milliseconds(1));
+  CHECK_FALSE(late.take("a", clock.now()).has_value());
+  CHECK_FALSE(late.take("b", clock.now()).has_value());
+  for (int i = 0; i < 256; ++i) {
+    clock.advance(milliseconds(1));
+    late.put(std::to_string(i), {}, clock.now());
+  }
+  CHECK(late.take("0", clock.now()).has_value());
+  late.put("one more", {}, clock.now());
+  CHECK_FALSE(late.take("0", clock.now()).has_value());
+  CHECK(late.take("1", clock.now()).has_value());
+  CHECK(late.take("one more", clock.now()).has_value());
+}
+
+TEST_CASE("two requests may be repeated, then one in five, and ten at most", "[fetchers][limits]") {
+  SharedState state;
+  const auto retries = [&] {
+    int count = 0;
+    while (state.take_retry()) ++count;
+    return count;
+  };
+  CHECK(retries() == 2);
+  for (int i = 0; i < 4; ++i) state.earn_retry();
+  CHECK(retries() == 0);
+  for (int i = 0; i < 2; ++i) state.earn_retry();
+  CHECK(retries() == 1);
+  for (int i = 0; i < 1000; ++i) state.earn_retry();
+  CHECK(retries() == 10);
 }

@@ -189,6 +189,21 @@ TEST_CASE("a JSON body is written as values", "[fetchers][definition]") {
         std::string::npos);
 }
 
+TEST_CASE("a text inside a JSON body's text is one level deeper, after backslashes too",
+          "[fetchers][definition]") {
+  const auto body_of = [](const std::string& text) {
+    const Engine engine = engine_with(
+        "engine: json_engine, search_url: \"http://e.example/s\", url_query: u, title_query: t, json_body: "
+        "{g: '" +
+        text + "'}");
+    return request_with(engine, "a\"b").body;
+  };
+  CHECK(body_of(R"(q: "{query}")") == R"({"g":"q: \"a\\\"b\""})");
+  CHECK(body_of(R"(p: "C:\\", q: "{query}")") == R"({"g":"p: \"C:\\\\\", q: \"a\\\"b\""})");
+  CHECK(body_of(R"(p: "\"", q: "{query}")") == R"({"g":"p: \"\\\"\", q: \"a\\\"b\""})");
+  CHECK(body_of(R"(p: "C:\\" {query})") == R"({"g":"p: \"C:\\\\\" a\"b"})");
+}
+
 TEST_CASE("no value breaks out of a body", "[fetchers][definition][security]") {
   Random random(20);
   const std::string letters = "ab\"\\{}[]',:/\n\t<>&;%$#()*+ \x01";

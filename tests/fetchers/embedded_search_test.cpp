@@ -66,6 +66,24 @@ TEST_CASE("the embedded engine knows phrases, AND, OR, NOT, NEAR, prefixes and c
   CHECK(urls_of(engine.search("web", 1, 1, soon())).size() == 1);
 }
 
+TEST_CASE("a field whose name cannot be a column is refused, with its line", "[fetchers][local]") {
+  const auto built = [](const std::string& field) {
+    const test::TemporaryFolder folder;
+    const std::string line =
+        "{\"url\":\"http://a/\",\"title\":\"A\",\"text\":\"word\",\"" + field + "\":\"kept\"}\n";
+    return build_local_index(folder.path("pages.db"), {folder.write("d.jsonl", line)}).has_value();
+  };
+  for (const std::string& field : std::vector<std::string>{"b9", "_", "azAZ09", std::string(64, 'c')}) {
+    INFO(field);
+    CHECK(built(field));
+  }
+  for (const std::string& field :
+       std::vector<std::string>{"9lives", "rank", "rowid", "documents", "a-b", std::string(65, 'c')}) {
+    INFO(field);
+    CHECK_FALSE(built(field));
+  }
+}
+
 TEST_CASE("column weights decide the order", "[fetchers][local]") {
   const Index index(
       "{\"url\":\"http://t/\",\"title\":\"word\",\"text\":\"other\"}\n"

@@ -169,6 +169,17 @@ TEST_CASE("requests are what SearXNG would send", "[fetchers][engine_file]") {
         "http://a.example/a%20b%2F%C3%A4?q=a+b%2F%C3%A4&p=20&l=all&hours=168&filter=strict");
   options.language = "de";
   CHECK(request_of(paged, "x", options).url.find("&l=de&") != std::string::npos);
+  const auto accepted = [&] {
+    std::string out;
+    for (const auto& [name, value] : request_of(paged, "x", options).headers)
+      if (name == "Accept-Language") out += value;
+    return out;
+  };
+  CHECK(accepted() == "de");
+  for (const char* any : {"", "all", "*"}) {
+    options.language = any;
+    CHECK(accepted().empty());
+  }
   options.language = "de&x=1";
   CHECK(request_of(paged, "x", options).url.find("&l=all&") != std::string::npos);
 

@@ -13,6 +13,7 @@
 #include "fetchers/http/address_guard.h"
 #include "tests/fetchers/chaos_engines.h"
 #include "tests/support/chaos_server.h"
+#include "tests/support/manual_clock.h"
 
 using namespace metafuse;
 using namespace metafuse::fetchers;
@@ -89,6 +90,55 @@ TEST_CASE("three redirects are followed and a fourth is not", "[fetchers][securi
   CHECK(ask(*fetcher, "e", "hops-4").failure == Failure::bad_answer);
 }
 
+TEST_CASE("a redirect keeps the method that its status keeps", "[fetchers][security]") {
+  const ChaosServer server;
+  const auto asked = [&](const std::string& status, const std::string& more) {
+    const auto fetcher =
+        fetcher_of(block("e", "http://" + server.origin() + "/moved-" + status + "?q={query}", more));
+    CHECK(ask(*fetcher, "e", "x").list.hits.size() == 3);
+    const std::string request = server.last_request();
+    REQUIRE(has(request, " /ok?q=moved "));
+    return request.substr(0, request.find(' '));
+  };
+  for (const std::string status : {"301", "302", "303", "307", "308"}) {
+    INFO(status);
+    CHECK(asked(status, "") == "GET");
+    CHECK(asked(status, "method: POST, request_body: 'x={query}'") == (status < "307" ? "GET" : "POST"));
+  }
+}
+
+TEST_CASE("what is posted stays at the definition's own origin", "[fetchers][security]") {
+  const ChaosServer own, other;
+  const auto fetcher = fetcher_of(block("e", "http://" + own.origin() + "/forwarded-307?u={query}",
+                                        "method: POST, request_body: 'hush=1&q={query}'"),
+                                  {.allow_private = {other.origin()}});
+  CHECK(ask(*fetcher, "e", "http://" + own.origin() + "/ok?q=x").list.hits.size() == 3);
+  CHECK(has(own.last_request(), "POST /ok?q=x"));
+  ask(*fetcher, "e", "http://" + other.origin() + "/ok?q=x");
+  REQUIRE(other.requests() == 1);
+  CHECK(has(other.last_request(), "GET /ok?q=x"));
+  CHECK_FALSE(has(other.last_request(), "hush"));
+}
+
+TEST_CASE("two hundred lines of headers are read, and one more is not", "[fetchers][security]") {
+  const ChaosServer server;
+  CHECK(fetch_one(*fetcher_of(block("e", server.url("lines-200"))), "e").list.hits.size() == 3);
+  CHECK(fetch_one(*fetcher_of(block("e", server.url("lines-201"))), "e").failure == Failure::too_large);
+}
+
+TEST_CASE("every status from 200 to 299 is an answer, and no other", "[fetchers][security]") {
+  const ChaosServer server;
+  for (const std::string status : {"200", "201", "299"}) {
+    INFO(status);
+    CHECK(fetch_one(*fetcher_of(block("e", server.url("answers-" + status))), "e").list.hits.size() == 3);
+  }
+  for (const std::string status : {"300", "400", "404", "499", "500", "501", "599"}) {
+    INFO(status);
+    CHECK(fetch_one(*fetcher_of(block("e", server.url("answers-" + status))), "e").failure ==
+          Failure::http_status);
+  }
+}
+
 TEST_CASE("an answer of exactly max_bytes is read, and one of a byte more is not", "[fetchers][security]") {
   const ChaosServer server;
   for (const std::string fault : {"ok", "ok-chunked", "ok-gzip"}) {
@@ -129,6 +179,24 @@ TEST_CASE("what the engine itself does opens its breaker", "[fetchers][security]
   }
 }
 
+TEST_CASE("a probe that the engine answers closes its breaker, whatever it says of the query",
+          "[fetchers][security][breaker]") {
+  const ChaosServer server;
+  ManualClock clock;
+  const auto fetcher =
+      fetcher_of(block("e", "http://" + server.origin() + "/{query}?q=x") + block("good", server.url("ok")),
+                 {.clock = &clock});
+  for (int i = 0; i < 5; ++i) ask_beside_good(*fetcher, "e", "status-500");
+  CHECK(ask_beside_good(*fetcher, "e", "ok").failure == Failure::breaker_open);
+  clock.advance(seconds(2));
+  // nobody waits for the probe itself
+  CHECK(ask_beside_good(*fetcher, "e", "nothing-here-404").failure == Failure::breaker_open);
+  bool is_back = false;
+  for (int i = 0; i < 2000 && !is_back; ++i)
+    is_back = ask_beside_good(*fetcher, "e", "ok").list.hits.size() == 3;
+  CHECK(is_back);
+}
+
 TEST_CASE("one client's short deadline does not take an engine from others",
           "[fetchers][security][breaker]") {
   const ChaosServer server;
@@ -139,6 +207,18 @@ TEST_CASE("one client's short deadline does not take an engine from others",
     CHECK(ask_beside_good(*fetcher, "slow", "hasty" + number, Duration(1)).failure == Failure::timeout);
     CHECK(ask_beside_good(*fetcher, "slow", "patient" + number).failure == Failure::none);
   }
+}
+
+TEST_CASE("an engine is not asked what it cannot answer in time", "[fetchers][security]") {
+  const ChaosServer server;
+  const auto fetcher = fetcher_of(block("e", "http://" + server.origin() + "/ok?q={query}", "", "60"));
+  for (int i = 0; i < 16; ++i)
+    REQUIRE(ask(*fetcher, "e", std::to_string(i), seconds(60)).list.hits.size() == 3);
+  for (int i = 0; i < 100; ++i)
+    CHECK(ask(*fetcher, "e", "hurry" + std::to_string(i), std::chrono::microseconds(1)).failure ==
+          Failure::timeout);
+  CHECK(ask(*fetcher, "e", "calm", seconds(60)).list.hits.size() == 3);
+  CHECK(server.requests() == 17);
 }
 
 TEST_CASE("quick answers to nonsense do not shorten the wait for real queries", "[fetchers][security]") {

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """PostgreSQL and Redis stopped, killed, restarted, slow and behind a black hole, while a server answers.
 
-usage: store_chaos.py METAFUSE [EPISODES]. Starts Debian's PostgreSQL and Redis, each behind a relay of this script, and
+usage: store_chaos.py METAFUSE [EPISODES [SERVER]]. Starts Debian's PostgreSQL and Redis, each behind a relay of this script, and
 `metafuse serve` over the embedded engine. Clients search, half of them with a key that has a quota, and click. Then each fault of
-each server happens EPISODES times (75). No search may fail or lack an engine because of them, every click must be answered, and at the end each
-click that was acknowledged must stand in the database. Prints how long answers took and how many clicks were refused.
+each server (or of PostgreSQL or Redis alone) happens EPISODES times (75). No search may fail or lack an engine because of them, every click
+must be answered, and after each fault every click that was acknowledged must stand in the database. Prints how long answers took and how many clicks were refused.
 """
 import hashlib
 import http.client
@@ -23,6 +23,7 @@ from store_servers import PATIENCE, Postgres, Redis
 
 METAFUSE = os.path.abspath(sys.argv[1])
 EPISODES = int(sys.argv[2]) if len(sys.argv) > 2 else 75
+ONLY = sys.argv[3] if len(sys.argv) > 3 else ""
 SEARCHERS, CLICKERS, PAUSE = 4, 2, 0.05
 FAULTS = ("stopped", "killed", "restarted", "slow", "black hole")
 FAULT_SECONDS = 1.0
@@ -134,6 +135,14 @@ def wait_for_click(load):
         time.sleep(0.01)
 
 
+def missing(postgres, acknowledged):
+    """Clicks that were acknowledged and do not stand in the database."""
+    kept = subprocess.run([METAFUSE, "store", "export", "--store", postgres.url(is_direct=True)], check=True, stdout=subprocess.PIPE,
+                          text=True).stdout
+    clicked = {entry["search"] for entry in map(json.loads, kept.splitlines()) if entry["kind"] == "click"}
+    return [search for search in acknowledged if search not in clicked]
+
+
 def shares(seconds):
     ordered = sorted(seconds) or [0]
     return f"median {1000 * ordered[len(ordered) // 2]:.0f} ms, p99 {1000 * ordered[len(ordered) * 99 // 100]:.0f} ms, longest {1000 * ordered[-1]:.0f} ms"
@@ -143,6 +152,7 @@ def main():
     for server, package in (Postgres, "postgresql"), (Redis, "redis-server"):
         if not server.is_installed():
             sys.exit(f"SKIPPED: install the Debian package {package}")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # nothing that was started stays behind
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         folder.chmod(0o755)
@@ -156,19 +166,17 @@ def main():
         try:
             wait_for_click(load)
             for backend in (postgres, redis):
-                for fault in FAULTS:
+                for fault in FAULTS if ONLY in ("", backend.name) else ():
                     marks = len(load.searches), len(load.clicks), load.refused, len(load.wrong)
                     for _ in range(EPISODES):
                         happen(backend, fault)
                         wait_for_click(load)
                     print(f"{backend.name} {fault}, {EPISODES} times: {len(load.searches) - marks[0]} searches, {len(load.wrong) - marks[3]} wrong, "
                           f"{shares(load.searches[marks[0]:])}; {len(load.clicks) - marks[1]} clicks, {load.refused - marks[2]} refused, "
-                          f"{shares(load.clicks[marks[1]:])}", flush=True)
+                          f"{shares(load.clicks[marks[1]:])}; {len(missing(postgres, list(load.acknowledged)))} of "
+                          f"{len(load.acknowledged)} acknowledged ones lost", flush=True)
             load.end()
-            kept = subprocess.run([METAFUSE, "store", "export", "--store", postgres.url(is_direct=True)], check=True, stdout=subprocess.PIPE,
-                                  text=True).stdout
-            clicked = {entry["search"] for entry in map(json.loads, kept.splitlines()) if entry["kind"] == "click"}
-            lost = [search for search in load.acknowledged if search not in clicked]
+            lost = missing(postgres, load.acknowledged)
             begin = time.monotonic()
             server.process.send_signal(signal.SIGTERM)
             status = server.process.wait(timeout=60)

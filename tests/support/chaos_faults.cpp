@@ -285,6 +285,16 @@ void play_fault(ChaosClient& client, std::string_view name, std::string_view tar
     answer = name == "hops-0"
                  ? response(kBody)
                  : redirect("/hops-" + std::to_string(std::stoi(std::string(name.substr(5))) - 1) + "?q=x");
+  else if (name.starts_with("moved-"))  // /moved-307 redirects with that status
+    answer = response("", "Location: /ok?q=moved\r\n", std::string(name.substr(6)) + " Moved");
+  else if (name.starts_with("forwarded-"))  // the same to the target
+    answer = response("", "Location: " + decoded(target) + "\r\n", std::string(name.substr(10)) + " Moved");
+  else if (name.starts_with("lines-")) {  // /lines-7 has seven lines of headers
+    std::string lines;
+    for (int i = 2; i < std::stoi(std::string(name.substr(6))); ++i) lines += "X-A: b\r\n";
+    answer = response(kBody, lines);
+  } else if (name.starts_with("answers-"))  // /answers-201 says so beside the results
+    answer = response(kBody, "", std::string(name.substr(8)) + " So");
   else if (name == "description")
     answer = response("<OpenSearchDescription><Url type=\"application/rss+xml\" template=\"http://" +
                       decoded(target) + "/ok?q={searchTerms}\"/></OpenSearchDescription>");

@@ -64,6 +64,7 @@ TEST_CASE("Filters are written in the engine's own syntax", "[templates][expande
   CHECK(expanded("{NAME|any}", "a b", "", "fts5") == "(a OR b)");
   CHECK(expanded("{NAME|any}", "a", "", "fts5") == "a");
   CHECK(expanded("{NAME}", "web-based OR", "", "fts5") == "\"web-based\" \"OR\"");
+  CHECK(expanded("{NAME}", "azAZ09_ 9 \xc3\xa9", "", "fts5") == "azAZ09_ 9 \xc3\xa9");
   CHECK(expanded("{NAME|all}", "a b", "", "google") == "\"a\" \"b\"");
   CHECK(expanded("{NAME|all}", "a b", "", "plain") == "a b");
   CHECK(expanded("{NAME|phrase}", "a b", "", "plain") == "a b");

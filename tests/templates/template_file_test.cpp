@@ -112,6 +112,15 @@ TEST_CASE("Every kind of mistake in a template has its line and column", "[templ
   begins(error_of(head + "templates: [{id: a, engine: e}]\n"), "f:4:13: a template lacks the key \"query\"");
   begins(error_of(head + "templates: [{id: a b, engine: e, query: '{NAME}'}]\n"),
          "f:4:18: the id \"a b\" must be");
+  for (const std::string& id : std::vector<std::string>{".a", "-a", "a/b", std::string(65, 'a')}) {
+    INFO(id);
+    CHECK_FALSE(error_of(head + "templates: [{id: " + id + ", engine: e, query: '{NAME}'}]\n").empty());
+  }
+  for (const std::string& id : std::vector<std::string>{"a.", "A-", "_", "9", std::string(64, 'a')}) {
+    INFO(id);
+    CHECK(parse_domain_file(head + "templates: [{id: " + id + ", engine: e, query: '{NAME}'}]\n", "f")
+              .has_value());
+  }
   begins(error_of(head + "templates: [{id: a, engine: [], query: '{NAME}'}]\n"),
          "f:4:29: no engine; name at least one");
   begins(error_of(head + "templates: [{id: a, engine: , query: '{NAME}'}]\n"), "f:4:");
@@ -135,6 +144,11 @@ TEST_CASE("Mistakes inside a query are shown where they were written", "[templat
   begins(error_of(with_query("'{NAME} {X}'")), "f:5:18: unknown slot \"X\"; known slots are NAME, PLACE");
   begins(error_of(with_query("'it''s {NAME} {X}'")), "f:5:24: unknown slot \"X\"");
   begins(error_of(with_query("\"\\\"{NAME}\\\" \\u00e9 \\x41 {X}\"")), "f:5:34: unknown slot \"X\"");
+  // characters of two, three and four bytes, each an escape of its own length
+  begins(error_of(with_query("\"\\u07ff{X}\"")), "f:5:17: unknown slot \"X\"");
+  begins(error_of(with_query("\"\\u0800{X}\"")), "f:5:17: unknown slot \"X\"");
+  begins(error_of(with_query("\"\\ufffd{X}\"")), "f:5:17: unknown slot \"X\"");
+  begins(error_of(with_query("\"\\U00010000{X}\"")), "f:5:21: unknown slot \"X\"");
   begins(error_of(with_query("'{NAME|lowr}'")), "f:5:16: unknown filter \"lowr\"");
   begins(error_of(with_query("'{NAME} ]'")), "f:5:17: ] without a [");
   begins(error_of(with_query("\"{NAME}\n\n   é {X}\"")), "f:7:8: unknown slot \"X\"");
