@@ -63,13 +63,4 @@ std::string method_name(Method method);
 Result<std::vector<Values>> run_methods(const Ratings& ratings, const Task& task,
                                         const std::vector<Method>& methods);
 
-/// AdaBoost (Freund, Schapire 1997) on "relevant against the rest" over the weak rankings of RankBoost with
-/// a learned q_default: what sec. 7 would compare RankBoost's ordering with. The classification weight
-/// orders documents.
-///
-/// in:  level - the lowest relevant grade
-/// out: weak rankings with the weights that order as the classifier does; none when all documents are of
-///      one class
-std::vector<fusion::WeakRanking> adaboost(const fusion::TrainingSet& set, double level, std::size_t rounds);
-
 }  // namespace metafuse::experiments::movies

@@ -77,20 +77,6 @@ TEST_CASE("the movie measures are the mean over every way to break ties", "[expe
   }
 }
 
-TEST_CASE("AdaBoost orders a separable set rightly and has nothing to say of one class",
-          "[experiments][movies]") {
-  metafuse::fusion::TrainingSet set;
-  set.matrix = metafuse::fusion::FeatureMatrix({{"f", metafuse::fusion::FeatureKind::value, 0}}, 4);
-  for (std::size_t x = 0; x < 3; ++x) set.matrix.set(x, 0, static_cast<double>(x));
-  set.grades = {0, 0, 1, 1};  // the unranked document is relevant: only a q_default of 1 separates
-  const auto rankings = adaboost(set, 1.0, 5);
-  REQUIRE(!rankings.empty());
-  CHECK(rankings[0].q_default == 1.0);
-  CHECK(rankings[0].threshold == 1.0);
-  CHECK(rankings[0].alpha > 0.0);
-  CHECK(adaboost(set, 0.0, 5).empty());
-}
-
 TEST_CASE("ratings are read with their line numbers, and targets without feedback are known",
           "[experiments][movies]") {
   const test::TemporaryFolder folder;
