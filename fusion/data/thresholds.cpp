@@ -1,11 +1,15 @@
 #include "fusion/data/thresholds.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <numeric>
 
 #include "core/contract.h"
+#include "core/diagnostics.h"
+#include "core/number.h"
+#include "core/text_file.h"
 
 namespace metafuse::fusion {
 namespace {
@@ -107,6 +111,88 @@ Thresholds choose_thresholds(std::span<const double> values, std::span<const std
   return result;
 }
 
+namespace {
+
+/// The given thresholds that tell training documents apart, each set of documents once.
+Thresholds given_thresholds(std::span<const double> values, std::vector<double> given) {
+  Thresholds result;
+  result.distinct = values.size();
+  if (values.empty()) return result;
+  result.lowest = values.front();
+  result.highest = values.back();
+  result.values.push_back(-std::numeric_limits<double>::infinity());
+  result.fires_from.push_back(values.front());
+  std::sort(given.begin(), given.end());
+  for (const double theta : given) {
+    const auto above = std::upper_bound(values.begin(), values.end(), theta);
+    if (above == values.end() || *above == result.fires_from.back()) continue;
+    result.values.push_back(theta);
+    result.fires_from.push_back(*above);
+  }
+  return result;
+}
+
+Thresholds thresholds_of(const Feature& feature, const Census& census, const ThresholdOptions& options) {
+  if (options.given != nullptr)
+    if (const auto at = options.given->find(feature.name); at != options.given->end()) {
+      std::vector<double> thetas = at->second;
+      if (feature.kind == FeatureKind::rank)
+        for (double& theta : thetas) theta = -(theta + 1.0);  // rank <= k, a feature's value being -rank
+      return given_thresholds(census.values, std::move(thetas));
+    }
+  return choose_thresholds(census.values, census.counts, options);
+}
+
+}  // namespace
+
+Result<GivenThresholds> read_given_thresholds(const std::string& path) {
+  GivenThresholds given;
+  TRY_VOID(for_each_line(path, [&](std::string_view line, std::size_t number) -> Result<void> {
+    std::vector<std::string_view> words;
+    while (!line.empty()) {
+      const std::size_t end = std::min(line.find_first_of(" \t\r"), line.size());
+      if (end > 0) words.push_back(line.substr(0, end));
+      line.remove_prefix(std::min(end + 1, line.size()));
+    }
+    if (words.empty() || words[0].starts_with('#')) return {};
+    std::vector<double> thetas;
+    for (std::size_t i = 1; i < words.size(); ++i) {
+      double theta = 0.0;
+      if (!to_double(words[i], theta) || !std::isfinite(theta))
+        return fail(Code::bad_data,
+                    located(path, {number, 0},
+                            "the threshold \"" + std::string(words[i]) +
+                                "\" is no number; a line is: feature threshold threshold ..."));
+      thetas.push_back(theta);
+    }
+    if (!given.emplace(std::string(words[0]), std::move(thetas)).second)
+      return fail(Code::bad_data, located(path, {number, 0},
+                                          "the feature \"" + std::string(words[0]) +
+                                              "\" stands twice; give its thresholds in one line"));
+    return {};
+  }));
+  if (given.empty())
+    return fail(Code::bad_data, path + ": no line; a line is: feature threshold threshold ...");
+  return given;
+}
+
+Result<void> check_given_thresholds(const GivenThresholds& given, std::span<const Feature> features,
+                                    const std::string& path) {
+  for (const auto& [name, thetas] : given) {
+    const std::string& wanted = name;
+    const auto feature = std::find_if(features.begin(), features.end(),
+                                      [&](const Feature& each) { return each.name == wanted; });
+    if (feature == features.end())
+      return fail(Code::bad_data, path + ": the input has no feature \"" + name + "\"; take the line out");
+    if (feature->kind != FeatureKind::rank) continue;
+    for (const double rank : thetas)
+      if (rank < 1.0 || rank != std::floor(rank))
+        return fail(Code::bad_data, path + ": \"" + name +
+                                        "\" is a list, whose thresholds are ranks: whole numbers from 1 on");
+  }
+  return {};
+}
+
 CodedFeatures::CodedFeatures(const FeatureMatrix& matrix, const ThresholdOptions& options,
                              std::span<const std::uint8_t> is_counted, Communicator* communicator)
     : documents_(matrix.document_count()) {
@@ -117,11 +203,12 @@ CodedFeatures::CodedFeatures(const FeatureMatrix& matrix, const ThresholdOptions
     Census census = coded != nullptr ? census_of_codes(*coded, documents_, is_counted)
                                      : census_of_cells(matrix, feature, is_counted);
     if (communicator != nullptr) census = census_of_processes(*communicator, census);
-    thresholds_.push_back(choose_thresholds(census.values, census.counts, options));
+    thresholds_.push_back(thresholds_of(matrix.features()[feature], census, options));
     const Thresholds& thresholds = thresholds_.back();
     Column& column = columns_[feature];
     const bool is_byte = thresholds.size() <= kMostByteThresholds;
-    const bool is_same = coded != nullptr && !thresholds.is_reduced && census.values == coded->values;
+    const bool is_same = coded != nullptr && !thresholds.is_reduced && census.values == coded->values &&
+                         thresholds.size() == census.values.size();
     if (is_same && is_byte == !coded->bytes.empty() && documents_ > 0) {
       if (is_byte)
         column.bytes = coded->bytes.data();

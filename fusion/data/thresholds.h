@@ -3,19 +3,40 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "core/result.h"
 #include "fusion/data/communicator.h"
 #include "fusion/data/feature_matrix.h"
 
 namespace metafuse::fusion {
 
-/// How many candidate thresholds a feature may have.
+/// Candidate thresholds that a user gives, by feature name: theta of a value feature, k of "rank <= k" of a
+/// rank feature.
+using GivenThresholds = std::map<std::string, std::vector<double>, std::less<>>;
+
+/// Reads `feature threshold threshold ...` lines; '#' begins a comment.
+/// errors: those of the file; bad_data with file and line: no number, a feature that stands twice, no line
+Result<GivenThresholds> read_given_thresholds(const std::string& path);
+
+/// Whether the features can have these thresholds.
+/// in:     path - that errors name
+/// errors: bad_data: a feature that does not exist, a rank that is no whole number above 0
+Result<void> check_given_thresholds(const GivenThresholds& given, std::span<const Feature> features,
+                                    const std::string& path);
+
+/// Which candidate thresholds a feature may have.
 struct ThresholdOptions {
   static constexpr std::size_t kAll = static_cast<std::size_t>(-1);
 
   std::size_t max_thresholds = 255;  ///< minus infinity included; kAll keeps every distinct value
+  /// Instead of distinct values, for the features that it names; minus infinity is always added.
+  std::shared_ptr<const GivenThresholds> given = nullptr;
 };
 
 /// The candidate thresholds theta of one feature (Freund et al. 2003, sec. 4): h = 1 iff f > theta.

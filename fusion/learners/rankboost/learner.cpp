@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 
 #include <fmt/format.h>
 
@@ -35,6 +36,16 @@ void declare_options(OptionTable& table, Options& options) {
                "what a weak ranking says of unranked documents");
   table.count_or_all("max-thresholds", options.thresholds.max_thresholds, 1, 1'000'000'000,
                      "candidate thresholds per feature, minus infinity among them");
+  table.custom(
+      {"thresholds", "FILE", "",
+       "candidate thresholds instead of the values seen: lines of a feature's name and its thresholds, of "
+       "a list the ranks k of rank <= k"},
+      [&options](const std::string& path) -> Result<void> {
+        TRY(auto given, read_given_thresholds(path));
+        options.thresholds.given = std::make_shared<const GivenThresholds>(std::move(given));
+        options.thresholds_file = path;
+        return {};
+      });
   table.count(
       "stop-when-flat", options.flat_rounds, 0, 1'000'000,
       "ends training when N rounds lowered the training ranking loss by a hundredth or less, and leaves "
@@ -43,6 +54,8 @@ void declare_options(OptionTable& table, Options& options) {
 }
 
 Result<void> check_options(const Options& options) {
+  if (options.is_value && options.thresholds.given != nullptr)
+    return fail(Code::usage, "--weak-ranking value has no thresholds; leave out --thresholds");
   if (options.is_value && options.weak_learner.criterion == Options::Criterion::z)
     return fail(Code::usage,
                 "--weak-ranking value needs --weak-learner 3 or 3.cum: weak learner 2 is for {0,1}-valued "
@@ -135,12 +148,20 @@ class Run {
     Checkpoint checkpoint;
     checkpoint.options = options_json(options_, '_');
     checkpoint.options.erase("rounds");
+    if (options_.thresholds.given != nullptr) checkpoint.options["thresholds"] = given_json();
     if (request_.measure) checkpoint.options["metric"] = request_.measure_name;
     checkpoint.data = fingerprint(*request_.train, request_.communicator);
     if (request_.measure)
       for (auto& [part, digest] : fingerprint(*request_.validate))
         checkpoint.data.emplace_back("validation " + part, digest);
     return checkpoint;
+  }
+
+  JsonObject given_json() const {
+    JsonObject out;
+    for (const auto& [feature, thetas] : *options_.thresholds.given)
+      out[feature] = JsonArray(thetas.begin(), thetas.end());
+    return out;
   }
 
   Result<void> save_if_due() {
@@ -237,6 +258,7 @@ class Run {
   JsonObject training(double loss) const {
     JsonObject training;
     training["options"] = options_json(options_, '_');
+    if (options_.thresholds.given != nullptr) training["thresholds"] = given_json();
     training["rounds"] = rounds_.size();
     training["stopped"] = stop_reason_;
     if (request_.measure) training["validation"] = validation_record(request_, best_.value());
@@ -321,6 +343,9 @@ class Run {
 Result<TrainingResult> train(const TrainingRequest& request) {
   TRY(const auto options, read_options<Options>(request.options));
   TRY_VOID(check_options(options));
+  if (options.thresholds.given != nullptr)
+    TRY_VOID(check_given_thresholds(*options.thresholds.given, request.train->matrix.features(),
+                                    options.thresholds_file));
   TRY(const auto feedback, make_feedback(*request.train, request.communicator));
   return Run(request, options, feedback).train();
 }
@@ -342,7 +367,8 @@ Learner learner() {
           .can_validate = true,
           .can_stop_early = true,
           .can_distribute = true,
-          .can_checkpoint = true};
+          .can_checkpoint = true,
+          .can_limit_time = true};
 }
 
 }  // namespace metafuse::fusion::rankboost

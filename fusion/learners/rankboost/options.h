@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 #include "core/result.h"
 #include "fusion/data/thresholds.h"
@@ -25,6 +26,7 @@ struct Options {
   bool is_value = false;    ///< h = f itself, scaled to [0, 1]
   QDefault q_default = QDefault::zero;
   ThresholdOptions thresholds;
+  std::string thresholds_file;  ///< where the given ones come from; empty: none
   /// Training ends when the ranking loss fell by a hundredth or less over so many rounds; 0: never.
   std::size_t flat_rounds = 0;
 
