@@ -244,7 +244,7 @@ struct CompareMethodsArguments {
   std::vector<std::string> runs;
   std::string qrels;
   std::vector<std::string> measures;
-  std::vector<std::string> learners = {"rankboost"};
+  std::vector<std::string> learners = {std::string(fusion::kDefaultLearner), "rankboost"};
   std::vector<std::string> learner_options;
   std::string query_weights = "equal";
   std::string format = "table";

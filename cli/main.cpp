@@ -38,6 +38,7 @@ constexpr AddVerb kVerbs[] = {
     add_evaluate,
     add_compare_methods,
     add_crossvalidate,
+    add_lists,
     add_experiment,
     add_key,
     add_model,

@@ -6,6 +6,7 @@
 
 #include "cli/command_line.h"
 #include "cli/environment.h"
+#include "cli/training_options.h"
 #include "cli/verbs.h"
 #include "core/atomic_file.h"
 #include "core/near_names.h"
@@ -14,8 +15,11 @@
 #include "core/text_file.h"
 #include "evaluation/runs/judgments.h"
 #include "fusion/learners/rankboost/loss_and_bound.h"
+#include "fusion/learners/rankboost/margins.h"
 #include "fusion/model/fuse.h"
 #include "fusion/model/score_file.h"
+#include "fusion/training/auto_learner.h"
+#include "fusion/training/certainty.h"
 #include "fusion/training/registry.h"
 #include "fusion/unsupervised/fuse_runs.h"
 #include "fusion/unsupervised/supervised_fusion.h"
@@ -272,9 +276,35 @@ namespace {
 Result<void> run_show(const std::string& path) {
   TRY(auto model, fusion::read_model(path));
   std::cout << "learner   " << model.learner << "\nfeatures  " << model.features.size() << '\n';
-  for (const auto& [key, value] : model.training) std::cout << key << "  " << to_text(value) << '\n';
+  if (const std::string choice = fusion::brief_choice_text(model.training); !choice.empty())
+    std::cout << "auto chose " << choice << '\n';
+  for (const auto& [key, value] : model.training)
+    if (key != "certainty") std::cout << key << "  " << to_text(value) << '\n';
+  std::cout << fusion::certainty_text(model.training);
   std::cout << fusion::rankboost::generalisation_text(model.training, model.features.size());
   std::cout << '\n' << model.ranker->describe(model.features);
+  return {};
+}
+
+struct MarginsArguments {
+  std::string model;
+  std::string output;
+  InputChoice input;
+};
+
+Result<void> run_margins(const MarginsArguments& arguments) {
+  if (!arguments.output.empty()) TRY_VOID(check_writable(arguments.output));
+  TRY(const auto model, fusion::read_model(arguments.model));
+  const auto* steps = dynamic_cast<const fusion::StepRanker*>(model.ranker.get());
+  if (steps == nullptr)
+    return fail(Code::usage, arguments.model + ": the learner " + model.learner +
+                                 " adds up no thresholded features, and margins are of such sums");
+  fusion::TrainingInput input = chosen_input(arguments.input, 1);
+  input.expected = model.features;
+  TRY(const auto set, fusion::read_training_set(input));
+  TRY(const auto report, fusion::rankboost::margins_of(set, steps->rankings()));
+  if (!arguments.output.empty()) TRY_VOID(write_file(arguments.output, fusion::rankboost::to_page(report)));
+  std::cout << fusion::rankboost::to_text(report);
   return {};
 }
 
@@ -286,6 +316,14 @@ void add_model(CLI::App& app, Result<void>& outcome) {
       *model, "show", "features, weak rankings and cumulative step tables of a model", run_show, outcome);
   show.add_option("FILE", path, "a model file")->required();
   show.footer("Example:\n  metafuse model show models/ml-homepages.json");
+  auto [margins, m] = add_verb(*model, "margins", "how clearly a model orders judged pairs, as text and plot",
+                               run_margins, outcome);
+  margins.add_option("FILE", m.model, "a model file of thresholded features, such as rankboost's")
+      ->required();
+  add_input_options(margins, m.input);
+  margins.add_option("--output", m.output, "a page with plots (HTML)");
+  margins.footer(
+      "Example:\n  metafuse model margins m.json --runs a.run b.run --qrels qrels --output margins.html");
 }
 
 }  // namespace metafuse::cli

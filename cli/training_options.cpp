@@ -80,8 +80,12 @@ void show_rarely(CLI::App& verb, const std::string& title, std::initializer_list
 }  // namespace
 
 void add_learner_options(CLI::App& verb, LearnerChoice& choice) {
-  verb.add_option("--learner", choice.learner, fmt::format("one of {}", fmt::join(learner_names(), ", ")))
-      ->capture_default_str();
+  verb.add_option(
+          "--learner", choice.learner,
+          fmt::format("one of {}; the default chooses among them, and with options of another learner "
+                      "it is the first that has them all",
+                      fmt::join(learner_names(), ", ")))
+      ->default_str(std::string(fusion::kDefaultLearner));
   for (const SharedOption& shared : options_of_all()) {
     verb.add_option_function<std::string>(
             "--" + shared.name,
@@ -92,16 +96,36 @@ void add_learner_options(CLI::App& verb, LearnerChoice& choice) {
   }
 }
 
+namespace {
+
+bool has_option(const Learner& learner, const std::string& name) {
+  return std::any_of(learner.options.begin(), learner.options.end(),
+                     [&](const LearnerOption& option) { return option.name == name; });
+}
+
+/// The default learner, or the first that has all options that were given.
+const Learner* default_learner(const LearnerChoice& choice) {
+  const auto has_all = [&](const Learner& learner) {
+    return std::all_of(choice.options.begin(), choice.options.end(),
+                       [&](const auto& option) { return has_option(learner, option.first); });
+  };
+  const Learner* learner = fusion::find_learner(fusion::kDefaultLearner);
+  if (has_all(*learner)) return learner;
+  const auto all = fusion::learners();
+  const auto first = std::find_if(all.begin(), all.end(), has_all);
+  return first == all.end() ? learner : &*first;
+}
+
+}  // namespace
+
 Result<const Learner*> chosen_learner(const LearnerChoice& choice) {
-  const Learner* learner = fusion::find_learner(choice.learner);
+  const Learner* learner =
+      choice.learner.empty() ? default_learner(choice) : fusion::find_learner(choice.learner);
   if (learner == nullptr)
     return fail(Code::usage,
                 "no learner \"" + choice.learner + "\"" + did_you_mean(choice.learner, learner_names()));
   for (const auto& [name, value] : choice.options) {
-    const std::string& wanted = name;
-    const bool is_known = std::any_of(learner->options.begin(), learner->options.end(),
-                                      [&](const LearnerOption& option) { return option.name == wanted; });
-    if (!is_known)
+    if (!has_option(*learner, name))
       return fail(Code::usage,
                   "the learner " + learner->name + " has no option --" + name + "; leave it out");
   }
@@ -189,9 +213,8 @@ void add_validation(CLI::App& verb, TrainArguments& arguments) {
       "stop early: files of the training input's kind, or beside --runs the qrels of other queries; "
       "the best number of rounds is kept");
   verb.add_option("--metric", arguments.metric,
-                  "with --validate, and of auto: the measure, as evaluate names it")
-      ->default_str(std::string(kTrainMetric))
-      ->needs(validate);
+                  "with --validate, and of auto without it: the measure to choose by, as evaluate names it")
+      ->default_str(std::string(kTrainMetric));
   verb.add_option("--patience", arguments.patience,
                   "with --validate: rounds without a better value after which to stop, 0 for never")
       ->default_str(std::to_string(kTrainPatience))
@@ -251,6 +274,10 @@ void add_train_options(CLI::App& verb, TrainArguments& arguments) {
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
   verb.add_option("--seed", arguments.seed, "seed of everything drawn at random")->capture_default_str();
+  verb.add_flag(
+      "--certainty", arguments.wants_certainty,
+      "also cross-validate against RRF and train on samples of the queries, and keep in the model how "
+      "sure it is and each list's weight; 25 more trainings");
   add_validation(verb, arguments);
   add_interruption(verb, arguments);
   add_stream_input(verb, arguments);

@@ -37,13 +37,16 @@ fusion::TrainingInput chosen_input(const InputChoice& choice, unsigned threads);
 
 /// Which learner, and what the user set of its options.
 struct LearnerChoice {
-  std::string learner = "rankboost";
+  std::string learner;  ///< empty: by default_learner()
   std::map<std::string, std::string> options;
 };
 
 /// Adds --learner and every option of every learner, once each; the help says whose an option is.
 void add_learner_options(CLI::App& verb, LearnerChoice& choice);
 
+/// The learner that is named. Without a name it is the default one, unless an option is given that only
+/// others have: then the first of the table that has all of them, RankBoost for most.
+///
 /// errors: usage for an unknown learner, or an option that the chosen learner does not have
 Result<const fusion::Learner*> chosen_learner(const LearnerChoice& choice);
 
@@ -72,6 +75,7 @@ struct TrainArguments {
   std::string domain;
   double half_life_days = 30;
   bool are_held_out_used = false;
+  bool wants_certainty = false;
 };
 
 /// Adds them with their help and its examples; `arguments` must outlive the parsing.

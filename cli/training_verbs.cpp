@@ -22,6 +22,7 @@
 #include "evaluation/runs/letor_file.h"
 #include "evaluation/significance/significance.h"
 #include "fusion/learners/online/stream.h"
+#include "fusion/training/certainty.h"
 #include "fusion/training/cross_validation.h"
 #include "fusion/training/registry.h"
 #include "service/learning/judgment_transfer.h"
@@ -203,11 +204,17 @@ Result<void> check_abilities(const TrainArguments& arguments, const fusion::Lear
   if (!arguments.validate.empty() && !learner.can_validate)
     return fail(Code::usage,
                 "the learner " + learner.name + " does not use validation data; leave out --validate");
-  if ((arguments.metric || arguments.patience) && !learner.can_stop_early)
+  const bool reads_metric = learner.chooses_by_measure || learner.can_stop_early;
+  if ((arguments.metric && !reads_metric) || (arguments.patience && !learner.can_stop_early))
     return fail(Code::usage, "the learner " + learner.name + " has its own rule for --validate; leave out " +
-                                 (arguments.metric ? "--metric" : "--patience"));
-  if ((!arguments.checkpoint.empty() || arguments.time_limit > 0.0) && !learner.can_checkpoint)
-    return fail(Code::usage, "the learner " + learner.name + " knows neither --checkpoint nor --time-limit");
+                                 (arguments.patience ? "--patience" : "--metric"));
+  if (arguments.metric && arguments.validate.empty() && !learner.chooses_by_measure)
+    return fail(Code::usage, "--metric: the learner " + learner.name + " reads it with --validate only");
+  if (!arguments.checkpoint.empty() && !learner.can_checkpoint)
+    return fail(Code::usage,
+                "the learner " + learner.name + " writes no --checkpoint; name one, such as rankboost");
+  if (arguments.time_limit > 0.0 && !learner.can_limit_time)
+    return fail(Code::usage, "the learner " + learner.name + " knows no --time-limit; leave it out");
   return {};
 }
 
@@ -215,7 +222,7 @@ Result<void> check_abilities(const TrainArguments& arguments, const fusion::Lear
 Result<void> set_stopping(const TrainArguments& arguments, const fusion::Learner& learner,
                           const std::optional<fusion::TrainingSet>& validation, const Clock& clock,
                           fusion::TrainingRequest& request) {
-  if (learner.can_stop_early) request.measure_name = arguments.metric.value_or(std::string(kTrainMetric));
+  request.measure_name = arguments.metric.value_or(std::string(kTrainMetric));
   if (validation) {
     request.validate = &*validation;
     if (learner.can_stop_early) {
@@ -225,9 +232,9 @@ Result<void> set_stopping(const TrainArguments& arguments, const fusion::Learner
       request.patience = arguments.patience.value_or(kTrainPatience);
     }
   }
+  request.clock = &clock;
+  request.time_limit_seconds = arguments.time_limit;
   if (learner.can_checkpoint) {
-    request.clock = &clock;
-    request.time_limit_seconds = arguments.time_limit;
     request.checkpoint = arguments.checkpoint;
     request.checkpoint_every = arguments.checkpoint_every;
     request.resume_checkpoint = arguments.resume;
@@ -270,6 +277,8 @@ Result<void> check_shareable(const TrainArguments& arguments) {
 Result<void> check_request(const TrainArguments& arguments, const fusion::Learner& learner,
                            const fusion::Communicator* communicator) {
   TRY_VOID(check_abilities(arguments, learner));
+  if (arguments.wants_certainty && (communicator != nullptr || arguments.is_stream))
+    return fail(Code::usage, "--certainty is for one process and no stream; leave it out");
   if (communicator != nullptr && !learner.can_distribute)
     return fail(Code::usage,
                 "the learner " + learner.name + " cannot be trained by several processes; leave out mpirun");
@@ -310,6 +319,22 @@ Result<void> write_outcome(const TrainArguments& arguments, const fusion::Traini
   return {};
 }
 
+/// What --certainty asks for.
+Result<void> add_certainty(const TrainArguments& arguments, const fusion::Learner& learner,
+                           const fusion::TrainingSet& set, unsigned threads, fusion::TrainingResult& result) {
+  fusion::CertaintyOptions options;
+  options.learner = &learner;
+  options.learner_options = arguments.learner.options;
+  options.measure = arguments.metric.value_or(std::string(kTrainMetric));
+  options.seed = arguments.seed;
+  options.threads = threads;
+  options.progress = terminal_progress("certainty");
+  TRY(auto certainty, fusion::certainty_of(set, options));
+  result.model.training["certainty"] = std::move(certainty);
+  result.summary += fusion::certainty_text(result.model.training);
+  return {};
+}
+
 Result<void> train_in_processes(const TrainArguments& arguments, fusion::Communicator* communicator) {
   TRY(const auto learner, chosen_learner(arguments.learner));
   TRY_VOID(check_outputs(arguments));
@@ -336,6 +361,7 @@ Result<void> train_in_processes(const TrainArguments& arguments, fusion::Communi
   request.wants_trace = !arguments.trace.empty();
   request.first_feature_number = input.runs.empty() && arguments.store.empty() ? 1 : 0;
   TRY(auto result, learner->train(request));
+  if (arguments.wants_certainty) TRY_VOID(add_certainty(arguments, *learner, data.set, threads, result));
   result.model.is_absent_zero = !input.letor.empty() && !input.is_absent_unranked;
   return is_first ? write_outcome(arguments, result, data.report) : Result<void>();
 }
@@ -374,6 +400,7 @@ struct CrossvalidateArguments {
   std::uint64_t seed = 1;
   bool is_json = false;
   std::string report;
+  std::optional<std::string> metric;
 };
 
 Result<evaluation::Folds> folds_of(const CrossvalidateArguments& arguments, const fusion::TrainingSet& set) {
@@ -401,6 +428,9 @@ Result<void> run_crossvalidate(const CrossvalidateArguments& arguments) {
   options.depth = arguments.input.input.depth > 0 ? arguments.input.input.depth : kPaperDepth;
   options.seed = arguments.seed;
   options.threads = arguments.threads;
+  if (arguments.metric && !learner->chooses_by_measure)
+    return fail(Code::usage, "--metric: the learner " + learner->name + " chooses nothing; leave it out");
+  options.measure_name = arguments.metric.value_or(std::string(kTrainMetric));
   options.progress = terminal_progress("cross-validating");
   TRY(auto result, fusion::cross_validate(set, folds, options));
   if (!arguments.report.empty())
@@ -426,6 +456,8 @@ void add_crossvalidate(CLI::App& app, Result<void>& outcome) {
       ->capture_default_str();
   verb.add_option("--seed", a.seed, "seed of the folds and of the learner")->capture_default_str();
   verb.add_option("--report", a.report, "the JSON to this file, beside what is printed");
+  verb.add_option("--metric", a.metric, "of auto: the measure to choose by, as evaluate names it")
+      ->default_str(std::string(kTrainMetric));
   verb.add_flag("--json", a.is_json, "JSON with the rank of every query instead of the table");
   verb.footer(
       "Examples:\n"

@@ -48,6 +48,7 @@ void add_init(CLI::App& app, Result<void>& outcome);
 void add_manual(CLI::App& app, Result<void>& outcome);
 void add_key(CLI::App& app, Result<void>& outcome);
 void add_model(CLI::App& app, Result<void>& outcome);
+void add_lists(CLI::App& app, Result<void>& outcome);
 void add_record(CLI::App& app, Result<void>& outcome);
 void add_score(CLI::App& app, Result<void>& outcome);
 void add_search(CLI::App& app, Result<void>& outcome);

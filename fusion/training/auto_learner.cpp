@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <memory>
 #include <numeric>
@@ -19,16 +20,27 @@
 
 // What is best depends on how many queries are judged and on how many lists there are, so it is measured:
 // every candidate is trained on all folds of the training queries but one and measured on that one, query by
-// query. Candidates stand from the simplest, reciprocal rank fusion, to the richest. The best mean wins,
-// unless a simpler candidate is within one standard error of it (Breiman, Friedman, Olshen, Stone 1984, sec.
-// 3.4.3); the error is that of the paired differences, widened by Student's t since a few queries estimate it
-// badly. Without two queries to compare on, the simplest that can be trained is taken.
+// query. Candidates stand from the safest to the richest. The safest is RankBoost that starts from reciprocal
+// rank fusion and moves away from it only as far as the number of crucial pairs allows, so that it needs no
+// comparison; plain reciprocal rank fusion is next. The best mean wins, unless a candidate before it is
+// within one standard error (Breiman, Friedman, Olshen, Stone 1984, sec. 3.4.3); the error is that of the
+// paired differences, widened by Student's t since a few queries estimate it badly. With fewer than
+// kFewestForRich queries the first two alone are compared: among many candidates the luckiest would win.
+// Without two queries to compare on, the first that can be trained is taken.
 namespace metafuse::fusion {
 namespace {
 
+constexpr const char* kRrfName = "RRF";
 constexpr std::size_t kMostFolds = 10;
+constexpr std::size_t kFewestForRich = 8;
+/// With more queries three folds estimate well enough, at half the cost of five.
+constexpr std::size_t kMostQueriesForFolds = 200;
 /// What a normal variable exceeds by one standard error or more with the probability that is left.
 constexpr double kOneErrorLevel = 0.841344746068543;
+/// Comparing may take this share of the time limit; the rest is for training what was chosen.
+constexpr double kShareOfComparing = 0.5;
+constexpr double kLeastSeconds = 1e-3;  // a limit that has passed still lets a learner do what it must
+constexpr const char* kNoTime = "the time limit left none for it";
 /// Bags and trees cost several RankBoosts per fold: beyond this many judged queries they gain too little.
 constexpr std::size_t kMostQueriesForBags = 200;
 
@@ -37,6 +49,7 @@ struct Candidate {
   std::string name;
   const Learner* learner = nullptr;
   std::map<std::string, std::string> options;
+  std::string trial_bags;           ///< bags of a trial, where fewer than in the end will do; else empty
   std::vector<std::size_t> rounds;  ///< numbers of rounds to choose among; empty: as the options say
 };
 
@@ -47,10 +60,32 @@ struct Choice {
   std::size_t rounds = 0;      ///< 0: as the options say
   std::vector<double> values;  ///< one per query that is measured, higher is better
   std::string problem;         ///< why it is out; empty while it is in
+  double seconds = 0.0;        ///< of the longest trial; only known under a time limit
 
   double mean() const {
     return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
   }
+};
+
+/// What is left of the request's time limit.
+class TimeLeft {
+ public:
+  explicit TimeLeft(const TrainingRequest& request)
+      : clock_(request.clock), limit_(clock_ != nullptr ? request.time_limit_seconds : 0.0) {
+    if (is_limited()) begin_ = clock_->now();
+  }
+
+  bool is_limited() const { return limit_ > 0.0; }
+  double spent() const {
+    return is_limited() ? std::chrono::duration<double>(clock_->now() - begin_).count() : 0.0;
+  }
+  double for_comparing() const { return kShareOfComparing * limit_ - spent(); }
+  double for_all() const { return limit_ - spent(); }
+
+ private:
+  const Clock* clock_;
+  double limit_;
+  TimePoint begin_{};
 };
 
 struct AutoOptions {
@@ -68,29 +103,33 @@ const Learner* find_row(const std::vector<Learner>& learners, std::string_view n
   return nullptr;
 }
 
-/// From the simplest on.
+/// From the safest on.
 std::vector<Candidate> candidates_of(const TrainingSet& set, const std::vector<Learner>& learners) {
   std::vector<Candidate> out;
   const auto add = [&](std::string name, std::string_view learner, std::map<std::string, std::string> options,
-                       std::vector<std::size_t> rounds = {}) {
+                       std::vector<std::size_t> rounds = {}, std::string trial_bags = {}) {
     if (const Learner* row = find_row(learners, learner))
-      out.push_back({std::move(name), row, std::move(options), std::move(rounds)});
+      out.push_back({std::move(name), row, std::move(options), std::move(trial_bags), std::move(rounds)});
   };
   const auto& features = set.matrix.features();
-  if (std::any_of(features.begin(), features.end(),
-                  [](const Feature& feature) { return feature.kind == FeatureKind::rank; })) {
-    add("RRF", "reciprocal-ranks", {});
+  const bool has_ranks = std::any_of(features.begin(), features.end(), [](const Feature& feature) {
+    return feature.kind == FeatureKind::rank;
+  });
+  if (has_ranks) {
+    add("RankBoost from RRF", "reciprocal-ranks", {{"rounds", "50"}});
+    add(kRrfName, "reciprocal-ranks", {});
     add("best list", "reciprocal-ranks", {{"weights", "best"}});
     add("tuned weights", "reciprocal-ranks", {{"weights", "tuned"}});
-    if (set.queries.size() <= kMostQueriesForBags)
-      add("RankBoost from RRF", "reciprocal-ranks", {{"rounds", "50"}});
   }
   add("RankBoost 3.cum", "rankboost", {{"rounds", "100"}}, {20, 50, 100});
   add("RankBoost 2.cum", "rankboost", {{"rounds", "100"}, {"weak-learner", "2.cum"}}, {20, 50, 100});
   add("RankBoost of values", "rankboost", {{"rounds", "100"}, {"weak-ranking", "value"}});
   if (set.queries.size() <= kMostQueriesForBags) {
-    add("bagged RankBoost", "rankboost-bagged", {{"rounds", "50"}, {"bags", "10"}});
-    if (set.pairs.empty()) add("monotone trees", "monotone-trees", {{"bags", "4"}, {"tree-depth", "2"}});
+    if (has_ranks)
+      add("bagged RankBoost from RRF", "reciprocal-ranks", {{"rounds", "50"}, {"bags", "10"}}, {}, "4");
+    add("bagged RankBoost", "rankboost-bagged", {{"rounds", "50"}, {"bags", "10"}}, {}, "4");
+    if (set.pairs.empty())
+      add("monotone trees", "monotone-trees", {{"bags", "8"}, {"tree-depth", "2"}}, {}, "2");
   }
   return out;
 }
@@ -146,7 +185,9 @@ Result<Trials> make_trials(const TrainingRequest& request, const AutoOptions& op
   if (trials.queries.size() < 2) return trials;
   std::vector<std::string_view> ids;
   for (const MeasuredQueryOfFold& query : trials.queries) ids.push_back(query.set.queries.front().id);
-  const std::size_t count = std::min(options.folds, ids.size());
+  const std::size_t wanted =
+      ids.size() > kMostQueriesForFolds ? std::min<std::size_t>(3, options.folds) : options.folds;
+  const std::size_t count = std::min(wanted, ids.size());
   TRY(const auto folds, evaluation::random_folds(ids, count, request.seed));
   for (std::size_t i = 0; i < ids.size(); ++i) trials.queries[i].fold = folds.fold_of[i];
   for (std::size_t fold = 0; fold < count; ++fold) {
@@ -170,20 +211,31 @@ std::shared_ptr<const Ranker> cut(const Model& model, std::size_t rounds) {
                                       model.features);
 }
 
-/// Trains a candidate on one fold and fills in its choices' values of the fold's queries.
-void run_trial(const Trials& trials, const Candidate& candidate, std::size_t number, std::size_t fold,
-               const TrainingRequest& request, std::vector<Choice>& choices,
-               std::vector<std::string>& problems) {
+/// How a candidate's training on one fold went.
+struct TrialOutcome {
+  std::string problem;
+  double seconds = 0.0;
+};
+
+/// Trains a candidate on one fold and fills in its choices' values of the fold's queries. What the time limit
+/// cut short is no measurement, and is left out.
+TrialOutcome run_trial(const Trials& trials, const Candidate& candidate, std::size_t number, std::size_t fold,
+                       const TrainingRequest& request, const TimeLeft& time, std::vector<Choice>& choices) {
+  if (time.is_limited() && time.for_comparing() <= 0.0) return {kNoTime};
+  const double begin = time.spent();
   TrainingRequest inner;
   inner.train = &trials.training[fold];
   inner.options = candidate.options;
+  if (!candidate.trial_bags.empty()) inner.options["bags"] = candidate.trial_bags;
   inner.seed = request.seed;
   inner.wants_trace = false;
-  const auto trained = candidate.learner->train(inner);
-  if (!trained) {
-    problems[fold] = trained.error().text;
-    return;
+  if (candidate.learner->can_limit_time && time.is_limited()) {
+    inner.clock = request.clock;
+    inner.time_limit_seconds = time.for_comparing();
   }
+  const auto trained = candidate.learner->train(inner);
+  if (!trained) return {trained.error().text};
+  if (time.is_limited() && time.for_comparing() <= 0.0) return {kNoTime};
   for (Choice& choice : choices) {
     if (choice.candidate != number) continue;
     const auto ranker = cut(trained->model, choice.rounds);
@@ -191,27 +243,31 @@ void run_trial(const Trials& trials, const Candidate& candidate, std::size_t num
       if (trials.queries[i].fold == fold)
         choice.values[i] = trials.queries[i].measure.value(ranker->score(trials.queries[i].set.matrix));
   }
+  return {{}, time.spent() - begin};
 }
 
 /// Trains every candidate on every fold. The trials share the request's threads; each is a function of
 /// its number.
 void run_trials(const Trials& trials, const std::vector<Candidate>& candidates,
-                const TrainingRequest& request, std::vector<Choice>& choices) {
+                const TrainingRequest& request, const TimeLeft& time, std::vector<Choice>& choices) {
   const std::size_t folds = trials.training.size();
   for (Choice& choice : choices) choice.values.assign(trials.queries.size(), 0.0);
-  std::vector<std::vector<std::string>> problems(candidates.size(), std::vector<std::string>(folds));
+  std::vector<std::vector<TrialOutcome>> outcomes(candidates.size(), std::vector<TrialOutcome>(folds));
   std::atomic<std::size_t> done{0};
   const auto caller = std::this_thread::get_id();
   parallel_for(candidates.size() * folds, request.threads, [&](std::size_t task) {
     const std::size_t number = task / folds;
-    run_trial(trials, candidates[number], number, task % folds, request, choices, problems[number]);
+    const std::size_t fold = task % folds;
+    outcomes[number][fold] = run_trial(trials, candidates[number], number, fold, request, time, choices);
     ++done;
     if (request.progress && std::this_thread::get_id() == caller)
       request.progress(done, candidates.size() * folds);
   });
   for (Choice& choice : choices)
-    for (const std::string& problem : problems[choice.candidate])
-      if (choice.problem.empty()) choice.problem = problem;
+    for (const TrialOutcome& outcome : outcomes[choice.candidate]) {
+      if (choice.problem.empty()) choice.problem = outcome.problem;
+      choice.seconds = std::max(choice.seconds, outcome.seconds);
+    }
 }
 
 /// How far the mean of the differences a - b may be off: one standard error, widened by Student's t.
@@ -225,7 +281,7 @@ double error_of_difference(const std::vector<double>& a, const std::vector<doubl
   return boost::math::quantile(t, kOneErrorLevel) * std::sqrt(squares / (n - 1.0) / n);
 }
 
-/// Places of the choices in the order in which they are to be trained: the chosen one, then the simpler ones.
+/// Places of the choices in the order of training: the chosen one, then from the safest on.
 std::vector<std::size_t> order_of_choice(const std::vector<Choice>& choices, bool is_measured) {
   std::vector<std::size_t> order;
   std::optional<std::size_t> best;
@@ -289,18 +345,22 @@ std::string summary_of(const JsonObject& record) {
 
 Result<TrainingResult> train_auto(const TrainingRequest& request, const std::vector<Learner>& learners) {
   TRY(const auto options, read_options<AutoOptions>(request.options));
+  const TimeLeft time(request);
   const std::string measure = request.measure_name.empty() ? "map" : request.measure_name;
-  const std::vector<Candidate> candidates = candidates_of(*request.train, learners);
-  std::vector<Choice> choices = choices_of(candidates);
+  std::vector<Candidate> candidates = candidates_of(*request.train, learners);
   TRY(const auto trials, make_trials(request, options, measure));
+  if (trials.queries.size() < kFewestForRich) candidates.resize(std::min<std::size_t>(2, candidates.size()));
+  std::vector<Choice> choices = choices_of(candidates);
   const bool is_measured = !trials.training.empty() && trials.queries.size() >= 2;
-  if (is_measured) run_trials(trials, candidates, request, choices);
+  if (is_measured) run_trials(trials, candidates, request, time, choices);
   std::optional<Error> problem;
   for (const std::size_t place : order_of_choice(choices, is_measured)) {
     const Candidate& candidate = candidates[choices[place].candidate];
     TrainingRequest last = request;
     last.options = candidate.options;
     if (choices[place].rounds > 0) last.options["rounds"] = std::to_string(choices[place].rounds);
+    last.clock = candidate.learner->can_limit_time ? request.clock : nullptr;
+    last.time_limit_seconds = time.is_limited() ? std::max(time.for_all(), kLeastSeconds) : 0.0;
     // The choice has been made: what is left of the request's validation is not to cut it again.
     last.validate = nullptr;
     last.measure = nullptr;
@@ -319,7 +379,52 @@ Result<TrainingResult> train_auto(const TrainingRequest& request, const std::vec
   return *problem;
 }
 
+/// A whole number of a model's record, 0 where there is none: files are written by anybody.
+std::size_t count_in(const JsonObject& record, std::string_view key) {
+  const Json* value = record.if_contains(key);
+  return value != nullptr && value->is_number() && value->to_number<double>() >= 0.0
+             ? static_cast<std::size_t>(value->to_number<double>())
+             : 0;
+}
+
 }  // namespace
+
+JsonObject brief_choice(const JsonObject& training) {
+  JsonObject out;
+  const Json* found = training.if_contains("auto");
+  if (found == nullptr || !found->is_object()) return out;
+  const JsonObject& record = found->get_object();
+  const Json* chosen = record.if_contains("chosen");
+  if (chosen == nullptr || !chosen->is_string()) return out;
+  out["chosen"] = *chosen;
+  out["queries"] = count_in(record, "measured_queries");
+  const Json* among = record.if_contains("among");
+  if (among == nullptr || !among->is_array()) return out;
+  for (const Json& item : among->get_array()) {
+    if (!item.is_object()) continue;
+    const Json* name = item.get_object().if_contains("name");
+    const Json* value = item.get_object().if_contains("value");
+    if (name == nullptr || value == nullptr || !value->is_number()) continue;
+    if (*name == *chosen) out["value"] = *value;
+    if (*name == Json(kRrfName)) out["rrf"] = *value;
+  }
+  if (const Json* measure = record.if_contains("measure"); measure != nullptr && out.contains("value"))
+    out["measure"] = *measure;
+  return out;
+}
+
+std::string brief_choice_text(const JsonObject& training) {
+  const JsonObject choice = brief_choice(training);
+  if (choice.empty()) return {};
+  std::string text(choice.at("chosen").as_string());
+  const Json* measure = choice.if_contains("measure");
+  if (measure == nullptr || !measure->is_string()) return text + " (too few judged queries to compare by)";
+  text +=
+      fmt::format(" ({} {:.4f}", std::string(measure->as_string()), choice.at("value").to_number<double>());
+  if (const Json* rrf = choice.if_contains("rrf"))
+    text += fmt::format(", RRF {:.4f}", rrf->to_number<double>());
+  return text + fmt::format(", {} queries)", choice.at("queries").to_number<std::size_t>());
+}
 
 Learner auto_learner(std::vector<Learner> learners) {
   Learner row;
@@ -333,7 +438,8 @@ Learner auto_learner(std::vector<Learner> learners) {
     return fail(Code::bad_data, "learner: auto trains models of other learners and has none of its own");
   };
   row.can_validate = true;
-  row.can_stop_early = true;
+  row.can_limit_time = true;
+  row.chooses_by_measure = true;
   return row;
 }
 

@@ -6,9 +6,12 @@
 #include <limits>
 #include <numeric>
 
+#include <fmt/format.h>
+
 #include "core/contract.h"
 #include "fusion/data/fused_order.h"
 #include "fusion/data/training_set.h"
+#include "fusion/training/auto_learner.h"
 #include "fusion/unsupervised/fusion_method.h"
 
 namespace metafuse::fusion {
@@ -89,8 +92,8 @@ void rank_untrained(const TrainingSet& set, const QueryRange& query, const Cross
 }
 
 /// Trains on all folds but one and ranks that one's answerable queries into `ranks` (by position in the set).
-Result<std::string> run_fold(const TrainingSet& set, const evaluation::Folds& folds, std::size_t fold,
-                             const CrossValidationOptions& options, std::vector<int>& ranks) {
+Result<TrainingResult> run_fold(const TrainingSet& set, const evaluation::Folds& folds, std::size_t fold,
+                                const CrossValidationOptions& options, std::vector<int>& ranks) {
   std::vector<std::size_t> inside;
   std::vector<std::size_t> outside;
   for (std::size_t q = 0; q < set.queries.size(); ++q)
@@ -99,6 +102,7 @@ Result<std::string> run_fold(const TrainingSet& set, const evaluation::Folds& fo
   TrainingRequest request;
   request.train = &train;
   request.options = options.learner_options;
+  request.measure_name = options.measure_name;
   request.seed = options.seed;
   request.threads = options.threads;
   auto trained = options.learner->train(request);
@@ -112,7 +116,7 @@ Result<std::string> run_fold(const TrainingSet& set, const evaluation::Folds& fo
                                    scores.begin() + static_cast<std::ptrdiff_t>(query.end));
     ranks[inside[i]] = best_rank_by_scores(held_out, query, part, options.depth + 1);
   }
-  return trained->summary;
+  return trained;
 }
 
 }  // namespace
@@ -139,8 +143,9 @@ Result<CrossValidation> cross_validate(const TrainingSet& set, const evaluation:
   for (const Feature& feature : set.matrix.features()) result.features.push_back({feature.name, {}});
   std::vector<int> ranks(set.queries.size(), 0);
   for (std::size_t fold = 0; fold < folds.count; ++fold) {
-    TRY(auto summary, run_fold(set, folds, fold, options, ranks));
-    result.model_summaries.push_back(std::move(summary));
+    TRY(auto trained, run_fold(set, folds, fold, options, ranks));
+    result.model_summaries.push_back(std::move(trained.summary));
+    if (const Json* choice = trained.model.training.if_contains("auto")) result.choices.push_back(*choice);
     if (options.progress) options.progress(fold + 1, folds.count);
   }
   for (std::size_t q = 0; q < set.queries.size(); ++q) {
@@ -231,6 +236,9 @@ std::string to_table(const CrossValidation& result) {
   out += row_of(result.learner);
   for (const MethodRanks& baseline : result.baselines) out += row_of(baseline);
   if (!result.features.empty()) out += best_feature_row(result);
+  for (std::size_t fold = 0; fold < result.choices.size(); ++fold)
+    out += fmt::format("{}fold {}: {} chose {}\n", fold == 0 ? "\n" : "", fold + 1, result.learner.name,
+                       brief_choice_text({{"auto", result.choices[fold]}}));
   return out;
 }
 
@@ -245,6 +253,7 @@ Json to_json(const CrossValidation& result) {
   out["learner"] = json_of(result.learner);
   out["baselines"] = json_of(result.baselines);
   out["features"] = json_of(result.features);
+  if (!result.choices.empty()) out["choices"] = JsonArray(result.choices.begin(), result.choices.end());
   return out;
 }
 

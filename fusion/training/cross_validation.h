@@ -36,7 +36,8 @@ struct CrossValidationOptions {
   const Learner* learner = nullptr;
   std::map<std::string, std::string> learner_options;
   std::vector<Baseline> baselines;
-  int depth = 30;  ///< the rank of an answer that is missing or deeper is depth + 1
+  int depth = 30;            ///< the rank of an answer that is missing or deeper is depth + 1
+  std::string measure_name;  ///< of TrainingRequest
   std::uint64_t seed = 1;
   unsigned threads = 1;
   ProgressReport progress;
@@ -60,6 +61,7 @@ struct CrossValidation {
   std::vector<MethodRanks> baselines;
   std::vector<MethodRanks> features;         ///< each ranking feature alone
   std::vector<std::string> model_summaries;  ///< a fold each
+  std::vector<Json> choices;  ///< a fold each: what `auto` chose among what; empty for other learners
 };
 
 /// Query-level cross-validation: for each fold a model is trained on the other folds' queries and orders

@@ -4,11 +4,14 @@
 #include <numeric>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "core/parallel.h"
 #include "evaluation/significance/significance.h"
 #include "fusion/data/training_set.h"
 #include "fusion/input/training_set_builder.h"
 #include "fusion/model/fuse.h"
+#include "fusion/training/auto_learner.h"
 #include "fusion/training/registry.h"
 #include "fusion/unsupervised/supervised_fusion.h"
 
@@ -161,7 +164,8 @@ Result<std::vector<ScoreQuery>> train_learner(const Learner& learner, const Trai
                                               const std::vector<std::string>& names,
                                               const std::vector<std::size_t>& fold_of,
                                               const MethodComparisonOptions& options,
-                                              FeedbackOptions::QueryWeights query_weights) {
+                                              FeedbackOptions::QueryWeights query_weights,
+                                              std::vector<std::string>& choices) {
   std::vector<ScoreQuery> out;
   for (std::size_t fold = 0; fold < options.folds; ++fold) {
     std::vector<std::size_t> kept;
@@ -176,6 +180,8 @@ Result<std::vector<ScoreQuery>> train_learner(const Learner& learner, const Trai
     request.seed = options.seed;
     request.threads = options.evaluation.threads;
     TRY(auto trained, learner.train(request));
+    if (std::string choice = brief_choice_text(trained.model.training); !choice.empty())
+      choices.push_back(std::move(choice));
     TRY(auto score, score_with_model(trained.model, names, false));
     out.push_back(std::move(score));
   }
@@ -237,7 +243,10 @@ class ComparisonRows {
   void add(const Learner& learner, const TrainingSet& set, const std::vector<std::string>& names) {
     const auto weights =
         learner.takes_query_weights ? options_.feedback.query_weights : FeedbackOptions::QueryWeights::pairs;
-    add_row(learner.name, train_learner(learner, set, names, fold_of_, options_, weights), fold_of_);
+    std::vector<std::string> choices;
+    add_row(learner.name, train_learner(learner, set, names, fold_of_, options_, weights, choices), fold_of_);
+    for (std::size_t fold = 0; fold < choices.size(); ++fold)
+      out_.notes.push_back(fmt::format("{} chose {} in fold {}", learner.name, choices[fold], fold + 1));
   }
 
  private:
@@ -268,7 +277,12 @@ Result<MethodComparison> compare_methods(const std::vector<evaluation::Run>& run
   const Table table(judged_items(runs, judgments, options), options);
   if (table.items().empty())
     return fail(Code::bad_data, "runs and judgments share no query; are they of one collection?");
-  TRY(auto fold_of, folds_of(table.items(), options));
+  std::vector<std::size_t> fold_of;
+  if (!learners.empty() || std::any_of(methods.begin(), methods.end(), [](const FusionMethod* method) {
+        return method->is_supervised || method->needs_weights;
+      })) {
+    TRY(fold_of, folds_of(table.items(), options));
+  }
   MethodComparison out;
   out.report.set = options.set;
   std::optional<RunEvaluation> best;

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "fusion/learners/adaboost_mh/learner.h"
+#include "fusion/learners/baselines/adaboost_ordering.h"
 #include "fusion/learners/baselines/learners.h"
 #include "fusion/learners/monotone_trees/learner.h"
 #include "fusion/learners/mpboost/learner.h"
@@ -22,10 +23,11 @@ std::vector<Learner> make_table() {
       monotone_trees::learner(), mpboost::learner(),
   };
   for (Learner& row : baselines::learners()) rows.push_back(std::move(row));
+  rows.push_back(baselines::adaboost_ordering_learner());
   std::vector<Learner> online_rows = online::learners();
   std::vector<Learner> members = rows;
   members.insert(members.end(), online_rows.begin(), online_rows.end());
-  rows.push_back(reciprocal_ranks::learner(rows.front()));
+  rows.push_back(reciprocal_ranks::learner());
   rows.push_back(adaboost_mh::learner());
   rows.push_back(adaboost_mh::ensemble_learner(std::move(members)));
   for (Learner& row : online_rows) rows.push_back(std::move(row));

@@ -10,6 +10,9 @@
 
 namespace metafuse::fusion {
 
+/// What trains when nobody names a learner.
+inline constexpr std::string_view kDefaultLearner = "auto";
+
 /// All learners, in the order of the docs.
 std::span<const Learner> learners();
 

@@ -85,6 +85,7 @@ JsonObject fusion_json(const SearchAnswer& answer) {
   out["model"] = answer.fusion.model.empty() ? Json(nullptr) : Json(answer.fusion.model);
   out["version"] = answer.fusion.version.empty() ? Json(nullptr) : Json(answer.fusion.version);
   out["notice"] = answer.fusion.notice.empty() ? Json(nullptr) : Json(answer.fusion.notice);
+  if (!answer.fusion.choice.empty()) out["auto"] = answer.fusion.choice;
   if (answer.fusion.online_steps > 0)
     out["online"] = JsonObject{{"method", "oap-bpm"}, {"examples", answer.fusion.online_steps}};
   if (!answer.fusion.challenger.empty()) out["interleaved_with"] = answer.fusion.challenger;

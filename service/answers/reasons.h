@@ -42,8 +42,9 @@ std::string weight_text(const Reason& reason);
 /// A number for people: up to three decimals.
 std::string short_number(double value);
 
-/// How the answer was fused: {"method","model","version","notice","features":[...]}; with "online" where an
-/// online reranker ordered, and "interleaved_with" where the order is drafted from two models'.
+/// How the answer was fused: {"method","model","version","notice","features":[...]}; with "auto" where that
+/// learner chose the model, with "online" where an online reranker ordered, and "interleaved_with" where the
+/// order is drafted from two models'.
 JsonObject fusion_json(const SearchAnswer& answer);
 
 /// What an online reranker made of one result: "moved_from" and "online_score"; nothing without one.

@@ -139,7 +139,8 @@ constexpr std::string_view kSearchAnswer = R"({"type":"object",
  "placements":{"type":"array","items":{"type":"object","required":["feature","rank"],"properties":{
   "feature":{"type":"string"},"rank":{"type":"integer"}}}},"explanation":{"type":"array"}}}},
 "failed":{"type":"array","items":{"type":"object","required":["feature","engine","failure"]}},
-"fusion":{"type":"object","required":["domain","method","model","version","notice","features"]}},
+"fusion":{"type":"object","required":["domain","method","model","version","notice","features"],"properties":{
+ "auto":{"type":"object","required":["chosen","queries"]}}}},
 "examples":[{"query":"ada","slots":{},"results":[{"rank":1,"url":"http://a.example/","title":"A","snippet":"a",
  "published":null,"score":0.016,"relative_score":1,"engines":["one"],"placements":[{"feature":"plain@one","rank":1}]}],
  "total":1,"has_more":false,"suggestions":[],"failed":[],"fusion":{"domain":"pages","method":"rrf","model":null,

@@ -7,6 +7,7 @@
 
 #include "core/result.h"
 #include "fusion/model/model_file.h"
+#include "fusion/training/registry.h"
 #include "service/learning/store_training.h"
 #include "service/store/model_versions.h"
 #include "service/store/store.h"
@@ -16,7 +17,7 @@ namespace metafuse::service {
 /// How a challenger is trained.
 struct RetrainOptions {
   StoreTrainingOptions training;
-  std::string learner = "rankboost";
+  std::string learner{fusion::kDefaultLearner};
   std::map<std::string, std::string> options;  ///< of the learner
   std::uint64_t seed = 1;
   unsigned threads = 1;

@@ -11,6 +11,7 @@
 #include "core/contract.h"
 #include "fusion/data/features.h"
 #include "fusion/model/fuse.h"
+#include "fusion/training/auto_learner.h"
 #include "service/search/search_answer.h"
 
 namespace metafuse::service {
@@ -173,6 +174,7 @@ void note_method(const LoadedDomain& domain, FusionNote& note) {
     note.method = domain.model->learner;
     note.model = domain.domain.name;
     note.version = domain.model_digest.substr(0, 12);
+    note.choice = fusion::brief_choice(domain.model->training);
     return;
   }
   note.method = "rrf";

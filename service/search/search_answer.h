@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/json.h"
 #include "core/query.h"
 #include "fetchers/fetcher.h"
 #include "fusion/data/feature_matrix.h"
@@ -55,6 +56,7 @@ struct FusionNote {
   std::string challenger;          ///< version that the results are interleaved with, empty for none
   std::uint64_t online_steps = 0;  ///< examples that the online reranker learned from; 0 when none ordered
   std::string notice;              ///< what a user should hear: why no model was used
+  JsonObject choice;               ///< what `auto` chose the model among; empty for other models
 };
 
 /// The fused ranking as the ranker saw it, with the keys that it refers to.

@@ -1,7 +1,10 @@
 #include "fusion/learners/common/bagging.h"
 
+#include <algorithm>
 #include <atomic>
+#include <map>
 #include <thread>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -18,6 +21,30 @@ void for_each_bag(const TrainingRequest& request, std::size_t bags,
     ++done;
     if (request.progress && std::this_thread::get_id() == caller) request.progress(done, bags);
   });
+}
+
+std::vector<std::size_t> bootstrap_sample(std::size_t queries, Random random) {
+  std::vector<std::size_t> sample(queries);
+  for (std::size_t& query : sample) query = static_cast<std::size_t>(random.below(queries));
+  std::sort(sample.begin(), sample.end());
+  return sample;
+}
+
+double time_of_bag(const TrainingRequest& request, std::size_t bags) {
+  const auto waves = (bags + request.threads - 1) / std::max(1U, request.threads);
+  return request.time_limit_seconds / static_cast<double>(std::max<std::size_t>(1, waves));
+}
+
+std::vector<WeakRanking> mean_of_bags(std::span<const std::span<const WeakRanking>> bags) {
+  using Key = std::tuple<std::uint32_t, double, double>;
+  std::map<Key, double> weights;
+  for (const auto& bag : bags)
+    for (const WeakRanking& h : bag)
+      weights[{h.feature, -h.threshold, h.q_default}] += h.alpha / static_cast<double>(bags.size());
+  std::vector<WeakRanking> out;
+  for (const auto& [key, alpha] : weights)
+    out.push_back({std::get<0>(key), -std::get<1>(key), std::get<2>(key), alpha});
+  return out;
 }
 
 BestRound best_rounds_of_bags(

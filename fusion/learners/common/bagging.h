@@ -2,10 +2,13 @@
 
 #include <cstddef>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "core/random.h"
 #include "fusion/learners/common/early_stop.h"
+#include "fusion/model/weak_ranking.h"
 
 namespace metafuse::fusion {
 
@@ -13,6 +16,16 @@ namespace metafuse::fusion {
 /// bag must be a function of its number alone. Progress is reported on the caller's thread.
 void for_each_bag(const TrainingRequest& request, std::size_t bags,
                   const std::function<void(std::size_t bag)>& train);
+
+/// As many queries as the set has, drawn with replacement, ascending.
+std::vector<std::size_t> bootstrap_sample(std::size_t queries, Random random);
+
+/// What a bag may spend of the request's time limit, 0 for no limit: bags are trained on the request's
+/// threads, one after the other on each.
+double time_of_bag(const TrainingRequest& request, std::size_t bags);
+
+/// The mean of bags of weak rankings, equal ones merged: features ascending, thresholds from the highest.
+std::vector<WeakRanking> mean_of_bags(std::span<const std::span<const WeakRanking>> bags);
 
 /// A bag's first rounds are what it would have learned with fewer of them, so one training of each bag
 /// tells every number of rounds. The first of equal values is kept; `patience` ends the search as it would

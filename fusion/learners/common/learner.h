@@ -78,7 +78,9 @@ struct Learner {
   bool can_validate = false;        ///< whether it does something with TrainingRequest::validate
   bool can_stop_early = false;      ///< whether it knows measure and patience
   bool can_distribute = false;      ///< whether TrainingRequest::communicator may be set
-  bool can_checkpoint = false;      ///< whether it knows time limit, checkpoints and resume_checkpoint
+  bool can_checkpoint = false;      ///< whether it knows checkpoints and resume_checkpoint
+  bool can_limit_time = false;      ///< whether it knows the time limit
+  bool chooses_by_measure = false;  ///< whether it reads measure_name, with validation data or without
 };
 
 }  // namespace metafuse::fusion

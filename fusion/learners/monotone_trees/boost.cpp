@@ -274,6 +274,7 @@ std::vector<Tree> boost_trees(const CodedFeatures& features, std::span<const Fea
     for (TreeNode& node : tree) node.value *= options.rate;
     for (std::size_t i = 0; i < documents; ++i) scores[i] += options.rate * steps[i];
     trees.push_back(std::move(tree));
+    if (options.is_over && options.is_over()) break;
   }
   return trees;
 }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -97,9 +98,10 @@ Tree grow_tree(const GrowInput& input, std::span<double> steps);
 struct BoostOptions {
   std::size_t rounds = 100;  ///< trees
   std::size_t depth = 3;
-  double rate = 0.1;      ///< what of a tree's best step is taken
-  double features = 0.5;  ///< share of the features that each tree may ask about
-  double queries = 0.8;   ///< share of the base queries that are learned from
+  double rate = 0.1;                        ///< what of a tree's best step is taken
+  double features = 0.5;                    ///< share of the features that each tree may ask about
+  double queries = 0.8;                     ///< share of the base queries that are learned from
+  std::function<bool()> is_over = nullptr;  ///< asked after each tree: whether to end
 };
 
 /// Boosts monotone trees on a sample of the queries: each round draws pairs anew and adds a tree that lowers

@@ -1,6 +1,7 @@
 #include "fusion/learners/monotone_trees/learner.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "fusion/learners/common/bagging.h"
 #include "fusion/learners/common/options.h"
@@ -38,9 +39,19 @@ std::vector<std::vector<Tree>> train_bags(const TrainingRequest& request, const 
   for (const Feature& feature : matrix.features()) kinds.push_back(feature.kind);
   std::vector<std::vector<Tree>> bags(options.bags);
   const Random random(request.seed);
+  const double limit = time_of_bag(request, options.bags);
   for_each_bag(request, bags.size(), [&](std::size_t bag) {
-    bags[bag] = boost_trees(features, kinds, feedback, options.boost, random.split(bag));
+    BoostOptions boost = options.boost;
+    if (limit > 0.0)
+      boost.is_over = [clock = request.clock, begin = request.clock->now(), limit] {
+        return std::chrono::duration<double>(clock->now() - begin).count() >= limit;
+      };
+    bags[bag] = boost_trees(features, kinds, feedback, boost, random.split(bag));
   });
+  // Bags that the time limit cut short count for as many rounds as all of them have.
+  std::size_t rounds = options.boost.rounds;
+  for (const auto& bag : bags) rounds = std::min(rounds, bag.size());
+  for (auto& bag : bags) bag.resize(rounds);
   return bags;
 }
 
@@ -112,7 +123,8 @@ Learner learner() {
           .train = train,
           .read = read_tree_ranker,
           .can_validate = true,
-          .can_stop_early = true};
+          .can_stop_early = true,
+          .can_limit_time = true};
 }
 
 }  // namespace metafuse::fusion::monotone_trees

@@ -1,8 +1,6 @@
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <span>
-#include <tuple>
 
 #include "core/random.h"
 #include "fusion/data/training_set.h"
@@ -25,14 +23,6 @@ void declare_options(OptionTable& table, BaggedOptions& options) {
   table.count("bags", options.bags, 1, 1000, "bootstrap samples of the base queries");
 }
 
-/// As many queries as the set has, drawn with replacement.
-std::vector<std::size_t> bootstrap_sample(std::size_t queries, Random random) {
-  std::vector<std::size_t> sample(queries);
-  for (std::size_t& query : sample) query = static_cast<std::size_t>(random.below(queries));
-  std::sort(sample.begin(), sample.end());
-  return sample;
-}
-
 using TrainedBag = std::optional<Result<TrainingResult>>;
 
 std::vector<TrainedBag> train_bags(const TrainingRequest& request, std::size_t bags) {
@@ -48,6 +38,8 @@ std::vector<TrainedBag> train_bags(const TrainingRequest& request, std::size_t b
     inner.options = options;
     inner.seed = request.seed;
     inner.wants_trace = false;
+    inner.clock = request.clock;
+    inner.time_limit_seconds = time_of_bag(request, bags);
     trained[bag] = learner().train(inner);
   });
   return trained;
@@ -67,20 +59,14 @@ BestRound best_rounds(const TrainingRequest& request, const std::vector<TrainedB
   });
 }
 
-/// The bags' first `rounds` weak rankings with equal ones merged: features ascending, thresholds from the
-/// highest down.
+/// The mean of the bags' first `rounds` weak rankings.
 std::vector<WeakRanking> merged(const std::vector<TrainedBag>& trained, std::size_t rounds) {
-  using Key = std::tuple<std::uint32_t, double, double>;
-  std::map<Key, double> weights;
+  std::vector<std::span<const WeakRanking>> bags;
   for (const TrainedBag& bag : trained) {
     const auto rankings = rankings_of(bag);
-    for (const WeakRanking& h : rankings.first(std::min(rounds, rankings.size())))
-      weights[{h.feature, -h.threshold, h.q_default}] += h.alpha / static_cast<double>(trained.size());
+    bags.push_back(rankings.first(std::min(rounds, rankings.size())));
   }
-  std::vector<WeakRanking> out;
-  for (const auto& [key, alpha] : weights)
-    out.push_back({std::get<0>(key), -std::get<1>(key), std::get<2>(key), alpha});
-  return out;
+  return mean_of_bags(bags);
 }
 
 /// A line per bag and round.
@@ -141,7 +127,8 @@ Learner bagged_learner() {
           .train = train_bagged,
           .read = read_step_ranker,
           .can_validate = true,
-          .can_stop_early = true};
+          .can_stop_early = true,
+          .can_limit_time = true};
 }
 
 }  // namespace metafuse::fusion::rankboost

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/contract.h"
 #include "core/portable_math.h"
 
 namespace metafuse::fusion::rankboost {
@@ -52,6 +53,60 @@ std::optional<double> alpha_by_search(const Distribution& distribution, const Co
 
 namespace {
 
+/// Z and its derivative by alpha. Pairs of grades are sums over classes: of e^(alpha H) over the lower one's
+/// documents times that of e^(-alpha H) over the upper one's.
+struct Normaliser {
+  double z = 0.0;
+  double slope = 0.0;
+};
+
+Normaliser normaliser_of(const Feedback& feedback, std::span<const double> scores, double alpha) {
+  struct Sums {
+    double up = 0.0, up_slope = 0.0, down = 0.0, down_slope = 0.0;
+  };
+  Normaliser out;
+  for (const QueryFeedback& query : feedback.queries) {
+    std::vector<Sums> sums(query.classes);
+    for (std::size_t row = query.begin; row < query.end; ++row) {
+      if (feedback.classes[row] == Feedback::kNone) continue;
+      Sums& own = sums[feedback.classes[row]];
+      const double up = portable_exp(alpha * scores[row]);
+      own.up += up;
+      own.up_slope += scores[row] * up;
+      own.down += 1.0 / up;
+      own.down_slope -= scores[row] / up;
+    }
+    for (std::size_t a = 0; a < query.classes; ++a)
+      for (std::size_t b = a + 1; b < query.classes; ++b) {
+        const double weight = feedback.weights[query.table + a * query.classes + b];
+        out.z += weight * sums[a].up * sums[b].down;
+        out.slope += weight * (sums[a].up_slope * sums[b].down + sums[a].up * sums[b].down_slope);
+      }
+  }
+  for (const WeightedPair& pair : feedback.pairs) {
+    const double difference = scores[pair.below] - scores[pair.above];
+    const double weight = pair.weight * portable_exp(alpha * difference);
+    out.z += weight;
+    out.slope += difference * weight;
+  }
+  return out;
+}
+
+}  // namespace
+
+double alpha_of_scores(const Feedback& feedback, std::span<const double> scores, double most) {
+  double low = 0.0;
+  double high = most;
+  if (normaliser_of(feedback, scores, low).slope >= 0.0) return 0.0;
+  for (int step = 0; step < 60; ++step) {
+    const double middle = 0.5 * (low + high);
+    (normaliser_of(feedback, scores, middle).slope < 0.0 ? low : high) = middle;
+  }
+  return low;
+}
+
+namespace {
+
 constexpr double kNoGain = 1e-12;
 constexpr double kNearlyCertain = 1.0 - 1e-9;
 // The factors of D are updated by multiplication and computed anew from H before they can drift by more than
@@ -62,10 +117,11 @@ constexpr std::size_t kMostReservedRounds = 512;
 }  // namespace
 
 Trainer::Trainer(const Feedback& feedback, const CodedFeatures& features, const Options& options,
-                 unsigned threads, Communicator* communicator)
+                 unsigned threads, Communicator* communicator, std::span<const double> prior)
     : feedback_(&feedback),
       features_(&features),
       options_(&options),
+      prior_(prior),
       distribution_(feedback, threads, communicator),
       weights_(features),
       is_in_use_(features.feature_count(), 0) {
@@ -73,7 +129,9 @@ Trainer::Trainer(const Feedback& feedback, const CodedFeatures& features, const 
     weak_learner_2_.emplace(distribution_, features, options, threads, communicator);
   else
     weak_learner_3_.emplace(features, options, threads, communicator);
-  distribution_.anchor(std::vector<double>(features.document_count(), 0.0), 0.0);
+  require(prior.empty() || communicator == nullptr, "a prior is for one process");
+  if (!prior.empty()) log_bound_ = portable_log(normaliser_of(feedback, prior, 1.0).z);
+  distribution_.anchor(scores(), log_bound_);
 }
 
 CodedRanking Trainer::ranking_of(const Candidate& candidate) const {
@@ -166,7 +224,8 @@ std::vector<double> Trainer::table_by_code(std::size_t feature) const {
 }
 
 std::vector<double> Trainer::scores() const {
-  std::vector<double> scores(features_->document_count(), 0.0);
+  std::vector<double> scores(prior_.begin(), prior_.end());
+  scores.resize(features_->document_count(), 0.0);
   for (std::size_t feature = 0; feature < features_->feature_count(); ++feature) {
     if (is_in_use_[feature] == 0) continue;
     const std::vector<double> table = table_by_code(feature);

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,13 @@ double alpha_of_sides(double right, double wrong, std::uint64_t m);
 /// out:    nothing when no pair lies on one of the sides: Z has no minimum then
 std::optional<double> alpha_by_search(const Distribution& distribution, const CodedRanking& ranking);
 
+/// The alpha >= 0 of least Z for scores of any size: Z = sum of D(x0, x1) exp(alpha (H(x0) - H(x1))) is
+/// convex, so its slope is bisected.
+///
+/// in:     scores - one per row; most - the largest alpha
+/// cost:   60 times O(documents + general pairs)
+double alpha_of_scores(const Feedback& feedback, std::span<const double> scores, double most);
+
 /// One round of boosting.
 struct Round {
   Candidate candidate;
@@ -37,9 +45,11 @@ struct Round {
 /// RankBoost round by round (Freund et al. 2003, fig. 1).
 class Trainer {
  public:
-  /// The feedback and the features must outlive the trainer.
+  /// The feedback, the features and the prior must outlive the trainer.
+  /// in:     prior - H_0, a score per document that the rounds are added to: the first distribution is then
+  ///         D_1 ~ D exp(H_0(below) - H_0(above)); empty: none
   Trainer(const Feedback& feedback, const CodedFeatures& features, const Options& options, unsigned threads,
-          Communicator* communicator = nullptr);
+          Communicator* communicator = nullptr, std::span<const double> prior = {});
 
   /// The next round, or nothing when training has ended; then stop_reason() says why.
   std::optional<Round> step();
@@ -48,7 +58,7 @@ class Trainer {
   Round replay(const Candidate& candidate, double alpha);
 
   const std::string& stop_reason() const { return stop_reason_; }
-  /// H of every row of the training matrix: the sum of the step tables in feature order.
+  /// H of every row of the training matrix: the prior and the sum of the step tables in feature order.
   std::vector<double> scores() const;
 
  private:
@@ -62,6 +72,7 @@ class Trainer {
   const Feedback* feedback_;
   const CodedFeatures* features_;
   const Options* options_;
+  std::span<const double> prior_;
   Distribution distribution_;
   std::optional<WeakLearner3> weak_learner_3_;  // weak learner 3
   std::optional<WeakLearner2> weak_learner_2_;  // weak learner 2

@@ -1,13 +1,18 @@
 #include "fusion/learners/reciprocal_ranks/learner.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <numeric>
+#include <span>
 #include <sstream>
 #include <utility>
 
+#include "core/random.h"
 #include "fusion/data/features.h"
-#include "fusion/learners/common/feedback_grades.h"
+#include "fusion/learners/common/bagging.h"
 #include "fusion/learners/common/options.h"
+#include "fusion/learners/rankboost/trainer.h"
 #include "fusion/unsupervised/supervised_fusion.h"
 
 // Reciprocal rank fusion (Cormack, Clarke, Buettcher 2009) as a learner, in three steps of what is learned:
@@ -19,8 +24,7 @@
 namespace metafuse::fusion::reciprocal_ranks {
 namespace {
 
-constexpr std::size_t kMostPairs = 3'000'000;
-constexpr double kSteepest = 1000.0;  // the largest alpha of the prior; a share is at most 1 / k
+constexpr double kLargestScore = 30.0;  // of the prior, so that e^H stays far from overflow
 
 enum class ListWeights { equal, best, tuned };
 
@@ -28,7 +32,8 @@ struct ReciprocalOptions {
   ListWeights weights = ListWeights::equal;
   double k = kRrfConstant;
   std::size_t rounds = 0;
-  double prior_pairs = 2000.0;
+  double prior_pairs = 1500.0;
+  std::size_t bags = 1;
 };
 
 void declare_options(OptionTable& table, ReciprocalOptions& options) {
@@ -39,6 +44,10 @@ void declare_options(OptionTable& table, ReciprocalOptions& options) {
   table.count("rounds", options.rounds, 0, 100'000, "rounds of RankBoost that start from the fused scores");
   table.number("prior-pairs", options.prior_pairs, 0.0, 1e12,
                "crucial pairs that the fused scores weigh as much as");
+  table.count(
+      "bags", options.bags, 1, 1000,
+      "the mean of so many RankBoosts on bootstrap samples of the base queries; 1: one on all of them");
+  table.hide_default();
 }
 
 /// The rank features of one query as lists whose scores are reciprocal rank shares, with the
@@ -89,68 +98,78 @@ Result<std::vector<double>> list_weights(const TrainingSet& set, const Reciproca
   return weights;
 }
 
-/// Every crucial pair of the grades, with weight 1.
-/// errors: bad_data: none, or too many to be listed
-Result<std::vector<WeightedPair>> listed_pairs(const TrainingSet& set) {
-  std::vector<WeightedPair> pairs = set.pairs;
-  for (const QueryRange& query : set.queries)
-    for (std::size_t above = query.begin; above < query.end; ++above)
-      for (std::size_t below = query.begin; below < query.end; ++below) {
-        if (!is_in_feedback(set, above) || !is_in_feedback(set, below)) continue;
-        if (!(feedback_grade(set, above) > feedback_grade(set, below))) continue;
-        if (pairs.size() == kMostPairs)
-          return fail(Code::bad_data, "more than 3,000,000 crucial pairs; take the learner rankboost");
-        pairs.push_back({static_cast<std::uint32_t>(below), static_cast<std::uint32_t>(above), 1.0});
-      }
-  if (pairs.empty()) return fail(Code::bad_data, "no crucial pair: no document is to stand above another");
-  return pairs;
-}
-
-/// The alpha >= 0 of least Z = sum of w exp(alpha (H(below) - H(above))): Z is convex, so its slope
-/// is bisected.
-double alpha_of(const std::vector<WeightedPair>& pairs, const std::vector<double>& scores) {
-  const auto slope = [&](double alpha) {
-    double sum = 0.0;
-    for (const WeightedPair& pair : pairs) {
-      const double difference = scores[pair.below] - scores[pair.above];
-      sum += pair.weight * difference * std::exp(alpha * difference);
-    }
-    return sum;
-  };
-  double low = 0.0;
-  double high = kSteepest;
-  if (slope(low) >= 0.0) return 0.0;
-  for (int step = 0; step < 60; ++step) {
-    const double middle = 0.5 * (low + high);
-    (slope(middle) < 0.0 ? low : high) = middle;
+/// RankBoost's rounds on top of H_0, on the request's threads.
+Result<std::vector<WeakRanking>> boosted_once(const TrainingRequest& request, const TrainingSet& set,
+                                              const ReciprocalRanker& prior, std::size_t rounds) {
+  TRY(const auto feedback, rankboost::make_feedback(set));
+  rankboost::Options options;
+  options.rounds = rounds;
+  const CodedFeatures features(set.matrix, options.thresholds, feedback.is_used);
+  const std::vector<double> scores = prior.score(set.matrix);
+  rankboost::Trainer trainer(feedback, features, options, request.threads, nullptr, scores);
+  std::vector<WeakRanking> rankings;
+  const TimePoint begin = request.clock != nullptr ? request.clock->now() : TimePoint();
+  while (rankings.size() < rounds) {
+    const auto round = trainer.step();
+    if (!round) break;
+    const auto& [feature, threshold] = std::pair(round->candidate.feature, round->candidate.threshold);
+    rankings.push_back(
+        {feature,
+         step_threshold(features.thresholds(feature), threshold, set.matrix.features()[feature].kind), 0.0,
+         round->alpha});
+    if (request.time_limit_seconds > 0.0 &&
+        std::chrono::duration<double>(request.clock->now() - begin).count() >= request.time_limit_seconds)
+      break;
   }
-  return low;
-}
-
-/// Weak rankings that RankBoost adds to the prior, times how much the pairs count against `prior_pairs`.
-Result<std::vector<WeakRanking>> boosted(const TrainingRequest& request, const Learner& rankboost,
-                                         const ReciprocalOptions& options, std::vector<WeightedPair> pairs,
-                                         const std::vector<double>& prior) {
-  const auto count = static_cast<double>(pairs.size());
-  for (WeightedPair& pair : pairs) pair.weight *= std::exp(prior[pair.below] - prior[pair.above]);
-  TrainingSet set = *request.train;
-  set.pairs = std::move(pairs);
-  std::fill(set.grades.begin(), set.grades.end(), 0.0);
-  set.feedback.query_weights = FeedbackOptions::QueryWeights::pairs;
-  TrainingRequest inner;
-  inner.train = &set;
-  inner.options = {{"rounds", std::to_string(options.rounds)}};
-  inner.seed = request.seed;
-  inner.threads = request.threads;
-  inner.wants_trace = false;
-  TRY(auto trained, rankboost.train(inner));
-  const auto& steps = dynamic_cast<const StepRanker&>(*trained.model.ranker);
-  std::vector<WeakRanking> rankings = steps.rankings();
-  for (WeakRanking& ranking : rankings) ranking.alpha *= count / (count + options.prior_pairs);
   return rankings;
 }
 
-Result<TrainingResult> train_reciprocal(const TrainingRequest& request, const Learner& rankboost) {
+/// The mean of RankBoosts on bootstrap samples of the queries; a sample without a crucial pair adds nothing.
+Result<std::vector<WeakRanking>> boosted_bags(const TrainingRequest& request, const ReciprocalRanker& prior,
+                                              const ReciprocalOptions& options) {
+  std::vector<std::vector<WeakRanking>> trained(options.bags);
+  const Random random(request.seed);
+  for_each_bag(request, options.bags, [&](std::size_t bag) {
+    const auto sample = bootstrap_sample(request.train->queries.size(), random.split(bag));
+    TrainingRequest inner = request;
+    inner.threads = 1;
+    inner.time_limit_seconds = time_of_bag(request, options.bags);
+    auto rankings = boosted_once(inner, select_queries(*request.train, sample), prior, options.rounds);
+    if (rankings) trained[bag] = std::move(*rankings);
+  });
+  const std::vector<std::span<const WeakRanking>> bags(trained.begin(), trained.end());
+  return mean_of_bags(bags);
+}
+
+/// How much of what was learned counts: p^2 / (p^2 + prior^2) for p crucial pairs.
+double share_of_learned(const rankboost::Feedback& feedback, double prior_pairs) {
+  const double pairs = static_cast<double>(feedback.crucial_pairs);
+  return pairs * pairs / (pairs * pairs + prior_pairs * prior_pairs);
+}
+
+/// What the fused scores are multiplied by: the alpha of least Z as far as the pairs can tell it, and for the
+/// rest the one that makes their standard deviation within a query 1.
+double prior_alpha(const TrainingSet& set, const rankboost::Feedback& feedback, const Ranker& fused,
+                   double share) {
+  const std::vector<double> scores = fused.score(set.matrix);
+  double squares = 0.0;
+  double most = 0.0;
+  for (const QueryRange& query : set.queries) {
+    const std::span own(scores.data() + query.begin, query.end - query.begin);
+    const double mean = std::accumulate(own.begin(), own.end(), 0.0) / static_cast<double>(own.size());
+    for (const double score : own) {
+      squares += (score - mean) * (score - mean);
+      most = std::max(most, score);
+    }
+  }
+  const double deviation = std::sqrt(squares / static_cast<double>(scores.size()));
+  if (!(deviation > 0.0)) return 1.0;  // every document is fused alike
+  const double steepest = kLargestScore / most;
+  return share * rankboost::alpha_of_scores(feedback, scores, steepest) +
+         (1.0 - share) * std::min(1.0 / deviation, steepest);
+}
+
+Result<TrainingResult> train_reciprocal(const TrainingRequest& request) {
   const TrainingSet& set = *request.train;
   const std::vector<Feature>& features = set.matrix.features();
   TRY(const auto options, read_options<ReciprocalOptions>(request.options));
@@ -162,15 +181,17 @@ Result<TrainingResult> train_reciprocal(const TrainingRequest& request, const Le
   std::vector<WeakRanking> rankings;
   TrainingResult result;
   if (options.rounds > 0) {
-    TRY(auto pairs, listed_pairs(set));
-    std::vector<double> prior =
-        ReciprocalRanker(options.k, weights, StepRanker({}, features)).score(set.matrix);
-    const double alpha = alpha_of(pairs, prior);
-    for (double& score : prior) score *= alpha;
+    TRY(const auto feedback, rankboost::make_feedback(set));
+    const double share = share_of_learned(feedback, options.prior_pairs);
+    const double alpha =
+        prior_alpha(set, feedback, ReciprocalRanker(options.k, weights, StepRanker({}, features)), share);
     for (double& weight : weights) weight *= alpha;
-    result.model.training["crucial_pairs"] = pairs.size();
-    TRY(auto added, boosted(request, rankboost, options, std::move(pairs), prior));
-    rankings = std::move(added);
+    const ReciprocalRanker prior(options.k, weights, StepRanker({}, features));
+    TRY(rankings, options.bags > 1 ? boosted_bags(request, prior, options)
+                                   : boosted_once(request, set, prior, options.rounds));
+    for (WeakRanking& ranking : rankings) ranking.alpha *= share;
+    result.model.training["crucial_pairs"] = feedback.crucial_pairs;
+    result.model.training["share_of_learned"] = share;
   }
   result.summary = "reciprocal rank fusion of " + std::to_string(features.size()) + " features, and " +
                    std::to_string(rankings.size()) + " weak rankings on top\n";
@@ -248,15 +269,15 @@ std::string ReciprocalRanker::describe(const std::vector<Feature>& features) con
   return text.str();
 }
 
-Learner learner(Learner rankboost) {
+Learner learner() {
   Learner row;
   row.name = "reciprocal-ranks";
   row.meaning = "reciprocal rank fusion, with learned weights or as the prior of RankBoost if asked for";
   row.source = "Cormack, Clarke, Buettcher 2009; Freund, Iyer, Schapire, Singer 2003, fig. 1";
   row.options = option_rows<ReciprocalOptions>();
-  const auto shared = std::make_shared<const Learner>(std::move(rankboost));
-  row.train = [shared](const TrainingRequest& request) { return train_reciprocal(request, *shared); };
+  row.train = train_reciprocal;
   row.read = read_reciprocal;
+  row.can_limit_time = true;
   return row;
 }
 

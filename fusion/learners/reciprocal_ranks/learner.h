@@ -34,8 +34,6 @@ class ReciprocalRanker final : public Ranker {
 };
 
 /// The row of the table: `reciprocal-ranks`, which needs no judgment unless its weights are learned.
-///
-/// in: rankboost - the learner that adds weak rankings to the prior (--rounds)
-Learner learner(Learner rankboost);
+Learner learner();
 
 }  // namespace metafuse::fusion::reciprocal_ranks

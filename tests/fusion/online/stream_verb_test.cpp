@@ -104,7 +104,7 @@ TEST_CASE("An option that would have no effect is refused, naming what it goes w
   };
   CHECK(train({"--rounds", "3"}).status == 0);
   for (const std::vector<std::string>& alone : {std::vector<std::string>{"--patience", "5"},
-                                                {"--metric", "map"},
+                                                {"--metric", "map", "--learner", "rankboost"},
                                                 {"--checkpoint-every", "5"},
                                                 {"--bad-lines", "skip"},
                                                 {"--domain", "d"},

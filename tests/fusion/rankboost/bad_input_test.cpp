@@ -19,8 +19,9 @@ constexpr const char* kJudged =
 /// Trains on a LETOR text; `more` are further options.
 CommandResult train_on_bad_input(const TemporaryFolder& folder, const std::string& text,
                                  std::vector<std::string> more = {}) {
-  std::vector<std::string> words{"train", "--letor", folder.write("judged", text), "--model",
-                                 folder.path("model")};
+  std::vector<std::string> words{
+      "train",   "--learner",         "rankboost", "--letor", folder.write("judged", text),
+      "--model", folder.path("model")};
   words.insert(words.end(), more.begin(), more.end());
   return run_metafuse(words);
 }

@@ -47,8 +47,8 @@ TEST_CASE("queries of one grade, of one document and without pairs are left out 
   const test::TemporaryFolder folder;
   const auto train = [&](const std::string& letor, const std::vector<std::string>& options) {
     folder.write("t.txt", letor);
-    std::vector<std::string> arguments{"train", "--letor", folder.path("t.txt"), "--model",
-                                       folder.path("m.json")};
+    std::vector<std::string> arguments{
+        "train", "--learner", "rankboost", "--letor", folder.path("t.txt"), "--model", folder.path("m.json")};
     arguments.insert(arguments.end(), options.begin(), options.end());
     return test::run_metafuse(arguments);
   };

@@ -124,6 +124,7 @@ struct World {
     RetrainOptions out;
     out.training.domain = "shoes";
     out.training.now = kNewYear;
+    out.learner = "rankboost";
     out.options = {{"rounds", "20"}};
     return out;
   }

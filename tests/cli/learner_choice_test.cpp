@@ -1,0 +1,95 @@
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "fusion/training/registry.h"
+#include "tests/support/command.h"
+#include "tests/support/temporary_folder.h"
+
+using namespace metafuse;
+using test::run_metafuse;
+using test::TemporaryFolder;
+
+namespace {
+
+/// Two lists of six documents on twelve queries; the first ranks the relevant one first.
+struct JudgedLists {
+  TemporaryFolder folder;
+  std::vector<std::string> input;
+
+  JudgedLists() {
+    std::string good;
+    std::string poor;
+    std::string qrels;
+    for (int query = 1; query <= 12; ++query) {
+      const std::string id = std::to_string(query);
+      qrels += id + " 0 d0 1\n";
+      for (int rank = 1; rank <= 6; ++rank) {
+        const std::string tail = " " + std::to_string(rank) + " " + std::to_string(9 - rank) + " ";
+        good += id + " Q0 d" + std::to_string(rank - 1) + tail + "good\n";
+        poor += id + " Q0 d" + std::to_string((rank + query) % 6) + tail + "poor\n";
+      }
+    }
+    input = {"--runs", folder.write("good.run", good), folder.write("poor.run", poor), "--qrels",
+             folder.write("qrels", qrels)};
+  }
+
+  test::CommandResult run(std::vector<std::string> words, const std::vector<std::string>& more = {}) const {
+    words.insert(words.end(), input.begin(), input.end());
+    words.insert(words.end(), more.begin(), more.end());
+    return run_metafuse(words);
+  }
+
+  /// out: the learner of the model that training wrote
+  std::string trained(const std::vector<std::string>& more) const {
+    const auto done = run({"train", "--model", folder.path("m.json")}, more);
+    INFO(done.err);
+    REQUIRE(done.status == 0);
+    const auto model = fusion::read_model(folder.path("m.json"));
+    REQUIRE(model.has_value());
+    return model->training.contains("auto") ? "auto" : model->learner;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("Who names no learner gets auto, or the learner whose options are given", "[cli][auto]") {
+  const JudgedLists lists;
+  CHECK(lists.trained({}) == "auto");
+  CHECK(lists.trained({"--metric", "ndcg_cut_5", "--time-limit", "60"}) == "auto");
+  CHECK(lists.trained({"--rounds", "5"}) == "rankboost");
+  CHECK(lists.trained({"--rounds", "5", "--bags", "2"}) == "rankboost-bagged");
+  CHECK(lists.trained({"--learner", "rankboost"}) == "rankboost");
+  const auto refused = lists.run({"train", "--model", lists.folder.path("m.json")},
+                                 {"--checkpoint", lists.folder.path("c.json")});
+  CHECK(refused.status == 64);
+  CHECK(refused.err.find("such as rankboost") != std::string::npos);
+}
+
+TEST_CASE("model show, crossvalidate and compare-methods say what auto chose", "[cli][auto]") {
+  const JudgedLists lists;
+  REQUIRE(lists.trained({"--certainty"}) == "auto");
+  const auto shown = run_metafuse({"model", "show", lists.folder.path("m.json")});
+  CHECK(shown.out.find("auto chose ") != std::string::npos);
+  CHECK(shown.out.find("better than RRF with") != std::string::npos);
+  const auto crossed = lists.run({"crossvalidate", "--folds", "3"});
+  INFO(crossed.err);
+  CHECK(crossed.out.find("fold 3: auto chose ") != std::string::npos);
+  CHECK(lists.run({"crossvalidate", "--folds", "3", "--json"}).out.find("\"choices\"") != std::string::npos);
+  const auto compared = lists.run({"compare-methods", "--folds", "3", "--methods", "rrf"});
+  CHECK(compared.err.find("auto chose ") != std::string::npos);
+  CHECK(compared.out.find("auto") != std::string::npos);
+}
+
+TEST_CASE("metafuse lists prints what each list adds", "[cli][lists]") {
+  const JudgedLists lists;
+  const auto table = lists.run({"lists"});
+  INFO(table.err);
+  CHECK(table.status == 0);
+  CHECK(table.out.find("rrf of 2 lists: map") == 0);
+  CHECK(lists.run({"lists", "--json"}).out.find("\"only_here\"") != std::string::npos);
+  const auto refused = lists.run({"lists", "--measure", "map,P_10"});
+  CHECK(refused.status == 64);
+  CHECK(refused.err.find("give one") != std::string::npos);
+}
