@@ -58,6 +58,12 @@ Result<std::string> run_home_pages(const ExperimentOptions& options);
 /// on validation parts; then the test parts are read once.
 Result<std::string> run_letor_agg(const ExperimentOptions& options);
 
+/// What a fused ranking is worth by the number of judged queries (1 to all): `auto`, RankBoost, its bagged
+/// form and tuned weights against RRF, on MQ2007-agg, MQ2008-agg, TREC-3, TREC-COVID round 1 and, where
+/// options.data holds packages.txt, the demonstration. Quick: 3 draws of up to 20 queries. Normal: 10 draws.
+/// Full: 30.
+Result<std::string> run_learning_curve(const ExperimentOptions& options);
+
 /// Every fusion method on real runs and real engines: TREC-3 (40 systems), TREC-COVID round 1 (143 systems),
 /// FedWeb 2013 (157 web search engines, lists rebuilt from the document ids).
 Result<std::string> run_metasearch(const ExperimentOptions& options);

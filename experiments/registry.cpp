@@ -12,6 +12,8 @@ std::span<const Experiment> experiments() {
       {"letor-agg",
        "fusion on the LETOR aggregation sets: RankBoost against RRF, CombMNZ, Borda and SearXNG's formula",
        "Freund et al. 2003 on Qin et al. 2010's rank aggregation sets", "letor4-agg", run_letor_agg, true},
+      {"learning-curve", "what fused rankings are worth by the number of judged queries, auto's above all",
+       "ours", "letor4-agg, trec-runs-top100, packages.txt if any", run_learning_curve},
       {"metasearch", "every fusion method on TREC-3, TREC-COVID round 1 and FedWeb 2013, with significance",
        "ours, on the setting of Aslam, Montague 2001", "trec-runs-top100, fedweb2013-qrels", run_metasearch},
       {"online", "online rankers: synthetic ranks, four judges, movies; test and running losses",

@@ -111,6 +111,18 @@ std::string points_of(const Curve& curve, const Frame& frame) {
   return points;
 }
 
+/// A vertical line per interval.
+std::string intervals_of(const Curve& curve, const Frame& frame, const char* colour) {
+  std::string path;
+  for (std::size_t i = 0; i < std::min(curve.x.size(), curve.half_widths.size()); ++i)
+    path += "M" + svg_number(frame.left(curve.x[i])) + " " +
+            svg_number(frame.top(curve.y[i] - curve.half_widths[i])) + "V" +
+            svg_number(frame.top(curve.y[i] + curve.half_widths[i]));
+  return path.empty()
+             ? path
+             : std::string("<path stroke=\"") + colour + "\" stroke-opacity=\".6\" d=\"" + path + "\"/>\n";
+}
+
 }  // namespace
 
 std::string svg_plot(const std::vector<Curve>& curves, const PlotText& text) {
@@ -119,7 +131,9 @@ std::string svg_plot(const std::vector<Curve>& curves, const PlotText& text) {
   for (const Curve& curve : curves)
     for (std::size_t i = 0; i < curve.x.size(); ++i) {
       frame.xs.take(frame.place(curve.x[i]));
-      frame.ys.take(curve.y[i]);
+      const double half = i < curve.half_widths.size() ? curve.half_widths[i] : 0.0;
+      frame.ys.take(curve.y[i] - half);
+      frame.ys.take(curve.y[i] + half);
     }
   require(frame.xs.low <= frame.xs.high, "a plot needs a point");
   const double height =
@@ -133,6 +147,7 @@ std::string svg_plot(const std::vector<Curve>& curves, const PlotText& text) {
                                kColours[c % kColours.size()] + "\" stroke-dasharray=\"" +
                                kDashes[c % kDashes.size()] + "\"";
     out += "<polyline " + stroke + " points=\"" + points_of(curves[c], frame) + "\"/>\n";
+    out += intervals_of(curves[c], frame, kColours[c % kColours.size()]);
     const double y = kTop + 14.0 + 18.0 * static_cast<double>(c);
     out += "<path " + stroke + " d=\"M" + svg_number(kLeft + kWidth + 14, 1) + " " + svg_number(y - 4, 1) +
            "h24\"/>\n" + svg_text(kLeft + kWidth + 44, y, "start", curves[c].name);

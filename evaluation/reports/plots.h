@@ -42,7 +42,8 @@ struct Curve {
   std::string name;
   std::vector<double> x;
   std::vector<double> y;
-  bool is_step = false;  ///< constant up to the next x, as a step function is
+  bool is_step = false;                  ///< constant up to the next x, as a step function is
+  std::vector<double> half_widths = {};  ///< half of each point's interval; empty: none are drawn
 };
 
 struct PlotText {

@@ -140,9 +140,10 @@ double randomisation_test(std::span<const double> a, std::span<const double> b, 
   return static_cast<double>(extreme) / static_cast<double>(trials + 1);
 }
 
-Interval bootstrap_interval(std::span<const double> sample, double level, std::uint64_t seed,
-                            std::size_t trials) {
-  if (sample.empty()) return {};
+namespace {
+
+/// Means of samples drawn with replacement.
+std::vector<double> bootstrap_means(std::span<const double> sample, std::uint64_t seed, std::size_t trials) {
   Random random(seed);
   std::vector<double> means(trials);
   for (double& mean : means) {
@@ -151,10 +152,27 @@ Interval bootstrap_interval(std::span<const double> sample, double level, std::u
       sum += sample[static_cast<std::size_t>(random.below(sample.size()))];
     mean = sum / static_cast<double>(sample.size());
   }
+  return means;
+}
+
+}  // namespace
+
+Interval bootstrap_interval(std::span<const double> sample, double level, std::uint64_t seed,
+                            std::size_t trials) {
+  if (sample.empty()) return {};
+  std::vector<double> means = bootstrap_means(sample, seed, trials);
   std::sort(means.begin(), means.end());
   const double tail = 0.5 * (1.0 - level) * static_cast<double>(trials);
   const auto low = static_cast<std::size_t>(tail);
   return {means[low], means[trials - 1 - low]};
+}
+
+double bootstrap_share_above_zero(std::span<const double> sample, std::uint64_t seed, std::size_t trials) {
+  if (sample.empty()) return 0.5;
+  double above = 0.0;
+  for (const double mean : bootstrap_means(sample, seed, trials))
+    above += mean > 0.0 ? 1.0 : mean == 0.0 ? 0.5 : 0.0;
+  return above / static_cast<double>(trials);
 }
 
 std::vector<double> tukey_hsd(const std::vector<std::vector<double>>& samples, std::uint64_t seed,

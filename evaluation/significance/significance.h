@@ -40,6 +40,11 @@ struct Interval {
 Interval bootstrap_interval(std::span<const double> sample, double level, std::uint64_t seed,
                             std::size_t trials = 10000);
 
+/// The share of bootstrap resamples whose mean is above 0, those at 0 counted half: how likely it is that the
+/// mean is above 0. One half for an empty sample.
+double bootstrap_share_above_zero(std::span<const double> sample, std::uint64_t seed,
+                                  std::size_t trials = 10000);
+
 /// Randomised Tukey HSD: p value of every pair i < j of samples, row by row, from the distribution of the
 /// largest minus the smallest mean when each query's values are permuted among the systems. source:
 /// Carterette 2012, sec. 3 (randomisation form of Tukey 1949)

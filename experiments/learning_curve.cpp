@@ -1,0 +1,351 @@
+// What fused rankings are worth by the number of judged queries that they were learned from. Training queries
+// are drawn at random, everything is measured on queries that no draw holds, and each draw is compared with
+// reciprocal rank fusion on the same test queries.
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <numeric>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "core/atomic_file.h"
+#include "core/random.h"
+#include "evaluation/significance/significance.h"
+#include "experiments/data_sets.h"
+#include "experiments/home_pages/home_pages.h"
+#include "experiments/report.h"
+#include "experiments/run_collections.h"
+#include "experiments/trials.h"
+#include "fusion/data/fused_order.h"
+#include "fusion/input/input_files.h"
+
+namespace metafuse::experiments {
+namespace learning_curve {
+namespace {
+
+constexpr std::size_t kAll = 0;  // of a number of queries: all that are not tested on
+constexpr std::array<std::size_t, 9> kCounts = {1, 2, 5, 10, 20, 50, 100, 300, kAll};
+constexpr double kTolerance = 0.005;  // a draw further below RRF than this counts as a loss
+
+struct Method {
+  std::string name;
+  std::string learner;
+  std::map<std::string, std::string> options;
+};
+
+/// The first is what the others are compared with, the last is auto.
+std::vector<Method> methods() {
+  return {{"RRF", "reciprocal-ranks", {}},
+          {"tuned weights", "reciprocal-ranks", {{"weights", "tuned"}}},
+          {"RankBoost", "rankboost", {}},
+          {"bagged", "rankboost-bagged", {{"rounds", "50"}}},
+          {"auto", "auto", {}}};
+}
+
+/// Judged queries with their lists, and which of them are tested on.
+struct JudgedQueries {
+  std::string name;
+  fusion::TrainingSet set;
+  std::vector<std::size_t> relevant;  ///< per query: relevant documents, in a list or not
+  std::vector<std::size_t> part_of;   ///< per query: the fifth that it is in
+  bool is_part_fixed = false;         ///< every draw is tested on the last fifth; else on each in turn
+  std::size_t limit = 0;              ///< how far down rankings are judged; 0: all of them
+};
+
+/// Relevant documents in the lists, per query.
+std::vector<std::size_t> retrieved_relevant(const fusion::TrainingSet& set) {
+  std::vector<std::size_t> out;
+  for (const fusion::QueryRange& query : set.queries)
+    out.push_back(
+        static_cast<std::size_t>(std::count_if(set.grades.begin() + static_cast<std::ptrdiff_t>(query.begin),
+                                               set.grades.begin() + static_cast<std::ptrdiff_t>(query.end),
+                                               [](double grade) { return grade >= 1.0; })));
+  return out;
+}
+
+/// Fifths drawn at random.
+Result<void> cut_in_fifths(JudgedQueries& queries, std::uint64_t seed) {
+  std::vector<std::string_view> ids;
+  for (const fusion::QueryRange& query : queries.set.queries) ids.emplace_back(query.id);
+  TRY(const auto folds, evaluation::random_folds(ids, kFifths, seed));
+  queries.part_of = folds.fold_of;
+  return {};
+}
+
+/// LETOR's aggregation sets come in five parts.
+Result<JudgedQueries> read_aggregation(const std::string& data, const std::string& name) {
+  const auto part = [&](std::size_t i) {
+    return with_packing(fmt::format("{}/letor4-agg/{}/A{}.txt", data, name, i + 1));
+  };
+  fusion::TrainingInput input;
+  for (std::size_t i = 0; i < kFifths; ++i) input.letor_ranks.push_back(part(i));
+  TRY(auto set, fusion::read_training_set(input));
+  input.letor_ranks = {part(kFifths - 1)};
+  TRY(const auto last, fusion::read_training_set(input));
+  JudgedQueries out{name, std::move(set), {}, {}, true, 0};
+  out.relevant = retrieved_relevant(out.set);
+  for (const fusion::QueryRange& query : out.set.queries) {
+    const auto at = std::lower_bound(last.queries.begin(), last.queries.end(), query.id,
+                                     [](const auto& range, const std::string& id) { return range.id < id; });
+    out.part_of.push_back(at != last.queries.end() && at->id == query.id ? kFifths - 1 : 0);
+  }
+  return out;
+}
+
+Result<JudgedQueries> judged_runs(Result<RunCollection> read, std::uint64_t seed) {
+  TRY(auto collection, std::move(read));
+  TRY(auto set, fusion::training_set_of_runs(std::move(collection.runs), collection.judgments, {}));
+  JudgedQueries out{collection.name, std::move(set), {}, {}, false, collection.limit};
+  for (const fusion::QueryRange& query : out.set.queries) {
+    const auto& judged = collection.judgments.find(query.id)->documents;
+    out.relevant.push_back(static_cast<std::size_t>(
+        std::count_if(judged.begin(), judged.end(), [](const auto& each) { return each.grade >= 1; })));
+  }
+  TRY_VOID(cut_in_fifths(out, seed));
+  return out;
+}
+
+Result<JudgedQueries> record_demonstration(const ExperimentOptions& options) {
+  TRY(const auto pages, home_pages::IndexedPages::open(options.data));
+  home_pages::SampleOptions sampling;
+  sampling.seed = options.seed + 1;
+  TRY(auto set, pages->record(sampling, options.threads));
+  JudgedQueries out{"home pages", std::move(set), {}, {}, false, 0};
+  out.relevant = retrieved_relevant(out.set);
+  TRY_VOID(cut_in_fifths(out, options.seed));
+  return out;
+}
+
+/// Which queries one draw is trained and tested on.
+struct Draw {
+  std::vector<std::size_t> train, test;
+};
+
+Draw draw_queries(const JudgedQueries& queries, std::size_t count, std::size_t number, std::uint64_t seed) {
+  const std::size_t part = queries.is_part_fixed ? kFifths - 1 : number % kFifths;
+  Draw out;
+  for (std::size_t query = 0; query < queries.part_of.size(); ++query)
+    (queries.part_of[query] == part ? out.test : out.train).push_back(query);
+  if (count == kAll || count >= out.train.size()) return out;
+  Random random = Random(seed).split(1'000'000 * count + number);
+  random.shuffle(out.train);
+  out.train.resize(count);
+  std::sort(out.train.begin(), out.train.end());
+  return out;
+}
+
+/// Mean average precision over the test queries; one without a relevant document counts 0.
+double mean_average_precision(const JudgedQueries& queries, const std::vector<std::size_t>& test,
+                              const fusion::TrainingSet& set, const std::vector<double>& scores,
+                              const evaluation::MeasureSet& measures) {
+  const std::size_t limit = queries.limit > 0 ? queries.limit : set.matrix.document_count();
+  std::vector<double> values;
+  for (std::size_t i = 0; i < test.size(); ++i) {
+    values.push_back(0.0);
+    if (queries.relevant[test[i]] == 0) continue;
+    const fusion::QueryRange& query = set.queries[i];
+    evaluation::JudgedRanking ranking;
+    const std::vector<double> own(scores.begin() + static_cast<std::ptrdiff_t>(query.begin),
+                                  scores.begin() + static_cast<std::ptrdiff_t>(query.end));
+    for (const std::size_t row : fusion::fused_order(set.matrix, query.begin, query.end, own, set.documents))
+      if (ranking.grades.size() < limit) ranking.grades.push_back(static_cast<int>(set.grades[row]));
+    ranking.judged = {{1, queries.relevant[test[i]]}};
+    for (int& grade : ranking.grades) grade = std::min(grade, 1);
+    values.back() = evaluation::evaluate(measures, ranking, {})[0];
+  }
+  return mean_of(values);
+}
+
+/// How every method did after one draw.
+struct Outcome {
+  std::vector<double> values;  ///< per method
+  std::string chosen;          ///< by auto
+  double seconds_of_auto = 0.0;
+  double seconds_of_rankboost = 0.0;
+};
+
+Result<Outcome> run_draw(const JudgedQueries& queries, const Draw& draw,
+                         const evaluation::MeasureSet& measures, std::uint64_t seed) {
+  const fusion::TrainingSet train_set = fusion::select_queries(queries.set, draw.train);
+  const fusion::TrainingSet test_set = fusion::select_queries(queries.set, draw.test);
+  Outcome out;
+  for (const Method& method : methods()) {
+    fusion::TrainingRequest request;
+    request.seed = seed;
+    request.measure_name = "map";
+    const auto begin = std::chrono::steady_clock::now();
+    const auto model = train(method.learner, train_set, method.options, request);
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (method.learner == "auto") {
+      if (!model) return model.error();
+      out.chosen = std::string(model->training.at("auto").at("chosen").as_string());
+      out.seconds_of_auto = seconds;
+    }
+    if (method.learner == "rankboost") out.seconds_of_rankboost = seconds;
+    // Without a crucial pair there is nothing to learn from, and what is left is RRF.
+    out.values.push_back(model ? mean_average_precision(queries, draw.test, test_set,
+                                                        model->ranker->score(test_set.matrix), measures)
+                               : out.values.front());
+  }
+  return out;
+}
+
+/// All draws of one number of queries.
+struct Point {
+  std::size_t queries = 0;
+  std::vector<Outcome> draws;
+
+  std::vector<double> values(std::size_t method) const {
+    std::vector<double> out;
+    for (const Outcome& draw : draws) out.push_back(draw.values[method]);
+    return out;
+  }
+  /// How far each draw is ahead of the first method.
+  std::vector<double> leads(std::size_t method) const {
+    std::vector<double> out;
+    for (const Outcome& draw : draws) out.push_back(draw.values[method] - draw.values[0]);
+    return out;
+  }
+};
+
+Result<std::vector<Point>> curve_of_queries(const JudgedQueries& queries, const ExperimentOptions& options) {
+  const std::size_t draws = options.is_quick() ? 3 : options.is_full() ? 30 : 10;
+  const std::size_t in_last_part =
+      static_cast<std::size_t>(std::count(queries.part_of.begin(), queries.part_of.end(), kFifths - 1));
+  const std::size_t most = queries.part_of.size() - in_last_part;
+  TRY(const auto measures, evaluation::parse_measures("map"));
+  std::vector<Point> points;
+  for (const std::size_t count : kCounts) {
+    if (count >= most || (options.is_quick() && (count > 20 || count == kAll))) continue;
+    const std::size_t needed = count != kAll ? draws : queries.is_part_fixed ? 1 : kFifths;
+    TRY(auto outcomes, run_all(needed, options.threads, options.progress, [&](std::size_t i) {
+          return run_draw(queries, draw_queries(queries, count, i, options.seed), measures, options.seed);
+        }));
+    points.push_back({count == kAll ? most : count, std::move(outcomes)});
+  }
+  return points;
+}
+
+/// What auto chose, the most frequent first: "RRF 7, RankBoost 3.cum, 50 rounds 3".
+std::string choices_of(const Point& point) {
+  std::map<std::string, std::size_t> counts;
+  for (const Outcome& draw : point.draws) ++counts[draw.chosen];
+  std::vector<std::pair<std::string, std::size_t>> sorted(counts.begin(), counts.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::string out;
+  for (const auto& [name, count] : sorted)
+    out += fmt::format("{}{} ({})", out.empty() ? "" : "; ", name, count);
+  return out;
+}
+
+JsonObject json_of(const Point& point) {
+  const auto all = methods();
+  JsonObject values;
+  for (std::size_t m = 0; m < all.size(); ++m) values[all[m].name] = json_array(point.values(m));
+  JsonArray chosen;
+  for (const Outcome& draw : point.draws) chosen.emplace_back(draw.chosen);
+  return {{"queries", point.queries}, {"map", std::move(values)}, {"chosen", std::move(chosen)}};
+}
+
+/// Tables of one collection and auto's lead over RRF as a curve.
+evaluation::Curve describe(const std::string& name, const std::vector<Point>& points, PaperReport& report) {
+  const auto all = methods();
+  const std::size_t last = all.size() - 1;
+  Table table{{{name + ": MAP, judged queries"}}};
+  for (const Method& method : all) table.rows[0].push_back(method.name);
+  for (const char* title : {"auto - RRF", "lowest draw", "draws below", "time"})
+    table.rows[0].emplace_back(title);
+  evaluation::Curve curve{name, {}, {}};
+  JsonArray json;
+  std::string chosen;
+  for (const Point& point : points) {
+    std::vector<std::string> cells{fmt::format("{} (x{})", point.queries, point.draws.size())};
+    for (std::size_t m = 0; m < all.size(); ++m) cells.push_back(fixed(mean_of(point.values(m)), 4));
+    const std::vector<double> leads = point.leads(last);
+    const Interval lead = interval_of(leads);
+    cells.push_back(fmt::format("{:+.4f} ± {:.4f}", lead.mean, lead.half_width));
+    cells.push_back(fmt::format("{:+.4f}", *std::min_element(leads.begin(), leads.end())));
+    cells.push_back(std::to_string(
+        std::count_if(leads.begin(), leads.end(), [](double each) { return each < -kTolerance; })));
+    double own = 0.0;
+    double one = 0.0;
+    for (const Outcome& draw : point.draws) {
+      own += draw.seconds_of_auto;
+      one += draw.seconds_of_rankboost;
+    }
+    cells.push_back(fmt::format("{:.0f}x", own / one));
+    table.add(std::move(cells));
+    curve.x.push_back(static_cast<double>(point.queries));
+    curve.y.push_back(lead.mean);
+    curve.half_widths.push_back(lead.half_width);
+    json.push_back(json_of(point));
+    chosen += fmt::format("  {}: {}\n", point.queries, choices_of(point));
+  }
+  report.text += table.text() + "auto chose, by judged queries:\n" + chosen + "\n";
+  report.json[name] = std::move(json);
+  return curve;
+}
+
+void judge(const std::string& name, const std::vector<Point>& points, PaperReport& report) {
+  const std::size_t last = methods().size() - 1;
+  std::vector<double> lowest;
+  std::vector<std::string> counts;
+  for (const Point& point : points) {
+    const auto leads = point.leads(last);
+    lowest.push_back(*std::min_element(leads.begin(), leads.end()));
+    counts.push_back(std::to_string(point.queries));
+  }
+  const double first = mean_of(points.front().leads(last));
+  report.judge(name + ": after one judged query auto's mean is not below RRF's", first >= 0.0,
+               fmt::format("{:+.4f}", first));
+  report.judge(
+      fmt::format("{}: no draw of any number of queries is more than {} below RRF", name, kTolerance),
+      *std::min_element(lowest.begin(), lowest.end()) >= -kTolerance,
+      "lowest draws by queries: " + named(counts, lowest, 4, ": "));
+}
+
+}  // namespace
+}  // namespace learning_curve
+
+Result<std::string> run_learning_curve(const ExperimentOptions& options) {
+  using namespace learning_curve;
+  if (options.data.empty()) return fail(Code::usage, "give --data DIR, the folder of the data sets");
+  PaperReport report;
+  report.name = "learning-curve";
+  report.title = "What judged queries are worth";
+  report.text =
+      "MAP on queries that nothing was learned from; (xN): draws of so many judged queries at random.\n"
+      "± is half of the 95 % interval over the draws (Student's t). \"time\": auto's, in RankBoosts of 100 "
+      "rounds.\n\n";
+  std::vector<evaluation::Curve> curves;
+  const auto add = [&](Result<JudgedQueries> read) -> Result<void> {
+    TRY(const auto queries, std::move(read));
+    TRY(const auto points, curve_of_queries(queries, options));
+    curves.push_back(describe(queries.name, points, report));
+    judge(queries.name, points, report);
+    return {};
+  };
+  TRY_VOID(add(read_aggregation(options.data, "MQ2007-agg")));
+  TRY_VOID(add(read_aggregation(options.data, "MQ2008-agg")));
+  TRY_VOID(add(judged_runs(read_trec3(options.data), options.seed)));
+  TRY_VOID(add(judged_runs(read_covid_round1(options.data), options.seed)));
+  if (std::filesystem::exists(options.data + "/packages.txt")) {
+    TRY_VOID(add(record_demonstration(options)));
+  } else {
+    report.leave("the same on the demonstration's lists",
+                 "the data folder has no packages.txt; apt-cache dumpavail > packages.txt makes it");
+  }
+  const std::string plot = evaluation::svg_plot(
+      curves,
+      {"Mean average precision ahead of reciprocal rank fusion (RRF)", "judged queries", "MAP - RRF", true});
+  report.plots.push_back(plot);
+  if (!options.output.empty()) TRY_VOID(write_file(options.output + "/learning-curve.svg", plot));
+  return deliver(std::move(report), options);
+}
+
+}  // namespace metafuse::experiments

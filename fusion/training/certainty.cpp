@@ -1,0 +1,199 @@
+#include "fusion/training/certainty.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "core/parallel.h"
+#include "core/random.h"
+#include "evaluation/significance/significance.h"
+#include "fusion/learners/common/bagging.h"
+#include "fusion/learners/common/validation.h"
+
+namespace metafuse::fusion {
+namespace {
+
+constexpr double kDifferenceLevel = 0.95;
+constexpr double kTail = 0.05;  // of the bags, on each side of what is told of a weight
+
+bool is_rank(const Feature& feature) {
+  return feature.kind == FeatureKind::rank;
+}
+
+/// A query with a relevant document, as a set of its own.
+struct HeldOutQuery {
+  TrainingSet set;
+  ValidationMeasure measure;
+};
+
+Result<std::vector<HeldOutQuery>> held_out_queries(const TrainingSet& set, const std::string& measure) {
+  std::vector<HeldOutQuery> out;
+  for (std::size_t query = 0; query < set.queries.size(); ++query) {
+    TrainingSet own = select_queries(set, std::span(&query, 1));
+    auto value = validation_measure(own, measure);
+    if (!value && value.error().code == Code::usage) return value.error();
+    if (value) out.push_back({std::move(own), std::move(*value)});
+  }
+  if (out.size() < 2)
+    return fail(Code::bad_data,
+                "certainty needs two queries with a relevant document in a list; judge more queries");
+  return out;
+}
+
+Result<Model> train_on(const TrainingSet& set, const CertaintyOptions& options) {
+  TrainingRequest request;
+  request.train = &set;
+  request.options = options.learner_options;
+  request.measure_name = options.measure;
+  request.seed = options.seed;
+  request.wants_trace = false;
+  TRY(auto trained, options.learner->train(request));
+  return std::move(trained.model);
+}
+
+/// What the first place of each list adds, as shares of all.
+std::vector<double> shares_of_lists(const Ranker& ranker, const std::vector<Feature>& features) {
+  FeatureMatrix probe(features, features.size() + 1);  // the last document is in no list
+  for (std::size_t feature = 0; feature < features.size(); ++feature)
+    if (is_rank(features[feature])) probe.set(feature, feature, -1.0);
+  const std::vector<double> scores = ranker.score(probe);
+  std::vector<double> shares;
+  double sum = 0.0;
+  for (std::size_t feature = 0; feature < features.size(); ++feature) {
+    shares.push_back(is_rank(features[feature]) ? scores[feature] - scores.back() : 0.0);
+    sum += std::abs(shares.back());
+  }
+  for (double& share : shares) share = sum > 0.0 ? share / sum : 0.0;
+  return shares;
+}
+
+/// Reads models side by side: one per fold, then one per bag.
+Result<std::vector<Model>> train_all(const TrainingSet& set, const std::vector<std::size_t>& fold_of,
+                                     std::size_t folds, const CertaintyOptions& options) {
+  std::vector<std::optional<Result<Model>>> slots(folds + options.bags);
+  std::atomic<std::size_t> done{0};
+  const auto caller = std::this_thread::get_id();
+  const Random random(options.seed);
+  parallel_for(slots.size(), options.threads, [&](std::size_t i) {
+    std::vector<std::size_t> kept;
+    if (i >= folds) {
+      kept = bootstrap_sample(set.queries.size(), random.split(i - folds));
+    } else {
+      for (std::size_t query = 0; query < fold_of.size(); ++query)
+        if (fold_of[query] != i) kept.push_back(query);
+    }
+    slots[i].emplace(train_on(select_queries(set, kept), options));
+    ++done;
+    if (options.progress && std::this_thread::get_id() == caller) options.progress(done, slots.size());
+  });
+  std::vector<Model> models;
+  for (auto& slot : slots) {
+    if (!slot->has_value()) return slot->error();
+    models.push_back(std::move(**slot));
+  }
+  return models;
+}
+
+/// Of each list, its share over all bags.
+JsonArray lists_json(const std::vector<Feature>& features, std::span<const Model> bags) {
+  std::vector<std::vector<double>> shares;
+  for (const Model& bag : bags) shares.push_back(shares_of_lists(*bag.ranker, features));
+  JsonArray out;
+  for (std::size_t feature = 0; feature < features.size(); ++feature) {
+    if (!is_rank(features[feature])) continue;
+    std::vector<double> values;
+    for (const auto& share : shares) values.push_back(share[feature]);
+    std::sort(values.begin(), values.end());
+    const auto cut = static_cast<std::size_t>(kTail * static_cast<double>(values.size()));
+    const double count = static_cast<double>(values.size());
+    out.push_back(
+        JsonObject{{"name", features[feature].name},
+                   {"share", std::accumulate(values.begin(), values.end(), 0.0) / count},
+                   {"low", values[cut]},
+                   {"high", values[values.size() - 1 - cut]},
+                   {"positive", static_cast<double>(std::count_if(values.begin(), values.end(),
+                                                                  [](double value) { return value > 0.0; })) /
+                                    count}});
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<JsonObject> certainty_of(const TrainingSet& set, const CertaintyOptions& options) {
+  const std::vector<Feature>& features = set.matrix.features();
+  if (std::none_of(features.begin(), features.end(), is_rank))
+    return fail(Code::bad_data, "certainty compares with RRF, which fuses lists, and no feature is a rank");
+  TRY(const auto queries, held_out_queries(set, options.measure));
+  std::vector<std::string_view> ids;
+  for (const QueryRange& query : set.queries) ids.emplace_back(query.id);
+  const std::size_t folds = std::min(options.folds, ids.size());
+  TRY(const auto cut, evaluation::random_folds(ids, folds, options.seed));
+  TRY(const auto models, train_all(set, cut.fold_of, folds, options));
+  TrainingRequest plain;
+  plain.train = &set;
+  TRY(const auto rrf, find_learner("reciprocal-ranks")->train(plain));
+  double value = 0.0;
+  double of_rrf = 0.0;
+  std::vector<double> differences;
+  for (const HeldOutQuery& query : queries) {
+    const auto at = std::find(ids.begin(), ids.end(), query.set.queries.front().id) - ids.begin();
+    const Model& model = models[cut.fold_of[static_cast<std::size_t>(at)]];
+    const double own = query.measure.value(model.ranker->score(query.set.matrix));
+    const double other = query.measure.value(rrf.model.ranker->score(query.set.matrix));
+    value += own;
+    of_rrf += other;
+    differences.push_back(own - other);
+  }
+  const double count = static_cast<double>(queries.size());
+  const double sign = queries.front().measure.is_cost ? -1.0 : 1.0;
+  const auto interval = evaluation::bootstrap_interval(differences, kDifferenceLevel, options.seed);
+  JsonObject out{{"measure", options.measure},
+                 {"queries", queries.size()},
+                 {"value", sign * value / count},
+                 {"rrf", sign * of_rrf / count},
+                 {"better_than_rrf", evaluation::bootstrap_share_above_zero(differences, options.seed)},
+                 {"low", interval.low},
+                 {"high", interval.high},
+                 {"bags", options.bags}};
+  out["lists"] = lists_json(features, std::span(models).subspan(folds));
+  return out;
+}
+
+std::string certainty_text(const JsonObject& training) {
+  const Json* found = training.if_contains("certainty");
+  if (found == nullptr || !found->is_object()) return {};
+  const JsonObject& record = found->get_object();
+  const auto number = [](const JsonObject& object, std::string_view key) {
+    const Json* value = object.if_contains(key);
+    return value != nullptr && value->is_number() ? value->to_number<double>() : 0.0;
+  };
+  const auto text_of = [](const JsonObject& object, std::string_view key) {
+    const Json* value = object.if_contains(key);
+    return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string("?");
+  };
+  std::string text = fmt::format(
+      "certainty: {} {:.4f} on {:.0f} queries that were held out, RRF {:.4f}; better than RRF with {:.1f} % "
+      "(difference {:+.4f} to {:+.4f})\n",
+      text_of(record, "measure"), number(record, "value"), number(record, "queries"), number(record, "rrf"),
+      100.0 * number(record, "better_than_rrf"), number(record, "low"), number(record, "high"));
+  const Json* lists = record.if_contains("lists");
+  if (lists == nullptr || !lists->is_array()) return text;
+  text += fmt::format("share of each list in the weight, over {:.0f} samples of the queries\n",
+                      number(record, "bags"));
+  for (const Json& item : lists->get_array()) {
+    if (!item.is_object()) continue;
+    const JsonObject& list = item.get_object();
+    text += fmt::format("  {}: {:.3f} ({:.3f} to {:.3f}), above 0 in {:.0f} %\n", text_of(list, "name"),
+                        number(list, "share"), number(list, "low"), number(list, "high"),
+                        100.0 * number(list, "positive"));
+  }
+  return text;
+}
+
+}  // namespace metafuse::fusion

@@ -1,0 +1,92 @@
+#include "fusion/training/certainty.h"
+
+#include <catch2/catch.hpp>
+
+#include "core/random.h"
+#include "evaluation/significance/significance.h"
+#include "fusion/input/training_set_builder.h"
+
+using namespace metafuse;
+using namespace metafuse::fusion;
+
+namespace {
+
+/// List "good" has the relevant document first, "poor" has it anywhere.
+TrainingSet good_and_poor(int queries, bool is_good = true) {
+  Random random(4);
+  TrainingSetBuilder builder;
+  for (int q = 0; q < queries; ++q) {
+    std::vector<double> good{1, 2, 3, 4, 5, 6};
+    std::vector<double> poor = good;
+    if (!is_good) random.shuffle(good);
+    random.shuffle(poor);
+    for (std::size_t d = 0; d < good.size(); ++d) {
+      const std::vector<Cell> cells{{0, -good[d]}, {1, -poor[d]}};
+      builder.add({"q" + std::to_string(100 + q), "d" + std::to_string(d), d == 0 ? 1.0 : 0.0, true, cells});
+    }
+  }
+  return builder.finish({{"good", FeatureKind::rank, 0}, {"poor", FeatureKind::rank, 0}}, {}).value();
+}
+
+CertaintyOptions by_rankboost() {
+  CertaintyOptions options;
+  options.learner = find_learner("rankboost");
+  options.learner_options = {{"rounds", "10"}};
+  options.measure = "recip_rank";
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("The share of resamples above zero is that of all resamples", "[fusion][certainty]") {
+  // Of the four equally likely resamples of two values, sums 2a, a + b, b + a, 2b: with 1 and -2 one is above 0,
+  // with 1 and -1 one is above and two are at 0.
+  CHECK(evaluation::bootstrap_share_above_zero(std::vector<double>{1.0, -2.0}, 1) ==
+        Approx(0.25).margin(0.02));
+  CHECK(evaluation::bootstrap_share_above_zero(std::vector<double>{1.0, -1.0}, 1) ==
+        Approx(0.5).margin(0.02));
+  CHECK(evaluation::bootstrap_share_above_zero(std::vector<double>{1.0, 2.0}, 1) == 1.0);
+  CHECK(evaluation::bootstrap_share_above_zero({}, 1) == 0.5);
+}
+
+TEST_CASE("A good list is certain, a poor one is not", "[fusion][certainty]") {
+  const auto certainty = certainty_of(good_and_poor(40), by_rankboost());
+  REQUIRE(certainty.has_value());
+  CHECK(certainty->at("value").to_number<double>() == 1.0);  // the good list's order, on every held-out query
+  CHECK(certainty->at("rrf").to_number<double>() < 0.9);
+  CHECK(certainty->at("better_than_rrf").to_number<double>() > 0.99);
+  const JsonArray& lists = certainty->at("lists").as_array();
+  REQUIRE(lists.size() == 2);
+  CHECK(lists.at(0).at("positive").to_number<double>() == 1.0);
+  CHECK(lists.at(0).at("low").to_number<double>() > lists.at(1).at("high").to_number<double>());
+  const std::string text = certainty_text({{"certainty", *certainty}});
+  CHECK(text.find("better than RRF with 100.0 %") != std::string::npos);
+  CHECK(text.find("  good: ") != std::string::npos);
+  CHECK(certainty_text({}).empty());
+  CHECK(certainty_text({{"certainty", JsonObject{{"lists", JsonArray{1, JsonObject{}}}}}}).find("?") !=
+        std::string::npos);
+}
+
+TEST_CASE("Where lists are drawn at random nobody is sure", "[fusion][certainty]") {
+  const auto certainty = certainty_of(good_and_poor(60, false), by_rankboost());
+  REQUIRE(certainty.has_value());
+  CHECK(certainty->at("better_than_rrf").to_number<double>() < 0.99);
+  CHECK(certainty->at("low").to_number<double>() < 0.0);
+}
+
+TEST_CASE("Certainty is the same for any number of threads and refuses what tells nothing",
+          "[fusion][certainty]") {
+  CertaintyOptions options = by_rankboost();
+  const TrainingSet set = good_and_poor(12);
+  const auto one = certainty_of(set, options);
+  options.threads = 3;
+  CHECK(to_text(Json(*certainty_of(set, options))) == to_text(Json(*one)));
+  CHECK(certainty_of(good_and_poor(1), options).error().code == Code::bad_data);
+  options.measure = "nothing";
+  CHECK(certainty_of(set, options).error().code == Code::usage);
+  TrainingSet values = set;
+  std::vector<Feature> features = values.matrix.features();
+  for (Feature& feature : features) feature.kind = FeatureKind::value;
+  values.matrix = FeatureMatrix(features, set.matrix.document_count());
+  CHECK(certainty_of(values, by_rankboost()).error().code == Code::bad_data);
+}

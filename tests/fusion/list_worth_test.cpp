@@ -1,0 +1,116 @@
+#include "fusion/training/list_worth.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "tests/support/temporary_folder.h"
+
+using namespace metafuse;
+using namespace metafuse::fusion;
+
+namespace {
+
+/// Three lists on two queries. Relevant are r1 to r3. "good" ranks r1 and r2 first, "twin" is its copy, and
+/// "odd" alone has r3, below a document that nobody wants.
+struct ThreeLists {
+  test::TemporaryFolder folder;
+  evaluation::Judgments judgments;
+  std::vector<evaluation::Run> runs;
+
+  ThreeLists() {
+    const auto list = [](const std::string& tag, const std::vector<std::string>& documents) {
+      std::string text;
+      for (const char* query : {"1", "2"})
+        for (std::size_t i = 0; i < documents.size(); ++i)
+          text += std::string(query) + " Q0 " + documents[i] + " " + std::to_string(i + 1) + " " +
+                  std::to_string(10 - i) + " " + tag + "\n";
+      return text;
+    };
+    std::string qrels;
+    for (const char* query : {"1", "2"})
+      for (const char* document : {"r1", "r2", "r3"}) qrels += std::string(query) + " 0 " + document + " 1\n";
+    judgments = evaluation::read_qrels(folder.write("qrels", qrels)).value();
+    const std::vector<std::string> paths{folder.write("good", list("good", {"r1", "r2"})),
+                                         folder.write("twin", list("twin", {"r1", "r2"})),
+                                         folder.write("odd", list("odd", {"x", "r3"}))};
+    runs = evaluation::read_runs(paths).value();
+  }
+};
+
+ListWorthOptions with_rrf() {
+  ListWorthOptions options;
+  options.comparison.set = evaluation::parse_measures("map").value();
+  options.comparison.methods = {"rrf"};
+  return options;
+}
+
+const ListWorth& list_of(const ListReport& report, const std::string& name) {
+  return *std::find_if(report.lists.begin(), report.lists.end(),
+                       [&](const ListWorth& list) { return list.name == name; });
+}
+
+}  // namespace
+
+TEST_CASE("A list is worth what the fusion of the others lacks", "[fusion][lists]") {
+  const ThreeLists lists;
+  const auto report = worth_of_lists(lists.runs, lists.judgments, with_rrf());
+  REQUIRE(report.has_value());
+  CHECK(report->queries == 2);
+  CHECK(report->relevant == 6);
+  CHECK(report->found == 6);
+  // RRF of all: r1, r2 (two lists each), x, r3: average precision (1 + 1 + 3/4) / 3.
+  CHECK(report->value == Approx((1.0 + 1.0 + 0.75) / 3.0));
+  CHECK(list_of(*report, "good").alone == Approx(2.0 / 3.0));
+  CHECK(list_of(*report, "odd").alone == Approx(0.5 / 3.0));
+  CHECK(list_of(*report, "good").relevant == 4);
+  CHECK(list_of(*report, "good").only_here == 0);
+  CHECK(list_of(*report, "odd").only_here == 2);
+  // Without "odd" r3 is lost. Without "twin" r1 and x tie by score and number of lists and best rank; x stands
+  // behind r1 by name: r1, x, r2, r3, so that (1 + 2/3 + 3/4) / 3 is left.
+  CHECK(list_of(*report, "odd").loss == Approx(0.25));
+  CHECK(list_of(*report, "twin").loss == Approx((1.0 + 1.0 + 0.75 - 1.0 - 2.0 / 3.0 - 0.75) / 3.0));
+  CHECK(list_of(*report, "twin").loss == list_of(*report, "good").loss);
+  CHECK(report->lists.front().name == "odd");
+  CHECK(list_of(*report, "odd").interval.low == Approx(0.25));  // both queries lose the same
+  // One after the other: a twin goes first; without both, only "odd" is left.
+  REQUIRE(report->steps.size() == 2);
+  CHECK(report->steps[0].without == "good");
+  CHECK(report->steps[1].without == "twin");
+  CHECK(report->steps[1].value == Approx(0.5 / 3.0));
+  CHECK(report->dispensable == 0);
+  ListWorthOptions generous = with_rrf();
+  generous.most_loss = 0.2;
+  const auto fewer = worth_of_lists(lists.runs, lists.judgments, generous);
+  CHECK(fewer->dispensable == 1);
+  CHECK(to_table(*fewer).find("the first 1 of them could go") != std::string::npos);
+  CHECK(to_json(*fewer).at("lists").as_array().size() == 3);
+}
+
+TEST_CASE("A learner is trained anew without each list", "[fusion][lists]") {
+  const ThreeLists lists;
+  ListWorthOptions options = with_rrf();
+  options.comparison.learners = {"rankboost"};
+  options.comparison.learner_options = {{"rounds", "5"}};
+  options.comparison.folds = 2;
+  const auto report = worth_of_lists(lists.runs, lists.judgments, options);
+  REQUIRE(report.has_value());
+  CHECK(report->method == "rankboost");
+  CHECK(list_of(*report, "odd").loss > 0.2);
+}
+
+TEST_CASE("What cannot be told of lists is refused with a reason", "[fusion][lists]") {
+  const ThreeLists lists;
+  const std::vector<evaluation::Run> one(lists.runs.begin(), lists.runs.begin() + 1);
+  CHECK(worth_of_lists(one, lists.judgments, with_rrf()).error().code == Code::usage);
+  ListWorthOptions options = with_rrf();
+  options.comparison.set = evaluation::parse_measures("map,P_10").value();
+  CHECK(worth_of_lists(lists.runs, lists.judgments, options).error().code == Code::usage);
+  options = with_rrf();
+  options.comparison.learners = {"nobody"};
+  CHECK(worth_of_lists(lists.runs, lists.judgments, options).error().code == Code::usage);
+  const auto foreign = evaluation::read_qrels(lists.folder.write("other", "9 0 d 1\n")).value();
+  CHECK(worth_of_lists(lists.runs, foreign, with_rrf()).error().code == Code::bad_data);
+}
