@@ -285,5 +285,7 @@ TEST_CASE("auto with validation data is measured on that", "[fusion][auto]") {
   const auto result = find_learner("auto")->train(request);
   REQUIRE(result.has_value());
   CHECK(result->model.training.at("auto").at("measured_queries").to_number<int>() == 30);
-  CHECK(chosen_of(*result) == "RRF");  // the list that was good in training is the worst there
+  // The list that was good in training is the worst there, so that nothing that trusts it is taken.
+  const std::string chosen = chosen_of(*result);
+  CHECK((chosen == "RRF" || chosen == "RankBoost from RRF"));
 }
