@@ -27,7 +27,7 @@ Result<RunCollection> read_trec3(const std::string& data);
 /// TREC-COVID round 1: 143 systems on 30 queries, cut after 100 documents.
 Result<RunCollection> read_covid_round1(const std::string& data);
 
-/// FedWeb 2013: the lists of 157 web search engines on 50 queries. A document id says engine, query and place.
+/// FedWeb 2013: the lists of 157 web search engines on 50 queries. A document id says engine, query, place.
 /// errors: those of the files below data + "/fedweb2013-qrels"
 Result<RunCollection> read_fedweb(const std::string& data);
 

@@ -20,21 +20,21 @@
 
 // What is best depends on how many queries are judged and on how many lists there are, so it is measured:
 // every candidate is trained on all folds of the training queries but one and measured on that one, query by
-// query. Candidates stand from the safest to the richest. The safest is RankBoost that starts from reciprocal
-// rank fusion and moves away from it only as far as the number of crucial pairs allows, so that it needs no
-// comparison; plain reciprocal rank fusion is next. The best mean wins, unless a candidate before it is
-// within one standard error (Breiman, Friedman, Olshen, Stone 1984, sec. 3.4.3); the error is that of the
-// paired differences, widened by Student's t since a few queries estimate it badly. With fewer than
-// kFewestForRich queries the first two alone are compared: among many candidates the luckiest would win.
-// Without two queries to compare on, the first that can be trained is taken.
+// query. Two candidates are safe: RankBoost that starts from reciprocal rank fusion and moves away from it
+// only as far as the number of crucial pairs allows, which needs no comparison, and plain reciprocal rank
+// fusion. A safe candidate within one standard error of the best mean is taken (Breiman, Friedman, Olshen,
+// Stone 1984, sec. 3.4.3), else the best; the error is that of the paired differences, widened by Student's t
+// since a few queries estimate it badly. With fewer than kFewestForRich queries the safe candidates alone are
+// compared: among many the luckiest would win. Without two queries to compare on, the first that can be
+// trained is taken.
 namespace metafuse::fusion {
 namespace {
 
 constexpr const char* kRrfName = "RRF";
 constexpr std::size_t kMostFolds = 10;
-constexpr std::size_t kFewestForRich = 8;
-/// With more queries three folds estimate well enough, at half the cost of five.
-constexpr std::size_t kMostQueriesForFolds = 200;
+constexpr std::size_t kFewestForRich = 20;
+/// Folds when all candidates are compared: three cost half of what five do.
+constexpr std::size_t kRichFolds = 3;
 /// What a normal variable exceeds by one standard error or more with the probability that is left.
 constexpr double kOneErrorLevel = 0.841344746068543;
 /// Comparing may take this share of the time limit; the rest is for training what was chosen.
@@ -50,6 +50,7 @@ struct Candidate {
   const Learner* learner = nullptr;
   std::map<std::string, std::string> options;
   std::string trial_bags;           ///< bags of a trial, where fewer than in the end will do; else empty
+  bool is_safe = false;             ///< taken when the best is not better by more than its error
   std::vector<std::size_t> rounds;  ///< numbers of rounds to choose among; empty: as the options say
 };
 
@@ -60,6 +61,7 @@ struct Choice {
   std::size_t rounds = 0;      ///< 0: as the options say
   std::vector<double> values;  ///< one per query that is measured, higher is better
   std::string problem;         ///< why it is out; empty while it is in
+  bool is_safe = false;        ///< as its candidate
   double seconds = 0.0;        ///< of the longest trial; only known under a time limit
 
   double mean() const {
@@ -109,7 +111,8 @@ std::vector<Candidate> candidates_of(const TrainingSet& set, const std::vector<L
   const auto add = [&](std::string name, std::string_view learner, std::map<std::string, std::string> options,
                        std::vector<std::size_t> rounds = {}, std::string trial_bags = {}) {
     if (const Learner* row = find_row(learners, learner))
-      out.push_back({std::move(name), row, std::move(options), std::move(trial_bags), std::move(rounds)});
+      out.push_back(
+          {std::move(name), row, std::move(options), std::move(trial_bags), false, std::move(rounds)});
   };
   const auto& features = set.matrix.features();
   const bool has_ranks = std::any_of(features.begin(), features.end(), [](const Feature& feature) {
@@ -118,18 +121,20 @@ std::vector<Candidate> candidates_of(const TrainingSet& set, const std::vector<L
   if (has_ranks) {
     add("RankBoost from RRF", "reciprocal-ranks", {{"rounds", "50"}});
     add(kRrfName, "reciprocal-ranks", {});
+    for (Candidate& candidate : out) candidate.is_safe = true;
     add("best list", "reciprocal-ranks", {{"weights", "best"}});
     add("tuned weights", "reciprocal-ranks", {{"weights", "tuned"}});
   }
   add("RankBoost 3.cum", "rankboost", {{"rounds", "100"}}, {20, 50, 100});
-  add("RankBoost 2.cum", "rankboost", {{"rounds", "100"}, {"weak-learner", "2.cum"}}, {20, 50, 100});
-  add("RankBoost of values", "rankboost", {{"rounds", "100"}, {"weak-ranking", "value"}});
+  if (!has_ranks) out.back().is_safe = true;
+  add("RankBoost 2.cum", "rankboost", {{"rounds", "50"}, {"weak-learner", "2.cum"}}, {20, 50});
+  add("RankBoost of values", "rankboost", {{"rounds", "50"}, {"weak-ranking", "value"}});
   if (set.queries.size() <= kMostQueriesForBags) {
     if (has_ranks)
-      add("bagged RankBoost from RRF", "reciprocal-ranks", {{"rounds", "50"}, {"bags", "10"}}, {}, "4");
-    add("bagged RankBoost", "rankboost-bagged", {{"rounds", "50"}, {"bags", "10"}}, {}, "4");
+      add("bagged RankBoost from RRF", "reciprocal-ranks", {{"rounds", "50"}, {"bags", "10"}}, {}, "3");
+    add("bagged RankBoost", "rankboost-bagged", {{"rounds", "50"}, {"bags", "10"}}, {}, "3");
     if (set.pairs.empty())
-      add("monotone trees", "monotone-trees", {{"bags", "8"}, {"tree-depth", "2"}}, {}, "2");
+      add("monotone trees", "monotone-trees", {{"bags", "8"}, {"tree-depth", "2"}}, {}, "1");
   }
   return out;
 }
@@ -137,9 +142,11 @@ std::vector<Candidate> candidates_of(const TrainingSet& set, const std::vector<L
 std::vector<Choice> choices_of(const std::vector<Candidate>& candidates) {
   std::vector<Choice> out;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    if (candidates[i].rounds.empty()) out.push_back({candidates[i].name, i, 0, {}, {}});
-    for (const std::size_t rounds : candidates[i].rounds)
-      out.push_back({fmt::format("{}, {} rounds", candidates[i].name, rounds), i, rounds, {}, {}});
+    const Candidate& candidate = candidates[i];
+    if (candidate.rounds.empty()) out.push_back({candidate.name, i, 0, {}, {}, candidate.is_safe});
+    for (const std::size_t rounds : candidate.rounds)
+      out.push_back(
+          {fmt::format("{}, {} rounds", candidate.name, rounds), i, rounds, {}, {}, candidate.is_safe});
   }
   return out;
 }
@@ -185,9 +192,8 @@ Result<Trials> make_trials(const TrainingRequest& request, const AutoOptions& op
   if (trials.queries.size() < 2) return trials;
   std::vector<std::string_view> ids;
   for (const MeasuredQueryOfFold& query : trials.queries) ids.push_back(query.set.queries.front().id);
-  const std::size_t wanted =
-      ids.size() > kMostQueriesForFolds ? std::min<std::size_t>(3, options.folds) : options.folds;
-  const std::size_t count = std::min(wanted, ids.size());
+  const std::size_t most = ids.size() < kFewestForRich ? options.folds : std::min(kRichFolds, options.folds);
+  const std::size_t count = std::min(most, ids.size());
   TRY(const auto folds, evaluation::random_folds(ids, count, request.seed));
   for (std::size_t i = 0; i < ids.size(); ++i) trials.queries[i].fold = folds.fold_of[i];
   for (std::size_t fold = 0; fold < count; ++fold) {
@@ -290,12 +296,12 @@ std::vector<std::size_t> order_of_choice(const std::vector<Choice>& choices, boo
       if (choices[i].problem.empty() && (!best || choices[i].mean() > choices[*best].mean())) best = i;
   if (best) {
     const Choice& top = choices[*best];
-    std::size_t chosen = 0;
-    while (chosen < *best &&
-           (!choices[chosen].problem.empty() ||
-            top.mean() - choices[chosen].mean() > error_of_difference(top.values, choices[chosen].values)))
-      ++chosen;
-    order.push_back(chosen);
+    const auto is_taken = [&](const Choice& choice) {
+      return choice.is_safe && choice.problem.empty() &&
+             top.mean() - choice.mean() <= error_of_difference(top.values, choice.values);
+    };
+    const auto safe = std::find_if(choices.begin(), choices.end(), is_taken);
+    order.push_back(safe == choices.end() ? *best : static_cast<std::size_t>(safe - choices.begin()));
   }
   for (std::size_t i = 0; i < choices.size(); ++i)
     if (order.empty() || i != order.front()) order.push_back(i);

@@ -49,8 +49,8 @@ struct ListWorthOptions {
 };
 
 /// Leave-one-out: every list is taken away alone, then one after the other in the order of what their absence
-/// costs. A learner is trained anew each time, by query-level cross-validation. Documents that only the missing
-/// list holds are lost, and the measure counts them as not found.
+/// costs. A learner is trained anew each time, by query-level cross-validation. Documents that only the
+/// missing list holds are lost, and the measure counts them as not found.
 ///
 /// errors: usage: fewer than two lists, a measure of several columns; those of compare_methods, also when the
 ///         method or learner fails

@@ -39,8 +39,8 @@ CertaintyOptions by_rankboost() {
 }  // namespace
 
 TEST_CASE("The share of resamples above zero is that of all resamples", "[fusion][certainty]") {
-  // Of the four equally likely resamples of two values, sums 2a, a + b, b + a, 2b: with 1 and -2 one is above 0,
-  // with 1 and -1 one is above and two are at 0.
+  // Of the four equally likely resamples of two values, sums 2a, a + b, b + a, 2b: with 1 and -2 one is above
+  // 0, with 1 and -1 one is above and two are at 0.
   CHECK(evaluation::bootstrap_share_above_zero(std::vector<double>{1.0, -2.0}, 1) ==
         Approx(0.25).margin(0.02));
   CHECK(evaluation::bootstrap_share_above_zero(std::vector<double>{1.0, -1.0}, 1) ==

@@ -68,8 +68,8 @@ TEST_CASE("A list is worth what the fusion of the others lacks", "[fusion][lists
   CHECK(list_of(*report, "good").relevant == 4);
   CHECK(list_of(*report, "good").only_here == 0);
   CHECK(list_of(*report, "odd").only_here == 2);
-  // Without "odd" r3 is lost. Without "twin" r1 and x tie by score and number of lists and best rank; x stands
-  // behind r1 by name: r1, x, r2, r3, so that (1 + 2/3 + 3/4) / 3 is left.
+  // Without "odd" r3 is lost. Without "twin" r1 and x tie by score and number of lists and best rank; x
+  // stands behind r1 by name: r1, x, r2, r3, so that (1 + 2/3 + 3/4) / 3 is left.
   CHECK(list_of(*report, "odd").loss == Approx(0.25));
   CHECK(list_of(*report, "twin").loss == Approx((1.0 + 1.0 + 0.75 - 1.0 - 2.0 / 3.0 - 0.75) / 3.0));
   CHECK(list_of(*report, "twin").loss == list_of(*report, "good").loss);

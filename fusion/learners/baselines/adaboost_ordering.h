@@ -10,8 +10,8 @@
 namespace metafuse::fusion::baselines {
 
 /// AdaBoost on "relevant against the rest" over the weak rankings of RankBoost with a learned q_default: the
-/// classification weight orders documents. What Freund et al. 2003, sec. 7, would compare RankBoost's ordering
-/// with. Every document weighs the same at first, whatever query it is of.
+/// classification weight orders documents. What Freund et al. 2003, sec. 7, would compare RankBoost's
+/// ordering with. Every document weighs the same at first, whatever query it is of.
 ///
 /// in:     level - the lowest relevant grade
 /// out:    weak rankings with the weights that order as the classifier does; none when all documents are of

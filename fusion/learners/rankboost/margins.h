@@ -12,8 +12,8 @@
 namespace metafuse::fusion::rankboost {
 
 /// How clearly a final ranking orders the crucial pairs of some judged queries. A pair's margin is
-/// (H(x1) - H(x0)) / sum of |alpha|, within [-1, 1] and above 0 where the pair is ordered rightly; the margin of
-/// a ranking is the least of its pairs'.
+/// (H(x1) - H(x0)) / sum of |alpha|, within [-1, 1] and above 0 where the pair is ordered rightly; the margin
+/// of a ranking is the least of its pairs'.
 struct MarginReport {
   std::size_t pairs = 0;        ///< crucial pairs, of which the next has at most kMostPairs
   std::vector<double> margins;  ///< ascending
@@ -27,7 +27,8 @@ struct MarginReport {
 /// in:     rankings - in the order of their rounds; set - its features are the model's
 /// errors: bad_data: no crucial pair
 /// cost:   O(rounds (documents + pairs taken))
-/// source: Rudin, Schapire 2009, Margin-based ranking and an equivalence between AdaBoost and RankBoost, sec. 3
+/// source: Rudin, Schapire 2009, Margin-based ranking and an equivalence between AdaBoost and RankBoost, sec.
+///         3
 Result<MarginReport> margins_of(const TrainingSet& set, std::span<const WeakRanking> rankings);
 
 std::string to_text(const MarginReport& report);

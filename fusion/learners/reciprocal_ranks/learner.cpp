@@ -32,7 +32,7 @@ struct ReciprocalOptions {
   ListWeights weights = ListWeights::equal;
   double k = kRrfConstant;
   std::size_t rounds = 0;
-  double prior_pairs = 1500.0;
+  double prior_pairs = 2000.0;
   std::size_t bags = 1;
 };
 

@@ -38,8 +38,8 @@ TrainingSet three_features() {
   return set;
 }
 
-/// The same set with a value feature replaced by how many of the thresholds its value exceeds, and the list by
-/// its deepest rank of those that the same thresholds fire for: what a learner can see of it.
+/// The same set with a value feature replaced by how many of the thresholds its value exceeds, and the list
+/// by its deepest rank of those that the same thresholds fire for: what a learner can see of it.
 TrainingSet as_seen(const TrainingSet& set, const std::vector<double>& of_x,
                     const std::vector<double>& of_list) {
   TrainingSet seen = set;
