@@ -98,7 +98,8 @@ Result<JudgedQueries> read_aggregation(const std::string& data, const std::strin
 
 Result<JudgedQueries> judged_runs(Result<RunCollection> read, std::uint64_t seed) {
   TRY(auto collection, std::move(read));
-  TRY(auto set, fusion::training_set_of_runs(std::move(collection.runs), collection.judgments, {}));
+  fusion::TrainingInputReport report;
+  TRY(auto set, fusion::training_set_of(std::move(collection.runs), collection.judgments, {}, report));
   JudgedQueries out{collection.name, std::move(set), {}, {}, false, collection.limit};
   for (const fusion::QueryRange& query : out.set.queries) {
     const auto& judged = collection.judgments.find(query.id)->documents;
