@@ -112,8 +112,9 @@ struct TrainCall {
 Result<void> set_validation(const TrainCall& call, const Learner& learner, const Options& given,
                             const TrainSettings& settings, const TrainingSet& validation,
                             fusion::TrainingRequest& request) {
-  if (learner.can_stop_early) request.measure_name = settings.metric.empty() ? "map" : settings.metric;
-  if (!learner.can_stop_early && (given.contains("metric") || given.contains("patience")))
+  request.measure_name = settings.metric.empty() ? "map" : settings.metric;
+  const bool reads_metric = learner.can_stop_early || learner.chooses_by_measure;
+  if ((given.contains("metric") && !reads_metric) || (given.contains("patience") && !learner.can_stop_early))
     return fail(Code::usage, fmt::format("the learner {} does not stop early; leave metric and patience out",
                                          learner.name));
   if (call.validate == nullptr) return {};
