@@ -49,7 +49,8 @@ struct ListWorthOptions {
 };
 
 /// Leave-one-out: every list is taken away alone, then one after the other in the order of what their absence
-/// costs. A learner is trained anew each time, by query-level cross-validation. Documents that only the
+/// costs. A learner is trained anew each time, by query-level cross-validation; where no crucial pair is left
+/// to learn from, lists are fused by RRF. Documents that only the
 /// missing list holds are lost, and the measure counts them as not found.
 ///
 /// errors: usage: fewer than two lists, a measure of several columns; those of compare_methods, also when the
