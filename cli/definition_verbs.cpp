@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <chrono>
 #include <iostream>
 #include <memory>
 #include <set>
@@ -9,6 +11,7 @@
 #include "cli/command_line.h"
 #include "cli/environment.h"
 #include "cli/verbs.h"
+#include "core/deadline.h"
 #include "core/json.h"
 #include "core/near_names.h"
 #include "core/text_file.h"
@@ -277,8 +280,51 @@ void add_engines(CLI::App& app, Result<void>& outcome) {
 
 namespace {
 
-Result<void> check_config(const ConfigChoice& choice) {
-  TRY(const auto file, chosen_config(choice));
+struct CheckArguments {
+  ConfigChoice config;
+  std::string query = "test";
+  bool is_live = false;
+};
+
+/// Asks every engine that some template asks, all at once, and prints what came back.
+///
+/// errors: unavailable: an engine failed
+Result<void> ask_each_engine(const service::Snapshot& snapshot, const std::string& query) {
+  std::set<std::string> names;
+  for (const auto& [name, domain] : snapshot.domains)
+    for (const templates::SearchTemplate& one : domain.domain.templates)
+      names.insert(one.engines.begin(), one.engines.end());
+  std::vector<ExpandedQuery> queries;
+  double seconds = 1;
+  for (const std::string& name : names) {
+    queries.push_back({"check", name, query});
+    if (const auto traits = snapshot.engines.traits.find(name); traits != snapshot.engines.traits.end())
+      seconds = std::max(seconds, traits->second.timeout_seconds + 1);
+  }
+  const SteadyClock clock;
+  const Duration patience = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+  const auto lists =
+      snapshot.engines.fetcher->fetch(queries, {.depth = 10, .deadline = Deadline(clock, patience)}, {});
+  std::size_t failed = 0;
+  for (const fetchers::FetchedList& list : lists) {
+    failed += list.has_failed() ? 1 : 0;
+    const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(list.elapsed).count();
+    const std::string found = list.has_failed()
+                                  ? std::string(fetchers::name_of(list.failure)) + ": " + list.message
+                              : list.list.hits.empty() ? "answers, and finds nothing for this query"
+                                                       : list.list.hits.front().title;
+    std::cout << fmt::format("{:<6} {:<24} {:>3} results {:>6} ms  {}\n",
+                             list.has_failed() ? "FAILED" : "good", list.query.engine, list.list.hits.size(),
+                             milliseconds, found);
+  }
+  if (failed == 0) return {};
+  return fail(Code::unavailable,
+              fmt::format("{} of {} engines failed; metafuse engines try NAME QUERY shows the exchange",
+                          failed, lists.size()));
+}
+
+Result<void> check_config(const CheckArguments& arguments) {
+  TRY(const auto file, chosen_config(arguments.config));
   TRY(const auto config, read_server_configuration(file));
   TRY(const auto snapshot, service::load_snapshot(config, engine_loader()));
   print_warnings(snapshot->warnings);
@@ -286,6 +332,7 @@ Result<void> check_config(const ConfigChoice& choice) {
     std::cout << fmt::format("{}\t{} templates\t{}\n", name, domain.domain.templates.size(),
                              domain.model ? domain.model->learner + " " + domain.model_digest.substr(0, 12)
                                           : "no model: fused by RRF");
+  if (arguments.is_live) return ask_each_engine(*snapshot, arguments.query);
   return {};
 }
 
@@ -293,12 +340,17 @@ Result<void> check_config(const ConfigChoice& choice) {
 
 void add_config(CLI::App& app, Result<void>& outcome) {
   CLI::App* config = app.add_subcommand("config", "look at a server configuration")->require_subcommand(1);
-  auto [verb, choice] =
+  auto [verb, a] =
       add_verb(*config, "check", "load everything that a configuration names, and say every mistake",
                check_config, outcome);
-  verb.add_option("FILE", choice.file,
+  verb.add_option("FILE", a.config.file,
                   "server configuration (YAML); without it the one that serve would find");
-  verb.footer("Example:\n  metafuse config check config/metafuse.yaml");
+  verb.add_flag("--live", a.is_live, "also ask each engine of the templates once, and say what came back");
+  verb.add_option("--query", a.query, "what --live asks, sent as it is")->capture_default_str();
+  verb.footer(
+      "Examples:\n"
+      "  metafuse config check config/metafuse.yaml\n"
+      "  metafuse config check --live --query 'chess set'");
   CLI::App* keys = config->add_subcommand("keys", "every key of the configuration: meaning, range, default");
   keys->footer("Example:\n  metafuse config keys | grep limits");
   keys->callback([] { std::cout << service::config_reference(); });

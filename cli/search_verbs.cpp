@@ -18,6 +18,7 @@
 #include "core/json.h"
 #include "core/parallel.h"
 #include "fetchers/embedded/local_engine.h"
+#include "fetchers/vectors/embedder.h"
 #include "service/answers/dialects.h"
 #include "service/answers/reasons.h"
 #include "service/recording/recording.h"
@@ -32,6 +33,7 @@ namespace {
 struct IndexArguments {
   std::string database;
   std::vector<std::string> documents;
+  std::string embedding;
   fetchers::IndexOptions options;
 };
 
@@ -45,14 +47,38 @@ void watch_interrupts() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
 }
 
+/// "lsi": from the documents themselves; else the endpoint that an engine file names.
+Result<void> choose_embedding(IndexArguments& arguments) {
+  fetchers::VectorOptions& vectors = arguments.options.vectors;
+  if (arguments.embedding.empty()) return {};
+  if (arguments.embedding == "lsi") {
+    vectors.source = fetchers::VectorOptions::Source::lsi;
+    return {};
+  }
+  TRY(const auto file, fetchers::read_engine_file(arguments.embedding));
+  if (!file.embedding)
+    return fail(Code::usage,
+                arguments.embedding + ": has no `embedding:` at its top; add one, or write --embedding lsi");
+  vectors.source = fetchers::VectorOptions::Source::endpoint;
+  vectors.model = file.embedding->model;
+  TRY(vectors.embed, fetchers::make_embed_texts(*file.embedding, environment_secret, {}));
+  return {};
+}
+
 Result<void> run_index(IndexArguments& arguments) {
+  TRY_VOID(choose_embedding(arguments));
   watch_interrupts();
   arguments.options.is_interrupted = [] { return is_interrupted != 0; };
   arguments.options.progress = terminal_progress("index");
   TRY(const auto report,
       fetchers::build_local_index(arguments.database, arguments.documents, arguments.options));
-  std::cout << fmt::format("{}: {} documents, columns {}\n", arguments.database, report.documents,
-                           fmt::join(report.columns, " "));
+  const std::string changes = !report.is_update ? ""
+                                                : fmt::format(" ({} new, {} changed, {} removed)",
+                                                              report.added, report.changed, report.removed);
+  const std::string vectors =
+      report.dimensions > 0 ? fmt::format(", vectors of {} dimensions", report.dimensions) : "";
+  std::cout << fmt::format("{}: {} documents{}, columns {}{}\n", arguments.database, report.documents,
+                           changes, fmt::join(report.columns, " "), vectors);
   if (report.replaced > 0)
     std::cerr << "metafuse: " << report.replaced
               << " documents came again with the same url; the last counts\n";
@@ -69,11 +95,14 @@ Result<void> run_index(IndexArguments& arguments) {
 void add_index(CLI::App& app, Result<void>& outcome) {
   auto [verb, a] = add_verb(app, "index", "build the embedded local engine's index", run_index, outcome);
   a.options.files.threads = hardware_threads();
-  verb.add_option("--database", a.database,
-                  "the index to write (SQLite); an index that is there is replaced as a whole")
+  verb.add_option(
+          "--database", a.database,
+          "the index to write (SQLite); without --update an index that is there is replaced as a whole")
       ->required();
   verb.add_option("DOCUMENTS", a.documents,
-                  "folders of HTML, Markdown and text; CSV with a column url; JSON lines "
+                  "folders of HTML, Markdown and text; sitemaps (.xml) beside a copy of their site; CSV with "
+                  "a column url; "
+                  "JSON lines "
                   "{\"url\",\"title\",\"text\",...}, - for standard input")
       ->required();
   verb.add_option(
@@ -81,9 +110,20 @@ void add_index(CLI::App& app, Result<void>& outcome) {
       "what the URLs of files in folders begin with; without it file://localhost/ and their path");
   verb.add_flag("--stem-english", a.options.stems_english,
                 "index English stems: \"searches\" finds \"search\"");
-  add_threads(verb, a.options.files.threads, "threads that read files of folders");
+  verb.add_flag(
+      "--update", a.options.updates,
+      "keep the documents in the index too, so that the next --update reads only files that changed");
+  verb.add_option(
+      "--embedding", a.embedding,
+      "also write a vector for each document, for engines of the type local_vector: lsi makes them of the "
+      "documents' own words (latent semantic indexing); an engine file with `embedding:` names an endpoint");
+  verb.add_option("--dimensions", a.options.vectors.dimensions, "of the vectors that lsi makes, at most")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  add_threads(verb, a.options.files.threads, "threads that read files of folders and make vectors");
   verb.footer(
-      "A file's ending says what it is: .html, .htm, .md, .markdown, .txt, .csv; everything else is JSON "
+      "A file's ending says what it is: .html, .htm, .md, .markdown, .txt, .csv, .xml; everything else is "
+      "JSON "
       "lines.\n"
       "Further fields with text values become columns that queries can name (name:word) and engine "
       "definitions\n"
@@ -91,7 +131,7 @@ void add_index(CLI::App& app, Result<void>& outcome) {
       "Examples:\n"
       "  metafuse index --database state/docs.db ~/Documents\n"
       "  metafuse index --database state/site.db site/ --base-url https://www.example.org/\n"
-      "  metafuse index --database state/pages.db pages.jsonl\n"
+      "  metafuse index --database state/pages.db pages.jsonl --embedding lsi\n"
       "  zcat pages.jsonl.gz | metafuse index --database state/pages.db -");
 }
 

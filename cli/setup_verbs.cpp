@@ -1,11 +1,13 @@
 // Setting up: `init` writes a configuration that serves at once, `doctor` says what keeps an installation
 // from serving.
 
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iostream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,8 @@
 #include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "core/atomic_file.h"
+#include "core/json.h"
+#include "core/near_names.h"
 #include "core/parallel.h"
 #include "fetchers/embedded/local_engine.h"
 #include "service/base/digest.h"
@@ -34,6 +38,8 @@ struct InitArguments {
   std::vector<std::string> documents;
   std::string base_url;
   std::string searxng;
+  std::vector<std::string> engines;  ///< KIND=ADDRESS#NAME
+  bool has_vectors = false;
   std::string domain = "documents";
   std::string listen = "127.0.0.1:8080";
   bool stems_english = false;
@@ -66,13 +72,54 @@ constexpr const char* kLocalEngineText =
     timeout: 5.0
 )";
 
-constexpr const char* kSearxngEngineText = R"(  # A SearXNG whose JSON format is switched on.
-  - name: web
-    engine: searx_engine
-    base_url: "{searxng}"
-    query_syntax: google
-    timeout: 3.0
+constexpr const char* kVectorEngineText =
+    R"(  # The same files by what they mean: vectors that latent semantic indexing learned from them.
+  - name: meaning
+    engine: local_vector
+    database: index.db
+    min_score: 0.1
+    timeout: 5.0
 )";
+
+/// What `--engine KIND=ADDRESS#NAME` can ask, and the keys that take ADDRESS and NAME.
+struct InitEngineKind {
+  std::string_view kind;
+  std::string_view address_key;
+  std::string_view name_key;  ///< empty: no NAME
+  std::string_view more{};    ///< further lines of the definition
+  bool needs_name = true;     ///< where there is a name_key
+  bool has_phrases = true;    ///< whether a phrase is a query of its own
+};
+
+constexpr std::array kInitEngineKinds = {
+    InitEngineKind{"searx_engine", "base_url", "", "    query_syntax: google\n"},
+    InitEngineKind{"metafuse", "base_url", "domain", "", false},
+    InitEngineKind{"mediawiki", "base_url", ""},
+    InitEngineKind{"opensearch_description", "description_url", ""},
+    InitEngineKind{"elasticsearch", "base_url", "index", "    query_type: simple_query_string\n"},
+    InitEngineKind{"opensearch", "base_url", "index", "    query_type: simple_query_string\n"},
+    InitEngineKind{"solr", "base_url", "collection"},
+    InitEngineKind{"meilisearch", "base_url", "index"},
+    InitEngineKind{"typesense", "base_url", "collection", "    query_by: title,content\n", true, false},
+    InitEngineKind{"groonga", "base_url", "table"},
+    InitEngineKind{"omega", "base_url", "database", "", false},
+    InitEngineKind{
+        "postgresql", "connection", "table",
+        "    # full_text, or trigram; which columns hold what: columns: {url: url, title: title, content: "
+        "content}\n    search: full_text\n"},
+    InitEngineKind{"mariadb", "host", "table",
+                   "    database: {DATABASE}\n    # The table needs FULLTEXT(title, content).\n"
+                   "    # username: reader\n    # password: \"${DB_PASSWORD}\"\n",
+                   true, false},
+    InitEngineKind{"odbc", "connection", "table",
+                   "    query_str: SELECT url, title, content FROM {NAME} WHERE content LIKE :wildcard\n",
+                   true, false},
+    InitEngineKind{"sqlite", "database", "table",
+                   "    query_str: SELECT url, title, content FROM {NAME} WHERE content LIKE :wildcard LIMIT "
+                   ":limit OFFSET "
+                   ":offset\n",
+                   true, false},
+};
 
 constexpr const char* kTemplatesText =
     R"(# How one question becomes several queries. Every template is one ranked list; training learns how far each can be
@@ -94,9 +141,65 @@ constexpr const char* kLocalTemplatesText = R"(  - {id: all, engine: local, quer
   - {id: begins, engine: local, query: '{QUERY|first}* OR {QUERY|last}*'}
 )";
 
-constexpr const char* kSearxngTemplatesText = R"(  - {id: web, engine: web, query: '{QUERY}'}
-  - {id: web-phrase, engine: web, query: '{QUERY|phrase}'}
+constexpr const char* kVectorTemplatesText = R"(  - {id: meaning, engine: meaning, query: '{QUERY}'}
 )";
+
+/// One engine of `--engine`, as text for both files.
+struct InitEngine {
+  std::string definition;
+  std::string templates;
+};
+
+/// Reads KIND=ADDRESS#NAME; the last # counts.
+///
+/// in: used - how often each kind came before, for the engines' names
+Result<InitEngine> init_engine(const std::string& text, std::map<std::string, int>& used) {
+  const std::size_t equals = text.find('=');
+  const std::string kind = text.substr(0, equals);
+  std::vector<std::string> known;
+  const InitEngineKind* found = nullptr;
+  for (const InitEngineKind& one : kInitEngineKinds) {
+    known.emplace_back(one.kind);
+    if (one.kind == kind) found = &one;
+  }
+  if (found == nullptr || equals == std::string::npos)
+    return fail(Code::usage, "--engine " + text + ": write KIND=ADDRESS#NAME" + did_you_mean(kind, known));
+  std::string address = text.substr(equals + 1);
+  std::string name;
+  if (const std::size_t hash = address.rfind('#'); hash != std::string::npos && !found->name_key.empty()) {
+    name = address.substr(hash + 1);
+    address.erase(hash);
+  }
+  std::string database;
+  if (found->more.find("{DATABASE}") != std::string_view::npos) {  // HOST/DATABASE
+    const std::size_t slash = address.rfind('/');
+    if (slash == std::string::npos)
+      return fail(Code::usage, "--engine " + text + ": write " + kind + "=HOST/DATABASE#TABLE");
+    database = address.substr(slash + 1);
+    address.erase(slash);
+  }
+  if (address.empty() || (found->needs_name && !found->name_key.empty() && name.empty()))
+    return fail(Code::usage, fmt::format("--engine {}: write {}=ADDRESS{}, with the {} behind the #", text,
+                                         kind, found->name_key.empty() ? "" : "#NAME",
+                                         found->name_key.empty() ? "address" : found->name_key));
+  const int number = ++used[kind];
+  const std::string id = number == 1 ? kind : fmt::format("{}-{}", kind, number);
+  const bool is_in_statement = found->more.find("{NAME}") != std::string_view::npos;
+  InitEngine engine;
+  engine.definition = fmt::format("  - name: {}\n    engine: {}\n    {}: {}\n", id, kind, found->address_key,
+                                  to_text(Json(address)));
+  if (!name.empty() && !is_in_statement)
+    engine.definition += fmt::format("    {}: {}\n", found->name_key, to_text(Json(name)));
+  std::string more(found->more);
+  for (const auto& [mark, value] :
+       {std::pair<std::string_view, std::string>("{NAME}", name), {"{DATABASE}", database}})
+    if (const std::size_t at = more.find(mark); at != std::string::npos) more.replace(at, mark.size(), value);
+  engine.definition += more + "    timeout: 3.0\n";
+  engine.templates = fmt::format("  - {{id: {0}, engine: {0}, query: '{{QUERY}}'}}\n", id);
+  if (found->has_phrases)
+    engine.templates += fmt::format("  - {{id: {0}-phrase, engine: {0}, query: '{{QUERY|phrase}}'}}\n", id);
+  return engine;
+}
 
 /// A plain word for a shell; anything else in quotes.
 std::string shell_word(const std::string& text) {
@@ -111,11 +214,11 @@ std::string shell_word(const std::string& text) {
 
 /// Asks on a terminal what to search, when no option says so.
 Result<void> ask_what_to_search(InitArguments& arguments) {
-  if (!arguments.documents.empty() || !arguments.searxng.empty()) return {};
+  if (!arguments.documents.empty() || !arguments.searxng.empty() || !arguments.engines.empty()) return {};
   if (::isatty(STDIN_FILENO) == 0)
     return fail(Code::usage,
                 "say what to search: --documents FOLDER (HTML, Markdown, text, CSV or JSON lines), or "
-                "--searxng URL, or both");
+                "--searxng URL, --engine KIND=ADDRESS#NAME, or several of them");
   std::cerr << "Folder of the documents to search (HTML, Markdown, text), or the URL of a SearXNG: ";
   std::string answer;
   std::getline(std::cin, answer);
@@ -158,12 +261,21 @@ Result<void> write_configuration(const InitArguments& a, const fs::path& folder)
       "answers.\nengines:\n";
   std::string templates = fmt::format(kTemplatesText, fmt::arg("domain", a.domain));
   if (!documents.empty()) {
+    if (a.has_vectors) documents += " --embedding lsi";
     engines += fmt::format(kLocalEngineText, fmt::arg("documents", documents));
     templates += kLocalTemplatesText;
   }
-  if (!a.searxng.empty()) {
-    engines += fmt::format(kSearxngEngineText, fmt::arg("searxng", a.searxng));
-    templates += kSearxngTemplatesText;
+  if (a.has_vectors) {
+    engines += kVectorEngineText;
+    templates += kVectorTemplatesText;
+  }
+  std::vector<std::string> others = a.engines;
+  if (!a.searxng.empty()) others.insert(others.begin(), "searx_engine=" + a.searxng);
+  std::map<std::string, int> used;
+  for (const std::string& other : others) {
+    TRY(const auto engine, init_engine(other, used));
+    engines += engine.definition;
+    templates += engine.templates;
   }
   const std::string key = service::random_hex(24);
   TRY_VOID(write_secret(folder / "admin.key", key + "\n"));
@@ -177,6 +289,10 @@ Result<void> write_configuration(const InitArguments& a, const fs::path& folder)
 Result<void> run_init(InitArguments& a) {
   TRY_VOID(ask_what_to_search(a));
   TRY_VOID(service::parse_listen(a.listen));
+  std::map<std::string, int> used;
+  for (const std::string& engine : a.engines) TRY_VOID(init_engine(engine, used));
+  if (a.has_vectors && a.documents.empty())
+    return fail(Code::usage, "--vectors are made of --documents; name those too");
   const fs::path folder = a.folder;
   std::error_code error;
   if (fs::exists(folder / "metafuse.yaml", error))
@@ -190,6 +306,7 @@ Result<void> run_init(InitArguments& a) {
     options.files.base_url = a.base_url;
     options.files.threads = hardware_threads();
     options.progress = terminal_progress("index");
+    if (a.has_vectors) options.vectors.source = fetchers::VectorOptions::Source::lsi;
     TRY(const auto report, fetchers::build_local_index((folder / "index.db").string(), a.documents, options));
     found = fmt::format(" with an index of {} documents", report.documents);
     if (!report.left_out.empty()) found += fmt::format(" ({} files left out)", report.left_out.size());
@@ -217,6 +334,12 @@ void add_init(CLI::App& app, Result<void>& outcome) {
   verb.add_option("--base-url", a.base_url, "what the URLs of the documents begin with; without it file://");
   verb.add_flag("--stem-english", a.stems_english, "index English stems: \"searches\" finds \"search\"");
   verb.add_option("--searxng", a.searxng, "the URL of a SearXNG to ask, with its JSON format switched on");
+  verb.add_option("--engine", a.engines,
+                  "a search server, database or web API: KIND=ADDRESS#NAME, for example "
+                  "postgresql=postgresql://reader@db/wiki#pages; KIND is an engine type of docs/engines.md")
+      ->allow_extra_args(false);
+  verb.add_flag("--vectors", a.has_vectors,
+                "also search the documents by meaning, by vectors that are learned from them");
   verb.add_option("--domain", a.domain, "a name for this kind of search: a-z, 0-9 and -")
       ->capture_default_str();
   verb.add_option("--listen", a.listen, "HOST:PORT where the server will listen")->capture_default_str();
@@ -226,7 +349,9 @@ void add_init(CLI::App& app, Result<void>& outcome) {
       "  metafuse init my-search --documents ~/Documents\n"
       "  metafuse init handbook --documents site/ --base-url https://handbook.example.org/ --domain "
       "handbook\n"
-      "  metafuse init web --searxng http://127.0.0.1:8888");
+      "  metafuse init web --searxng http://127.0.0.1:8888\n"
+      "  metafuse init wiki --engine postgresql=postgresql://reader@db/wiki#pages --engine "
+      "solr=http://127.0.0.1:8983#wiki");
 }
 
 namespace {

@@ -14,6 +14,9 @@ std::optional<std::string> base64_decoded(std::string_view text);
 /// "a b&c" as "a%20b%26c", or "a+b%26c" where blanks become plus signs (the query part of a URL).
 std::string percent_encoded(std::string_view text, bool has_plus_for_blank = false);
 
+/// "a%20b" as "a b"; a % without two hexadecimal digits behind it stays.
+std::string percent_decoded(std::string_view text);
+
 /// Text as it may stand in XML and HTML, between tags and in attributes: characters with a meaning as
 /// entities, those that XML cannot hold left out.
 std::string xml_escaped(std::string_view text);

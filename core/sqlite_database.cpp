@@ -67,6 +67,11 @@ void SqliteStatement::bind(int position, double number) {
   require_bound(sqlite3_bind_double(statement_.get(), position, number));
 }
 
+void SqliteStatement::bind_bytes(int position, std::string_view bytes) {
+  const char* start = bytes.data() == nullptr ? "" : bytes.data();
+  require_bound(sqlite3_bind_blob64(statement_.get(), position, start, bytes.size(), SQLITE_TRANSIENT));
+}
+
 bool SqliteStatement::has_parameter(const char* name) const {
   return sqlite3_bind_parameter_index(statement_.get(), name) != 0;
 }
@@ -116,6 +121,12 @@ std::string_view SqliteStatement::text(int column) const {
   const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_.get(), column));
   if (bytes == nullptr) return {};
   return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column))};
+}
+
+std::string_view SqliteStatement::bytes(int column) const {
+  const auto* start = static_cast<const char*>(sqlite3_column_blob(statement_.get(), column));
+  if (start == nullptr) return {};
+  return {start, static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column))};
 }
 
 std::int64_t SqliteStatement::integer(int column) const {

@@ -27,6 +27,7 @@ class SqliteStatement {
   void bind(int position, std::string_view text);
   void bind(int position, std::int64_t number);
   void bind(int position, double number);
+  void bind_bytes(int position, std::string_view bytes);
   /// Binds a named parameter (":query") where the statement has it.
   void bind_named(const char* name, std::string_view text);
   void bind_named(const char* name, std::int64_t number);
@@ -41,6 +42,8 @@ class SqliteStatement {
   std::string_view column_name(int column) const;
   Cell kind(int column) const;
   std::string_view text(int column) const;
+  /// A BLOB, or the bytes of a text.
+  std::string_view bytes(int column) const;
   std::int64_t integer(int column) const;
   double number(int column) const;
 

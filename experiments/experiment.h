@@ -68,6 +68,11 @@ Result<std::string> run_learning_curve(const ExperimentOptions& options);
 /// FedWeb 2013 (157 web search engines, lists rebuilt from the document ids).
 Result<std::string> run_metasearch(const ExperimentOptions& options);
 
+/// Keyword search by four templates, vectors by latent semantic indexing, their RRF and their learned fusion
+/// (ten-fold cross-validated) on the Cystic Fibrosis collection; with options.output also the documents, the
+/// index, the runs and the qrels, for `metafuse compare-methods`. Quick: without the learner auto.
+Result<std::string> run_hybrid(const ExperimentOptions& options);
+
 /// Tables 1 and 2 and figures 2 and 3 of Harrington 2003: test losses with 95 % intervals, running losses.
 Result<std::string> run_online(const ExperimentOptions& options);
 

@@ -16,6 +16,8 @@ std::span<const Experiment> experiments() {
        "ours", "letor4-agg, trec-runs-top100, packages.txt if any", run_learning_curve},
       {"metasearch", "every fusion method on TREC-3, TREC-COVID round 1 and FedWeb 2013, with significance",
        "ours, on the setting of Aslam, Montague 2001", "trec-runs-top100, fedweb2013-qrels", run_metasearch},
+      {"hybrid", "keyword lists, vectors by latent semantic indexing, RRF and learned fusion",
+       "ours, on the collection of Shaw, Wood, Wood, Tibbo 1991", "cystic-fibrosis", run_hybrid},
       {"online", "online rankers: synthetic ranks, four judges, movies; test and running losses",
        "Harrington 2003, tables 1 and 2, figures 2 and 3", "cystic-fibrosis, movielens-100k", run_online},
       {"calibrated", "calibrated AdaBoost.MH ensembles against plain ones, RankBoost and published results",

@@ -17,6 +17,7 @@
 #include "fetchers/list_task.h"
 #include "fetchers/make_fetcher.h"
 #include "fetchers/recording/har_archive.h"
+#include "fetchers/vectors/embedder.h"
 
 namespace metafuse::fetchers {
 
@@ -164,6 +165,8 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     if (slot.state->engine.is_disabled)
       return settle(i, Failure::not_allowed, "the engine is disabled in its definition");
     slot.wait_until = options_.deadline.at();
+    if (slot.state->embedded && slot.state->engine.embedding) return ask_with_vector(fetcher, i);
+    if (slot.state->embedded && slot.state->embedded->blocks()) return ask_on_worker(fetcher, i, nullptr);
     if (!slot.state->http) return embedded.push_back(i);
     if (auto late = shared_->late.is_empty()
                         ? std::nullopt
@@ -196,6 +199,67 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
           self->deliver(i, std::move(list), {blame, is_probe, retry_after});
         });
     task->start();
+  }
+
+  /// An embedded engine that waits for the query's vector; it is searched on the thread that waits for
+  /// the lists.
+  void ask_with_vector(EngineFetcher& fetcher, std::size_t i) {
+    auto self = shared_from_this();
+    shared_->embedder->embed(
+        *slots_[i].state->engine.embedding, slots_[i].fetched.query.text, options_, start_,
+        *fetcher.transport_, [self, &fetcher, i](const EmbeddedText& text) {
+          self->mailbox_.post([self, &fetcher, i, text] { self->take_vector(fetcher, i, text); });
+        });
+  }
+
+  void take_vector(EngineFetcher& fetcher, std::size_t i, const EmbeddedText& text) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (slots_[i].is_done || has_ended_) return;
+    }
+    if (!text.vector) return settle(i, text.failure, text.message);
+    if (slots_[i].state->embedded->blocks()) return ask_on_worker(fetcher, i, text.vector);
+    search_slot(fetcher, i, *text.vector);
+  }
+
+  /// An engine that blocks is asked on another thread, which writes into a list of its own: this fetch may
+  /// end before.
+  void ask_on_worker(EngineFetcher& fetcher, std::size_t i, const SharedVector& vector) {
+    auto self = shared_from_this();
+    EngineState& state = *slots_[i].state;
+    if (!state.take_place())
+      return settle(i, Failure::rate_limited, "no place within the engine's max_connections");
+    auto fetched = std::make_shared<FetchedList>();
+    fetched->query = slots_[i].fetched.query;
+    HarWriter* const writer = fetcher.writer_.get();
+    const bool is_taken = fetcher.workers_->run([self, &state, writer, fetched, vector, i] {
+      search_embedded(*state.embedded, self->options_, *self->shared_->clock, writer, *fetched,
+                      vector ? std::span<const float>(*vector) : std::span<const float>());
+      state.give_place();
+      self->mailbox_.post([self, fetched, i] { self->take_from_worker(i, *fetched); });
+    });
+    if (is_taken) return;
+    state.give_place();
+    settle(i, Failure::rate_limited, "too many searches wait for engines that block");
+  }
+
+  void take_from_worker(std::size_t i, FetchedList& fetched) {
+    keep_best_of_each(fetched.list, options_.depth, shared_->options.tracking);
+    {
+      const std::lock_guard lock(mutex_);
+      if (slots_[i].is_done || has_ended_) return;
+      slots_[i].fetched.list = std::move(fetched.list);
+      slots_[i].fetched.elapsed = fetched.elapsed;
+    }
+    settle(i, fetched.failure, fetched.message);
+  }
+
+  void search_slot(EngineFetcher& fetcher, std::size_t i, std::span<const float> vector) {
+    FetchedList& fetched = slots_[i].fetched;
+    search_embedded(*slots_[i].state->embedded, options_, *shared_->clock, fetcher.writer_.get(), fetched,
+                    vector);
+    keep_best_of_each(fetched.list, options_.depth, shared_->options.tracking);
+    settle(i, fetched.failure, fetched.message);
   }
 
   std::string loop_danger(const EngineState& state) const {
@@ -235,12 +299,9 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
   void run_embedded(EngineFetcher& fetcher, const std::vector<std::size_t>& embedded) {
     const unsigned threads = embedded.size() > 1 ? std::min(kEmbeddedThreads, hardware_threads()) : 1;
     parallel_for(embedded.size(), threads, [&](std::size_t at) {
+      if (!fetcher.archive_) return search_slot(fetcher, embedded[at], {});
       FetchedList& fetched = slots_[embedded[at]].fetched;
-      if (fetcher.archive_)
-        replay_embedded(*fetcher.archive_, options_, fetched);
-      else
-        search_embedded(*slots_[embedded[at]].state->embedded, options_, *shared_->clock,
-                        fetcher.writer_.get(), fetched);
+      replay_embedded(*fetcher.archive_, options_, fetched);
       keep_best_of_each(fetched.list, options_.depth, shared_->options.tracking);
       settle(embedded[at], fetched.failure, fetched.message);
     });
@@ -361,9 +422,14 @@ EngineFetcher::EngineFetcher(std::shared_ptr<SharedState> shared, std::unique_pt
     : shared_(std::move(shared)),
       writer_(std::move(writer)),
       archive_(std::move(archive)),
-      transport_(std::move(transport)) {}
+      transport_(std::move(transport)),
+      workers_(std::make_unique<BlockingWorkers>()) {}
 
-EngineFetcher::~EngineFetcher() = default;
+EngineFetcher::~EngineFetcher() {
+  workers_.reset();
+  transport_.reset();  // nothing arrives any more, and whoever still waits for a vector keeps `shared_` alive
+  shared_->embedder->forget_waiting();
+}
 
 std::vector<FetchedList> EngineFetcher::fetch(std::span<const ExpandedQuery> queries,
                                               const FetchOptions& options,
@@ -374,6 +440,16 @@ std::vector<FetchedList> EngineFetcher::fetch(std::span<const ExpandedQuery> que
 namespace {
 
 using Recording = FetcherOptions::Recording;
+
+Result<void> fill_secrets(DatabaseAccess& access, const Engine& engine, const FetcherOptions& options) {
+  const SecretLookup secret_of =
+      options.secret_of ? options.secret_of
+                        : SecretLookup([](std::string_view) { return std::optional<std::string>(); });
+  for (std::string* text : {&access.connection, &access.username, &access.password}) {
+    TRY(*text, with_secrets(*text, engine, secret_of));
+  }
+  return {};
+}
 
 Result<std::unique_ptr<EngineState>> make_state(Engine engine, const FetcherOptions& options) {
   auto state = std::make_unique<EngineState>();
@@ -388,10 +464,25 @@ Result<std::unique_ptr<EngineState>> make_state(Engine engine, const FetcherOpti
           OwnHost::find(ready.own_origin.substr(0, ready.own_origin.rfind(':')), options.reach_of_name);
     state->http = std::make_shared<const ReadyAccess>(std::move(ready));
   } else if (!is_replay) {
+    const auto* vectors = std::get_if<VectorAccess>(&engine.access);
+    if (vectors != nullptr && engine.embedding && is_lsi_index(vectors->database)) engine.embedding.reset();
+    if (auto* database = std::get_if<DatabaseAccess>(&engine.access))
+      TRY_VOID(fill_secrets(*database, engine, options));
     state->embedded = std::make_unique<EmbeddedEngine>(engine);
   }
   state->engine = std::move(engine);
   return state;
+}
+
+Result<std::unique_ptr<Embedder>> make_embedder(std::span<const Engine> engines,
+                                                const FetcherOptions& options) {
+  const bool is_replay = options.recording == Recording::replay;
+  const SecretLookup nothing_set = [](std::string_view) { return std::optional<std::string>(); };
+  if (is_replay) return Embedder::make(engines, nullptr, {});
+  return Embedder::make(engines, options.secret_of ? options.secret_of : nothing_set,
+                        [&](const std::string& origin) {
+                          return OwnHost::find(origin.substr(0, origin.rfind(':')), options.reach_of_name);
+                        });
 }
 
 /// What answers requests, and what is read or written for it.
@@ -428,6 +519,7 @@ Result<std::shared_ptr<Fetcher>> make_fetcher(std::vector<Engine> engines, Fetch
   shared->clock = options.clock == nullptr ? &steady : options.clock;
   if (options.recording != Recording::off) options.learned_wait.is_on = false;
   if (options.recording == Recording::replay) options.uses_breaker = false;
+  TRY(shared->embedder, make_embedder(engines, options));
   for (Engine& engine : engines) {
     TRY(auto state, make_state(std::move(engine), options));
     shared->engines.push_back(std::move(state));

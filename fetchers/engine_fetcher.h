@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "fetchers/blocking_workers.h"
 #include "fetchers/engine_state.h"
 #include "fetchers/fetcher.h"
 #include "fetchers/http/transport.h"
@@ -25,7 +26,8 @@ class EngineFetcher final : public Fetcher {
   std::shared_ptr<SharedState> shared_;
   std::unique_ptr<HarWriter> writer_;
   std::unique_ptr<HarArchive> archive_;
-  std::unique_ptr<Transport> transport_;  ///< goes first: nothing may arrive after the rest is gone
+  std::unique_ptr<Transport> transport_;  ///< goes before the rest: nothing may arrive after that is gone
+  std::unique_ptr<BlockingWorkers> workers_;
 };
 
 }  // namespace metafuse::fetchers

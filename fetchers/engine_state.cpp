@@ -96,6 +96,18 @@ std::optional<RankedList> LateLists::take(const std::string& key, TimePoint now)
   return found->second.list;
 }
 
+bool EngineState::take_place() {
+  const std::lock_guard lock(mutex);
+  if (in_use >= engine.max_connections) return false;
+  ++in_use;
+  return true;
+}
+
+void EngineState::give_place() {
+  const std::lock_guard lock(mutex);
+  --in_use;
+}
+
 EngineState* SharedState::find(std::string_view name) const {
   for (const auto& state : engines)
     if (state->engine.name == name) return state.get();

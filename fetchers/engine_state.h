@@ -86,9 +86,14 @@ struct EngineState {
   std::shared_ptr<const ReadyAccess> described;  ///< `http` with what the description document says
   Breaker breaker;
   LearnedWait learned_wait;
+  int in_use = 0;   ///< places of max_connections, of an engine that blocks
   int overdue = 0;  ///< requests that nobody waits for any more and that are not in yet
   TimePoint overdue_since{};
   TimePoint last_success{};
+
+  /// False when as many requests as max_connections allows are under way.
+  bool take_place();
+  void give_place();
 };
 
 /// Lists that came too late for their query, for the next query of the same text. Bounded in number and age.
@@ -108,12 +113,15 @@ class LateLists {
   std::map<std::string, Entry> entries_;
 };
 
+class Embedder;
+
 /// What all fetches of one fetcher share; tasks that outlive their fetch keep it alive.
 struct SharedState {
   FetcherOptions options;
   const Clock* clock = nullptr;
   std::vector<std::unique_ptr<EngineState>> engines;
   LateLists late;
+  std::shared_ptr<Embedder> embedder;
   std::mutex retry_mutex;
   double retry_tokens = 2;  ///< retries that the budget allows: a fifth of the requests
 

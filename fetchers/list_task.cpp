@@ -11,6 +11,7 @@
 #include "core/number.h"
 #include "fetchers/answers/answer_parser.h"
 #include "fetchers/answers/answer_text.h"
+#include "fetchers/vectors/vector_rows.h"
 
 namespace metafuse::fetchers {
 namespace {
@@ -173,6 +174,25 @@ void ListTask::begin() {
     return refuse(Failure::not_allowed, "this engine's query_type wants a query of the form field:value");
   plan_ = plan_pages(ready_->access, options_);
   if (plan_.is_beyond_end) return refuse(Failure::none, "the engine has no such page");
+  ask_with_vector();
+}
+
+void ListTask::ask_with_vector() {
+  if (!needs_vector(state_.engine)) return send_first();
+  auto self = shared_from_this();
+  shared_->embedder->embed(
+      *state_.engine.embedding, query_.text, options_, shared_->clock->now(), transport_,
+      [self](const EmbeddedText& text) { self->post_([self, text] { self->take_vector(text); }); });
+}
+
+void ListTask::take_vector(const EmbeddedText& text) {
+  const std::lock_guard lock(mutex_);
+  if (!text.vector) return refuse(text.failure, text.message);
+  vector_ = vector_text(*text.vector);
+  send_first();
+}
+
+void ListTask::send_first() {
   ready_->access.steps.empty() ? send_pages() : send_step();
 }
 
@@ -184,7 +204,7 @@ void ListTask::keep_within_time(HttpRequest& request) const {
 
 void ListTask::send_step() {
   HttpRequest request =
-      build_step_request(state_.engine, *ready_, query_.text, options_, next_step_, {"", ids_});
+      build_step_request(state_.engine, *ready_, query_.text, options_, next_step_, {"", ids_, vector_});
   keep_within_time(request);
   auto self = shared_from_this();
   transport_.send(std::move(request), [self](HttpAnswer answer) {
@@ -242,6 +262,7 @@ void ListTask::send_page(int page, bool is_retry) {
   auto self = shared_from_this();
   Found found;
   found.cursor = cursor_;
+  found.vector = vector_;
   if (!parts_.empty()) found.ids = parts_[static_cast<std::size_t>(page)];
   const int number = parts_.empty() ? plan_.first + page : plan_.first;
   HttpRequest request = build_request(state_.engine, *ready_, query_.text, options_, number, found);

@@ -10,6 +10,7 @@
 #include "fetchers/engine_state.h"
 #include "fetchers/fetcher.h"
 #include "fetchers/http/transport.h"
+#include "fetchers/vectors/embedder.h"
 
 namespace metafuse::fetchers {
 
@@ -51,6 +52,10 @@ class ListTask : public std::enable_shared_from_this<ListTask> {
  private:
   void begin();
   void send_details();
+  /// Asks for the query's vector where the engine needs one; else, or then, sends the first requests.
+  void ask_with_vector();
+  void send_first();
+  void take_vector(const EmbeddedText& text);
   void send_pages();
   bool takes_cursor(const HttpAnswer& answer);
   void send_page(int page, bool is_retry);
@@ -82,6 +87,7 @@ class ListTask : public std::enable_shared_from_this<ListTask> {
   std::vector<std::string> ids_;                 ///< of the last step
   std::vector<std::vector<std::string>> parts_;  ///< of them: what each request asks for
   std::string cursor_;                           ///< of the next page
+  std::string vector_;                           ///< of the query, as it stands in the body
   std::vector<std::optional<RankedList>> pages_;
   int under_way_ = 0;
   Duration recorded_elapsed_{};  ///< of the steps

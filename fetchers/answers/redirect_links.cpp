@@ -130,26 +130,6 @@ std::optional<std::string_view> raw_value(std::string_view rest, std::string_vie
   return std::nullopt;
 }
 
-std::string percent_decoded(std::string_view text) {
-  const auto digit = [](char c) {
-    return c >= '0' && c <= '9'                     ? c - '0'
-           : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10
-                                                    : -1;
-  };
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const int high = text[i] == '%' && i + 2 < text.size() ? digit(text[i + 1]) : -1;
-    const int low = high < 0 ? -1 : digit(text[i + 2]);
-    if (low < 0) {
-      out += text[i];
-      continue;
-    }
-    out += static_cast<char>(high * 16 + low);
-    i += 2;
-  }
-  return out;
-}
-
 /// "aHR0..." as what it says, of both alphabets and without padding too.
 std::string base64_text(std::string text) {
   std::replace(text.begin(), text.end(), '-', '+');

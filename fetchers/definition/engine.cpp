@@ -44,13 +44,15 @@ class FileReader {
       return entry.first.text == "use_default_settings" || entry.first.text == "search" ||
              entry.first.text == "server";
     });
+    if (const YamlNode* node = map.take("embedding"))
+      embedding_ = read_embedding(*node, folder_, diagnostics_);
     if (list != nullptr && list->is_list())
       for (const YamlNode& block : list->items) read_block(block);
     // A whole settings.yml of SearXNG has more sections than engines.
     map.finish({"use_default_settings", "general", "brand", "search", "server", "redis", "valkey", "ui",
                 "outgoing", "preferences", "plugins", "checker", "categories_as_tabs", "doi_resolvers",
                 "default_doi_resolver", "enabled_plugins", "hostnames", "hostname_replace"});
-    return {std::move(engines_), {}, std::move(refused_)};
+    return {std::move(engines_), {}, std::move(refused_), std::move(embedding_)};
   }
 
  private:
@@ -87,6 +89,7 @@ class FileReader {
     take_common_keys(map, *type, engine, diagnostics);
     EngineBlock reading{map, diagnostics, folder_, engine};
     type->read(reading);
+    take_embedding(map, engine, diagnostics);
     map.finish(unused_searxng_keys());
     engines_.push_back(std::move(engine));
   }
@@ -143,6 +146,21 @@ class FileReader {
     take_query_syntax(map, type, engine, diagnostics);
   }
 
+  /// An engine's own embedding, or the file's where it needs one.
+  void take_embedding(YamlMap& map, Engine& engine, Diagnostics& diagnostics) {
+    const YamlNode* node = map.take("embedding");
+    if (node != nullptr) engine.embedding = read_embedding(*node, folder_, diagnostics);
+    const bool is_local = std::holds_alternative<VectorAccess>(engine.access);
+    if (node != nullptr && !needs_vector(engine) && !is_local)
+      diagnostics.error(node->place, "embedding: this engine asks for no {vector}");
+    if (node == nullptr && (needs_vector(engine) || is_local)) engine.embedding = embedding_;
+    if (auto* vectors = std::get_if<VectorAccess>(&engine.access); vectors != nullptr && engine.embedding)
+      vectors->model = engine.embedding->model;
+    if (needs_vector(engine) && !engine.embedding && node == nullptr)
+      diagnostics.error(map.place(), "the engine \"" + engine.name +
+                                         "\" needs the query's vector; say with `embedding:` who makes it");
+  }
+
   /// SearXNG: true for every error, or one status, or a list of them.
   void take_retry_statuses(YamlMap& map, Engine& engine, Diagnostics& diagnostics) {
     const YamlNode* node = map.take("retry_on_http_error");
@@ -182,6 +200,7 @@ class FileReader {
   bool is_whole_settings_ = false;
   std::vector<Engine> engines_;
   std::vector<std::string> refused_;
+  std::optional<Embedding> embedding_;
   std::map<std::string, Place> places_;
 };
 
@@ -204,6 +223,14 @@ Result<EngineFile> read_engine_file(const std::string& path) {
     return text.error();
   }
   return parse_engine_file(*text, path);
+}
+
+bool needs_vector(const Engine& engine) {
+  if (const auto* database = std::get_if<DatabaseAccess>(&engine.access))
+    return database->statement.find(":vector") != std::string::npos;
+  const auto* http = std::get_if<HttpAccess>(&engine.access);
+  return http != nullptr && (http->body.find("{vector}") != std::string::npos ||
+                             http->url.find("{vector}") != std::string::npos);
 }
 
 Duration engine_timeout(const Engine& engine) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -122,12 +123,37 @@ struct HttpAccess {
   friend bool operator==(const HttpAccess&, const HttpAccess&) = default;
 };
 
+/// Who turns texts into vectors: `embedding:` of an engine or of its file.
+struct Embedding {
+  enum class Api { openai, ollama, tei };
+
+  Api api = Api::openai;
+  HttpAccess access;  ///< address, headers and certificates; the Embedder writes the body
+  std::string model;
+  std::size_t dimensions = 0;        ///< that every vector must have; 0: whatever comes
+  bool requests_dimensions = false;  ///< the endpoint is asked to shorten its vectors to `dimensions`
+  std::string query_prefix;          ///< as the model was trained: "query: "
+  std::string document_prefix;
+  double timeout_seconds = 3;
+
+  friend bool operator==(const Embedding&, const Embedding&) = default;
+};
+
 /// The embedded index that `metafuse index` builds.
 struct LocalAccess {
   std::string database;
   std::vector<std::pair<std::string, double>> weights;  ///< column, weight; others have weight 1
 
   friend bool operator==(const LocalAccess&, const LocalAccess&) = default;
+};
+
+/// The vectors of an embedded index that `metafuse index --embedding` builds.
+struct VectorAccess {
+  std::string database;
+  double min_score = 0;  ///< a cosine; documents that do not exceed it are no results
+  std::string model{};   ///< of the engine's embedding, empty without: the index must be made with the same
+
+  friend bool operator==(const VectorAccess&, const VectorAccess&) = default;
 };
 
 /// A SQLite file that is queried by a statement: :query, :wildcard, :limit and :offset are bound; the columns
@@ -138,6 +164,22 @@ struct SqliteAccess {
   std::string url_format;  ///< instead of a column url: text with {COLUMN}
 
   friend bool operator==(const SqliteAccess&, const SqliteAccess&) = default;
+};
+
+/// A database server that is queried by a statement: :query, :wildcard, :vector, :limit and :offset are
+/// bound; the columns url, title, content, published and score make the results.
+struct DatabaseAccess {
+  enum class Server { postgresql, mariadb, odbc };
+
+  Server server = Server::postgresql;
+  std::string connection;  ///< PostgreSQL's URL or ODBC's connection string; "${NAME}" is a secret
+  std::string host, database, username,
+      password;  ///< where there is no `connection`; a host with / is a socket
+  int port = 0;  ///< 0: the server's usual one
+  std::string statement;
+  std::string url_format;  ///< instead of a column url: text with {COLUMN}
+
+  friend bool operator==(const DatabaseAccess&, const DatabaseAccess&) = default;
 };
 
 /// A program whose lines of output are the results. Never run by a shell.
@@ -172,10 +214,14 @@ struct Engine {
   std::vector<int> retry_statuses;
   int max_connections = 8;         ///< requests under way at once
   double requests_per_second = 0;  ///< 0: no limit
-  std::variant<HttpAccess, LocalAccess, SqliteAccess, CommandAccess> access;
+  std::optional<Embedding> embedding;
+  std::variant<HttpAccess, LocalAccess, VectorAccess, SqliteAccess, DatabaseAccess, CommandAccess> access;
 
   friend bool operator==(const Engine&, const Engine&) = default;
 };
+
+/// True for an engine that is asked with the query's vector, not only its words.
+bool needs_vector(const Engine& engine);
 
 /// The time that one request to the engine may take.
 Duration engine_timeout(const Engine& engine);
@@ -184,9 +230,10 @@ Duration engine_timeout(const Engine& engine);
 const Engine* find_engine(const std::vector<Engine>& engines, std::string_view name);
 
 struct EngineFile {
-  std::vector<Engine> engines;        ///< in the order of the file
-  std::vector<std::string> warnings;  ///< "NAME:LINE:COLUMN: ...": SearXNG's keys that have no effect here
-  std::vector<std::string> refused;   ///< of a whole settings.yml: the blocks that cannot be served, and why
+  std::vector<Engine> engines;         ///< in the order of the file
+  std::vector<std::string> warnings;   ///< "NAME:LINE:COLUMN: ...": SearXNG's keys that have no effect here
+  std::vector<std::string> refused;    ///< of a whole settings.yml: the blocks that cannot be served, and why
+  std::optional<Embedding> embedding;  ///< the file's own, for engines that name none
 };
 
 /// Reads engine definitions: `engines:` with blocks as in SearXNG's settings.yml. Nothing is sent

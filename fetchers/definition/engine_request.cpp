@@ -125,6 +125,7 @@ std::string joined_ids(const std::vector<std::string>& ids, const LookupStep& st
 
 void set_found(RequestValues& values, const Found& found, const LookupStep* finder) {
   values.cursor = found.cursor;
+  values.vector = found.vector;
   if (finder == nullptr) return;
   values.ids = joined_ids(found.ids, *finder);
   for (const std::string& id : found.ids)
@@ -229,17 +230,26 @@ std::string content_type_of(const std::string& declared, const StringPairs& head
   }
 }
 
+Error secret_is_missing(const Engine& engine, const std::string& name) {
+  return fail(Code::bad_config, "the engine \"" + engine.name + "\" needs the secret " + name +
+                                    "; set the environment variable or put a file of that name into the "
+                                    "credentials folder");
+}
+
 }  // namespace
+
+Result<std::string> with_secrets(std::string text, const Engine& engine, const SecretLookup& secret_of) {
+  std::string missing;
+  if (!fill_secrets(text, secret_of, missing)) return secret_is_missing(engine, missing);
+  return text;
+}
 
 Result<ReadyAccess> ready_access(const Engine& engine, const SecretLookup& secret_of) {
   const auto& access = std::get<HttpAccess>(engine.access);
   ReadyAccess ready{access, access, {}, {}};
   std::string missing;
   fill_all(ready.redacted, nullptr, missing);
-  if (!fill_all(ready.access, secret_of, missing))
-    return fail(Code::bad_config, "the engine \"" + engine.name + "\" needs the secret " + missing +
-                                      "; set the environment variable or put a file of that name into the "
-                                      "credentials folder");
+  if (!fill_all(ready.access, secret_of, missing)) return secret_is_missing(engine, missing);
   const std::string& literal = access.description_url.empty() ? access.url : access.description_url;
   const std::size_t host_end = literal.find_first_of("/?", std::min(literal.find("://") + 3, literal.size()));
   const std::string host = literal.substr(0, host_end);

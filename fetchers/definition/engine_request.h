@@ -32,6 +32,11 @@ struct ReadyAccess {
 /// errors: bad_config naming the engine and the secret that is not set
 Result<ReadyAccess> ready_access(const Engine& engine, const SecretLookup& secret_of);
 
+/// The text with every "${NAME}" replaced.
+///
+/// errors: bad_config naming the engine and the secret that is not set
+Result<std::string> with_secrets(std::string text, const Engine& engine, const SecretLookup& secret_of);
+
 /// Which pages of the engine make one page of `depth` results.
 struct PagePlan {
   int first = 1;
@@ -53,6 +58,7 @@ FieldQuery field_query(std::string_view query);
 struct Found {
   std::string cursor;            ///< of the next page; empty on the first
   std::vector<std::string> ids;  ///< of the step before
+  std::string vector{};          ///< of the query, where the engine needs one: "[0.25,-0.5]"
 };
 
 /// The request for one page of the engine's results.

@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::array kTypes = {
     EngineType{"local", "the embedded index that metafuse index builds", "fts5", read_local},
+    EngineType{"local_vector", "the vectors of an embedded index, by their cosine", "plain",
+               read_local_vector},
     EngineType{"json_engine", "any JSON answer, by key paths", "web", read_json_engine},
     EngineType{"xpath", "any HTML page, by XPath", "web", read_xpath_engine},
     EngineType{"xml_engine", "RSS, Atom and OpenSearch as they are, any other XML by XPath", "web",
@@ -18,14 +20,26 @@ constexpr std::array kTypes = {
     EngineType{"opensearch_description", "what a site's OpenSearch description document says", "web",
                read_opensearch_description},
     EngineType{"elasticsearch", "Elasticsearch and OpenSearch", "elasticsearch", read_elasticsearch},
+    EngineType{"opensearch", "OpenSearch", "elasticsearch", read_opensearch},
     EngineType{"solr", "Apache Solr", "solr", read_solr},
     EngineType{"meilisearch", "Meilisearch", "plain", read_meilisearch},
     EngineType{"mediawiki", "MediaWiki, Wikipedia", "mediawiki", read_mediawiki},
     EngineType{"groonga", "Groonga's HTTP server", "groonga", read_groonga},
     EngineType{"omega", "Xapian Omega", "xapian", read_omega},
+    EngineType{"typesense", "Typesense: words, vectors, or both", "plain", read_typesense},
+    EngineType{"algolia", "Algolia", "plain", read_algolia},
+    EngineType{"qdrant", "Qdrant, by the query's vector", "plain", read_qdrant},
+    EngineType{"weaviate", "Weaviate, by the query's vector", "plain", read_weaviate},
+    EngineType{"milvus", "Milvus, by the query's vector", "plain", read_milvus},
+    EngineType{"pinecone", "Pinecone, by the query's vector", "plain", read_pinecone},
+    EngineType{"vespa", "Vespa, by the query's vector", "plain", read_vespa},
     EngineType{"searx_engine", "another SearXNG", "web", read_searx_engine},
     EngineType{"metafuse", "another metafuse", "web", read_metafuse},
     EngineType{"sqlite", "a SQLite file, by a SELECT of yours", "plain", read_sqlite},
+    EngineType{"postgresql", "PostgreSQL: full text, trigrams, vectors, or a SELECT of yours", "plain",
+               read_postgresql},
+    EngineType{"mariadb", "MariaDB or MySQL: full text, or a SELECT of yours", "plain", read_mariadb},
+    EngineType{"odbc", "any database with an ODBC driver, by a SELECT of yours", "plain", read_odbc},
     EngineType{"command", "a program, a result a line", "plain", read_command},
 };
 
@@ -51,11 +65,11 @@ constexpr std::string_view kPythonEngines =
     "frinkiac fyyd genius geizhals gitea github github_code gitlab goodreads google google_cse "
     "google_images google_news google_play google_scholar google_videos grokipedia hackernews hex "
     "huggingface il_post imdb imgur ina invidious ipernity iqiyi jisho kickass lemmy libretranslate "
-    "lib_rs lingva livespace loc lucide marginalia mariadb_server mastodon material_icons metacpan "
-    "microsoft_learn mixcloud mojeek mongodb moviepilot mozhi mrs mullvad_leta mwmbl mysql_server naver "
+    "lib_rs lingva livespace loc lucide marginalia mastodon material_icons metacpan "
+    "microsoft_learn mixcloud mojeek mongodb moviepilot mozhi mrs mullvad_leta mwmbl naver "
     "niconico npm nvd nyaa odysee ollama open_meteo openalex openclipart openlibrary openstreetmap "
     "openverse packagist pdbe peertube pexels photon pinterest piped piratebay pixabay pixiv pkg_go_dev "
-    "podcastindex postgresql presearch public_domain_image_archive pubmed pypi qwant radio_browser "
+    "podcastindex presearch public_domain_image_archive pubmed pypi qwant radio_browser "
     "recoll reddit reuters rottentomatoes rumble scanr_structures searchcode_code searchmysite "
     "semantic_scholar senscritique sepiasearch seznam skg sogou sogou_images sogou_videos sogou_wechat "
     "sourcehut soundcloud spotify springer stackexchange startpage steam stract svgrepo tagesschau "
@@ -82,6 +96,7 @@ std::span<const EngineType> engine_types() {
 const EngineType* find_engine_type(std::string_view name) {
   if (name == "xml" || name == "rss" || name == "atom") name = "xml_engine";
   if (name == "json") name = "json_engine";
+  if (name == "mariadb_server" || name == "mysql_server" || name == "mysql") name = "mariadb";
   for (const EngineType& type : kTypes)
     if (type.name == name) return &type;
   return nullptr;
@@ -130,6 +145,13 @@ void read_local(EngineBlock& block) {
       block.diagnostics.error(node->find(column)->place,
                               "the weight of " + column + " must be a number from 0 to 1e6");
   }
+  block.engine.access = std::move(access);
+}
+
+void read_local_vector(EngineBlock& block) {
+  VectorAccess access;
+  access.database = take_database(block);
+  access.min_score = block.map.take_number("min_score", -1, 1).value_or(0);
   block.engine.access = std::move(access);
 }
 

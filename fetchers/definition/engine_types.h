@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -48,16 +49,28 @@ void read_xpath_engine(EngineBlock& block);
 void read_xml_engine(EngineBlock& block);
 void read_opensearch_description(EngineBlock& block);
 void read_elasticsearch(EngineBlock& block);  // search_servers.cpp
+void read_opensearch(EngineBlock& block);
 void read_solr(EngineBlock& block);
 void read_meilisearch(EngineBlock& block);
 void read_mediawiki(EngineBlock& block);
 void read_groonga(EngineBlock& block);
 void read_omega(EngineBlock& block);
+void read_qdrant(EngineBlock& block);  // vector_servers.cpp
+void read_weaviate(EngineBlock& block);
+void read_milvus(EngineBlock& block);
+void read_pinecone(EngineBlock& block);
+void read_vespa(EngineBlock& block);
+void read_typesense(EngineBlock& block);
+void read_algolia(EngineBlock& block);
 void read_searx_engine(EngineBlock& block);  // http_engines.cpp
 void read_metafuse(EngineBlock& block);
 void read_local(EngineBlock& block);  // engine_types.cpp
+void read_local_vector(EngineBlock& block);
 void read_sqlite(EngineBlock& block);
 void read_command(EngineBlock& block);
+void read_postgresql(EngineBlock& block);  // database_engines.cpp
+void read_mariadb(EngineBlock& block);
+void read_odbc(EngineBlock& block);
 
 /// Keys of every engine behind HTTP: method, headers, cookies, paging and the like, and the parts of a result
 /// (`title_query` or `title_xpath`); what an engine type presets stays where a key is absent.
@@ -71,6 +84,17 @@ void take_chained_requests(EngineBlock& block, HttpAccess& access);
 
 /// Reports a path that the format cannot evaluate.
 void check_path(EngineBlock& block, AnswerRules::Format format, const Place& place, const std::string& path);
+
+/// Names and values that can stand in a header, from a map of the definition.
+StringPairs take_header_fields(EngineBlock& block, std::string_view key);
+
+/// `verify`: false, or the file of a certificate authority.
+void take_certificates(EngineBlock& block, HttpAccess& access);
+
+/// `embedding:`; mistakes go to the diagnostics.
+/// out:    nothing where the node is no map or names an unknown API
+std::optional<Embedding> read_embedding(const YamlNode& node, const std::string& folder,
+                                        Diagnostics& diagnostics);
 
 /// YAML as JSON: quoted scalars are texts, plain ones what JSON takes them for.
 Json json_of(const YamlNode& node);

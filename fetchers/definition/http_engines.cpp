@@ -25,18 +25,6 @@ bool is_header_value(std::string_view text) {
   });
 }
 
-StringPairs take_fields(EngineBlock& block, std::string_view key) {
-  const YamlNode* node = block.map.take(key);
-  StringPairs fields = block.map.take_string_map(key);
-  for (const auto& [name, value] : fields)
-    if (!is_token(name) || !is_header_value(value)) {
-      const YamlNode* place = node == nullptr ? nullptr : node->find(name);
-      block.diagnostics.error(place == nullptr ? block.map.place() : place->place,
-                              std::string(key) + ": \"" + name + "\" or its value cannot stand in a header");
-    }
-  return fields;
-}
-
 }  // namespace
 
 void check_path(EngineBlock& block, Format format, const Place& place, const std::string& path) {
@@ -195,6 +183,27 @@ void take_paging(EngineBlock& block, HttpAccess& access) {
 
 }  // namespace
 
+StringPairs take_header_fields(EngineBlock& block, std::string_view key) {
+  const YamlNode* node = block.map.take(key);
+  StringPairs fields = block.map.take_string_map(key);
+  for (const auto& [name, value] : fields)
+    if (!is_token(name) || !is_header_value(value)) {
+      const YamlNode* place = node == nullptr ? nullptr : node->find(name);
+      block.diagnostics.error(place == nullptr ? block.map.place() : place->place,
+                              std::string(key) + ": \"" + name + "\" or its value cannot stand in a header");
+    }
+  return fields;
+}
+
+void take_certificates(EngineBlock& block, HttpAccess& access) {
+  const YamlNode* verify = block.map.take("verify");
+  if (verify == nullptr) return;
+  if (verify->is_scalar() && (verify->text == "true" || verify->text == "false"))
+    access.verifies_certificates = verify->text == "true";
+  else if (auto file = block.map.take_string("verify"))
+    access.ca_file = (std::filesystem::path(block.folder) / *file).string();
+}
+
 std::string take_base_url(EngineBlock& block, const std::string& preset) {
   const YamlNode* node = preset.empty() ? block.map.take_required("base_url") : block.map.take("base_url");
   std::string url = block.map.take_string("base_url").value_or(preset);
@@ -207,8 +216,8 @@ std::string take_base_url(EngineBlock& block, const std::string& preset) {
 
 void take_http_keys(EngineBlock& block, HttpAccess& access) {
   take_request_body(block, access);
-  for (auto& field : take_fields(block, "headers")) access.headers.push_back(std::move(field));
-  for (auto& field : take_fields(block, "cookies")) access.cookies.push_back(std::move(field));
+  for (auto& field : take_header_fields(block, "headers")) access.headers.push_back(std::move(field));
+  for (auto& field : take_header_fields(block, "cookies")) access.cookies.push_back(std::move(field));
   if (auto name = block.map.take_string("username")) access.username = *name;
   if (auto word = block.map.take_string("password")) access.password = *word;
   take_paging(block, access);
@@ -216,12 +225,7 @@ void take_http_keys(EngineBlock& block, HttpAccess& access) {
   access.no_result_statuses = take_statuses(block, "no_result_for_http_status");
   if (auto count = block.map.take_integer("soft_max_redirects", 0, 10))
     access.max_redirects = std::min(3, *count == 0 ? 3 : static_cast<int>(*count));
-  if (const YamlNode* verify = block.map.take("verify")) {
-    if (verify->is_scalar() && (verify->text == "true" || verify->text == "false"))
-      access.verifies_certificates = verify->text == "true";
-    else if (auto file = block.map.take_string("verify"))
-      access.ca_file = (std::filesystem::path(block.folder) / *file).string();
-  }
+  take_certificates(block, access);
   take_answer_keys(block, access.answer);
 }
 

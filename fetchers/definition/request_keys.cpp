@@ -74,7 +74,8 @@ Result<std::string> json_template(const Json& value) {
         piece.is_placeholder ? quoted : with_doubled_braces_but_secrets(quoted.substr(1, quoted.size() - 2));
   }
   if (out == "{ids}") return "[{id_values}]";
-  const bool is_number = out == "{count}" || out == "{offset}" || out == "{start}" || out == "{pageno}";
+  const bool is_number =
+      out == "{count}" || out == "{offset}" || out == "{start}" || out == "{pageno}" || out == "{vector}";
   return is_number ? out : '"' + out + '"';
 }
 

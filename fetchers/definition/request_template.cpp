@@ -28,6 +28,7 @@ constexpr std::array kPlaceholders = {
     Placeholder{"offset", &RequestValues::offset},
     Placeholder{"start", &RequestValues::start},
     Placeholder{"count", &RequestValues::count},
+    Placeholder{"vector", &RequestValues::vector, true},
     Placeholder{"query_field", &RequestValues::query_field},
     Placeholder{"query_value", &RequestValues::query_value},
     Placeholder{"query_values", &RequestValues::query_values, true},

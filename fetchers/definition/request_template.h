@@ -26,6 +26,7 @@ struct RequestValues {
   std::string ids;           ///< identifiers of an earlier step, joined
   std::string id_values;     ///< the same as JSON strings
   std::string id;            ///< one of them
+  std::string vector;        ///< of the query, "[0.25,-0.5]"
 };
 
 /// How a value is written where it stands.
@@ -49,7 +50,7 @@ struct TemplatePiece {
 /// errors: bad_config: a brace without its partner, a placeholder that is not in RequestValues
 Result<std::vector<TemplatePiece>> parse_request_template(std::string_view text);
 
-/// The text with every placeholder replaced; time_range and safe_search are put in as they are.
+/// The text with every placeholder replaced; time_range, safe_search and vector are put in as they are.
 /// Requires a template that parses.
 std::string fill_request_template(std::string_view text, const RequestValues& values, Quoting quoting);
 

@@ -50,6 +50,19 @@ std::string custom_query(EngineBlock& block, const YamlNode& custom) {
   return text;
 }
 
+/// Nearest neighbours by the query's vector: Elasticsearch has them beside the query, OpenSearch as one.
+///
+/// source: Elasticsearch's search API, `knn` (8.4 and later); OpenSearch's k-NN query
+std::string nearest_neighbours(EngineBlock& block, bool is_opensearch) {
+  const std::string field =
+      with_doubled_braces(to_text(Json(block.map.take_required_string("vector_field"))));
+  const std::string k = std::to_string(block.map.take_integer("k", 1, 10000).value_or(100));
+  if (is_opensearch) return R"("query":{{"knn":{{)" + field + R"(:{{"vector":{vector},"k":)" + k + "}}}}}}";
+  const std::string tried = std::to_string(block.map.take_integer("num_candidates", 1, 10000).value_or(200));
+  return R"("knn":{{"field":)" + field + R"(,"query_vector":{vector},"k":)" + k + R"(,"num_candidates":)" +
+         tried + "}}";
+}
+
 /// The query part of Elasticsearch's body as a template.
 ///
 /// source: the query types of SearXNG's elasticsearch engine; where that wants field:value for match, a query
@@ -72,14 +85,12 @@ std::string elasticsearch_query(EngineBlock& block, HttpAccess& access) {
   const YamlNode* node = block.map.take("query_type");
   block.diagnostics.error(
       node == nullptr ? block.map.place() : node->place,
-      "query_type must be match, term, terms, simple_query_string, query_string, or custom "
+      "query_type must be match, term, terms, simple_query_string, query_string, knn, or custom "
       "with a map custom_query_json");
   return {};
 }
 
-}  // namespace
-
-void read_elasticsearch(EngineBlock& block) {
+void read_elastic(EngineBlock& block, bool is_opensearch) {
   HttpAccess access;
   preset_server(access, "hits/hits");
   access.answer.url = "_source/url";
@@ -88,10 +99,25 @@ void read_elasticsearch(EngineBlock& block) {
   access.answer.score = "_score";
   access.method = "POST";
   access.content_type = "application/json";
-  access.body = R"({{"from":{offset},"size":{count},"query":)" + elasticsearch_query(block, access) + "}}";
+  const YamlNode* type = block.map.take("query_type");
+  const bool is_nearest = type != nullptr && type->is_scalar() && type->text == "knn";
+  access.body = R"({{"from":{offset},"size":{count},)" +
+                (is_nearest ? nearest_neighbours(block, is_opensearch)
+                            : R"("query":)" + elasticsearch_query(block, access)) +
+                "}}";
   access.url = take_base_url(block, "http://localhost:9200") + "/" + take_name(block, "index") + "/_search";
   take_http_keys(block, access);
   block.engine.access = std::move(access);
+}
+
+}  // namespace
+
+void read_elasticsearch(EngineBlock& block) {
+  read_elastic(block, false);
+}
+
+void read_opensearch(EngineBlock& block) {
+  read_elastic(block, true);
 }
 
 void read_solr(EngineBlock& block) {

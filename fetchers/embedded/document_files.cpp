@@ -16,6 +16,7 @@
 #include "core/text_file.h"
 #include "core/url_text.h"
 #include "core/utf8.h"
+#include "fetchers/embedded/sitemap_files.h"
 
 namespace metafuse::fetchers {
 namespace {
@@ -25,7 +26,7 @@ constexpr std::size_t kMaxTitleBytes = 200;
 constexpr std::size_t kFilesPerBatch = 256;
 constexpr std::string_view kBlanks = " \t\r\n\f\v";
 
-enum class SourceKind { html, markdown, text, csv, json_lines, other };
+enum class SourceKind { html, markdown, text, csv, json_lines, sitemap, other };
 
 SourceKind kind_of_source(const std::string& path) {
   const std::string ending = ascii_lower(std::filesystem::path(path).extension().string());
@@ -33,6 +34,7 @@ SourceKind kind_of_source(const std::string& path) {
   if (ending == ".md" || ending == ".markdown") return SourceKind::markdown;
   if (ending == ".txt") return SourceKind::text;
   if (ending == ".csv") return SourceKind::csv;
+  if (ending == ".xml") return SourceKind::sitemap;
   for (const std::string_view compressed : {".gz", ".xz", ".zst"})
     if (ending == compressed) return kind_of_source(path.substr(0, path.size() - ending.size()));
   return ending == ".jsonl" || ending == ".ndjson" ? SourceKind::json_lines : SourceKind::other;
@@ -309,7 +311,9 @@ Result<std::vector<std::string>> files_below(const std::string& folder, std::vec
       if (at->is_directory()) at.disable_recursion_pending();
     } else if (at->is_regular_file()) {
       const std::string path = at->path().string();
-      if (kind_of_source(path) == SourceKind::other)
+      // A sitemap is named by itself: in a folder its files would come twice.
+      if (const SourceKind kind = kind_of_source(path);
+          kind == SourceKind::other || kind == SourceKind::sitemap)
         left_out.push_back(path + ": its ending names no kind of document");
       else
         files.push_back(path);
@@ -326,6 +330,35 @@ Result<void> read_rows(const std::string& path, SourceKind kind, const TakeDocum
 
 bool holds_rows(SourceKind kind) {
   return kind == SourceKind::csv || kind == SourceKind::json_lines || kind == SourceKind::other;
+}
+
+/// Reads files on several threads, a batch at a time, and hands their documents on in order.
+Result<void> read_files(std::vector<SourceFile> files, const DocumentFileOptions& options,
+                        const TakeDocument& take, std::vector<std::string>& left_out) {
+  if (options.is_known)
+    std::erase_if(files, [&](const SourceFile& file) { return options.is_known(file.path); });
+  for (std::size_t begin = 0; begin < files.size(); begin += kFilesPerBatch) {
+    const std::size_t count = std::min(kFilesPerBatch, files.size() - begin);
+    std::vector<std::optional<Result<SourceDocument>>> read(count);
+    parallel_for(count, options.threads, [&](std::size_t i) {
+      const SourceKind kind = kind_of_source(files[begin + i].path);
+      if (!holds_rows(kind)) read[i] = one_document(files[begin + i].path, kind);
+    });
+    for (std::size_t i = 0; i < count; ++i) {
+      const SourceFile& file = files[begin + i];
+      if (!read[i]) {
+        TRY_VOID(read_rows(file.path, kind_of_source(file.path), take));
+      } else if (!*read[i]) {
+        left_out.push_back(read[i]->error().text);
+      } else {
+        SourceDocument document = std::move(**read[i]);
+        document.url = file.url;
+        if (!file.date.empty()) document.fields.emplace("date", file.date);
+        TRY_VOID(take(std::move(document)));
+      }
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -379,37 +412,27 @@ Result<std::vector<std::string>> read_documents(const std::string& path, const D
   namespace fs = std::filesystem;
   std::vector<std::string> left_out;
   std::error_code error;
-  if (path == "-" || !fs::is_directory(path, error)) {
-    const SourceKind kind = path == "-" ? SourceKind::json_lines : kind_of_source(path);
-    if (holds_rows(kind)) {
-      TRY_VOID(read_rows(path, kind, take));
-      return left_out;
-    }
-    TRY(auto document, one_document(path, kind));
-    document.url = url_of_file(path, fs::path(path).parent_path(), options.base_url);
-    TRY_VOID(take(std::move(document)));
+  if (path != "-" && fs::is_directory(path, error)) {
+    TRY(const auto files, files_below(path, left_out));
+    std::vector<SourceFile> sources;
+    for (const std::string& file : files)
+      sources.push_back({file, url_of_file(file, path, options.base_url), ""});
+    TRY_VOID(read_files(std::move(sources), options, take, left_out));
     return left_out;
   }
-  TRY(const auto files, files_below(path, left_out));
-  for (std::size_t begin = 0; begin < files.size(); begin += kFilesPerBatch) {
-    const std::size_t count = std::min(kFilesPerBatch, files.size() - begin);
-    std::vector<std::optional<Result<SourceDocument>>> read(count);
-    parallel_for(count, options.threads, [&](std::size_t i) {
-      const SourceKind kind = kind_of_source(files[begin + i]);
-      if (!holds_rows(kind)) read[i] = one_document(files[begin + i], kind);
-    });
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::string& file = files[begin + i];
-      if (!read[i]) {
-        TRY_VOID(read_rows(file, kind_of_source(file), take));
-      } else if (!*read[i]) {
-        left_out.push_back(read[i]->error().text);
-      } else {
-        (*read[i])->url = url_of_file(file, path, options.base_url);
-        TRY_VOID(take(std::move(**read[i])));
-      }
-    }
+  const SourceKind kind = path == "-" ? SourceKind::json_lines : kind_of_source(path);
+  if (kind == SourceKind::sitemap) {
+    TRY(auto sources, files_of_sitemap(path, left_out));
+    TRY_VOID(read_files(std::move(sources), options, take, left_out));
+    return left_out;
   }
+  if (holds_rows(kind)) {
+    TRY_VOID(read_rows(path, kind, take));
+    return left_out;
+  }
+  TRY(auto document, one_document(path, kind));
+  document.url = url_of_file(path, fs::path(path).parent_path(), options.base_url);
+  TRY_VOID(take(std::move(document)));
   return left_out;
 }
 

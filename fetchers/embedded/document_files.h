@@ -1,6 +1,6 @@
 #pragma once
 
-// Documents as people have them: folders of HTML, Markdown and text, tables as CSV, and JSON lines.
+// Documents as people have them: folders of HTML, Markdown and text, sitemaps, tables as CSV, and JSON lines.
 
 #include <functional>
 #include <map>
@@ -23,6 +23,9 @@ struct DocumentFileOptions {
   /// What the URL of a file begins with; the rest is its path below the folder. Empty: file://localhost/PATH.
   std::string base_url;
   unsigned threads = 1;
+  /// True for a file of a folder or sitemap that needs not be read again; asked on the caller's thread. May
+  /// be left out.
+  std::function<bool(const std::string& path)> is_known{};
 };
 
 using TakeDocument = std::function<Result<void>(SourceDocument document)>;
@@ -30,10 +33,11 @@ using TakeDocument = std::function<Result<void>(SourceDocument document)>;
 /// Reads the documents of a file or of a folder with all its folders, in the order of their paths.
 ///
 /// A file's ending says what it is: .html and .htm, .md and .markdown, .txt, .csv (the first row names the
-/// columns, one of them url); everything else is JSON lines, plain or compressed, "-" is standard input. In a
-/// folder, hidden files, files of other endings and files that cannot be read are left out.
+/// columns, one of them url), .xml (a sitemap, whose pages are read from files beside it); everything else is
+/// JSON lines, plain or compressed, "-" is standard input. In a folder, hidden files, sitemaps, files of
+/// other endings and files that cannot be read are left out.
 ///
-/// out:    the files of a folder that were left out, as "FILE: why"
+/// out:    the files of a folder or sitemap that were left out, as "FILE: why"
 /// errors: those of `take`; of a single file no_input and bad_data with its place
 /// cost:   the files of a folder are read on `threads` threads, a batch at a time
 Result<std::vector<std::string>> read_documents(const std::string& path, const DocumentFileOptions& options,

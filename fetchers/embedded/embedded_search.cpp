@@ -17,7 +17,9 @@
 #include "core/sqlite_database.h"
 #include "core/url_text.h"
 #include "fetchers/answers/answer_text.h"
+#include "fetchers/databases/sql_rows.h"
 #include "fetchers/recording/har_archive.h"
+#include "fetchers/vectors/vector_rows.h"
 
 namespace metafuse::fetchers {
 namespace {
@@ -154,35 +156,6 @@ Result<RankedList> search_command(const CommandAccess& access, std::string_view 
   return list;
 }
 
-namespace {
-
-std::string like_pattern(std::string_view query) {
-  return "%" + std::string(query) + "%";
-}
-
-/// "https://host/{column}" with the row's values.
-std::string url_of(const SqliteAccess& access, const SqliteStatement& row) {
-  const auto value = [&](std::string_view name) -> std::string_view {
-    for (int i = 0; i < row.columns(); ++i)
-      if (row.column_name(i) == name) return row.text(i);
-    return {};
-  };
-  if (access.url_format.empty()) return std::string(value("url"));
-  std::string out;
-  std::string_view rest = access.url_format;
-  while (!rest.empty()) {
-    const std::size_t open = rest.find('{');
-    const std::size_t close = rest.find('}', open);
-    if (open == std::string_view::npos || close == std::string_view::npos) return out + std::string(rest);
-    out += rest.substr(0, open);
-    out += percent_encoded(value(rest.substr(open + 1, close - open - 1)));
-    rest.remove_prefix(close + 1);
-  }
-  return out;
-}
-
-}  // namespace
-
 Result<RankedList> search_sqlite(const SqliteAccess& access, std::string_view query, int depth, int offset,
                                  const Deadline& deadline) {
   TRY(auto database, SqliteDatabase::open(access.database, {}));
@@ -190,40 +163,49 @@ Result<RankedList> search_sqlite(const SqliteAccess& access, std::string_view qu
   auto row = database.prepare(access.statement);
   if (!row) return fail(Code::bad_config, "query_str: " + row.error().text);
   row->bind_named(":query", query);
-  row->bind_named(":wildcard", like_pattern(query));
+  row->bind_named(":wildcard", "%" + std::string(query) + "%");
   row->bind_named(":limit", static_cast<std::int64_t>(depth));
   row->bind_named(":offset", static_cast<std::int64_t>(offset));
   // A statement without :limit and :offset gives all rows: the window is ours to cut.
-  int to_skip = row->has_parameter(":offset") ? 0 : offset;
-  RankedList list;
-  while (static_cast<int>(list.hits.size()) < depth) {
+  HitRows rows(access.url_format, depth, row->has_parameter(":offset") ? 0 : offset);
+  while (!rows.is_full()) {
     TRY(const auto stepped, row->step());
     if (!stepped) break;
-    if (to_skip-- > 0) continue;
-    auto url = resolved_url(url_of(access, *row), "");
-    if (!url) continue;
-    Hit hit;
-    hit.url = std::move(*url);
+    std::vector<std::string_view> columns, values;  // names of before the first step may be gone after it
     for (int i = 0; i < row->columns(); ++i) {
-      if (row->column_name(i) == "title") hit.title = clean_text(row->text(i), false, kMaxEmbeddedTitleBytes);
-      if (row->column_name(i) == "content")
-        hit.snippet = clean_text(row->text(i), false, kMaxEmbeddedSnippetBytes);
-      if (row->column_name(i) == "published") hit.published = clean_date(row->text(i));
+      columns.push_back(row->column_name(i));
+      values.push_back(row->text(i));
     }
-    list.hits.push_back(std::move(hit));
+    rows.add(columns, values);
   }
-  return list;
+  return rows.take();
 }
 
 EmbeddedEngine::EmbeddedEngine(const Engine& engine) : engine_(engine) {
   if (const auto* local = std::get_if<LocalAccess>(&engine_.access))
     local_ = std::make_unique<LocalEngine>(*local);
+  if (const auto* vectors = std::get_if<VectorAccess>(&engine_.access))
+    vectors_ = std::make_unique<VectorEngine>(*vectors);
+  if (const auto* database = std::get_if<DatabaseAccess>(&engine_.access)) {
+    const Duration timeout = engine_timeout(engine_);
+    database_ = database->server == DatabaseAccess::Server::postgresql ? make_postgresql(*database, timeout)
+                : database->server == DatabaseAccess::Server::mariadb  ? make_mariadb(*database, timeout)
+                                                                       : make_odbc(*database, timeout);
+  }
 }
 
-Result<RankedList> EmbeddedEngine::search(std::string_view query, int depth, int offset,
-                                          const Deadline& deadline) {
+bool EmbeddedEngine::blocks() const {
+  return database_ != nullptr || std::holds_alternative<CommandAccess>(engine_.access);
+}
+
+Result<RankedList> EmbeddedEngine::search(std::string_view query, std::span<const float> vector, int depth,
+                                          int offset, const Deadline& deadline) {
   const Deadline own = deadline.within(engine_timeout(engine_));
   if (local_) return local_->search(query, depth, offset, own);
+  if (vectors_) return vectors_->search(query, vector, depth, offset, own);
+  if (database_)
+    return database_->search({query, vector.empty() ? std::string() : vector_text(vector), depth, offset},
+                             own);
   if (const auto* sqlite = std::get_if<SqliteAccess>(&engine_.access))
     return search_sqlite(*sqlite, query, depth, offset, own);
   const auto& command = std::get<CommandAccess>(engine_.access);
@@ -258,10 +240,10 @@ HttpRequest request_of(const FetchedList& fetched, const FetchOptions& options) 
 }  // namespace
 
 void search_embedded(EmbeddedEngine& engine, const FetchOptions& options, const Clock& clock,
-                     HarWriter* writer, FetchedList& fetched) {
+                     HarWriter* writer, FetchedList& fetched, std::span<const float> vector) {
   const TimePoint begin = clock.now();
-  auto list =
-      engine.search(fetched.query.text, options.depth, (options.page - 1) * options.depth, options.deadline);
+  auto list = engine.search(fetched.query.text, vector, options.depth, (options.page - 1) * options.depth,
+                            options.deadline);
   fetched.elapsed = clock.now() - begin;
   if (!list) {
     fetched.failure = failure_of(list.error());

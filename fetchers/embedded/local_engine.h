@@ -14,6 +14,7 @@
 #include "core/sqlite_database.h"
 #include "fetchers/definition/engine.h"
 #include "fetchers/embedded/document_files.h"
+#include "fetchers/embedded/vector_index.h"
 
 namespace metafuse::fetchers {
 
@@ -23,13 +24,20 @@ struct IndexReport {
   std::size_t replaced = 0;  ///< documents whose URL came again: the last one counts
   std::vector<std::string> columns;
   std::vector<std::string> left_out;  ///< files of folders, as "FILE: why"
+  std::size_t dimensions = 0;         ///< of the documents' vectors, 0 without
+  bool is_update = false;             ///< an index that was there was changed
+  std::size_t added = 0;              ///< of an update
+  std::size_t changed = 0;
+  std::size_t removed = 0;
 };
 
 struct IndexOptions {
   bool stems_english = false;            ///< "searches" finds "search"
+  bool updates = false;                  ///< keeps the documents too, and changes an index that does
   std::function<bool()> is_interrupted;  ///< asked between documents; may be left out
   ProgressReport progress;
   DocumentFileOptions files;
+  VectorOptions vectors;
 };
 
 /// Builds the embedded engine's index (SQLite FTS5) of documents: each has a URL, a title and a text; further
@@ -38,7 +46,10 @@ struct IndexOptions {
 /// in:     documents - files and folders, as read_documents takes them; database - replaced as a whole
 /// errors: bad_data with "FILE:LINE: ...": no JSON object, no url, a value that is no text; no_input, also
 ///         when something other than an index stands at `database`; try_again when the disk is full or
-///         is_interrupted says so. Nothing half-written stays behind.
+///         is_interrupted says so. Nothing half-written stays behind. With `updates` an index that was built
+///         with it, of the same fields and the same stemming, is changed: files whose size and time are as
+///         before are not read, and only documents that are new, changed or gone are worked on; another index
+///         is built anew.
 /// cost:   about 30,000 short documents per second
 Result<IndexReport> build_local_index(const std::string& database, const std::vector<std::string>& documents,
                                       const IndexOptions& options = {});

@@ -1,18 +1,18 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <optional>
 
 #include <unistd.h>
 
 #include "core/atomic_file.h"
-#include "core/utf8.h"
 #include "fetchers/embedded/document_files.h"
+#include "fetchers/embedded/index_update.h"
 #include "fetchers/embedded/local_engine.h"
 
 namespace metafuse::fetchers {
 namespace {
 
-constexpr std::size_t kSnippetBytes = 300;
 constexpr std::size_t kMaxColumns = 64;
 constexpr std::size_t kProgressEvery = 1000;
 
@@ -80,13 +80,6 @@ class Collector {
   std::map<std::string, std::size_t, std::less<>> position_;
 };
 
-std::string joined(const std::vector<std::string>& columns, std::string_view item = {}) {
-  std::string out;
-  for (const std::string& column : columns)
-    out += (out.empty() ? "" : ", ") + (item.empty() ? '"' + column + '"' : std::string(item));
-  return out;
-}
-
 Result<void> create_tables(SqliteDatabase& database, const Collector& collected,
                            const IndexOptions& options) {
   const std::string tokenizer =
@@ -96,45 +89,133 @@ Result<void> create_tables(SqliteDatabase& database, const Collector& collected,
       "CREATE TABLE pages(id INTEGER PRIMARY KEY, url TEXT NOT NULL, title TEXT NOT NULL, snippet TEXT NOT "
       "NULL);"
       "CREATE VIRTUAL TABLE documents USING fts5(" +
-      joined(collected.columns) + ", content='', prefix='3', tokenize='" + tokenizer + "');";
+      joined_columns(collected.columns) + ", content='', prefix='3', tokenize='" + tokenizer + "');";
   return database.run(sql.c_str());
 }
 
-std::string_view field_of(const SourceDocument& document, const std::string& column) {
-  const auto found = document.fields.find(column);
-  return found == document.fields.end() ? std::string_view() : std::string_view(found->second);
-}
+/// Writes documents without keeping them.
+class PlainWriter {
+ public:
+  static Result<PlainWriter> make(SqliteDatabase& database, const std::vector<std::string>& columns) {
+    PlainWriter writer;
+    writer.columns_ = columns;
+    TRY(writer.words_, database.prepare("INSERT INTO documents(rowid, " + joined_columns(columns) +
+                                        ") VALUES(?, " + joined_columns(columns, true) + ")"));
+    TRY(writer.page_, database.prepare("INSERT INTO pages VALUES(?, ?, ?, ?)"));
+    return writer;
+  }
 
-Result<void> insert_all(SqliteDatabase& database, const Collector& collected, const IndexOptions& options) {
-  TRY(auto words, database.prepare("INSERT INTO documents(rowid, " + joined(collected.columns) +
-                                   ") VALUES(?, " + joined(collected.columns, "?") + ")"));
-  TRY(auto page, database.prepare("INSERT INTO pages VALUES(?, ?, ?, ?)"));
-  for (std::size_t i = 0; i < collected.documents.size(); ++i) {
-    const SourceDocument& document = collected.documents[i];
-    const auto id = static_cast<std::int64_t>(i + 1);
-    words.bind(1, id);
-    for (std::size_t c = 0; c < collected.columns.size(); ++c)
-      words.bind(static_cast<int>(c) + 2, field_of(document, collected.columns[c]));
-    page.bind(1, id);
-    page.bind(2, document.url);
-    page.bind(3, field_of(document, "title"));
-    page.bind(4, truncate_utf8(field_of(document, "text"), kSnippetBytes));
-    for (SqliteStatement* statement : {&words, &page}) {
+  Result<void> insert(std::int64_t id, const SourceDocument& document) {
+    words_.bind(1, id);
+    for (std::size_t c = 0; c < columns_.size(); ++c)
+      words_.bind(static_cast<int>(c) + 2, field_of(document, columns_[c]));
+    page_.bind(1, id);
+    page_.bind(2, document.url);
+    page_.bind(3, field_of(document, "title"));
+    page_.bind(4, snippet_of(document));
+    for (SqliteStatement* statement : {&words_, &page_}) {
       TRY_VOID(statement->step());
       statement->reset();
     }
+    return {};
+  }
+
+ private:
+  std::vector<std::string> columns_;
+  SqliteStatement words_, page_;
+};
+
+template <class Writer>
+Result<void> insert_all(SqliteDatabase& database, const Collector& collected, const IndexOptions& options) {
+  TRY(auto writer, Writer::make(database, collected.columns));
+  for (std::size_t i = 0; i < collected.documents.size(); ++i) {
+    TRY_VOID(writer.insert(static_cast<std::int64_t>(i + 1), collected.documents[i]));
     if (options.is_interrupted && options.is_interrupted()) return fail(Code::try_again, "interrupted");
     if (options.progress && (i + 1) % kProgressEvery == 0)
       options.progress(i + 1, collected.documents.size());
   }
   if (options.progress) options.progress(collected.documents.size(), collected.documents.size());
-  return database.run("INSERT INTO documents(documents) VALUES('optimize'); COMMIT;");
+  return database.run("INSERT INTO documents(documents) VALUES('optimize');");
 }
 
-Result<void> write_index(const std::string& path, const Collector& collected, const IndexOptions& options) {
+/// out:    how many dimensions the vectors have, 0 when none are wanted
+Result<std::size_t> add_vectors(SqliteDatabase& database, const Collector& collected,
+                                const IndexOptions& options) {
+  if (options.vectors.source == VectorOptions::Source::none) return std::size_t{0};
+  VectorWriting writing;
+  writing.last_id = collected.documents.size();
+  for (std::size_t i = 1; i <= writing.last_id; ++i) writing.ids.push_back(static_cast<std::int64_t>(i));
+  writing.text_of = [&](std::int64_t id) -> Result<std::string> {
+    const SourceDocument& document = collected.documents[static_cast<std::size_t>(id - 1)];
+    return std::string(field_of(document, "title")) + '\n' + std::string(field_of(document, "text"));
+  };
+  writing.stems_english = options.stems_english;
+  writing.threads = options.files.threads;
+  writing.is_interrupted = options.is_interrupted;
+  writing.progress = options.progress;
+  return write_vectors(database, options.vectors, writing);
+}
+
+/// out:    as add_vectors
+Result<std::size_t> write_index(const std::string& path, const Collector& collected,
+                                const IndexOptions& options) {
   TRY(auto database, SqliteDatabase::open(path, {.mode = SqliteMode::create}));
   TRY_VOID(create_tables(database, collected, options));
-  return insert_all(database, collected, options);
+  if (options.updates) {
+    TRY_VOID(database.run(kCreateSources));
+    TRY_VOID(insert_all<SourceWriter>(database, collected, options));
+  } else {
+    TRY_VOID(insert_all<PlainWriter>(database, collected, options));
+  }
+  TRY(const std::size_t dimensions, add_vectors(database, collected, options));
+  TRY_VOID(database.run("COMMIT;"));
+  return dimensions;
+}
+
+/// Everything into a new file.
+Result<IndexReport> build_anew(const std::string& path, const std::vector<std::string>& documents,
+                               const IndexOptions& options) {
+  Collector collected;
+  std::vector<std::string> left_out;
+  for (const std::string& one : documents) {
+    TRY(auto here, read_documents(one, options.files, [&](SourceDocument document) -> Result<void> {
+          if (options.is_interrupted && options.is_interrupted()) return fail(Code::try_again, "interrupted");
+          return collected.take(std::move(document));
+        }));
+    left_out.insert(left_out.end(), here.begin(), here.end());
+  }
+  if (collected.documents.empty()) return fail(Code::bad_data, documents.front() + ": no document to index");
+  const auto dimensions = write_index(path, collected, options);
+  if (!dimensions) return fail(dimensions.error().code, "cannot write the index: " + dimensions.error().text);
+  IndexReport report;
+  report.documents = collected.documents.size();
+  report.replaced = collected.replaced;
+  report.columns = std::move(collected.columns);
+  report.left_out = std::move(left_out);
+  report.dimensions = *dimensions;
+  return report;
+}
+
+/// A copy of the index, changed; nothing where it cannot be.
+Result<std::optional<IndexReport>> update_copy(const std::string& database, const std::string& beside,
+                                               const std::vector<std::string>& documents,
+                                               const IndexOptions& options) {
+  std::error_code error;
+  if (!options.updates || !std::filesystem::exists(database, error) ||
+      std::filesystem::is_empty(database, error))
+    return std::optional<IndexReport>();
+  std::filesystem::copy_file(database, beside, error);
+  if (error) return fail(Code::try_again, beside + ": " + error.message());
+  TRY(auto report, update_index(beside, documents, options));
+  if (!report) std::filesystem::remove(beside, error);
+  return report;
+}
+
+Result<IndexReport> write_beside(const std::string& database, const std::string& beside,
+                                 const std::vector<std::string>& documents, const IndexOptions& options) {
+  TRY(auto updated, update_copy(database, beside, documents, options));
+  if (updated) return std::move(*updated);
+  return build_anew(beside, documents, options);
 }
 
 }  // namespace
@@ -142,30 +223,17 @@ Result<void> write_index(const std::string& path, const Collector& collected, co
 Result<IndexReport> build_local_index(const std::string& database, const std::vector<std::string>& documents,
                                       const IndexOptions& options) {
   TRY_VOID(check_place(database));
-  Collector collected;
-  std::vector<std::string> left_out;
-  for (const std::string& path : documents) {
-    TRY(auto here, read_documents(path, options.files, [&](SourceDocument document) -> Result<void> {
-          if (options.is_interrupted && options.is_interrupted()) return fail(Code::try_again, "interrupted");
-          return collected.take(std::move(document));
-        }));
-    left_out.insert(left_out.end(), here.begin(), here.end());
-  }
-  if (collected.documents.empty()) return fail(Code::bad_data, documents.front() + ": no document to index");
   const std::string beside = database + ".new-" + std::to_string(::getpid());
   std::error_code error;
   std::filesystem::remove(beside, error);
-  auto written = write_index(beside, collected, options);
+  auto written = write_beside(database, beside, documents, options);
   if (written) {
     std::filesystem::rename(beside, database, error);
-    if (error) written = fail(Code::no_input, error.message());
+    if (!error) return written;
+    written = Result<IndexReport>(fail(Code::no_input, database + ": " + error.message()));
   }
-  if (!written) {
-    std::filesystem::remove(beside, error);
-    return fail(written.error().code, database + ": cannot write the index: " + written.error().text);
-  }
-  return IndexReport{collected.documents.size(), collected.replaced, std::move(collected.columns),
-                     std::move(left_out)};
+  std::filesystem::remove(beside, error);
+  return written;
 }
 
 }  // namespace metafuse::fetchers

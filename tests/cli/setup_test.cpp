@@ -61,6 +61,39 @@ TEST_CASE("init replaces nothing and says what it needs", "[cli][init]") {
   CHECK(run_metafuse({"init", folder.path("web"), "--searxng", "http://127.0.0.1:8888"}).status == 0);
 }
 
+TEST_CASE("init writes engines of search servers and databases, and vectors of the documents",
+          "[cli][init]") {
+  const TemporaryFolder folder;
+  folder.write("pages/tea.html", "<title>Green tea</title><p>leaves and water in a pot");
+  folder.write("pages/coffee.md", "# Coffee\nbeans and water in a pot\n");
+  const auto done = run_metafuse({"init", folder.path("s"), "--documents", folder.path("pages"), "--vectors",
+                                  "--engine", "postgresql=postgresql://reader@127.0.0.1:1/wiki#pages",
+                                  "--engine", "solr=http://127.0.0.1:1#books", "--engine",
+                                  "sqlite=notes.db#notes", "--engine", "mediawiki=http://127.0.0.1:1"});
+  INFO(done.err);
+  REQUIRE(done.status == 0);
+  const auto checked = run_in(folder.path("s"), METAFUSE_EXECUTABLE " config check");
+  CHECK(checked.out.find("documents\t15 templates") == 0);
+  const auto asked = run_in(folder.path("s"), METAFUSE_EXECUTABLE " config check --live --query water");
+  INFO(asked.out << asked.err);
+  CHECK(asked.status == 69);
+  CHECK(asked.out.find("good   local") != std::string::npos);
+  CHECK(asked.out.find("good   meaning") != std::string::npos);
+  CHECK(asked.out.find("FAILED postgresql") != std::string::npos);
+  CHECK(asked.err.find("4 of 6 engines failed") != std::string::npos);
+  for (const auto& [text, said] : {std::pair{"solar=http://h#x", "did you mean solr"},
+                                   {"solr=http://h", "behind the #"},
+                                   {"solr", "KIND=ADDRESS"},
+                                   {"mariadb=h#t", "HOST/DATABASE#TABLE"}}) {
+    const auto refused = run_metafuse({"init", folder.path("other"), "--engine", text});
+    CHECK(refused.status == 64);
+    CHECK(refused.err.find(said) != std::string::npos);
+  }
+  CHECK(run_metafuse({"init", folder.path("other"), "--vectors", "--engine", "solr=http://127.0.0.1:1#x"})
+            .status == 64);
+  CHECK_FALSE(std::filesystem::exists(folder.path("other")));
+}
+
 TEST_CASE("doctor finds a whole installation good, and says what is wrong with another", "[cli][doctor]") {
   const TemporaryFolder folder;
   make_search(folder);

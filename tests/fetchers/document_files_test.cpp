@@ -108,3 +108,42 @@ TEST_CASE("a table that is no table is refused with its line", "[fetchers][docum
   CHECK(refusal_of(folder.write("c.csv", "url\n\"x\n")).find("c.csv:2: a quoted cell has no end") !=
         std::string::npos);
 }
+
+TEST_CASE("a sitemap's pages are read from the files around it", "[fetchers][documents][sitemap]") {
+  const TemporaryFolder folder;
+  folder.write("site/index.html", "<title>Home</title>Welcome");
+  folder.write("site/tea/index.html", "<title>Tea</title>Leaves");
+  folder.write("site/caf\xC3\xA9.html",
+               "<html><head><meta name=date content='2020-01-02'><title>Cafe</title></head>Beans");
+  folder.write("secret.html", "<title>Secret</title>");
+  const std::string entries =
+      "<url><loc> https://drinks.example/ </loc></url>"
+      "<url><loc>https://drinks.example/tea?x=1</loc><lastmod>2024-03-04</lastmod></url>"
+      "<url><loc>https://drinks.example/caf%C3%A9</loc><lastmod>2024-03-05</lastmod></url>"
+      "<url><loc>https://drinks.example/../secret.html</loc></url>"
+      "<url><loc>https://drinks.example/%2e%2e/secret.html</loc></url>"
+      "<url><loc>https://drinks.example/gone</loc></url><url><loc>ftp://drinks.example/tea</loc></url><url/>";
+  const std::string map =
+      folder.write("site/sitemap.xml",
+                   "<?xml version='1.0'?><urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>" +
+                       entries + "</urlset>");
+  const auto read = read_all(map, 3);
+  REQUIRE(read.documents.size() == 3);
+  CHECK(read.documents[0].url == "https://drinks.example/");
+  CHECK(read.documents[1].url == "https://drinks.example/tea?x=1");
+  CHECK(read.documents[1].fields.at("date") == "2024-03-04");
+  CHECK(read.documents[2].fields.at("title") == "Cafe");
+  CHECK(read.documents[2].fields.at("date") == "2020-01-02");  // the page itself knows better
+  CHECK(read.left_out.size() == 4);
+  const std::string index = folder.write(
+      "site/all.xml",
+      "<sitemapindex><sitemap><loc>https://drinks.example/sitemap.xml</loc></sitemap></sitemapindex>");
+  CHECK(read_all(index).documents.size() == 3);
+  CHECK(read_all(folder.path("site")).documents.size() == 3);  // sitemaps in a folder name its files again
+  const std::string endless = folder.write(
+      "site/endless.xml",
+      "<sitemapindex><sitemap><loc>https://drinks.example/endless.xml</loc></sitemap></sitemapindex>");
+  CHECK(refusal_of(endless).find("more than 4 deep") != std::string::npos);
+  CHECK(refusal_of(folder.write("feed.xml", "<rss/>")).find("no sitemap") != std::string::npos);
+  CHECK(refusal_of(folder.write("bad.xml", "<urlset>")).find("no XML") != std::string::npos);
+}

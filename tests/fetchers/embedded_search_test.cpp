@@ -1,5 +1,8 @@
 #include "fetchers/embedded/embedded_search.h"
 
+#include <algorithm>
+#include <filesystem>
+
 #include <catch2/catch.hpp>
 
 #include "core/sqlite_database.h"
@@ -131,6 +134,114 @@ TEST_CASE("bad documents are refused with file and line, and the old index stays
   if (!built) FAIL(built.error().text);
   CHECK(built->documents == 1);
   CHECK(built->replaced == 1);
+}
+
+TEST_CASE("an update changes what changed, and finds what a new index finds", "[fetchers][local][update]") {
+  const test::TemporaryFolder folder;
+  const auto write_page = [&](const std::string& name, const std::string& text) {
+    folder.write("pages/" + name, "<title>" + name + "</title>" + text);
+  };
+  for (int i = 0; i < 20; ++i)
+    write_page(std::to_string(i) + ".html", "common words of page number" + std::to_string(i));
+  const std::string database = folder.path("kept.db");
+  IndexOptions options;
+  options.updates = true;
+  options.vectors.source = VectorOptions::Source::lsi;
+  options.vectors.dimensions = 3;
+  const auto first = build_local_index(database, {folder.path("pages")}, options);
+  if (!first) FAIL(first.error().text);
+  CHECK_FALSE(first->is_update);
+  write_page("3.html", "common words that are quite different now");
+  write_page("new.html", "common words of a new page");
+  std::filesystem::remove(folder.path("pages/5.html"));
+  const auto second = build_local_index(database, {folder.path("pages")}, options);
+  if (!second) FAIL(second.error().text);
+  CHECK(second->is_update);
+  CHECK(second->documents == 20);
+  CHECK(second->added == 1);
+  CHECK(second->changed == 1);
+  CHECK(second->removed == 1);
+  const std::string anew = folder.path("anew.db");
+  options.updates = false;
+  REQUIRE(build_local_index(anew, {folder.path("pages")}, options).has_value());
+  for (const std::string query :
+       {"different", "common", "number3", "number5", "number7", "\"new page\"", "title : new"}) {
+    INFO(query);
+    auto updated = urls_of(LocalEngine({database, {}}).search(query, 30, 0, soon()));
+    auto expected = urls_of(LocalEngine({anew, {}}).search(query, 30, 0, soon()));
+    std::sort(updated.begin(), updated.end());
+    std::sort(expected.begin(), expected.end());
+    CHECK(updated == expected);
+  }
+  CHECK(urls_of(LocalEngine({database, {}}).search("number5", 30, 0, soon())).empty());
+  const auto by_meaning = urls_of(VectorEngine({database, -1, ""}).search("different", {}, 30, 0, soon()));
+  CHECK(std::find(by_meaning.begin(), by_meaning.end(), "file://localhost" + folder.path("pages/5.html")) ==
+        by_meaning.end());
+}
+
+TEST_CASE("an update reads only files that changed, and asks an endpoint only for those",
+          "[fetchers][local][update]") {
+  const test::TemporaryFolder folder;
+  for (int i = 0; i < 40; ++i)
+    folder.write("pages/" + std::to_string(i) + ".txt", "page " + std::to_string(i));
+  std::size_t embedded = 0;
+  IndexOptions options;
+  options.updates = true;
+  options.vectors.source = VectorOptions::Source::endpoint;
+  options.vectors.model = "m";
+  options.vectors.embed = [&](std::span<const std::string> texts) -> Result<std::vector<std::vector<float>>> {
+    embedded += texts.size();
+    return std::vector<std::vector<float>>(texts.size(), {1, static_cast<float>(embedded)});
+  };
+  const std::string database = folder.path("kept.db");
+  const auto build = [&] {
+    auto built = build_local_index(database, {folder.path("pages")}, options);
+    if (!built) FAIL(built.error().text);
+    return *built;
+  };
+  build();
+  CHECK(embedded == 40);
+  CHECK(build().changed == 0);
+  CHECK(embedded == 40);
+  folder.write("pages/7.txt", "page seven");
+  folder.write("pages/new.txt", "a new page");
+  const auto updated = build();
+  CHECK(updated.added == 1);
+  CHECK(updated.changed == 1);
+  CHECK(embedded == 42);
+  CHECK(urls_of(VectorEngine({database, -1, ""}).search("x", std::vector<float>{1, 1}, 100, 0, soon()))
+            .size() == 41);
+  options.vectors.model = "another";  // whose vectors are not comparable
+  build();
+  CHECK(embedded == 42 + 41);
+  folder.write("pages/8.txt", "page eight");
+  build();
+  CHECK(embedded == 42 + 41 + 1);
+  options.stems_english = true;
+  CHECK_FALSE(build().is_update);
+}
+
+TEST_CASE("documents with a new field, and indexes without sources, are indexed anew",
+          "[fetchers][local][update]") {
+  const test::TemporaryFolder folder;
+  const std::string database = folder.path("x.db");
+  IndexOptions options;
+  REQUIRE(build_local_index(database,
+                            {folder.write("d.jsonl", "{\"url\":\"http://a/\",\"title\":\"one\"}\n")}, options)
+              .has_value());
+  options.updates = true;
+  const auto build = [&](const std::string& lines) {
+    auto built = build_local_index(database, {folder.write("d.jsonl", lines)}, options);
+    if (!built) FAIL(built.error().text);
+    return *built;
+  };
+  CHECK_FALSE(build("{\"url\":\"http://a/\",\"title\":\"one\"}\n").is_update);
+  CHECK(build("{\"url\":\"http://a/\",\"title\":\"two\"}\n").changed == 1);
+  CHECK_FALSE(build("{\"url\":\"http://a/\",\"title\":\"two\",\"colour\":\"red\"}\n").is_update);
+  CHECK(urls_of(LocalEngine({database, {}}).search("colour : red", 30, 0, soon())).size() == 1);
+  const auto bad = build_local_index(database, {folder.write("bad.jsonl", "{\"title\":\"x\"}\n")}, options);
+  CHECK(bad.error().code == Code::bad_data);
+  CHECK(urls_of(LocalEngine({database, {}}).search("two", 30, 0, soon())).size() == 1);
 }
 
 TEST_CASE("a SQLite engine binds the query, reads only, and keeps to its deadline", "[fetchers][sqlite]") {

@@ -1,0 +1,290 @@
+// Keyword search, vectors and their fusion on the Cystic Fibrosis collection: 1,239 documents, 100 questions,
+// and four judges' grades. Everything is what a user has: `metafuse index --embedding lsi`, search templates,
+// the two embedded engines, and the fusion methods of `metafuse compare-methods`.
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <map>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <pugixml.hpp>
+
+#include "core/atomic_file.h"
+#include "core/deadline.h"
+#include "core/text_file.h"
+#include "evaluation/runs/judgments.h"
+#include "evaluation/runs/run_file.h"
+#include "experiments/experiment.h"
+#include "experiments/report.h"
+#include "fetchers/embedded/local_engine.h"
+#include "fetchers/embedded/vector_engine.h"
+#include "fusion/training/method_comparison.h"
+#include "templates/expander.h"
+#include "templates/template_file.h"
+
+namespace metafuse::experiments {
+namespace {
+
+constexpr int kListDepth = 100;
+constexpr std::size_t kComparisonFolds = 10;
+constexpr const char* kUrlBegin = "http://cystic-fibrosis.example/";
+constexpr const char* kMeasures = "map,ndcg_cut_10,P_10,recip_rank";
+constexpr const char* kDomain =
+    "version: 1\ndomain: medicine\ndepth: 100\nslots:\n  QUERY: {required: true, description: a question}\n"
+    "templates:\n"
+    "  - {id: any, engine: words, query: '{QUERY|any}'}\n"
+    "  - {id: title, engine: words, query: 'title : {QUERY|any}'}\n"
+    "  - {id: text, engine: words, query: 'text : {QUERY|any}'}\n"
+    "  - {id: subjects, engine: words, query: 'subjects : {QUERY|any}'}\n"
+    "  - {id: meaning, engine: vectors, query: '{QUERY}'}\n";
+
+struct Question {
+  std::string id;
+  std::string text;
+  std::map<std::string, int> grades;  ///< by record number: the sum of four judges, 1 to 8
+};
+
+/// A file of a tar archive (POSIX.1-2001): a header of 512 bytes with name at 0 and octal size at 124, then
+/// its bytes, filled up to 512.
+Result<std::vector<std::string_view>> files_of_tar(std::string_view archive, const std::string& path) {
+  constexpr std::size_t kBlock = 512;
+  std::vector<std::string_view> files;
+  for (std::size_t at = 0; at + kBlock <= archive.size() && archive[at] != '\0';) {
+    std::size_t size = 0;
+    const char* const digits = archive.data() + at + 124;
+    const auto read = std::from_chars(digits, digits + 11, size, 8);
+    if (read.ec != std::errc() || at + kBlock + size > archive.size())
+      return fail(Code::bad_data, path + ": no tar archive; take the file as distributed");
+    const char kind = archive[at + 156];
+    if (kind == '0' || kind == '\0') files.push_back(archive.substr(at + kBlock, size));
+    at += kBlock + (size + kBlock - 1) / kBlock * kBlock;
+  }
+  return files;
+}
+
+std::string topics_of_record(const pugi::xml_node& record) {
+  std::string out;
+  for (const char* part : {"MAJORSUBJ", "MINORSUBJ"})
+    for (const pugi::xml_node& topic : record.child(part).children("TOPIC")) {
+      const std::string_view text = topic.text().as_string();
+      out += (out.empty() ? "" : "; ") + std::string(text.substr(0, text.find(':')));
+    }
+  return out;
+}
+
+/// The records as JSON lines for the index.
+Result<std::string> documents_of(const std::string& path) {
+  TRY(const auto archive, read_text(path, std::size_t{64} << 20));
+  TRY(const auto files, files_of_tar(archive, path));
+  std::string out;
+  for (const std::string_view file : files) {
+    pugi::xml_document document;
+    if (!document.load_buffer(file.data(), file.size()))
+      return fail(Code::bad_data, path + ": a file inside is no XML; take the file as distributed");
+    for (const pugi::xml_node& record : document.document_element().children("RECORD")) {
+      const pugi::xml_node abstract =
+          record.child("ABSTRACT") ? record.child("ABSTRACT") : record.child("EXTRACT");
+      const int number = record.child("RECORDNUM").text().as_int();
+      const Json line = JsonObject{{"url", kUrlBegin + std::to_string(number)},
+                                   {"title", record.child("TITLE").text().as_string()},
+                                   {"text", abstract.text().as_string()},
+                                   {"subjects", topics_of_record(record)}};
+      out += metafuse::to_text(line) + "\n";
+    }
+  }
+  return out;
+}
+
+/// Reads cfquery.txt: lines that begin with QN, QU (the question, over several lines) and RD (records with
+/// four digits).
+Result<std::vector<Question>> read_questions(const std::string& path) {
+  std::vector<Question> questions;
+  std::string part;
+  TRY_VOID(for_each_line(path, [&](std::string_view line, std::size_t number) -> Result<void> {
+    if (line.size() < 3) return {};
+    if (line.substr(0, 2) != "  ") part = line.substr(0, 2);
+    std::istringstream words{std::string(line.substr(2))};
+    std::string word, digits;
+    if (part == "QN") {
+      words >> word;
+      questions.push_back({word, "", {}});
+    } else if (questions.empty()) {
+      return fail(Code::bad_data, fmt::format("{}:{}: no QN before this line", path, number));
+    } else if (part == "QU") {
+      while (words >> word) questions.back().text += (questions.back().text.empty() ? "" : " ") + word;
+    } else if (part == "RD") {
+      while (words >> word >> digits) {
+        if (digits.size() != 4)
+          return fail(Code::bad_data, fmt::format("{}:{}: not four grades", path, number));
+        for (const char digit : digits) questions.back().grades[word] += digit - '0';
+      }
+    }
+    return {};
+  }));
+  return questions;
+}
+
+std::string qrels_of(const std::vector<Question>& questions) {
+  std::string out;
+  for (const Question& question : questions)
+    for (const auto& [record, grade] : question.grades)
+      out += fmt::format("{} 0 {} {}\n", question.id, record, grade);
+  return out;
+}
+
+/// Asks the two embedded engines, and writes a run per list.
+class Lists {
+ public:
+  explicit Lists(const std::string& database)
+      : words_({database, {{"title", 2}}}), vectors_({database, 0, ""}) {}
+
+  Result<void> ask(const templates::Domain& domain, const Question& question) {
+    const auto syntax_of = [](std::string_view engine) -> const QuerySyntax& {
+      return *find_query_syntax(engine == "words" ? "fts5" : "plain");
+    };
+    TRY(const auto queries, templates::expand(domain, {{{"QUERY", question.text}}}, syntax_of));
+    for (const ExpandedQuery& query : queries) {
+      const Deadline deadline(clock_, std::chrono::seconds(30));
+      TRY(const auto list, query.engine == "words"
+                               ? words_.search(query.text, kListDepth, 0, deadline)
+                               : vectors_.search(query.text, {}, kListDepth, 0, deadline));
+      std::string& run = runs_[query.template_id];
+      for (std::size_t i = 0; i < list.hits.size(); ++i)
+        run += fmt::format("{} Q0 {} {} {} {}\n", question.id,
+                           list.hits[i].url.substr(std::string_view(kUrlBegin).size()), i + 1,
+                           kListDepth - static_cast<int>(i), query.template_id);
+    }
+    return {};
+  }
+
+  const std::map<std::string, std::string>& runs() const { return runs_; }
+
+ private:
+  SteadyClock clock_;
+  fetchers::LocalEngine words_;
+  fetchers::VectorEngine vectors_;
+  std::map<std::string, std::string> runs_;
+};
+
+/// A row of the table: what is fused how.
+struct Row {
+  std::string name;
+  std::vector<std::string> runs;
+  std::string method;  ///< empty: the single run as it is
+  std::string learner;
+};
+
+class HybridTable {
+ public:
+  HybridTable(std::string folder, const ExperimentOptions& options)
+      : folder_(std::move(folder)), options_(options) {}
+
+  Result<std::vector<double>> measure(const Row& row) const {
+    std::vector<std::string> paths;
+    for (const std::string& run : row.runs) paths.push_back(folder_ + "/" + run + ".run");
+    TRY(const auto runs, evaluation::read_runs(paths));
+    TRY(const auto judgments, evaluation::read_qrels(folder_ + "/qrels"));
+    fusion::MethodComparisonOptions comparison;
+    TRY(comparison.set, evaluation::parse_measures(kMeasures));
+    comparison.methods = {row.method.empty() ? "rrf" : row.method};
+    if (!row.learner.empty()) comparison.learners = {row.learner};
+    comparison.feedback.query_weights = fusion::FeedbackOptions::QueryWeights::equal;
+    comparison.evaluation.threads = options_.threads;
+    comparison.folds = kComparisonFolds;
+    comparison.seed = options_.seed;
+    TRY(const auto compared, fusion::compare_methods(runs, judgments, comparison));
+    const std::string wanted = !row.learner.empty() ? row.learner
+                               : row.method.empty() ? "best_run"
+                                                    : row.method;
+    for (const evaluation::RunEvaluation& run : compared.report.runs)
+      if (run.run == wanted) return run.summary;
+    return fail(Code::internal, "the comparison has no row " + wanted);
+  }
+
+ private:
+  std::string folder_;
+  const ExperimentOptions& options_;
+};
+
+Result<std::string> make_table(const std::string& folder, const ExperimentOptions& options,
+                               const std::map<std::string, std::string>& runs) {
+  std::vector<std::string> all;
+  for (const auto& [name, lines] : runs) all.push_back(name);
+  std::vector<Row> rows;
+  for (const std::string name : {"any", "title", "text", "subjects", "meaning"})
+    rows.push_back({name == "meaning" ? "vectors (LSI)" : "keywords: " + name, {name}, "", ""});
+  rows.push_back({"RRF of keywords any and vectors", {"any", "meaning"}, "rrf", ""});
+  rows.push_back({"RRF of all five", all, "rrf", ""});
+  rows.push_back({"CombMNZ of all five", all, "combmnz", ""});
+  std::vector<std::string> words = all;
+  std::erase(words, "meaning");
+  rows.push_back({"learned (RankBoost), four keyword lists", words, "rrf", "rankboost"});
+  rows.push_back({"learned (RankBoost), all five", all, "rrf", "rankboost"});
+  if (!options.is_quick()) rows.push_back({"learned (auto), all five", all, "rrf", "auto"});
+  const HybridTable table(folder, options);
+  Table out;
+  out.add({"", "MAP", "NDCG@10", "P@10", "MRR"});
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    TRY(const auto values, table.measure(rows[i]));
+    out.add(rows[i].name, values, 4);
+    if (options.progress) options.progress(i + 1, rows.size());
+  }
+  return out.text();
+}
+
+/// A folder of the caller's, or one that goes away.
+struct WorkFolder {
+  std::string path;
+  bool is_ours = false;
+
+  ~WorkFolder() {
+    std::error_code ignored;
+    if (is_ours) std::filesystem::remove_all(path, ignored);
+  }
+};
+
+Result<void> make_work_folder(const std::string& wanted, WorkFolder& folder) {
+  folder.path = wanted;
+  if (!wanted.empty()) return {};
+  folder.path = (std::filesystem::temp_directory_path() / "metafuse-hybrid-XXXXXX").string();
+  if (::mkdtemp(folder.path.data()) == nullptr)
+    return fail(Code::try_again, folder.path + ": no temporary folder");
+  folder.is_ours = true;
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> run_hybrid(const ExperimentOptions& options) {
+  if (options.data.empty()) return fail(Code::usage, "give --data DIR, the folder of the data sets");
+  const std::string data = options.data + "/cystic-fibrosis";
+  TRY(const auto documents, documents_of(data + "/cf74-79-xml.tar.xz"));
+  TRY(const auto questions, read_questions(data + "/cfquery.txt"));
+  WorkFolder folder;
+  TRY_VOID(make_work_folder(options.output, folder));
+  const std::string database = folder.path + "/cystic-fibrosis.db";
+  TRY_VOID(write_file(folder.path + "/documents.jsonl", documents));
+  TRY_VOID(write_file(folder.path + "/qrels", qrels_of(questions)));
+  fetchers::IndexOptions index;
+  index.stems_english = true;
+  index.files.threads = options.threads;
+  index.vectors.source = fetchers::VectorOptions::Source::lsi;
+  TRY(const auto built, fetchers::build_local_index(database, {folder.path + "/documents.jsonl"}, index));
+  TRY(const auto domain, templates::parse_domain_file(kDomain, "medicine.yaml"));
+  Lists lists(database);
+  for (const Question& question : questions) TRY_VOID(lists.ask(domain.domain, question));
+  for (const auto& [name, lines] : lists.runs())
+    TRY_VOID(write_file(folder.path + "/" + name + ".run", lines));
+  TRY(const auto table, make_table(folder.path, options, lists.runs()));
+  std::string text = fmt::format(
+      "{} documents, {} questions, lists of {}; vectors of {} dimensions by latent semantic indexing; "
+      "learned: {}-fold "
+      "cross-validated\n\n{}",
+      built.documents, questions.size(), kListDepth, built.dimensions, kComparisonFolds, table);
+  if (!options.output.empty()) TRY_VOID(write_file(options.output + "/hybrid.txt", text));
+  return text;
+}
+
+}  // namespace metafuse::experiments

@@ -1,0 +1,232 @@
+// MariaDB and MySQL by MariaDB's client library: a prepared statement with bound values in a session that can
+// only read. The library blocks, so an engine of this type is asked on a thread of its own, and the library's
+// time limits bound that.
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <vector>
+
+#include <fmt/format.h>
+#include <mysql.h>
+
+#include "fetchers/databases/database.h"
+
+namespace metafuse::fetchers {
+namespace {
+
+constexpr std::size_t kMaxIdleConnectionsToMaria = 8;
+constexpr unsigned long kMaxValueBytes = 64 * 1024;  ///< of a column; results show less
+
+struct CloseMaria {
+  void operator()(MYSQL* connection) const { mysql_close(connection); }
+};
+using MariaConnection = std::unique_ptr<MYSQL, CloseMaria>;
+struct CloseStatement {
+  void operator()(MYSQL_STMT* statement) const { mysql_stmt_close(statement); }
+};
+using MariaStatement = std::unique_ptr<MYSQL_STMT, CloseStatement>;
+
+// Of MariaDB's error numbers (errmsg.h and mysqld_error.h).
+constexpr unsigned kFirstClientError = 2000;
+constexpr unsigned kLastClientError = 2999;
+constexpr unsigned kServerGone = 2006;
+constexpr unsigned kServerLost = 2013;
+constexpr unsigned kStatementTimeout = 1969;       // MariaDB
+constexpr unsigned kStatementTimeoutMysql = 3024;  // MySQL
+constexpr unsigned kInterrupted = 1317;
+constexpr unsigned kAccessDenied = 1045;
+constexpr unsigned kTooManyConnections = 1040;
+
+Error maria_error(unsigned number, std::string_view text) {
+  const std::string said = fmt::format("MariaDB: {} ({})", text, number);
+  if (number == kStatementTimeout || number == kStatementTimeoutMysql || number == kInterrupted)
+    return fail(Code::try_again, said);
+  const bool is_absent = (number >= kFirstClientError && number <= kLastClientError) ||
+                         number == kAccessDenied || number == kTooManyConnections;
+  return fail(is_absent ? Code::unavailable : Code::bad_config, said);
+}
+
+Error error_of(MYSQL* connection) {
+  return maria_error(mysql_errno(connection), mysql_error(connection));
+}
+Error error_of(MYSQL_STMT* statement) {
+  return maria_error(mysql_stmt_errno(statement), mysql_stmt_error(statement));
+}
+
+/// A statement that ends among its rows leaves its error here or there, or, when the server ended it for its
+/// time, nowhere.
+Error ended_early(MYSQL* connection, MYSQL_STMT* statement) {
+  if (mysql_stmt_errno(statement) != 0) return error_of(statement);
+  if (mysql_errno(connection) != 0) return error_of(connection);
+  return maria_error(kInterrupted, "the statement was ended before its rows had come");
+}
+
+/// Values bound to the marks of a statement; must stay until it ran.
+struct BoundArguments {
+  std::vector<SqlArgument> values;
+  std::vector<MYSQL_BIND> binds;
+  std::vector<unsigned long> lengths;
+
+  explicit BoundArguments(std::vector<SqlArgument> given) : values(std::move(given)) {
+    binds.resize(values.size());
+    lengths.resize(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      MYSQL_BIND& bind = binds[i];
+      std::memset(&bind, 0, sizeof bind);
+      if (auto* number = std::get_if<std::int64_t>(&values[i])) {
+        bind.buffer_type = MYSQL_TYPE_LONGLONG;
+        bind.buffer = number;
+        continue;
+      }
+      auto& text = std::get<std::string>(values[i]);
+      lengths[i] = text.size();
+      bind.buffer_type = MYSQL_TYPE_STRING;
+      bind.buffer = text.data();
+      bind.buffer_length = text.size();
+      bind.length = &lengths[i];
+    }
+  }
+};
+
+/// The columns of an answer, as texts.
+struct BoundColumns {
+  std::vector<std::string> names;
+  std::vector<std::vector<char>> buffers;
+  std::vector<unsigned long> lengths;
+  std::vector<my_bool> nulls;
+  std::vector<MYSQL_BIND> binds;
+
+  explicit BoundColumns(MYSQL_RES* description) {
+    const unsigned count = mysql_num_fields(description);
+    lengths.resize(count);
+    nulls.resize(count);
+    binds.resize(count);
+    for (unsigned i = 0; i < count; ++i) {
+      names.emplace_back(mysql_fetch_field_direct(description, i)->name);
+      buffers.emplace_back(kMaxValueBytes);
+      MYSQL_BIND& bind = binds[i];
+      std::memset(&bind, 0, sizeof bind);
+      bind.buffer_type = MYSQL_TYPE_STRING;
+      bind.buffer = buffers[i].data();
+      bind.buffer_length = kMaxValueBytes;
+      bind.length = &lengths[i];
+      bind.is_null = &nulls[i];
+    }
+  }
+
+  void add_row(HitRows& rows) const {
+    std::vector<std::string_view> columns(names.begin(), names.end());
+    std::vector<std::string_view> values;
+    for (std::size_t i = 0; i < names.size(); ++i)
+      values.push_back(nulls[i] != 0
+                           ? std::string_view()
+                           : std::string_view(buffers[i].data(), std::min(lengths[i], kMaxValueBytes)));
+    rows.add(columns, values);
+  }
+};
+
+class Mariadb final : public Database {
+ public:
+  Mariadb(DatabaseAccess access, Duration timeout) : access_(std::move(access)), timeout_(timeout) {
+    static const int started = mysql_library_init(0, nullptr, nullptr);
+    static_cast<void>(started);
+  }
+
+  Result<RankedList> search(const SqlWindow& window, const Deadline& deadline) override {
+    TRY(const auto statement, with_marks(access_.statement, SqlStatementText::Marks::question));
+    if (MariaConnection idle = take_idle()) {
+      auto list = ask(std::move(idle), statement, window);
+      if (list || list.error().code != Code::unavailable || deadline.has_passed()) return list;
+    }
+    TRY(auto connection, open());
+    return ask(std::move(connection), statement, window);
+  }
+
+ private:
+  Result<MariaConnection> open() const {
+    MariaConnection connection(mysql_init(nullptr));
+    if (!connection) return fail(Code::try_again, "MariaDB: no memory");
+    const auto seconds =
+        static_cast<unsigned>(std::max<long>(1, std::chrono::ceil<std::chrono::seconds>(timeout_).count()));
+    for (const mysql_option option :
+         {MYSQL_OPT_CONNECT_TIMEOUT, MYSQL_OPT_READ_TIMEOUT, MYSQL_OPT_WRITE_TIMEOUT})
+      mysql_options(connection.get(), option, &seconds);
+    mysql_options(connection.get(), MYSQL_SET_CHARSET_NAME, "utf8mb4");
+    const unsigned no_local_files = 0;
+    mysql_options(connection.get(), MYSQL_OPT_LOCAL_INFILE, &no_local_files);
+    const bool is_socket = access_.host.starts_with('/');
+    if (mysql_real_connect(connection.get(), is_socket ? nullptr : access_.host.c_str(),
+                           access_.username.c_str(), access_.password.c_str(), access_.database.c_str(),
+                           static_cast<unsigned>(access_.port), is_socket ? access_.host.c_str() : nullptr,
+                           0) == nullptr)
+      return error_of(connection.get());
+    TRY_VOID(set_up(connection.get()));
+    return connection;
+  }
+
+  /// MariaDB counts the time of a statement in seconds, MySQL in milliseconds.
+  Result<void> set_up(MYSQL* connection) const {
+    if (mysql_query(connection, "SET SESSION TRANSACTION READ ONLY") != 0) return error_of(connection);
+    const double seconds = std::chrono::duration<double>(timeout_).count();
+    const std::string of_mariadb = fmt::format("SET SESSION max_statement_time = {:.3f}", seconds);
+    const std::string of_mysql = fmt::format("SET SESSION max_execution_time = {:.0f}", seconds * 1000);
+    if (mysql_query(connection, of_mariadb.c_str()) != 0 && mysql_query(connection, of_mysql.c_str()) != 0)
+      return error_of(connection);
+    return {};
+  }
+
+  Result<RankedList> ask(MariaConnection connection, const SqlStatementText& text, const SqlWindow& window) {
+    const MariaStatement statement(mysql_stmt_init(connection.get()));
+    if (!statement) return fail(Code::try_again, "MariaDB: no memory");
+    if (mysql_stmt_prepare(statement.get(), text.text.c_str(), text.text.size()) != 0)
+      return error_of(statement.get());
+    BoundArguments arguments(text.arguments(window));
+    if (mysql_stmt_param_count(statement.get()) != arguments.values.size())
+      return fail(Code::bad_config, "MariaDB: the statement has other marks than the values' names");
+    if (mysql_stmt_bind_param(statement.get(), arguments.binds.data()) ||
+        mysql_stmt_execute(statement.get()) != 0)
+      return error_of(statement.get());
+    const std::unique_ptr<MYSQL_RES, decltype(&mysql_free_result)> description(
+        mysql_stmt_result_metadata(statement.get()), &mysql_free_result);
+    if (!description) return fail(Code::bad_config, "MariaDB: the statement gives no rows");
+    BoundColumns columns(description.get());
+    if (mysql_stmt_bind_result(statement.get(), columns.binds.data())) return error_of(statement.get());
+    HitRows rows(access_.url_format, window.depth, text.has("offset") ? 0 : window.offset);
+    int status = 0;
+    while (!rows.is_full() && (status = mysql_stmt_fetch(statement.get())) != MYSQL_NO_DATA) {
+      if (status != 0 && status != MYSQL_DATA_TRUNCATED)
+        return ended_early(connection.get(), statement.get());
+      columns.add_row(rows);
+    }
+    mysql_stmt_free_result(statement.get());
+    give_back(std::move(connection));
+    return rows.take();
+  }
+
+  MariaConnection take_idle() {
+    const std::lock_guard lock(mutex_);
+    if (idle_.empty()) return nullptr;
+    MariaConnection connection = std::move(idle_.back());
+    idle_.pop_back();
+    return connection;
+  }
+
+  void give_back(MariaConnection connection) {
+    const std::lock_guard lock(mutex_);
+    if (idle_.size() < kMaxIdleConnectionsToMaria) idle_.push_back(std::move(connection));
+  }
+
+  DatabaseAccess access_;
+  Duration timeout_;
+  std::mutex mutex_;
+  std::vector<MariaConnection> idle_;
+};
+
+}  // namespace
+
+std::unique_ptr<Database> make_mariadb(const DatabaseAccess& access, Duration timeout) {
+  return std::make_unique<Mariadb>(access, timeout);
+}
+
+}  // namespace metafuse::fetchers

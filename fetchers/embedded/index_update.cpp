@@ -1,0 +1,326 @@
+#include "fetchers/embedded/index_update.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "core/json.h"
+#include "core/utf8.h"
+
+namespace metafuse::fetchers {
+
+const char* const kCreateSources =
+    "CREATE TABLE sources(id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE, file TEXT NOT NULL, stamp TEXT "
+    "NOT NULL, "
+    "fields TEXT NOT NULL); CREATE INDEX sources_by_file ON sources(file);";
+
+namespace {
+
+constexpr std::size_t kShownBytes = 300;
+
+/// Size and time of a file; empty for what is none, as a line of a file is.
+std::string stamp_of(const std::string& path) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  if (error) return {};
+  const auto time = std::filesystem::last_write_time(path, error);
+  return error ? std::string() : fmt::format("{} {}", size, time.time_since_epoch().count());
+}
+
+std::string fields_as_json(const SourceDocument& document) {
+  JsonObject fields;
+  for (const auto& [name, value] : document.fields) fields[name] = to_valid_utf8(value);
+  return to_text(fields);
+}
+
+Result<SourceDocument> document_of(std::string_view fields, const std::string& path) {
+  TRY(const auto json, parse_json(fields, path));
+  SourceDocument document;
+  const JsonObject* object = json.if_object();
+  if (object == nullptr)
+    return fail(Code::bad_data, path + ": its table sources is damaged; build the index anew");
+  for (const auto& [name, value] : *object)
+    if (value.is_string()) document.fields.emplace(name, std::string(value.as_string()));
+  return document;
+}
+
+Result<void> run_once(SqliteStatement& statement) {
+  TRY_VOID(statement.step());
+  statement.reset();
+  return {};
+}
+
+Result<std::vector<std::string>> columns_of_index(SqliteDatabase& database) {
+  std::vector<std::string> columns;
+  TRY(auto row, database.prepare("SELECT name FROM pragma_table_info('documents')"));
+  while (true) {
+    TRY(const bool has_row, row.step());
+    if (!has_row) return columns;
+    columns.emplace_back(row.text(0));
+  }
+}
+
+Result<std::int64_t> number_from(SqliteDatabase& database, const char* sql) {
+  TRY(auto row, database.prepare(sql));
+  TRY_VOID(row.step());
+  return row.integer(0);
+}
+
+/// One update: documents come in, and what does not come again goes.
+class IndexUpdate {
+ public:
+  IndexUpdate(SqliteDatabase& database, std::string path, const IndexOptions& options)
+      : database_(database), path_(std::move(path)), options_(options) {}
+
+  /// False when this index cannot be updated.
+  Result<bool> begin() {
+    auto sources = database_.prepare("SELECT count(*) FROM sources");
+    if (!sources) return false;
+    auto stems = database_.prepare("SELECT sql LIKE '%porter%' FROM sqlite_schema WHERE name='documents'");
+    if (!stems || !stems->step() || (stems->integer(0) != 0) != options_.stems_english) return false;
+    stems->reset();
+    TRY(columns_, columns_of_index(database_));
+    TRY_VOID(database_.run("BEGIN; CREATE TEMP TABLE seen(id INTEGER PRIMARY KEY);"));
+    TRY(auto writer, SourceWriter::make(database_, columns_));
+    writer_.emplace(std::move(writer));
+    TRY(auto known, database_.prepare("SELECT id FROM sources WHERE file=? AND stamp=? AND stamp<>''"));
+    TRY(auto find, database_.prepare("SELECT id, fields FROM sources WHERE url=?"));
+    TRY(auto see, database_.prepare("INSERT OR IGNORE INTO temp.seen VALUES(?)"));
+    statements_.emplace(Statements{std::move(known), std::move(find), std::move(see)});
+    TRY(last_id_, number_from(database_, "SELECT coalesce(max(id), 0) FROM sources"));
+    return true;
+  }
+
+  bool needs_rebuild() const { return needs_rebuild_; }
+
+  bool is_known(const std::string& file) {
+    SqliteStatement& known = statements_->known;
+    known.bind(1, file);
+    known.bind(2, stamp_of(file));
+    std::vector<std::int64_t> ids;
+    while (true) {
+      const auto row = known.step();
+      if (!row || !*row) break;
+      ids.push_back(known.integer(0));
+    }
+    known.reset();
+    for (const std::int64_t id : ids) static_cast<void>(see(id));
+    return !ids.empty();
+  }
+
+  Result<void> take(const SourceDocument& document) {
+    for (const auto& [name, value] : document.fields)
+      needs_rebuild_ = needs_rebuild_ || std::find(columns_.begin(), columns_.end(), name) == columns_.end();
+    if (needs_rebuild_) return {};
+    if (document.url.empty()) return fail(Code::bad_data, document.place + ": no \"url\"");
+    SqliteStatement& find = statements_->find;
+    find.bind(1, document.url);
+    TRY(const bool is_there, find.step());
+    const std::int64_t id = is_there ? find.integer(0) : last_id_ + 1;
+    const std::string before = is_there ? std::string(find.text(1)) : std::string();
+    find.reset();
+    TRY_VOID(see(id));
+    const bool is_same = is_there && before == fields_as_json(document);
+    if (is_there) {
+      TRY(const auto old, document_of(before, path_));
+      // The same text from a file with another stamp: only the stamp is new.
+      if (is_same && stamp_of(document.place).empty()) return {};
+      TRY_VOID(writer_->remove(id, old));
+    } else {
+      last_id_ = id;
+    }
+    TRY_VOID(writer_->insert(id, document));
+    if (is_same) return {};
+    (is_there ? report_.changed : report_.added) += 1;
+    renewed_.push_back(id);
+    return {};
+  }
+
+  Result<IndexReport> finish() {
+    TRY_VOID(remove_unseen());
+    TRY(report_.dimensions, renew_vectors());
+    TRY(const auto count, number_from(database_, "SELECT count(*) FROM pages"));
+    if (count == 0) return fail(Code::bad_data, path_ + ": no document to index");
+    TRY_VOID(database_.run("COMMIT;"));
+    report_.documents = static_cast<std::size_t>(count);
+    report_.columns = columns_;
+    report_.is_update = true;
+    return report_;
+  }
+
+ private:
+  struct Statements {
+    SqliteStatement known, find, see;
+  };
+
+  Result<void> see(std::int64_t id) {
+    statements_->see.bind(1, id);
+    return run_once(statements_->see);
+  }
+
+  Result<void> remove_unseen() {
+    std::vector<std::pair<std::int64_t, std::string>> gone;
+    {
+      TRY(auto row,
+          database_.prepare("SELECT id, fields FROM sources WHERE id NOT IN (SELECT id FROM temp.seen)"));
+      while (true) {
+        TRY(const bool has_row, row.step());
+        if (!has_row) break;
+        gone.emplace_back(row.integer(0), std::string(row.text(1)));
+      }
+    }
+    for (const auto& [id, fields] : gone) {
+      TRY(const auto document, document_of(fields, path_));
+      TRY_VOID(writer_->remove(id, document));
+    }
+    report_.removed = gone.size();
+    return {};
+  }
+
+  /// Latent semantic indexing begins anew where anything changed; an endpoint is asked for what is new.
+  Result<std::size_t> renew_vectors() {
+    TRY(const auto meta, read_vector_meta(database_, path_));
+    const VectorOptions& wanted = options_.vectors;
+    if (wanted.source == VectorOptions::Source::none) {
+      // Vectors of documents that are no more would be found.
+      TRY_VOID(database_.run(
+          "DROP TABLE IF EXISTS vectors; DROP TABLE IF EXISTS lsi_words; DELETE FROM meta WHERE "
+          "name='embedding';"));
+      return std::size_t{0};
+    }
+    const bool is_same_kind = meta.source == wanted.source && meta.model == wanted.model;
+    const bool is_untouched = renewed_.empty() && report_.removed == 0;
+    if (is_same_kind && is_untouched) return meta.dimensions;
+    VectorWriting writing;
+    writing.last_id = static_cast<std::size_t>(last_id_);
+    writing.stems_english = options_.stems_english;
+    writing.threads = options_.files.threads;
+    writing.is_interrupted = options_.is_interrupted;
+    writing.progress = options_.progress;
+    writing.text_of = [this](std::int64_t id) { return text_of(id); };
+    writing.ids = renewed_;
+    if (is_same_kind && wanted.source == VectorOptions::Source::endpoint) {
+      TRY_VOID(database_.run("DELETE FROM vectors WHERE id NOT IN (SELECT id FROM pages);"));
+    } else {
+      TRY_VOID(database_.run(
+          "DROP TABLE IF EXISTS vectors; DROP TABLE IF EXISTS lsi_words; DELETE FROM meta WHERE "
+          "name='embedding';"));
+      writing.ids.clear();
+      TRY(auto row, database_.prepare("SELECT id FROM pages ORDER BY id"));
+      while (true) {
+        TRY(const bool has_row, row.step());
+        if (!has_row) break;
+        writing.ids.push_back(row.integer(0));
+      }
+    }
+    return write_vectors(database_, wanted, writing);
+  }
+
+  Result<std::string> text_of(std::int64_t id) {
+    TRY(auto row, database_.prepare("SELECT fields FROM sources WHERE id=?"));
+    row.bind(1, id);
+    TRY_VOID(row.step());
+    TRY(const auto document, document_of(row.text(0), path_));
+    return std::string(field_of(document, "title")) + '\n' + std::string(field_of(document, "text"));
+  }
+
+  SqliteDatabase& database_;
+  std::string path_;
+  const IndexOptions& options_;
+  std::vector<std::string> columns_;
+  std::optional<SourceWriter> writer_;
+  std::optional<Statements> statements_;
+  std::vector<std::int64_t> renewed_;
+  std::int64_t last_id_ = 0;
+  bool needs_rebuild_ = false;
+  IndexReport report_;
+};
+
+}  // namespace
+
+std::string joined_columns(const std::vector<std::string>& columns, bool as_marks) {
+  std::string out;
+  for (const std::string& column : columns)
+    out += (out.empty() ? "" : ", ") + (as_marks ? std::string("?") : '"' + column + '"');
+  return out;
+}
+
+std::string_view field_of(const SourceDocument& document, const std::string& column) {
+  const auto found = document.fields.find(column);
+  return found == document.fields.end() ? std::string_view() : std::string_view(found->second);
+}
+
+std::string_view snippet_of(const SourceDocument& document) {
+  return truncate_utf8(field_of(document, "text"), kShownBytes);
+}
+
+Result<SourceWriter> SourceWriter::make(SqliteDatabase& database, const std::vector<std::string>& columns) {
+  SourceWriter writer;
+  writer.columns_ = columns;
+  const std::string names = joined_columns(columns);
+  const std::string marks = joined_columns(columns, true);
+  TRY(writer.source_, database.prepare("INSERT INTO sources VALUES(?, ?, ?, ?, ?)"));
+  TRY(writer.words_,
+      database.prepare("INSERT INTO documents(rowid, " + names + ") VALUES(?, " + marks + ")"));
+  TRY(writer.page_, database.prepare("INSERT INTO pages VALUES(?, ?, ?, ?)"));
+  TRY(writer.no_source_, database.prepare("DELETE FROM sources WHERE id=?"));
+  TRY(writer.no_words_, database.prepare("INSERT INTO documents(documents, rowid, " + names +
+                                         ") VALUES('delete', ?, " + marks + ")"));
+  TRY(writer.no_page_, database.prepare("DELETE FROM pages WHERE id=?"));
+  return writer;
+}
+
+Result<void> SourceWriter::insert(std::int64_t id, const SourceDocument& document) {
+  const std::string stamp = stamp_of(document.place);
+  source_.bind(1, id);
+  source_.bind(2, document.url);
+  source_.bind(3, stamp.empty() ? std::string_view() : std::string_view(document.place));
+  source_.bind(4, stamp);
+  source_.bind(5, fields_as_json(document));
+  words_.bind(1, id);
+  for (std::size_t i = 0; i < columns_.size(); ++i)
+    words_.bind(static_cast<int>(i) + 2, to_valid_utf8(field_of(document, columns_[i])));
+  page_.bind(1, id);
+  page_.bind(2, document.url);
+  page_.bind(3, field_of(document, "title"));
+  page_.bind(4, snippet_of(document));
+  for (SqliteStatement* statement : {&source_, &words_, &page_}) TRY_VOID(run_once(*statement));
+  return {};
+}
+
+Result<void> SourceWriter::remove(std::int64_t id, const SourceDocument& before) {
+  no_source_.bind(1, id);
+  no_words_.bind(1, id);
+  for (std::size_t i = 0; i < columns_.size(); ++i)
+    no_words_.bind(static_cast<int>(i) + 2, field_of(before, columns_[i]));
+  no_page_.bind(1, id);
+  for (SqliteStatement* statement : {&no_source_, &no_words_, &no_page_}) TRY_VOID(run_once(*statement));
+  return {};
+}
+
+Result<std::optional<IndexReport>> update_index(const std::string& path,
+                                                const std::vector<std::string>& documents,
+                                                const IndexOptions& options) {
+  TRY(auto database, SqliteDatabase::open(path, {.mode = SqliteMode::create}));
+  TRY_VOID(database.run("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"));
+  IndexUpdate update(database, path, options);
+  TRY(const bool can_update, update.begin());
+  if (!can_update) return std::optional<IndexReport>();
+  DocumentFileOptions files = options.files;
+  files.is_known = [&](const std::string& file) { return update.is_known(file); };
+  std::vector<std::string> left_out;
+  for (const std::string& document : documents) {
+    TRY(auto here, read_documents(document, files, [&](SourceDocument one) -> Result<void> {
+          if (options.is_interrupted && options.is_interrupted()) return fail(Code::try_again, "interrupted");
+          return update.take(one);
+        }));
+    left_out.insert(left_out.end(), here.begin(), here.end());
+  }
+  if (update.needs_rebuild()) return std::optional<IndexReport>();
+  TRY(auto report, update.finish());
+  report.left_out = std::move(left_out);
+  return std::optional<IndexReport>(std::move(report));
+}
+
+}  // namespace metafuse::fetchers

@@ -1,0 +1,93 @@
+#include "fetchers/embedded/sitemap_files.h"
+
+#include <filesystem>
+
+#include <pugixml.hpp>
+
+#include "core/encoding.h"
+#include "core/text_file.h"
+#include "core/url_text.h"
+
+namespace metafuse::fetchers {
+namespace {
+
+constexpr std::size_t kMaxSitemapBytes = std::size_t{50} << 20;  ///< as the protocol says
+constexpr int kDeepestSitemap = 4;
+
+std::string_view name_without_prefix(const pugi::xml_node& node) {
+  const std::string_view name = node.name();
+  const std::size_t colon = name.find(':');
+  return colon == std::string_view::npos ? name : name.substr(colon + 1);
+}
+
+/// The text of an entry's part, without the blanks around it.
+std::string part_of_entry(const pugi::xml_node& entry, std::string_view part) {
+  for (const pugi::xml_node& child : entry.children()) {
+    if (name_without_prefix(child) != part) continue;
+    const std::string_view text = child.text().as_string();
+    const std::size_t begin = text.find_first_not_of(" \t\r\n");
+    if (begin == std::string_view::npos) return {};
+    return std::string(text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1));
+  }
+  return {};
+}
+
+/// The file below `folder` that a URL's path means; empty when there is none.
+std::string file_of_url(const std::filesystem::path& folder, const std::string& url) {
+  namespace fs = std::filesystem;
+  const auto parts = parts_of_url(url);
+  if (!parts) return {};
+  const std::size_t begin = url.find('/', url.find("://") + 3);
+  std::string path = begin == std::string::npos ? "" : url.substr(begin + 1);
+  path.erase(std::min(path.find_first_of("?#"), path.size()));
+  path = percent_decoded(path);
+  if (path.find('\0') != std::string::npos) return {};
+  for (const auto& part : fs::path(path))
+    if (part == "..") return {};
+  std::error_code error;
+  for (const std::string& candidate :
+       {path, path + (path.empty() || path.ends_with('/') ? "" : "/") + "index.html", path + ".html"}) {
+    const fs::path file = folder / fs::path(candidate).relative_path();
+    if (fs::is_regular_file(file, error)) return file.string();
+  }
+  return {};
+}
+
+Result<void> gather_pages(const std::string& path, int depth, std::vector<SourceFile>& files,
+                          std::vector<std::string>& left_out) {
+  if (depth > kDeepestSitemap)
+    return fail(Code::bad_data, path + ": sitemaps hold each other more than 4 deep; name the inner ones");
+  TRY(const auto text, read_text(path, kMaxSitemapBytes));
+  pugi::xml_document document;
+  if (const auto parsed = document.load_buffer(text.data(), text.size()); !parsed)
+    return fail(Code::bad_data, path + ": no XML: " + parsed.description());
+  const std::string_view root = name_without_prefix(document.document_element());
+  const bool is_index = root == "sitemapindex";
+  if (!is_index && root != "urlset")
+    return fail(Code::bad_data, path + ": no sitemap; its first element is neither urlset nor sitemapindex");
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  for (const pugi::xml_node& entry : document.document_element().children()) {
+    const std::string url = part_of_entry(entry, "loc");
+    if (url.empty()) continue;
+    const std::string file = file_of_url(folder, url);
+    if (file.empty()) {
+      left_out.push_back(url + ": no file of this page below " + (folder.empty() ? "." : folder.string()));
+    } else if (is_index) {
+      TRY_VOID(gather_pages(file, depth + 1, files, left_out));
+    } else {
+      files.push_back({file, url, part_of_entry(entry, "lastmod")});
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<SourceFile>> files_of_sitemap(const std::string& path,
+                                                 std::vector<std::string>& left_out) {
+  std::vector<SourceFile> files;
+  TRY_VOID(gather_pages(path, 0, files, left_out));
+  return files;
+}
+
+}  // namespace metafuse::fetchers

@@ -1,0 +1,310 @@
+#include "fetchers/embedded/vector_engine.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <future>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "fetchers/embedded/local_engine.h"
+#include "fetchers/embedded/vector_index.h"
+#include "fetchers/vectors/vector_rows.h"
+
+namespace metafuse::fetchers {
+namespace {
+
+using VectorSource = VectorOptions::Source;
+
+constexpr std::size_t kMaxIdleReaders = 16;
+constexpr std::size_t kMaxQueryBytes = 16384;
+
+Error no_vectors(const std::string& path) {
+  return fail(Code::bad_config,
+              path + ": this index has no vectors; build it with metafuse index --embedding lsi");
+}
+
+/// The words of a text as the index finds words, with their counts: FTS5 itself is asked, in memory.
+class WordFinder {
+ public:
+  static Result<WordFinder> make(bool stems_english) {
+    WordFinder finder;
+    TRY(auto database, SqliteDatabase::open(":memory:", {.mode = SqliteMode::create}));
+    const std::string sql = fmt::format(
+        "CREATE VIRTUAL TABLE texts USING fts5(text, content='', tokenize='{}unicode61 "
+        "remove_diacritics 2');"
+        "CREATE VIRTUAL TABLE words USING fts5vocab(texts, instance);",
+        stems_english ? "porter " : "");
+    TRY_VOID(database.run(sql.c_str()));
+    TRY(auto insert, database.prepare("INSERT INTO texts(rowid, text) VALUES(1, ?)", true));
+    TRY(auto select, database.prepare("SELECT term, count(*) FROM words GROUP BY term", true));
+    finder.database_ = std::make_unique<SqliteDatabase>(std::move(database));
+    finder.insert_ = std::move(insert);
+    finder.select_ = std::move(select);
+    return finder;
+  }
+
+  template <class Take>
+  Result<void> for_each_word(std::string_view text, const Take& take) {
+    insert_.bind(1, text);
+    TRY_VOID(insert_.step());
+    insert_.reset();
+    while (true) {
+      TRY(const bool has_row, select_.step());
+      if (!has_row) break;
+      TRY_VOID(take(select_.text(0), select_.integer(1)));
+    }
+    select_.reset();
+    return database_->run("INSERT INTO texts(texts) VALUES('delete-all');");
+  }
+
+ private:
+  std::unique_ptr<SqliteDatabase> database_;
+  SqliteStatement insert_;
+  SqliteStatement select_;
+};
+
+}  // namespace
+
+namespace detail {
+
+/// What a search reads from the file, for one thread at a time.
+struct VectorReader {
+  SqliteDatabase database;
+  SqliteStatement row;   ///< by id
+  SqliteStatement page;  ///< by id
+  std::optional<SqliteStatement> word;
+  std::optional<WordFinder> finder;
+};
+
+/// What all searches share, once it is read.
+struct LoadedVectors {
+  VectorMeta meta;
+  VectorRows rows;
+  std::vector<std::int64_t> ids;  ///< of the rows
+};
+
+}  // namespace detail
+
+namespace {
+
+using detail::LoadedVectors;
+using detail::VectorReader;
+
+Result<SqliteDatabase> open_index(const std::string& path) {
+  auto database = SqliteDatabase::open(path, {});
+  if (!database)
+    return fail(database.error().code, database.error().text + "; build the index with metafuse index");
+  TRY_VOID(check_index_format(*database, path));
+  TRY_VOID(database->run("PRAGMA mmap_size=1073741824; PRAGMA cache_size=-4096;"));
+  return database;
+}
+
+Error damaged_row(const std::string& path) {
+  return fail(Code::bad_data, path + ": a vector of another size than the index says; build it anew");
+}
+
+Result<std::shared_ptr<const LoadedVectors>> load_vectors(const std::string& path) {
+  TRY(auto database, open_index(path));
+  TRY(auto meta, read_vector_meta(database, path));
+  if (meta.source == VectorSource::none) return no_vectors(path);
+  auto loaded = std::make_shared<LoadedVectors>(LoadedVectors{meta, VectorRows(meta.dimensions), {}});
+  auto counted = database.prepare("SELECT count(*) FROM vectors");
+  auto rows = database.prepare("SELECT id, row FROM vectors ORDER BY id");
+  if (!counted || !rows) return not_an_index(path, "no vectors");
+  TRY_VOID(counted->step());
+  loaded->rows.reserve(static_cast<std::size_t>(counted->integer(0)));
+  std::vector<float> vector(meta.dimensions);
+  while (true) {
+    TRY(const bool has_row, rows->step());
+    if (!has_row) break;
+    if (!read_half_row(rows->bytes(1), vector)) return damaged_row(path);
+    normalise(vector);
+    loaded->rows.add(vector);
+    loaded->ids.push_back(rows->integer(0));
+  }
+  return std::shared_ptr<const LoadedVectors>(std::move(loaded));
+}
+
+Result<std::unique_ptr<VectorReader>> open_reader(const std::string& path, const VectorMeta& meta) {
+  TRY(auto database, open_index(path));
+  TRY(auto row, database.prepare("SELECT row FROM vectors WHERE id=?", true));
+  TRY(auto page, database.prepare("SELECT url, title, snippet FROM pages WHERE id=?", true));
+  auto reader = std::make_unique<VectorReader>(
+      VectorReader{std::move(database), std::move(row), std::move(page), std::nullopt, std::nullopt});
+  if (meta.source != VectorSource::lsi) return reader;
+  TRY(auto word, reader->database.prepare("SELECT row FROM lsi_words WHERE word=?", true));
+  reader->word = std::move(word);
+  TRY(auto finder, WordFinder::make(meta.stems_english));
+  reader->finder = std::move(finder);
+  return reader;
+}
+
+/// The sum of the words' rows, each times ln(1 + count).
+Result<std::vector<float>> lsi_vector(VectorReader& reader, const std::string& path, std::size_t dimensions,
+                                      std::string_view query) {
+  std::vector<float> sum(dimensions);
+  std::vector<float> row(dimensions);
+  TRY_VOID(reader.finder->for_each_word(query.substr(0, kMaxQueryBytes),
+                                        [&](std::string_view word, std::int64_t count) -> Result<void> {
+                                          reader.word->bind(1, word);
+                                          TRY(const bool is_known, reader.word->step());
+                                          if (is_known) {
+                                            const std::string_view bytes = reader.word->bytes(0);
+                                            if (bytes.size() != row.size() * sizeof(float))
+                                              return damaged_row(path);
+                                            std::memcpy(row.data(), bytes.data(), bytes.size());
+                                            const float weight = std::log1p(static_cast<float>(count));
+                                            for (std::size_t i = 0; i < dimensions; ++i)
+                                              sum[i] += weight * row[i];
+                                          }
+                                          reader.word->reset();
+                                          return {};
+                                        }));
+  return sum;
+}
+
+struct Scored {
+  double score;
+  std::int64_t id;
+};
+
+/// The candidates' cosines by their rows in half precision, best first.
+Result<std::vector<Scored>> exact_scores(VectorReader& reader, const LoadedVectors& loaded,
+                                         const std::vector<std::uint32_t>& candidates,
+                                         std::span<const float> query, const std::string& path) {
+  std::vector<Scored> scored;
+  std::vector<float> vector(query.size());
+  for (const std::uint32_t candidate : candidates) {
+    const std::int64_t id = loaded.ids[candidate];
+    reader.row.bind(1, id);
+    TRY(const bool has_row, reader.row.step());
+    if (!has_row || !read_half_row(reader.row.bytes(0), vector)) return damaged_row(path);
+    reader.row.reset();
+    normalise(vector);
+    scored.push_back({inner_product(vector, query), id});
+  }
+  std::sort(scored.begin(), scored.end(), [](const Scored& a, const Scored& b) {
+    return a.score != b.score ? a.score > b.score : a.id < b.id;
+  });
+  return scored;
+}
+
+}  // namespace
+
+bool is_lsi_index(const std::string& database) {
+  auto opened = open_index(database);
+  if (!opened) return false;
+  const auto meta = read_vector_meta(*opened, database);
+  return meta && meta->source == VectorSource::lsi;
+}
+
+struct VectorEngine::Shared {
+  VectorAccess access;
+  std::mutex mutex;
+  std::shared_future<Result<std::shared_ptr<const LoadedVectors>>> loading;
+  std::vector<std::unique_ptr<VectorReader>> idle;
+
+  /// Reads the rows once; a search waits for them no longer than it has time.
+  Result<std::shared_ptr<const LoadedVectors>> loaded(const Deadline& deadline) {
+    std::shared_future<Result<std::shared_ptr<const LoadedVectors>>> future;
+    {
+      const std::lock_guard lock(mutex);
+      const bool has_failed = loading.valid() &&
+                              loading.wait_for(std::chrono::seconds(0)) == std::future_status::ready &&
+                              !loading.get().has_value();
+      if (!loading.valid() || has_failed)
+        loading =
+            std::async(std::launch::async, [path = access.database] { return load_vectors(path); }).share();
+      future = loading;
+    }
+    if (future.wait_for(deadline.left()) != std::future_status::ready)
+      return fail(Code::try_again, access.database + ": its vectors are still being read");
+    return future.get();
+  }
+
+  Result<std::unique_ptr<VectorReader>> take(const VectorMeta& meta) {
+    {
+      const std::lock_guard lock(mutex);
+      if (!idle.empty()) {
+        auto reader = std::move(idle.back());
+        idle.pop_back();
+        return reader;
+      }
+    }
+    return open_reader(access.database, meta);
+  }
+
+  void give_back(std::unique_ptr<VectorReader> reader) {
+    const std::lock_guard lock(mutex);
+    if (idle.size() < kMaxIdleReaders) idle.push_back(std::move(reader));
+  }
+
+  Result<std::vector<float>> query_vector(VectorReader& reader, const VectorMeta& meta,
+                                          std::string_view query, std::span<const float> given) const {
+    if (meta.source == VectorSource::lsi) return lsi_vector(reader, access.database, meta.dimensions, query);
+    if (!given.empty() && !access.model.empty() && access.model != meta.model)
+      return fail(Code::bad_config,
+                  fmt::format("{}: its vectors come from the model \"{}\", the query's from \"{}\"; "
+                              "build the index with the same model",
+                              access.database, meta.model, access.model));
+    if (given.size() == meta.dimensions) return std::vector<float>(given.begin(), given.end());
+    if (given.empty())
+      return fail(
+          Code::bad_config,
+          fmt::format("{}: its vectors come from the model \"{}\"; name its endpoint with `embedding:`",
+                      access.database, meta.model));
+    return fail(Code::bad_config,
+                fmt::format("{}: its vectors have {} dimensions, the query's {}; build the index "
+                            "with the same model",
+                            access.database, meta.dimensions, given.size()));
+  }
+
+  Result<RankedList> read_pages(VectorReader& reader, const std::vector<Scored>& scored, std::size_t offset,
+                                std::size_t count) const {
+    RankedList list;
+    for (std::size_t i = offset; i < std::min(offset + count, scored.size()); ++i) {
+      if (scored[i].score <= access.min_score) break;
+      reader.page.bind(1, scored[i].id);
+      TRY(const bool has_row, reader.page.step());
+      if (!has_row) return damaged_row(access.database);
+      Hit hit;
+      hit.url = reader.page.text(0);
+      hit.title = reader.page.text(1);
+      hit.snippet = reader.page.text(2);
+      hit.score = scored[i].score;
+      list.hits.push_back(std::move(hit));
+      reader.page.reset();
+    }
+    return list;
+  }
+};
+
+VectorEngine::VectorEngine(VectorAccess access) : shared_(std::make_shared<Shared>()) {
+  shared_->access = std::move(access);
+}
+
+VectorEngine::~VectorEngine() = default;
+
+Result<RankedList> VectorEngine::search(std::string_view query, std::span<const float> given, int depth,
+                                        int offset, const Deadline& deadline) {
+  if (query.find_first_not_of(" \t\r\n") == std::string_view::npos) return RankedList{};
+  TRY(const auto loaded, shared_->loaded(deadline));
+  TRY(auto reader, shared_->take(loaded->meta));
+  TRY(auto vector, shared_->query_vector(*reader, loaded->meta, query, given));
+  RankedList list;
+  if (normalise(vector)) {
+    const auto first = static_cast<std::size_t>(offset);
+    const auto count = static_cast<std::size_t>(depth);
+    TRY(const auto candidates, loaded->rows.candidates(vector, first + count, deadline));
+    TRY(const auto scored, exact_scores(*reader, *loaded, candidates, vector, shared_->access.database));
+    TRY(list, shared_->read_pages(*reader, scored, first, count));
+  }
+  shared_->give_back(std::move(reader));
+  return list;
+}
+
+}  // namespace metafuse::fetchers
