@@ -10,12 +10,17 @@
 #include "cli/verbs.h"
 #include "core/json.h"
 #include "core/near_names.h"
+#include "core/text_file.h"
+#include "fetchers/answers/guess.h"
 #include "fetchers/definition/catalogue.h"
+#include "fetchers/trial.h"
 
 namespace metafuse::cli {
 namespace {
 
 using fetchers::CatalogueEntry;
+
+constexpr std::size_t kMaxAnswerBytes = std::size_t{16} << 20;
 
 struct ListArguments {
   std::string kind;
@@ -87,6 +92,37 @@ Result<void> print_definitions(const std::vector<std::string>& names) {
   return {};
 }
 
+struct GuessArguments {
+  std::string source;  ///< a file, or a URL
+  std::string content_type;
+  std::string name = "guessed";
+};
+
+/// A definition for an answer, and what it reads there.
+Result<void> guess_definition(const GuessArguments& arguments) {
+  fetchers::AnswerContext context{"https://host.example/", arguments.content_type, ""};
+  std::string search_url = "https://host.example/search?q={query}";
+  std::string body;
+  if (arguments.source.starts_with("http://") || arguments.source.starts_with("https://")) {
+    TRY(auto page, fetchers::fetch_page(arguments.source));
+    body = std::move(page.body);
+    context.url = page.url;
+    if (context.content_type.empty()) context.content_type = page.header("content-type");
+    search_url = fetchers::search_url_of(arguments.source);
+  } else {
+    TRY(body, read_text(arguments.source, kMaxAnswerBytes));
+  }
+  const auto rules = fetchers::guess_rules(body, context);
+  if (!rules) return fail(rules.error().code, arguments.source + ": " + rules.error().text);
+  std::cout << fetchers::definition_text(*rules, arguments.name, search_url);
+  const auto list = fetchers::parse_answer(*rules, body, context);
+  std::cout << fmt::format("# {} results in this answer\n", list ? list->hits.size() : 0);
+  if (!list) return {};
+  for (std::size_t i = 0; i < std::min<std::size_t>(3, list->hits.size()); ++i)
+    std::cout << "# " << list->hits[i].title << "\n#   " << list->hits[i].url << '\n';
+  return {};
+}
+
 }  // namespace
 
 void add_catalogue(CLI::App& engines, Result<void>& outcome) {
@@ -106,6 +142,18 @@ void add_catalogue(CLI::App& engines, Result<void>& outcome) {
       "folder.\n"
       "Example:\n"
       "  metafuse engines add openalex arxiv > engines.yaml");
+
+  auto [guess, g] = add_verb(engines, "guess", "write a definition from an answer that is at hand",
+                             guess_definition, outcome);
+  guess.add_option("SOURCE", g.source, "a saved answer (JSON, XML, HTML), or a URL that is asked once")
+      ->required();
+  guess.add_option("--name", g.name, "of the engine");
+  guess.add_option("--content-type", g.content_type, "of the saved answer");
+  guess.footer(
+      "What it guesses stands in the answer's names and values; look at the results that it prints.\n"
+      "Examples:\n"
+      "  metafuse engines guess answer.json > engine.yaml\n"
+      "  metafuse engines guess 'https://api.example.org/search?q=otter' --name otters");
 }
 
 }  // namespace metafuse::cli

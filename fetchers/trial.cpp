@@ -1,11 +1,12 @@
 #include "fetchers/trial.h"
 
-#include <condition_variable>
+#include <future>
 #include <mutex>
 
 #include <fmt/format.h>
 
 #include "core/json.h"
+#include "core/url_text.h"
 #include "core/utf8.h"
 #include "fetchers/answers/answer_parser.h"
 #include "fetchers/answers/answer_text.h"
@@ -17,6 +18,8 @@ namespace metafuse::fetchers {
 namespace {
 
 constexpr std::size_t kShownBytes = 2000;
+constexpr std::size_t kMaxPageBytes = std::size_t{8} << 20;
+constexpr auto kPageTimeout = std::chrono::seconds(20);
 
 /// Remembers what went through, for the person who looks.
 class WatchingTransport final : public Transport {
@@ -175,6 +178,30 @@ Result<Trial> try_engine(const Engine& engine, const std::string& query, const T
   const auto lists = fetcher->fetch({&expanded, 1}, fetch, {});
   fetcher.reset();
   return finished(options, std::move(log), lists.front(), remark_on(engine, last));
+}
+
+Result<HttpAnswer> fetch_page(const std::string& url) {
+  const auto parts = parts_of_url(url);
+  if (!parts) return fail(Code::bad_config, url + ": no http or https URL");
+  TRY(auto guard, AddressGuard::make({}));
+  HttpRequest request;
+  request.engine = "guess";
+  request.url = request.record_url = url;
+  request.own_origin = parts->origin();
+  request.own_host = OwnHost::find(parts->host, {});
+  request.timeout = kPageTimeout;
+  request.max_bytes = kMaxPageBytes;
+  request.headers = {{"User-Agent", "metafuse/0.1"},
+                     {"Accept", "application/json, application/xml, text/html, */*;q=0.5"}};
+  std::promise<HttpAnswer> arrived;
+  const auto transport = make_curl_transport(std::move(guard));
+  transport->send(std::move(request), [&](HttpAnswer answer) { arrived.set_value(std::move(answer)); });
+  HttpAnswer answer = arrived.get_future().get();
+  if (answer.failure != Failure::none)
+    return fail(Code::unavailable, fmt::format("{}: {}: {}", url, name_of(answer.failure), answer.message));
+  if (answer.status < 200 || answer.status > 299)
+    return fail(Code::unavailable, fmt::format("{}: HTTP {}", url, answer.status));
+  return answer;
 }
 
 }  // namespace metafuse::fetchers

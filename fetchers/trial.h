@@ -9,6 +9,7 @@
 #include "fetchers/definition/engine.h"
 #include "fetchers/definition/engine_request.h"
 #include "fetchers/fetcher.h"
+#include "fetchers/http/transport.h"
 
 namespace metafuse::fetchers {
 
@@ -35,5 +36,11 @@ struct Trial {
 /// errors: bad_config: a secret that is not set, a bad allow_private. A failing engine is a Trial that
 ///         says so.
 Result<Trial> try_engine(const Engine& engine, const std::string& query, const TrialOptions& options);
+
+/// Asks for one page, once: for a person who begins a definition. A private host is reached where the URL
+/// names it.
+///
+/// errors: unavailable: no answer, or a status other than 2xx; bad_config: no http or https URL
+Result<HttpAnswer> fetch_page(const std::string& url);
 
 }  // namespace metafuse::fetchers

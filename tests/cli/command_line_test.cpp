@@ -283,6 +283,39 @@ TEST_CASE("the examples of --help that name shipped files run as they stand", "[
   CHECK(examples >= 6);
 }
 
+TEST_CASE("engines of the catalogue are listed, printed and read back", "[cli][catalogue]") {
+  const auto science = run_metafuse({"engines", "list", "science"});
+  CHECK(science.status == 0);
+  CHECK(science.out.find("\n  openalex ") != std::string::npos);
+  CHECK(science.out.find("(needs a key)") != std::string::npos);
+  CHECK(science.out.find("newsapi") == std::string::npos);
+  CHECK(run_metafuse({"engines", "list", "--json"}).out.find("\"requests_per_second\"") != std::string::npos);
+  check_refused(run_metafuse({"engines", "list", "scinece"}), 64, "did you mean science");
+  check_refused(run_metafuse({"engines", "add", "openalxe"}), 64, "did you mean openalex");
+  const TemporaryFolder folder;
+  const std::string file = folder.write("e.yaml", run_metafuse({"engines", "add", "openalex", "arxiv"}).out);
+  const auto checked = run_metafuse({"engines", "check", file});
+  CHECK(checked.status == 0);
+  CHECK(checked.err.empty());
+  CHECK(checked.out.find("2 engines") != std::string::npos);
+}
+
+TEST_CASE("a definition is guessed from a saved answer", "[cli][catalogue]") {
+  const TemporaryFolder folder;
+  const std::string answer = folder.write(
+      "a.json",
+      R"({"r":[{"url":"https://a.example/1","title":"One of two"},{"url":"https://a.example/2","title":"Two of two"}]})");
+  const auto guessed = run_metafuse({"engines", "guess", answer, "--name", "mine"});
+  CHECK(guessed.status == 0);
+  CHECK(guessed.out.find("# 2 results") != std::string::npos);
+  const auto tried = run_metafuse({"engines", "try", "mine", "x", "--config",
+                                   folder.write("g.yaml", guessed.out), "--answer", answer, "--json"});
+  CHECK(tried.status == 0);
+  CHECK(tried.out.find("https://a.example/2") != std::string::npos);
+  check_refused(run_metafuse({"engines", "guess", folder.write("b.json", "{}")}), 65,
+                "looks like a list of results");
+}
+
 TEST_CASE("a mistake in a file of JSON lines has its line and column", "[cli]") {
   const TemporaryFolder folder;
   const std::string documents = folder.write("documents", "{\"url\":\"http://a.example/\"}\n\n{\"url\":]\n");

@@ -148,7 +148,7 @@ TEST_CASE("the installed program runs wherever its folder stands", "[cli][instal
         "share/man/man5/metafuse-engines.yaml.5", "share/man/man7/metafuse-learners.7",
         "lib/systemd/system/metafuse.service", "share/bash-completion/completions/metafuse",
         "share/zsh/site-functions/_metafuse", "share/fish/vendor_completions.d/metafuse.fish",
-        "share/doc/metafuse/docs/tutorial.md"})
+        "share/doc/metafuse/docs/tutorial.md", "share/metafuse/engines/science.yaml"})
     CHECK(std::filesystem::file_size(second + "/" + file) > 200);
   const auto unit = read_text(second + "/lib/systemd/system/metafuse.service", 100'000);
   CHECK(unit->find("ExecStart=" + first + "/bin/metafuse serve") != std::string::npos);

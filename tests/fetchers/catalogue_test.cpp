@@ -123,7 +123,7 @@ TEST_CASE("every definition of the catalogue reads an answer of its API's shape"
       check_case(found->second, example);
     }
   }
-  INFO(untested.size() << " without an answer of ours");
+  CHECK(untested == std::set<std::string>());
 }
 
 TEST_CASE("a block may name a definition of the catalogue and fill its parameters in",

@@ -1,0 +1,252 @@
+// Guessing where results are in an HTML page: elements of one kind that each hold a link
+// with a text. Of such kinds, the one whose elements hold most text.
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include <libxml/HTMLparser.h>
+
+#include "core/utf8.h"
+#include "fetchers/answers/answer_text.h"
+#include "fetchers/answers/guess.h"
+
+namespace metafuse::fetchers {
+namespace {
+
+constexpr std::size_t kMostElements = 50'000;
+constexpr std::size_t kFewest = 3;
+constexpr std::size_t kMaxLooked = 4000;  ///< bytes of an element's text
+
+struct PageFree {
+  void operator()(xmlDoc* document) const { xmlFreeDoc(document); }
+};
+
+std::string_view name_of_node(const xmlNode* node) {
+  return node->name == nullptr ? "" : reinterpret_cast<const char*>(node->name);
+}
+
+std::string attribute_of(const xmlNode* node, const char* name) {
+  xmlChar* value = xmlGetProp(node, reinterpret_cast<const xmlChar*>(name));
+  std::string out = value == nullptr ? "" : reinterpret_cast<const char*>(value);
+  xmlFree(value);
+  return out;
+}
+
+/// Elements under a node in document order, without recursion.
+std::vector<const xmlNode*> elements_under(const xmlNode* root) {
+  std::vector<const xmlNode*> out;
+  const xmlNode* node = root;
+  while (node != nullptr && out.size() < kMostElements) {
+    if (node->type == XML_ELEMENT_NODE && node != root) out.push_back(node);
+    if (node->children != nullptr && node->type == XML_ELEMENT_NODE) {
+      node = node->children;
+      continue;
+    }
+    while (node != root && node->next == nullptr) node = node->parent;
+    if (node == root) break;
+    node = node->next;
+  }
+  return out;
+}
+
+bool is_script(const xmlNode* node) {
+  const std::string_view name = name_of_node(node);
+  return name == "script" || name == "style" || name == "noscript";
+}
+
+std::string text_in(const xmlNode* root) {
+  std::string out;
+  const xmlNode* node = root;
+  while (node != nullptr && out.size() < kMaxLooked) {
+    if (node->type == XML_TEXT_NODE && node->content != nullptr)
+      out += std::string(reinterpret_cast<const char*>(node->content)) + ' ';
+    if (node->children != nullptr && node->type == XML_ELEMENT_NODE && !is_script(node)) {
+      node = node->children;
+      continue;
+    }
+    while (node != root && node->next == nullptr) node = node->parent;
+    if (node == root) break;
+    node = node->next;
+  }
+  return clean_text(out, false, kMaxLooked);
+}
+
+/// "div" and the words of its class that name a kind: those without digits.
+std::string kind_of(const xmlNode* node) {
+  std::string words = attribute_of(node, "class");
+  std::string out(name_of_node(node));
+  for (std::size_t at = 0; at < words.size();) {
+    const std::size_t end = std::min(words.find(' ', at), words.size());
+    const std::string word = words.substr(at, end - at);
+    if (!word.empty() && word.size() < 60 && word.find_first_of("0123456789\"'") == std::string::npos) {
+      out += '.' + word;
+      break;
+    }
+    at = end + 1;
+  }
+  return out;
+}
+
+/// `div.result` as `name[contains(concat(" ", @class, " "), " result ")]`.
+std::string xpath_of_kind(const std::string& kind) {
+  const std::size_t dot = kind.find('.');
+  if (dot == std::string::npos) return kind;
+  return kind.substr(0, dot) + "[contains(concat(\" \", normalize-space(@class), \" \"), \" " +
+         kind.substr(dot + 1) + " \")]";
+}
+
+bool is_heading(const xmlNode* node) {
+  const std::string_view name = name_of_node(node);
+  return name.size() == 2 && name[0] == 'h' && name[1] >= '1' && name[1] <= '6';
+}
+
+bool is_link(const xmlNode* node) {
+  if (name_of_node(node) != "a") return false;
+  const std::string href = attribute_of(node, "href");
+  return !href.empty() && href[0] != '#' && !href.starts_with("javascript:");
+}
+
+/// What one element looks like as a result.
+struct Candidate {
+  const xmlNode* link = nullptr;     ///< with the text that is the title
+  const xmlNode* heading = nullptr;  ///< in or around it
+  const xmlNode* text = nullptr;     ///< the longest text that is not the title's
+  std::string title;
+  std::size_t text_size = 0;
+};
+
+bool is_inside(const xmlNode* node, const xmlNode* ancestor) {
+  for (; node != nullptr; node = node->parent)
+    if (node == ancestor) return true;
+  return false;
+}
+
+Candidate look_at(const xmlNode* root) {
+  Candidate found;
+  const auto elements = elements_under(root);
+  for (const xmlNode* node : elements)
+    if (is_heading(node) && found.heading == nullptr) found.heading = node;
+  const xmlNode* first = is_link(root) ? root : nullptr;
+  for (const xmlNode* node : elements) {
+    if (!is_link(node)) continue;
+    const bool is_of_heading =
+        found.heading != nullptr && (is_inside(node, found.heading) || is_inside(found.heading, node));
+    if (first == nullptr && text_in(node).size() > 3) first = node;
+    if (is_of_heading) {
+      found.link = node;
+      break;
+    }
+  }
+  if (found.link == nullptr) {
+    found.link = first;
+    if (first != root) found.heading = nullptr;
+  }
+  if (found.link == nullptr) return found;
+  const xmlNode* named = found.heading != nullptr ? found.heading : found.link;
+  found.title = text_in(named);
+  for (const xmlNode* node : elements) {
+    if (is_script(node) || is_inside(node, named) || is_inside(named, node) || is_inside(found.link, node))
+      continue;
+    const std::string text = text_in(node);
+    // the innermost of elements with the same text is taken, as it comes last
+    if (text.size() >= found.text_size && text.size() > 20 && text.find(' ') != std::string::npos &&
+        (text.size() > found.text_size || found.text == nullptr || is_inside(node, found.text))) {
+      found.text = node;
+      found.text_size = text.size();
+    }
+  }
+  return found;
+}
+
+struct Kind {
+  std::vector<const xmlNode*> nodes;
+};
+
+/// The most frequent value.
+std::string usual(const std::vector<std::string>& values) {
+  std::map<std::string, int> counts;
+  std::string best;
+  for (const std::string& value : values)
+    if (++counts[value] > counts[best] && !value.empty()) best = value;
+  return best;
+}
+
+struct PageGuess {
+  AnswerRules rules;
+  double worth = 0;
+};
+
+PageGuess guess_of_kind(const std::string& kind, const Kind& elements) {
+  PageGuess guess;
+  std::vector<std::string> titles, texts;
+  std::set<std::string> addresses;
+  std::size_t good = 0, headings = 0, letters = 0, root_links = 0;
+  for (const xmlNode* node : elements.nodes) {
+    const Candidate found = look_at(node);
+    if (found.link == nullptr || found.title.size() < 4 || found.title.size() > 400) continue;
+    ++good;
+    headings += found.heading != nullptr;
+    root_links += found.link == node;
+    addresses.insert(attribute_of(found.link, "href"));
+    letters += std::min<std::size_t>(found.text_size, 400);
+    titles.push_back(kind_of(found.heading != nullptr ? found.heading : found.link));
+    texts.push_back(found.text == nullptr ? "" : kind_of(found.text));
+  }
+  const double share = static_cast<double>(good) / static_cast<double>(elements.nodes.size());
+  if (good < kFewest || share < 0.6 || addresses.size() * 10 < good * 7) return guess;
+  const auto count = static_cast<double>(good);
+  guess.worth = std::log2(1 + count) + 3 * static_cast<double>(headings) / count +
+                std::min(4.0, static_cast<double>(letters) / count / 50) + share;
+  const std::string title = usual(titles), text = usual(texts);
+  const std::string title_xpath =
+      root_links * 2 > good && headings * 2 < good ? "." : ".//" + xpath_of_kind(title);
+  AnswerRules& rules = guess.rules;
+  rules.format = AnswerRules::Format::html;
+  rules.results = "//" + xpath_of_kind(kind);
+  rules.title = title_xpath;
+  if (root_links * 2 > good)
+    rules.url = "./@href";
+  else if (title_xpath.starts_with(".//h"))
+    rules.url = "(" + title_xpath + "//a | .//a[" + title_xpath + "])/@href";
+  else
+    rules.url = title_xpath + "/@href";
+  if (!text.empty()) rules.content = ".//" + xpath_of_kind(text);
+  return guess;
+}
+
+}  // namespace
+
+Result<AnswerRules> guess_in_page(std::string_view body, const AnswerContext& context) {
+  const std::string text = as_utf8(body, charset_of(context.content_type)).value_or(to_valid_utf8(body));
+  const int options = HTML_PARSE_NONET | HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING;
+  const std::unique_ptr<xmlDoc, PageFree> document(
+      htmlReadMemory(text.data(), static_cast<int>(text.size()), nullptr, "utf-8", options));
+  const xmlNode* root = document ? xmlDocGetRootElement(document.get()) : nullptr;
+  if (root == nullptr) return fail(Code::bad_data, "the answer is no HTML");
+  std::map<std::string, Kind> kinds;
+  for (const xmlNode* node : elements_under(root)) {
+    const std::string_view name = name_of_node(node);
+    if (name != "div" && name != "li" && name != "article" && name != "tr" && name != "a" &&
+        name != "section" && name != "dl")
+      continue;
+    Kind& kind = kinds[kind_of(node)];
+    // of elements inside one another the outer
+    if (kind.nodes.size() < 200 && (kind.nodes.empty() || !is_inside(node, kind.nodes.back())))
+      kind.nodes.push_back(node);
+  }
+  PageGuess best;
+  for (const auto& [name, kind] : kinds) {
+    if (kind.nodes.size() < kFewest || name.find('.') == std::string::npos) continue;
+    PageGuess guess = guess_of_kind(name, kind);
+    if (guess.worth > best.worth) best = std::move(guess);
+  }
+  if (best.worth == 0) return fail(Code::bad_data, "nothing in the page looks like a list of results");
+  return best.rules;
+}
+
+}  // namespace metafuse::fetchers

@@ -1,0 +1,347 @@
+// Guessing where results are in JSON, and in XML that was made JSON: attributes are "@name", and
+// elements of one name are a list.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "core/ascii.h"
+#include "fetchers/answers/answer_text.h"
+#include "fetchers/answers/guess.h"
+
+namespace metafuse::fetchers {
+namespace {
+
+constexpr std::size_t kMostItems = 200;  ///< of one list that are looked at
+constexpr int kDeepestList = 7;
+constexpr int kDeepestPart = 4;
+constexpr std::size_t kMostParts = 400;
+
+/// Values of one path in the items of a list.
+struct Part {
+  std::vector<std::string> keys;
+  std::vector<std::string> values;
+};
+
+struct List {
+  std::string path;
+  int depth = 0;
+  std::vector<const Json*> items;
+};
+
+struct Word {
+  std::string_view text;
+  double worth;
+};
+
+// What the last key of a path says, in small letters without - _ and prefixes. The whole key counts fully, a
+// word in a longer key counts half.
+constexpr std::array kUrlWords = {Word{"htmlurl", 7},     Word{"weburl", 7},     Word{"permalink", 7},
+                                  Word{"webviewlink", 7}, Word{"url", 6},        Word{"link", 6},
+                                  Word{"href", 5},        Word{"landingurl", 6}, Word{"concepturi", 6},
+                                  Word{"apid", 5},        Word{"ee", 5},         Word{"guid", 4},
+                                  Word{"uri", 4},         Word{"doi", 3},        Word{"homepage", 2}};
+constexpr std::array kTitleWords = {
+    Word{"title", 7},   Word{"headline", 7}, Word{"fullname", 6}, Word{"displayname", 6}, Word{"name", 5},
+    Word{"subject", 5}, Word{"label", 4},    Word{"heading", 4},  Word{"summary", 2},     Word{"caption", 2}};
+constexpr std::array kTextWords = {Word{"description", 7},   Word{"snippet", 7}, Word{"abstract", 7},
+                                   Word{"excerpt", 6},       Word{"summary", 6}, Word{"content", 5},
+                                   Word{"desc", 6},          Word{"blurb", 6},   Word{"selftext", 6},
+                                   Word{"extract", 6},       Word{"body", 6},    Word{"text", 5},
+                                   Word{"firstsentence", 6}, Word{"info", 3},    Word{"note", 4}};
+constexpr std::array kDateWords = {Word{"published", 7}, Word{"pubdate", 7}, Word{"date", 6},
+                                   Word{"created", 5},   Word{"updated", 4}, Word{"modified", 4},
+                                   Word{"time", 3},      Word{"year", 3},    Word{"ts", 3}};
+constexpr std::array kPictureWords = {Word{"thumbnail", 7}, Word{"thumb", 6},   Word{"image", 5},
+                                      Word{"picture", 4},   Word{"artwork", 4}, Word{"icon", 2}};
+
+/// Keys on the way that mean something other than the result.
+constexpr std::array<std::string_view, 20> kOthers = {
+    "author", "user",  "owner", "avatar",  "channel", "publisher", "source", "license", "creator", "profile",
+    "image",  "thumb", "icon",  "picture", "logo",    "account",   "album",  "api",     "self",    "sub"};
+
+std::string plain_key(std::string_view key) {
+  std::string out;
+  for (const char c : key.substr(key.rfind(':') == std::string_view::npos ? 0 : key.rfind(':') + 1))
+    if (c != '_' && c != '-' && c != '@' && c != '$') out += ascii_lower(c);
+  return out;
+}
+
+double worth_of_key(std::string_view key, std::span<const Word> words) {
+  double best = 0;
+  for (const Word& word : words) {
+    if (key == word.text) best = std::max(best, word.worth);
+    if (key.size() > word.text.size() && word.text.size() > 3 &&
+        key.find(word.text) != std::string_view::npos)
+      best = std::max(best, word.worth / 2);
+  }
+  return best;
+}
+
+/// What the keys of a path say of it: the last is what it is, the others what it belongs to.
+double worth_of_path(const Part& part, std::span<const Word> words) {
+  double worth = worth_of_key(plain_key(part.keys.back()), words);
+  // "title/rendered", "thumbnail/url": the key before says what it is
+  if (part.keys.size() > 1) {
+    std::size_t before = part.keys.size() - 1;
+    while (before > 0 && (part.keys[before - 1] == "*")) --before;
+    if (before > 0) worth = std::max(worth, worth_of_key(plain_key(part.keys[before - 1]), words) * 0.8);
+  }
+  if (worth == 0) return 0;
+  for (const std::string& key : part.keys) {
+    if (key != "*") worth -= 0.4;
+    const std::string plain = plain_key(key);
+    for (const std::string_view other : kOthers)
+      if (plain.find(other) != std::string::npos && words.data() != kPictureWords.data()) worth -= 2;
+  }
+  return worth;
+}
+
+bool is_address(std::string_view text) {
+  return text.starts_with("http://") || text.starts_with("https://") || text.starts_with("//");
+}
+
+bool is_picture(std::string_view text) {
+  const std::string lower = ascii_lower(text.substr(0, text.find('?')));
+  for (const std::string_view ending : {".jpg", ".jpeg", ".png", ".gif", ".webp", ".svg", ".mp3", ".mp4"})
+    if (lower.ends_with(ending)) return true;
+  return false;
+}
+
+/// An address for programs.
+bool is_interface(std::string_view text) {
+  return text.find("/api/") != std::string_view::npos || text.find("//api") != std::string_view::npos;
+}
+
+template <class Holds>
+double share_of(const Part& part, std::size_t items, const Holds& holds) {
+  return static_cast<double>(std::count_if(part.values.begin(), part.values.end(), holds)) /
+         static_cast<double>(std::max<std::size_t>(items, 1));
+}
+
+double share_distinct(const Part& part) {
+  const std::set<std::string_view> distinct(part.values.begin(), part.values.end());
+  return static_cast<double>(distinct.size()) /
+         static_cast<double>(std::max<std::size_t>(part.values.size(), 1));
+}
+
+double mean_size(const Part& part) {
+  double sum = 0;
+  for (const std::string& value : part.values) sum += static_cast<double>(value.size());
+  return sum / static_cast<double>(std::max<std::size_t>(part.values.size(), 1));
+}
+
+double url_worth(const Part& part, std::size_t items) {
+  const double key = worth_of_path(part, kUrlWords);
+  const double absolute = share_of(part, items, is_address);
+  const double pictures = share_of(part, items, is_picture);
+  const double interfaces = share_of(part, items, is_interface);
+  const double relative =
+      key > 3 ? share_of(part, items, [](std::string_view text) { return text.starts_with('/'); }) : 0;
+  const double share = std::max(absolute, 0.7 * relative);
+  if (share < 0.4 || share_distinct(part) < 0.6) return 0;
+  return std::max(0.0, (key + 2) * share - 6 * pictures - 4 * interfaces);
+}
+
+double title_worth(const Part& part, std::size_t items) {
+  const double key = worth_of_path(part, kTitleWords);
+  const double share = share_of(part, items, [](std::string_view text) {
+    return text.size() > 1 && text.size() < 400 && !is_address(text) && !text.starts_with('{');
+  });
+  if (key <= 0 || share < 0.5) return 0;
+  const double blanks =
+      share_of(part, items, [](std::string_view text) { return text.find(' ') != std::string_view::npos; });
+  return key * share + blanks + share_distinct(part);
+}
+
+double text_worth(const Part& part, std::size_t items) {
+  const double key = worth_of_path(part, kTextWords);
+  const double share = share_of(part, items, [](std::string_view text) {
+    return text.size() > 8 && !is_address(text) && text.find(' ') != std::string_view::npos;
+  });
+  if (key <= 0 || share <= 0.2) return 0;
+  return key * (0.5 + share / 2) + std::min(3.0, mean_size(part) / 60);
+}
+
+double date_worth(const Part& part, std::size_t items) {
+  const double key = worth_of_path(part, kDateWords);
+  const double share =
+      share_of(part, items, [](const std::string& text) { return !clean_date(text).empty(); });
+  return key <= 0 || share < 0.4 ? 0 : key * share;
+}
+
+double picture_worth(const Part& part, std::size_t items) {
+  const double key = worth_of_path(part, kPictureWords);
+  const double share = share_of(part, items, is_address);
+  return key <= 0 || share < 0.3 ? 0 : key * share;
+}
+
+std::optional<std::string> scalar_text(const Json& value) {
+  if (value.is_string()) return std::string(value.as_string());
+  if (value.is_number() || value.is_bool()) return to_text(value);
+  return std::nullopt;
+}
+
+/// Every path in the items and what it finds there, the first of a list.
+class PartCollector {
+ public:
+  void add(const Json& item) {
+    seen_.clear();
+    std::vector<std::string> keys;
+    walk(item, keys, 0);
+  }
+  std::vector<Part> parts() {
+    std::vector<Part> out;
+    for (auto& [path, part] : parts_) out.push_back(std::move(part));
+    return out;
+  }
+
+ private:
+  void walk(const Json& value, std::vector<std::string>& keys, int depth) {
+    if (const auto text = scalar_text(value)) return take(keys, *text);
+    if (depth > kDeepestPart) return;
+    if (const JsonObject* object = value.if_object()) {
+      for (const auto& member : *object) {
+        const std::string key(member.key());
+        if (key.find('/') != std::string::npos || key.find('[') != std::string::npos) continue;
+        keys.push_back(key);
+        walk(member.value(), keys, depth + 1);
+        keys.pop_back();
+      }
+    } else if (const JsonArray* array = value.if_array(); array != nullptr && !array->empty()) {
+      if (const auto text = scalar_text(array->front())) return take(keys, *text);
+      keys.emplace_back("*");
+      walk(array->front(), keys, depth + 1);
+      keys.pop_back();
+    }
+  }
+
+  void take(const std::vector<std::string>& keys, const std::string& text) {
+    if (keys.empty() || text.empty()) return;
+    std::string path;
+    for (const std::string& key : keys) path += '/' + key;
+    if (parts_.size() >= kMostParts && !parts_.contains(path)) return;
+    if (!seen_.insert(path).second) return;
+    Part& part = parts_[path];
+    part.keys = keys;
+    part.values.push_back(text);
+  }
+
+  std::map<std::string, Part> parts_;
+  std::set<std::string> seen_;
+};
+
+/// All lists of objects in an answer by their paths; items of lists in lists are one list.
+class ListCollector {
+ public:
+  void walk(const Json& value, const std::string& path, int depth) {
+    if (depth > kDeepestList) return;
+    if (const JsonArray* array = value.if_array()) {
+      std::size_t looked_at = 0;
+      for (const Json& item : *array) {
+        if (++looked_at > kMostItems) break;
+        if (item.is_object()) add(path, depth, item);
+        walk(item, path + "/*", depth + 1);
+      }
+    } else if (const JsonObject* object = value.if_object()) {
+      const bool is_map =
+          object->size() > 1 &&
+          std::all_of(object->begin(), object->end(), [](const auto& m) { return m.value().is_object(); });
+      for (const auto& member : *object) {
+        if (is_map) add(path, depth, member.value());
+        const std::string key(member.key());
+        if (key.find('/') == std::string::npos) walk(member.value(), path + '/' + key, depth + 1);
+      }
+    }
+  }
+  const std::map<std::string, List>& lists() const { return lists_; }
+
+ private:
+  void add(const std::string& path, int depth, const Json& item) {
+    List& list = lists_[path];
+    list.path = path;
+    list.depth = depth;
+    if (list.items.size() < kMostItems) list.items.push_back(&item);
+  }
+  std::map<std::string, List> lists_;
+};
+
+struct Choice {
+  std::string path;
+  double worth = 0;
+};
+
+template <class Worth>
+Choice best_of(const std::vector<Part>& parts, std::size_t items, const Worth& worth,
+               const std::string& taken = {}) {
+  Choice best;
+  for (const Part& part : parts) {
+    std::string path = "$";
+    for (const std::string& key : part.keys) path += '/' + key;
+    const double value = path == taken ? 0 : worth(part, items);
+    if (value > best.worth) best = {path, value};
+  }
+  return best;
+}
+
+struct Guess {
+  AnswerRules rules;
+  double worth = 0;
+};
+
+Guess guess_of(const List& list) {
+  PartCollector collector;
+  for (const Json* item : list.items) collector.add(*item);
+  const std::vector<Part> parts = collector.parts();
+  const std::size_t items = list.items.size();
+  const Choice title = best_of(parts, items, title_worth);
+  const Choice url = best_of(parts, items, url_worth);
+  const Choice text = best_of(parts, items, text_worth, title.path);
+  Guess guess;
+  guess.rules.results = "$" + list.path;
+  guess.rules.url = url.path;
+  guess.rules.title = title.path;
+  guess.rules.content = text.path;
+  guess.rules.published = best_of(parts, items, date_worth).path;
+  guess.rules.thumbnail = best_of(parts, items, picture_worth, url.path).path;
+  guess.worth = std::min(url.worth, 8.0) + std::min(title.worth, 8.0) + std::min(text.worth, 8.0) / 2 +
+                std::min(4.0, std::log2(1.0 + static_cast<double>(items))) - 0.7 * list.depth;
+  if (title.worth == 0) guess.worth -= 6;
+  return guess;
+}
+
+/// "$/a/*/b" as XPath: lists are repeated elements, so a star says nothing.
+std::string as_xpath(std::string path, bool is_in_result) {
+  for (std::size_t at = path.find("/*"); at != std::string::npos; at = path.find("/*")) path.erase(at, 2);
+  path.replace(0, 1, is_in_result ? "." : "");
+  if (path.ends_with("/#text")) path.erase(path.size() - 6);
+  return path.empty() ? "." : path;
+}
+
+}  // namespace
+
+Result<AnswerRules> guess_in_tree(const Json& root, AnswerRules::Format format) {
+  ListCollector collector;
+  collector.walk(root, "", 0);
+  Guess best;
+  for (const auto& [path, list] : collector.lists()) {
+    Guess guess = guess_of(list);
+    const bool is_possible = !guess.rules.title.empty() || !guess.rules.url.empty();
+    if (is_possible && guess.worth > best.worth) best = std::move(guess);
+  }
+  if (best.worth <= 0) return fail(Code::bad_data, "nothing in the answer looks like a list of results");
+  AnswerRules rules = std::move(best.rules);
+  rules.format = format;
+  if (format == AnswerRules::Format::xml) {
+    rules.results = as_xpath(rules.results, false);
+    for (PartRule* part : {&rules.url, &rules.title, &rules.content, &rules.published, &rules.thumbnail})
+      if (!part->empty()) *part = PartRule(as_xpath(part->first(), true));
+  }
+  return rules;
+}
+
+}  // namespace metafuse::fetchers
