@@ -222,6 +222,12 @@ std::string key_of(const RouteRules& rules, const Exchange& exchange) {
   return key;
 }
 
+/// Whether a key that is not known counts as none: where searching is open, it asks for nothing that it would
+/// not get without. Clients of Tavily always send one, a made-up one where none is needed.
+bool takes_any_key(const RouteRules& rules, const Exchange& exchange) {
+  return rules.access == Access::search && rules.effect == Effect::asks && is_open(rules.access, exchange);
+}
+
 std::unique_ptr<SharedLimits> shared_limits(const ServerConfig& config, const Clock& clock,
                                             RateLimiter& limiter) {
   auto address = parse_redis_url(config.cache.redis);
@@ -280,8 +286,15 @@ std::optional<AccessRefusal> Gate::checked(const RouteRules* rules, Exchange& ex
 std::optional<AccessRefusal> Gate::find_key(const RouteRules& rules, Exchange& exchange) {
   const std::string presented = key_of(rules, exchange);
   if (presented.empty()) return std::nullopt;
-  const KeyGuard::Answer found = key_guard_.find(exchange.snapshot->config.keys, presented,
-                                                 address_prefix(exchange.client), exchange.arrived);
+  const auto& keys = exchange.snapshot->config.keys;
+  const std::string prefix = address_prefix(exchange.client);
+  KeyGuard::Answer found;
+  if (takes_any_key(rules, exchange)) {
+    found.key = key_guard_.find_if_any(keys, presented, prefix, exchange.arrived);
+    if (found.key == nullptr) return std::nullopt;
+  } else {
+    found = key_guard_.find(keys, presented, prefix, exchange.arrived);
+  }
   if (found.retry_after_seconds)
     return AccessRefusal{429, "key_rate", "too many wrong API keys from this address; wait",
                          found.retry_after_seconds};

@@ -32,7 +32,8 @@ const KeyConfig* find_key(std::span<const KeyConfig> keys, std::string_view pres
 
 KeyGuard::KeyGuard(double failures_per_minute)
     : failures_(failures_per_minute / kSecondsAMinute, failures_per_minute),
-      known_(kMostKnown, kMostKnownBytes) {}
+      known_(kMostKnown, kMostKnownBytes),
+      wrong_(kMostKnown, kMostKnownBytes) {}
 
 KeyGuard::Answer KeyGuard::find(std::span<const KeyConfig> keys, std::string_view presented,
                                 std::string_view client, TimePoint now) {
@@ -55,6 +56,23 @@ KeyGuard::Answer KeyGuard::find(std::span<const KeyConfig> keys, std::string_vie
   const std::size_t bytes = pair.size() + sizeof(ExpiringCache<char>::Entry);
   known_.keep(std::move(pair), 0, now + kKnownFor, bytes);
   return {key, std::nullopt};
+}
+
+const KeyConfig* KeyGuard::find_if_any(std::span<const KeyConfig> keys, std::string_view presented,
+                                       std::string_view client, TimePoint now) {
+  std::string pair = std::string(client) + ' ' + sha256_hex(presented);
+  {
+    const std::lock_guard lock(mutex_);
+    // a reload may have made it a right one
+    if (wrong_.find(pair, now) != nullptr && find_key(keys, presented) == nullptr) return nullptr;
+  }
+  const Answer answer = find(keys, presented, client, now);
+  if (answer.key == nullptr && !answer.retry_after_seconds) {
+    const std::size_t bytes = pair.size() + sizeof(ExpiringCache<char>::Entry);
+    const std::lock_guard lock(mutex_);
+    wrong_.keep(std::move(pair), 0, now + kKnownFor, bytes);
+  }
+  return answer.key;
 }
 
 void KeyGuard::set_rate(double failures_per_minute) {

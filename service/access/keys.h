@@ -39,12 +39,19 @@ class KeyGuard {
   /// in: client - an address_prefix()
   Answer find(std::span<const KeyConfig> keys, std::string_view presented, std::string_view client,
               TimePoint now);
+  /// The same where a wrong key counts as none. One that a client sends again and again is no new guess and
+  /// counts as a failure once a day; a prefix that failed too often has none of its new keys found.
+  ///
+  /// out: nullptr for a wrong key, and for a right one that comes too early
+  const KeyConfig* find_if_any(std::span<const KeyConfig> keys, std::string_view presented,
+                               std::string_view client, TimePoint now);
   void set_rate(double failures_per_minute);
 
  private:
   RateLimiter failures_;
   std::mutex mutex_;
   ExpiringCache<char> known_;  ///< prefixes with the digests that were right from there
+  ExpiringCache<char> wrong_;  ///< the same of those that were wrong where that did not matter
 };
 
 /// What a charge against a quota came to.
