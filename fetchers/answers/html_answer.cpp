@@ -4,7 +4,6 @@
 #include <memory>
 #include <vector>
 
-#include <libxml/HTMLparser.h>
 #include <libxml/xpath.h>
 #include <libxml/xpathInternals.h>
 
@@ -13,6 +12,7 @@
 #include "core/utf8.h"
 #include "fetchers/answers/answer_text.h"
 #include "fetchers/answers/hit_builder.h"
+#include "fetchers/answers/html_tree.h"
 
 namespace metafuse::fetchers {
 namespace {
@@ -22,12 +22,10 @@ constexpr unsigned long kMaxXPathSteps = 2'000'000;
 constexpr int kMaxTextBytes = 20'000;
 
 struct XmlFree {
-  void operator()(xmlDoc* document) const { xmlFreeDoc(document); }
   void operator()(xmlXPathContext* context) const { xmlXPathFreeContext(context); }
   void operator()(xmlXPathObject* object) const { xmlXPathFreeObject(object); }
   void operator()(xmlXPathCompExpr* expression) const { xmlXPathFreeCompExpr(expression); }
 };
-using HtmlDocument = std::unique_ptr<xmlDoc, XmlFree>;
 using XPathContext = std::unique_ptr<xmlXPathContext, XmlFree>;
 using XPathValue = std::unique_ptr<xmlXPathObject, XmlFree>;
 using XPathExpression = std::unique_ptr<xmlXPathCompExpr, XmlFree>;
@@ -87,27 +85,6 @@ std::vector<std::string> texts_of(const xmlXPathObject& object) {
   if (text != nullptr && *text != 0) out.push_back(as_text(text));
   xmlFree(text);
   return out;
-}
-
-/// What the header says, else what the page says of itself near its begin, else what browsers assume.
-std::string charset_of_page(std::string_view body, std::string_view content_type) {
-  if (std::string charset = charset_of(content_type); !charset.empty()) return charset;
-  const std::string head = ascii_lower(body.substr(0, 1024));
-  const std::size_t at = head.find("charset=");
-  if (at == std::string::npos) return "windows-1252";
-  std::string_view value = std::string_view(head).substr(at + std::string_view("charset=").size());
-  if (value.starts_with('"') || value.starts_with('\'')) value.remove_prefix(1);
-  return std::string(value.substr(0, std::min<std::size_t>(value.find_first_of("\"'/>; \t\r\n"), 40)));
-}
-
-/// UTF-8 when the bytes are UTF-8 whatever anybody says. libxml2 always gets UTF-8: its own conversion prints
-/// what it cannot convert.
-HtmlDocument parse_page(std::string_view body, const AnswerContext& context) {
-  std::string text;
-  if (first_invalid_utf8(body) != std::string_view::npos)
-    body = text = as_utf8(body, charset_of_page(body, context.content_type)).value_or(to_valid_utf8(body));
-  const int options = HTML_PARSE_NONET | HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING;
-  return HtmlDocument(htmlReadMemory(body.data(), static_cast<int>(body.size()), nullptr, "utf-8", options));
 }
 
 /// Evaluates the XPath of one engine on one page.
@@ -189,7 +166,7 @@ AnswerContext with_base(const AnswerContext& context, HtmlPage& page) {
 Result<HtmlDocument> checked_page(std::string_view body, const AnswerContext& context) {
   if (body.find_first_not_of(" \t\r\n") == std::string_view::npos)
     return fail(Code::bad_data, "the answer is empty");
-  HtmlDocument document = parse_page(body, context);
+  HtmlDocument document = parse_html(body, context.content_type);
   if (!document || xmlDocGetRootElement(document.get()) == nullptr)
     return fail(Code::bad_data, "the answer is no HTML");
   return document;

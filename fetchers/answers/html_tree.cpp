@@ -1,0 +1,33 @@
+#include "fetchers/answers/html_tree.h"
+
+#include <algorithm>
+
+#include "core/ascii.h"
+#include "core/utf8.h"
+#include "fetchers/answers/answer_text.h"
+
+namespace metafuse::fetchers {
+namespace {
+
+std::string charset_of_page(std::string_view body, std::string_view content_type) {
+  if (std::string charset = charset_of(content_type); !charset.empty()) return charset;
+  const std::string head = ascii_lower(body.substr(0, 1024));
+  const std::size_t at = head.find("charset=");
+  if (at == std::string::npos) return "windows-1252";
+  std::string_view value = std::string_view(head).substr(at + std::string_view("charset=").size());
+  if (value.starts_with('"') || value.starts_with('\'')) value.remove_prefix(1);
+  return std::string(value.substr(0, std::min<std::size_t>(value.find_first_of("\"'/>; \t\r\n"), 40)));
+}
+
+}  // namespace
+
+HtmlDocument parse_html(std::string_view body, std::string_view content_type) {
+  std::string text;
+  // libxml2 always gets UTF-8: its own conversion prints what it cannot convert
+  if (first_invalid_utf8(body) != std::string_view::npos)
+    body = text = as_utf8(body, charset_of_page(body, content_type)).value_or(to_valid_utf8(body));
+  const int options = HTML_PARSE_NONET | HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING;
+  return HtmlDocument(htmlReadMemory(body.data(), static_cast<int>(body.size()), nullptr, "utf-8", options));
+}
+
+}  // namespace metafuse::fetchers

@@ -1,0 +1,388 @@
+#include "fetchers/answers/readable_page.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "core/ascii.h"
+#include "core/url_text.h"
+#include "core/utf8.h"
+#include "fetchers/answers/answer_text.h"
+#include "fetchers/answers/html_tree.h"
+
+namespace metafuse::fetchers {
+namespace {
+
+constexpr int kMaxDepth = 300;
+constexpr std::size_t kMaxReadableBytes = std::size_t{4} << 20;  // a page has 1 MiB, but its links grow
+constexpr std::size_t kMaxTitle = 300;
+constexpr std::size_t kMaxLink = 2000;
+constexpr std::size_t kLeastMain = 200;  // bytes of text below which <main> is an empty shell
+
+template <std::size_t N>
+bool is_one_of(const std::array<std::string_view, N>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+constexpr std::array<std::string_view, 23> kUnread = {
+    "script", "style",    "noscript", "template", "svg",    "iframe", "head", "nav",
+    "aside",  "footer",   "button",   "select",   "input",  "canvas", "menu", "dialog",
+    "object", "textarea", "audio",    "video",    "option", "map",    "math"};
+constexpr std::array<std::string_view, 15> kBlocks = {"p",      "div",  "section", "article", "main",
+                                                      "header", "ul",   "ol",      "dl",      "table",
+                                                      "figure", "form", "address", "details", "fieldset"};
+
+std::string_view element_name(const xmlNode& node) {
+  return node.type == XML_ELEMENT_NODE && node.name != nullptr ? reinterpret_cast<const char*>(node.name)
+                                                               : std::string_view();
+}
+
+std::string element_attribute(const xmlNode& node, const char* name) {
+  xmlChar* value = xmlGetProp(const_cast<xmlNode*>(&node), reinterpret_cast<const xmlChar*>(name));
+  if (value == nullptr) return {};
+  std::string out(reinterpret_cast<const char*>(value));
+  xmlFree(value);
+  return out;
+}
+
+bool has_attribute(const xmlNode& node, const char* name) {
+  return xmlHasProp(const_cast<xmlNode*>(&node), reinterpret_cast<const xmlChar*>(name)) != nullptr;
+}
+
+/// Whether whoever looks at the page does not see the element. What is hidden from people is no part of what
+/// they would be told, and the usual place for words that are meant for machines.
+bool is_unseen(const xmlNode& node) {
+  if (node.properties == nullptr) return false;
+  if (has_attribute(node, "hidden") || element_attribute(node, "aria-hidden") == "true") return true;
+  std::string style = ascii_lower(element_attribute(node, "style"));
+  std::erase_if(style, [](char c) { return c == ' ' || c == '\t' || c == '\n'; });
+  return style.find("display:none") != std::string::npos ||
+         style.find("visibility:hidden") != std::string::npos ||
+         style.find("font-size:0") != std::string::npos || style.find("opacity:0;") != std::string::npos ||
+         style.ends_with("opacity:0");
+}
+
+bool is_unread(const xmlNode& node) {
+  const std::string_view name = element_name(node);
+  if (is_one_of(kUnread, name) || is_unseen(node)) return true;
+  return name == "header" && node.parent != nullptr && element_name(*node.parent) == "body";
+}
+
+/// The first element for which `is_it`; nullptr without one. Without recursion, so depth does not matter.
+template <class Is>
+const xmlNode* find_element(const xmlNode* root, const Is& is_it) {
+  for (const xmlNode* node = root; node != nullptr;) {
+    if (node->type == XML_ELEMENT_NODE && is_it(*node)) return node;
+    if (node->type == XML_ELEMENT_NODE && node->children != nullptr) {
+      node = node->children;
+      continue;
+    }
+    while (node != root && node->next == nullptr) node = node->parent;
+    if (node == root) return nullptr;
+    node = node->next;
+  }
+  return nullptr;
+}
+
+const xmlNode* find_named(const xmlNode* root, std::string_view name) {
+  return find_element(root, [&](const xmlNode& node) { return element_name(node) == name; });
+}
+
+/// Whether a row of a table is data. Where a cell holds lists, tables, headings or code, the table is there
+/// for the page's layout.
+bool is_data_row(const xmlNode& row) {
+  return find_element(row.children == nullptr ? nullptr : &row, [](const xmlNode& node) {
+           const std::string_view name = element_name(node);
+           return name == "table" || name == "ul" || name == "ol" || name == "pre" || name == "blockquote" ||
+                  (name.size() == 2 && name[0] == 'h' && name[1] >= '1' && name[1] <= '6');
+         }) == nullptr;
+}
+
+/// Words, line ends and marks in their order, with white space as a reader expects it.
+class PageWriter {
+ public:
+  PageWriter(PageForm form, std::string base)
+      : is_markdown_(form == PageForm::markdown), base_(std::move(base)) {}
+
+  void write(const xmlNode& node, int depth) {
+    if (depth > kMaxDepth || out_.size() > kMaxReadableBytes) return;
+    if (node.type == XML_TEXT_NODE || node.type == XML_CDATA_SECTION_NODE) {
+      if (node.content != nullptr) words(reinterpret_cast<const char*>(node.content));
+    } else if (node.type == XML_ELEMENT_NODE && !is_unread(node)) {
+      write_element(node, element_name(node), depth);
+    }
+  }
+  void write_children(const xmlNode& node, int depth) {
+    for (const xmlNode* child = node.children; child != nullptr; child = child->next)
+      write(*child, depth + 1);
+  }
+  std::string take() { return std::move(out_); }
+
+ private:
+  void write_element(const xmlNode& node, std::string_view name, int depth) {
+    if (name.size() == 2 && name[0] == 'h' && name[1] >= '1' && name[1] <= '6')
+      return in_block(node, depth,
+                      is_markdown_ ? std::string(static_cast<std::size_t>(name[1] - '0'), '#') + ' ' : "");
+    if (name == "br") return line_end(1);
+    if (name == "hr") return line_end(2);
+    if (name == "pre") return write_code(node);
+    if (name == "li") return write_item(node, depth);
+    if (name == "blockquote") return write_quote(node, depth);
+    if (name == "tr") return write_row(node, depth);
+    if (name == "dt" || name == "dd" || name == "td" || name == "th" || name == "figcaption" ||
+        name == "summary") {
+      line_end(1);
+      write_children(node, depth);
+      return line_end(1);
+    }
+    if (is_markdown_ && name == "a") return write_link(node, depth);
+    if (is_markdown_ && (name == "code" || name == "kbd" || name == "samp") && !is_code_)
+      return marked(node, depth, "`");
+    if (is_markdown_ && (name == "strong" || name == "b")) return marked(node, depth, "**");
+    if (is_one_of(kBlocks, name)) return in_block(node, depth, "");
+    write_children(node, depth);
+  }
+
+  void in_block(const xmlNode& node, int depth, const std::string& mark) {
+    line_end(2);
+    if (!mark.empty()) pending_mark_ = mark;
+    write_children(node, depth);
+    pending_mark_.clear();
+    line_end(2);
+  }
+
+  void write_item(const xmlNode& node, int depth) {
+    std::string mark = is_markdown_ ? "- " : "";
+    if (is_markdown_ && node.parent != nullptr && element_name(*node.parent) == "ol") {
+      std::size_t number = 1;
+      for (const xmlNode* before = node.prev; before != nullptr; before = before->prev)
+        number += element_name(*before) == "li" ? 1 : 0;
+      mark = std::to_string(std::min<std::size_t>(number, 9999)) + ". ";
+    }
+    line_end(1);
+    pending_mark_ = mark;
+    const std::size_t indent = prefix_.size();
+    if (is_markdown_ && prefix_.size() < 40) prefix_ += "  ";
+    is_tight_ = true;
+    write_children(node, depth);
+    prefix_.resize(indent);
+    pending_mark_.clear();
+    is_tight_ = false;
+    line_end(1);
+  }
+
+  void write_quote(const xmlNode& node, int depth) {
+    line_end(2);
+    const std::size_t indent = prefix_.size();
+    if (is_markdown_ && prefix_.size() < 40) prefix_ += "> ";
+    write_children(node, depth);
+    prefix_.resize(indent);
+    line_end(2);
+  }
+
+  void write_row(const xmlNode& node, int depth) {
+    line_end(1);
+    if (!is_data_row(node)) {
+      write_children(node, depth);
+      return line_end(1);
+    }
+    bool is_first = true;
+    is_row_ = true;
+    for (const xmlNode* cell = node.children; cell != nullptr; cell = cell->next) {
+      const std::string_view name = element_name(*cell);
+      if ((name != "td" && name != "th") || is_unread(*cell)) continue;
+      if (!is_first) raw(" | ");
+      is_first = false;
+      write_children(*cell, depth + 1);
+    }
+    is_row_ = false;
+    line_end(1);
+  }
+
+  void write_code(const xmlNode& node) {
+    line_end(2);
+    xmlChar* content = xmlNodeGetContent(const_cast<xmlNode*>(&node));
+    std::string code = content == nullptr ? std::string() : reinterpret_cast<const char*>(content);
+    xmlFree(content);
+    std::erase(code, '\r');
+    while (!code.empty() && code.back() == '\n') code.pop_back();
+    if (code.find_first_not_of(" \n\t") == std::string::npos) return;
+    if (is_markdown_) code = "```\n" + code + "\n```";
+    flush();
+    for (const char c : code) {
+      out_ += c;
+      if (c == '\n') out_ += prefix_;
+    }
+    line_end(2);
+  }
+
+  void write_link(const xmlNode& node, int depth) {
+    const std::string href = element_attribute(node, "href");
+    const auto target = href.empty() || href.front() == '#' ? std::nullopt : resolved_url(href, base_);
+    if (!target || target->size() > kMaxLink || is_code_) return write_children(node, depth);
+    surround(node, depth, "[", "](" + *target + ")");
+  }
+
+  void marked(const xmlNode& node, int depth, const std::string& mark) {
+    if (mark == "`") {
+      is_code_ = true;
+      surround(node, depth, mark, mark);
+      is_code_ = false;
+    } else {
+      surround(node, depth, mark, mark);
+    }
+  }
+
+  /// Marks around what the element says; none around nothing, or around more than one line.
+  void surround(const xmlNode& node, int depth, const std::string& before, const std::string& after) {
+    flush();
+    const std::size_t begin = out_.size();
+    const bool had_blank = has_blank_;
+    if (had_blank && can_take_blank()) out_ += ' ';
+    has_blank_ = false;
+    const std::size_t inside = out_.size();
+    write_children(node, depth);
+    if (out_.size() == inside) {
+      out_.resize(begin);
+      has_blank_ = has_blank_ || had_blank;
+      return;
+    }
+    if (breaks_ > 0 || out_.find('\n', inside) != std::string::npos) return;
+    out_.insert(inside, before);
+    out_ += after;
+  }
+
+  void line_end(int count) {
+    if (is_row_) {
+      has_blank_ = true;
+      return;
+    }
+    if (is_tight_ && count > 1) count = 1;
+    breaks_ = std::max(breaks_, count);
+    has_blank_ = false;
+  }
+
+  bool can_take_blank() const { return !out_.empty() && out_.back() != '\n' && out_.back() != ' '; }
+
+  /// Writes the line ends, the indent and the mark that stand before the next words.
+  void flush() {
+    if (breaks_ == 0 && !out_.empty() && pending_mark_.empty()) return;
+    if (!out_.empty()) {
+      while (out_.ends_with(' ')) out_.pop_back();
+      for (int i = 0; i < std::max(breaks_, 1); ++i) out_ += '\n';
+    }
+    breaks_ = 0;
+    has_blank_ = false;
+    if (pending_mark_.empty()) {
+      out_ += prefix_;
+      return;
+    }
+    // the mark of an item stands where the item's further lines are indented; a heading's behind the indent
+    const bool is_item = pending_mark_.front() != '#';
+    const std::size_t outer =
+        is_item && prefix_.size() >= 2 && !prefix_.ends_with("> ") ? prefix_.size() - 2 : prefix_.size();
+    out_.append(prefix_, 0, outer);
+    out_ += pending_mark_;
+    pending_mark_.clear();
+  }
+
+  void raw(std::string_view text) {
+    flush();
+    out_ += text;
+    has_blank_ = false;
+  }
+
+  void words(std::string_view text) {
+    for (std::size_t at = 0; at < text.size();) {
+      const auto byte = static_cast<unsigned char>(text[at]);
+      const bool is_no_break_space = byte == 0xC2 && at + 1 < text.size() && text[at + 1] == '\xA0';
+      if (byte <= 0x20 || byte == 0x7F || is_no_break_space) {
+        has_blank_ = true;
+        at += is_no_break_space ? 2 : 1;
+        continue;
+      }
+      if (breaks_ > 0 || out_.empty() || !pending_mark_.empty()) flush();
+      if (has_blank_ && can_take_blank()) out_ += ' ';
+      has_blank_ = false;
+      out_ += text[at++];
+    }
+  }
+
+  const bool is_markdown_;
+  const std::string base_;
+  std::string out_;
+  std::string prefix_;        ///< of each line: indents and marks of quotes
+  std::string pending_mark_;  ///< before the next words: of a heading or an item
+  int breaks_ = 0;
+  bool has_blank_ = false;
+  bool is_code_ = false;
+  bool is_tight_ = false;  ///< inside an item, where blocks take no empty line
+  bool is_row_ = false;    ///< inside a table's row, which is one line
+};
+
+/// The part that a page itself names as what it is about.
+const xmlNode* main_part(const xmlNode* root) {
+  const xmlNode* main = find_element(root, [](const xmlNode& node) {
+    return element_name(node) == "main" || element_attribute(node, "role") == "main";
+  });
+  if (main != nullptr) return main;
+  const xmlNode* article = find_named(root, "article");
+  if (article == nullptr) return nullptr;
+  const xmlNode* second = find_element(
+      root, [&](const xmlNode& node) { return &node != article && element_name(node) == "article"; });
+  return second == nullptr ? article : nullptr;
+}
+
+std::string text_of(const xmlNode& node, PageForm form, const std::string& base) {
+  PageWriter writer(form, base);
+  writer.write_children(node, 0);
+  std::string text = writer.take();
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  return text;
+}
+
+std::string title_of(const xmlNode* root) {
+  for (const char* name : {"title", "h1"}) {
+    const xmlNode* node = find_named(root, name);
+    if (node == nullptr) continue;
+    PageWriter writer(PageForm::text, "");
+    writer.write_children(*node, 0);
+    std::string title = writer.take();
+    std::replace(title.begin(), title.end(), '\n', ' ');
+    if (!title.empty()) return std::string(truncate_utf8(title, kMaxTitle));
+  }
+  return {};
+}
+
+}  // namespace
+
+ReadablePage readable_page(std::string_view body, std::string_view content_type, const std::string& url,
+                           PageForm form) {
+  ReadablePage out;
+  const HtmlDocument document = parse_html(body, content_type);
+  const xmlNode* root = document ? xmlDocGetRootElement(document.get()) : nullptr;
+  if (root == nullptr) return out;
+  std::string base = url;
+  if (const xmlNode* node = find_named(root, "base"); node != nullptr)
+    base = resolved_url(element_attribute(*node, "href"), url).value_or(url);
+  out.title = title_of(root);
+  if (const xmlNode* part = main_part(root); part != nullptr) out.text = text_of(*part, form, base);
+  if (out.text.size() < kLeastMain) {
+    const xmlNode* page = find_named(root, "body");
+    std::string whole = text_of(page == nullptr ? *root : *page, form, base);
+    if (whole.size() > out.text.size()) out.text = std::move(whole);
+  }
+  return out;
+}
+
+std::string readable_text(std::string_view body, std::string_view content_type) {
+  std::string out;
+  if (first_invalid_utf8(body) != std::string_view::npos)
+    out = as_utf8(body, charset_of(content_type)).value_or(to_valid_utf8(body));
+  else
+    out = std::string(body);
+  std::erase_if(out, [](char c) { return (c >= 0 && c < ' ' && c != '\n' && c != '\t') || c == 0x7F; });
+  return out;
+}
+
+}  // namespace metafuse::fetchers

@@ -1,0 +1,145 @@
+#include "fetchers/http/robots.h"
+
+#include <algorithm>
+
+#include "core/ascii.h"
+
+namespace metafuse::fetchers {
+namespace {
+
+constexpr std::size_t kMaxRobotsBytes = 500 * 1024;
+constexpr std::size_t kMostRules = 1000;
+constexpr std::size_t kMaxPattern = 512;
+constexpr std::size_t kMaxPath = 2048;
+
+std::string_view without_blanks(std::string_view text) {
+  const auto is_blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+int hex_value(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  const char small = ascii_lower(c);
+  return small >= 'a' && small <= 'f' ? small - 'a' + 10 : -1;
+}
+
+/// Equal paths as equal texts (RFC 9309, 2.2.2): %41 is A, other escapes are in capitals, and what must be
+/// escaped is.
+std::string normal_path(std::string_view path) {
+  constexpr std::string_view kHex = "0123456789ABCDEF";
+  std::string out;
+  const auto escape = [&](unsigned char byte) {
+    out += '%';
+    out += kHex[byte >> 4];
+    out += kHex[byte & 15];
+  };
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    const int high = path[i] == '%' && i + 2 < path.size() ? hex_value(path[i + 1]) : -1;
+    const int low = high >= 0 ? hex_value(path[i + 2]) : -1;
+    if (low >= 0) {
+      const auto byte = static_cast<unsigned char>(high * 16 + low);
+      const bool is_unreserved = (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') ||
+                                 (byte >= 'a' && byte <= 'z') || byte == '-' || byte == '.' || byte == '_' ||
+                                 byte == '~';
+      if (is_unreserved)
+        out += static_cast<char>(byte);
+      else
+        escape(byte);
+      i += 2;
+    } else if (static_cast<unsigned char>(path[i]) >= 0x80) {
+      escape(static_cast<unsigned char>(path[i]));
+    } else {
+      out += path[i];
+    }
+  }
+  return out;
+}
+
+/// "metafuse" of "Metafuse/1.0 (...)".
+std::string product_of(std::string_view value) {
+  std::size_t end = 0;
+  while (end < value.size() && value[end] != '/' && value[end] != ' ' && value[end] != '(') ++end;
+  return ascii_lower(value.substr(0, end));
+}
+
+}  // namespace
+
+RobotsRules RobotsRules::parse(std::string_view text, std::string_view product) {
+  RobotsRules own;
+  RobotsRules of_all;
+  bool is_own = false;
+  bool is_of_all = false;
+  bool has_own_group = false;
+  bool in_agents = false;
+  text = text.substr(0, kMaxRobotsBytes);
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    line = line.substr(0, line.find('#'));
+    const std::size_t colon = line.find(':');
+    if (colon == std::string_view::npos) continue;
+    const std::string key = ascii_lower(without_blanks(line.substr(0, colon)));
+    const std::string_view value = without_blanks(line.substr(colon + 1));
+    if (key == "user-agent") {
+      if (!in_agents) is_own = is_of_all = false;
+      in_agents = true;
+      const std::string agent = product_of(value);
+      is_own = is_own || agent == product;
+      is_of_all = is_of_all || agent == "*";
+      has_own_group = has_own_group || agent == product;
+      continue;
+    }
+    if (key != "allow" && key != "disallow") continue;
+    in_agents = false;
+    if (value.empty() || value.size() > kMaxPattern) continue;
+    Rule rule;
+    rule.is_allowing = key == "allow";
+    rule.is_anchored = value.ends_with('$');
+    const std::string pattern = normal_path(rule.is_anchored ? value.substr(0, value.size() - 1) : value);
+    rule.length = pattern.size();
+    for (std::size_t begin = 0; begin <= pattern.size();) {
+      const std::size_t star = std::min(pattern.find('*', begin), pattern.size());
+      rule.parts.push_back(pattern.substr(begin, star - begin));
+      begin = star + 1;
+    }
+    if (is_own && own.rules_.size() < kMostRules) own.rules_.push_back(rule);
+    if (is_of_all && of_all.rules_.size() < kMostRules) of_all.rules_.push_back(std::move(rule));
+  }
+  return has_own_group ? own : of_all;
+}
+
+RobotsRules RobotsRules::nothing() {
+  return parse("User-agent: *\nDisallow: /\n", "");
+}
+
+bool RobotsRules::fits(const Rule& rule, std::string_view path) {
+  if (!path.starts_with(rule.parts.front())) return false;
+  std::size_t at = rule.parts.front().size();
+  for (std::size_t i = 1; i < rule.parts.size(); ++i) {
+    const std::string& part = rule.parts[i];
+    if (rule.is_anchored && i + 1 == rule.parts.size())
+      return path.size() >= at + part.size() && path.ends_with(part);
+    const std::size_t found = path.find(part, at);
+    if (found == std::string_view::npos) return false;
+    at = found + part.size();
+  }
+  return !rule.is_anchored || at == path.size();
+}
+
+bool RobotsRules::may_read(std::string_view path_and_query) const {
+  const std::string path = normal_path(path_and_query.substr(0, kMaxPath));
+  if (path == "/robots.txt") return true;
+  const Rule* best = nullptr;
+  for (const Rule& rule : rules_) {
+    const bool is_better =
+        best == nullptr || rule.length > best->length || (rule.length == best->length && rule.is_allowing);
+    if (is_better && fits(rule, path)) best = &rule;
+  }
+  return best == nullptr || best->is_allowing;
+}
+
+}  // namespace metafuse::fetchers
