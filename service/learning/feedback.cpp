@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t kPrefixDigits = 32;
 constexpr std::size_t kMaxUrlBytes = 8192;
+constexpr std::size_t kMaxIdOfResult = 8192;  // the key of a URL is an id too
 constexpr std::int64_t kMaxPosition = 100000;
 
 Error bad(std::string_view field, std::string_view what) {
@@ -37,9 +38,9 @@ Result<std::optional<int>> whole_field(const JsonObject& body, std::string_view 
 
 Result<void> check_fields(const JsonObject& body) {
   for (const auto& [name, value] : body) {
-    const std::string_view known[] = {"search_id", "kind", "url", "position", "grade"};
+    const std::string_view known[] = {"search_id", "kind", "url", "id", "position", "grade"};
     if (std::find(std::begin(known), std::end(known), std::string_view(name)) == std::end(known))
-      return bad(name, "unknown; send search_id, kind, url or position, and grade");
+      return bad(name, "unknown; send search_id, kind, url, id or position, and grade");
   }
   return {};
 }
@@ -113,7 +114,7 @@ constexpr OutcomeRow kOutcomes[] = {
      "No search has that id; send the search_id of an answer."},
     {FeedbackOutcome::expired, 410, "expired", "The search is too old for clicks; search again."},
     {FeedbackOutcome::not_shown, 422, "not_shown",
-     "The search did not show that result; send the URL or position of one that it showed."},
+     "The search did not show that result; send the URL, id or position of one that it showed."},
     {FeedbackOutcome::not_judge, 403, "not_judge", "A judgment needs an API key with the role judge."},
 };
 
@@ -129,12 +130,16 @@ std::optional<std::uint32_t> shown_position(const StoredSearch& search, const Fe
     if (request.position > search.shown.size()) return std::nullopt;
     return request.position - 1;
   }
-  const auto key = canonical_url_key(request.url, rules.tracking);
-  if (!key) return std::nullopt;
-  const std::string hashed = hashed_document(rules.secret, *key);
+  std::string name = request.id;
+  if (name.empty()) {
+    auto key = canonical_url_key(request.url, rules.tracking);
+    if (!key) return std::nullopt;
+    name = std::move(*key);
+  }
+  const std::string hashed = hashed_document(rules.secret, name);
   for (std::size_t i = 0; i < search.shown.size(); ++i) {
     const std::string& document = search.documents[search.shown[i].document];
-    if (document == *key || document == hashed) return static_cast<std::uint32_t>(i);
+    if (document == name || document == hashed) return static_cast<std::uint32_t>(i);
   }
   return std::nullopt;
 }
@@ -160,7 +165,11 @@ Result<FeedbackRequest> parse_feedback(const Json& body) {
   if (request.url.size() > kMaxUrlBytes) return bad("url", "is longer than 8 KB");
   TRY(const auto position, whole_field(object, "position", 1, kMaxPosition));
   request.position = static_cast<std::uint32_t>(position.value_or(0));
-  if (request.url.empty() == (request.position == 0)) return bad("url", "send either url or position");
+  TRY(request.id, text_field(object, "id"));
+  if (request.id.size() > kMaxIdOfResult) return bad("id", "is longer than 8 KB");
+  const int names =
+      (request.url.empty() ? 0 : 1) + (request.id.empty() ? 0 : 1) + (request.position == 0 ? 0 : 1);
+  if (names != 1) return bad("url", "send one of url, id and position");
   TRY_VOID(read_kind(object, request));
   return request;
 }

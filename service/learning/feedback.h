@@ -13,20 +13,21 @@
 
 namespace metafuse::service {
 
-/// What POST /v1/feedback says: {"search_id","url" or "position","kind":"click"|"judgment","grade"}.
+/// What POST /v1/feedback says: {"search_id","url", "id" or "position","kind":"click"|"judgment","grade"}.
 struct FeedbackRequest {
   enum class Kind { click, judgment };
   Kind kind = Kind::click;
   std::string search;
-  std::string url;             ///< as delivered; empty when the position is given
-  std::uint32_t position = 0;  ///< 1 is the first result that was shown; 0 when the URL is given
+  std::string url;             ///< as delivered; empty where another names the result
+  std::string id;              ///< as the caller's list or the fused answer named it; empty likewise
+  std::uint32_t position = 0;  ///< 1 is the first result that was shown; 0 likewise
   int grade = 0;               ///< of a judgment, 0 to kMaxGrade
 };
 
 inline constexpr int kMaxGrade = 10;
 
-/// errors: usage naming the field: missing, of the wrong type, unknown, both or neither of url and position,
-///         a grade without a judgment, out of range
+/// errors: usage naming the field: missing, of the wrong type, unknown, none or several of url, id and
+///         position, a grade without a judgment, out of range
 Result<FeedbackRequest> parse_feedback(const Json& body);
 
 /// Who sends it.

@@ -283,6 +283,16 @@ TEST_CASE("A domain's model fuses the lists that callers bring, and a list that 
   const std::string id(fused.at("search_id").as_string());
   const std::string click = R"({"search_id":")" + id + R"(","kind":"click","position":1})";
   CHECK(body_in(server.post("/v1/feedback", "application/json", click)) == R"({"outcome":"recorded"})");
+  // or by its id, as the answer has it
+  const auto click_on = [&](const std::string& name) {
+    return server.post("/v1/feedback", "application/json",
+                       R"({"search_id":")" + id + R"(","id":")" + name + "\"}");
+  };
+  CHECK(body_in(click_on("b")) == R"({"outcome":"duplicate"})");
+  CHECK(body_in(click_on("c")) == R"({"outcome":"recorded"})");
+  CHECK(status_in(click_on("z")) == 422);
+  CHECK(status_in(server.post("/v1/feedback", "application/json",
+                              R"({"search_id":")" + id + R"(","id":"b","position":1})")) == 400);
   // without the list that the model reads, every score is 0
   const std::string partial =
       fuse_over_http(server, R"({"domain":"pages","lists":[{"name":"bm25","results":["z","y"]}]})");
