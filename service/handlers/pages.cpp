@@ -42,6 +42,8 @@ HttpResponse handle_static(const Exchange& exchange) {
   }
   response.set("ETag", etag);
   response.set("Cache-Control", "public, max-age=3600");
+  // the clients are for the pages of others
+  if (name.starts_with("metafuse-")) response.set("Cross-Origin-Resource-Policy", "cross-origin");
   return response;
 }
 

@@ -111,7 +111,8 @@ void add_common_headers(const Exchange& exchange, HttpResponse& response) {
   response.set("X-Frame-Options", "DENY");
   response.set("Content-Security-Policy", kContentSecurityPolicy);
   response.set("Cross-Origin-Opener-Policy", "same-origin");
-  response.set("Cross-Origin-Resource-Policy", "same-origin");
+  if (response.header("Cross-Origin-Resource-Policy").empty())
+    response.set("Cross-Origin-Resource-Policy", "same-origin");
   response.set("Permissions-Policy", "camera=(), geolocation=(), microphone=()");
   if (response.header("Cache-Control").empty()) response.set("Cache-Control", "no-store");
   if (exchange.is_https) response.set("Strict-Transport-Security", "max-age=31536000");

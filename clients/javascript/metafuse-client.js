@@ -1,0 +1,131 @@
+// A client of a metafuse server for Node.js 18 and later and for browsers: searching, streaming, fusing lists of one's
+// own, feedback. No dependencies; metafuse-client.d.ts has its types, which are made from /openapi.json.
+
+/** What the server refused, or why it could not be asked. */
+export class MetafuseError extends Error {
+  /**
+   * @param {string} message what is wrong and what to do, as the server says it
+   * @param {number} status of the HTTP answer; 0 when there was none
+   * @param {number | undefined} retryAfter seconds to wait, where the server names them
+   */
+  constructor(message, status, retryAfter) {
+    super(message);
+    this.name = "MetafuseError";
+    this.status = status;
+    this.retryAfter = retryAfter;
+  }
+}
+
+async function failure(response) {
+  let text = `${response.status} ${response.statusText}`;
+  try {
+    const body = await response.json();
+    text = body.detail?.error ?? body.detail ?? body.error?.message ?? body.error ?? text;
+  } catch {
+    // not JSON: the status says enough
+  }
+  const seconds = Number(response.headers.get("Retry-After"));
+  return new MetafuseError(String(text), response.status, seconds > 0 ? seconds : undefined);
+}
+
+/** The events of a text/event-stream: {event, data} with parsed JSON. */
+async function* eventsOf(body) {
+  const decoder = new TextDecoder();
+  const reader = body.getReader();
+  let text = "";
+  try {
+    while (true) {
+      const { value, done } = await reader.read();
+      text += done ? decoder.decode() : decoder.decode(value, { stream: true });
+      for (let end = text.indexOf("\n\n"); end >= 0; end = text.indexOf("\n\n")) {
+        const lines = text.slice(0, end).split("\n");
+        text = text.slice(end + 2);
+        const field = (name) => lines.filter((line) => line.startsWith(`${name}: `)).map((line) => line.slice(name.length + 2)).join("\n");
+        const data = field("data");
+        if (data) yield { event: field("event"), data: JSON.parse(data) };
+      }
+      if (done) return;
+    }
+  } finally {
+    await reader.cancel().catch(() => {});
+  }
+}
+
+const asRequest = (query) => (typeof query === "string" ? { query } : query);
+
+export class Metafuse {
+  #url;
+  #key;
+  #fetch;
+
+  /** @param {import("./metafuse-client").MetafuseOptions} [options] */
+  constructor({ url, key, fetch: ask } = {}) {
+    const here = globalThis.location?.origin;
+    if (!url && !here) throw new TypeError("Metafuse needs the server's url, such as http://127.0.0.1:8080");
+    this.#url = String(url ?? here).replace(/\/+$/, "");
+    this.#key = key;
+    this.#fetch = ask ?? ((...call) => globalThis.fetch(...call));
+  }
+
+  async #ask(path, init = {}) {
+    const headers = { ...init.headers };
+    if (this.#key) headers.Authorization = `Bearer ${this.#key}`;
+    let response;
+    try {
+      response = await this.#fetch(this.#url + path, { ...init, headers });
+    } catch (error) {
+      if (error?.name === "AbortError" || error?.name === "TimeoutError") throw error;
+      throw new MetafuseError(`${this.#url} does not answer: ${error?.cause?.message ?? error?.message ?? error}`, 0);
+    }
+    if (!response.ok) throw await failure(response);
+    return response;
+  }
+
+  async #post(path, body, { signal, keepalive } = {}) {
+    const headers = { "Content-Type": "application/json" };
+    const response = await this.#ask(path, { method: "POST", headers, body: JSON.stringify(body), signal, keepalive });
+    return response.json();
+  }
+
+  /** Searches: a plain query, or a request of POST /v1/search. */
+  search(query, options) {
+    return this.#post("/v1/search", asRequest(query), options);
+  }
+
+  /**
+   * The same as its lists arrive: yields {event: "partial", ...answer, arrived, wanted} and at last
+   * {event: "final", ...answer}. What it takes are the parameters of GET /v1/search/stream.
+   */
+  async *stream(query, { signal } = {}) {
+    const { query: q, slots = {}, ...rest } = asRequest(query);
+    const parameters = new URLSearchParams();
+    if (q) parameters.set("q", q);
+    for (const [name, value] of Object.entries(slots)) parameters.set(`slot.${name}`, value);
+    for (const [name, value] of Object.entries(rest)) if (value !== undefined) parameters.set(name, String(value));
+    const response = await this.#ask(`/v1/search/stream?${parameters}`, { signal });
+    for await (const { event, data } of eventsOf(response.body)) {
+      if (event === "error") throw new MetafuseError(data.detail, 503);
+      yield { event, ...data };
+    }
+  }
+
+  /** Fuses lists of one's own: the lists, or a request of POST /v1/fuse. */
+  fuse(request, options) {
+    return this.#post("/v1/fuse", Array.isArray(request) ? { lists: request } : request, options);
+  }
+
+  /** Fuses many at once: the answers in order, {status, detail} for one that was refused. */
+  async fuseAll(requests, options) {
+    return (await this.#post("/v1/fuse", { requests }, options)).answers;
+  }
+
+  /** Reports a click or a judgment on a result of a search id. */
+  feedback(feedback, options) {
+    return this.#post("/v1/feedback", feedback, options);
+  }
+
+  /** Reports a click on {position}, {url} or {id}; the request outlives the page that the click leaves. */
+  click(searchId, result) {
+    return this.feedback({ search_id: searchId, kind: "click", ...result }, { keepalive: true });
+  }
+}
