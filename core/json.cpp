@@ -2,7 +2,9 @@
 
 #include <charconv>
 #include <cmath>
-#include <set>
+#include <memory>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include <boost/json/basic_parser_impl.hpp>
@@ -10,12 +12,52 @@
 
 #include "core/contract.h"
 #include "core/diagnostics.h"
+#include "core/json_stream.h"
 #include "core/number.h"
 
 namespace metafuse {
 namespace {
 
 namespace json = boost::json;
+
+/// The keys of the objects that are open, to find one that stands twice. Most objects have few: their keys
+/// lie in one text and are compared one by one.
+class OpenKeys {
+ public:
+  void open() { objects_.push_back({keys_.size(), text_.size(), nullptr}); }
+  void close() {
+    keys_.resize(objects_.back().first_key);
+    text_.resize(objects_.back().first_byte);
+    objects_.pop_back();
+  }
+  /// out: false for a key that the innermost object has already
+  bool add(std::string_view key) {
+    Object& object = objects_.back();
+    if (object.many != nullptr) return object.many->emplace(key).second;
+    for (std::size_t i = object.first_key; i < keys_.size(); ++i)
+      if (std::string_view(text_).substr(keys_[i].begin, keys_[i].size) == key) return false;
+    keys_.push_back({text_.size(), key.size()});
+    text_ += key;
+    if (keys_.size() - object.first_key < kMany) return true;
+    object.many = std::make_unique<std::unordered_set<std::string>>();
+    for (std::size_t i = object.first_key; i < keys_.size(); ++i)
+      object.many->insert(text_.substr(keys_[i].begin, keys_[i].size));
+    return true;
+  }
+
+ private:
+  static constexpr std::size_t kMany = 24;
+  struct Key {
+    std::size_t begin, size;
+  };
+  struct Object {
+    std::size_t first_key, first_byte;
+    std::unique_ptr<std::unordered_set<std::string>> many;  ///< instead of the text, for many keys
+  };
+  std::vector<Object> objects_;
+  std::vector<Key> keys_;
+  std::string text_;
+};
 
 /// Takes the parser's events. Doubles are read again from their digits, because the library's own conversion
 /// is not exact in 1.81; a refused document leaves its reason in `problem`.
@@ -29,16 +71,16 @@ class Handler {
   std::string problem;
 
   Json release() { return stack_.release(); }
-  void prepare() { stack_.reset(); }
+  void prepare(json::storage_ptr storage) { stack_.reset(std::move(storage)); }
 
   bool on_document_begin(json::error_code&) { return true; }
   bool on_document_end(json::error_code&) { return true; }
   bool on_object_begin(json::error_code&) {
-    keys_.emplace_back();
+    keys_.open();
     return true;
   }
   bool on_object_end(std::size_t n, json::error_code&) {
-    keys_.pop_back();
+    keys_.close();
     stack_.push_object(n);
     return true;
   }
@@ -55,7 +97,7 @@ class Handler {
   bool on_key(std::string_view part, std::size_t, json::error_code& error) {
     key_ += part;
     stack_.push_key(part);
-    if (!keys_.back().insert(key_).second) return refuse("the key \"" + key_ + "\" stands twice", error);
+    if (!keys_.add(key_)) return refuse("the key \"" + key_ + "\" stands twice", error);
     key_.clear();
     return true;
   }
@@ -112,7 +154,7 @@ class Handler {
   }
 
   json::value_stack stack_;
-  std::vector<std::set<std::string, std::less<>>> keys_;
+  OpenKeys keys_;
   std::string key_;
   std::string digits_;
 };
@@ -130,16 +172,15 @@ Place place_of(std::string_view text, std::size_t offset) {
   return place;
 }
 
-}  // namespace
-
-Result<Json> parse_json(std::string_view text, std::string_view name, Code code, const JsonLimits& limits) {
+Result<Json> parse_into(json::storage_ptr storage, std::string_view text, std::string_view name, Code code,
+                        const JsonLimits& limits) {
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   if (text.size() > limits.max_bytes)
     return fail(code, std::string(name) + ": larger than " + std::to_string(limits.max_bytes) + " bytes");
   json::parse_options options;
   options.max_depth = limits.max_depth;
   json::basic_parser<Handler> parser(options);
-  parser.handler().prepare();
+  parser.handler().prepare(std::move(storage));
   json::error_code error;
   const std::size_t used = parser.write_some(false, text.data(), text.size(), error);
   if (!error && text.find_first_not_of(" \t\r\n", used) != std::string_view::npos)
@@ -154,6 +195,20 @@ Result<Json> parse_json(std::string_view text, std::string_view name, Code code,
     return fail(code, located(name, place, shown));
   }
   return parser.handler().release();
+}
+
+}  // namespace
+
+Result<Json> parse_json(std::string_view text, std::string_view name, Code code, const JsonLimits& limits) {
+  return parse_into({}, text, name, code, limits);
+}
+
+Result<std::unique_ptr<const JsonDocument>> JsonDocument::parse(std::string_view text, std::string_view name,
+                                                                Code code, const JsonLimits& limits) {
+  std::unique_ptr<JsonDocument> document(new JsonDocument(2 * text.size() + 1024));
+  TRY(auto root, parse_into(&document->memory_, text, name, code, limits));
+  document->root_ = std::move(root);
+  return std::unique_ptr<const JsonDocument>(std::move(document));
 }
 
 namespace {
@@ -319,6 +374,36 @@ void append_pretty(std::string& out, const Json& value, std::size_t depth) {
 }
 
 }  // namespace
+
+JsonWriter& JsonWriter::key(std::string_view name) {
+  separate();
+  append_string(out_, name);
+  out_ += ':';
+  needs_comma_ = false;
+  return *this;
+}
+
+void JsonWriter::text(std::string_view value) {
+  separate();
+  append_string(out_, value);
+}
+
+void JsonWriter::number(double value) {
+  separate();
+  append_double(out_, value);
+}
+
+void JsonWriter::whole(std::uint64_t value) {
+  separate();
+  char digits[24];
+  const auto [end, error] = std::to_chars(digits, digits + sizeof digits, value);
+  out_.append(digits, end);
+}
+
+void JsonWriter::json(const Json& value) {
+  separate();
+  append_flat(out_, value);
+}
 
 std::string to_text(const Json& value) {
   std::string out;

@@ -5,6 +5,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/json_stream.h"
 #include "core/random.h"
 
 using namespace metafuse;
@@ -74,4 +75,52 @@ TEST_CASE("Pretty text keeps scalar lists on one line", "[core][json]") {
   const auto value = parse_json(R"({"a":[1,2],"b":{"c":[{"d":1}]}})", "text");
   CHECK(to_pretty_text(*value) ==
         "{\n  \"a\": [1,2],\n  \"b\": {\n    \"c\": [\n      {\"d\":1}\n    ]\n  }\n}\n");
+}
+
+TEST_CASE("A JSON writer writes the bytes of to_text", "[core][json]") {
+  std::string out;
+  JsonWriter writer(out);
+  const Json value = *parse_json(R"({"a":[1,"\u0001",{"b":null}]})", "text");
+  writer.open_object();
+  writer.key("q\"uote").text("line\n\xC3\xA4");
+  writer.key("numbers").open_array();
+  for (const double number : {0.1, 1.0, 1e300, -0.0}) writer.number(number);
+  writer.whole(18446744073709551615ULL);
+  writer.close_array();
+  writer.key("empty").open_object();
+  writer.close_object();
+  writer.key("value").json(value);
+  writer.key("last").open_array();
+  writer.open_object();
+  writer.close_object();
+  writer.open_object();
+  writer.key("x").whole(0);
+  writer.close_object();
+  writer.close_array();
+  writer.close_object();
+  const std::string expected =
+      R"({"q\"uote":"line\nä","numbers":[0.1,1,1e+300,-0.0,18446744073709551615],"empty":{},)"
+      R"("value":{"a":[1,"\u0001",{"b":null}]},"last":[{},{"x":0}]})";
+  CHECK(out == expected);
+  CHECK(to_text(*parse_json(out, "text")) == expected);
+}
+
+TEST_CASE("A JSON document is what parse_json reads, and refuses what it refuses", "[core][json]") {
+  std::string many = "{";
+  for (int i = 0; i < 100; ++i)
+    many += "\"key" + std::to_string(i) + "\":{\"key0\":[" + std::to_string(i) + "]},";
+  const std::string good = many + "\"last\":1}";
+  const auto document = JsonDocument::parse(good, "text", Code::usage, {});
+  REQUIRE(document.has_value());
+  CHECK((*document)->root() == *parse_json(good, "text"));
+  CHECK(to_text((*document)->root()) == good);
+  for (const std::string& bad :
+       {many + "\"key7\":1}", many + "\"key99\":1}", std::string(R"({"a":1,"b":{"a":1},"a":2})"),
+        std::string("{"), std::string()}) {
+    const auto refused = JsonDocument::parse(bad, "text", Code::usage, {});
+    const auto parsed = parse_json(bad, "text", Code::usage);
+    REQUIRE_FALSE(refused.has_value());
+    REQUIRE_FALSE(parsed.has_value());
+    CHECK(refused.error().text == parsed.error().text);
+  }
 }
