@@ -91,7 +91,6 @@ class ListReader {
     if (const auto* text = value.if_string()) {
       id = *text;
     } else if (const auto* members = value.if_object()) {
-      result.members = members;
       TRY(id, identity_of(*members, result, has_score));
     } else {
       return fail(Code::usage, " must be an id, or an object with \"id\" or \"url\"");
@@ -111,6 +110,7 @@ class ListReader {
         id = &value;
       } else if (name == "url") {
         url = &value;
+        result.members = &members;
       } else if (name == "score") {
         if (!value.is_number()) return fail(Code::usage, ": \"score\" must be a number");
         result.score = value.to_number<double>();
@@ -118,7 +118,10 @@ class ListReader {
       } else if (name == "title" || name == "snippet") {
         if (!value.is_string())
           return fail(Code::usage, fmt::format(": \"{}\" must be a text", std::string_view(name)));
-      } else if (name != "fields") {
+        result.members = &members;
+      } else if (name == "fields") {
+        result.members = &members;
+      } else {
         return fail(Code::usage,
                     fmt::format(": there is no member \"{}\"; what is yours belongs into \"fields\"",
                                 std::string_view(name)));

@@ -18,7 +18,7 @@ namespace metafuse::service {
 struct CallerResult {
   std::uint32_t document = 0;           ///< in FuseRequest::documents
   double score = 0;                     ///< 0 without one
-  const JsonObject* members = nullptr;  ///< as it came; nullptr for a bare id
+  const JsonObject* members = nullptr;  ///< as it came; nullptr where it has no more than id and score
 };
 
 /// A caller's list, best first: position 0 has rank 1, and no document stands twice.

@@ -1,6 +1,7 @@
 #include "service/fusing/fusing.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <unordered_map>
 
@@ -9,6 +10,7 @@
 #include <boost/json/string.hpp>
 #include <fmt/format.h>
 
+#include "core/json_stream.h"
 #include "core/near_names.h"
 #include "fusion/unsupervised/fusion_method.h"
 #include "service/answers/reasons.h"
@@ -29,38 +31,64 @@ struct FusedPlace {
   double relative_score = 0;
 };
 
-/// A result's members but rank and explanation: what the lists said of it comes back untouched, from the list
-/// that ranks it best and says it.
-JsonObject fused_result_json(const FuseRequest& request, const FusedPlace& place, std::size_t rank) {
-  std::vector<std::pair<std::uint32_t, std::size_t>> holders;
-  for (std::size_t l = 0; l < request.lists.size(); ++l)
-    if (const std::uint32_t at = request.rank(place.document, l); at > 0) holders.emplace_back(at, l);
-  JsonArray lists;
-  lists.reserve(holders.size());
-  for (const auto& [at, l] : holders)
-    lists.push_back(JsonObject{{"name", request.lists[l].name}, {"rank", at}});
-  JsonObject out;
-  out.reserve(9);
-  out["rank"] = rank;
-  out["id"] = request.documents[place.document];
-  std::stable_sort(holders.begin(), holders.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  JsonObject own;
-  for (const auto& [at, l] : holders) {
-    const JsonObject* members = request.lists[l].results[at - 1].members;
-    if (members == nullptr) continue;
-    for (const std::string_view name : {"url", "title", "snippet", "fields"})
-      if (const Json* value = members->if_contains(name); value != nullptr && !own.contains(name))
-        own[name] = *value;
+/// Writes the results of one request.
+class ResultWriter {
+ public:
+  ResultWriter(const FuseRequest& request, JsonWriter& out) : request_(request), out_(out) {}
+
+  /// Begins a result with all its members but the explanation; close_object() ends it. What the lists said of
+  /// it comes back untouched, from the list that ranks it best and says it.
+  void open(const FusedPlace& place, std::size_t rank) {
+    find_holders(place.document);
+    const Own own = own_members();
+    out_.open_object();
+    out_.key("rank").whole(rank);
+    out_.key("id").text(request_.documents[place.document]);
+    if (own[0] != nullptr) out_.key(kOwn[0]).json(*own[0]);
+    out_.key("score").number(place.score);
+    out_.key("relative_score").number(place.relative_score);
+    out_.key("lists").open_array();
+    for (const auto& [at, list] : holders_) {
+      out_.open_object();
+      out_.key("name").text(request_.lists[list].name);
+      out_.key("rank").whole(at);
+      out_.close_object();
+    }
+    out_.close_array();
+    for (std::size_t i = 1; i < kOwn.size(); ++i)
+      if (own[i] != nullptr) out_.key(kOwn[i]).json(*own[i]);
   }
-  if (const Json* url = own.if_contains("url")) out["url"] = *url;
-  out["score"] = place.score;
-  out["relative_score"] = place.relative_score;
-  out["lists"] = std::move(lists);
-  for (const std::string_view name : {"title", "snippet", "fields"})
-    if (const Json* value = own.if_contains(name)) out[name] = *value;
-  return out;
-}
+
+ private:
+  static constexpr std::array<std::string_view, 4> kOwn = {"url", "title", "snippet", "fields"};
+  using Own = std::array<const Json*, 4>;
+  using Holder = std::pair<std::uint32_t, std::uint32_t>;  ///< rank, list
+
+  void find_holders(std::uint32_t document) {
+    holders_.clear();
+    for (std::size_t l = 0; l < request_.lists.size(); ++l)
+      if (const std::uint32_t at = request_.rank(document, l); at > 0)
+        holders_.emplace_back(at, static_cast<std::uint32_t>(l));
+  }
+  Own own_members() {
+    Own own{};
+    by_rank_.clear();
+    for (const Holder& holder : holders_)
+      if (members_of(holder) != nullptr) by_rank_.push_back(holder);
+    std::sort(by_rank_.begin(), by_rank_.end());  // of equal ranks the first list's
+    for (const Holder& holder : by_rank_)
+      for (std::size_t i = 0; i < kOwn.size(); ++i)
+        if (own[i] == nullptr) own[i] = members_of(holder)->if_contains(kOwn[i]);
+    return own;
+  }
+  const JsonObject* members_of(const Holder& holder) const {
+    return request_.lists[holder.second].results[holder.first - 1].members;
+  }
+
+  const FuseRequest& request_;
+  JsonWriter& out_;
+  std::vector<Holder> holders_, by_rank_;
+};
 
 /// What each list adds to each score, [list][document]; empty when the method is no sum over lists.
 std::vector<std::vector<double>> shares_of(const FuseRequest& request, const fusion::QueryLists& query) {
@@ -92,11 +120,11 @@ std::size_t shown_count(const FuseRequest& request) {
   return request.limit == 0 ? request.documents.size() : std::min(request.limit, request.documents.size());
 }
 
-void add_notices(const FuseRequest& request, JsonObject& out) {
+void write_notices(const FuseRequest& request, JsonWriter& out) {
   if (request.notices.empty()) return;
-  JsonArray notices;
-  for (const std::string& text : request.notices) notices.emplace_back(text);
-  out["notices"] = std::move(notices);
+  out.key("notices").open_array();
+  for (const std::string& text : request.notices) out.text(text);
+  out.close_array();
 }
 
 /// Document numbers, best first: score descending, then the better best rank, then what the lists name first.
@@ -120,7 +148,7 @@ JsonObject options_json(const FuseRequest& request) {
   return out;
 }
 
-JsonObject fused_by_method(const FuseRequest& request) {
+void fuse_by_method(const FuseRequest& request, JsonWriter& out) {
   fusion::QueryLists query{request.documents, {}};
   for (const CallerList& list : request.lists) {
     auto& entries = query.lists.emplace_back();
@@ -132,21 +160,21 @@ JsonObject fused_by_method(const FuseRequest& request) {
   const auto shares = request.is_explained ? shares_of(request, query) : std::vector<std::vector<double>>();
   const double high = order.empty() ? 0 : scores[order.front()];
   const double low = order.empty() ? 0 : scores[order.back()];
-  JsonArray results;
-  results.reserve(shown_count(request));
+  ResultWriter writer(request, out);
+  out.open_object();
+  out.key("results").open_array();
   for (std::size_t i = 0; i < shown_count(request); ++i) {
     const double score = scores[order[i]];
     const double relative = high > low ? (score - low) / (high - low) : 1.0;
-    JsonObject result = fused_result_json(request, {order[i], score, relative}, i + 1);
-    if (request.is_explained) result["explanation"] = shares_json(request, shares, order[i]);
-    results.push_back(std::move(result));
+    writer.open({order[i], score, relative}, i + 1);
+    if (request.is_explained) out.key("explanation").json(shares_json(request, shares, order[i]));
+    out.close_object();
   }
-  JsonObject out;
-  out["results"] = std::move(results);
-  out["total"] = order.size();
-  out["fusion"] = JsonObject{{"method", request.method->name}, {"options", options_json(request)}};
-  add_notices(request, out);
-  return out;
+  out.close_array();
+  out.key("total").whole(order.size());
+  out.key("fusion").json(JsonObject{{"method", request.method->name}, {"options", options_json(request)}});
+  write_notices(request, out);
+  out.close_object();
 }
 
 /// The domain of a request, whose lists must all be declared by it.
@@ -227,7 +255,7 @@ void order_equal_scores(const FuseRequest& request, int depth, SearchAnswer& ans
   for (std::size_t i = 0; i < keyed.size(); ++i) answer.results[i] = std::move(keyed[i].result);
 }
 
-Result<JsonObject> fused_for_domain(const FuseRequest& request, const FusingPlace& place) {
+Result<void> fuse_for_domain(const FuseRequest& request, const FusingPlace& place, JsonWriter& out) {
   TRY(const LoadedDomain* const domain, checked_domain(request, place));
   auto made = std::make_shared<SearchAnswer>();
   made->domain = domain->domain.name;
@@ -246,76 +274,87 @@ Result<JsonObject> fused_for_domain(const FuseRequest& request, const FusingPlac
   else
     shown = shown_results(*answer, 0, static_cast<int>(limit), {});
   const auto numbers = numbers_of(request, *answer);
-  JsonArray results;
+  ResultWriter writer(request, out);
+  out.open_object();
+  out.key("results").open_array();
+  std::size_t rank = 0;
   for (const std::size_t at : shown.positions) {
     const FusedResult& result = answer->results[at];
-    JsonObject item =
-        fused_result_json(request, {numbers[at], result.score, result.relative_score}, results.size() + 1);
-    add_online(result, item);
-    if (request.is_explained) item["explanation"] = explanation_json(*domain, *answer, result);
-    results.push_back(std::move(item));
+    writer.open({numbers[at], result.score, result.relative_score}, ++rank);
+    if (result.moved_from > 0) {
+      out.key("moved_from").whole(result.moved_from);
+      out.key("online_score").number(result.online_score);
+    }
+    if (request.is_explained) out.key("explanation").json(explanation_json(*domain, *answer, result));
+    out.close_object();
   }
-  JsonObject out;
-  out["results"] = std::move(results);
-  out["total"] = answer->results.size();
-  out["fusion"] = fusion_json(*answer);
-  add_notices(request, out);
-  if (!shown.search_id.empty()) out["search_id"] = shown.search_id;
-  return out;
+  out.close_array();
+  out.key("total").whole(answer->results.size());
+  out.key("fusion").json(fusion_json(*answer));
+  write_notices(request, out);
+  if (!shown.search_id.empty()) out.key("search_id").text(shown.search_id);
+  out.close_object();
+  return {};
 }
 
-Result<JsonObject> fuse_one(const JsonObject& body, const FusingPlace& place) {
+/// Writes the answer, or nothing where the request is refused.
+Result<void> fuse_one(const JsonObject& body, const FusingPlace& place, JsonWriter& out) {
   const TrackingParameters& tracking =
       place.snapshot == nullptr ? default_tracking_parameters() : place.snapshot->config.tracking;
   TRY(const FuseRequest request, read_fuse_request(body, tracking));
-  if (request.method != nullptr) return fused_by_method(request);
-  return fused_for_domain(request, place);
+  if (request.method == nullptr) return fuse_for_domain(request, place, out);
+  fuse_by_method(request, out);
+  return {};
 }
 
 JsonObject refused_json(const Error& error) {
   return JsonObject{{"status", 400}, {"detail", error.text}};
 }
 
-Result<JsonObject> fuse_batch(const JsonObject& body, const FusingPlace& place) {
+Result<void> fuse_batch(const JsonObject& body, const FusingPlace& place, JsonWriter& out) {
   const Json& requests = body.at("requests");
   if (body.size() > 1)
     return fail(Code::usage, "\"requests\" stands alone: what belongs to a request stands in it");
   if (!requests.is_array()) return fail(Code::usage, "\"requests\" must be a list of requests");
   if (requests.get_array().size() > kMaxFuseRequests)
     return fail(Code::usage, fmt::format("more than {} requests in a batch", kMaxFuseRequests));
-  JsonArray answers;
+  out.open_object();
+  out.key("answers").open_array();
   for (const Json& item : requests.get_array()) {
-    auto answer = item.is_object() ? fuse_one(item.get_object(), place)
-                                   : Result<JsonObject>(fail(Code::usage, "a request must be a JSON object"));
-    answers.push_back(answer ? std::move(*answer) : refused_json(answer.error()));
+    const auto done = item.is_object() ? fuse_one(item.get_object(), place, out)
+                                       : Result<void>(fail(Code::usage, "a request must be a JSON object"));
+    if (!done) out.json(refused_json(done.error()));
   }
-  return JsonObject{{"answers", std::move(answers)}};
+  out.close_array();
+  out.close_object();
+  return {};
 }
 
 }  // namespace
 
-Result<JsonObject> fuse_request(const JsonObject& body, const FusingPlace& place) {
-  return body.contains("requests") ? fuse_batch(body, place) : fuse_one(body, place);
+Result<std::string> fuse_text(std::string_view text, const FusingPlace& place) {
+  if (text.size() > kMaxFuseBytes) return fail(Code::usage, "a request has 4 MiB at most");
+  JsonLimits limits;
+  limits.max_depth = 32;
+  TRY(const auto document, JsonDocument::parse(text, "body", Code::usage, limits));
+  const JsonObject* body = document->root().if_object();
+  if (body == nullptr) return fail(Code::usage, "the body must be a JSON object");
+  std::string out;
+  JsonWriter writer(out);
+  TRY_VOID(body->contains("requests") ? fuse_batch(*body, place, writer) : fuse_one(*body, place, writer));
+  return out;
 }
 
 std::string fuse_lines(std::string_view text, const FusingPlace& place,
                        const std::function<void()>& on_refusal) {
-  const auto answer_line = [&](std::string_view line) -> Result<JsonObject> {
-    if (line.size() > kMaxFuseBytes) return fail(Code::usage, "a request has 4 MiB at most");
-    JsonLimits limits;
-    limits.max_depth = 32;
-    TRY(const auto body, parse_json(line, "body", Code::usage, limits));
-    if (!body.is_object()) return fail(Code::usage, "the body must be a JSON object");
-    return fuse_request(body.get_object(), place);
-  };
   std::string out;
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(text.size(), line.size() + 1));
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    const auto answer = answer_line(line);
+    const auto answer = fuse_text(line, place);
     if (!answer && on_refusal) on_refusal();
-    out += to_text(answer ? *answer : refused_json(answer.error())) + '\n';
+    out += (answer ? *answer : to_text(refused_json(answer.error()))) + '\n';
   }
   return out;
 }

@@ -4,7 +4,6 @@
 #include <string>
 #include <string_view>
 
-#include "core/json.h"
 #include "core/result.h"
 #include "core/tracking_parameters.h"
 #include "service/cache/answer_cache.h"
@@ -32,13 +31,14 @@ struct FusingPlace {
   ServeFused serve;                    ///< empty where nothing is learned or stored
 };
 
-/// Answers one request, or `{"requests": [...]}` by `{"answers": [...]}` in order; a request of a batch that
-/// is refused has `{"status", "detail"}` in its place.
+/// Answers one request, a JSON object, or `{"requests": [...]}` by `{"answers": [...]}` in order; a request
+/// of a batch that is refused has `{"status", "detail"}` in its place.
 ///
+/// out:    the answer as JSON text
 /// errors: usage: what is wrong, with the place of the list and result
 /// cost:   O(results log results) for the methods that look at each list alone, see
 ///         fusion/unsupervised otherwise
-Result<JsonObject> fuse_request(const JsonObject& body, const FusingPlace& place);
+Result<std::string> fuse_text(std::string_view text, const FusingPlace& place);
 
 /// The same for every line of a text (NDJSON) in order, blank ones left out, with a line end after each
 /// answer. A line that is refused is answered by `{"status", "detail"}`.

@@ -38,11 +38,9 @@ HttpResponse handle_fuse(Searcher& searcher, const Exchange& exchange) {
                           }};
   if (media_type(exchange.request.header("Content-Type")) == "application/x-ndjson")
     return make_response(200, "application/x-ndjson", fuse_lines(text, place));
-  const auto body = json_body(exchange.request);
-  if (!body) return error_response(Dialect::native, 400, body.error().text);
-  const auto answer = fuse_request(*body, place);
+  auto answer = fuse_text(text, place);
   if (!answer) return error_response(Dialect::native, status_of(answer.error().code), answer.error().text);
-  return make_response(200, "application/json", to_text(*answer));
+  return make_response(200, "application/json", std::move(*answer));
 }
 
 namespace {
