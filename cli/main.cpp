@@ -41,6 +41,7 @@ constexpr AddVerb kVerbs[] = {
     add_lists,
     add_experiment,
     add_key,
+    add_mcp,
     add_model,
     add_serve,
     add_store,

@@ -21,6 +21,7 @@
 #include "fetchers/vectors/embedder.h"
 #include "service/answers/dialects.h"
 #include "service/answers/reasons.h"
+#include "service/mcp_stdio.h"
 #include "service/recording/recording.h"
 #include "service/search/search_answer.h"
 #include "service/search/search_pipeline.h"
@@ -325,6 +326,45 @@ void add_serve(CLI::App& app, Result<void>& outcome) {
       "Examples:\n"
       "  metafuse serve --config config/metafuse.yaml\n"
       "  metafuse serve --config config/metafuse.yaml --listen 127.0.0.1:0");
+}
+
+namespace {
+
+struct McpArguments {
+  ConfigChoice config;
+  std::string url;
+  std::string key;
+};
+
+Result<void> mcp(const McpArguments& arguments) {
+  service::StdioEnds ends;
+  ends.key = !arguments.key.empty() ? arguments.key : environment_secret("METAFUSE_KEY").value_or("");
+  if (!arguments.url.empty()) return service::relay_stdio(arguments.url, ends);
+  TRY(const auto file, chosen_config(arguments.config));
+  service::StdioServer server;
+  server.reread = [file] { return read_server_configuration(file); };
+  TRY(server.config, server.reread());
+  server.load_engines = engine_loader();
+  server.on_warning = [](const std::string& text) { std::cerr << "metafuse: warning: " << text << '\n'; };
+  return service::serve_stdio(server, ends);
+}
+
+}  // namespace
+
+void add_mcp(CLI::App& app, Result<void>& outcome) {
+  auto [verb, a] = add_verb(app, "mcp", "search tools for agents: Model Context Protocol on standard streams",
+                            mcp, outcome);
+  add_config_option(verb, a.config);
+  verb.add_option("--url", a.url, "a server that runs already, instead of one of its own: http://HOST:PORT")
+      ->excludes("--config");
+  verb.add_option("--key", a.key, "API key; the environment's METAFUSE_KEY without it");
+  verb.footer(
+      "For agents that start a program and speak with it: a line in is a message, a line out its reply; the "
+      "log goes\n"
+      "to standard error. docs/api.md has what to write into the agents' configurations.\n"
+      "Examples:\n"
+      "  metafuse mcp --config config/metafuse.yaml\n"
+      "  METAFUSE_KEY=... metafuse mcp --url https://search.example.org");
 }
 
 }  // namespace metafuse::cli

@@ -47,6 +47,7 @@ void add_index(CLI::App& app, Result<void>& outcome);
 void add_init(CLI::App& app, Result<void>& outcome);
 void add_manual(CLI::App& app, Result<void>& outcome);
 void add_key(CLI::App& app, Result<void>& outcome);
+void add_mcp(CLI::App& app, Result<void>& outcome);
 void add_model(CLI::App& app, Result<void>& outcome);
 void add_lists(CLI::App& app, Result<void>& outcome);
 void add_record(CLI::App& app, Result<void>& outcome);

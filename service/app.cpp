@@ -40,6 +40,7 @@ App::App(AppOptions options, std::shared_ptr<const Snapshot> snapshot, std::uniq
       records_(std::move(records)),
       gate_({options.config, metrics_, clock_, records_->unix_time, shared_usage(records_->store.get())}),
       searcher_({options.config, clock_, gate_, *records_, metrics_, log_}),
+      pages_(clock_),
       pool_(worker_count(options.config), queue_limits(options.config.limits), clock_),
       store_pool_(kStoreWorkers, kStoreQueue, clock_),
       operations_({metrics_, log_, pool_, searcher_, *records_}),
@@ -50,6 +51,7 @@ App::App(AppOptions options, std::shared_ptr<const Snapshot> snapshot, std::uniq
                 std::move(snapshot)),
       server_id_(random_hex(16)),
       has_duty_(records_->mirror == nullptr) {
+  pages_.configure(options.config.pages);
   if (records_->store == nullptr) return;
   records_->search_log->set_on_drop([this](std::uint64_t dropped, const std::string& reason) {
     log_.write(Log::Level::error, "searches not stored", {{"searches", dropped}, {"reason", reason}});
@@ -116,6 +118,7 @@ void App::take_limits(const Snapshot& snapshot) {
   gate_.set_limits(snapshot.config);
   pool_.set_limits(queue_limits(limits));
   operations_.set_limits(limits);
+  pages_.configure(snapshot.config.pages);
   searcher_.clear();
 }
 
@@ -176,8 +179,8 @@ void App::dispatch(const std::shared_ptr<Call>& call, Reply& reply) {
 }
 
 void App::run(Call& call, Reply& reply) {
-  HttpResponse response = call.route->handle(
-      {call.exchange, reply, searcher_, reloader_, gate_, *records_, operations_, metrics_, log_, clock_});
+  HttpResponse response = call.route->handle({call.exchange, reply, searcher_, reloader_, gate_, *records_,
+                                              operations_, metrics_, log_, clock_, pages_});
   if (!reply.has_begun()) return reply.send(std::move(response));
   reply.end();
 }

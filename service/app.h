@@ -17,6 +17,7 @@
 #include "service/learning/caretaker.h"
 #include "service/learning/records.h"
 #include "service/operations.h"
+#include "service/reading/page_reader.h"
 #include "service/reloader.h"
 #include "service/router.h"
 #include "service/searcher.h"
@@ -81,6 +82,7 @@ class App {
   std::unique_ptr<Records> records_;
   Gate gate_;
   Searcher searcher_;
+  PageReader pages_;
   WorkerPool pool_;
   WorkerPool store_pool_;
   Operations operations_;

@@ -26,6 +26,7 @@ struct SearchTemplate {
 struct Domain {
   std::string name;
   std::string description;
+  bool searches_web = false;  ///< the whole web, rather than what the description names
   int depth = 30;
   std::vector<Slot> slots;
   std::vector<SearchTemplate> templates;

@@ -223,6 +223,7 @@ class FileReader {
     map.take_integer("version", 1, 1);
     read_name(map);
     domain_.description = map.take_string("description").value_or("");
+    domain_.searches_web = map.take_bool("searches_web").value_or(false);
     domain_.depth = static_cast<int>(map.take_integer("depth", 1, kMaxDepth).value_or(domain_.depth));
     const bool has_lists = root.find("lists") != nullptr;  // then nothing else need be there
     const YamlNode* slots = has_lists ? map.take("slots") : map.take_required("slots");

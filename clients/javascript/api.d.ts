@@ -273,6 +273,7 @@ export interface components {
                 features?: string[];
                 online?: Record<string, never>;
                 interleaved_with?: string;
+                auto?: Record<string, never>;
             };
             notices?: string[];
             search_id?: string;
@@ -309,6 +310,7 @@ export interface components {
                 examples: number;
             };
             interleaved_with?: string;
+            auto?: Record<string, never>;
             search_id?: string;
         };
         Placement: {

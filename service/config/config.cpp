@@ -13,6 +13,7 @@
 
 #include "core/text_file.h"
 #include "core/yaml_reader.h"
+#include "fetchers/http/address_guard.h"
 #include "service/base/dates.h"
 #include "service/store/redis_client.h"
 #include "service/store/store.h"
@@ -332,6 +333,30 @@ void read_learned_wait(const YamlNode& node, Reading& reading) {
     reading.diagnostics.error(node.place, "learned_wait: the ceiling is below the floor; raise it");
 }
 
+void read_page_access(const YamlNode& node, Reading& reading) {
+  using enum PagesConfig::Access;
+  static constexpr std::pair<std::string_view, PagesConfig::Access> kAccess[] = {
+      {"off", off}, {"key", key}, {"search", search}};
+  for (const auto& [name, access] : kAccess) {
+    if (node.text != name) continue;
+    reading.config.pages.access = access;
+    return;
+  }
+  reading.diagnostics.error(node.place, "access is off, key or search, not \"" + node.text + "\"");
+}
+
+constexpr Setting<PagesConfig> kPages[] = {
+    {"access", &read_page_access, 0, 0,
+     "off, key (whoever has a key) or search (whoever may search; the default)"},
+    {"allow_private", &PagesConfig::allow_private, 0, 0, "host:port of pages beyond public addresses"},
+};
+
+void read_pages(const YamlNode& node, Reading& reading) {
+  read_section(node, "fetch_pages", kPages, reading.config.pages, reading);
+  if (const auto guard = fetchers::AddressGuard::make(reading.config.pages.allow_private); !guard)
+    reading.diagnostics.error(node.place, "fetch_pages: " + guard.error().text);
+}
+
 using Path = PathMember<ServerConfig>;
 
 constexpr Setting<ServerConfig> kServer[] = {
@@ -363,6 +388,7 @@ constexpr Setting<ServerConfig> kServer[] = {
     {"cache", &read_cache, 0, 0, "of fused answers"},
     {"privacy", &read_privacy, 0, 0, "what the store keeps of searches"},
     {"learning", &read_learning, 0, 0, "models from feedback"},
+    {"fetch_pages", &read_pages, 0, 0, "reading pages for agents: fetch_page and /extract"},
 };
 
 void read_root(const YamlNode& root, Reading& reading) {
@@ -422,6 +448,7 @@ std::string config_reference() {
   describe(out, "cache.", kCache);
   describe(out, "privacy.", kPrivacy);
   describe(out, "learning.", kLearning);
+  describe(out, "fetch_pages.", kPages);
   return out;
 }
 

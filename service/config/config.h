@@ -112,6 +112,16 @@ struct LearnedWaitConfig {
   friend bool operator==(const LearnedWaitConfig&, const LearnedWaitConfig&) = default;
 };
 
+/// Who may have the server read a page of the web, and what it may reach for that.
+struct PagesConfig {
+  enum class Access { off, key, search };  ///< nobody, whoever has a key, whoever may search
+
+  Access access = Access::search;
+  std::vector<std::string> allow_private;  ///< host:port of pages beyond public addresses
+
+  friend bool operator==(const PagesConfig&, const PagesConfig&) = default;
+};
+
 /// A server configuration: the YAML file of docs/api.md with every path made relative to the working folder.
 struct ServerConfig {
   std::string file;  ///< where it was read from
@@ -141,6 +151,7 @@ struct ServerConfig {
   CacheConfig cache;
   PrivacyConfig privacy;
   LearningConfig learning;
+  PagesConfig pages;
   std::vector<std::string> warnings;
 
   friend bool operator==(const ServerConfig&, const ServerConfig&) = default;

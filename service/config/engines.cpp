@@ -41,7 +41,8 @@ EngineTraits traits_of(const Engine& engine) {
                    false,
                    false,
                    false,
-                   engine.timeout_seconds};
+                   engine.timeout_seconds,
+                   engine.description};
   if (const auto* http = std::get_if<fetchers::HttpAccess>(&engine.access)) {
     out.has_paging = http->has_paging;
     out.has_language = (http->url + http->body).find("{lang}") != std::string::npos;

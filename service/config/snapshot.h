@@ -40,6 +40,7 @@ struct EngineTraits {
   bool has_time_range = false;
   bool has_safe_search = false;
   double timeout_seconds = 3;
+  std::string description = {};  ///< what it holds, as its definition says
 };
 
 /// The engines that a configuration defines.

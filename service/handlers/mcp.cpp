@@ -1,45 +1,27 @@
 #include <algorithm>
+#include <chrono>
+#include <span>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/string.hpp>
 
-#include "core/contract.h"
 #include "core/json.h"
 #include "service/access/gate.h"
 #include "service/answers/dialects.h"
-#include "service/answers/reasons.h"
+#include "service/answers/mcp_tools.h"
 #include "service/base/process.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
-#include "service/requests/json_fields.h"
+#include "service/reading/page_reader.h"
 #include "service/requests/mcp_protocol.h"
+#include "service/search/list_fusion.h"
 #include "service/searcher.h"
 
 namespace metafuse::service::mcp {
 namespace {
 
-constexpr std::string_view kTools = R"json([
-{"name":"web_search","title":"Fused web search",
- "description":"Searches several engines with the domain's search templates and fuses their results by a learned ranking. Give query, or slots as list_domains names them.",
- "inputSchema":{"type":"object","additionalProperties":false,"properties":{
-  "query":{"type":"string","maxLength":4096,"description":"A plain query."},
-  "slots":{"type":"object","additionalProperties":{"type":"string"},"description":"Values for the domain's slots, instead of query."},
-  "domain":{"type":"string","description":"A name from list_domains; the default domain without it."},
-  "limit":{"type":"integer","minimum":1,"maximum":200,"default":10},
-  "explain":{"type":"boolean","default":false,"description":"Also say which template ranked each result where, and what weight that earned."}}},
- "outputSchema":{"type":"object","required":["query","results","total","fusion"],"properties":{
-  "query":{"type":"string"},"total":{"type":"integer"},"fusion":{"type":"object"},
-  "results":{"type":"array","items":{"type":"object","required":["rank","url","title","snippet","relative_score"],
-   "properties":{"rank":{"type":"integer"},"url":{"type":"string"},"title":{"type":"string"},"snippet":{"type":"string"},
-    "relative_score":{"type":"number","minimum":0,"maximum":1}}}}}},
- "annotations":{"readOnlyHint":true,"openWorldHint":true}},
-{"name":"list_domains","title":"Search domains",
- "description":"The domains that can be searched, with their slots and how their results are fused.",
- "inputSchema":{"type":"object","additionalProperties":false,"properties":{}},
- "outputSchema":{"type":"object","required":["domains"],"properties":{"domains":{"type":"array","items":{"type":"object"}}}},
- "annotations":{"readOnlyHint":true,"openWorldHint":false}}
-])json";
+constexpr std::chrono::seconds kPageTime{10};
 
 JsonObject text_result(std::string text, bool is_error) {
   JsonArray content;
@@ -50,52 +32,46 @@ JsonObject text_result(std::string text, bool is_error) {
   return out;
 }
 
-struct SearchArguments {
-  SearchRequest search;
-  int limit = 10;
-  bool is_explained = false;
+/// What tools work with.
+struct Tools {
+  Searcher& searcher;
+  PageReader& pages;
+  const Exchange& exchange;
 };
 
-Result<SearchArguments> read_arguments(const JsonObject& arguments) {
-  JsonFields fields(arguments);
-  SearchArguments out;
-  out.search.text = fields.text("query").value_or("");
-  out.search.domain = fields.text("domain", 64).value_or("");
-  out.limit = fields.integer("limit", 1, 200).value_or(10);
-  out.search.results = static_cast<std::size_t>(out.limit);
-  out.is_explained = fields.flag("explain").value_or(false);
-  out.search.slots.slots = fields.text_map("slots");
-  fields.refuse_others({"query", "domain", "slots", "limit", "explain"});
-  if (out.search.text.empty() && out.search.slots.slots.empty()) fields.set_mistake("give query or slots");
-  if (fields.has_failed()) return fields.error();
-  return out;
-}
-
-std::string readable(const SearchAnswer& answer, const ShownResults& shown) {
-  std::string out;
-  std::size_t rank = shown.first;
-  for (const std::size_t at : shown.positions) {
-    const FusedResult& result = answer.results[at];
-    out += std::to_string(++rank) + ". " + result.hit.title + "\n   " + result.hit.url + '\n';
-    if (!result.hit.snippet.empty()) out += "   " + result.hit.snippet + '\n';
-  }
-  if (out.empty()) out = "No engine found anything for this query.\n";
-  for (const auto& list : answer.lists)
-    if (list.has_failed()) out += "Missing: " + list.query.feature_name() + " (" + failure_text(list) + ")\n";
-  return out;
-}
-
-JsonObject web_search(Searcher& searcher, const Exchange& exchange, const JsonObject& arguments,
-                      std::optional<FoundSearch>& found) {
-  const auto wanted = read_arguments(arguments);
+/// Searches as the tool's arguments say. The answer is text alone unless it is to be explained.
+JsonObject search_with(const Tools& parts, const SearchTool& tool, const JsonObject& arguments,
+                       std::optional<FoundSearch>& found) {
+  Searcher& searcher = parts.searcher;
+  const Exchange& exchange = parts.exchange;
+  const auto wanted = read_tool_search(tool, arguments);
   if (!wanted) return text_result(wanted.error().text, true);
-  auto searched = searcher.find(exchange, {wanted->search, 0, wanted->limit});
+  // a filter chooses among all results
+  auto searched =
+      searcher.find(exchange, {wanted->search, wanted->first(), wanted->is_filtered() ? 0 : wanted->limit});
   if (!searched) return text_result(searched.error().text, true);
   found = std::move(*searched);
-  JsonObject out = text_result(readable(*found->answer, found->shown), false);
-  out["structuredContent"] =
-      native_json(*exchange.snapshot, *found->answer, found->shown, wanted->is_explained);
+  const SearchAnswer& answer = *found->answer;
+  if (wanted->is_filtered()) found->shown = filtered_results(answer, *wanted, searcher.unix_time());
+  const ShownResults& shown = found->shown;
+  const int depth = exchange.snapshot->find_domain(answer.domain)->domain.depth;
+  const bool has_more = shown.first + shown.positions.size() < shown.total || may_hold_more(answer, depth);
+  JsonObject out = text_result(lean_text(answer, shown, *wanted, has_more), false);
+  if (wanted->is_explained) out["structuredContent"] = native_json(*exchange.snapshot, answer, shown, true);
   return out;
+}
+
+JsonObject fetch_page(const Tools& parts, const JsonObject& arguments) {
+  if (const auto access =
+          check_page_access(parts.exchange.snapshot->config.pages, parts.exchange.key != nullptr);
+      !access)
+    return text_result(access.error().text, true);
+  const auto wanted = read_page_call(arguments);
+  if (!wanted) return text_result(wanted.error().text, true);
+  const auto pages = parts.pages.read(std::span(&wanted->url, 1), wanted->form, kPageTime);
+  if (!pages.front()) return text_result(pages.front().error().text, true);
+  const ReadPage& page = **pages.front();
+  return text_result(page_text(*wanted, page.title, page.url, page.text), false);
 }
 
 JsonObject domain_json(const LoadedDomain& domain, bool is_default) {
@@ -129,21 +105,17 @@ JsonObject list_domains(const Exchange& exchange) {
   return out;
 }
 
-/// The tools, always in the same order.
-JsonArray tool_list() {
-  auto tools = parse_json(kTools, "tools");
-  require(tools.has_value() && tools->is_array(), "the table of tools is JSON");
-  return tools->as_array();
-}
-
 /// Runs a tool. What goes wrong inside it is a result with isError, as the protocol wants.
 ///
 /// out: nothing for a tool that does not exist; found - the search behind the result, when there is one
-std::optional<JsonObject> call_tool(Searcher& searcher, const Exchange& exchange, std::string_view name,
-                                    const JsonObject& arguments, std::optional<FoundSearch>& found) {
-  if (name == "web_search") return web_search(searcher, exchange, arguments, found);
-  if (name == "list_domains") return list_domains(exchange);
-  return std::nullopt;
+std::optional<JsonObject> call_tool(const Tools& parts, std::string_view name, const JsonObject& arguments,
+                                    std::optional<FoundSearch>& found) {
+  const Exchange& exchange = parts.exchange;
+  if (name == kListDomains) return list_domains(exchange);
+  if (name == kFetchPage) return fetch_page(parts, arguments);
+  const auto tool = find_search_tool(*exchange.snapshot, exchange.key, name);
+  if (!tool) return std::nullopt;
+  return search_with(parts, *tool, arguments, found);
 }
 
 }  // namespace
@@ -159,8 +131,8 @@ using mcp::RpcError;
 constexpr int kTimeToLiveMs = 300'000;
 constexpr std::size_t kMaxBatch = 20;
 constexpr std::string_view kInstructions =
-    "web_search fuses the results of several search engines by a ranking learned from judged queries; "
-    "list_domains names what can be searched and with which slots.";
+    "Each search tool asks several engines and fuses their lists by a ranking learned from judged queries. "
+    "Choose the tool whose description fits; list_domains names all that can be searched.";
 
 /// What one message came to: a reply, or only a status for a notification.
 struct Outcome {
@@ -173,10 +145,11 @@ JsonObject server_info() {
   return JsonObject{{"name", "metafuse"}, {"version", version()}};
 }
 
-void add_cache_hints(Era era, JsonObject& result) {
+/// in: is_for_all - not for the holders of one key alone
+void add_cache_hints(Era era, bool is_for_all, JsonObject& result) {
   if (era != Era::stateless) return;
   result["ttlMs"] = kTimeToLiveMs;
-  result["cacheScope"] = "public";
+  result["cacheScope"] = is_for_all ? "public" : "private";
 }
 
 JsonObject initialize(const Message& message) {
@@ -197,14 +170,14 @@ JsonObject discover() {
   result["capabilities"] = JsonObject{{"tools", JsonObject{}}};
   result["instructions"] = kInstructions;
   result["_meta"] = JsonObject{{"io.modelcontextprotocol/serverInfo", server_info()}};
-  add_cache_hints(Era::stateless, result);
+  add_cache_hints(Era::stateless, true, result);
   return result;
 }
 
 /// The result of one method, or why there is none.
-std::optional<RpcError> run_method(Searcher& searcher, const Exchange& exchange, Era era,
-                                   const Message& message, JsonObject& result,
-                                   std::optional<FoundSearch>& found) {
+std::optional<RpcError> run_method(const mcp::Tools& parts, Era era, const Message& message,
+                                   JsonObject& result, std::optional<FoundSearch>& found) {
+  const Exchange& exchange = parts.exchange;
   const std::string& method = message.method;
   if (era == Era::session && method == "initialize") {
     result = initialize(message);
@@ -213,19 +186,22 @@ std::optional<RpcError> run_method(Searcher& searcher, const Exchange& exchange,
   } else if (era == Era::stateless && method == "server/discover") {
     result = discover();
   } else if (method == "tools/list") {
-    result["tools"] = mcp::tool_list();
-    add_cache_hints(era, result);
+    result["tools"] = mcp::tool_list(*exchange.snapshot, exchange.key);
+    add_cache_hints(era, exchange.key == nullptr, result);
   } else if (method == "tools/call") {
     const Json* name = message.params.if_contains("name");
     const Json* arguments = message.params.if_contains("arguments");
     if (name == nullptr || !name->is_string() || (arguments != nullptr && !arguments->is_object()))
       return RpcError{
           mcp::ErrorCode::invalid_params, 200, "tools/call needs a name and an object of arguments", {}};
-    auto called = mcp::call_tool(searcher, exchange, name->as_string(),
+    auto called = mcp::call_tool(parts, name->as_string(),
                                  arguments == nullptr ? JsonObject() : arguments->as_object(), found);
     if (!called)
-      return RpcError{
-          mcp::ErrorCode::invalid_params, 200, "unknown tool: " + std::string(name->as_string()), {}};
+      return RpcError{mcp::ErrorCode::invalid_params,
+                      200,
+                      "unknown tool: " + std::string(name->as_string()) + "; tools are " +
+                          mcp::tool_names(*exchange.snapshot, exchange.key),
+                      {}};
     result = std::move(*called);
   } else {
     const int status = era == Era::stateless ? 404 : 200;
@@ -239,16 +215,16 @@ Outcome failed(const Json& id, const RpcError& error) {
   return Outcome{error.status, mcp::error_message(id, error)};
 }
 
-Outcome answer_message(Searcher& searcher, const Exchange& exchange, const Json& value) {
+Outcome answer_message(const mcp::Tools& parts, const Json& value) {
   Message message;
   if (auto error = mcp::read_message(value, message)) return failed(nullptr, *error);
   Era era = Era::session;
-  if (auto error = mcp::check_headers(exchange.request, message, era)) return failed(message.id, *error);
+  if (auto error = mcp::check_headers(parts.exchange.request, message, era))
+    return failed(message.id, *error);
   if (message.is_notification || message.is_response) return Outcome{202, std::nullopt};
   Outcome out;
   JsonObject result;
-  if (auto error = run_method(searcher, exchange, era, message, result, out.found))
-    return failed(message.id, *error);
+  if (auto error = run_method(parts, era, message, result, out.found)) return failed(message.id, *error);
   out.reply = mcp::result_message(message.id, std::move(result));
   return out;
 }
@@ -259,7 +235,8 @@ bool is_call(const Json& message) {
 }
 
 /// Batches belong to 2025-03-26 alone. Each call costs what one alone would.
-Outcome answer_batch(Searcher& searcher, Gate& gate, const Exchange& exchange, const JsonArray& batch) {
+Outcome answer_batch(const mcp::Tools& parts, Gate& gate, const JsonArray& batch) {
+  const Exchange& exchange = parts.exchange;
   const std::string_view version = exchange.request.header("MCP-Protocol-Version");
   if (!version.empty() && version != mcp::kAssumedVersion)
     return failed(nullptr, {mcp::ErrorCode::invalid_request, 400, "this version has no batches", {}});
@@ -270,7 +247,7 @@ Outcome answer_batch(Searcher& searcher, Gate& gate, const Exchange& exchange, c
     return failed(nullptr, {mcp::ErrorCode::invalid_request, refused->status, refused->text, {}});
   JsonArray replies;
   for (const Json& item : batch)
-    if (auto outcome = answer_message(searcher, exchange, item); outcome.reply)
+    if (auto outcome = answer_message(parts, item); outcome.reply)
       replies.push_back(std::move(*outcome.reply));
   if (replies.empty()) return Outcome{202, std::nullopt};
   return Outcome{200, std::move(replies)};
@@ -288,7 +265,8 @@ HttpResponse found_response(Searcher& searcher, const Exchange& exchange, Outcom
 
 }  // namespace
 
-HttpResponse handle_mcp(Searcher& searcher, Gate& gate, const Exchange& exchange) {
+HttpResponse handle_mcp(Searcher& searcher, PageReader& pages, Gate& gate, const Exchange& exchange) {
+  const mcp::Tools parts{searcher, pages, exchange};
   JsonLimits limits;
   limits.max_depth = 32;
   const auto body = parse_json(exchange.request.body, "body", Code::usage, limits);
@@ -296,9 +274,9 @@ HttpResponse handle_mcp(Searcher& searcher, Gate& gate, const Exchange& exchange
   if (!body)
     outcome = failed(nullptr, {mcp::ErrorCode::parse, 400, body.error().text, {}});
   else if (body->is_array())
-    outcome = answer_batch(searcher, gate, exchange, body->as_array());
+    outcome = answer_batch(parts, gate, body->as_array());
   else
-    outcome = answer_message(searcher, exchange, *body);
+    outcome = answer_message(parts, *body);
   if (outcome.found) return found_response(searcher, exchange, std::move(outcome));
   if (outcome.reply) return make_response(outcome.status, "application/json", to_text(*outcome.reply));
   HttpResponse response;

@@ -41,24 +41,17 @@ void check_word(JsonFields& fields, std::string_view name, std::initializer_list
 }
 
 void read_time(JsonFields& fields, TavilySearch& out) {
-  struct Range {
-    std::string_view name, letter;
-    int days;
-  };
-  static constexpr Range kRanges[] = {
-      {"day", "d", 1}, {"week", "w", 7}, {"month", "m", 31}, {"year", "y", 366}};
+  constexpr std::string_view kRanges[] = {"day", "week", "month", "year"};
   if (const auto wanted = fields.text("time_range", 10)) {
-    for (const Range& range : kRanges) {
-      if (range.name != *wanted && range.letter != *wanted) continue;
-      out.search.time_range = range.name;
-      out.days = range.days;
-    }
+    for (const std::string_view range : kRanges)
+      if (range == *wanted || range.substr(0, 1) == *wanted) out.search.time_range = range;
+    out.days = days_of_time_range(out.search.time_range);
     if (out.days == 0) fields.set_mistake("Invalid time_range: \"" + *wanted + "\"");
   }
   if (const int days = fields.integer("days", 0, 36500).value_or(0); days > 0 && out.days == 0) {
     out.days = days;
-    for (const Range& range : kRanges)
-      if (out.search.time_range.empty() && days <= range.days) out.search.time_range = range.name;
+    for (const std::string_view range : kRanges)
+      if (out.search.time_range.empty() && days <= days_of_time_range(range)) out.search.time_range = range;
   }
   for (auto [name, into] : {std::pair{"start_date", &out.start_date}, std::pair{"end_date", &out.end_date}}) {
     *into = fields.text(name, 10).value_or("");

@@ -21,12 +21,6 @@ std::string text_member(const JsonObject& object, std::string_view name) {
   return value != nullptr && value->is_string() ? std::string(value->as_string()) : std::string();
 }
 
-/// The version that the message's _meta names, or "".
-std::string meta_version(const Message& message) {
-  const Json* meta = message.params.if_contains("_meta");
-  return meta != nullptr && meta->is_object() ? text_member(meta->as_object(), kMetaVersion) : std::string();
-}
-
 RpcError unsupported(std::string_view version) {
   RpcError error{ErrorCode::unsupported_version, 400, "unsupported protocol version", {}};
   error.data["supported"] = supported_versions();
@@ -52,6 +46,11 @@ std::optional<RpcError> check_stateless(const HttpRequest& request, const Messag
 }
 
 }  // namespace
+
+std::string meta_version(const Message& message) {
+  const Json* meta = message.params.if_contains("_meta");
+  return meta != nullptr && meta->is_object() ? text_member(meta->as_object(), kMetaVersion) : std::string();
+}
 
 bool is_session_version(std::string_view version) {
   return std::find(kSessionVersions.begin(), kSessionVersions.end(), version) != kSessionVersions.end();

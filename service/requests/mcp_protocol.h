@@ -52,6 +52,9 @@ struct Message {
   JsonObject params;
 };
 
+/// The version that a message's _meta names, or "".
+std::string meta_version(const Message& message);
+
 /// errors: -32600 for what is no JSON-RPC 2.0 message
 std::optional<RpcError> read_message(const Json& value, Message& out);
 

@@ -70,8 +70,7 @@ Result<void> read_numbers(const Fields& fields, SearchParameters& out) {
 Result<void> time_range_parameter(const Fields& fields, SearchParameters& out) {
   const std::string* text = find(fields, "time_range");
   if (text == nullptr) return {};
-  if (*text != "day" && *text != "week" && *text != "month" && *text != "year")
-    return fail(Code::usage, "time_range must be day, week, month or year");
+  if (days_of_time_range(*text) == 0) return fail(Code::usage, "time_range must be day, week, month or year");
   out.search.time_range = *text;
   return {};
 }
@@ -92,6 +91,14 @@ void read_names(const Fields& fields, const Snapshot& snapshot, SearchParameters
 }
 
 }  // namespace
+
+int days_of_time_range(std::string_view range) {
+  static constexpr std::pair<std::string_view, int> kRanges[] = {
+      {"day", 1}, {"week", 7}, {"month", 31}, {"year", 366}};
+  for (const auto& [name, days] : kRanges)
+    if (name == range) return days;
+  return 0;
+}
 
 bool has_known_format(const Fields& fields) {
   SearchParameters ignored;
@@ -149,7 +156,7 @@ void read_sites(JsonFields& fields, NativeSearch& out) {
 void read_time_range(JsonFields& fields, NativeSearch& out) {
   out.search.time_range = fields.text("time_range").value_or("");
   const std::string& range = out.search.time_range;
-  if (!range.empty() && range != "day" && range != "week" && range != "month" && range != "year")
+  if (!range.empty() && days_of_time_range(range) == 0)
     fields.set_mistake("\"time_range\" must be day, week, month or year");
 }
 

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/json.h"
 #include "core/result.h"
@@ -11,6 +12,9 @@
 #include "service/search/shown_results.h"
 
 namespace metafuse::service {
+
+/// How many days back a time range reaches: day, week, month or year; 0 for another word.
+int days_of_time_range(std::string_view range);
 
 enum class Format { html, json, csv, rss };
 

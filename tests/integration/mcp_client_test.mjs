@@ -35,16 +35,16 @@ async function stateless() {
   assert.ok(discovered.supportedVersions.includes("2026-07-28"));
   assert.ok(discovered.ttlMs > 0 && discovered.cacheScope === "public");
   const { result: listed } = await request("tools/list");
-  assert.deepEqual(listed.tools.map((tool) => tool.name), ["web_search", "list_domains"]);
+  assert.deepEqual(listed.tools.map((tool) => tool.name), ["search_software", "list_domains", "fetch_page"]);
   assert.equal(listed.resultType, "complete");
   const { result: found } = await request("tools/call", {
-    name: "web_search",
-    arguments: { slots: { TOPIC: "text editor" }, domain: "software", limit: 2, explain: true },
+    name: "search_software",
+    arguments: { slots: { TOPIC: "text editor" }, limit: 2, explain: true },
   });
   assert.equal(found.structuredContent.results.length, 2);
   assert.ok(found.structuredContent.results[0].explanation.length > 0);
   assert.equal(found.isError, false);
-  const wrong = await request("tools/call", { name: "web_search", arguments: {} }, { "Mcp-Name": "list_domains" });
+  const wrong = await request("tools/call", { name: "search_software", arguments: {} }, { "Mcp-Name": "list_domains" });
   assert.deepEqual([wrong.status, wrong.error.code], [400, -32020]);
   const late = await request("tools/list", {}, { "MCP-Protocol-Version": "2031-01-01" });
   assert.deepEqual([late.status, late.error.code], [400, -32022]);
@@ -58,17 +58,19 @@ try {
   await client.connect(new StreamableHTTPClientTransport(new URL("/mcp", server.address)));
   assert.equal(client.getServerVersion().name, "metafuse");
   const { tools } = await client.listTools();
-  assert.deepEqual(tools.map((tool) => tool.name), ["web_search", "list_domains"]);
-  // the client checks structuredContent against the tool's outputSchema
-  const found = await client.callTool({ name: "web_search", arguments: { query: "text editor", explain: true } });
+  assert.deepEqual(tools.map((tool) => tool.name), ["search_software", "list_domains", "fetch_page"]);
+    const found = await client.callTool({ name: "search_software", arguments: { query: "text editor", explain: true } });
   assert.equal(found.isError, false);
   assert.equal(found.structuredContent.results.length, 3);
-  const bySlots = await client.callTool({ name: "web_search", arguments: { slots: { TOPIC: "nano" }, limit: 1 } });
-  assert.equal(bySlots.structuredContent.results[0].url, "https://nano-editor.org/");
+  const bySlots = await client.callTool({ name: "search_software", arguments: { slots: { TOPIC: "nano" }, limit: 1 } });
+  assert.equal(bySlots.structuredContent, undefined); // lean unless it is to be explained
+  assert.ok(bySlots.content[0].text.includes("\nhttps://nano-editor.org/\n"));
   const domains = await client.callTool({ name: "list_domains", arguments: {} });
   assert.equal(domains.structuredContent.domains[0].name, "software");
-  const wrong = await client.callTool({ name: "web_search", arguments: { domain: "none", query: "x" } });
+  const wrong = await client.callTool({ name: "search_software", arguments: { domain: "none", query: "x" } });
   assert.equal(wrong.isError, true);
+  const inside = await client.callTool({ name: "search_software", arguments: { query: "editor", sites: ["gnu.org"] } });
+  assert.ok(inside.content[0].text.includes("gnu.org") && !inside.content[0].text.includes("vim.org"));
   await assert.rejects(client.callTool({ name: "no_such_tool", arguments: {} }));
   await client.ping();
   await client.close();

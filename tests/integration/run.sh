@@ -3,6 +3,7 @@
 set -eu
 folder=$1
 here=$(cd "$(dirname "$0")" && pwd)
+export METAFUSE_SOURCE="$here/../.."
 for program in node npm chromium; do
   command -v "$program" > /dev/null || { echo "SKIPPED: $program is not installed (scripts/packages-full.txt)"; exit 0; }
 done

@@ -58,5 +58,5 @@ export async function startServer(more = "", host = "127.0.0.1") {
       });
       child.kill("SIGTERM");
     });
-  return { address, stop };
+  return { address, stop, metafuse, config: join(folder, "metafuse.yaml") };
 }

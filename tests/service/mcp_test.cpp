@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/json.h"
+#include "service/base/digest.h"
 #include "tests/support/test_server.h"
 
 using namespace metafuse;
@@ -50,10 +51,12 @@ TEST_CASE("The session form of MCP: initialize, list, call, ping", "[service][mc
   const std::string version = "MCP-Protocol-Version: 2025-11-25\r\n";
   CHECK(call(server, rpc("ping", ""), version).body.at("result").as_object().empty());
   const auto tools = call(server, rpc("tools/list", ""), version);
-  REQUIRE(tools.body.at("result").at("tools").as_array().size() == 2);
-  CHECK(tools.body.at("result").at("tools").as_array()[0].at("name") == "web_search");
-  const auto found = call(
-      server, rpc("tools/call", R"("name":"web_search","arguments":{"query":"ada","limit":2})"), version);
+  REQUIRE(tools.body.at("result").at("tools").as_array().size() == 3);
+  CHECK(tools.body.at("result").at("tools").as_array()[0].at("name") == "search_pages");
+  const auto found =
+      call(server,
+           rpc("tools/call", R"("name":"search_pages","arguments":{"query":"ada","limit":2,"explain":true})"),
+           version);
   CHECK_FALSE(found.body.at("result").at("isError").as_bool());
   CHECK(found.body.at("result").at("structuredContent").at("results").as_array().size() == 2);
   const auto domains = call(server, rpc("tools/call", R"("name":"list_domains","arguments":{})"), version);
@@ -119,4 +122,139 @@ TEST_CASE("MCP refuses foreign origins, other methods and other types", "[servic
   CHECK(call(server, rpc("ping", ""), "Origin: http://localhost\r\n").status == 200);
   CHECK(status_in(server.get("/mcp")) == 405);
   CHECK(status_in(server.post("/mcp", "text/plain", rpc("ping", ""))) == 415);
+}
+
+namespace {
+
+/// A second domain that searches the web, beside the test server's `pages`.
+const std::string kWebDomain =
+    "version: 1\ndomain: wide-web\ndescription: Everything.\nsearches_web: true\nslots: {Q: {required: "
+    "true}}\n"
+    "templates:\n  - {id: a, engine: one, query: '{Q}'}\n";
+
+JsonArray listed(TestServer& server, const std::string& headers = "") {
+  return call(server, rpc("tools/list", ""), headers).body.at("result").at("tools").as_array();
+}
+
+std::string text_of(const McpReply& reply) {
+  return std::string(reply.body.at("result").at("content").at(0).at("text").as_string());
+}
+
+McpReply search_pages(TestServer& server, const std::string& arguments) {
+  return call(server, rpc("tools/call", R"("name":"search_pages","arguments":{)" + arguments + "}"));
+}
+
+}  // namespace
+
+TEST_CASE("Each domain is a tool that says what it searches, with its slots and engines", "[service][mcp]") {
+  TestServer server(TestServer::default_answer, "keys: [{name: narrow, domains: [pages], sha256: " +
+                                                    service::sha256_hex("narrow") + "}]\n");
+  const JsonArray alone = listed(server);
+  REQUIRE(alone.size() == 3);
+  CHECK(alone[0].at("description").as_string().find("Home pages") != std::string::npos);
+  CHECK(alone[0].at("description").as_string().find("Sources: one, two") != std::string::npos);
+  const JsonObject& properties = alone[0].at("inputSchema").at("properties").as_object();
+  for (const char* name : {"query", "limit", "page", "time_range", "sites", "explain"})
+    CHECK(properties.contains(name));
+  CHECK(properties.at("slots").at("properties").at("NAME").at("description") ==
+        "a name (required among the slots)");
+
+  server.folder().write("templates/wide.yaml", kWebDomain);
+  REQUIRE(server.app().reloader().reload().has_value());
+  const JsonArray both = listed(server);
+  REQUIRE(both.size() == 4);
+  CHECK(both[0].at("name") == "search_pages");  // the default domain's first
+  CHECK(both[1].at("name") == "web_search");
+  CHECK(both[1].at("inputSchema").at("required").at(0) == "query");
+  CHECK_FALSE(both[1].at("inputSchema").at("properties").as_object().contains("slots"));
+  // a key for one domain sees its tool alone
+  CHECK(listed(server, "Authorization: Bearer narrow\r\n").size() == 3);
+  const auto domains = call(server, rpc("tools/call", R"("name":"list_domains","arguments":{})"),
+                            "Authorization: Bearer narrow\r\n");
+  CHECK(domains.body.at("result").at("structuredContent").at("domains").as_array().size() == 1);
+  const auto unknown = call(server, rpc("tools/call", R"("name":"search_none","arguments":{})"));
+  CHECK(unknown.body.at("error").at("message") ==
+        "unknown tool: search_none; tools are search_pages, web_search, list_domains, fetch_page");
+}
+
+TEST_CASE("web_search answers for any domain where none searches the web", "[service][mcp]") {
+  TestServer server;
+  const auto found =
+      call(server, rpc("tools/call", R"("name":"web_search","arguments":{"query":"ada","domain":"pages"})"));
+  CHECK(text_of(found).starts_with("1. "));
+}
+
+TEST_CASE("Answers to agents are lean: ten results in 3 kB, whatever engines say", "[service][mcp]") {
+  const auto long_answer = [](std::size_t url_bytes) {
+    return [url_bytes](const ExpandedQuery&) {
+      fetchers::FetchedList list;
+      for (int i = 0; i < 30; ++i) {
+        Hit hit;
+        hit.url = "https://site" + std::to_string(i) + ".example/" + std::string(url_bytes, 'u');
+        hit.title = std::string(300, '"') + "title";
+        for (int word = 0; word < 300; ++word) hit.snippet += "\xC3\xA4 word\\ ";
+        list.list.hits.push_back(hit);
+      }
+      return list;
+    };
+  };
+  for (const std::size_t url_bytes : {5, 40, 120, 1000}) {
+    TestServer server(long_answer(url_bytes));
+    const std::string reply =
+        body_in(server.post("/mcp", "application/json",
+                            rpc("tools/call", R"("name":"search_pages","arguments":{"query":"ada"})")));
+    INFO(url_bytes << reply);
+    CHECK(reply.size() <= 3000);
+    const McpReply read = search_pages(server, R"("query":"ada")");
+    const std::string text = text_of(read);
+    CHECK(text.find("\n10. ") != std::string::npos);
+    CHECK(text.find("More: page 2") != std::string::npos);
+    CHECK_FALSE(read.body.at("result").as_object().contains("structuredContent"));
+    if (url_bytes < 100) {
+      CHECK(reply.size() > 2500);  // the room is used
+      CHECK(text.find("site9.example") != std::string::npos);
+      CHECK(text.find("long URL left out") == std::string::npos);
+    }
+    CHECK(search_pages(server, R"("query":"ada","limit":1)").body.at("result").as_object().size() == 2);
+  }
+}
+
+TEST_CASE("A tool's page, sites and time range choose among all results", "[service][mcp]") {
+  TestServer server([](const ExpandedQuery&) {
+    auto list = list_of({"a.example", "b.example", "www.c.example", "d.example"});
+    list.list.hits[0].published = "2001-01-01";
+    return list;
+  });
+  const auto text = [&](const std::string& arguments) { return text_of(search_pages(server, arguments)); };
+  const std::string second = text(R"("query":"ada","limit":1,"page":2)");
+  CHECK(second.starts_with("2. "));
+  CHECK(second.find("b.example") != std::string::npos);
+  const std::string site = text(R"("query":"ada","sites":["c.example","d.example"])");
+  CHECK(site.starts_with("1. "));
+  CHECK(site.find("a.example") == std::string::npos);
+  CHECK(site.find("c.example") < site.find("d.example"));
+  CHECK(text(R"("query":"ada","time_range":"week")").find("a.example") == std::string::npos);
+  CHECK(text(R"("query":"ada","sites":["none.example"])") ==
+        "Nothing passes the sites and the time range.\n");
+  for (const char* wrong :
+       {R"("query":"ada","time_range":"century")", R"("query":"ada","page":0)", R"("query":"ada","limit":51)",
+        R"("query":"ada","domain":"pages")", R"("limit":3)"})
+    CHECK(search_pages(server, wrong).body.at("result").at("isError").as_bool());
+}
+
+TEST_CASE("A key that nobody knows is none where searching is open", "[service][mcp][keys]") {
+  const std::string keys =
+      "limits: {failed_keys_per_minute: 2}\nkeys: [{name: k, roles: [admin, search], sha256: " +
+      service::sha256_hex("right") + "}]\n";
+  const auto post = [](TestServer& server, const std::string& key) {
+    return status_in(server.post("/search", "application/json", R"({"query":"ada"})",
+                                 "Authorization: Bearer " + key + "\r\n"));
+  };
+  TestServer open(TestServer::default_answer, keys);
+  for (int i = 0; i < 10; ++i) CHECK(post(open, "tvly-dummy") == 200);
+  // one made-up key is one failure, however often it comes: a right one is still found
+  CHECK(status_in(open.get("/metrics", "Authorization: Bearer right\r\n")) == 200);
+  CHECK(post(open, "right") == 200);
+  TestServer closed(TestServer::default_answer, keys + "needs_key: true\n");
+  CHECK(post(closed, "tvly-dummy") == 401);
 }

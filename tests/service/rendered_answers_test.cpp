@@ -107,7 +107,8 @@ TEST_CASE("Equal calls of a tool share a rendered answer, each under its own id"
   std::set<std::string> bodies;
   std::set<std::string> searches;
   for (const char* id : {"1", "2", R"("three")", R"("\u0022,")", "-5", "18446744073709551615"}) {
-    const std::string response = server.post("/mcp", "application/json", call_of(id, R"({"query":"ada"})"));
+    const std::string response =
+        server.post("/mcp", "application/json", call_of(id, R"({"query":"ada","explain":true})"));
     const Json reply = parse_json(body_in(response), "reply").value();
     CHECK(reply.at("id") == parse_json(id, "id").value());
     searches.emplace(reply.at("result").at("structuredContent").at("search_id").as_string());

@@ -1,0 +1,81 @@
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+#include "service/access/gate.h"
+#include "service/errors.h"
+#include "service/handlers/handlers.h"
+#include "service/http/message.h"
+#include "service/reading/page_reader.h"
+#include "service/requests/json_fields.h"
+
+namespace metafuse::service {
+namespace {
+
+/// What a client of Tavily's /extract asks for.
+struct Extraction {
+  std::vector<std::string> urls;
+  fetchers::PageForm form = fetchers::PageForm::markdown;
+  double seconds = 10;
+  bool wants_favicon = false;
+};
+
+Result<Extraction> read_extraction(const JsonObject& body) {
+  JsonFields fields(body);
+  Extraction out;
+  const Json* urls = body.if_contains("urls");
+  if (urls != nullptr && urls->is_string())
+    out.urls.push_back(fields.text("urls", 8192).value_or(""));
+  else
+    out.urls = fields.texts("urls", PageReader::kMostPages);
+  if (out.urls.empty()) fields.set_mistake("urls is missing: give a URL, or a list of up to 20.");
+  const std::string format = fields.text("format", 20).value_or("markdown");
+  if (format != "markdown" && format != "text") fields.set_mistake("Invalid format: \"" + format + "\"");
+  out.form = format == "text" ? fetchers::PageForm::text : fetchers::PageForm::markdown;
+  const std::string depth = fields.text("extract_depth", 20).value_or("basic");
+  if (depth != "basic" && depth != "advanced") fields.set_mistake("Invalid extract_depth: \"" + depth + "\"");
+  out.seconds = fields.number("timeout", 1, 60).value_or(depth == "advanced" ? 30 : 10);
+  out.wants_favicon = fields.flag("include_favicon").value_or(false);
+  if (fields.has_failed()) return fields.error();
+  return out;
+}
+
+}  // namespace
+
+HttpResponse handle_extract(PageReader& pages, Gate& gate, const Clock& clock, const Exchange& exchange) {
+  const auto refuse = [](int status, std::string_view text) {
+    return error_response(Dialect::tavily, status, text);
+  };
+  if (const auto access = check_page_access(exchange.snapshot->config.pages, exchange.key != nullptr);
+      !access)
+    return refuse(403, access.error().text);
+  const auto body = json_body(exchange.request);
+  if (!body) return refuse(400, body.error().text);
+  const auto wanted = read_extraction(*body);
+  if (!wanted) return refuse(400, wanted.error().text);
+  if (const auto refused = gate.admit_more(exchange, wanted->urls.size() - 1))
+    return refusal_response(Dialect::tavily, *refused);
+  const auto read =
+      pages.read(wanted->urls, wanted->form,
+                 std::chrono::duration_cast<Duration>(std::chrono::duration<double>(wanted->seconds)));
+  JsonArray results;
+  JsonArray failed;
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    if (!read[i]) {
+      failed.push_back(JsonObject{{"url", wanted->urls[i]}, {"error", read[i].error().text}});
+      continue;
+    }
+    JsonObject result{{"url", wanted->urls[i]}, {"raw_content", (*read[i])->text}, {"images", JsonArray{}}};
+    if (!(*read[i])->title.empty()) result["title"] = (*read[i])->title;
+    if (wanted->wants_favicon) result["favicon"] = nullptr;
+    results.push_back(std::move(result));
+  }
+  JsonObject out;
+  out["results"] = std::move(results);
+  out["failed_results"] = std::move(failed);
+  out["response_time"] = std::chrono::duration<double>(clock.now() - exchange.arrived).count();
+  return make_response(200, "application/json", to_text(out));
+}
+
+}  // namespace metafuse::service

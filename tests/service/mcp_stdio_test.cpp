@@ -1,0 +1,149 @@
+#include "service/mcp_stdio.h"
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <catch2/catch.hpp>
+#include <unistd.h>
+
+#include "core/json.h"
+#include "service/base/digest.h"
+#include "tests/support/test_server.h"
+
+using namespace metafuse;
+using namespace metafuse::test;
+
+namespace {
+
+/// What a client reads that writes these lines and closes its end, reply by reply.
+class StdioExchange {
+ public:
+  template <class Serve>
+  StdioExchange(const std::vector<std::string>& lines, const Serve& serve) {
+    int in[2];
+    int out[2];
+    REQUIRE(::pipe(in) == 0);
+    REQUIRE(::pipe(out) == 0);
+    std::thread writer([&] {
+      for (const std::string& line : lines) send(in[1], line + "\n");
+      ::close(in[1]);
+    });
+    std::thread server([&] {
+      outcome = serve(in[0], out[1]);
+      ::close(out[1]);
+    });
+    std::string text;
+    char buffer[65536];
+    for (ssize_t got = ::read(out[0], buffer, sizeof buffer); got > 0;
+         got = ::read(out[0], buffer, sizeof buffer))
+      text.append(buffer, static_cast<std::size_t>(got));
+    writer.join();
+    server.join();
+    for (const int end : {in[0], out[0]}) ::close(end);
+    for (std::size_t begin = 0; begin < text.size();) {
+      const std::size_t end = text.find('\n', begin);
+      REQUIRE(end != std::string::npos);
+      replies.push_back(parse_json(text.substr(begin, end - begin), "reply").value().as_object());
+      begin = end + 1;
+    }
+  }
+
+  /// The reply to the message of that id.
+  const JsonObject& to(int id) const {
+    for (const JsonObject& reply : replies)
+      if (reply.at("id") == Json(id)) return reply;
+    FAIL("no reply to " << id);
+    return replies.front();
+  }
+
+  std::vector<JsonObject> replies;
+  Result<void> outcome = {};
+
+ private:
+  static void send(int end, std::string_view text) {
+    while (!text.empty()) {
+      const ssize_t sent = ::write(end, text.data(), text.size());
+      if (sent <= 0) return;
+      text.remove_prefix(static_cast<std::size_t>(sent));
+    }
+  }
+};
+
+std::string line_of(int id, const std::string& method, const std::string& params = "") {
+  return R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + R"(,"method":")" + method + R"(","params":{)" +
+         params + "}}";
+}
+
+const std::string kModern = R"("_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"})";
+
+/// A conversation of both eras, with mistakes in it.
+const std::vector<std::string> kConversation = {
+    line_of(1, "initialize", R"("protocolVersion":"2025-06-18","capabilities":{})"),
+    R"({"jsonrpc":"2.0","method":"notifications/initialized"})",
+    "",
+    line_of(2, "tools/list"),
+    line_of(3, "tools/call", R"("name":"search_pages","arguments":{"query":"ada"})"),
+    line_of(4, "server/discover", kModern),
+    line_of(5, "tools/call", R"("name":"search_pages","arguments":{"query":"ada"},)" + kModern),
+    line_of(6, "no/such"),
+    line_of(7, "tools/list", R"("_meta":{"io.modelcontextprotocol/protocolVersion":"1999-01-01"})"),
+    "{damaged",
+    std::string(2 << 20, ' ') + "x",
+    line_of(8, "ping"),
+};
+
+void check_conversation(const StdioExchange& said) {
+  REQUIRE(said.outcome.has_value());
+  CHECK(said.replies.size() == 10);  // nothing for the notification and the empty line
+  CHECK(said.to(1).at("result").at("protocolVersion") == "2025-06-18");
+  CHECK(said.to(2).at("result").at("tools").at(0).at("name") == "search_pages");
+  const Json& found = said.to(3).at("result").at("content").at(0).at("text");
+  CHECK(std::string_view(found.as_string()).starts_with("1. "));
+  CHECK(said.to(4).at("result").at("resultType") == "complete");
+  CHECK(said.to(5).at("result").at("resultType") == "complete");
+  CHECK(said.to(6).at("error").at("code") == -32601);
+  CHECK(said.to(7).at("error").at("code") == -32022);
+  CHECK(said.to(8).at("result").as_object().empty());
+  int nameless = 0;
+  for (const JsonObject& reply : said.replies)
+    if (reply.at("id").is_null()) nameless += reply.at("error").at("code") == -32700 ? 1 : 0;
+  CHECK(nameless == 2);  // what is no JSON, and what is too long
+}
+
+}  // namespace
+
+TEST_CASE("MCP on standard streams: both eras, and nothing but replies in the output", "[service][mcp]") {
+  TemporaryFolder folder;
+  folder.write("templates/pages.yaml", kTwoTemplates);
+  folder.write("metafuse.yaml", "version: 1\ntemplates: [templates/*.yaml]\nstore: metafuse.db\n");
+  service::StdioServer options;
+  options.config = service::read_config(folder.path("metafuse.yaml")).value();
+  const auto fetcher = std::make_shared<FakeFetcher>(TestServer::default_answer);
+  options.load_engines = [fetcher](const service::ServerConfig&) -> Result<service::LoadedEngines> {
+    return service::LoadedEngines{{"one", "two"}, fetcher, {}, {}};
+  };
+  check_conversation({kConversation, [&](int in, int out) {
+                        return service::serve_stdio(options, {in, out, ""});
+                      }});
+}
+
+TEST_CASE("MCP on standard streams through a server that runs already", "[service][mcp]") {
+  TestServer server(TestServer::default_answer, "needs_key: true\nkeys: [{name: agent, sha256: " +
+                                                    service::sha256_hex("agent-key") + "}]\n");
+  const std::string url = "http://127.0.0.1:" + std::to_string(server.port());
+  const auto relay = [](const std::string& to, const std::string& key) {
+    return [to, key](int in, int out) { return service::relay_stdio(to, {in, out, key}); };
+  };
+  check_conversation({kConversation, relay(url, "agent-key")});
+  check_conversation({kConversation, relay(url + "/mcp", "agent-key")});
+  // a refusal has the id of what was refused
+  const StdioExchange refused({line_of(1, "ping")}, relay(url, "wrong"));
+  CHECK(std::string_view(refused.to(1).at("error").at("message").as_string()).find("not known") !=
+        std::string_view::npos);
+  const StdioExchange nobody({line_of(1, "ping")}, relay("http://127.0.0.1:1", ""));
+  CHECK(std::string_view(nobody.to(1).at("error").at("message").as_string()).find("is the server running?") !=
+        std::string_view::npos);
+  CHECK(StdioExchange({}, relay("ftp://x", "")).outcome.error().code == Code::usage);
+}
