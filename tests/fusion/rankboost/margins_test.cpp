@@ -70,11 +70,15 @@ TEST_CASE("Margins of random sets agree with the definition", "[fusion][rankboos
     double weight = 0.0;
     for (const WeakRanking& ranking : steps.rankings()) weight += std::abs(ranking.alpha);
     const auto scores = steps.score(set.matrix);
+    const auto grade = [&](std::size_t row) {  // of bipartite feedback 1 or 0
+      const bool is_relevant = set.grades[row] >= set.feedback.relevance_level;
+      return set.feedback.is_bipartite ? (is_relevant ? 1.0 : 0.0) : set.grades[row];
+    };
     std::vector<double> expected;
     for (const QueryRange& query : set.queries)
       for (std::size_t a = query.begin; a < query.end; ++a)
         for (std::size_t b = query.begin; b < query.end; ++b)
-          if (set.in_feedback[a] != 0 && set.in_feedback[b] != 0 && set.grades[a] > set.grades[b])
+          if (set.in_feedback[a] != 0 && set.in_feedback[b] != 0 && grade(a) > grade(b))
             expected.push_back((scores[a] - scores[b]) / weight);
     std::sort(expected.begin(), expected.end());
     const auto report = rankboost::margins_of(set, steps.rankings());
