@@ -41,17 +41,18 @@ Result<std::vector<fetchers::Engine>> read_engines(const std::string& path) {
   return std::move(file.engines);
 }
 
-Result<BaseQuery> read_base_query(const templates::Domain& domain, const ExpandArguments& arguments) {
-  BaseQuery base_query;
+Result<templates::AskedQuery> read_asked_query(const templates::Domain& domain,
+                                               const ExpandArguments& arguments) {
+  templates::AskedQuery asked;
   if (!arguments.query.empty()) {
     TRY(auto plain, templates::plain_base_query(domain, arguments.query));
-    base_query = plain;
+    asked = std::move(plain);
   }
   TRY(auto settings, read_settings("--set", arguments.settings));
   for (auto& [name, value] : settings)
-    if (!base_query.slots.emplace(name, std::move(value)).second)
+    if (!asked.base.slots.emplace(name, std::move(value)).second)
       return fail(Code::usage, "the slot " + name + " is set twice; keep one");
-  return base_query;
+  return asked;
 }
 
 /// A query in another engine's syntax looks right and is not.
@@ -88,13 +89,13 @@ void print_lines(const std::vector<ExpandedQuery>& queries) {
 
 Result<void> run_expand(const ExpandArguments& arguments) {
   TRY(auto file, templates::read_domain_file(arguments.templates));
-  TRY(auto base_query, read_base_query(file.domain, arguments));
+  TRY(auto asked, read_asked_query(file.domain, arguments));
   TRY(auto engines, read_engines(arguments.engines));
   const auto syntax_of = [&](std::string_view name) -> const QuerySyntax& {
     const fetchers::Engine* engine = fetchers::find_engine(engines, name);
     return engine == nullptr ? default_query_syntax() : *engine->query_syntax;
   };
-  TRY(auto queries, templates::expand(file.domain, base_query, syntax_of));
+  TRY(auto queries, templates::expand_asked(file.domain, asked, syntax_of));
   if (!arguments.engines.empty()) warn_of_unknown_engines(queries, engines, arguments.engines);
   arguments.is_json ? print_json(queries) : print_lines(queries);
   return {};

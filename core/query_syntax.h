@@ -34,7 +34,17 @@ struct QuerySyntax {
   std::string_view all_between = " ";
   std::string_view any_between = " OR ";
   std::string_view phrase_quote = "\"";
-  bool has_groups = false;  ///< several joined words stand in parentheses
+  bool has_groups = false;             ///< several joined words stand in parentheses
+  bool groups_need_operators = false;  ///< a group beside a word, without an operator between, is a mistake
+  bool or_binds_loosest = false;       ///< "a b OR c" is "(a b) OR c", and nothing can say otherwise
+
+  // How the conditions of a typed query are written behind it; empty: the syntax cannot say it.
+  std::string_view without = " -";  ///< before what no result may hold
+  std::string_view site_field{};    ///< "site:" before a host
+  std::string_view file_type_field{};
+  std::string_view title_field{};
+  std::string_view before_field{};  ///< before a date, YYYY-MM-DD
+  std::string_view after_field{};
 };
 
 /// Every syntax, in the order of the docs. The first is the default: `+a +b`, `a OR b`, `"a b"`.

@@ -7,8 +7,8 @@
 #include "service/http/head.h"
 #include "service/learning/feedback.h"
 #include "service/requests/mcp_protocol.h"
+#include "service/requests/preferences.h"
 #include "service/requests/search_requests.h"
-#include "service/search/shown_results.h"
 
 /// What a request's body, query or cookie may hold, in every dialect.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   static const Snapshot snapshot;
   if (const auto fields = parse_form(text)) (void)read_parameters(*fields, snapshot);
-  (void)site_cookie(read_site_cookie(text));
+  (void)preferences_text(read_preferences_cookie(text));
   const auto json = parse_json(text, "body", Code::usage);
   if (!json) return 0;
   (void)parse_feedback(*json);

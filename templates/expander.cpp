@@ -36,8 +36,8 @@ Result<void> check_base_query(const Domain& domain, const BaseQuery& base_query)
 /// Writes one template's text for one engine.
 class Writer {
  public:
-  Writer(const BaseQuery& base_query, const QuerySyntax& syntax, std::size_t max_bytes)
-      : base_query_(base_query), syntax_(syntax), max_bytes_(max_bytes) {}
+  Writer(const AskedQuery& asked, const QuerySyntax& syntax, std::size_t max_bytes)
+      : asked_(asked), syntax_(syntax), max_bytes_(max_bytes) {}
 
   /// Stops once the text is longer than it may be.
   std::string write(const std::vector<Piece>& pieces) const {
@@ -54,9 +54,10 @@ class Writer {
 
  private:
   SlotValue value_of(const SlotUse& use) const {
-    const auto text = base_query_.slots.find(use.slot);
-    if (text == base_query_.slots.end()) return {};
-    SlotValue value = words_of(text->second, syntax_);
+    const auto text = asked_.base.slots.find(use.slot);
+    if (text == asked_.base.slots.end()) return {};
+    SlotValue value = use.slot == asked_.typed_slot ? metafuse::templates::value_of(asked_.typed, syntax_)
+                                                    : words_of(text->second, syntax_);
     for (const Filter* filter : use.filters) value = filter->apply(std::move(value));
     return value;
   }
@@ -67,7 +68,7 @@ class Writer {
     return false;
   }
 
-  const BaseQuery& base_query_;
+  const AskedQuery& asked_;
   const QuerySyntax& syntax_;
   std::size_t max_bytes_;
 };
@@ -89,7 +90,13 @@ std::string squeezed(const std::string& text) {
 
 Result<std::vector<ExpandedQuery>> expand(const Domain& domain, const BaseQuery& base_query,
                                           const SyntaxLookup& syntax_of, const ExpansionLimits& limits) {
-  TRY_VOID(check_base_query(domain, base_query));
+  return expand_asked(domain, AskedQuery{base_query, {}}, syntax_of, limits);
+}
+
+Result<std::vector<ExpandedQuery>> expand_asked(const Domain& domain, const AskedQuery& asked,
+                                                const SyntaxLookup& syntax_of,
+                                                const ExpansionLimits& limits) {
+  TRY_VOID(check_base_query(domain, asked.base));
   std::vector<ExpandedQuery> out;
   for (const SearchTemplate& search_template : domain.templates) {
     const TemplateText text = parse_template_text(search_template.query);
@@ -100,17 +107,19 @@ Result<std::vector<ExpandedQuery>> expand(const Domain& domain, const BaseQuery&
       if (out.size() == limits.max_queries)
         return fail(Code::usage, "the domain " + domain.name + " makes more than " +
                                      std::to_string(limits.max_queries) + " queries of one");
-      std::string query = Writer(base_query, syntax, limits.max_query_bytes).write(text.pieces);
+      std::string query = Writer(asked, syntax, limits.max_query_bytes).write(text.pieces);
+      if (query.size() <= limits.max_query_bytes)
+        query = with_conditions(squeezed(query), asked.typed, syntax);
       if (query.size() > limits.max_query_bytes)
         return fail(Code::usage, "the query of template " + search_template.id + " is longer than " +
                                      std::to_string(limits.max_query_bytes) + " bytes; shorten it");
-      out.push_back({search_template.id, engine, squeezed(query)});
+      out.push_back({search_template.id, engine, std::move(query)});
     }
   }
   return out;
 }
 
-Result<BaseQuery> plain_base_query(const Domain& domain, std::string_view text, BaseQuery beside) {
+Result<AskedQuery> plain_base_query(const Domain& domain, std::string_view text, BaseQuery beside) {
   const Slot* target = domain.find_slot("QUERY");
   for (const Slot& slot : domain.slots)
     if (target == nullptr && slot.is_required) target = &slot;
@@ -118,11 +127,17 @@ Result<BaseQuery> plain_base_query(const Domain& domain, std::string_view text, 
     return fail(Code::usage, "the domain " + domain.name +
                                  " has neither a slot QUERY nor a required one; give its slots by name: " +
                                  some_slot_names(domain));
-  if (beside.slots.count(target->name) > 0) return beside;
-  if (!has_letter(normalise_value(text)))
-    return fail(Code::usage, "the query has no letter or digit; give it words to search for");
-  beside.slots.emplace(target->name, text);
-  return beside;
+  if (beside.slots.count(target->name) > 0) return AskedQuery{std::move(beside), {}};
+  AskedQuery asked{std::move(beside), target->name, parse_typed_query(text)};
+  if (asked.typed.terms.empty())
+    return fail(Code::usage, asked.typed.conditions.empty()
+                                 ? "the query has no letter or digit; give it words to search for"
+                                 : "the query has conditions only; give it words to search for");
+  if (asked.typed.conditions.size() > kMostConditions)
+    return fail(Code::usage,
+                "the query has more than " + std::to_string(kMostConditions) + " conditions; take some away");
+  asked.base.slots.emplace(target->name, asked.typed.words());
+  return asked;
 }
 
 }  // namespace metafuse::templates

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "core/query_syntax.h"
 #include "core/result.h"
 #include "templates/search_template.h"
+#include "templates/typed_query.h"
 
 namespace metafuse::templates {
 
@@ -34,11 +36,26 @@ Result<std::vector<ExpandedQuery>> expand(const Domain& domain, const BaseQuery&
                                           const SyntaxLookup& syntax_of = {},
                                           const ExpansionLimits& limits = {});
 
-/// A plain query as a base query: it fills the slot QUERY, or the first required slot.
+/// A base query, one slot of which was typed with conditions.
+struct AskedQuery {
+  BaseQuery base;          ///< the plain words of what was typed in its slot
+  std::string typed_slot;  ///< empty: nothing was typed
+  TypedQuery typed = {};
+};
+
+/// The same with the conditions of what was typed: phrases and alternatives stand in the slot where its filters keep
+/// them, and every query gets all conditions behind it that its engine's syntax can say.
+Result<std::vector<ExpandedQuery>> expand_asked(const Domain& domain, const AskedQuery& asked,
+                                                const SyntaxLookup& syntax_of = {},
+                                                const ExpansionLimits& limits = {});
+
+/// A typed query as a base query: its words fill the slot QUERY, or the first required slot. The values of
+/// slots that are given by name are never read as conditions.
 ///
 /// in:     slots - values given beside the text; one for the slot that the text fills stands, and the text is
 ///         left out then
-/// errors: usage: the domain has no such slot, or the text has no letter or digit
-Result<BaseQuery> plain_base_query(const Domain& domain, std::string_view text, BaseQuery slots = {});
+/// errors: usage: the domain has no such slot, the text has no letter or digit beside its
+///         conditions, or more than kMostConditions of them
+Result<AskedQuery> plain_base_query(const Domain& domain, std::string_view text, BaseQuery slots = {});
 
 }  // namespace metafuse::templates

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/ascii.h"
 #include "core/diagnostics.h"
 
 namespace metafuse::templates {
@@ -14,6 +15,16 @@ constexpr std::size_t kMostSlotNames = 10;
 constexpr std::size_t kDeepestGroup = 16;
 
 }  // namespace
+
+std::string label_of(const Slot& slot) {
+  if (!slot.label.empty()) return slot.label;
+  std::string out = ascii_lower(slot.name);
+  for (char& c : out)
+    if (c == '_') c = ' ';
+  if (!out.empty() && out.front() >= 'a' && out.front() <= 'z')
+    out.front() = static_cast<char>(out.front() - 'a' + 'A');
+  return out;
+}
 
 const Slot* Domain::find_slot(std::string_view slot_name) const {
   const auto at =

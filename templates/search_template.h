@@ -13,7 +13,12 @@ struct Slot {
   std::string name;
   bool is_required = false;
   std::string description;
+  std::string label{};                ///< for people; empty: the name in small letters
+  std::vector<std::string> values{};  ///< what a form offers; any other value may be given too
 };
+
+/// What a slot is called in a form: its label, or "Publication year" of PUBLICATION_YEAR.
+std::string label_of(const Slot& slot);
 
 /// One query expansion method: how a base query becomes an engine's query.
 struct SearchTemplate {

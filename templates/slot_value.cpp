@@ -175,18 +175,57 @@ SlotValue words_of(std::string_view text, const QuerySyntax& syntax) {
   return value;
 }
 
+namespace {
+
+using Units = std::span<const SlotValue::Unit>;
+
+/// How many units from `begin` on are alternatives of each other.
+std::size_t alternatives_at(Units units, std::size_t begin) {
+  std::size_t count = 1;
+  while (begin + count < units.size() && units[begin + count].is_alternative) ++count;
+  return count;
+}
+
+/// Whether "a or b" among other words is read as it is meant.
+bool can_write_alternatives(const SlotValue& value, const QuerySyntax& syntax) {
+  const bool is_all = value.join == SlotValue::Join::all;
+  const bool stands_alone = alternatives_at(value.units, 0) == value.units.size();
+  if (syntax.groups_need_operators && !is_all) return false;
+  return stands_alone || !syntax.or_binds_loosest;
+}
+
+/// "(a OR b)", one of which every result must have.
+std::string write_alternatives(Units units, const QuerySyntax& syntax, bool is_all) {
+  std::string out;
+  for (const SlotValue::Unit& unit : units)
+    out += std::string(out.empty() ? "" : syntax.any_between) + write_unit(unit, syntax, false);
+  if (!syntax.has_groups) return out;
+  const bool has_must_sign = is_all && syntax.all_open != syntax.phrase_quote;
+  return std::string(has_must_sign ? syntax.all_open : "") + '(' + out + ')';
+}
+
+}  // namespace
+
 std::string write_value(const SlotValue& value, const QuerySyntax& syntax, bool in_quotes) {
   const bool is_all = value.join == SlotValue::Join::all && !in_quotes;
   const bool is_any = value.join == SlotValue::Join::any && !in_quotes;
+  const bool has_alternatives = !is_any && !in_quotes && can_write_alternatives(value, syntax);
   const std::string_view between = is_all ? syntax.all_between : is_any ? syntax.any_between : " ";
   std::string out;
-  for (std::size_t i = 0; i < value.units.size(); ++i) {
+  std::size_t written = 0;
+  for (std::size_t i = 0; i < value.units.size(); ++written) {
+    const std::size_t count = has_alternatives ? alternatives_at(value.units, i) : 1;
+    const SlotValue::Unit& unit = value.units[i];
     if (i > 0) out += between;
-    out += is_all ? write_must(value.units[i], syntax) : write_unit(value.units[i], syntax, in_quotes);
+    if (count > 1)
+      out += write_alternatives(Units(value.units).subspan(i, count), syntax, is_all);
+    else
+      out += is_all ? write_must(unit, syntax) : write_unit(unit, syntax, in_quotes);
+    i += count;
   }
   // "+a +b" needs no parentheses and would lose its force inside them.
   const bool is_infix = is_any || (is_all && syntax.all_between != " ");
-  return is_infix && syntax.has_groups && value.units.size() > 1 ? '(' + out + ')' : out;
+  return is_infix && syntax.has_groups && written > 1 ? '(' + out + ')' : out;
 }
 
 namespace {

@@ -17,6 +17,7 @@ struct SlotValue {
   struct Unit {
     std::vector<std::string> words;
     bool is_phrase = false;
+    bool is_alternative = false;  ///< this one or the unit before it must be there
 
     friend bool operator==(const Unit&, const Unit&) = default;
   };

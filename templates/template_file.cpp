@@ -192,6 +192,7 @@ class ScalarPlaces {
 constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;
 constexpr long long kMaxDepth = 1000;
 constexpr std::size_t kMaxLists = 64;
+constexpr std::size_t kMaxChoices = 200;
 
 bool is_word_of(std::string_view text, std::string_view more, std::size_t max_size) {
   return !text.empty() && text.size() <= max_size && std::all_of(text.begin(), text.end(), [&](char c) {
@@ -261,6 +262,10 @@ class FileReader {
         YamlMap map(value, "slot " + key.text, diagnostics_);
         slot.is_required = map.take_bool("required").value_or(false);
         slot.description = map.take_string("description").value_or("");
+        slot.label = map.take_string("label").value_or("");
+        slot.values = map.take_strings("values").value_or(std::vector<std::string>{});
+        if (slot.values.size() > kMaxChoices)
+          diagnostics_.error(value.place, "more than " + std::to_string(kMaxChoices) + " values of one slot");
         if (value.is_map()) map.finish();
       }
       domain_.slots.push_back(std::move(slot));

@@ -8,10 +8,7 @@
 
 #include "service/config/snapshot.h"
 #include "service/http/exchange.h"
-#include "service/requests/search_requests.h"
-#include "service/search/search_answer.h"
-#include "service/search/shown_results.h"
-#include "service/store/stored_search.h"
+#include "service/requests/preferences.h"
 
 namespace metafuse::service {
 
@@ -59,26 +56,37 @@ struct PageFile {
 /// All of them; the body is written by cmake/EmbedFiles.cmake.
 std::span<const PageFile> page_files();
 
-/// A view with what every page shows: title, query, and the choice among the domains that its reader may use.
+/// A view with what every page shows: title, query, the reader's theme, and the domain that the search box asks.
 ///
-/// in: exchange - nullptr for a page without that choice
+/// in: exchange - nullptr for a page that knows nothing of its reader
 View page_view(const Exchange* exchange, std::string_view title, std::string_view query,
                std::string_view domain);
+
+/// One tab for each domain that the reader may use, where there are several.
+///
+/// in: query - what the other tabs search for; empty: they lead to their first pages
+void add_tabs(const Exchange& exchange, const LoadedDomain& here, std::string_view query, View& page);
+
+/// The form of a domain's slots, where it has several; `slots` fill it.
+void add_slots_form(const LoadedDomain& domain, const BaseQuery& slots, View& page);
 
 /// What orders a domain's results, for people.
 std::string fused_by(const LoadedDomain& domain);
 
-std::string home_page(const Exchange& exchange);
+/// in: domain - whose description and slots are shown; nullptr: the reader may use none
+std::string home_page(const Exchange& exchange, const LoadedDomain* domain);
 
-/// What a page of results needs beside the answer.
-struct PageRequest {
-  const SearchParameters* parameters = nullptr;
-  const ShownResults* shown = nullptr;
-  const SitePreferences* preferences = nullptr;
-  std::string target;  ///< the request's query string without pageno, for the links to other pages
+/// What the page of preferences shows beside them.
+struct PreferencesRequest {
+  const Preferences* offered = nullptr;  ///< what a link brought, not taken over yet
+  std::string site;                      ///< one that may be raised, lowered or blocked; empty: none
+  std::string back;                      ///< the page of results that the site was chosen on
+  bool is_saved = false;
 };
 
-std::string results_page(const Exchange& exchange, const SearchAnswer& answer, const PageRequest& request);
+/// What a browser prefers, as a form.
+std::string preferences_page(const Exchange& exchange, const Preferences& preferences,
+                             const PreferencesRequest& request);
 
 std::string error_page(int status, std::string_view text);
 

@@ -11,7 +11,7 @@
 #include "service/base/digest.h"
 #include "service/http/message.h"
 #include "service/requests/mcp_protocol.h"
-#include "service/search/shown_results.h"
+#include "service/requests/preferences.h"
 
 namespace metafuse::service {
 namespace {
@@ -112,7 +112,7 @@ std::optional<RenderedKey> rendered_key(const Exchange& exchange) {
   }
   append(key, exchange.origin());
   append(key, exchange.may(Role::raw) ? "raw" : "");
-  append(key, site_cookie(read_site_cookie(request.header("Cookie"))));
+  append(key, preferences_text(read_preferences_cookie(request.header("Cookie"))));
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include "core/contract.h"
 #include "core/json.h"
 #include "service/search/list_fusion.h"
+#include "service/search/typed_conditions.h"
 
 namespace metafuse::service {
 namespace {
@@ -107,6 +108,7 @@ Result<SearchAnswer> read_answer_text(std::string_view text, const LoadedDomain&
   answer.domain = domain.domain.name;
   answer.query = std::string(query->get_string());
   answer.slots = request.slots;
+  answer.typed = typed_query_of(domain, request);
   answer.windows = request.windows;
   std::vector<fetchers::FetchedList> read;
   for (const Json& entry : lists->get_array()) {

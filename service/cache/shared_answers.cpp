@@ -54,11 +54,13 @@ std::string shared_key(const LoadedDomain& domain, const SearchRequest& request)
   }
   append_part(key, std::to_string(request.engines.size()));
   for (const std::string& engine : request.engines) append_part(key, engine);
+  append_part(key, std::to_string(request.lists.size()));
+  for (const std::string& list : request.lists) append_part(key, list);
   append_part(key, std::to_string(request.depth) + ' ' + std::to_string(request.safe_search));
   append_part(key, request.language);
   append_part(key, request.time_range);
   if (request.windows > 1) append_part(key, "windows " + std::to_string(request.windows));
-  return "metafuse:2:" + sha256_hex(key);
+  return "metafuse:3:" + sha256_hex(key);
 }
 
 }  // namespace metafuse::service

@@ -109,6 +109,7 @@ void load_domain(const std::string& file, Snapshot& snapshot, Mistakes& mistakes
   out.file = file;
   out.etag = text_etag(*text);
   out.engines_digest = snapshot.engines.digest;
+  out.syntax_of = snapshot.engines.syntax_of;
   out.text = std::move(*text);
   snapshot.warnings.insert(snapshot.warnings.end(), parsed->warnings.begin(), parsed->warnings.end());
   load_model(snapshot.config, out, mistakes);

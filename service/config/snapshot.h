@@ -30,6 +30,7 @@ struct LoadedDomain {
   std::string model_digest;
   std::optional<fusion::Model> challenger;  ///< loaded only while searches are interleaved
   std::string challenger_version;
+  templates::SyntaxLookup syntax_of = {};  ///< of the engines; without it, all speak the default
 };
 
 /// What an engine can do, for clients that ask before they search.

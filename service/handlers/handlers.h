@@ -37,6 +37,7 @@ HttpResponse handle_model_page(Records& records, const Exchange& exchange);
 HttpResponse handle_model_form(Reloader& reloader, Records& records, Log& log, const Exchange& exchange);
 HttpResponse handle_feedback(Reloader& reloader, Records& records, Log& log, const Clock& clock,
                              const Exchange& exchange);
+HttpResponse handle_get_preferences(const Exchange& exchange);
 HttpResponse handle_preferences(const Exchange& exchange);
 HttpResponse handle_searxng_config(const Exchange& exchange);
 HttpResponse handle_autocompleter(Searcher& searcher, const Exchange& exchange);

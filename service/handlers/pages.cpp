@@ -11,6 +11,7 @@
 #include "service/learning/evaluation_reports.h"
 #include "service/learning/records.h"
 #include "service/operations.h"
+#include "service/requests/preferences.h"
 #include "service/search/shown_results.h"
 
 namespace metafuse::service {
@@ -26,7 +27,9 @@ std::string_view type_of(std::string_view file) {
 }  // namespace
 
 HttpResponse handle_home(const Exchange& exchange) {
-  return make_response(200, "text/html; charset=utf-8", home_page(exchange));
+  const LoadedDomain* domain = exchange.find_domain(exchange.request.parameter("domain").value_or(""));
+  if (domain == nullptr) domain = exchange.find_domain("");
+  return make_response(200, "text/html; charset=utf-8", home_page(exchange, domain));
 }
 
 HttpResponse handle_static(const Exchange& exchange) {
@@ -56,26 +59,58 @@ void forget(SitePreferences& preferences, const std::string& site) {
 
 }  // namespace
 
+namespace {
+
+/// The page of results that a request came from, or that a form names; else the home page.
+std::string way_back(std::string_view target) {
+  const bool is_ours = target.starts_with("/search?") || target == "/preferences";
+  return is_ours && target.find_first_of("\r\n") == std::string_view::npos ? std::string(target)
+                                                                           : std::string("/");
+}
+
+}  // namespace
+
+HttpResponse handle_get_preferences(const Exchange& exchange) {
+  const Preferences preferences = read_preferences_cookie(exchange.request.header("Cookie"));
+  const auto set = exchange.request.parameter("set");
+  const Preferences offered = read_preferences_text(set.value_or(""));
+  PreferencesRequest page;
+  if (set) page.offered = &offered;
+  page.is_saved = exchange.request.parameter("saved").has_value();
+  const std::string site(exchange.request.parameter("site").value_or(""));
+  if (is_site(site)) page.site = site;
+  std::string_view from = exchange.request.header("Referer");
+  const std::string origin = exchange.origin();
+  if (from.starts_with(origin)) page.back = way_back(from.substr(origin.size()));
+  HttpResponse response =
+      make_response(200, "text/html; charset=utf-8", preferences_page(exchange, preferences, page));
+  response.set("Cache-Control", "no-store");
+  return response;
+}
+
 HttpResponse handle_preferences(const Exchange& exchange) {
-  std::string back = form_value(exchange.form, "back");
-  if (!back.starts_with("/search?") || back.find_first_of("\r\n") != std::string::npos)
-    back = std::string("/");
-  SitePreferences preferences = read_site_cookie(exchange.request.header("Cookie"));
+  std::string back = way_back(form_value(exchange.form, "back"));
+  Preferences preferences = read_preferences_cookie(exchange.request.header("Cookie"));
+  if (!form_value(exchange.form, "save").empty()) {
+    preferences = read_preferences_form(exchange.form);
+    back = "/preferences?saved=1";
+  }
+  SitePreferences& sites = preferences.sites;
   // The button that was pressed says what becomes of the site that is its value.
   for (const auto& [name, list] :
-       {std::pair<std::string_view, std::vector<std::string>*>{"raise", &preferences.raised},
-        {"lower", &preferences.lowered},
-        {"block", &preferences.blocked},
+       {std::pair<std::string_view, std::vector<std::string>*>{"raise", &sites.raised},
+        {"lower", &sites.lowered},
+        {"block", &sites.blocked},
         {"forget", nullptr}}) {
     const std::string site = form_value(exchange.form, name);
     if (site.empty()) continue;
-    forget(preferences, site);
+    forget(sites, site);
     if (list != nullptr) list->push_back(site);
   }
   HttpResponse response;
   response.status = 303;
   response.set("Location", back);
-  response.set("Set-Cookie", set_site_cookie(preferences, exchange.is_https));
+  response.set("Set-Cookie", set_preferences_cookie(preferences, exchange.is_https));
   return response;
 }
 

@@ -4,8 +4,9 @@
 #include "core/encoding.h"
 #include "core/json.h"
 #include "service/answers/dialects.h"
-#include "service/answers/page.h"
 #include "service/answers/reasons.h"
+#include "service/answers/result_filters.h"
+#include "service/answers/results_page.h"
 #include "service/base/addresses.h"
 #include "service/base/dates.h"
 #include "service/base/process.h"
@@ -14,6 +15,7 @@
 #include "service/http/head.h"
 #include "service/http/message.h"
 #include "service/requests/json_fields.h"
+#include "service/requests/preferences.h"
 #include "service/requests/search_requests.h"
 #include "service/search/shown_results.h"
 #include "service/searcher.h"
@@ -146,16 +148,6 @@ HttpResponse tavily_search(Searcher& searcher, const Exchange& exchange) {
   });
 }
 
-/// The query string without pageno, for links to other pages of the same search.
-std::string link_target(const Fields& fields) {
-  std::string out;
-  for (const auto& [name, value] : fields) {
-    if (name == "pageno" || value.empty()) continue;
-    out += (out.empty() ? "" : "&") + percent_encoded(name) + '=' + percent_encoded(value);
-  }
-  return out;
-}
-
 /// Errors of a request for a page are pages, others are SearXNG's JSON.
 Dialect dialect_for(const Fields& fields) {
   for (const auto& [name, value] : fields)
@@ -176,7 +168,7 @@ HttpResponse render(const Exchange& exchange, const SearchAnswer& answer, const 
       return response;
     }
     case Format::rss: {
-      const std::string self = exchange.origin() + "/search?" + page.target;
+      const std::string self = exchange.origin() + SearchLinks(*page.fields).here();
       return make_response(200, "application/rss+xml; charset=utf-8",
                            searxng_rss(answer, *page.shown, parameters, self));
     }
@@ -186,18 +178,33 @@ HttpResponse render(const Exchange& exchange, const SearchAnswer& answer, const 
   return make_response(200, "text/html; charset=utf-8", results_page(exchange, answer, page));
 }
 
+/// The fields, and what is preferred where they say nothing.
+Fields with_preferences(Fields fields, const Preferences& preferences) {
+  const auto prefer = [&](std::string_view name, const std::string& value) {
+    if (!value.empty() && form_value(fields, name).empty()) fields.emplace_back(name, value);
+  };
+  prefer("language", preferences.language);
+  if (preferences.safe_search > 0) prefer("safesearch", std::to_string(preferences.safe_search));
+  if (preferences.results > 0) prefer("limit", std::to_string(preferences.results));
+  return fields;
+}
+
 HttpResponse search_fields(Searcher& searcher, const Exchange& exchange, const Fields& fields) {
   const Dialect dialect = dialect_for(fields);
   if (!has_known_format(fields))
     return error_response(Dialect::searxng, 403, "no such format; send html, json, csv or rss");
-  auto parameters = read_parameters(fields, *exchange.snapshot);
+  const Preferences preferences = read_preferences_cookie(exchange.request.header("Cookie"));
+  // a program that sends a cookie still gets what it asks for
+  auto parameters = read_parameters(dialect == Dialect::page ? with_preferences(fields, preferences) : fields,
+                                    *exchange.snapshot);
   if (!parameters) return error_response(dialect, 400, parameters.error().text);
-  const SitePreferences preferences = read_site_cookie(exchange.request.header("Cookie"));
+  const PageRequest page{&*parameters, nullptr, &preferences, &fields, searcher.unix_time()};
   return searcher.serve(exchange, dialect,
-                        {parameters->search, parameters->first(), parameters->limit, preferences},
+                        {parameters->search, parameters->first(), parameters->limit, preferences.sites},
                         [&](FoundSearch& found) {
-                          return render(exchange, *found.answer,
-                                        {&*parameters, &found.shown, &preferences, link_target(fields)});
+                          PageRequest shown = page;
+                          shown.shown = &found.shown;
+                          return render(exchange, *found.answer, shown);
                         });
 }
 

@@ -22,7 +22,9 @@ std::vector<std::size_t> challenger_order(const LoadedDomain& domain, const Sear
   LoadedDomain challenger;
   challenger.domain = domain.domain;
   challenger.model = domain.challenger;
+  challenger.syntax_of = domain.syntax_of;
   SearchAnswer other;
+  other.typed = answer.typed;
   fuse_lists(challenger, answer.lists, other);
   std::unordered_map<std::string_view, std::size_t> position;
   for (std::size_t i = 0; i < answer.results.size(); ++i) position.emplace(answer.results[i].key, i);

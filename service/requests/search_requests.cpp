@@ -88,6 +88,7 @@ void read_names(const Fields& fields, const Snapshot& snapshot, SearchParameters
       if (std::find(snapshot.engines.names.begin(), snapshot.engines.names.end(), name) !=
           snapshot.engines.names.end())
         out.search.engines.push_back(std::move(name));
+  if (const std::string* lists = find(fields, "lists")) out.search.lists = split(*lists);
 }
 
 }  // namespace

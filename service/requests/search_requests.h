@@ -34,7 +34,7 @@ struct SearchParameters {
 bool has_known_format(const Fields& fields);
 
 /// Reads q, domain, slot.NAME, format, pageno, limit, explain, language, time_range, safesearch, engines,
-/// categories and timeout_limit; other parameters are ignored, as SearXNG does.
+/// lists, categories and timeout_limit; other parameters are ignored, as SearXNG does.
 ///
 /// errors: usage that names the parameter
 Result<SearchParameters> read_parameters(const Fields& fields, const Snapshot& snapshot);

@@ -14,8 +14,8 @@ constexpr std::size_t kMaxExpandedQueries = 64;
 constexpr std::string_view kVariantSlot = "QUERY";
 
 /// The base query of a request: its slots, its plain text, or both together.
-Result<BaseQuery> base_query_of(const LoadedDomain& domain, const SearchRequest& request) {
-  if (!request.slots.slots.empty() && request.text.empty()) return request.slots;
+Result<templates::AskedQuery> base_query_of(const LoadedDomain& domain, const SearchRequest& request) {
+  if (!request.slots.slots.empty() && request.text.empty()) return templates::AskedQuery{request.slots, {}};
   return templates::plain_base_query(domain.domain, request.text, request.slots);
 }
 
@@ -25,9 +25,9 @@ const templates::SearchTemplate* find_template(const templates::Domain& domain, 
   return nullptr;
 }
 
-/// A caller's variant, cleaned by each engine's syntax as a slot's value is.
+/// A caller's variant, cleaned by each engine's syntax as a slot's value is, under the typed query's conditions.
 Result<void> expand_variant(const Snapshot& snapshot, const LoadedDomain& domain, const QueryVariant& variant,
-                            std::vector<ExpandedQuery>& out) {
+                            const templates::TypedQuery& typed, std::vector<ExpandedQuery>& out) {
   const templates::SearchTemplate* item = find_template(domain.domain, variant.template_id);
   if (item == nullptr)
     return fail(Code::usage, "no template \"" + variant.template_id + "\" in domain " + domain.domain.name +
@@ -39,16 +39,18 @@ Result<void> expand_variant(const Snapshot& snapshot, const LoadedDomain& domain
   templates::Domain one;
   one.slots.push_back({std::string(kVariantSlot), true, ""});
   one.templates.push_back({item->id, item->engines, "{QUERY}"});
-  TRY(auto expanded, templates::expand(one, BaseQuery{{{std::string(kVariantSlot), variant.text}}},
-                                       snapshot.engines.syntax_of));
+  const templates::AskedQuery asked{{{{std::string(kVariantSlot), variant.text}}}, {}, typed};
+  TRY(auto expanded, templates::expand_asked(one, asked, snapshot.engines.syntax_of));
   out.insert(out.end(), expanded.begin(), expanded.end());
   return {};
 }
 
-void keep_engines(const std::vector<std::string>& engines, std::vector<ExpandedQuery>& queries) {
-  if (engines.empty()) return;
+void keep_named(const SearchRequest& request, std::vector<ExpandedQuery>& queries) {
+  const auto is_among = [](const std::vector<std::string>& names, const std::string& name) {
+    return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
+  };
   std::erase_if(queries, [&](const ExpandedQuery& query) {
-    return std::find(engines.begin(), engines.end(), query.engine) == engines.end();
+    return !is_among(request.engines, query.engine) || !is_among(request.lists, query.feature_name());
   });
 }
 
@@ -68,20 +70,22 @@ Result<std::vector<ExpandedQuery>> expand_request(const Snapshot& snapshot, cons
                                                   const templates::ExpansionLimits& limits) {
   if (request.variants.size() > kMaxVariants) return fail(Code::usage, "more than 16 query variants");
   std::vector<ExpandedQuery> queries;
+  templates::TypedQuery asked;
   const bool has_query = !request.slots.slots.empty() || !request.text.empty();
   if (has_query || request.variants.empty()) {
     TRY(const auto base, base_query_of(domain, request));
-    TRY(auto expanded, templates::expand(domain.domain, base, snapshot.engines.syntax_of, limits));
+    TRY(auto expanded, templates::expand_asked(domain.domain, base, snapshot.engines.syntax_of, limits));
+    asked = base.typed;
     queries = std::move(expanded);
   }
   for (const QueryVariant& variant : request.variants)
-    TRY_VOID(expand_variant(snapshot, domain, variant, queries));
-  keep_engines(request.engines, queries);
+    TRY_VOID(expand_variant(snapshot, domain, variant, asked, queries));
+  keep_named(request, queries);
   if (queries.empty() && domain.domain.templates.empty())
     return fail(Code::usage, "the domain " + domain.domain.name +
                                  " has no search templates: callers bring its lists, to POST /v1/fuse");
   if (queries.empty())
-    return fail(Code::usage, "none of the named engines stands in a template of the domain");
+    return fail(Code::usage, "none of the named engines and lists stands in a template of the domain");
   if (queries.size() > kMaxExpandedQueries)
     return fail(Code::usage, "more than 64 expanded queries; give fewer variants or name fewer engines");
   return queries;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "core/contract.h"
@@ -13,6 +14,7 @@
 #include "fusion/model/fuse.h"
 #include "fusion/training/auto_learner.h"
 #include "service/search/search_answer.h"
+#include "service/search/typed_conditions.h"
 
 namespace metafuse::service {
 
@@ -58,7 +60,9 @@ bool wants_next_window(const LoadedDomain& domain, const SearchRequest& request,
                        std::size_t blocked) {
   const int depth = domain.domain.depth;
   const std::size_t wanted = request.results + blocked;
-  return request.depth == 0 && request.results > 0 && wanted > static_cast<std::size_t>(depth) &&
+  const bool looks_further = wanted > static_cast<std::size_t>(depth);
+  const bool was_narrowed = answer.left_out > 0 && answer.windows < kMostNarrowedWindows;
+  return request.depth == 0 && request.results > 0 && (looks_further || was_narrowed) &&
          answer.results.size() < wanted && may_hold_more(answer, depth);
 }
 
@@ -184,32 +188,84 @@ void note_method(const LoadedDomain& domain, FusionNote& note) {
 
 }  // namespace
 
+namespace {
+
+/// The model's order of what lists hold, earlier windows first.
+struct OrderedInstances {
+  fusion::QueryInstances by_list;
+  fusion::FusedRanking ranking;
+};
+
+OrderedInstances ordered(const LoadedDomain& domain, const std::vector<std::vector<std::string>>& keys,
+                         const std::vector<fusion::Feature>& features, std::size_t left_out_list) {
+  std::vector<std::vector<std::string_view>> views;
+  for (const auto& list : keys) views.emplace_back(list.begin(), list.end());
+  if (left_out_list < views.size()) views[left_out_list].clear();
+  const std::vector<fusion::RankedIds> ids(views.begin(), views.end());
+  OrderedInstances out;
+  out.by_list = fusion::collect_instances(ids, std::vector<int>(keys.size(), 0));
+  const auto windows = mask_later_windows(out.by_list, domain.domain.depth);
+  out.ranking = ranking_of(domain, out.by_list, features);
+  order_by_window(windows, out.ranking.order);
+  return out;
+}
+
+}  // namespace
+
 void fuse_lists(const LoadedDomain& domain, std::vector<FetchedList> lists, SearchAnswer& answer) {
   answer.lists = std::move(lists);
   answer.features.clear();
   auto state = std::make_shared<FusionState>();
-  std::vector<std::vector<std::string_view>> views;
   for (FetchedList& list : answer.lists) {
     answer.features.push_back({list.query.feature_name(), fusion::FeatureKind::rank, domain.domain.depth});
     keep_best_of_each(list.list, 0);
     auto& keys = state->keys.emplace_back();
     for (const Hit& hit : list.list.hits) keys.push_back(hit.key);
   }
-  for (const auto& list : state->keys) views.emplace_back(list.begin(), list.end());
-  const std::vector<fusion::RankedIds> ids(views.begin(), views.end());
-  auto instances = fusion::collect_instances(ids, std::vector<int>(answer.lists.size(), 0));
-  const auto windows = mask_later_windows(instances, domain.domain.depth);
-  state->ranking = ranking_of(domain, instances, answer.features);
-  order_by_window(windows, state->ranking.order);
+  auto made = ordered(domain, state->keys, answer.features, FeatureColumns::kNone);
+  state->ranking = std::move(made.ranking);
   answer.results.clear();
   for (const std::uint32_t document : state->ranking.order) {
-    answer.results.push_back(result_of(document, instances, answer.lists));
+    answer.results.push_back(result_of(document, made.by_list, answer.lists));
     answer.results.back().score = state->ranking.scores[document];
   }
   answer.state = std::move(state);
+  leave_out_unwanted(domain, answer);
   set_relative_scores(answer.results);
   collect_suggestions(answer);
   note_method(domain, answer.fusion);
+}
+
+std::vector<std::size_t> places_without(const LoadedDomain& domain, const SearchAnswer& answer,
+                                        std::size_t list) {
+  std::unordered_map<std::string_view, std::size_t> position;
+  for (std::size_t i = 0; i < answer.results.size(); ++i) position.emplace(answer.results[i].key, i);
+  const auto made = ordered(domain, answer.state->keys, answer.features, list);
+  std::vector<std::size_t> out(answer.results.size(), 0);
+  std::size_t place = 0;
+  for (const std::uint32_t document : made.ranking.order) {
+    const auto at = position.find(made.by_list.documents[document]);
+    if (at != position.end()) out[at->second] = ++place;  // others do not meet the query's conditions
+  }
+  return out;
+}
+
+std::size_t stable_total(const SearchAnswer& answer, int depth, std::size_t limit) {
+  std::vector<std::size_t> in_window(static_cast<std::size_t>(answer.windows), 0);
+  for (const FusedResult& result : answer.results) {
+    int best = std::numeric_limits<int>::max();
+    for (const Placement& place : result.placements) best = std::min(best, place.rank);
+    const auto window = static_cast<std::size_t>((best - 1) / depth);
+    ++in_window[std::min(window, in_window.size() - 1)];
+  }
+  const bool looks_further = limit > static_cast<std::size_t>(depth);
+  const int most = looks_further ? kMostWindows : answer.left_out > 0 ? kMostNarrowedWindows : 1;
+  std::size_t total = 0;
+  for (std::size_t i = 0; i < std::min(in_window.size(), static_cast<std::size_t>(most)); ++i) {
+    if (i > 0 && total >= limit) break;
+    total += in_window[i];
+  }
+  return total;
 }
 
 std::vector<double> contributions_of(const LoadedDomain& domain, const SearchAnswer& answer,

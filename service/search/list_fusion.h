@@ -38,11 +38,14 @@ fusion::QueryInstances instances_by_feature(const fusion::QueryInstances& by_lis
 
 /// How many windows of a list one search follows.
 inline constexpr int kMostWindows = 10;
+/// How many, to make up for results that do not meet the conditions of a query.
+inline constexpr int kMostNarrowedWindows = 3;
 
 /// Whether some list filled more than half of the last window, and another one may be asked for.
 bool may_hold_more(const SearchAnswer& answer, int depth);
 
-/// Whether a request looks for results past the lists' depth that the answer so far does not hold.
+/// Whether a request looks for results past the lists' depth that the answer so far does not hold, or misses
+/// results that were left out by the conditions of its query.
 ///
 /// in: blocked - results of the answer that its reader does not want to see
 bool wants_next_window(const LoadedDomain& domain, const SearchRequest& request, const SearchAnswer& answer,
@@ -65,9 +68,20 @@ void order_by_window(const std::vector<std::uint32_t>& windows, std::vector<std:
 /// Merges lists into the answer's fused ranking; the same function serves live, recorded and partial lists.
 ///
 /// in:     lists - one a feature, failed ones empty; domain - whose model fuses, by RRF when it has none
-/// out:    results in the order of fusion::order_instances
+/// out:    results in the order of fusion::order_instances, without those that do not meet answer.typed
 /// cost:   O(hits x features)
 void fuse_lists(const LoadedDomain& domain, std::vector<fetchers::FetchedList> lists, SearchAnswer& answer);
+
+/// The places that an answer's results would have by the model if one of its lists had held nothing.
+///
+/// in:   list - its place in answer.lists
+/// out:  one for each result of the answer, from 1; 0 for a result that no other list holds
+/// cost: as fuse_lists()
+std::vector<std::size_t> places_without(const LoadedDomain& domain, const SearchAnswer& answer,
+                                        std::size_t list);
+
+/// How many results the windows hold that the first page of `limit` results needs: the same number on every page.
+std::size_t stable_total(const SearchAnswer& answer, int depth, std::size_t limit);
 
 /// How much each feature contributes to one result's score; empty when the ranker is not a sum over features.
 std::vector<double> contributions_of(const LoadedDomain& domain, const SearchAnswer& answer,

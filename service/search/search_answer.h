@@ -13,6 +13,7 @@
 #include "fusion/data/feature_matrix.h"
 #include "fusion/model/fuse.h"
 #include "service/store/stored_search.h"
+#include "templates/typed_query.h"
 
 namespace metafuse::service {
 
@@ -70,6 +71,8 @@ struct SearchAnswer {
   std::string domain;
   std::string query;  ///< the plain query, or the slots' values joined by spaces
   BaseQuery slots;
+  templates::TypedQuery typed;               ///< the conditions that every result meets
+  std::size_t left_out = 0;                  ///< results of the lists that do not meet them
   std::vector<fusion::Feature> features;     ///< one for each list that was asked for
   std::vector<fetchers::FetchedList> lists;  ///< a feature each, failed ones empty
   std::shared_ptr<const FusionState> state;  ///< what explains a result

@@ -9,6 +9,7 @@
 #include "fetchers/fetcher.h"
 #include "service/search/expansion.h"
 #include "service/search/list_fusion.h"
+#include "service/search/typed_conditions.h"
 
 namespace metafuse::service {
 namespace {
@@ -111,6 +112,7 @@ SearchAnswer search_prepared(const PreparedSearch& search, const Clock& clock,
   answer.domain = search.domain.domain.name;
   answer.query = query_text(search.request);
   answer.slots = search.request.slots;
+  answer.typed = typed_query_of(search.domain, search.request);
   Partials partials(search.domain, answer, search.queries, on_partial);
   std::function<void(const FetchedList&)> on_list;
   if (on_partial) on_list = [&](const FetchedList& list) { partials.take(list); };

@@ -22,7 +22,8 @@ struct SearchRequest {
   BaseQuery slots;
   std::vector<QueryVariant> variants;
   std::vector<std::string> engines;  ///< only these engines' features; empty for all
-  int depth = 0;                     ///< results of each list, 0 for the domain's
+  std::vector<std::string> lists;  ///< only these features, named as templates and engines are; empty for all
+  int depth = 0;                   ///< results of each list, 0 for the domain's
   int page = 1;
   std::size_t results = 0;  ///< how far down the answer its reader looks; 0 for no further than the lists
   int windows = 1;          ///< of the domain's depth that each list is followed; see list_fusion.h

@@ -32,26 +32,6 @@ std::vector<std::size_t> preferred_order(const SearchAnswer& answer, const SiteP
   return out;
 }
 
-constexpr std::string_view kCookie = "sites";
-constexpr std::string_view kHostPrefix = "__Host-";
-
-/// The value of a cookie in a Cookie header, or "".
-std::string_view cookie_value(std::string_view header, std::string_view name) {
-  while (!header.empty()) {
-    std::string_view pair = header.substr(0, header.find(';'));
-    header.remove_prefix(std::min(header.size(), pair.size() + 1));
-    while (!pair.empty() && pair.front() == ' ') pair.remove_prefix(1);
-    if (pair.size() > name.size() && pair.starts_with(name) && pair[name.size()] == '=')
-      return pair.substr(name.size() + 1);
-  }
-  return {};
-}
-
-bool is_site(std::string_view text) {
-  if (text.empty() || text.size() > 253 || text.find('.') == std::string_view::npos) return false;
-  return text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789.-_:[]") == std::string_view::npos;
-}
-
 }  // namespace
 
 ShownResults shown_results(const SearchAnswer& answer, std::size_t first, int limit,
@@ -87,10 +67,13 @@ bool is_under_site(std::string_view host, std::string_view site_in) {
          (host.size() > site.size() && host.ends_with(site) && host[host.size() - site.size() - 1] == '.');
 }
 
-SitePreferences read_site_cookie(std::string_view header) {
+bool is_site(std::string_view text) {
+  if (text.empty() || text.size() > 253 || text.find('.') == std::string_view::npos) return false;
+  return text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789.-_:[]") == std::string_view::npos;
+}
+
+SitePreferences read_sites_text(std::string_view value) {
   SitePreferences out;
-  std::string_view value = cookie_value(header, std::string(kHostPrefix) + std::string(kCookie));
-  if (value.empty()) value = cookie_value(header, kCookie);
   for (std::size_t count = 0; !value.empty() && count < kMaxSites; ++count) {
     const std::string_view item = value.substr(0, value.find('|'));
     value.remove_prefix(std::min(value.size(), item.size() + 1));
@@ -102,7 +85,7 @@ SitePreferences read_site_cookie(std::string_view header) {
   return out;
 }
 
-std::string site_cookie(const SitePreferences& preferences) {
+std::string sites_text(const SitePreferences& preferences) {
   std::string out;
   const auto add = [&](char mark, const std::vector<std::string>& sites) {
     for (const std::string& site : sites)
@@ -112,12 +95,6 @@ std::string site_cookie(const SitePreferences& preferences) {
   add('-', preferences.lowered);
   add('!', preferences.blocked);
   return out;
-}
-
-std::string set_site_cookie(const SitePreferences& preferences, bool is_https) {
-  return std::string(is_https ? kHostPrefix : std::string_view()) + std::string(kCookie) + '=' +
-         site_cookie(preferences) + "; Path=/; Max-Age=31536000; HttpOnly; SameSite=Strict" +
-         (is_https ? "; Secure" : "");
 }
 
 }  // namespace metafuse::service

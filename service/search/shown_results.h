@@ -43,11 +43,11 @@ std::size_t blocked_results(const SearchAnswer& answer, const SitePreferences& p
 /// Whether a host is the site or below it; a leading "*." or "www." of the site does not count.
 bool is_under_site(std::string_view host, std::string_view site);
 
-/// Preferences as they stand in the cookie "sites" (over HTTPS "__Host-sites"):
-/// "+a.example|-b.example|!c.example". Damaged parts are left out.
-SitePreferences read_site_cookie(std::string_view cookie_header);
-std::string site_cookie(const SitePreferences& preferences);
-/// The Set-Cookie header of preferences.
-std::string set_site_cookie(const SitePreferences& preferences, bool is_https);
+/// Whether a text may be a site: small letters, digits, a dot at least, and no more than a host holds.
+bool is_site(std::string_view text);
+
+/// Sites as one text: "+a.example|-b.example|!c.example". Damaged parts are left out.
+SitePreferences read_sites_text(std::string_view text);
+std::string sites_text(const SitePreferences& preferences);
 
 }  // namespace metafuse::service

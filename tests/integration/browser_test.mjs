@@ -6,7 +6,8 @@ import { AxeBuilder } from "@axe-core/playwright";
 import { chromium } from "playwright-core";
 import { startServer } from "./server.mjs";
 
-const pages = ["/", "/search?q=text+editor", "/search?q=nothing+of+this", "/templates", "/templates/software",
+const pages = ["/", "/search?q=text+editor", "/search?q=text+editor+-emacs", "/search?q=nothing+of+this",
+  "/search?q=text+editor&pageno=9", "/preferences", "/preferences?set=theme%3Ddark", "/templates", "/templates/software",
   "/evaluation", "/models", "/no-such-page"];
 const server = await startServer();
 const browser = await chromium.launch({
@@ -29,13 +30,47 @@ async function searchAndExplain() {
     if (!request.url().startsWith(server.address)) foreign.push(request.url());
   });
   await page.goto("/");
-  await page.getByRole("searchbox").fill("text editor");
+  await page.getByLabel("Search for").fill("text editor");
   await page.keyboard.press("Enter");
   await page.waitForURL(/\/search\?/);
   assert.equal(await page.locator(".results > li").count(), 3);
   await page.locator("summary", { hasText: "Why here" }).first().click();
-  await page.getByText("phrase@local").first().waitFor();
+  await page.locator(".results td", { hasText: "phrase" }).first().waitFor();
   assert.deepEqual(foreign, []);
+}
+
+/// Conditions are chips that can be taken away, and filters are links.
+async function conditions(options) {
+  const page = await open(options);
+  await page.goto("/search?q=text+editor+-emacs");
+  assert.equal(await page.locator(".results > li").count(), 2);
+  assert.equal(await page.locator("mark", { hasText: "text editor" }).count() > 0, true);
+  await page.getByRole("link", { name: "-emacs" }).click();
+  await page.waitForURL((url) => url.searchParams.get("q") === "text editor");
+  assert.equal(await page.locator(".results > li").count(), 3);
+  await page.locator("summary", { hasText: "Narrow" }).click();
+  await page.getByRole("link", { name: "nano-editor.org" }).click();
+  assert.equal(await page.locator(".results > li").count(), 1);
+}
+
+async function preferences(options) {
+  const page = await open(options);
+  await page.goto("/preferences");
+  await page.getByLabel("Colours").selectOption("dark");
+  await page.getByLabel("Results per page").selectOption("10");
+  await page.getByLabel("Open results in a new tab").check();
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Saved in this browser.").waitFor();
+  const link = await page.getByRole("link", { name: "This link" }).getAttribute("href");
+  await page.goto("/search?q=text+editor");
+  assert.equal(await page.locator("html").getAttribute("data-theme"), "dark");
+  assert.equal(await page.locator(".results h2 a").first().getAttribute("target"), "_blank");
+  const other = await open(options);
+  await other.goto(link);
+  await other.getByText("Nothing changes until you save them").waitFor();
+  await other.getByRole("button", { name: "Save" }).click();
+  await other.goto("/");
+  assert.equal(await other.locator("html").getAttribute("data-theme"), "dark");
 }
 
 async function keyboard() {
@@ -62,9 +97,10 @@ async function feedback() {
 async function sitePreferences(options) {
   const page = await open(options);
   await page.goto("/search?q=text+editor");
-  const vim = page.locator(".results > li", { hasText: "www.vim.org" });
+  const vim = page.locator(".results > li", { hasText: "vim.org" });
   await vim.locator("summary").click();
-  await vim.getByRole("button", { name: "Block" }).click();
+  await vim.getByRole("link", { name: "Raise, lower or block" }).click();
+  await page.getByRole("button", { name: "Block" }).click();
   await page.getByText("is blocked").waitFor();
   assert.equal(await page.locator(".results > li").count(), 2);
   await page.getByRole("button", { name: "Forget www.vim.org" }).click();
@@ -186,6 +222,8 @@ try {
   await feedback();
   for (const javaScriptEnabled of [true, false]) {
     await sitePreferences({ javaScriptEnabled });
+    await conditions({ javaScriptEnabled });
+    await preferences({ javaScriptEnabled });
     await editor({ javaScriptEnabled });
     await models({ javaScriptEnabled });
   }

@@ -190,7 +190,8 @@ TEST_CASE("behind a trusted proxy that speaks TLS, links and cookies are for HTT
   const std::string type = "application/x-www-form-urlencoded";
   TestServer trusting(TestServer::default_answer, "trusted_proxies: [127.0.0.1]\n");
   const std::string set = trusting.post("/preferences", type, form, https);
-  CHECK(set.find("Set-Cookie: __Host-sites=!a.example; Path=/; Max-Age=31536000; HttpOnly; SameSite=Strict; "
+  CHECK(set.find("Set-Cookie: __Host-preferences=sites=!a.example; Path=/; Max-Age=31536000; HttpOnly; "
+                 "SameSite=Strict; "
                  "Secure\r\n") != std::string::npos);
   CHECK(set.find("Strict-Transport-Security: max-age=31536000\r\n") != std::string::npos);
   CHECK(trusting.get("/opensearch.xml", https).find("\"https://localhost/search") != std::string::npos);
@@ -198,13 +199,13 @@ TEST_CASE("behind a trusted proxy that speaks TLS, links and cookies are for HTT
         std::string::npos);
   CHECK(trusting.get("/search?q=a&format=rss").find("<link>http://localhost/search") != std::string::npos);
   const std::string blocked =
-      trusting.get("/search?q=a&format=csv", "Cookie: x=1; __Host-sites=!a.example\r\n");
+      trusting.get("/search?q=a&format=csv", "Cookie: x=1; __Host-preferences=sites=!a.example\r\n");
   CHECK(blocked.find("b.example") != std::string::npos);
   CHECK(blocked.find("a.example") == std::string::npos);
 
   TestServer plain;
   const std::string ignored = plain.post("/preferences", type, form, https);
-  CHECK(ignored.find("Set-Cookie: sites=!a.example; ") != std::string::npos);
+  CHECK(ignored.find("Set-Cookie: preferences=sites=!a.example; ") != std::string::npos);
   CHECK(ignored.find("Secure") == std::string::npos);
   CHECK(ignored.find("Strict-Transport") == std::string::npos);
 }

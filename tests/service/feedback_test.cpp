@@ -87,8 +87,9 @@ TEST_CASE("Addresses have token buckets, and a key is needed where it says so", 
 TEST_CASE("Site preferences move, remove and are forgotten, by forms of this site only", "[service][page]") {
   TestServer server;
   const auto order = [&](const std::string& cookie) {
-    const auto answer =
-        parse_json(body_in(server.get("/search?q=ada&format=json", "Cookie: sites=" + cookie + "\r\n")), "a");
+    const auto answer = parse_json(
+        body_in(server.get("/search?q=ada&format=json", "Cookie: preferences=sites=" + cookie + "\r\n")),
+        "a");
     std::string hosts;
     for (const Json& result : answer->at("results").as_array())
       hosts += std::string(result.at("url").as_string()).substr(7, 1);
@@ -102,7 +103,7 @@ TEST_CASE("Site preferences move, remove and are forgotten, by forms of this sit
   const std::string set = server.post("/preferences", type, form);
   CHECK(status_in(set) == 303);
   CHECK(set.find("Location: /search?q=ada\r\n") != std::string::npos);
-  CHECK(set.find("Set-Cookie: sites=+c.example; ") != std::string::npos);
+  CHECK(set.find("Set-Cookie: preferences=sites=+c.example; ") != std::string::npos);
   CHECK(status_in(server.post("/preferences", type, form, "Origin: http://evil.example\r\n")) == 403);
   CHECK(status_in(server.post("/preferences", type, form, "Sec-Fetch-Site: cross-site\r\n")) == 403);
   const std::string away = server.post("/preferences", type, "raise=x&back=https://evil.example/");

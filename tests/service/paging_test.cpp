@@ -109,7 +109,7 @@ TEST_CASE("Results of blocked sites are made up for from further down", "[servic
   server.fetcher().set_further([](const ExpandedQuery& query, int page) {
     return page <= 2 ? numbered_page(query, page) : fetchers::FetchedList();
   });
-  std::string cookie = "Cookie: sites=";
+  std::string cookie = "Cookie: preferences=sites=";
   for (int i = 1; i <= 8; ++i) cookie += (i > 1 ? "|!one-" : "!one-") + std::to_string(i) + ".example";
   const auto urls = [&](const std::string& parameters) {
     const auto value =

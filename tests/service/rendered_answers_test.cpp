@@ -65,8 +65,8 @@ TEST_CASE("A rendered answer is what the search would answer, for every shape of
   std::vector<Question> questions;
   for (const char* format : {"html", "json", "csv", "rss"})
     for (const char* more : {"", "&limit=1", "&pageno=2&limit=1", "&explain=1", "&domain=pages"})
-      for (const char* headers :
-           {"", "Cookie: sites=!b.example\r\n", "Cookie: sites=-a.example; other=1\r\n"})
+      for (const char* headers : {"", "Cookie: preferences=sites=!b.example\r\n",
+                                  "Cookie: preferences=sites=-a.example; other=1\r\n"})
         questions.push_back({std::string("/search?q=ada&format=") + format + more, headers, ""});
   for (const char* body :
        {R"({"query":"ada"})", R"({"query":"ada","limit":1})", R"({"query":"ada","explain":true})"})

@@ -64,6 +64,7 @@ constexpr RouteExpectation kExpectations[] = {
     {"POST /v1/models/{name}/reset", "admin", "json", true},
     {"GET /models", "search admin", "-", false},
     {"POST /models/{name}", "admin", "form", true},
+    {"GET /preferences", "all", "-", false},
     {"POST /preferences", "all", "form", true},
     {"GET /config", "search admin", "-", false},
     {"GET /autocompleter", "search admin", "-", false},

@@ -143,9 +143,9 @@ TEST_CASE("Bad base queries are refused with the slot's name", "[templates][expa
 
 TEST_CASE("A plain query fills QUERY, or the first required slot", "[templates][expander]") {
   Domain domain = domain_of("{NAME}");
-  CHECK(plain_base_query(domain, "a b")->slots.at("NAME") == "a b");
+  CHECK(plain_base_query(domain, "a b")->base.slots.at("NAME") == "a b");
   domain.slots.push_back({"QUERY", false, ""});
-  CHECK(plain_base_query(domain, "a b")->slots.at("QUERY") == "a b");
+  CHECK(plain_base_query(domain, "a b")->base.slots.at("QUERY") == "a b");
   domain.slots = {{"PLACE", false, ""}};
   CHECK(plain_base_query(domain, "a").error().text.find("neither a slot QUERY nor a required one") !=
         std::string::npos);
@@ -156,8 +156,8 @@ TEST_CASE("A plain query stands beside named slots", "[templates][expander]") {
   const Domain domain = domain_of("{NAME}");
   const auto both = plain_base_query(domain, "a b", {{{"PLACE", "c"}}});
   REQUIRE(both.has_value());
-  CHECK(both->slots == std::map<std::string, std::string>{{"NAME", "a b"}, {"PLACE", "c"}});
-  CHECK(plain_base_query(domain, "a b", {{{"NAME", "c"}}})->slots.at("NAME") == "c");
+  CHECK(both->base.slots == std::map<std::string, std::string>{{"NAME", "a b"}, {"PLACE", "c"}});
+  CHECK(plain_base_query(domain, "a b", {{{"NAME", "c"}}})->base.slots.at("NAME") == "c");
 }
 
 TEST_CASE("The shipped domains have the paper's numbers of templates and no warning",
@@ -175,7 +175,7 @@ TEST_CASE("The shipped domains have the paper's numbers of templates and no warn
   CHECK(ml->warnings.empty());
   CHECK(university->warnings.empty());
   CHECK(software->warnings.empty());
-  const auto queries = expand(ml->domain, *plain_base_query(ml->domain, "Joe Researcher"));
+  const auto queries = expand_asked(ml->domain, *plain_base_query(ml->domain, "Joe Researcher"));
   REQUIRE(queries.has_value());
   CHECK(queries->at(3) == ExpandedQuery{"name-must-ml", "web", "+\"Joe Researcher\" +machine +learning"});
 }

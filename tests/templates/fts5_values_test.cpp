@@ -183,6 +183,33 @@ TEST_CASE("No random value is an error for SQLite or reaches what its words do n
   }
 }
 
+TEST_CASE("No typed query is an error for SQLite or reaches beyond its template",
+          "[templates][typed][hostile][fts5]") {
+  constexpr std::string_view kParts[] = {
+      "joe",    " secret", " OR ",      " | ",   " -",      "\"", " \"joe secret\"",
+      " site:", "x.org",   " intitle:", " near", " title:", "*",  " before:2024",
+      "+",      " (",      ")"};
+  templates::Domain domain;
+  domain.name = "test";
+  domain.slots = {{"A", true, ""}};
+  for (const std::string_view query : kPublicOnly)
+    domain.templates.push_back({std::string(query), {"e"}, std::string(query)});
+  const auto syntax_of = [](std::string_view) -> const QuerySyntax& { return *find_query_syntax("fts5"); };
+  Table table;
+  Random random(31);
+  for (int round = 0; round < 400; ++round) {
+    std::string text = "jo ";
+    for (std::uint64_t i = random.below(12); i > 0; --i) text += kParts[random.below(std::size(kParts))];
+    const auto asked = templates::plain_base_query(domain, text);
+    REQUIRE(asked.has_value());
+    for (const ExpandedQuery& query : *templates::expand_asked(domain, *asked, syntax_of)) {
+      INFO(text << " | " << query.text);
+      for (const std::size_t document : table.match(query.text))
+        CHECK(kDocuments[document].sections == "public");
+    }
+  }
+}
+
 TEST_CASE("The free-software templates are valid FTS5 for every hostile value in every slot",
           "[templates][hostile][fts5]") {
   const auto file = templates::read_domain_file(METAFUSE_SOURCE_DIR "/config/templates/free-software.yaml");

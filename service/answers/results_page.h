@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+
+#include "service/answers/page.h"
+#include "service/http/exchange.h"
+#include "service/http/message.h"
+#include "service/requests/preferences.h"
+#include "service/requests/search_requests.h"
+#include "service/search/search_answer.h"
+#include "service/search/shown_results.h"
+
+namespace metafuse::service {
+
+/// What a page of results needs beside the answer.
+struct PageRequest {
+  const SearchParameters* parameters = nullptr;
+  const ShownResults* shown = nullptr;
+  const Preferences* preferences = nullptr;
+  const Fields* fields = nullptr;  ///< of the request, for links to other pages of the same search
+  UnixTime now = 0;
+};
+
+/// The page of results: what was understood, what narrows it, the results with their matches marked, why each
+/// stands where it does, and the ways on.
+///
+/// cost: O(results x lists), and one fusion per list for "without it"
+std::string results_page(const Exchange& exchange, const SearchAnswer& answer, const PageRequest& request);
+
+}  // namespace metafuse::service

@@ -1,0 +1,135 @@
+#include "service/search/typed_conditions.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "core/ascii.h"
+#include "service/base/addresses.h"
+#include "service/search/search_answer.h"
+#include "service/search/shown_results.h"
+
+namespace metafuse::service {
+namespace {
+
+using templates::Condition;
+using Kind = Condition::Kind;
+
+constexpr std::size_t kLongestEnding = 10;
+constexpr std::size_t kDayBytes = 10;
+
+/// The path of a URL, without query and fragment.
+std::string_view path_of(std::string_view url) {
+  if (const std::size_t scheme = url.find("://"); scheme != std::string_view::npos)
+    url.remove_prefix(scheme + 3);
+  const std::size_t slash = url.find_first_of("/?#");
+  if (slash == std::string_view::npos) return {};
+  url.remove_prefix(slash);
+  return url.substr(0, url.find_first_of("?#"));
+}
+
+/// in: site - a host, and a path
+bool is_on_site(std::string_view url, std::string_view site) {
+  const std::size_t slash = std::min(site.find('/'), site.size());
+  if (!is_under_site(host_of(url), site.substr(0, slash))) return false;
+  const std::string_view wanted = site.substr(slash);
+  const std::string_view path = path_of(url);
+  return path.starts_with(wanted) &&
+         (path.size() == wanted.size() || wanted.empty() || path[wanted.size()] == '/');
+}
+
+bool is_any(Kind kind) {
+  return kind == Kind::site || kind == Kind::file_type;
+}
+
+}  // namespace
+
+std::string file_type_of(std::string_view url) {
+  const std::string_view path = path_of(url);
+  const std::string_view name =
+      path.substr(path.rfind('/') == std::string_view::npos ? 0 : path.rfind('/') + 1);
+  const std::size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos || dot == 0 || name.size() - dot - 1 > kLongestEnding) return {};
+  std::string ending = ascii_lower(name.substr(dot + 1));
+  const bool is_plain = std::all_of(ending.begin(), ending.end(),
+                                    [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); });
+  return is_plain ? ending : std::string();
+}
+
+templates::TypedQuery typed_query_of(const LoadedDomain& domain, const SearchRequest& request) {
+  if (request.text.empty() || request.slots.slots.contains(std::string(plain_slot(domain.domain)))) return {};
+  return templates::parse_typed_query(request.text);
+}
+
+ConditionCheck::ConditionCheck(const templates::TypedQuery& typed) {
+  for (const Condition& condition : typed.conditions)
+    if (condition.kind != Kind::any) conditions_.push_back({condition, FoldedText(condition.value)});
+}
+
+bool ConditionCheck::is_met(const Hit& hit, const std::vector<const QuerySyntax*>& syntaxes) const {
+  const FoldedText title(hit.title);
+  const FoldedText snippet(hit.snippet);
+  const std::string day = hit.published.substr(0, kDayBytes);
+  const auto was_told = [&](Kind kind) {
+    return std::any_of(syntaxes.begin(), syntaxes.end(),
+                       [&](const QuerySyntax* syntax) { return templates::can_say(*syntax, kind); });
+  };
+  const auto is_shown = [&](const Checked& one) {
+    const std::string& value = one.condition.value;
+    switch (one.condition.kind) {
+      case Kind::phrase:
+      case Kind::excluded:
+        return title.contains(one.words) || snippet.contains(one.words);
+      case Kind::in_title:
+      case Kind::not_in_title:
+        return title.contains(one.words);
+      case Kind::site:
+      case Kind::not_site:
+        return is_on_site(hit.url, value);
+      case Kind::file_type:
+      case Kind::not_file_type:
+        return file_type_of(hit.url) == value;
+      case Kind::before:
+        return !day.empty() && day < value;
+      case Kind::after:
+        return day >= value;
+      case Kind::any:
+        break;
+    }
+    return true;
+  };
+  for (std::size_t i = 0; i < conditions_.size(); ++i) {
+    const Kind kind = conditions_[i].condition.kind;
+    const bool is_negative = kind == Kind::excluded || kind == Kind::not_in_title || kind == Kind::not_site ||
+                             kind == Kind::not_file_type;
+    bool holds = is_shown(conditions_[i]);
+    if (is_any(kind))
+      holds = std::any_of(conditions_.begin(), conditions_.end(), [&](const Checked& other) {
+        return other.condition.kind == kind && is_shown(other);
+      });
+    if (is_negative && holds) return false;
+    if (is_negative || holds) continue;
+    // an address, and a date that is there, say it themselves
+    const bool is_certain =
+        kind == Kind::site || ((kind == Kind::before || kind == Kind::after) && !day.empty());
+    if (is_certain || !was_told(kind)) return false;
+  }
+  return true;
+}
+
+void leave_out_unwanted(const LoadedDomain& domain, SearchAnswer& answer) {
+  answer.left_out = 0;
+  const ConditionCheck check(answer.typed);
+  if (check.is_empty()) return;
+  const auto syntax_of = [&](const Placement& place) {
+    const std::string& engine = answer.lists[place.feature].query.engine;
+    return domain.syntax_of ? &domain.syntax_of(engine) : &default_query_syntax();
+  };
+  answer.left_out = std::erase_if(answer.results, [&](const FusedResult& result) {
+    std::vector<const QuerySyntax*> syntaxes;
+    for (const Placement& place : result.placements) syntaxes.push_back(syntax_of(place));
+    return !check.is_met(result.hit, syntaxes);
+  });
+}
+
+}  // namespace metafuse::service

@@ -1,0 +1,253 @@
+#include "templates/typed_query.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "core/query_syntax.h"
+#include "core/random.h"
+#include "templates/expander.h"
+#include "tests/support/hostile_values.h"
+#include "tests/support/query_lexer.h"
+
+using namespace metafuse;
+using templates::Condition;
+using templates::parse_typed_query;
+using templates::TypedQuery;
+using Kind = Condition::Kind;
+
+namespace {
+
+/// "site=kde.org after=2024-01-01": kinds and values of the conditions.
+std::string conditions_in(const TypedQuery& typed) {
+  static const char* const kNames[] = {"phrase",   "any",  "not",      "title",  "not-title", "site",
+                                       "not-site", "type", "not-type", "before", "after"};
+  std::string out;
+  for (const Condition& condition : typed.conditions)
+    out += (out.empty() ? "" : "; ") + std::string(kNames[static_cast<int>(condition.kind)]) + '=' +
+           condition.value;
+  return out;
+}
+
+struct Reading {
+  std::string_view text, words, conditions;
+};
+
+/// The query of one template for a typed text.
+std::string typed_expansion(std::string_view query, std::string_view typed, std::string_view syntax,
+                            const BaseQuery& beside = {}) {
+  templates::Domain domain;
+  domain.name = "test";
+  domain.slots = {{"A", true, ""}, {"B", false, ""}};
+  domain.templates = {{"t", {"e"}, std::string(query)}};
+  const auto asked = templates::plain_base_query(domain, typed, beside);
+  REQUIRE(asked.has_value());
+  const auto queries = templates::expand_asked(
+      domain, *asked, [&](std::string_view) -> const QuerySyntax& { return *find_query_syntax(syntax); });
+  REQUIRE(queries.has_value());
+  return queries->front().text;
+}
+
+/// The tokens with each run of words and phrases as one "w": what acts, and where.
+std::string shape_of(const std::string& query, const test::QueryGrammar& grammar) {
+  std::string out;
+  for (const test::QueryToken& token : test::lex_query(query, grammar)) {
+    const bool is_words =
+        token.kind == test::QueryToken::Kind::word || token.kind == test::QueryToken::Kind::phrase;
+    const std::string piece = is_words                                         ? "w"
+                              : token.kind == test::QueryToken::Kind::unclosed ? "?"
+                                                                               : token.text;
+    if (!is_words || !out.ends_with(" w")) out += ' ' + piece;
+  }
+  return out;
+}
+
+/// Without the characters that end a quoted part of a typed query.
+std::string quotable(std::string_view value) {
+  std::string out = templates::normalise_value(value);
+  std::erase(out, '"');
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("What people type is read as they mean it", "[templates][typed]") {
+  const Reading kReadings[] = {
+      {"text editor", "text editor", ""},
+      {"text editor -emacs", "text editor", "not=emacs"},
+      {"\"text editor\" small", "text editor small", "phrase=text editor"},
+      {"“text editor”", "text editor", "phrase=text editor"},
+      {"editor -\"gnu emacs\"", "editor", "not=gnu emacs"},
+      {"editor site:KDE.org", "editor", "site=kde.org"},
+      {"editor site:https://www.kde.org/apps/", "editor", "site=kde.org/apps"},
+      {"editor -site:gnu.org", "editor", "not-site=gnu.org"},
+      {"vim OR emacs", "vim emacs", "any=vim OR emacs"},
+      {"small vim OR \"gnu emacs\" OR nano editor", "small vim gnu emacs nano editor",
+       "any=vim OR gnu emacs OR nano"},
+      {"vim | emacs", "vim emacs", "any=vim OR emacs"},
+      {"editor site:kde.org OR site:gnome.org", "editor", "site=kde.org; site=gnome.org"},
+      {"manual filetype:PDF", "manual", "type=pdf"},
+      {"manual ext:.pdf -filetype:ps", "manual", "type=pdf; not-type=ps"},
+      {"intitle:manual kde", "manual kde", "title=manual"},
+      {"kde intitle:\"user manual\"", "kde user manual", "title=user manual"},
+      {"kde -intitle:draft", "kde", "not-title=draft"},
+      {"kde after:2023 before:2024-05", "kde", "after=2023-01-01; before=2024-05-01"},
+      {"kde before:2024-02-29", "kde", "before=2024-02-29"},
+      // no conditions
+      {"Portland OR", "Portland OR", ""},
+      {"OR gate", "OR gate", ""},
+      {"vim or emacs", "vim or emacs", ""},
+      {"before:noon", "before:noon", ""},
+      {"before:2023-02-29 x", "before:2023-02-29 x", ""},
+      {"site: kde", "site: kde", ""},
+      {"http://kde.org", "http://kde.org", ""},
+      {"well-known C++ --verbose +must", "well-known C++ --verbose must", ""},
+      {"5\" disk", "5\" disk", ""},
+      {"a - b", "a b", ""},
+  };
+  for (const Reading& reading : kReadings) {
+    INFO(reading.text);
+    const TypedQuery typed = parse_typed_query(reading.text);
+    CHECK(typed.words() == reading.words);
+    CHECK(conditions_in(typed) == reading.conditions);
+  }
+}
+
+TEST_CASE("A condition that is taken away leaves the rest as it was typed", "[templates][typed]") {
+  const Reading kTaken[] = {
+      {"text editor -emacs", "text editor", ""},
+      {"a \"text editor\" site:kde.org", "a text editor site:kde.org", "a \"text editor\""},
+      {"vim OR emacs editor", "vim emacs editor", ""},
+      {"kde intitle:manual", "kde manual", ""},
+  };
+  for (const Reading& taken : kTaken) {
+    const TypedQuery typed = parse_typed_query(taken.text);
+    REQUIRE(!typed.conditions.empty());
+    CHECK(typed.text_without(typed.conditions.front()) == taken.words);
+    if (!taken.conditions.empty()) CHECK(typed.text_without(typed.conditions.back()) == taken.conditions);
+  }
+}
+
+TEST_CASE("Each syntax gets the conditions that it can say, behind the query", "[templates][typed]") {
+  struct Said {
+    std::string_view syntax, query;
+  };
+  // written down from the engines' manuals, as tests/support/query_lexer.h names them
+  const Said kSaid[] = {
+      {"web", "text editor -emacs intitle:kde site:kde.org OR site:gnu.org"},
+      {"plain", "text editor"},
+      {"google", "text editor -emacs intitle:kde before:2024-01-01 (site:kde.org OR site:gnu.org)"},
+      {"lucene", "text editor -emacs"},
+      {"elasticsearch", "(text editor) + -emacs"},
+      {"solr", "text editor -emacs"},
+      {"fts5", "(text editor) NOT emacs"},
+      {"xapian", "text editor -emacs"},
+      {"groonga", "text editor - emacs"},
+      {"sphinx", "text editor -emacs"},
+      {"postgresql", "text editor -emacs"},
+      {"mysql", "text editor -emacs"},
+      {"mediawiki", "text editor -emacs intitle:kde"},
+  };
+  CHECK(std::size(kSaid) == query_syntaxes().size());
+  for (const Said& said : kSaid) {
+    INFO(said.syntax);
+    // the title's word is a word of the query too
+    std::string expected(said.query);
+    expected.replace(expected.find("text editor"), 11, "text editor kde");
+    CHECK(typed_expansion("{A}", "text editor -emacs intitle:kde before:2024 site:kde.org site:gnu.org",
+                          said.syntax) == expected);
+  }
+}
+
+TEST_CASE("Filters see the plain words; a phrase that they take apart stands behind the query",
+          "[templates][typed]") {
+  CHECK(typed_expansion("{A}", "\"text editor\" small", "web") == "\"text editor\" small");
+  CHECK(typed_expansion("{A|words}", "\"text editor\" small", "web") == "text editor small +\"text editor\"");
+  CHECK(typed_expansion("{A|any}", "\"text editor\" small", "fts5") == "(\"text editor\" OR small)");
+  CHECK(typed_expansion("{A|first}", "\"text editor\" small", "fts5") == "(text) AND \"text editor\"");
+  CHECK(typed_expansion("{A|words}", "\"text editor\"", "plain") == "text editor");
+  CHECK(typed_expansion("{A|initials}", "text editor -emacs", "web") == "te -emacs");
+}
+
+TEST_CASE("Alternatives stand where the syntax can say them among other words", "[templates][typed]") {
+  CHECK(typed_expansion("{A}", "vim OR emacs manual", "web") == "vim OR emacs manual");
+  CHECK(typed_expansion("{A}", "vim OR emacs manual", "google") == "(vim OR emacs) manual");
+  CHECK(typed_expansion("{A|all}", "vim OR emacs manual", "lucene") == "+(vim OR emacs) +manual");
+  CHECK(typed_expansion("{A|all}", "vim OR emacs manual", "fts5") == "((vim OR emacs) AND manual)");
+  // a group beside a word is a mistake in FTS5, and PostgreSQL would read (vim) or (emacs manual)
+  CHECK(typed_expansion("NEAR({A}, 3)", "vim OR emacs", "fts5") == "NEAR(vim emacs, 3)");
+  CHECK(typed_expansion("{A}", "vim OR emacs manual", "postgresql") == "vim emacs manual");
+  CHECK(typed_expansion("{A}", "vim OR emacs", "postgresql") == "vim or emacs");
+  CHECK(typed_expansion("{A|any}", "vim OR emacs manual", "web") == "vim OR emacs OR manual");
+}
+
+TEST_CASE("A slot that is given by name is never read as conditions", "[templates][typed]") {
+  CHECK(typed_expansion("{A} {B|words}", "text -emacs", "web", {{{"B", "-gnu site:kde.org"}}}) ==
+        "text gnu site kde.org -emacs");
+  CHECK(typed_expansion("{A}", "ignored -gnu", "web", {{{"A", "text -emacs"}}}) == "text emacs");
+}
+
+TEST_CASE("A query of conditions only, or of too many, says what to do", "[templates][typed]") {
+  templates::Domain domain;
+  domain.slots = {{"A", true, ""}};
+  CHECK(templates::plain_base_query(domain, "site:kde.org").error().text.find("conditions only") !=
+        std::string::npos);
+  std::string many = "x";
+  for (int i = 0; i <= 32; ++i) many += " -y" + std::to_string(i);
+  CHECK(templates::plain_base_query(domain, many).error().code == Code::usage);
+}
+
+TEST_CASE("No hostile value inside a typed query changes its shape in any syntax",
+          "[templates][typed][hostile]") {
+  const auto typed_with = [](const std::string& value) {
+    return "joe \"p " + value + "\" OR \"q " + value + "\" -\"n " + value + "\" intitle:\"t " + value +
+           "\" site:kde.org";
+  };
+  std::vector<std::string> values(test::kHostileValues.begin(), test::kHostileValues.end());
+  Random random(23);
+  constexpr std::string_view kAlphabet = "ab '()[]{}<>+-*/\\|&!?:;,.^~=@#$%_\n\t";
+  for (int round = 0; round < 100; ++round) {
+    std::string value;
+    for (std::uint64_t i = random.below(24); i > 0; --i) value += kAlphabet[random.below(kAlphabet.size())];
+    values.push_back(value + " OR b NOT c");
+  }
+  for (const test::QueryGrammar& grammar : test::query_grammars())
+    for (const std::string_view query : {"{A}", "{A|all}", "{A|words|lower} [{B}]"}) {
+      const std::string wanted =
+          shape_of(typed_expansion(query, typed_with("one"), grammar.syntax, {{{"B", "one"}}}), grammar);
+      for (const std::string& value : values) {
+        const std::string typed = typed_with(quotable(value));
+        const std::string text = typed_expansion(query, typed, grammar.syntax, {{{"B", "b " + value}}});
+        INFO(grammar.syntax << " | " << typed << " | " << text);
+        CHECK(shape_of(text, grammar) == wanted);
+      }
+    }
+}
+
+TEST_CASE("Whatever is typed is read without loss of its letters", "[templates][typed][hostile]") {
+  constexpr std::string_view kParts[] = {"\"",       " OR ",      " | ", "-",  "site:",    "kde.org",
+                                         " before:", "2024",      " a",  " b", "intitle:", " ",
+                                         ":",        "filetype:", "pdf", "+",  "“",        "é"};
+  Random random(29);
+  for (int round = 0; round < 3000; ++round) {
+    std::string text;
+    for (std::uint64_t i = random.below(14); i > 0; --i) text += kParts[random.below(std::size(kParts))];
+    INFO(text);
+    TypedQuery typed = parse_typed_query(text);
+    std::size_t last = 0;
+    for (const Condition& condition : typed.conditions) {
+      CHECK(condition.begin >= last);
+      CHECK(condition.begin < condition.end);
+      REQUIRE(condition.end <= typed.text.size());
+      last = condition.end;
+    }
+    // taking all away, the last first, ends with words
+    for (int i = 0; !typed.conditions.empty(); ++i) {
+      REQUIRE(i < 64);
+      typed = parse_typed_query(typed.text_without(typed.conditions.back()));
+    }
+    CHECK(!typed.terms.empty() == templates::has_letter(typed.words()));
+  }
+}
