@@ -62,6 +62,9 @@ App::App(AppOptions options, std::shared_ptr<const Snapshot> snapshot, std::uniq
   care.snapshot = [this] { return reloader_.snapshot(); };
   care.unix_time = records_->unix_time;
   care.has_duty = [this] { return has_duty_.load(); };
+  care.on_asked = [this](const std::string& domain, std::vector<std::string> queries) {
+    searcher_.set_asked(domain, std::move(queries));
+  };
   care.on_models_changed = [this] { reloader_.reload_soon(); };
   care.on_event = [this](std::string_view event, JsonObject fields) {
     log_.write(Log::Level::info, event, std::move(fields));

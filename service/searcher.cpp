@@ -23,6 +23,7 @@ namespace metafuse::service {
 namespace {
 
 constexpr int kMostHops = 99;
+constexpr std::size_t kMostSuggestions = 8;
 
 /// Whether whoever searches lets it be stored: not with Do Not Track or Global Privacy Control.
 bool may_be_stored(const HttpRequest& request) {
@@ -205,10 +206,24 @@ std::optional<HttpResponse> Searcher::answer_again(const Exchange& exchange) {
   return response;
 }
 
-std::vector<std::string> Searcher::suggest(const Exchange& exchange, std::string_view prefix) const {
-  if (exchange.key == nullptr) return suggester_.complete(prefix);
-  return suggester_.complete(prefix,
-                             [&](const std::string& domain) { return exchange.key->may_use_domain(domain); });
+std::vector<std::string> Searcher::suggest(const Exchange& exchange, std::string_view domain_name,
+                                           std::string_view prefix) const {
+  std::vector<std::string> out;
+  const auto add = [&](const std::vector<std::string>& texts) {
+    for (const std::string& text : texts)
+      if (out.size() < kMostSuggestions && std::find(out.begin(), out.end(), text) == out.end())
+        out.push_back(text);
+  };
+  if (const LoadedDomain* domain = exchange.find_domain(domain_name); domain != nullptr) {
+    add(suggester_.asked(domain->domain.name, prefix, kMostSuggestions / 2));
+    for (const auto& vocabulary : domain->vocabularies)
+      add(vocabulary->get().complete(prefix, kMostSuggestions));
+  }
+  const auto is_usable = [&](const std::string& domain) {
+    return exchange.key == nullptr || exchange.key->may_use_domain(domain);
+  };
+  add(suggester_.complete(prefix, is_usable, kMostSuggestions));
+  return out;
 }
 
 void Searcher::clear() {

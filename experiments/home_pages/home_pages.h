@@ -89,6 +89,7 @@ class IndexedPages {
 
   const std::vector<HomePage>& pages() const { return pages_; }
   const templates::Domain& domain() const { return domain_; }
+  std::string database() const { return folder_ + "/index.db"; }
 
   /// The training set of the lists of a sample of base queries: one rank feature per template and engine,
   /// grade 1 for the answer, 0 for the rest.

@@ -305,6 +305,13 @@ void add_pages(const LoadedDomain& domain, const SearchAnswer& answer, const Pag
   if (here < last) pages.add("NEXT").set("URL", links.page(here + 1));
 }
 
+void add_correction(const PageRequest& request, const SearchLinks& links, View& page) {
+  if (request.corrected.empty()) return;
+  View& view = page.add(request.is_asked_instead ? "INSTEAD" : "MEANT");
+  view.set("TYPED", request.parameters->search.text).set("TEXT", request.corrected);
+  view.set("URL", links.with("q", request.corrected));
+}
+
 /// What was understood, and what might help.
 void add_nothing(const SearchAnswer& answer, View& page) {
   View& view = page.add("NOTHING");
@@ -340,6 +347,7 @@ std::string results_page(const Exchange& exchange, const SearchAnswer& answer, c
   add_narrowing(answer, request, links, view);
   add_failures(answer, view);
   add_suggestions(answer, view);
+  add_correction(request, links, view);
   if (answer.results.empty()) add_nothing(answer, view);
   ResultWriter writer{domain,
                       answer,

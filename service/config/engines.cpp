@@ -80,6 +80,8 @@ Result<LoadedEngines> load_engines(const ServerConfig& config, const SecretLooku
       out.names.push_back(engine.name);
       syntaxes[engine.name] = engine.query_syntax;
       out.traits[engine.name] = traits_of(engine);
+      if (const auto* local = std::get_if<fetchers::LocalAccess>(&engine.access))
+        out.vocabularies[engine.name] = std::make_shared<const IndexVocabulary>(local->database);
       engines.push_back(std::move(engine));
     }
   }

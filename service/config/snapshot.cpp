@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <set>
 
 #include "core/diagnostics.h"
 #include "core/text_file.h"
 #include "core/yaml_reader.h"
+#include "fetchers/embedded/index_words.h"
 #include "fusion/data/features.h"
 #include "fusion/training/registry.h"
 #include "service/base/digest.h"
@@ -17,6 +19,7 @@ namespace metafuse::service {
 namespace {
 
 constexpr std::size_t kMaxTemplateBytes = std::size_t{1} << 20;
+constexpr std::size_t kMostCounted = 200;
 constexpr std::size_t kMaxModelBytes = std::size_t{256} << 20;
 
 /// Mistakes of many files, a line each.
@@ -99,6 +102,19 @@ void load_challenger(const ServerConfig& config, LoadedDomain& out, std::vector<
   out.challenger_version = state->challenger;
 }
 
+/// Those of the embedded engines that a domain's templates ask, each once.
+std::vector<std::shared_ptr<const IndexVocabulary>> vocabularies_of(const templates::Domain& domain,
+                                                                    const LoadedEngines& engines) {
+  std::set<std::string> names;
+  for (const templates::SearchTemplate& item : domain.templates)
+    names.insert(item.engines.begin(), item.engines.end());
+  std::vector<std::shared_ptr<const IndexVocabulary>> out;
+  for (const std::string& name : names)
+    if (const auto at = engines.vocabularies.find(name); at != engines.vocabularies.end())
+      out.push_back(at->second);
+  return out;
+}
+
 void load_domain(const std::string& file, Snapshot& snapshot, Mistakes& mistakes) {
   auto text = read_text(file, kMaxTemplateBytes);
   if (!text) return mistakes.add(text.error());
@@ -110,6 +126,7 @@ void load_domain(const std::string& file, Snapshot& snapshot, Mistakes& mistakes
   out.etag = text_etag(*text);
   out.engines_digest = snapshot.engines.digest;
   out.syntax_of = snapshot.engines.syntax_of;
+  out.vocabularies = vocabularies_of(out.domain, snapshot.engines);
   out.text = std::move(*text);
   snapshot.warnings.insert(snapshot.warnings.end(), parsed->warnings.begin(), parsed->warnings.end());
   load_model(snapshot.config, out, mistakes);
@@ -180,6 +197,23 @@ Result<void> check_engines(const templates::Domain& domain, std::string_view tex
                       "template " + domain.templates[item].id + " asks engine " + engine +
                           ", which no engine file defines; defined are " + listed(known));
   return diagnostics.to_error(Code::bad_config);
+}
+
+const Vocabulary& IndexVocabulary::get() const {
+  std::call_once(once_, [this] {
+    auto words = fetchers::read_index_words(database_);
+    if (!words) words = fetchers::IndexWords();
+    made_ = std::make_unique<const Vocabulary>(words->titles, words->words);
+  });
+  return *made_;
+}
+
+std::optional<std::string> IndexVocabulary::correct(std::string_view query) const {
+  auto counter = fetchers::IndexCounter::open(database_);
+  if (!counter) return std::nullopt;
+  return get().correct(query, [&](const std::vector<std::vector<std::string>>& groups) {
+    return counter->documents_with(groups, kMostCounted);
+  });
 }
 
 std::string text_etag(std::string_view text) {

@@ -4,19 +4,39 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/result.h"
 #include "fetchers/fetcher.h"
 #include "fusion/model/model_file.h"
+#include "service/base/vocabulary.h"
 #include "service/config/config.h"
 #include "templates/expander.h"
 #include "templates/search_template.h"
 
 namespace metafuse::service {
+
+/// The vocabulary of an embedded index, made when it is first asked for. Its functions block while it is made:
+/// 30,000 documents take a fraction of a second.
+class IndexVocabulary {
+ public:
+  explicit IndexVocabulary(std::string database) : database_(std::move(database)) {}
+
+  /// out: an empty one of an index that cannot be read; searching says why
+  const Vocabulary& get() const;
+  /// Vocabulary::correct() with the index's own counts.
+  std::optional<std::string> correct(std::string_view query) const;
+
+ private:
+  const std::string database_;
+  mutable std::once_flag once_;
+  mutable std::unique_ptr<const Vocabulary> made_;
+};
 
 /// A domain's templates with the model that fuses their lists.
 struct LoadedDomain {
@@ -31,6 +51,7 @@ struct LoadedDomain {
   std::optional<fusion::Model> challenger;  ///< loaded only while searches are interleaved
   std::string challenger_version;
   templates::SyntaxLookup syntax_of = {};  ///< of the engines; without it, all speak the default
+  std::vector<std::shared_ptr<const IndexVocabulary>> vocabularies = {};  ///< of its embedded engines
 };
 
 /// What an engine can do, for clients that ask before they search.
@@ -51,6 +72,7 @@ struct LoadedEngines {
   templates::SyntaxLookup syntax_of;
   std::vector<std::string> warnings;
   std::map<std::string, EngineTraits> traits = {};
+  std::map<std::string, std::shared_ptr<const IndexVocabulary>> vocabularies = {};  ///< of embedded engines
   std::string digest = {};  ///< of the definitions and of what keys of results are made by
 };
 

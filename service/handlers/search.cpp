@@ -189,6 +189,14 @@ Fields with_preferences(Fields fields, const Preferences& preferences) {
   return fields;
 }
 
+/// What was meant where the vocabularies of the answer's domain know it better; empty where they do not.
+std::string corrected_query(const Exchange& exchange, const SearchAnswer& answer, const std::string& text) {
+  if (text.empty()) return {};
+  for (const auto& vocabulary : exchange.snapshot->find_domain(answer.domain)->vocabularies)
+    if (auto corrected = vocabulary->correct(text)) return std::move(*corrected);
+  return {};
+}
+
 HttpResponse search_fields(Searcher& searcher, const Exchange& exchange, const Fields& fields) {
   const Dialect dialect = dialect_for(fields);
   if (!has_known_format(fields))
@@ -198,14 +206,24 @@ HttpResponse search_fields(Searcher& searcher, const Exchange& exchange, const F
   auto parameters = read_parameters(dialect == Dialect::page ? with_preferences(fields, preferences) : fields,
                                     *exchange.snapshot);
   if (!parameters) return error_response(dialect, 400, parameters.error().text);
-  const PageRequest page{&*parameters, nullptr, &preferences, &fields, searcher.unix_time()};
-  return searcher.serve(exchange, dialect,
-                        {parameters->search, parameters->first(), parameters->limit, preferences.sites},
-                        [&](FoundSearch& found) {
-                          PageRequest shown = page;
-                          shown.shown = &found.shown;
-                          return render(exchange, *found.answer, shown);
-                        });
+  PageRequest page{&*parameters, nullptr, &preferences, &fields, searcher.unix_time()};
+  const WantedSearch wanted{parameters->search, parameters->first(), parameters->limit, preferences.sites};
+  return searcher.serve(exchange, dialect, wanted, [&](FoundSearch& found) {
+    if (dialect == Dialect::page)
+      page.corrected = corrected_query(exchange, *found.answer, parameters->search.text);
+    // where nothing was found, the corrected query is asked instead, and the page says so
+    if (found.answer->results.empty() && !page.corrected.empty()) {
+      WantedSearch again = wanted;
+      again.search.text = page.corrected;
+      auto instead = searcher.find(exchange, again);
+      if (instead && !instead->answer->results.empty()) {
+        found = std::move(*instead);
+        page.is_asked_instead = true;
+      }
+    }
+    page.shown = &found.shown;
+    return render(exchange, *found.answer, page);
+  });
 }
 
 }  // namespace
@@ -290,8 +308,9 @@ HttpResponse handle_searxng_config(const Exchange& exchange) {
 HttpResponse handle_autocompleter(Searcher& searcher, const Exchange& exchange) {
   const std::string q(exchange.request.parameter("q").value_or(""));
   JsonArray completions;
+  const std::string domain(exchange.request.parameter("domain").value_or(""));
   if (!q.empty())
-    for (const std::string& text : searcher.suggest(exchange, q)) completions.emplace_back(text);
+    for (const std::string& text : searcher.suggest(exchange, domain, q)) completions.emplace_back(text);
   // browsers ask for OpenSearch's form, SearXNG's own script for the list alone
   if (equal_ignoring_case(exchange.request.header("X-Requested-With"), "XMLHttpRequest"))
     return make_response(200, "application/json", to_text(completions));

@@ -15,6 +15,8 @@ namespace {
 constexpr double kMostBetweenLooks = 60;  ///< seconds
 constexpr double kFewestBetweenLooks = 1;
 constexpr UnixTime kBetweenForgetting = 3600;
+constexpr UnixTime kBetweenAsked = 10 * kSecondsPerMinute;
+constexpr std::size_t kMostAsked = 1000;
 constexpr int kNiceness = 10;
 
 }  // namespace
@@ -67,11 +69,15 @@ std::chrono::duration<double> Caretaker::until_next_look() const {
 }
 
 void Caretaker::tick(UnixTime now) {
+  const auto snapshot = options_.snapshot();
+  if (options_.on_asked && now >= next_asked_) {
+    next_asked_ = now + kBetweenAsked;
+    learn_asked(*snapshot);
+  }
   if (options_.has_duty && !options_.has_duty()) {
     retrained_.clear();  // whoever has the duty retrains; the models' files say when
     return;
   }
-  const auto snapshot = options_.snapshot();
   if (now >= next_forgetting_) {
     next_forgetting_ = now + kBetweenForgetting;
     forget_old(*snapshot, now);
@@ -83,6 +89,21 @@ void Caretaker::tick(UnixTime now) {
     if (hours < learning.retrain_hours) continue;
     retrained_[name] = now;
     retrain_domain(domain, learning, now);
+  }
+}
+
+void Caretaker::learn_asked(const Snapshot& snapshot) {
+  for (const auto& [name, domain] : snapshot.domains) {
+    const auto asked = options_.store->asked_queries(name, kFewestPeople, kMostAsked);
+    if (asked.has_error()) {
+      options_.on_event("asked queries not read", {{"domain", name}, {"reason", asked.error().text}});
+      continue;
+    }
+    std::vector<std::string> texts;
+    for (const BaseQuery& query : *asked)
+      if (query.slots.size() == 1 && query.slots.begin()->first == plain_slot(domain.domain))
+        texts.push_back(query.slots.begin()->second);
+    options_.on_asked(name, std::move(texts));
   }
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "core/json.h"
 #include "service/config/snapshot.h"
@@ -26,6 +27,8 @@ struct CaretakerOptions {
   std::function<UnixTime()> unix_time;
   std::function<bool()> has_duty =
       {};  ///< whether this server, of those of the store, takes care; empty: it does
+  /// Queries of a domain's plain slot that enough people asked, the most asked first; may be empty.
+  std::function<void(const std::string& domain, std::vector<std::string> queries)> on_asked;
   std::function<void()> on_models_changed;  ///< a champion or challenger is another one now
   std::function<void(std::string_view event, JsonObject fields)> on_event;  ///< for the log
 };
@@ -33,7 +36,10 @@ struct CaretakerOptions {
 /// How the server trains a domain's challenger: by its templates' features and its configuration.
 RetrainOptions retrain_options(const LoadedDomain& domain, const LearningConfig& learning, UnixTime now);
 
-/// Removes what is older than the retention and, when the configuration says so, trains challengers and
+/// How many people must have asked a query, on one day, before it is offered to others.
+inline constexpr std::size_t kFewestPeople = 5;
+
+/// Removes what is older than the retention, learns which queries are asked often and, when the configuration says so, trains challengers and
 /// promotes them; on a thread of its own and with low priority.
 class Caretaker {
  public:
@@ -51,12 +57,14 @@ class Caretaker {
 
  private:
   std::chrono::duration<double> until_next_look() const;
+  void learn_asked(const Snapshot& snapshot);
   void forget_old(const Snapshot& snapshot, UnixTime now);
   void retrain_domain(const LoadedDomain& domain, const LearningConfig& learning, UnixTime now);
   UnixTime last_retrain(const std::string& domain);
 
   CaretakerOptions options_;
   UnixTime next_forgetting_ = 0;
+  UnixTime next_asked_ = 0;
   std::map<std::string, UnixTime> retrained_;
   std::mutex mutex_;
   std::condition_variable wakes_;

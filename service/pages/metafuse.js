@@ -40,6 +40,89 @@
       file.scrollTop = (file.scrollHeight * (number - 1)) / lines.length - file.clientHeight / 2;
     });
 
+  // Completions while typing: a combobox with a list that follows the keys; Enter without a choice searches as typed.
+  const form = box && box.form;
+  if (box && window.fetch) {
+    const offers = document.createElement("ul");
+    offers.className = "offers";
+    offers.id = "offers";
+    offers.hidden = true;
+    offers.setAttribute("role", "listbox");
+    offers.setAttribute("aria-label", "Completions");
+    form.append(offers);
+    for (const [name, value] of Object.entries({ role: "combobox", "aria-expanded": "false", "aria-controls": "offers",
+      "aria-autocomplete": "list" })) box.setAttribute(name, value);
+    let typed = box.value;
+    let chosen = -1;
+    let timer = 0;
+    let asked = 0;
+
+    const close = () => {
+      offers.hidden = true;
+      chosen = -1;
+      box.setAttribute("aria-expanded", "false");
+      box.removeAttribute("aria-activedescendant");
+    };
+    const choose = (index) => {
+      const count = offers.children.length;
+      chosen = ((index + 1 + count + 1) % (count + 1)) - 1;
+      [...offers.children].forEach((item, i) => item.setAttribute("aria-selected", String(i === chosen)));
+      box.value = chosen < 0 ? typed : offers.children[chosen].textContent;
+      if (chosen < 0) box.removeAttribute("aria-activedescendant");
+      else box.setAttribute("aria-activedescendant", offers.children[chosen].id);
+    };
+    const show = (texts) => {
+      offers.replaceChildren(...texts.map((text, i) => {
+        const item = document.createElement("li");
+        item.id = `offer-${i}`;
+        item.textContent = text;
+        item.setAttribute("role", "option");
+        item.setAttribute("aria-selected", "false");
+        return item;
+      }));
+      if (texts.length === 0) return close();
+      chosen = -1;
+      offers.hidden = false;
+      box.setAttribute("aria-expanded", "true");
+    };
+    const ask = async () => {
+      const mine = ++asked;
+      const domain = form.elements.domain ? `&domain=${encodeURIComponent(form.elements.domain.value)}` : "";
+      try {
+        const answer = await fetch(`/autocompleter?q=${encodeURIComponent(typed)}${domain}`,
+          { headers: { "X-Requested-With": "XMLHttpRequest" } });
+        const texts = answer.ok ? await answer.json() : [];
+        if (mine === asked && document.activeElement === box) show(texts.filter((text) => text !== typed));
+      } catch {
+        close(); // typing goes on without help
+      }
+    };
+    box.addEventListener("input", () => {
+      typed = box.value;
+      clearTimeout(timer);
+      if (typed.trim().length < 2) return close();
+      timer = setTimeout(ask, 80);
+    });
+    box.addEventListener("keydown", (event) => {
+      if (event.key === "Escape" && !offers.hidden) {
+        event.stopPropagation();
+        choose(-1);
+        return close();
+      }
+      if (offers.hidden || (event.key !== "ArrowDown" && event.key !== "ArrowUp")) return;
+      event.preventDefault();
+      choose(chosen + (event.key === "ArrowDown" ? 1 : -1));
+    });
+    offers.addEventListener("mousedown", (event) => {
+      event.preventDefault(); // the box keeps the focus
+      const item = event.target.closest("li");
+      if (!item) return;
+      box.value = item.textContent;
+      form.requestSubmit();
+    });
+    box.addEventListener("blur", close);
+  }
+
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);

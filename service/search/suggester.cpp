@@ -6,6 +6,15 @@
 #include "core/ascii.h"
 
 namespace metafuse::service {
+namespace {
+
+/// in: wanted - in small letters
+bool begins_a_word(std::string_view text, std::string_view wanted) {
+  const std::size_t at = ascii_lower(text).find(wanted);
+  return at != std::string::npos && (at == 0 || text[at - 1] == ' ');
+}
+
+}  // namespace
 
 void Suggester::learn(const std::string& domain, const std::vector<std::string>& suggestions) {
   const std::lock_guard lock(mutex_);
@@ -26,11 +35,28 @@ std::vector<std::string> Suggester::complete(std::string_view prefix,
   const std::lock_guard lock(mutex_);
   for (const auto& [domain, text] : known_) {
     if (is_usable && !is_usable(domain)) continue;
-    const std::size_t at = ascii_lower(text).find(wanted);
-    if (at == std::string::npos || (at > 0 && text[at - 1] != ' ')) continue;
+    if (!begins_a_word(text, wanted)) continue;
     if (std::find(out.begin(), out.end(), text) == out.end()) out.push_back(text);
     if (out.size() >= limit) break;
   }
+  return out;
+}
+
+void Suggester::set_asked(const std::string& domain, std::vector<std::string> queries) {
+  if (queries.size() > capacity_) queries.resize(capacity_);
+  const std::lock_guard lock(mutex_);
+  asked_[domain] = std::move(queries);
+}
+
+std::vector<std::string> Suggester::asked(const std::string& domain, std::string_view prefix,
+                                          std::size_t limit) const {
+  const std::string wanted = ascii_lower(prefix);
+  std::vector<std::string> out;
+  const std::lock_guard lock(mutex_);
+  const auto at = asked_.find(domain);
+  if (at == asked_.end()) return out;
+  for (const std::string& text : at->second)
+    if (out.size() < limit && begins_a_word(text, wanted)) out.push_back(text);
   return out;
 }
 

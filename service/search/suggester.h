@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -10,8 +11,8 @@
 
 namespace metafuse::service {
 
-/// Completions from what engines suggested lately. Only engines' words are offered: what one user typed is
-/// never shown to another.
+/// Completions from what was asked and answered: queries that several people asked and clicked in, and what
+/// engines suggested lately. What one person typed is never shown to another.
 class Suggester {
  public:
   explicit Suggester(std::size_t capacity = 2000) : capacity_(capacity) {}
@@ -25,6 +26,13 @@ class Suggester {
                                     const std::function<bool(const std::string& domain)>& is_usable = {},
                                     std::size_t limit = 8) const;
 
+  /// Replaces a domain's asked queries.
+  ///
+  /// in: queries - each asked by enough people (Store::asked_queries), the most asked first
+  void set_asked(const std::string& domain, std::vector<std::string> queries);
+  /// At most `limit` of them with the prefix at a word's begin.
+  std::vector<std::string> asked(const std::string& domain, std::string_view prefix, std::size_t limit) const;
+
  private:
   struct Known {
     std::string domain;
@@ -36,6 +44,7 @@ class Suggester {
   const std::size_t capacity_;
   mutable std::mutex mutex_;
   std::deque<Known> known_;
+  std::map<std::string, std::vector<std::string>> asked_;  ///< by domain
 };
 
 }  // namespace metafuse::service

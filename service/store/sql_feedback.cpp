@@ -68,6 +68,25 @@ Result<std::vector<std::string>> SqlStore::clicked_searches(std::string_view dom
       {domain, static_cast<std::int64_t>(limit)}, [](SqlRow row) { return text_of(row[0]); });
 }
 
+Result<std::vector<BaseQuery>> SqlStore::asked_queries(std::string_view domain, std::size_t people,
+                                                       std::size_t limit) {
+  TRY(const auto texts,
+      read_rows<std::string>(
+          *database_,
+          "SELECT min(slots) AS text, max(clients) AS most FROM "
+          "(SELECT s.query AS query, min(s.slots) AS slots, count(DISTINCT c.prefix) AS clients "
+          "FROM clicks c JOIN searches s ON s.id = substr(c.search, 1, 32) "
+          "WHERE c.domain = $1 GROUP BY s.query, c.day HAVING count(DISTINCT c.prefix) >= $2) AS days "
+          "GROUP BY query ORDER BY most DESC, text LIMIT $3",
+          {domain, static_cast<std::int64_t>(people), static_cast<std::int64_t>(limit)},
+          [](SqlRow row) { return text_of(row[0]); }));
+  std::vector<BaseQuery> queries;
+  for (const std::string& text : texts)
+    if (auto slots = read_slots_text(text); slots && !slots->slots.empty())
+      queries.push_back(std::move(*slots));
+  return queries;
+}
+
 Result<void> SqlStore::set_judgment(const StoredJudgment& judgment, TimePoint end) {
   return database_->write(
       [&](SqlSession& session) {

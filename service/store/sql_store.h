@@ -35,6 +35,8 @@ class SqlStore final : public Store {
   Result<ClickOutcome> add_click(const Click& click, const ClickCaps& caps, TimePoint end) override;
   Result<std::vector<Click>> clicks_of(std::string_view search) override;
   Result<std::vector<std::string>> clicked_searches(std::string_view domain, std::size_t limit) override;
+  Result<std::vector<BaseQuery>> asked_queries(std::string_view domain, std::size_t people,
+                                               std::size_t limit) override;
   Result<void> set_judgment(const StoredJudgment& judgment, TimePoint end) override;
   Result<std::vector<JudgedQuery>> judged_queries(std::string_view domain) override;
   Result<InterleavingCounts> interleaving_counts(std::string_view domain, std::string_view champion,

@@ -53,6 +53,37 @@ async function conditions(options) {
   assert.equal(await page.locator(".results > li").count(), 1);
 }
 
+/// Completions by keys; Escape brings back what was typed.
+async function completion() {
+  const page = await open();
+  await page.goto("/");
+  const box = page.getByRole("combobox", { name: "Search for" });
+  await box.pressSequentially("gn");
+  await page.getByRole("option", { name: "GNU nano" }).waitFor();
+  assert.equal(await box.getAttribute("aria-expanded"), "true");
+  await page.keyboard.press("ArrowDown");
+  assert.equal(await box.inputValue(), "GNU nano");
+  assert.equal(await page.locator("#" + (await box.getAttribute("aria-activedescendant"))).textContent(), "GNU nano");
+  await findsNoViolation(page, { javaScriptEnabled: true });
+  await page.keyboard.press("Escape");
+  assert.equal(await box.inputValue(), "gn");
+  assert.equal(await page.getByRole("listbox").isVisible(), false);
+  await box.pressSequentially("u");
+  await page.getByRole("option", { name: "GNU Emacs" }).click();
+  await page.waitForURL(/q=GNU\+Emacs/);
+}
+
+/// A typing error is corrected, and asked again by itself where nothing was found.
+async function spelling(options) {
+  const page = await open(options);
+  await page.goto("/search?q=txet+editro");
+  await page.getByText("Nothing was found for txet editro").waitFor();
+  assert.equal(await page.locator(".results > li").count(), 3);
+  await page.goto("/search?q=txet+editor");
+  await page.getByRole("link", { name: "text editor" }).first().click();
+  await page.waitForURL(/q=text\+editor/);
+}
+
 async function preferences(options) {
   const page = await open(options);
   await page.goto("/preferences");
@@ -219,10 +250,12 @@ async function accessibility(colorScheme) {
 try {
   await searchAndExplain();
   await keyboard();
+  await completion();
   await feedback();
   for (const javaScriptEnabled of [true, false]) {
     await sitePreferences({ javaScriptEnabled });
     await conditions({ javaScriptEnabled });
+    await spelling({ javaScriptEnabled });
     await preferences({ javaScriptEnabled });
     await editor({ javaScriptEnabled });
     await models({ javaScriptEnabled });

@@ -140,6 +140,42 @@ void check_clicks(Store& store) {
   }
 }
 
+void check_asked(Store& store) {
+  const auto asked = [&](const std::string& text, std::initializer_list<const char*> people, UnixTime at,
+                         const std::string& domain = "shoes") {
+    for (const char* one : people) {
+      StoredSearch search = sample_search(domain);
+      search.id = new_search_id();
+      search.query = "digest of " + folded_query(text);
+      search.slots = {{{"QUERY", text}}};
+      add(store, search);
+      Click click = click_on(search, 0, at);
+      click.prefix = one;
+      add_click(store, click);
+    }
+  };
+  asked("red shoes", {"a", "b", "c", "d", "e"}, kNewYear);
+  asked("red shoes", {"f"}, kNewYear);
+  asked("blue shoes", {"a", "b", "c", "d", "a", "a"}, kNewYear);
+  asked("green shoes", {"a", "b", "c", "d"},
+        kNewYear);  // four people on each of two days may be the same four
+  asked("green shoes", {"e", "f", "g", "h"}, kNewYear + kDay);
+  asked("hats", {"a", "b", "c", "d", "e"}, kNewYear, "hats");
+  asked("old shoes", {"a", "b", "c", "d", "e", "f", "g"}, kNewYear + kDay);
+  const auto texts = [&](std::size_t people, std::size_t limit) {
+    const auto queries = store.asked_queries("shoes", people, limit);
+    REQUIRE(queries.has_value());
+    std::string out;
+    for (const BaseQuery& query : *queries) out += (out.empty() ? "" : ", ") + query.slots.at("QUERY");
+    return out;
+  };
+  CHECK(texts(5, 10) == "old shoes, red shoes");
+  CHECK(texts(5, 1) == "old shoes");
+  CHECK(texts(8, 10) == "");
+  REQUIRE(store.hide_queries().has_value());
+  CHECK(texts(5, 10) == "");
+}
+
 void check_judgments(Store& store) {
   StoredJudgment judgment{"shoes", "q1", document_key(1), "ann", 3, "s1", kNewYear};
   const auto set = [&] { REQUIRE(store.set_judgment(judgment).has_value()); };
@@ -305,6 +341,9 @@ void check_conformance(const std::function<std::unique_ptr<Store>()>& open_new) 
   }
   SECTION("clicks") {
     check_clicks(*store);
+  }
+  SECTION("queries that several people asked") {
+    check_asked(*store);
   }
   SECTION("judgments") {
     check_judgments(*store);

@@ -1,0 +1,289 @@
+#include "service/base/vocabulary.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+
+#include "core/utf8.h"
+#include "service/base/word_match.h"
+#include "templates/typed_query.h"
+
+namespace metafuse::service {
+namespace {
+
+constexpr std::size_t kLongestTitle = 120;
+constexpr std::size_t kShortestCorrected = 3;
+constexpr std::size_t kShortestPlural = 4;
+constexpr std::size_t kMostReplacements = 60;
+constexpr std::size_t kMostCorrectedWords = 12;
+constexpr std::size_t kLongestWord = 40;
+constexpr std::size_t kMostCandidates = 4000;
+constexpr std::size_t kMostTypedBytes = 200;
+
+std::u32string code_points(std::string_view text) {
+  std::u32string out;
+  for (std::size_t at = 0; at < text.size();) out += next_code_point(text, at);
+  return out;
+}
+
+/// FNV-1a.
+std::uint32_t hash_of(std::u32string_view text) {
+  std::uint32_t hash = 2166136261U;
+  for (const char32_t c : text) hash = (hash ^ static_cast<std::uint32_t>(c)) * 16777619U;
+  return hash;
+}
+
+/// Hashes of a word and of its forms with one letter left out.
+std::vector<std::uint32_t> deletion_hashes(std::u32string_view word) {
+  std::vector<std::uint32_t> out = {hash_of(word)};
+  std::u32string shorter(word.substr(std::min<std::size_t>(1, word.size())));
+  for (std::size_t i = 0; i < word.size(); ++i) {
+    out.push_back(hash_of(shorter));
+    if (i + 1 < word.size()) shorter[i] = word[i];
+  }
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+bool is_word(std::string_view folded) {
+  return !folded.empty() && folded.size() <= kLongestWord &&
+         std::all_of(folded.begin(), folded.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || static_cast<unsigned char>(c) >= 0x80;
+         });
+}
+
+bool has_digit(std::string_view word) {
+  return std::any_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+/// A word, and its plural or singular.
+std::vector<std::string> forms_of(const std::string& word) {
+  if (word.size() < kShortestPlural) return {word};
+  return {word, word.ends_with('s') ? word.substr(0, word.size() - 1) : word + 's'};
+}
+
+/// Bytes [begin, end) of a folded text's next word from `at` on; end == begin: there is none.
+std::pair<std::size_t, std::size_t> next_word(std::string_view text, std::size_t at) {
+  const auto is_part = [&](std::size_t i) { return is_word(text.substr(i, 1)); };
+  while (at < text.size() && !is_part(at)) ++at;
+  const std::size_t begin = at;
+  while (at < text.size() && is_part(at)) ++at;
+  return {begin, at};
+}
+
+}  // namespace
+
+bool is_one_error_apart(std::u32string_view a, std::u32string_view b) {
+  if (a.size() > b.size()) std::swap(a, b);
+  if (b.size() - a.size() > 1) return false;
+  std::size_t same = 0;
+  while (same < a.size() && a[same] == b[same]) ++same;
+  const auto rest = [&](std::size_t from_a, std::size_t from_b) {
+    return a.substr(std::min(from_a, a.size())) == b.substr(std::min(from_b, b.size()));
+  };
+  if (a.size() < b.size()) return rest(same, same + 1);
+  if (rest(same + 1, same + 1)) return true;
+  return same + 1 < a.size() && a[same] == b[same + 1] && a[same + 1] == b[same] && rest(same + 2, same + 2);
+}
+
+Vocabulary::Vocabulary(const std::vector<std::string>& titles, const std::vector<WordCount>& words) {
+  std::map<std::string, std::size_t> counts;
+  for (const auto& [text, count] : words) {
+    const std::string folded = folded_text(text);
+    if (is_word(folded)) counts[folded] += count;
+  }
+  for (const std::string& title : titles) {
+    if (title.empty() || title.size() > kLongestTitle || first_invalid_utf8(title) != std::string::npos)
+      continue;
+    titles_.push_back(title);
+    folded_titles_.push_back(folded_text(title));
+    const std::string& folded = folded_titles_.back();
+    for (auto [begin, end] = next_word(folded, 0); end > begin;
+         std::tie(begin, end) = next_word(folded, end)) {
+      starts_.push_back({static_cast<std::uint32_t>(titles_.size() - 1), static_cast<std::uint32_t>(begin)});
+      if (end - begin <= kLongestWord) counts.try_emplace(folded.substr(begin, end - begin), 1);
+    }
+  }
+  std::sort(starts_.begin(), starts_.end(), [&](const WordStart& a, const WordStart& b) {
+    const int order = suffix(a).compare(suffix(b));
+    return order != 0 ? order < 0 : a.title < b.title;
+  });
+  for (auto& [text, count] : counts) {
+    words_.push_back({text, count});
+    if (has_digit(text) || text.size() + 1 < kShortestCorrected) continue;
+    for (const std::uint32_t hash : deletion_hashes(code_points(text)))
+      deletions_.push_back({hash, static_cast<std::uint32_t>(words_.size() - 1)});
+  }
+  std::sort(deletions_.begin(), deletions_.end(), [](const Deletion& a, const Deletion& b) {
+    return a.hash != b.hash ? a.hash < b.hash : a.word < b.word;
+  });
+}
+
+std::size_t Vocabulary::bytes() const {
+  std::size_t out = starts_.size() * sizeof(WordStart) + deletions_.size() * sizeof(Deletion);
+  for (std::size_t i = 0; i < titles_.size(); ++i) out += 2 * sizeof(std::string) + 2 * titles_[i].size();
+  for (const Word& word : words_) out += sizeof(Word) + word.text.size();
+  return out;
+}
+
+std::string_view Vocabulary::suffix(const WordStart& start) const {
+  return std::string_view(folded_titles_[start.title]).substr(start.begin);
+}
+
+const Vocabulary::Word* Vocabulary::find_word(std::string_view folded) const {
+  const auto at = std::lower_bound(words_.begin(), words_.end(), folded,
+                                   [](const Word& word, std::string_view text) { return word.text < text; });
+  return at != words_.end() && at->text == folded ? &*at : nullptr;
+}
+
+std::vector<std::string> Vocabulary::complete(std::string_view prefix, std::size_t limit) const {
+  std::vector<std::string> out;
+  if (prefix.size() > kMostTypedBytes) return out;
+  std::string folded = folded_text(prefix);
+  while (folded.starts_with(' ')) folded.erase(0, 1);
+  if (folded.empty()) return out;
+  complete_titles(folded, limit, out);
+  complete_word(prefix, limit, out);
+  return out;
+}
+
+/// Titles that begin so first, then shorter ones.
+void Vocabulary::complete_titles(std::string_view folded, std::size_t limit,
+                                 std::vector<std::string>& out) const {
+  auto at =
+      std::lower_bound(starts_.begin(), starts_.end(), folded,
+                       [&](const WordStart& start, std::string_view text) { return suffix(start) < text; });
+  std::vector<WordStart> found;
+  for (; at != starts_.end() && found.size() < kMostCandidates && suffix(*at).starts_with(folded); ++at)
+    found.push_back(*at);
+  const auto worth = [&](const WordStart& start) {
+    return std::tuple(start.begin > 0, titles_[start.title].size(), start.title);
+  };
+  const auto middle = found.begin() + static_cast<std::ptrdiff_t>(std::min(found.size(), 2 * limit));
+  std::partial_sort(found.begin(), middle, found.end(),
+                    [&](const WordStart& a, const WordStart& b) { return worth(a) < worth(b); });
+  for (auto start = found.begin(); start != middle && out.size() < limit; ++start) {
+    const std::string& title = titles_[start->title];
+    if (std::find(out.begin(), out.end(), title) == out.end()) out.push_back(title);
+  }
+}
+
+void Vocabulary::complete_word(std::string_view prefix, std::size_t limit,
+                               std::vector<std::string>& out) const {
+  const std::size_t blank = prefix.rfind(' ');
+  const std::string_view before = blank == std::string_view::npos ? "" : prefix.substr(0, blank + 1);
+  const std::string last = folded_text(prefix.substr(before.size()));
+  if (!is_word(last) || last.size() < 2) return;
+  auto at = std::lower_bound(words_.begin(), words_.end(), last,
+                             [](const Word& word, const std::string& text) { return word.text < text; });
+  std::vector<const Word*> found;
+  for (; at != words_.end() && found.size() < kMostCandidates && at->text.starts_with(last); ++at)
+    found.push_back(&*at);
+  const auto middle = found.begin() + static_cast<std::ptrdiff_t>(std::min(found.size(), limit));
+  std::partial_sort(found.begin(), middle, found.end(), [](const Word* a, const Word* b) {
+    return a->count != b->count ? a->count > b->count : a->text < b->text;
+  });
+  for (auto word = found.begin(); word != middle && out.size() < limit; ++word) {
+    std::string text = std::string(before) + (*word)->text;
+    if (folded_text(text) != folded_text(prefix) && std::find(out.begin(), out.end(), text) == out.end())
+      out.push_back(std::move(text));
+  }
+}
+
+std::vector<const Vocabulary::Word*> Vocabulary::nearest(std::string_view folded) const {
+  const std::u32string letters = code_points(folded);
+  std::vector<const Word*> out;
+  for (const std::uint32_t hash : deletion_hashes(letters)) {
+    auto at = std::lower_bound(deletions_.begin(), deletions_.end(), hash,
+                               [](const Deletion& one, std::uint32_t wanted) { return one.hash < wanted; });
+    for (; at != deletions_.end() && at->hash == hash; ++at) {
+      const Word& word = words_[at->word];
+      if (word.text != folded && is_one_error_apart(letters, code_points(word.text))) out.push_back(&word);
+    }
+  }
+  std::sort(out.begin(), out.end(), [](const Word* a, const Word* b) {
+    return a->count != b->count ? a->count > b->count : a->text < b->text;
+  });
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+bool Vocabulary::is_known(const std::string& folded) const {
+  const auto forms = forms_of(folded);
+  return std::any_of(forms.begin(), forms.end(),
+                     [&](const std::string& form) { return find_word(form) != nullptr; });
+}
+
+namespace {
+
+/// A word of a typed query, and where it stands.
+struct TypedWord {
+  std::size_t begin = 0, end = 0;
+  std::string folded;
+};
+
+/// The words that no condition holds.
+std::vector<TypedWord> plain_words(const templates::TypedQuery& typed) {
+  std::vector<TypedWord> out;
+  const std::string& text = typed.text;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    const bool is_condition =
+        std::any_of(typed.conditions.begin(), typed.conditions.end(),
+                    [&](const templates::Condition& one) { return begin < one.end && end > one.begin; });
+    if (end > begin && !is_condition)
+      out.push_back({begin, end, folded_text(text.substr(begin, end - begin))});
+    begin = end + 1;
+  }
+  return out;
+}
+
+bool can_be_corrected(const std::string& folded) {
+  return is_word(folded) && !has_digit(folded) && code_points(folded).size() >= kShortestCorrected;
+}
+
+}  // namespace
+
+std::optional<std::string> Vocabulary::correct(std::string_view query,
+                                               const CountDocuments& documents_with) const {
+  if (words_.empty() || query.size() > kMostTypedBytes) return std::nullopt;
+  const templates::TypedQuery typed = templates::parse_typed_query(query);
+  std::vector<TypedWord> words = plain_words(typed);
+  if (words.empty() || words.size() > kMostCorrectedWords) return std::nullopt;
+  std::vector<std::vector<std::string>> groups;
+  for (const TypedWord& word : words) groups.push_back(forms_of(word.folded));
+  if (documents_with(groups) > 0) return std::nullopt;
+  struct Best {
+    std::tuple<bool, std::size_t, std::size_t> worth;
+    std::size_t word = 0;
+    const Word* replacement = nullptr;
+  } best;
+  std::size_t tried = 0;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (!can_be_corrected(words[i].folded)) continue;
+    const bool is_new = !is_known(words[i].folded);
+    auto with = groups;
+    for (const Word* candidate : nearest(words[i].folded)) {
+      if (++tried > kMostReplacements) break;
+      with[i] = forms_of(candidate->text);
+      const std::size_t documents = documents_with(with);
+      const std::tuple worth{is_new, documents, candidate->count};
+      if (documents > 0 && (best.replacement == nullptr || worth > best.worth)) best = {worth, i, candidate};
+    }
+  }
+  std::string out = typed.text;
+  bool has_changed = false;
+  for (std::size_t i = words.size(); i-- > 0;) {  // from the end, so that earlier places stay
+    const Word* replacement = best.replacement != nullptr && best.word == i ? best.replacement : nullptr;
+    if (best.replacement == nullptr && can_be_corrected(words[i].folded) && !is_known(words[i].folded))
+      if (const auto near = nearest(words[i].folded); !near.empty()) replacement = near.front();
+    if (replacement == nullptr) continue;
+    out.replace(words[i].begin, words[i].end - words[i].begin, replacement->text);
+    has_changed = true;
+  }
+  return has_changed ? std::optional(std::move(out)) : std::nullopt;
+}
+
+}  // namespace metafuse::service

@@ -1,0 +1,128 @@
+#include "service/base/vocabulary.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "core/json.h"
+#include "core/random.h"
+#include "service/search/suggester.h"
+#include "tests/support/test_server.h"
+
+using namespace metafuse;
+using namespace metafuse::test;
+using service::is_one_error_apart;
+using service::Vocabulary;
+
+namespace {
+
+using Groups = std::vector<std::vector<std::string>>;
+
+const std::vector<std::string> kTitles = {"GNU Emacs",    "GNU nano",     "Vim the editor",
+                                          "Image viewer", "Café au lait", "Text editor for music"};
+const std::vector<service::WordCount> kWords = {{"text", 40},  {"editor", 30}, {"edition", 9}, {"image", 20},
+                                                {"images", 5}, {"viewer", 8},  {"test", 50}};
+
+/// An index of documents that are bags of words.
+service::CountDocuments count_in(const std::vector<std::set<std::string>>& documents) {
+  return [&documents](const Groups& groups) {
+    return static_cast<std::size_t>(
+        std::count_if(documents.begin(), documents.end(), [&](const auto& document) {
+          return std::all_of(groups.begin(), groups.end(), [&](const std::vector<std::string>& group) {
+            return std::any_of(group.begin(), group.end(),
+                               [&](const auto& word) { return document.contains(word); });
+          });
+        }));
+  };
+}
+
+/// Optimal string alignment distance by its recurrence.
+std::size_t slow_distance(const std::u32string& a, const std::u32string& b) {
+  std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i)
+    for (std::size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        d[i][j] = i + j;
+        continue;
+      }
+      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+    }
+  return d[a.size()][b.size()];
+}
+
+}  // namespace
+
+TEST_CASE("One typing error is one letter more, less, other, or two exchanged", "[service][vocabulary]") {
+  Random random(5);
+  const auto word = [&] {
+    std::u32string out;
+    for (std::uint64_t i = random.below(6); i > 0; --i) out += static_cast<char32_t>(U'a' + random.below(3));
+    return out;
+  };
+  for (int round = 0; round < 5000; ++round) {
+    const std::u32string a = word(), b = word();
+    CHECK(is_one_error_apart(a, b) == (slow_distance(a, b) <= 1));
+  }
+}
+
+TEST_CASE("Titles complete what is typed where a word of theirs begins so, then frequent words do",
+          "[service][vocabulary]") {
+  const Vocabulary vocabulary(kTitles, kWords);
+  const auto complete = [&](std::string_view prefix) { return vocabulary.complete(prefix, 8); };
+  CHECK(complete("gnu") == std::vector<std::string>{"GNU nano", "GNU Emacs"});
+  CHECK(complete("EDI") ==
+        std::vector<std::string>{"Vim the editor", "Text editor for music", "editor", "edition"});
+  CHECK(complete("cafe a") == std::vector<std::string>{"Café au lait"});
+  CHECK(complete("small te") == std::vector<std::string>{"small test", "small text"});
+  CHECK(complete("ext").empty());
+  CHECK(complete("").empty());
+  CHECK(complete("text -edi").empty());
+  CHECK(vocabulary.complete("g", 1).size() == 1);
+  CHECK(Vocabulary({}, {}).complete("a", 8).empty());
+}
+
+TEST_CASE("A typing error is corrected to what stands in a document with the other words",
+          "[service][vocabulary]") {
+  const std::vector<std::set<std::string>> documents = {
+      {"text", "editor"}, {"image", "viewer"}, {"test", "image"}, {"gnu", "emacs"}, {"images", "text"}};
+  const Vocabulary vocabulary(kTitles, kWords);
+  const auto correct = [&](std::string_view query) {
+    return vocabulary.correct(query, count_in(documents)).value_or("as typed");
+  };
+  CHECK(correct("text editor") == "as typed");
+  CHECK(correct("imgae veiwer") == "image viewer");  // two errors, each word alone
+  CHECK(correct("txet editor") == "text editor");    // "test" is more common but stands with no editor
+  CHECK(correct("test editor") == "text editor");    // a known word that stands with no editor
+  CHECK(correct("image viewers") == "as typed");     // the other number is no error
+  CHECK(correct("Emasc gnu") == "emacs gnu");
+  CHECK(correct("gnu \"emasc\"") == "as typed");  // quotes mean it
+  CHECK(correct("editr -txet site:vim.org") == "editor -txet site:vim.org");
+  CHECK(correct("x2 v8") == "as typed");
+  CHECK(correct("qqqqq zzzzz") == "as typed");
+  CHECK(Vocabulary({}, {}).correct("imgae", count_in(documents)) == std::nullopt);
+}
+
+TEST_CASE("Asked queries are offered by domain, before what engines suggest", "[service][suggest]") {
+  service::Suggester suggester;
+  suggester.learn({"vpn setup", "how to vpn"});
+  suggester.set_asked("support", {"vpn broken", "printer"});
+  CHECK(suggester.asked("support", "VPN", 8) == std::vector<std::string>{"vpn broken"});
+  CHECK(suggester.asked("other", "vpn", 8).empty());
+  CHECK(suggester.suggested("vpn", 8) == std::vector<std::string>{"how to vpn", "vpn setup"});
+  suggester.set_asked("support", {});
+  CHECK(suggester.asked("support", "vpn", 8).empty());
+}
+
+TEST_CASE("Completion answers over HTTP in both forms, for the domain that is asked", "[service][suggest]") {
+  TestServer server;
+  server.app().searcher().set_asked("pages", {"ada lovelace"});
+  CHECK(body_in(server.get("/autocompleter?q=ad")) == R"(["ad",["ada lovelace"]])");
+  CHECK(body_in(server.get("/autocompleter?q=ad", "X-Requested-With: XMLHttpRequest\r\n")) ==
+        R"(["ada lovelace"])");
+  CHECK(body_in(server.get("/suggest?q=ad&domain=none")) == R"(["ad",[]])");
+}
