@@ -52,9 +52,9 @@ const Experiment* find_experiment(std::string_view name);
 /// Quick: one sample. About 10 s per sample on two cores.
 Result<std::string> run_home_pages(const ExperimentOptions& options);
 
-/// The vocabulary of the demonstration's index (service/base/vocabulary.h): how many of its base queries' topics
-/// with one typing error are corrected, how many right ones are changed, and how fast prefixes of titles are
-/// completed. Quick: 200 queries instead of 1,200.
+/// The vocabulary of the demonstration's index (service/base/vocabulary.h): how many of its base queries'
+/// topics with one typing error are corrected, how many right ones are changed, and how fast prefixes of
+/// titles are completed. Quick: 200 queries instead of 1,200.
 Result<std::string> run_spelling(const ExperimentOptions& options);
 
 /// Fusion on MQ2007-agg and MQ2008-agg over the five official folds: RankBoost, its bagged form and monotone

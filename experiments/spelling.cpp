@@ -14,7 +14,8 @@
 #include "fetchers/embedded/index_words.h"
 #include "service/base/vocabulary.h"
 
-// How well the vocabulary of an embedded index corrects queries with one typing error, and how fast it completes.
+// How well the vocabulary of an embedded index corrects queries with one typing error, and how
+// fast it completes.
 
 namespace metafuse::experiments {
 namespace {

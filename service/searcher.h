@@ -100,8 +100,8 @@ class Searcher {
   SharedAnswer show_fused(const Exchange& exchange, SharedAnswer answer, std::size_t limit,
                           ShownResults& shown);
 
-  /// Completions of what is being typed: what several people asked in the domain, titles and words of its embedded
-  /// indexes, and what engines suggested in the domains that the exchange's key may use.
+  /// Completions of what is being typed: what several people asked in the domain, titles and words of its
+  /// embedded indexes, and what engines suggested in the domains that the exchange's key may use.
   std::vector<std::string> suggest(const Exchange& exchange, std::string_view domain,
                                    std::string_view prefix) const;
   void set_asked(const std::string& domain, std::vector<std::string> queries) {

@@ -43,8 +43,8 @@ struct AskedQuery {
   TypedQuery typed = {};
 };
 
-/// The same with the conditions of what was typed: phrases and alternatives stand in the slot where its filters keep
-/// them, and every query gets all conditions behind it that its engine's syntax can say.
+/// The same with the conditions of what was typed: phrases and alternatives stand in the slot where its
+/// filters keep them, and every query gets all conditions behind it that its engine's syntax can say.
 Result<std::vector<ExpandedQuery>> expand_asked(const Domain& domain, const AskedQuery& asked,
                                                 const SyntaxLookup& syntax_of = {},
                                                 const ExpansionLimits& limits = {});

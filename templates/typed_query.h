@@ -1,8 +1,8 @@
 #pragma once
 
-// What a person types means more than its words: "a phrase", -word, a OR b, site:, filetype:, intitle:, before: and
-// after:. It is read once, here. Template filters see the plain words, every engine gets the conditions in the syntax
-// that it declares, and whoever shows results checks what no engine could.
+// What a person types means more than its words: "a phrase", -word, a OR b, site:, filetype:, intitle:,
+// before: and after:. It is read once, here. Template filters see the plain words, every engine gets the
+// conditions in the syntax that it declares, and whoever shows results checks what no engine could.
 
 #include <cstddef>
 #include <string>

@@ -34,7 +34,8 @@ class IndexCounter {
   /// errors: as read_index_words()
   static Result<IndexCounter> open(const std::string& database);
 
-  /// How many documents hold at least one word of every group, up to `most`; 0 too where the index cannot say.
+  /// How many documents hold at least one word of every group, up to `most`; 0 too where the
+  /// index cannot say.
   std::size_t documents_with(const std::vector<std::vector<std::string>>& groups, std::size_t most);
 
  private:

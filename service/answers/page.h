@@ -56,7 +56,8 @@ struct PageFile {
 /// All of them; the body is written by cmake/EmbedFiles.cmake.
 std::span<const PageFile> page_files();
 
-/// A view with what every page shows: title, query, the reader's theme, and the domain that the search box asks.
+/// A view with what every page shows: title, query, the reader's theme, and the domain that the
+/// search box asks.
 ///
 /// in: exchange - nullptr for a page that knows nothing of its reader
 View page_view(const Exchange* exchange, std::string_view title, std::string_view query,

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a page of results offers to narrow or widen it. Everything is a link, so it works without JavaScript and can be
-// bookmarked.
+// What a page of results offers to narrow or widen it. Everything is a link, so it works without JavaScript
+// and can be bookmarked.
 
 #include <cstddef>
 #include <string>
@@ -45,8 +45,8 @@ struct FilterGroup {
 std::vector<FilterLink> conditions_to_take_away(const SearchAnswer& answer,
                                                 const SearchParameters& parameters, const SearchLinks& links);
 
-/// The narrower searches that the answer itself offers: by engine (by list where there is one engine only), site,
-/// time and file type. A group that would change nothing is left out.
+/// The narrower searches that the answer itself offers: by engine (by list where there is one engine only),
+/// site, time and file type. A group that would change nothing is left out.
 ///
 /// cost: O(results x lists)
 std::vector<FilterGroup> offered_filters(const SearchAnswer& answer, const SearchParameters& parameters,

@@ -1,7 +1,7 @@
 #pragma once
 
-// How the text of a result is shown: matched words marked, a snippet cut around them, an address that can be read. All
-// of it is plain text in pieces; the page escapes each piece.
+// How the text of a result is shown: matched words marked, a snippet cut around them, an address that can be
+// read. All of it is plain text in pieces; the page escapes each piece.
 
 #include <cstddef>
 #include <span>
@@ -22,8 +22,9 @@ struct MarkedPiece {
   friend bool operator==(const MarkedPiece&, const MarkedPiece&) = default;
 };
 
-/// What a search looked for: its typed words and phrases, or the words of its slots; of both, forms that differ
-/// by a plural's s too. At most 32; single letters and words like "of" only where nothing else was looked for.
+/// What a search looked for: its typed words and phrases, or the words of its slots; of both, forms
+/// that differ by a plural's s too. At most 32; single letters and words like "of" only where nothing
+/// else was looked for.
 std::vector<FoldedText> words_to_mark(const SearchAnswer& answer);
 
 /// A text with its matches marked, 16 at most.
@@ -31,8 +32,8 @@ std::vector<FoldedText> words_to_mark(const SearchAnswer& answer);
 /// in:  text - valid UTF-8
 std::vector<MarkedPiece> marked(std::string_view text, std::span<const FoldedText> words);
 
-/// At most about `max_bytes` of a text where most matches stand, cut between words, with "…" where something is
-/// left out.
+/// At most about `max_bytes` of a text where most matches stand, cut between words, with "…" where something
+/// is left out.
 std::string excerpt(std::string_view text, std::span<const FoldedText> words, std::size_t max_bytes);
 
 /// A URL for people.

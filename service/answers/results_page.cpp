@@ -41,7 +41,8 @@ std::string number_of(std::size_t count, std::string_view one, std::string_view 
   return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
-/// Which colour and name the badges of an answer's lists have: engines where there are several, else templates.
+/// Which colour and name the badges of an answer's lists have: engines where there are several,
+/// else templates.
 class Badges {
  public:
   explicit Badges(const SearchAnswer& answer) : answer_(answer) {

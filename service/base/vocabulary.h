@@ -1,7 +1,7 @@
 #pragma once
 
-// What a domain's embedded indexes are about: the titles of their documents and the words that stand in several of
-// them. It completes what is being typed and corrects what was typed.
+// What a domain's embedded indexes are about: the titles of their documents and the words that stand in
+// several of them. It completes what is being typed and corrects what was typed.
 
 #include <cstddef>
 #include <cstdint>
@@ -27,8 +27,8 @@ class Vocabulary {
   /// cost: O(n log n) of the titles' words; about 20 bytes per letter of the distinct words
   Vocabulary(const std::vector<std::string>& titles, const std::vector<WordCount>& words);
 
-  /// Queries that begin as the prefix does, best first: whole titles where one of their words begins so, then the
-  /// prefix with its last word completed to frequent ones. Capitals and accents make no difference.
+  /// Queries that begin as the prefix does, best first: whole titles where one of their words begins so,
+  /// then the prefix with its last word completed to frequent ones. Capitals and accents make no difference.
   ///
   /// cost: two binary searches, and at most some thousand candidates
   std::vector<std::string> complete(std::string_view prefix, std::size_t limit) const;
@@ -36,15 +36,15 @@ class Vocabulary {
   /// The query without a typing error; nothing when it seems to have none.
   ///
   /// A query whose words stand together in some document is right. Otherwise the word is replaced whose
-  /// replacement, a known word one error away (a letter too many, too few, another one, two exchanged), stands in
-  /// a document with all the others: unknown words before known ones, then by the number of such documents, then
-  /// by how common it is. Where no replacement does, each unknown word becomes the most common known one that is
-  /// one error away. A word in the other number is known where its singular or plural is. Words with digits, of
-  /// less than three letters, in quotes, fields and exclusions stay.
+  /// replacement, a known word one error away (a letter too many, too few, another one, two exchanged),
+  /// stands in a document with all the others: unknown words before known ones, then by the number of such
+  /// documents, then by how common it is. Where no replacement does, each unknown word becomes the most
+  /// common known one that is one error away. A word in the other number is known where its singular or
+  /// plural is. Words with digits, of less than three letters, in quotes, fields and exclusions stay.
   ///
   /// in:   documents_with - how many documents hold one of each group of words; called at most some 60 times
-  /// source: Wolf Garbe's SymSpell for the words one error away: both words' forms with one letter left out meet
-  ///       in a table
+  /// source: Wolf Garbe's SymSpell for the words one error away: both words' forms with one letter left out
+  ///       meet in a table
   std::optional<std::string> correct(std::string_view query, const CountDocuments& documents_with) const;
 
   std::size_t titles() const { return titles_.size(); }

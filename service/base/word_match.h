@@ -1,7 +1,8 @@
 #pragma once
 
-// Words as readers see them: capitals, accents and compatibility forms make no difference ("Café" is "cafe"), and a
-// word ends where letters and digits end. Conditions are checked, and matches marked, by the same rule.
+// Words as readers see them: capitals, accents and compatibility forms make no difference ("Café" is
+// "cafe"), and a word ends where letters and digits end. Conditions are checked, and matches marked, by
+// the same rule.
 
 #include <cstddef>
 #include <cstdint>

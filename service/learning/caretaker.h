@@ -39,8 +39,9 @@ RetrainOptions retrain_options(const LoadedDomain& domain, const LearningConfig&
 /// How many people must have asked a query, on one day, before it is offered to others.
 inline constexpr std::size_t kFewestPeople = 5;
 
-/// Removes what is older than the retention, learns which queries are asked often and, when the configuration says so, trains challengers and
-/// promotes them; on a thread of its own and with low priority.
+/// Removes what is older than the retention, learns which queries are asked often and, when the
+/// configuration says so, trains challengers and promotes them; on a thread of its own and with
+/// low priority.
 class Caretaker {
  public:
   explicit Caretaker(CaretakerOptions options);

@@ -1,7 +1,7 @@
 #pragma once
 
-// What one browser prefers, in one cookie: no account, nothing on the server. The same text, in a link, takes the
-// preferences to another browser.
+// What one browser prefers, in one cookie: no account, nothing on the server. The same text, in a link,
+// takes the preferences to another browser.
 
 #include <string>
 #include <string_view>
@@ -22,8 +22,8 @@ struct Preferences {
   friend bool operator==(const Preferences&, const Preferences&) = default;
 };
 
-/// "language=de&safe=1&results=50&theme=dark&tab=1&sites=+a.example|-b.example|!c.example", what is not preferred
-/// left out; only characters that a cookie may hold.
+/// "language=de&safe=1&results=50&theme=dark&tab=1&sites=+a.example|-b.example|!c.example", what is not
+/// preferred left out; only characters that a cookie may hold.
 std::string preferences_text(const Preferences& preferences);
 
 /// Damaged parts are left out.

@@ -25,7 +25,8 @@ const templates::SearchTemplate* find_template(const templates::Domain& domain, 
   return nullptr;
 }
 
-/// A caller's variant, cleaned by each engine's syntax as a slot's value is, under the typed query's conditions.
+/// A caller's variant, cleaned by each engine's syntax as a slot's value is, under the typed
+/// query's conditions.
 Result<void> expand_variant(const Snapshot& snapshot, const LoadedDomain& domain, const QueryVariant& variant,
                             const templates::TypedQuery& typed, std::vector<ExpandedQuery>& out) {
   const templates::SearchTemplate* item = find_template(domain.domain, variant.template_id);

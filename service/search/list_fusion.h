@@ -80,7 +80,8 @@ void fuse_lists(const LoadedDomain& domain, std::vector<fetchers::FetchedList> l
 std::vector<std::size_t> places_without(const LoadedDomain& domain, const SearchAnswer& answer,
                                         std::size_t list);
 
-/// How many results the windows hold that the first page of `limit` results needs: the same number on every page.
+/// How many results the windows hold that the first page of `limit` results needs: the same number
+/// on every page.
 std::size_t stable_total(const SearchAnswer& answer, int depth, std::size_t limit);
 
 /// How much each feature contributes to one result's score; empty when the ranker is not a sum over features.

@@ -25,9 +25,10 @@ class ConditionCheck {
 
   bool is_empty() const { return conditions_.empty(); }
 
-  /// Whether a result may be shown. Excluded words and sites are looked for in what is shown of it, whatever
-  /// its engines promise. Of what a result need not show (a phrase of its text, the ending of its address, its
-  /// date, its whole title), an engine that was told is believed; without such an engine it must show it.
+  /// Whether a result may be shown. Excluded words and sites are looked for in what is shown of it,
+  /// whatever its engines promise. Of what a result need not show (a phrase of its text, the ending of
+  /// its address, its date, its whole title), an engine that was told is believed; without such an engine
+  /// it must show it.
   ///
   /// in: syntaxes - of the engines whose lists hold the result
   bool is_met(const Hit& hit, const std::vector<const QuerySyntax*>& syntaxes) const;

@@ -131,9 +131,9 @@ class Store {
   /// Ids of searches with clicks, the latest first.
   virtual Result<std::vector<std::string>> clicked_searches(std::string_view domain, std::size_t limit) = 0;
 
-  /// Slots of the base queries whose results at least `people` clients (address prefixes) clicked on one day, the
-  /// most clients first; what fewer asked is nobody else's business. One client counts anew each day, so days are
-  /// not added up.
+  /// Slots of the base queries whose results at least `people` clients (address prefixes) clicked on one
+  /// day, the most clients first; what fewer asked is nobody else's business. One client counts anew each
+  /// day, so days are not added up.
   virtual Result<std::vector<BaseQuery>> asked_queries(std::string_view domain, std::size_t people,
                                                        std::size_t limit) = 0;
 
