@@ -1,0 +1,47 @@
+#include "evaluation/measures/judge_agreement.h"
+
+#include <utility>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace metafuse::evaluation;
+
+// Two judges, 50 documents: both 1: 20, both 0: 15, only the first 1: 5, only the second 1: 10. Equal are
+// 35 of 50 = .7; by chance (25 30 + 25 20) / 50^2 = .5 are, so kappa = (.7 - .5) / (1 - .5) = .4. With two
+// grades every miss is one grade wide, so the weighted kappa is the same.
+TEST_CASE("Cohen's kappa of a table worked by hand", "[evaluation][agreement]") {
+  std::vector<std::pair<int, int>> grades;
+  const auto add = [&](int count, int a, int b) {
+    for (int i = 0; i < count; ++i) grades.emplace_back(a, b);
+  };
+  add(20, 1, 1);
+  add(15, 0, 0);
+  add(5, 1, 0);
+  add(10, 0, 1);
+  const JudgeAgreement agreement = judge_agreement(grades);
+  CHECK(agreement.documents == 50);
+  CHECK(agreement.share_equal == Approx(0.7));
+  CHECK(agreement.kappa == Approx(0.4));
+  CHECK(agreement.weighted_kappa == Approx(0.4));
+}
+
+// Grades (0,0) (1,2) (2,1) (4,4): half are equal. First judge: 0, 1, 2, 4 once each; so the second. By chance
+// a quarter is equal, so kappa = (.5 - .25) / .75 = 1/3. Squared distances observed: 0 + 1 + 1 + 0 = 2.
+// Expected: the sum over all 16 pairs / 4. Distances of {0,1,2,4}: 2 (1 + 4 + 16 + 1 + 9 + 4) = 70; / 4 =
+// 17.5. Weighted kappa = 1 - 2 / 17.5.
+TEST_CASE("The weighted kappa forgives a near miss", "[evaluation][agreement]") {
+  const std::vector<std::pair<int, int>> grades = {{0, 0}, {1, 2}, {2, 1}, {4, 4}};
+  const JudgeAgreement agreement = judge_agreement(grades);
+  CHECK(agreement.kappa == Approx(1.0 / 3));
+  CHECK(agreement.weighted_kappa == Approx(1 - 2 / 17.5));
+}
+
+TEST_CASE("Kappa's edges are stated", "[evaluation][agreement]") {
+  CHECK(judge_agreement({}).documents == 0);
+  CHECK(judge_agreement({}).kappa == 0.0);
+  const std::vector<std::pair<int, int>> same = {{3, 3}, {3, 3}};
+  CHECK(judge_agreement(same).kappa == 1.0);
+  const std::vector<std::pair<int, int>> opposite = {{0, 1}, {1, 0}};
+  CHECK(judge_agreement(opposite).kappa == -1.0);
+}
