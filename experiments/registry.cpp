@@ -17,6 +17,8 @@ std::span<const Experiment> experiments() {
        "Freund et al. 2003 on Qin et al. 2010's rank aggregation sets", "letor4-agg", run_letor_agg, true},
       {"learning-curve", "what fused rankings are worth by the number of judged queries, auto's above all",
        "ours", "letor4-agg, trec-runs-top100, packages.txt if any", run_learning_curve},
+      {"query-choice", "which query to judge next: a committee's disagreement against random choice",
+       "ours, by Abe, Mamitsuka 1998", "letor4-agg", run_query_choice},
       {"metasearch", "every fusion method on TREC-3, TREC-COVID round 1 and FedWeb 2013, with significance",
        "ours, on the setting of Aslam, Montague 2001", "trec-runs-top100, fedweb2013-qrels", run_metasearch},
       {"hybrid", "keyword lists, vectors by latent semantic indexing, RRF and learned fusion",

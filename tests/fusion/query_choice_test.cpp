@@ -1,0 +1,101 @@
+#include "fusion/training/query_choice.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "fusion/input/training_set_builder.h"
+
+using namespace metafuse;
+using namespace metafuse::fusion;
+
+namespace {
+
+using List = std::vector<std::string>;  ///< documents, best first
+
+/// Two lists per query; the first document of the first list is relevant.
+TrainingSet two_lists(const std::vector<std::pair<std::string, std::pair<List, List>>>& queries) {
+  TrainingSetBuilder builder;
+  for (const auto& [id, lists] : queries) {
+    std::vector<std::string> documents = lists.first;
+    for (const std::string& document : lists.second)
+      if (std::find(documents.begin(), documents.end(), document) == documents.end())
+        documents.push_back(document);
+    for (const std::string& document : documents) {
+      std::vector<Cell> cells;
+      const List* both[] = {&lists.first, &lists.second};
+      for (std::uint32_t list = 0; list < 2; ++list) {
+        const auto at = std::find(both[list]->begin(), both[list]->end(), document);
+        if (at != both[list]->end())
+          cells.push_back({list, -static_cast<double>(at - both[list]->begin() + 1)});
+      }
+      InstanceRow row;
+      row.query = id;
+      row.document = document;
+      row.grade = document == lists.first.front() ? 1 : 0;
+      row.cells = cells;
+      builder.add(row);
+    }
+  }
+  const std::vector<Feature> features = {{"a@e", FeatureKind::rank, 10}, {"b@e", FeatureKind::rank, 10}};
+  return builder.finish(features, {}).value();
+}
+
+std::vector<std::string> ids_of(const TrainingSet& pool, const std::vector<QueryChoice>& chosen) {
+  std::vector<std::string> ids;
+  for (const QueryChoice& one : chosen) ids.push_back(pool.queries[one.query].id);
+  return ids;
+}
+
+}  // namespace
+
+// Without judgments the two lists are the committee. Of "same" both say x, y: no discount differs. Of
+// "swapped" one says x, y and the other y, x: each document's discounts are 1 and 1/log2(3) = .6309, .1845
+// from their mean, for both members and documents: .369 / (1 + .6309) = .2263.
+TEST_CASE("The query whose order is least settled is judged first", "[fusion][query_choice]") {
+  const TrainingSet pool =
+      two_lists({{"same", {{"x", "y"}, {"x", "y"}}}, {"swapped", {{"u", "v"}, {"v", "u"}}}});
+  const auto chosen = choose_queries(TrainingSet(), pool, {});
+  REQUIRE(chosen.has_value());
+  CHECK(ids_of(pool, *chosen) == List{"swapped", "same"});
+  CHECK(chosen->at(0).disagreement == Approx(0.2263).epsilon(0.001));
+  CHECK(chosen->at(1).disagreement == 0.0);
+  CHECK(chosen->at(0).rows.size() == 2);
+}
+
+TEST_CASE("Queries spread over topics: shared documents count once", "[fusion][query_choice]") {
+  const TrainingSet pool = two_lists({{"a", {{"u", "v", "w"}, {"w", "v", "u"}}},
+                                      {"b", {{"u", "v", "w"}, {"w", "v", "u"}}},
+                                      {"c", {{"x", "y"}, {"y", "x"}}}});
+  QueryChoiceOptions options;
+  options.count = 2;
+  const auto chosen = choose_queries(TrainingSet(), pool, options);
+  REQUIRE(chosen.has_value());
+  CHECK(ids_of(pool, *chosen) == List{"a", "c"});
+}
+
+TEST_CASE("A committee of bags agrees where the judged queries settled it", "[fusion][query_choice]") {
+  std::vector<std::pair<std::string, std::pair<List, List>>> judged;
+  for (int i = 0; i < 12; ++i) {
+    const std::string n = std::to_string(i);
+    judged.push_back({"j" + n, {{"r" + n, "s" + n, "t" + n}, {"t" + n, "s" + n, "r" + n}}});
+  }
+  const TrainingSet known = two_lists(judged);  // the first list is always right
+  const TrainingSet pool =
+      two_lists({{"swapped", {{"u", "v"}, {"v", "u"}}}, {"same", {{"x", "y"}, {"x", "y"}}}});
+  QueryChoiceOptions options;
+  const auto chosen = choose_queries(known, pool, options);
+  REQUIRE(chosen.has_value());
+  for (const QueryChoice& one : *chosen) CHECK(one.disagreement < 0.05);
+  // the same seed chooses the same, whatever the threads
+  options.threads = 3;
+  const auto again = choose_queries(known, pool, options);
+  CHECK(ids_of(pool, *again) == ids_of(pool, *chosen));
+  CHECK(again->at(0).disagreement == chosen->at(0).disagreement);
+}
+
+TEST_CASE("Nothing to choose from is nothing chosen", "[fusion][query_choice]") {
+  CHECK(choose_queries(TrainingSet(), TrainingSet(), {})->empty());
+}
