@@ -45,6 +45,7 @@ constexpr AddVerb kVerbs[] = {
     add_model,
     add_serve,
     add_store,
+    add_suggest_judgments,
     add_doctor,
     add_completion,
     add_manual,

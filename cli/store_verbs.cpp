@@ -12,8 +12,10 @@
 #include "cli/environment.h"
 #include "cli/verbs.h"
 #include "core/json.h"
+#include "core/parallel.h"
 #include "service/learning/judgment_transfer.h"
 #include "service/learning/records.h"
+#include "service/learning/suggestions.h"
 #include "service/recording/recording.h"
 #include "service/store/mirror.h"
 #include "service/store/store.h"
@@ -39,6 +41,8 @@ struct StoreArguments {
   std::string judge = "import";
   std::string plain_slot;
   int depth = 0;
+  std::size_t count = 20;  ///< of suggest-judgments
+  bool is_json = false;
 };
 
 /// The store that the arguments name; it must be there already.
@@ -178,6 +182,38 @@ Result<void> pull_store(const StoreArguments& arguments) {
   return move_shared(arguments, &service::Mirror::pull);
 }
 
+/// One query per line: its word, its disagreement, and the documents whose place is least settled.
+Result<void> suggest_judgments(const StoreArguments& arguments) {
+  TRY(const auto store, open(arguments, service::StoreMode::read));
+  service::SuggestionOptions options;
+  options.domain = arguments.domain;
+  options.now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  options.count = arguments.count;
+  options.threads = hardware_threads();
+  TRY(const auto suggestions, service::suggested_queries(*store, options));
+  if (suggestions.empty())
+    return fail(Code::bad_data,
+                arguments.domain +
+                    ": no stored query with lists waits for a judgment; let people search, or "
+                    "import some with metafuse store import");
+  for (const service::SuggestedQuery& one : suggestions) {
+    const std::string word = service::query_word(one.asked, arguments.plain_slot);
+    if (arguments.is_json) {
+      JsonObject slots;
+      for (const auto& [name, value] : one.asked.slots.slots) slots[name] = value;
+      std::cout << to_text(JsonObject{{"query", word},
+                                      {"slots", std::move(slots)},
+                                      {"disagreement", one.disagreement},
+                                      {"times", one.asked.times},
+                                      {"documents", JsonArray(one.documents.begin(), one.documents.end())}})
+                << '\n';
+    } else {
+      std::cout << fmt::format("{}\t{:.3f}\t{}\n", word, one.disagreement, fmt::join(one.documents, " "));
+    }
+  }
+  return {};
+}
+
 using RunStore = Result<void> (*)(const StoreArguments& arguments);
 
 /// One verb below `store`, with the options that name the store.
@@ -247,6 +283,22 @@ void add_store(CLI::App& app, Result<void>& outcome) {
       "server.\n"
       "Example:\n  metafuse store reset --store state/metafuse.db --domain ml-homepages --clicks "
       "--judgments");
+}
+
+void add_suggest_judgments(CLI::App& app, Result<void>& outcome) {
+  auto [verb, a] = add_store_verb(
+      app, "suggest-judgments",
+      "which of a domain's stored queries to judge next: those that a committee of models disagrees on",
+      suggest_judgments, outcome);
+  verb.add_option("--domain", a.domain, "whose queries")->required();
+  verb.add_option("-n,--count", a.count, "how many")->check(CLI::Range(1, 500))->capture_default_str();
+  verb.add_option("--plain-slot", a.plain_slot, "the domain's slot that plain queries fill");
+  verb.add_flag("--json", a.is_json, "a JSON object per line");
+  verb.footer(
+      "A line is the query, its disagreement (the share of an NDCG@10 that hangs on whom of the committee "
+      "one "
+      "believes) and the documents whose place is least settled; /judge has the same order.\nExample:\n"
+      "  metafuse suggest-judgments --config config/metafuse.yaml --domain support -n 20");
 }
 
 }  // namespace metafuse::cli

@@ -55,6 +55,7 @@ void add_score(CLI::App& app, Result<void>& outcome);
 void add_search(CLI::App& app, Result<void>& outcome);
 void add_serve(CLI::App& app, Result<void>& outcome);
 void add_store(CLI::App& app, Result<void>& outcome);
+void add_suggest_judgments(CLI::App& app, Result<void>& outcome);
 void add_templates(CLI::App& app, Result<void>& outcome);
 void add_train(CLI::App& app, Result<void>& outcome);
 

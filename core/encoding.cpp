@@ -108,4 +108,16 @@ std::string xml_escaped(std::string_view text) {
   return out;
 }
 
+std::string csv_cell(std::string text) {
+  if (!text.empty() && std::string_view("=+-@\t\r\n").find(text.front()) != std::string_view::npos)
+    text.insert(text.begin(), '\'');
+  if (text.find_first_of("\",\r\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) {
+    out += c;
+    if (c == '"') out += '"';
+  }
+  return out + '"';
+}
+
 }  // namespace metafuse

@@ -21,4 +21,8 @@ std::string percent_decoded(std::string_view text);
 /// entities, those that XML cannot hold left out.
 std::string xml_escaped(std::string_view text);
 
+/// A cell of a CSV file, in quotes where it must be. One that begins like a formula is preceded by an
+/// apostrophe, so that a spreadsheet shows it (OWASP, CSV injection).
+std::string csv_cell(std::string text);
+
 }  // namespace metafuse

@@ -56,6 +56,7 @@ Result<std::string> run_home_pages(const ExperimentOptions& options);
 /// topics with one typing error are corrected, how many right ones are changed, and how fast prefixes of
 /// titles are completed. Quick: 200 queries instead of 1,200.
 Result<std::string> run_spelling(const ExperimentOptions& options);
+
 /// Which query to judge next (fusion/training/query_choice.h) against random choice on MQ2007-agg, over the
 /// five folds and four draws of the first queries each; full: ten draws, quick: one draw of one fold.
 Result<std::string> run_query_choice(const ExperimentOptions& options);

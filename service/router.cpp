@@ -27,7 +27,9 @@ HttpResponse with(const Parts& parts) {
 
 /// The editor shows a preview of the file in use to those who may not do this.
 constexpr FormAction kEditorActions[] = {{"", admin}};
+constexpr FormAction kAnalyticsActions[] = {{"", admin}};
 constexpr FormAction kModelActions[] = {{"", admin}};
+constexpr FormAction kJudgeActions[] = {{"", judge}};
 
 // What most routes declare: they read, ask engines, or change something.
 constexpr RouteRules reads(Dialect dialect, Access access = open, Cost cost = little) {
@@ -84,6 +86,41 @@ constexpr Route kRoutes[] = {
      "The same search as server-sent events, re-fused as lists arrive"},
     {"POST", "/v1/feedback", "v1_feedback", changing(native, Access::search, Body::json, normal),
      store_worker, with<handle_feedback>, "A click or a judgment on a result that was shown"},
+    {"GET", "/v1/judgments/{domain}", "v1_judgments", reads(native, judge), store_worker,
+     with<handle_get_judgments>, "A domain's judgments as qrels or JSON lines"},
+    {"POST", "/v1/judgments/{domain}", "v1_judgments", changing(native, judge, Body::text_or_lines, normal),
+     worker, with<handle_post_judgments>,
+     "Takes judgments, and queries that wait for judges, as qrels or JSON lines"},
+    {"GET", "/v1/judgments/{domain}/queue", "v1_judgments", reads(native, judge, normal), worker,
+     with<handle_judging_queue>, "Queries that wait for this judge, and how far judges agree"},
+    {"POST",
+     "/v1/judgments/{domain}/results",
+     "v1_judgments",
+     {native, judge, Body::json, asks, normal},
+     worker,
+     with<handle_judging_results>,
+     "Results of one query to judge, without their ranks"},
+    {"POST", "/v1/judgments/{domain}/grades", "v1_judgments", changing(native, judge, Body::json, little),
+     store_worker, with<handle_grades>, "Stores grades of such results"},
+    {"GET", "/v1/analytics/{domain}", "v1_analytics", reads(native, admin, much), worker,
+     with<handle_get_analytics>, "What was searched in a domain, as JSON or CSV"},
+    {"GET", "/analytics", "analytics", reads(page, Access::search), inline_thread,
+     with<handle_analytics_list>, "The page on which a domain's analytics are chosen"},
+    {"GET", "/analytics/{domain}", "analytics", reads(page, Access::search), inline_thread,
+     with<handle_analytics_page>, "The page of a domain's analytics"},
+    {"POST", "/analytics/{domain}", "analytics", changing(page, open, Body::form, much, kAnalyticsActions),
+     worker, with<handle_analytics_form>, "The page's form: figures, CSV; needs an admin's key"},
+    {"GET", "/judge", "judge", reads(page, Access::search), inline_thread, with<handle_judge_list>,
+     "The page on which judges choose a domain"},
+    {"GET", "/judge/{domain}", "judge", reads(page, Access::search), inline_thread, with<handle_judge_page>,
+     "The page on which results are judged"},
+    {"POST",
+     "/judge/{domain}",
+     "judge",
+     {page, open, Body::form, asks, normal, kJudgeActions},
+     worker,
+     with<handle_judge_form>,
+     "The page's form: queue, results, grades, files; needs a judge's key"},
     {"GET", "/v1/models", "v1_models", reads(native, admin), store_worker, with<handle_get_models>,
      "Champion, challenger and versions of each domain, with the interleaving's score"},
     {"POST", "/v1/models/{name}/activate", "v1_models", changing(native, admin, Body::json, much), worker,

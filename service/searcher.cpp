@@ -249,11 +249,26 @@ std::optional<TimePoint> Searcher::may_be_sent_again(const Exchange& exchange,
 
 void Searcher::remember(const Exchange& exchange, const LoadedDomain& domain, const SearchAnswer& answer,
                         ShownResults& shown) {
-  if (records_.search_log == nullptr || !may_be_stored(exchange.request)) return;
+  if (may_be_stored(exchange.request)) store_shown(exchange, domain, answer, 1, shown);
+}
+
+ShownResults Searcher::show_to_judge(const Exchange& exchange, const LoadedDomain& domain,
+                                     const SearchAnswer& answer, std::vector<std::size_t> positions) {
+  ShownResults shown;
+  shown.total = positions.size();
+  shown.positions = std::move(positions);
+  store_shown(exchange, domain, answer, 0, shown);
+  return shown;
+}
+
+void Searcher::store_shown(const Exchange& exchange, const LoadedDomain& domain, const SearchAnswer& answer,
+                           std::uint64_t times, ShownResults& shown) {
+  if (records_.search_log == nullptr) return;
   const SearchStoring storing{records_.secret, exchange.snapshot->config.privacy.hash_queries,
                               plain_slot(domain.domain)};
-  auto search = std::make_shared<const StoredSearch>(
-      stored_search(answer, shown.positions, storing, records_.unix_time()));
+  StoredSearch made = stored_search(answer, shown.positions, storing, records_.unix_time());
+  made.times = times;
+  auto search = std::make_shared<const StoredSearch>(std::move(made));
   if (!records_.search_log->add(search)) return;
   shown.search_id = delivered_id(records_.secret, search->id, address_prefix(exchange.client));
   shown.search = std::move(search);

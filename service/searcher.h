@@ -100,6 +100,13 @@ class Searcher {
   SharedAnswer show_fused(const Exchange& exchange, SharedAnswer answer, std::size_t limit,
                           ShownResults& shown);
 
+  /// Stores an answer as a judge sees it, so that grades can refer to it; it counts as nobody's search.
+  ///
+  /// in:  positions - in answer.results, in the order in which the judge sees them
+  /// out: without `search` where it could not be stored
+  ShownResults show_to_judge(const Exchange& exchange, const LoadedDomain& domain, const SearchAnswer& answer,
+                             std::vector<std::size_t> positions);
+
   /// Completions of what is being typed: what several people asked in the domain, titles and words of its
   /// embedded indexes, and what engines suggested in the domains that the exchange's key may use.
   std::vector<std::string> suggest(const Exchange& exchange, std::string_view domain,
@@ -136,8 +143,11 @@ class Searcher {
   bool is_interleaving(const Snapshot& snapshot, const LoadedDomain& domain) const;
   SharedAnswer learned_order(const Snapshot& snapshot, const LoadedDomain& domain, std::string_view digest,
                              SharedAnswer answer) const;
+  /// Stores what somebody is shown, unless they do not wish it.
   void remember(const Exchange& exchange, const LoadedDomain& domain, const SearchAnswer& answer,
                 ShownResults& shown);
+  void store_shown(const Exchange& exchange, const LoadedDomain& domain, const SearchAnswer& answer,
+                   std::uint64_t times, ShownResults& shown);
   /// Until when; nothing for an answer that is not the same twice, or that nobody asked for before.
   std::optional<TimePoint> may_be_sent_again(const Exchange& exchange, const FoundSearch& found) const;
   /// Counts what the engines did, and says in the log which failed.

@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::string_view kJsonType = "application/json";
 constexpr std::string_view kLinesType = "application/x-ndjson";
+constexpr std::string_view kTextType = "text/plain";
 constexpr std::string_view kFormType = "application/x-www-form-urlencoded";
 constexpr std::array<std::string_view, 4> kYamlTypes = {"application/yaml", "application/x-yaml", "text/yaml",
                                                         "text/x-yaml"};
@@ -126,6 +127,9 @@ std::optional<AccessRefusal> check_body(const RouteRules& rules, Exchange& excha
     case BodyType::json_or_lines:
       if (type == kJsonType || type == kLinesType) return std::nullopt;
       return wrong_type("application/json or application/x-ndjson");
+    case BodyType::text_or_lines:
+      if (type == kTextType || type == kLinesType) return std::nullopt;
+      return wrong_type("text/plain or application/x-ndjson");
     case BodyType::form:
       if (type == kFormType) return read_form();
       return wrong_type("the page's form");
@@ -152,6 +156,7 @@ bool is_open(Access access, const Exchange& exchange) {
     case Access::metrics:
       return config.metrics == MetricsAccess::open ||
              (config.metrics == MetricsAccess::loopback && is_local(exchange));
+    case Access::judge:
     case Access::admin:
       return false;
   }
@@ -160,6 +165,7 @@ bool is_open(Access access, const Exchange& exchange) {
 
 Role role_of(Access access) {
   if (access == Access::admin) return Role::admin;
+  if (access == Access::judge) return Role::judge;
   return access == Access::metrics ? Role::metrics : Role::search;
 }
 
@@ -215,7 +221,7 @@ std::string typed_key(const HttpRequest& request) {
 /// The key that a request shows where keys count; not looked for where none does.
 std::string key_of(const RouteRules& rules, const Exchange& exchange) {
   const ServerConfig& config = exchange.snapshot->config;
-  if (rules.access == Access::open || config.keys.empty()) return {};
+  if ((rules.access == Access::open && rules.actions.empty()) || config.keys.empty()) return {};
   std::string key = presented_key(rules, exchange.request);
   // where searching is open, a password is for the proxy in front; administrators' routes take none
   if (key.empty() && config.needs_key && rules.access == Access::search) key = typed_key(exchange.request);
@@ -336,16 +342,18 @@ void Gate::check_action(const RouteRules& rules, Exchange& exchange) {
   const auto at = std::find_if(rules.actions.begin(), rules.actions.end(),
                                [&](const FormAction& one) { return action.starts_with(one.prefix); });
   if (at == rules.actions.end()) return;
-  AccessRefusal refusal{403, "role", "the key is not known or lacks the role admin"};
+  AccessRefusal refusal{403, "role",
+                        std::string("the key is not known or lacks the role ") +
+                            (at->access == Access::judge ? "judge" : "admin")};
   if (const std::string typed = form_value(exchange.form, "key"); !typed.empty()) {
     const auto [key, retry_after] = key_guard_.find(exchange.snapshot->config.keys, typed,
                                                     address_prefix(exchange.client), exchange.arrived);
-    exchange.key =
-        key == nullptr || key->has_expired(unix_time_()) || is_beyond_scope(*key, exchange) ? nullptr : key;
+    exchange.key = key == nullptr || key->has_expired(unix_time_()) ? nullptr : key;
     if (exchange.key == nullptr) refusal.reason = "bad_key";
     if (retry_after)
       refusal = {429, "key_rate", "too many wrong keys from this address; wait a moment", retry_after};
   }
+  if (exchange.key != nullptr && is_beyond_scope(*exchange.key, exchange)) exchange.key = nullptr;
   if (!check_role(at->access, exchange)) return;
   metrics_.refused(refusal.reason);
   exchange.refused_action = std::move(refusal);

@@ -10,8 +10,8 @@ namespace metafuse::service {
 /// Whose error shape a path answers with.
 enum class Dialect { plain, page, searxng, tavily, mcp, native };
 
-/// Who may use a route: anybody, whoever may search, a reader of metrics, an administrator.
-enum class Access { open, search, metrics, admin };
+/// Who may use a route: anybody, whoever may search, a judge, a reader of metrics, an administrator.
+enum class Access { open, search, judge, metrics, admin };
 
 /// What the body may be, by the exact Content-Type.
 enum class BodyType {
@@ -19,6 +19,7 @@ enum class BodyType {
   json,
   optional_json,  ///< JSON, or no body at all
   json_or_lines,  ///< JSON, or a request per line (NDJSON)
+  text_or_lines,  ///< plain text, or JSON per line
   form,           ///< URL-encoded; the gate parses it into Exchange::form
   json_or_form,   ///< also no body at all where the target has parameters
   yaml

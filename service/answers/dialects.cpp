@@ -134,19 +134,6 @@ JsonObject searxng_result(const LoadedDomain& domain, const SearchAnswer& answer
   return out;
 }
 
-/// Cells that begin like a formula are shown as text (OWASP, CSV injection).
-std::string csv_cell(std::string text) {
-  if (!text.empty() && std::string_view("=+-@\t\r\n").find(text.front()) != std::string_view::npos)
-    text.insert(text.begin(), '\'');
-  if (text.find_first_of("\",\r\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) {
-    out += c;
-    if (c == '"') out += '"';
-  }
-  return out + '"';
-}
-
 }  // namespace
 
 JsonObject searxng_json(const Snapshot& snapshot, const SearchAnswer& answer, const ShownResults& shown,

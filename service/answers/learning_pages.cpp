@@ -3,67 +3,33 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
+#include <map>
 
+#include "core/encoding.h"
 #include "evaluation/reports/plots.h"
 #include "fusion/model/weak_ranking.h"
+#include "service/answers/judging_page.h"
 #include "service/answers/page.h"
 #include "service/answers/reasons.h"
+#include "service/answers/svg_views.h"
 #include "service/base/dates.h"
 
 namespace metafuse::service {
 namespace {
 
 using evaluation::svg_bar;
-using evaluation::svg_number;
 using evaluation::svg_text;
 
-constexpr double kNames = 190;  ///< width of the column of names
-constexpr double kWidth = 460;  ///< of the longest bar
-constexpr double kRow = 26;
-constexpr double kTop = 34;
 constexpr int kFont = 13;
 constexpr const char* kBar = "fill=\"#1f7fc4\"";
 constexpr const char* kMark = "fill=\"#c8553d\"";
-
-std::string opened(double height, const std::string& title) {
-  return evaluation::svg_opened(800, height, title, kFont);
-}
-
-/// One row of a bar plot: a bar to `value` with a mark at `mark`.
-struct Bar {
-  std::string name;
-  double value = 0;
-  double mark = 0;
-};
-
-/// An SVG of horizontal bars, to stand inside a page: it takes the page's text colour and needs no style.
-///
-/// in: title - what screen readers say; bars - values and marks >= 0
-std::string bar_plot(const std::vector<Bar>& bars, const std::string& title, const std::string& unit) {
-  double most = 0;
-  for (const Bar& row : bars) most = std::max({most, row.value, row.mark});
-  const double scale = most > 0 ? kWidth / most : 0;
-  std::string out = opened(kTop + kRow * static_cast<double>(bars.size()) + 8, title);
-  out += svg_text(8, 16, "start", title);
-  double y = kTop;
-  for (const Bar& row : bars) {
-    out += svg_text(kNames - 10, y + 15, "end", row.name);
-    out += svg_bar(kNames, y + 4, row.value * scale, 14, kBar);
-    out += svg_bar(kNames + row.mark * scale - 1.5, y, 3, 22, kMark);
-    out += svg_text(kNames + std::max(row.value, row.mark) * scale + 8, y + 15, "start",
-                    svg_number(row.value, 2) + " | " + svg_number(row.mark, 1) + " " + unit);
-    y += kRow;
-  }
-  return out + "</svg>";
-}
 
 /// An SVG of an interval within [0, 1] with its middle marked, against one half.
 std::string interval_plot(double low, double share, double high, const std::string& title) {
   constexpr double kLeft = 20;
   constexpr double kSpan = 560;
   const auto place = [](double value) { return kLeft + kSpan * std::clamp(value, 0.0, 1.0); };
-  std::string out = opened(64, title);
+  std::string out = evaluation::svg_opened(800, 64, title, kFont);
   out += svg_bar(kLeft, 27, kSpan, 2, "fill-opacity=\".3\"");
   out += svg_bar(place(0.5) - 1, 16, 2, 24, "fill-opacity=\".6\"");
   out +=
@@ -76,29 +42,6 @@ std::string interval_plot(double low, double share, double high, const std::stri
 using evaluation::Curve;
 
 constexpr std::array kTops = {1, 2, 5, 10, 20, 30};
-constexpr std::size_t kMostRows = 60;
-
-std::string decimals(double number, int count) {
-  char text[48];
-  std::snprintf(text, sizeof text, "%.*f", count, number);
-  return text;
-}
-
-/// A plot and the table of its curves, thinned to kMostRows rows.
-void add_plot(View& page, const std::vector<Curve>& curves, const evaluation::PlotText& text) {
-  if (curves.empty() || curves.front().x.empty()) return;
-  View& plot = page.add("PLOT");
-  plot.set("SVG", evaluation::svg_plot(curves, text)).set("CAPTION", text.title).set("X_NAME", text.x_name);
-  for (const Curve& curve : curves) plot.add("CURVE").set("NAME", curve.name);
-  const std::size_t rows = curves.front().x.size();
-  const std::size_t stride = std::max<std::size_t>(1, (rows + kMostRows - 1) / kMostRows);
-  for (std::size_t i = 0; i < rows; i += stride) {
-    View& row = plot.add("ROW");
-    row.set("X", decimals(curves.front().x[i], 0));
-    for (const Curve& curve : curves)
-      row.add("VALUE").set("Y", i < curve.y.size() ? decimals(curve.y[i], 4) : "");
-  }
-}
 
 void add_loss(const EvaluationReport& report, View& page) {
   Curve loss{"ranking loss", {}, {}};
@@ -159,6 +102,111 @@ void add_wins(const EvaluationReport& report, View& page) {
   add_plot(page, {curve}, {"Per query: ranks gained over RRF, best first", "query", "ranks"});
 }
 
+/// Where the best answer stands, turned into (0, 1]: 0 where it is not in the list.
+std::vector<double> reciprocal_ranks(const ReportedMethod& method, int depth) {
+  std::vector<double> out;
+  for (const int rank : method.best_rank) out.push_back(rank > depth ? 0.0 : 1.0 / rank);
+  return out;
+}
+
+/// Mean reciprocal ranks with their intervals, and how far the learner is ahead, query by query.
+void add_comparison(const EvaluationReport& report, View& page) {
+  if (!report.has_table()) return;
+  std::vector<const ReportedMethod*> methods = {&report.learner};
+  for (const ReportedMethod& baseline : report.baselines) methods.push_back(&baseline);
+  if (const ReportedMethod* template_ = best_of(report.features)) methods.push_back(template_);
+  const std::vector<double> own = reciprocal_ranks(report.learner, report.depth);
+  PlotTable table{"Mean reciprocal rank of the answer, with 95 % intervals",
+                  "method",
+                  {"mean", "±", "learner ahead by", "±"},
+                  {},
+                  {}};
+  std::vector<Interval> rows;
+  for (const ReportedMethod* method : methods) {
+    const std::vector<double> values = reciprocal_ranks(*method, report.depth);
+    std::vector<double> ahead;
+    for (std::size_t i = 0; i < values.size(); ++i) ahead.push_back(own[i] - values[i]);
+    const Spread spread = spread_of(values);
+    const Spread lead = spread_of(ahead);
+    rows.push_back(
+        {method->name, spread.mean - spread.half_width, spread.mean, spread.mean + spread.half_width});
+    table.row_names.push_back(method->name);
+    table.cells.push_back({decimals(spread.mean, 4), decimals(spread.half_width, 4), decimals(lead.mean, 4),
+                           decimals(lead.half_width, 4)});
+  }
+  add_picture(page, intervals_svg(rows, table.title), table);
+}
+
+void add_curves(const EvaluationReport& report, View& page) {
+  for (const ReportedCurves& curves : report.curves) {
+    std::vector<Curve> plotted;
+    PlotTable table{"Learning curve on " + curves.collection + ": mean average precision by judged queries",
+                    "judged queries",
+                    {},
+                    {},
+                    {}};
+    std::map<double, std::vector<std::string>> cells;
+    for (const ReportedCurves::Line& line : curves.lines) {
+      plotted.push_back({line.name, line.queries, line.means});
+      table.names.push_back(line.name);
+      for (std::size_t i = 0; i < line.queries.size(); ++i) {
+        auto& row = cells[line.queries[i]];
+        row.resize(table.names.size() - 1);
+        row.push_back(decimals(line.means[i], 4) + " ± " + decimals(line.half_widths[i], 4));
+      }
+    }
+    for (auto& [queries, row] : cells) {
+      row.resize(table.names.size());
+      table.row_names.push_back(decimals(queries, 0));
+      table.cells.push_back(std::move(row));
+    }
+    add_picture(page, evaluation::svg_plot(plotted, {table.title, "judged queries", "MAP", true}), table);
+  }
+}
+
+constexpr std::size_t kMostShifts = 10;
+
+/// "/search?domain=D&slot.A=...": the query asked again, or nothing where its words are not known.
+std::string search_link(const std::string& domain, const EvaluationReport& report, const std::string& id) {
+  const auto words = report.words.find(id);
+  if (words == report.words.end()) return {};
+  std::string link = "/search?domain=" + percent_encoded(domain);
+  for (const auto& [name, value] : words->second.slots)
+    link += "&slot." + percent_encoded(name) + "=" + percent_encoded(value);
+  return link;
+}
+
+/// The queries that gain and lose most against RRF, each with a link to its ranking.
+void add_shifts(const std::string& domain, const EvaluationReport& report, View& page) {
+  const auto rrf = std::find_if(report.baselines.begin(), report.baselines.end(),
+                                [](const ReportedMethod& method) { return method.name == "rrf"; });
+  if (!report.has_table() || rrf == report.baselines.end()) return;
+  std::vector<std::size_t> order(report.queries.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  const auto gain = [&](std::size_t q) { return rrf->best_rank[q] - report.learner.best_rank[q]; };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return gain(a) > gain(b); });
+  const auto add = [&](const char* title, bool is_gain) {
+    View part;
+    part.set("TITLE", title);
+    for (std::size_t i = 0; i < std::min(kMostShifts, order.size()); ++i) {
+      const std::size_t q = is_gain ? order[i] : order[order.size() - 1 - i];
+      if (is_gain ? gain(q) <= 0 : gain(q) >= 0) break;
+      const std::string link = search_link(domain, report, report.queries[q]);
+      const auto words = report.words.find(report.queries[q]);
+      View& row = part.add("SHIFT");
+      row.set("BEFORE", std::to_string(rrf->best_rank[q]))
+          .set("AFTER", std::to_string(report.learner.best_rank[q]));
+      row.add(link.empty() ? "PLAIN" : "LINK")
+          .set("WORDS", words == report.words.end() ? report.queries[q] : words_of(words->second))
+          .set("URL", link);
+    }
+    if (!part.parts.empty()) page.parts.push_back({"SHIFTS", std::move(part)});
+  };
+  add("Most gained against RRF", true);
+  add("Most lost against RRF", false);
+}
+
 /// What each list's rank adds to a score.
 void add_steps(const LoadedDomain& domain, View& page) {
   if (!domain.model) return;
@@ -203,19 +251,15 @@ void add_engines(const std::vector<Metrics::EngineLatency>& engines, View& page)
   if (engines.empty()) return;
   const std::string title = "Engines since the start: mean (bar) and 95th percentile at most (mark)";
   std::vector<Bar> bars;
-  for (const auto& engine : engines)
-    bars.push_back({engine.engine, engine.mean_seconds * 1e3, engine.p95_seconds * 1e3});
-  View& plot = page.add("PLOT");
-  plot.set("SVG", bar_plot(bars, title, "ms")).set("CAPTION", title).set("X_NAME", "engine");
-  for (const char* column : {"lists", "mean, ms", "95th percentile at most, ms"})
-    plot.add("CURVE").set("NAME", column);
+  PlotTable table{title, "engine", {"lists", "mean, ms", "95th percentile at most, ms"}, {}, {}};
   for (const auto& engine : engines) {
-    View& row = plot.add("ROW");
-    row.set("X", engine.engine);
-    row.add("VALUE").set("Y", std::to_string(engine.lists));
-    row.add("VALUE").set("Y", decimals(engine.mean_seconds * 1e3, 2));
-    row.add("VALUE").set("Y", decimals(engine.p95_seconds * 1e3, 1));
+    const double mean = engine.mean_seconds * 1e3;
+    const double most = engine.p95_seconds * 1e3;
+    bars.push_back({engine.engine, mean, most, decimals(mean, 2) + " | " + decimals(most, 1) + " ms"});
+    table.row_names.push_back(engine.engine);
+    table.cells.push_back({std::to_string(engine.lists), decimals(mean, 2), decimals(most, 1)});
   }
+  add_picture(page, bars_svg(bars, title), table);
 }
 
 }  // namespace
@@ -232,8 +276,11 @@ std::string evaluation_page(const Exchange& exchange, const LoadedDomain& domain
   else if (report.is_empty())
     view.add("NO_REPORT").set("NAME", domain.domain.name);
   add_table(report, view);
+  add_comparison(report, view);
   add_top_k(report, view);
   add_wins(report, view);
+  add_shifts(domain.domain.name, report, view);
+  add_curves(report, view);
   add_loss(report, view);
   add_steps(domain, view);
   add_engines(engines, view);

@@ -1,5 +1,7 @@
 #include "service/answers/page.h"
 
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <utility>
 
@@ -29,6 +31,11 @@ std::string with_parts(std::string text) {
   return text;
 }
 
+/// The pages of administrators and judges, which share a navigation.
+constexpr std::array<std::string_view, 8> kOperatorPages = {"analytics",       "analytics_list", "evaluation",
+                                                            "judge",           "judge_list",     "models",
+                                                            "template_editor", "templates"};
+
 /// The pages, parsed once. ctemplate knows from the HTML around a value how it must be escaped, and replaces
 /// URLs of other schemes than http, https, ftp and mailto.
 const ctemplate::TemplateCache& parsed_pages() {
@@ -36,12 +43,16 @@ const ctemplate::TemplateCache& parsed_pages() {
     auto made = std::make_unique<ctemplate::TemplateCache>();
     const std::string head(page_file("layout_head.html"));
     const std::string foot(page_file("layout_foot.html"));
+    const std::string navigation(page_file("layout_operators.html"));
     for (const PageFile& file : page_files()) {
       if (!file.name.ends_with(".html") || file.name.starts_with("layout_") || file.name.starts_with("part_"))
         continue;
       const std::string name(file.name.substr(0, file.name.size() - 5));
+      const bool is_operators =
+          std::find(kOperatorPages.begin(), kOperatorPages.end(), name) != kOperatorPages.end();
       const std::string text =
-          "{{%AUTOESCAPE context=\"HTML\"}}" + with_parts(head + std::string(file.content) + foot);
+          "{{%AUTOESCAPE context=\"HTML\"}}" +
+          with_parts(head + (is_operators ? navigation : "") + std::string(file.content) + foot);
       const bool is_parsed = made->StringToTemplateCache(name, text, ctemplate::STRIP_WHITESPACE);
       require(is_parsed, "a page's template does not parse");
     }

@@ -38,6 +38,18 @@ HttpResponse handle_model_form(Reloader& reloader, Records& records, Log& log, c
 HttpResponse handle_feedback(Reloader& reloader, Records& records, Log& log, const Clock& clock,
                              const Exchange& exchange);
 HttpResponse handle_get_preferences(const Exchange& exchange);
+HttpResponse handle_get_analytics(Records& records, Log& log, const Exchange& exchange);
+HttpResponse handle_analytics_list(const Exchange& exchange);
+HttpResponse handle_analytics_page(Records& records, const Exchange& exchange);
+HttpResponse handle_analytics_form(Records& records, Log& log, const Exchange& exchange);
+HttpResponse handle_get_judgments(Records& records, Log& log, const Exchange& exchange);
+HttpResponse handle_post_judgments(Records& records, Log& log, const Exchange& exchange);
+HttpResponse handle_judging_queue(Records& records, Log& log, const Exchange& exchange);
+HttpResponse handle_judging_results(Searcher& searcher, Records& records, Log& log, const Exchange& exchange);
+HttpResponse handle_grades(Records& records, Log& log, const Exchange& exchange);
+HttpResponse handle_judge_list(const Exchange& exchange);
+HttpResponse handle_judge_page(Records& records, const Exchange& exchange);
+HttpResponse handle_judge_form(Searcher& searcher, Records& records, Log& log, const Exchange& exchange);
 HttpResponse handle_preferences(const Exchange& exchange);
 HttpResponse handle_searxng_config(const Exchange& exchange);
 HttpResponse handle_autocompleter(Searcher& searcher, const Exchange& exchange);

@@ -1,6 +1,7 @@
 #include "service/learning/evaluation_reports.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <utility>
 
@@ -10,6 +11,18 @@
 #include "core/text_file.h"
 
 namespace metafuse::service {
+
+Spread spread_of(const std::vector<double>& values) {
+  Spread out;
+  if (values.empty()) return out;
+  const auto n = static_cast<double>(values.size());
+  for (const double value : values) out.mean += value / n;
+  double squares = 0.0;
+  for (const double value : values) squares += (value - out.mean) * (value - out.mean);
+  if (values.size() > 1) out.half_width = 1.96 * std::sqrt(squares / (n - 1) / n);
+  return out;
+}
+
 namespace {
 
 constexpr std::size_t kMaxReportBytes = std::size_t{64} << 20;
@@ -104,6 +117,80 @@ Result<void> read_trace(const std::string& file, EvaluationReport& report) {
   });
 }
 
+constexpr std::size_t kMostPoints = 1000;
+constexpr std::size_t kMostWords = 20000;
+
+/// Values of several draws at one number of queries, added to the method's line.
+void add_point(ReportedCurves& curves, std::string_view name, double queries, const JsonArray& draws) {
+  std::vector<double> values;
+  for (const Json& draw : draws)
+    if (draw.is_number()) values.push_back(draw.to_number<double>());
+  if (values.empty()) return;
+  auto line = std::find_if(curves.lines.begin(), curves.lines.end(),
+                           [&](const ReportedCurves::Line& one) { return one.name == name; });
+  if (line == curves.lines.end()) line = curves.lines.insert(line, {std::string(name), {}, {}, {}});
+  const Spread spread = spread_of(values);
+  line->queries.push_back(queries);
+  line->means.push_back(spread.mean);
+  line->half_widths.push_back(spread.half_width);
+}
+
+/// {"COLLECTION":[{"queries":N,"map":{"METHOD":[value of each draw]}}]}; other members are passed over.
+Result<void> read_curves(const std::string& file, EvaluationReport& report) {
+  TRY(auto text, read_text(file, kMaxReportBytes));
+  TRY(auto root, parse_json(text, file));
+  if (!root.is_object())
+    return fail(Code::bad_data, file + ": no object; metafuse experiment learning-curve writes it");
+  for (const auto& [collection, points] : root.as_object()) {
+    if (!points.is_array() || points.as_array().size() > kMostPoints) continue;
+    ReportedCurves curves{std::string(collection), {}};
+    for (const Json& point : points.as_array()) {
+      const JsonObject* object = point.if_object();
+      const Json* queries = object == nullptr ? nullptr : object->if_contains("queries");
+      const Json* map = object == nullptr ? nullptr : object->if_contains("map");
+      if (queries == nullptr || !queries->is_number() || map == nullptr || !map->is_object()) continue;
+      for (const auto& [name, draws] : map->as_object())
+        if (draws.is_array() && queries->to_number<double>() > 0)
+          add_point(curves, name, queries->to_number<double>(), draws.as_array());
+    }
+    if (!curves.lines.empty()) report.curves.push_back(std::move(curves));
+  }
+  return {};
+}
+
+Result<void> read_words(const std::string& file, EvaluationReport& report) {
+  return for_each_line(file, [&](std::string_view line, std::size_t number) -> Result<void> {
+    if (line.empty() || report.words.size() >= kMostWords) return {};
+    JsonLimits limits;
+    limits.first_line = number;
+    TRY(const Json json, parse_json(line, file, Code::bad_data, limits));
+    const JsonObject* object = json.if_object();
+    const Json* id = object == nullptr ? nullptr : object->if_contains("id");
+    const Json* slots = object == nullptr ? nullptr : object->if_contains("slots");
+    if (id == nullptr || !id->is_string() || slots == nullptr || !slots->is_object())
+      return fail(Code::bad_data, file + ":" + std::to_string(number) + ": no {\"id\",\"slots\"}");
+    BaseQuery& query = report.words[std::string(id->get_string())];
+    for (const auto& [name, value] : slots->as_object())
+      if (value.is_string()) query.slots[std::string(name)] = std::string(value.get_string());
+    return {};
+  });
+}
+
+JsonArray curves_json(const std::vector<ReportedCurves>& all) {
+  JsonArray out;
+  for (const ReportedCurves& curves : all) {
+    JsonArray lines;
+    for (const ReportedCurves::Line& line : curves.lines)
+      lines.push_back(
+          JsonObject{{"name", line.name},
+                     {"queries", JsonArray(line.queries.begin(), line.queries.end())},
+                     {"means", JsonArray(line.means.begin(), line.means.end())},
+                     {"half_widths", JsonArray(line.half_widths.begin(), line.half_widths.end())}});
+    out.push_back(JsonObject{{"collection", curves.collection}, {"lines", std::move(lines)}});
+  }
+  return out;
+}
+
 JsonObject method_json(const ReportedMethod& method) {
   return {{"name", method.name},
           {"average_rank", method.average_rank},
@@ -119,11 +206,17 @@ std::string identity_of(const std::string& file) {
                      status.st_ctim.tv_nsec);
 }
 
-std::string table_file(const std::string& folder, std::string_view domain) {
-  return fmt::format("{}/{}.crossvalidation.json", folder, domain);
-}
-std::string trace_file(const std::string& folder, std::string_view domain) {
-  return fmt::format("{}/{}.trace.jsonl", folder, domain);
+struct ReportFile {
+  const char* ending;
+  Result<void> (*read)(const std::string& file, EvaluationReport& report);
+};
+constexpr ReportFile kReportFiles[] = {{"crossvalidation.json", read_table},
+                                       {"trace.jsonl", read_trace},
+                                       {"learning-curve.json", read_curves},
+                                       {"queries.jsonl", read_words}};
+
+std::string path_of(const ReportFile& file, const std::string& folder, std::string_view domain) {
+  return fmt::format("{}/{}.{}", folder, domain, file.ending);
 }
 
 }  // namespace
@@ -136,10 +229,9 @@ std::size_t ReportedMethod::top(int k) const {
 Result<EvaluationReport> read_evaluation_report(const std::string& folder, std::string_view domain) {
   EvaluationReport report;
   if (folder.empty()) return report;
-  if (const std::string file = table_file(folder, domain); std::filesystem::exists(file))
-    TRY_VOID(read_table(file, report));
-  if (const std::string file = trace_file(folder, domain); std::filesystem::exists(file))
-    TRY_VOID(read_trace(file, report));
+  for (const ReportFile& one : kReportFiles)
+    if (const std::string file = path_of(one, folder, domain); std::filesystem::exists(file))
+      TRY_VOID(one.read(file, report));
   return report;
 }
 
@@ -147,13 +239,15 @@ Result<std::shared_ptr<const EvaluationReport>> EvaluationReports::read(const st
                                                                         std::string_view domain) {
   const std::lock_guard lock(mutex_);
   const std::string key = fmt::format("{}/{}", folder, domain);
-  const std::string table = identity_of(table_file(folder, domain));
-  const std::string trace = identity_of(trace_file(folder, domain));
-  if (folder.empty() || (table.empty() && trace.empty())) {
+  std::string files;
+  for (const ReportFile& one : kReportFiles) {
+    const std::string identity = folder.empty() ? "" : identity_of(path_of(one, folder, domain));
+    if (!identity.empty()) files += fmt::format("{} {}|", one.ending, identity);
+  }
+  if (files.empty()) {
     kept_.erase(key);
     return std::make_shared<const EvaluationReport>();
   }
-  const std::string files = table + '|' + trace;
   if (const auto at = kept_.find(key); at != kept_.end() && at->second.files == files)
     return at->second.outcome;
   auto report = read_evaluation_report(folder, domain);
@@ -184,6 +278,7 @@ JsonObject to_json(const EvaluationReport& report) {
     rounds.push_back(
         JsonObject{{"round", round.round}, {"ranking_loss", round.ranking_loss}, {"bound", round.bound}});
   out["rounds"] = std::move(rounds);
+  if (!report.curves.empty()) out["learning_curves"] = curves_json(report.curves);
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/json.h"
+#include "core/query.h"
 #include "core/result.h"
 
 namespace metafuse::service {
@@ -28,6 +29,25 @@ struct ReportedRound {
   double bound = 0.0;
 };
 
+/// A mean with half of its 95 % interval (normal approximation), 0 for a single value.
+struct Spread {
+  double mean = 0.0;
+  double half_width = 0.0;
+};
+Spread spread_of(const std::vector<double>& values);
+
+/// What methods are worth by the number of judged queries.
+struct ReportedCurves {
+  struct Line {
+    std::string name;
+    std::vector<double> queries;
+    std::vector<double> means;        ///< of the draws
+    std::vector<double> half_widths;  ///< of the means' 95 % intervals
+  };
+  std::string collection;
+  std::vector<Line> lines;
+};
+
 /// The last offline reports of a domain, read from the configuration's folder `reports`.
 struct EvaluationReport {
   int depth = 30;
@@ -36,13 +56,16 @@ struct EvaluationReport {
   std::vector<ReportedMethod> baselines;
   std::vector<ReportedMethod> features;
   std::vector<ReportedRound> rounds;
+  std::vector<ReportedCurves> curves;
+  std::map<std::string, BaseQuery> words;  ///< of the queries, by id, as far as they are known
 
   bool has_table() const { return !queries.empty(); }
-  bool is_empty() const { return queries.empty() && rounds.empty(); }
+  bool is_empty() const { return queries.empty() && rounds.empty() && curves.empty(); }
 };
 
-/// Reads DOMAIN.crossvalidation.json (what `metafuse crossvalidate --json` prints) and DOMAIN.trace.jsonl
-/// (what `metafuse train --trace` writes); a file that is not there leaves its part empty.
+/// Reads DOMAIN.crossvalidation.json (what `metafuse crossvalidate --json` prints), DOMAIN.trace.jsonl (what
+/// `metafuse train --trace` writes), DOMAIN.learning-curve.json (what `metafuse experiment learning-curve`
+/// writes) and DOMAIN.queries.jsonl (what `metafuse record` read), as far as they are there.
 ///
 /// errors: bad_data naming the file and the field
 Result<EvaluationReport> read_evaluation_report(const std::string& folder, std::string_view domain);

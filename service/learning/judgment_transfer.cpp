@@ -118,6 +118,10 @@ Result<StoredSearch> read_search_line(const ExportedLine& line) {
   TRY(search.at, line.number("at"));
   TRY(search.model, line.text("model"));
   TRY(search.challenger, line.text("challenger"));
+  if (line.object().contains("times")) {
+    TRY(const auto times, line.number("times"));
+    search.times = static_cast<std::uint64_t>(std::max<std::int64_t>(0, times));
+  }
   const Json* slots = line.object().if_contains("slots");
   if (slots == nullptr) return line.missing("slots");
   TRY(search.slots, read_slots_text(to_text(*slots)));

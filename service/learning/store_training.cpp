@@ -100,12 +100,22 @@ class Collector {
     return std::optional<StoredSearch>();
   }
 
+  /// The search whose results were judged; where it holds no lists of these features, as after an import, the
+  /// latest search of the same query.
+  Result<std::string> judged_search(const JudgedQuery& query) {
+    TRY(const auto search, store_.find_search(query.search));
+    if (search && common_features(*search, features_) > 0) return query.search;
+    TRY(const auto asked, store_.find_query(options_.domain, query.query));
+    return asked ? asked->search : query.search;
+  }
+
   Result<void> add_judged(const JudgedQuery& query) {
     if (!options_.are_held_out_used && is_held_out(query.query)) {
       ++report_.held_out_queries;
       return {};
     }
-    TRY(const auto search, find(query.search));
+    TRY(const std::string id, judged_search(query));
+    TRY(const auto search, find(id));
     if (!search) return {};
     add_rows("judged " + query.query, *search, grades_of(query));
     ++report_.judged_queries;

@@ -27,19 +27,6 @@
     });
   }
 
-  // A mistake of a template file leads to its line.
-  const file = document.getElementById("yaml");
-  for (const link of document.querySelectorAll("a[data-line]"))
-    link.addEventListener("click", (event) => {
-      event.preventDefault();
-      const lines = file.value.split("\n");
-      const number = Math.max(1, Number(link.dataset.line));
-      const begin = lines.slice(0, number - 1).join("\n").length + (number > 1 ? 1 : 0);
-      file.focus();
-      file.setSelectionRange(begin, begin + (lines[number - 1] || "").length);
-      file.scrollTop = (file.scrollHeight * (number - 1)) / lines.length - file.clientHeight / 2;
-    });
-
   // Completions while typing: a combobox with a list that follows the keys; Enter without a choice searches as typed.
   const form = box && box.form;
   if (box && window.fetch) {

@@ -38,8 +38,10 @@ Result<JudgedBaseQuery::Relevant> read_relevant(const Json& item, const std::str
   return answer;
 }
 
-Result<JudgedBaseQuery> read_query(const Json& json, const std::string& place,
-                                   const TrackingParameters& tracking) {
+}  // namespace
+
+Result<JudgedBaseQuery> read_judged_query(const Json& json, const std::string& place,
+                                          const TrackingParameters& tracking) {
   const JsonObject* object = json.if_object();
   if (object == nullptr)
     return fail(Code::bad_data,
@@ -71,8 +73,6 @@ Result<JudgedBaseQuery> read_query(const Json& json, const std::string& place,
   return query;
 }
 
-}  // namespace
-
 Result<std::vector<JudgedBaseQuery>> read_judged_queries(const std::string& path,
                                                          const TrackingParameters& tracking) {
   std::vector<JudgedBaseQuery> queries;
@@ -83,7 +83,7 @@ Result<std::vector<JudgedBaseQuery>> read_judged_queries(const std::string& path
     limits.first_line = number;
     TRY(auto json, parse_json(line, path, Code::bad_data, limits));
     const std::string place = path + ":" + std::to_string(number);
-    TRY(auto query, read_query(json, place, tracking));
+    TRY(auto query, read_judged_query(json, place, tracking));
     const auto [at, is_new] = lines.emplace(query.id, number);
     if (!is_new)
       return fail(Code::bad_data, place + ": the id " + query.id + " stands in line " +

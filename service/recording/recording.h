@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/deadline.h"
+#include "core/json.h"
 #include "core/progress.h"
 #include "core/query.h"
 #include "core/result.h"
@@ -24,6 +25,13 @@ struct JudgedBaseQuery {
   BaseQuery slots;
   std::vector<Relevant> relevant;
 };
+
+/// Reads one {"id","slots":{...},"relevant":[{"url","grade"}]}.
+///
+/// in:     place - "FILE:LINE", for errors
+/// errors: those of read_judged_queries
+Result<JudgedBaseQuery> read_judged_query(const Json& json, const std::string& place,
+                                          const TrackingParameters& tracking);
 
 /// Reads JSON lines {"id","slots":{...},"relevant":[{"url","grade"}]}.
 ///

@@ -28,7 +28,7 @@ class Suggester {
 
   /// Replaces a domain's asked queries.
   ///
-  /// in: queries - each asked by enough people (Store::asked_queries), the most asked first
+  /// in: queries - each asked by enough people (Store::popular_queries), the most asked first
   void set_asked(const std::string& domain, std::vector<std::string> queries);
   /// At most `limit` of them with the prefix at a word's begin.
   std::vector<std::string> asked(const std::string& domain, std::string_view prefix, std::size_t limit) const;

@@ -68,7 +68,7 @@ Result<std::vector<std::string>> SqlStore::clicked_searches(std::string_view dom
       {domain, static_cast<std::int64_t>(limit)}, [](SqlRow row) { return text_of(row[0]); });
 }
 
-Result<std::vector<BaseQuery>> SqlStore::asked_queries(std::string_view domain, std::size_t people,
+Result<std::vector<BaseQuery>> SqlStore::popular_queries(std::string_view domain, std::size_t people,
                                                        std::size_t limit) {
   TRY(const auto texts,
       read_rows<std::string>(
@@ -87,15 +87,17 @@ Result<std::vector<BaseQuery>> SqlStore::asked_queries(std::string_view domain, 
   return queries;
 }
 
-Result<void> SqlStore::set_judgment(const StoredJudgment& judgment, TimePoint end) {
+Result<void> SqlStore::set_judgments(std::span<const StoredJudgment> judgments, TimePoint end) {
   return database_->write(
-      [&](SqlSession& session) {
-        return session.run(
-            "INSERT INTO judgments (domain, query, document, judge, grade, search, at) "
-            "VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (domain, query, document, judge) "
-            "DO UPDATE SET grade = excluded.grade, search = excluded.search, at = excluded.at",
-            {judgment.domain, judgment.query, judgment.document, judgment.judge, std::int64_t{judgment.grade},
-             judgment.search, judgment.at});
+      [&](SqlSession& session) -> Result<void> {
+        for (const StoredJudgment& judgment : judgments)
+          TRY_VOID(
+              session.run("INSERT INTO judgments (domain, query, document, judge, grade, search, at) "
+                          "VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (domain, query, document, judge) "
+                          "DO UPDATE SET grade = excluded.grade, search = excluded.search, at = excluded.at",
+                          {judgment.domain, judgment.query, judgment.document, judgment.judge,
+                           std::int64_t{judgment.grade}, judgment.search, judgment.at}));
+        return {};
       },
       {Patience::request, end});
 }

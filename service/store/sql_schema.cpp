@@ -10,7 +10,7 @@
 namespace metafuse::service {
 namespace {
 
-constexpr std::string_view kSchemaVersion = "2";
+constexpr std::string_view kSchemaVersion = "3";
 
 // One text for both databases: SQLite takes the names of PostgreSQL's types by their affinity.
 constexpr std::array kSchema = {
@@ -55,6 +55,14 @@ constexpr std::array kAddedTables = {
     "CREATE TABLE IF NOT EXISTS tasks (name text PRIMARY KEY, holder text NOT NULL, ends bigint NOT NULL)",
 };
 
+/// From version 2: how many results a search showed, -1 where an earlier version did not say, and an index
+/// that answers what was asked without reading the lists.
+constexpr std::array kThirdVersion = {
+    "ALTER TABLE searches ADD COLUMN results bigint NOT NULL DEFAULT -1",
+    "UPDATE searches SET results = 0 WHERE lists LIKE '%\"shown\":[]%'",
+    "CREATE INDEX IF NOT EXISTS searches_asked ON searches (domain, query, at, times, results)",
+};
+
 Result<void> make_tables(SqlSession& session) {
   TRY_VOID(session.lock("schema"));
   TRY_VOID(session.run("CREATE TABLE IF NOT EXISTS meta (name text PRIMARY KEY, value text NOT NULL)"));
@@ -66,8 +74,12 @@ Result<void> make_tables(SqlSession& session) {
     version = "1";
   }
   for (const char* sql : kAddedTables) TRY_VOID(session.run(sql));
-  if (version != "1") return {};
-  for (const char* sql : kSecondVersion) TRY_VOID(session.run(sql));
+  if (version == "1") {
+    for (const char* sql : kSecondVersion) TRY_VOID(session.run(sql));
+    version = "2";
+  }
+  if (version != "2") return {};
+  for (const char* sql : kThirdVersion) TRY_VOID(session.run(sql));
   return session.run("UPDATE meta SET value = $1 WHERE name = 'schema'", {kSchemaVersion});
 }
 
@@ -83,10 +95,11 @@ Result<void> prepare_schema(SqlDatabase& database, StoreMode mode) {
     return fail(Code::bad_data, read.error().text + "; this is no store of metafuse");
   if (!read) return read;
   if (version == kSchemaVersion) return {};
-  return fail(Code::bad_data, fmt::format("the store has version '{}' and this program knows version {}; {}",
-                                          version, kSchemaVersion,
-                                          version == "1" ? "start the server once, which brings it up to date"
-                                                         : "use the program that made it"));
+  return fail(
+      Code::bad_data,
+      fmt::format("the store has version '{}' and this program knows version {}; {}", version, kSchemaVersion,
+                  version == "1" || version == "2" ? "start the server once, which brings it up to date"
+                                                   : "use the program that made it"));
 }
 
 }  // namespace metafuse::service

@@ -34,16 +34,20 @@ Result<void> add_search(SqlSession& session, const StoredSearch& search, std::in
   const std::string lists = lists_text(search);
   const auto bytes = static_cast<std::int64_t>(slots.size() + lists.size() + kRowBytes);
   const auto times = static_cast<std::int64_t>(search.times);
-  std::int64_t sum = 0;
-  TRY_VOID(session.run(
-      "INSERT INTO searches (id, domain, query, slots, at, model, challenger, lists, times, bytes) "
-      "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) "
-      "ON CONFLICT (id) DO UPDATE SET times = searches.times + excluded.times RETURNING times",
-      {search.id, search.domain, search.query, slots, search.at, search.model, search.challenger, lists,
-       times, bytes},
-      into(sum)));
-  if (sum == times) added += bytes;
-  return {};
+  TRY(const auto inserted,
+      count_rows(
+          session,
+          "INSERT INTO searches (id, domain, query, slots, at, model, challenger, lists, times, bytes, "
+          "results) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (id) DO NOTHING "
+          "RETURNING 1",
+          {search.id, search.domain, search.query, slots, search.at, search.model, search.challenger, lists,
+           times, bytes, static_cast<std::int64_t>(search.shown.size())}));
+  if (inserted > 0) {
+    added += bytes;
+    return {};
+  }
+  if (times == 0) return {};
+  return session.run("UPDATE searches SET times = times + $1 WHERE id = $2", {times, search.id});
 }
 
 /// Removes the rows that a statement (of $1 and $2, the most rows) deletes RETURNING their bytes, in parts.

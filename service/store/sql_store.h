@@ -23,8 +23,8 @@ namespace metafuse::service {
 Result<void> prepare_schema(SqlDatabase& database, StoreMode mode);
 
 /// The store in a database. Its functions are in sql_store.cpp (searches, what is forgotten, secrets, usage,
-/// template versions), sql_feedback.cpp, sql_shared.cpp and sql_export.cpp. What requests wait for is
-/// impatient: it gets the patience of a request.
+/// template versions), sql_feedback.cpp, sql_figures.cpp, sql_shared.cpp and sql_export.cpp. What requests wait
+/// for is impatient: it gets the patience of a request.
 class SqlStore final : public Store {
  public:
   SqlStore(std::unique_ptr<SqlDatabase> database, std::string secret_file);
@@ -35,10 +35,18 @@ class SqlStore final : public Store {
   Result<ClickOutcome> add_click(const Click& click, const ClickCaps& caps, TimePoint end) override;
   Result<std::vector<Click>> clicks_of(std::string_view search) override;
   Result<std::vector<std::string>> clicked_searches(std::string_view domain, std::size_t limit) override;
-  Result<std::vector<BaseQuery>> asked_queries(std::string_view domain, std::size_t people,
-                                               std::size_t limit) override;
-  Result<void> set_judgment(const StoredJudgment& judgment, TimePoint end) override;
+  Result<std::vector<BaseQuery>> popular_queries(std::string_view domain, std::size_t people,
+                                                 std::size_t limit) override;
+  Result<void> set_judgments(std::span<const StoredJudgment> judgments, TimePoint end) override;
   Result<std::vector<JudgedQuery>> judged_queries(std::string_view domain) override;
+  Result<std::vector<AskedQuery>> asked_queries(std::string_view domain, std::size_t limit) override;
+  Result<std::optional<AskedQuery>> find_query(std::string_view domain, std::string_view query) override;
+  Result<void> for_each_search(std::string_view domain, UnixTime from,
+                               const std::function<void(const SearchFact& search)>& take) override;
+  Result<std::vector<ClickFact>> latest_clicks(std::string_view domain, UnixTime from,
+                                               std::size_t limit) override;
+  Result<void> latest_searches(std::string_view domain, UnixTime from, std::size_t limit,
+                               const std::function<void(const StoredSearch& search)>& take) override;
   Result<InterleavingCounts> interleaving_counts(std::string_view domain, std::string_view champion,
                                                  std::string_view challenger) override;
 

@@ -61,6 +61,35 @@ struct JudgedQuery {
   friend bool operator==(const JudgedQuery&, const JudgedQuery&) = default;
 };
 
+/// A base query of a domain, by what its searches say.
+struct AskedQuery {
+  std::string query;        ///< as StoredSearch::query
+  BaseQuery slots;          ///< of its latest search
+  std::string search;       ///< its latest search
+  std::uint64_t times = 0;  ///< how often people were shown an answer
+  UnixTime at = 0;          ///< of its latest search
+
+  friend bool operator==(const AskedQuery&, const AskedQuery&) = default;
+};
+
+/// What of a stored search is counted without reading its lists.
+struct SearchFact {
+  std::string query;  ///< as StoredSearch::query
+  UnixTime at = 0;
+  std::uint64_t times = 0;
+  std::int64_t results = 0;  ///< that were shown; -1 where an earlier version did not keep it
+};
+
+/// A click with the search that it belongs to.
+struct ClickFact {
+  std::string search;  ///< as Click::search
+  std::string query;
+  std::uint32_t position = 0;
+  UnixTime at = 0;
+  UnixTime shown_at = 0;    ///< when the search was shown first
+  std::uint64_t times = 0;  ///< how often the search was shown
+};
+
 /// One saved text of a domain's template file.
 struct TemplateVersion {
   std::string domain;
@@ -134,12 +163,31 @@ class Store {
   /// Slots of the base queries whose results at least `people` clients (address prefixes) clicked on one
   /// day, the most clients first; what fewer asked is nobody else's business. One client counts anew each
   /// day, so days are not added up.
-  virtual Result<std::vector<BaseQuery>> asked_queries(std::string_view domain, std::size_t people,
-                                                       std::size_t limit) = 0;
+  virtual Result<std::vector<BaseQuery>> popular_queries(std::string_view domain, std::size_t people,
+                                                         std::size_t limit) = 0;
 
-  virtual Result<void> set_judgment(const StoredJudgment& judgment, TimePoint end = TimePoint::max()) = 0;
+  /// One transaction.
+  virtual Result<void> set_judgments(std::span<const StoredJudgment> judgments,
+                                     TimePoint end = TimePoint::max()) = 0;
+  Result<void> set_judgment(const StoredJudgment& judgment, TimePoint end = TimePoint::max()) {
+    return set_judgments({&judgment, 1}, end);
+  }
   /// By query.
   virtual Result<std::vector<JudgedQuery>> judged_queries(std::string_view domain) = 0;
+  /// Base queries that were searched or put up for judging, the most asked first.
+  virtual Result<std::vector<AskedQuery>> asked_queries(std::string_view domain, std::size_t limit) = 0;
+  /// One of them, or nothing.
+  virtual Result<std::optional<AskedQuery>> find_query(std::string_view domain, std::string_view query) = 0;
+
+  /// Every search of a domain since a time.
+  virtual Result<void> for_each_search(std::string_view domain, UnixTime from,
+                                       const std::function<void(const SearchFact& search)>& take) = 0;
+  /// The latest clicks since a time, the latest first.
+  virtual Result<std::vector<ClickFact>> latest_clicks(std::string_view domain, UnixTime from,
+                                                       std::size_t limit) = 0;
+  /// The latest searches that people were shown since a time, with their lists.
+  virtual Result<void> latest_searches(std::string_view domain, UnixTime from, std::size_t limit,
+                                       const std::function<void(const StoredSearch& search)>& take) = 0;
 
   virtual Result<InterleavingCounts> interleaving_counts(std::string_view domain, std::string_view champion,
                                                          std::string_view challenger) = 0;

@@ -55,7 +55,7 @@ struct StoredSearch {
   std::vector<std::string> documents;  ///< canonical URL keys, each once; hashed_document() when hashed
   std::vector<StoredList> lists;       ///< in the order of the domain's features
   std::vector<ShownResult> shown;      ///< best first
-  std::uint64_t times = 1;             ///< how often it was shown; stores add it up
+  std::uint64_t times = 1;             ///< how often it was shown, 0 to a judge alone; stores add it up
 
   /// Whether the same was shown, however often.
   friend bool operator==(const StoredSearch& a, const StoredSearch& b) {

@@ -8,7 +8,7 @@ import { startServer } from "./server.mjs";
 
 const pages = ["/", "/search?q=text+editor", "/search?q=text+editor+-emacs", "/search?q=nothing+of+this",
   "/search?q=text+editor&pageno=9", "/preferences", "/preferences?set=theme%3Ddark", "/templates", "/templates/software",
-  "/evaluation", "/models", "/no-such-page"];
+  "/evaluation", "/models", "/judge", "/judge/software", "/analytics", "/analytics/software", "/no-such-page"];
 const server = await startServer();
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
@@ -139,6 +139,12 @@ async function sitePreferences(options) {
   assert.equal(await page.locator(".results > li").count(), 3);
 }
 
+/// Types the key where it is asked for: with scripts once in a tab.
+async function sign(page, role, key) {
+  const field = page.getByLabel(`Key with the role ${role}`);
+  if (await field.isVisible()) await field.fill(key);
+}
+
 async function editor(options) {
   const page = await open(options);
   await page.goto("/templates/software");
@@ -146,7 +152,7 @@ async function editor(options) {
   const original = await text.inputValue();
   await page.getByLabel("Base query").fill("text editor");
   await page.getByLabel("Base query").fill("text editor");
-  await page.getByLabel("Key with the role admin").fill("admin-key");
+  await sign(page, "admin", "admin-key");
   await page.getByRole("button", { name: "Ask the engines" }).click();
   await page.getByText("phrase@local").first().waitFor();
   await page.getByRole("link", { name: "GNU Emacs" }).waitFor();
@@ -154,7 +160,7 @@ async function editor(options) {
   await page.locator("td details a").first().waitFor();
   await findsNoViolation(page, options);
   await text.fill(original.replace("id: phrase", "wat: phrase"));
-  await page.getByLabel("Key with the role admin").fill("admin-key");
+  await sign(page, "admin", "admin-key");
   await page.getByRole("button", { name: "Show the queries" }).click();
   await page.getByRole("alert").filter({ hasText: "wat" }).waitFor();
   await page.locator("[role=alert] pre", { hasText: "wat: phrase" }).first().waitFor();
@@ -165,12 +171,12 @@ async function editor(options) {
     assert.match(chosen, /^ *- {wat: phrase.*}$/);
   }
   await page.locator("textarea").fill(original.replace("Home pages of software", "Home pages of programs"));
-  await page.getByLabel("Key with the role admin").fill("admin-key");
+  await sign(page, "admin", "admin-key");
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("Saved and in use.").waitFor();
   await page.goto("/templates/software");
   await page.locator("textarea").fill(original);
-  await page.getByLabel("Key with the role admin").fill("admin-key");
+  await sign(page, "admin", "admin-key");
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("Saved and in use.").waitFor();
 }
@@ -181,10 +187,68 @@ async function models(options) {
   await page.getByLabel("Key with the role admin").fill("wrong");
   await page.getByRole("button", { name: "Show" }).click();
   await page.getByRole("alert").filter({ hasText: "not known" }).waitFor();
-  await page.getByLabel("Key with the role admin").fill("admin-key");
+  await sign(page, "admin", "admin-key");
   await page.getByRole("button", { name: "Train a challenger" }).click();
   await page.getByText("One step back leads to").waitFor();
   await findsNoViolation(page, options);
+  await page.goto("/analytics/software"); // signed in for the tab
+  await sign(page, "admin", "admin-key");
+  if (!options.javaScriptEnabled) await page.getByRole("button", { name: "Show" }).click();
+  await page.getByRole("table", { name: "Most asked" }).getByText("text editor").waitFor();
+  await findsNoViolation(page, options);
+  if (options.javaScriptEnabled && process.env.SCREENSHOTS)
+    await page.screenshot({ path: join(process.env.SCREENSHOTS, "analytics.png"), fullPage: true });
+}
+
+/// A query is judged by forms alone, or by keys and without typing the key again; nothing of it leaves the server.
+async function judging(options) {
+  const page = await open(options);
+  const foreign = [];
+  page.on("request", (request) => {
+    if (!request.url().startsWith(server.address)) foreign.push(request.url());
+  });
+  for (const query of ["lisp environment", "small editor", "text editor"]) await page.goto(`/search?q=${query}`);
+  assert.equal(await page.getByRole("link", { name: "Judging" }).count(), 0); // who searches does not see it
+  await page.goto("/judge/software");
+  await page.getByLabel("Key with the role judge").fill("wrong");
+  await page.getByRole("button", { name: "Show the queries" }).click();
+  await page.getByRole("alert").filter({ hasText: "lacks the role judge" }).waitFor();
+  await page.getByLabel("Key with the role judge").fill("judge-key");
+  await page.getByRole("button", { name: "Show the queries" }).click();
+  await page.getByRole("button", { name: "Judge text editor" }).waitFor();
+  await findsNoViolation(page, options);
+  if (options.javaScriptEnabled) {
+    await page.getByRole("button", { name: "Judge", exact: true }).click();
+    await page.locator(".judged > li").first().waitFor();
+    await findsNoViolation(page, options);
+    const heading = await page.locator("main h2").textContent();
+    for (const grade of ["4", "0"]) {
+      const sent = page.waitForResponse((response) => response.url().endsWith("/grades"));
+      await page.keyboard.press(grade);
+      assert.equal((await sent).status(), 200);
+    }
+    await page.keyboard.press("Enter");
+    await page.waitForFunction((before) => document.querySelector("main h2")?.textContent !== before, heading);
+    assert.match(await page.locator("main").textContent(), /1 of \d+ queries judged by you/);
+    assert.equal(await page.evaluate(() => document.cookie), "");
+    await page.goto("/judge/software"); // signed in for the tab
+    await page.getByRole("button", { name: "Judge text editor" }).waitFor();
+    assert.equal(await page.getByLabel("Key with the role judge").isVisible(), false);
+    await page.getByText("Files").click();
+    const download = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Download qrels" }).click();
+    assert.equal((await download).suggestedFilename(), "software.qrels");
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByLabel("Key with the role judge").waitFor();
+  } else {
+    await page.getByLabel("Key with the role judge").fill("judge-key");
+    await page.getByRole("button", { name: "Judge text editor" }).click();
+    await page.locator(".judged > li").first().getByLabel("3 well").check();
+    await page.getByLabel("Key with the role judge").fill("judge-key");
+    await page.getByRole("button", { name: "Save, back to the queries" }).click();
+    await page.getByText(/grades? saved/).waitFor();
+  }
+  assert.deepEqual(foreign, []);
 }
 
 /// Where searching needs a key, it is what a person types as the password.
@@ -259,6 +323,7 @@ try {
     await preferences({ javaScriptEnabled });
     await editor({ javaScriptEnabled });
     await models({ javaScriptEnabled });
+    await judging({ javaScriptEnabled });
   }
   await typedKey();
   await overPlainHttp();

@@ -28,7 +28,7 @@ templates:
 export async function startServer(more = "", host = "127.0.0.1") {
   const metafuse = process.env.METAFUSE ?? "build/release/metafuse";
   const folder = mkdtempSync(join(tmpdir(), "metafuse-integration-"));
-  const digest = createHash("sha256").update("admin-key").digest("hex");
+  const digest = (key) => createHash("sha256").update(key).digest("hex");
   mkdirSync(join(folder, "templates"));
   mkdirSync(join(folder, "models"));
   writeFileSync(join(folder, "templates/software.yaml"), templates);
@@ -37,7 +37,8 @@ export async function startServer(more = "", host = "127.0.0.1") {
     join(folder, "metafuse.yaml"),
     `version: 1\nlisten: ${host}:0\n` +
       "templates: [templates/*.yaml]\nengines: [engines.yaml]\nstore: state.db\nmodels: models\n" +
-      `keys: [{name: admin, sha256: ${digest}, roles: [admin]}]\n${more}`,
+      `keys: [{name: admin, sha256: ${digest("admin-key")}, roles: [admin]}, ` +
+      `{name: ann, sha256: ${digest("judge-key")}, roles: [judge]}]\n${more}`,
   );
   const lines = documents.map(([url, title, text]) => JSON.stringify({ url, title, text })).join("\n");
   writeFileSync(join(folder, "documents.jsonl"), lines + "\n");

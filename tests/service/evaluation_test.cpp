@@ -61,6 +61,32 @@ TEST_CASE("A report is read once, and again when its file changed", "[service][e
   CHECK((*read())->is_empty());
 }
 
+// Reciprocal ranks: learner 1, 1/2, 1/3, mean 11/18 = .6111; rrf 1/2, 1/2, 1/5, mean .4. The learner is ahead
+// by 1/2, 0, 2/15, mean .2111. Query 3 gains two ranks, query 1 one, query 2 none.
+TEST_CASE("The page compares methods with intervals and names the queries that gain most",
+          "[service][evaluation]") {
+  TestServer server(TestServer::default_answer, "reports: models\n");
+  server.folder().write("models/pages.crossvalidation.json", kTable);
+  server.folder().write("models/pages.queries.jsonl",
+                        "{\"id\":\"3\",\"slots\":{\"NAME\":\"ada & co\",\"PLACE\":\"x\"}}\n");
+  server.folder().write(
+      "models/pages.learning-curve.json",
+      R"({"title":"t","MQ2007-agg":[{"queries":5,"map":{"rrf":[0.3,0.5],"auto":[0.5,0.5]},"chosen":[]},)"
+      R"({"queries":50,"map":{"rrf":[0.4],"auto":[0.6]}}]})");
+  const std::string page = body_in(server.get("/evaluation"));
+  CHECK(page.find("<td class=\"number\">0.6111") != std::string::npos);
+  CHECK(page.find("<td class=\"number\">0.2111") != std::string::npos);
+  CHECK(page.find("Most gained against RRF") != std::string::npos);
+  CHECK(page.find("Most lost against RRF") == std::string::npos);
+  CHECK(page.find("/search?domain=pages&amp;slot.NAME=ada%20%26%20co&amp;slot.PLACE=x") != std::string::npos);
+  CHECK(page.find("Learning curve on MQ2007-agg") != std::string::npos);
+  // 0.3 and 0.5: mean .4, 1.96 times the standard error of .1
+  CHECK(page.find("0.4000 ± 0.1960") != std::string::npos);
+  const auto json = parse_json(body_in(server.get("/v1/evaluation")), "answer");
+  const Json& curves = json->at("domains").at("pages").at("learning_curves");
+  CHECK(curves.at(0).at("lines").at(1).at("means").as_array().size() == 2);
+}
+
 TEST_CASE("A damaged report is named on the page and loses nothing else", "[service][evaluation]") {
   TestServer server(TestServer::default_answer, "reports: models\n");
   server.folder().write("models/pages.crossvalidation.json", "{\"queries\":[\"1\"],\"learner\":{}}");

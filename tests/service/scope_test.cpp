@@ -52,6 +52,19 @@ constexpr ScopeRow kScopeRows[] = {
     {"GET /evaluation", "/evaluation?domain=DOMAIN", "", 404, true},
     {"GET /v1/search/stream", "/v1/search/stream?q=ada&domain=DOMAIN", "", 403},
     {"POST /v1/feedback", "/v1/feedback", R"({"search_id":"1234","position":1})"},
+    {"GET /v1/judgments/{domain}", "/v1/judgments/DOMAIN", "", 403},
+    {"POST /v1/judgments/{domain}", "/v1/judgments/DOMAIN", "ada 0 a.example 1", 403},
+    {"GET /v1/judgments/{domain}/queue", "/v1/judgments/DOMAIN/queue", "", 403},
+    {"POST /v1/judgments/{domain}/results", "/v1/judgments/DOMAIN/results", R"({"query":"ada"})", 403},
+    {"POST /v1/judgments/{domain}/grades", "/v1/judgments/DOMAIN/grades",
+     R"({"search_id":"1234","grades":[{"position":1,"grade":1}]})", 403},
+    {"GET /judge", "/judge", "", 0, true},
+    {"GET /judge/{domain}", "/judge/DOMAIN", "", 403, true},
+    {"POST /judge/{domain}", "/judge/DOMAIN", "action=queue", 403, true},
+    {"GET /v1/analytics/{domain}", "/v1/analytics/DOMAIN", "", 403},
+    {"GET /analytics", "/analytics", "", 0, true},
+    {"GET /analytics/{domain}", "/analytics/DOMAIN", "", 403, true},
+    {"POST /analytics/{domain}", "/analytics/DOMAIN", "action=show", 403, true},
     {"GET /v1/models", "/v1/models", "", 0, true},
     {"POST /v1/models/{name}/activate", "/v1/models/DOMAIN/activate", R"({"previous":true})", 403},
     {"POST /v1/models/{name}/retrain", "/v1/models/DOMAIN/retrain", "{}", 403},
@@ -122,17 +135,21 @@ class ScopedServer : public TestServer {
     const char* type = "application/x-www-form-urlencoded";
     if (body.starts_with('{')) type = "application/json";
     if (method == "PUT") type = "application/yaml";
+    if (row.route == "POST /v1/judgments/{domain}") type = "text/plain";
     return post(filled(std::string(row.target)), body.empty() ? "text/plain" : type, body, headers, method);
   }
 };
 
 bool may_use(const Route& route, const std::string& role) {
-  if (!route.rules.actions.empty()) return role == "admin";
+  if (!route.rules.actions.empty())
+    return role == "admin" || (role == "judge" && route.rules.actions.front().access == Access::judge);
   switch (route.rules.access) {
     case Access::open:
       return true;
     case Access::search:
       return role == "search" || role == "admin";
+    case Access::judge:
+      return role == "judge" || role == "admin";
     case Access::metrics:
       return role == "metrics" || role == "admin";
     case Access::admin:

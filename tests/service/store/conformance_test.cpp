@@ -163,7 +163,7 @@ void check_asked(Store& store) {
   asked("hats", {"a", "b", "c", "d", "e"}, kNewYear, "hats");
   asked("old shoes", {"a", "b", "c", "d", "e", "f", "g"}, kNewYear + kDay);
   const auto texts = [&](std::size_t people, std::size_t limit) {
-    const auto queries = store.asked_queries("shoes", people, limit);
+    const auto queries = store.popular_queries("shoes", people, limit);
     REQUIRE(queries.has_value());
     std::string out;
     for (const BaseQuery& query : *queries) out += (out.empty() ? "" : ", ") + query.slots.at("QUERY");

@@ -406,6 +406,7 @@ TEST_CASE("the secret lies in a file beside the store, and one that lay inside i
   const std::string old_secret(64, 'a');
   // as version 1 left it
   change_database(path,
+                  "DROP INDEX searches_asked; ALTER TABLE searches DROP COLUMN results; "
                   "ALTER TABLE searches DROP COLUMN times; ALTER TABLE searches DROP COLUMN bytes; "
                   "DROP INDEX clicks_stored; DELETE FROM meta; INSERT INTO meta VALUES ('schema', '1'); "
                   "INSERT INTO meta VALUES ('secret', '" +

@@ -163,8 +163,8 @@ TEST_CASE("a SQLite store that is none is refused and left alone", "[service][st
 
   const std::string later = folder.path("later.db");
   opened_sqlite(later);
-  run_sql(later, "UPDATE meta SET value = '3' WHERE name = 'schema'");
-  CHECK(refusal(later).text.find("version '3'") != std::string::npos);
+  run_sql(later, "UPDATE meta SET value = '4' WHERE name = 'schema'");
+  CHECK(refusal(later).text.find("version '4'") != std::string::npos);
   CHECK(refusal(later, StoreMode::read).code == Code::bad_data);
 }
 

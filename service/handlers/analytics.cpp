@@ -1,0 +1,110 @@
+#include "service/learning/analytics.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "core/number.h"
+#include "service/answers/analytics_page.h"
+#include "service/base/log.h"
+#include "service/errors.h"
+#include "service/handlers/handlers.h"
+#include "service/http/head.h"
+#include "service/http/message.h"
+#include "service/learning/records.h"
+
+// /analytics and /v1/analytics: what was searched, for administrators. The gate has checked the role.
+
+namespace metafuse::service {
+namespace {
+
+constexpr std::string_view kAnalyticsHtml = "text/html; charset=utf-8";
+constexpr std::string_view kCsvAction = "csv-";
+
+std::optional<int> days_of(std::string_view text) {
+  std::int64_t days = 0;
+  if (text.empty()) return AnalyticsOptions().days;
+  if (!to_integer(text, days) || days < 1 || days > kMaxAnalyticsDays) return std::nullopt;
+  return static_cast<int>(days);
+}
+
+bool is_analytics_table(std::string_view name) {
+  return std::find(kAnalyticsTables.begin(), kAnalyticsTables.end(), name) != kAnalyticsTables.end();
+}
+
+HttpResponse csv_response(const Analytics& analytics, std::string_view table, const std::string& domain) {
+  HttpResponse response = make_response(200, "text/csv; charset=utf-8", analytics_csv(analytics, table));
+  response.set("Content-Disposition", fmt::format("attachment; filename=\"{}-{}.csv\"", domain, table));
+  return response;
+}
+
+/// The figures up to now, what waits to be written too.
+Result<Analytics> figures_of(Records& records, const std::string& domain, int days) {
+  records.search_log->flush(std::chrono::milliseconds(250));
+  return analytics_of(*records.store, {domain, records.unix_time(), days});
+}
+
+}  // namespace
+
+HttpResponse handle_get_analytics(Records& records, Log& log, const Exchange& exchange) {
+  const auto refuse = [](int status, std::string_view text) {
+    return error_response(Dialect::native, status, text);
+  };
+  const std::string& domain = exchange.path_values.front();
+  if (exchange.find_domain(domain) == nullptr) return refuse(404, "no domain \"" + domain + "\"");
+  if (records.store == nullptr) return refuse(404, "this server has no store, so it remembers no searches");
+  const auto days = days_of(exchange.request.parameter("days").value_or(""));
+  if (!days) return refuse(400, fmt::format("days: send 1 to {}", kMaxAnalyticsDays));
+  const std::string_view format = exchange.request.parameter("format").value_or("json");
+  const std::string_view table = exchange.request.parameter("table").value_or("days");
+  if (format != "json" && format != "csv") return refuse(400, "format: send json or csv");
+  if (!is_analytics_table(table))
+    return refuse(400, fmt::format("table: send one of {}", fmt::join(kAnalyticsTables, ", ")));
+  const auto figures = figures_of(records, domain, *days);
+  if (!figures) return failure_response(Dialect::native, exchange, log, figures.error());
+  if (format == "csv") return csv_response(*figures, table, domain);
+  return make_response(200, "application/json", to_text(to_json(*figures)));
+}
+
+HttpResponse handle_analytics_list(const Exchange& exchange) {
+  return make_response(200, kAnalyticsHtml, analytics_list_page(exchange));
+}
+
+HttpResponse handle_analytics_page(Records& records, const Exchange& exchange) {
+  const LoadedDomain* domain = exchange.find_domain(exchange.path_values.front());
+  if (domain == nullptr)
+    return error_response(Dialect::page, 404, "no domain \"" + exchange.path_values.front() + "\"");
+  AnalyticsPageState state;
+  state.is_off = records.store == nullptr;
+  return make_response(200, kAnalyticsHtml, analytics_page(exchange, *domain, state));
+}
+
+HttpResponse handle_analytics_form(Records& records, Log& log, const Exchange& exchange) {
+  const LoadedDomain* domain = exchange.find_domain(exchange.path_values.front());
+  if (domain == nullptr || records.store == nullptr) return handle_analytics_page(records, exchange);
+  if (exchange.refused_action && exchange.snapshot->config.needs_key)  // which hides what domains there are
+    return refusal_response(Dialect::page, *exchange.refused_action);
+  AnalyticsPageState state;
+  state.days = days_of(form_value(exchange.form, "days")).value_or(state.days);
+  state.are_queries_hashed = exchange.snapshot->config.privacy.hash_queries;
+  int status = 200;
+  if (exchange.refused_action) {
+    state.wrong = exchange.refused_action->text;
+    status = exchange.refused_action->status;
+  } else if (auto figures = figures_of(records, domain->domain.name, state.days)) {
+    const std::string action = form_value(exchange.form, "action");
+    if (action.starts_with(kCsvAction) &&
+        is_analytics_table(std::string_view(action).substr(kCsvAction.size())))
+      return csv_response(*figures, std::string_view(action).substr(kCsvAction.size()), domain->domain.name);
+    state.analytics = std::move(*figures);
+  } else {
+    log.write(Log::Level::error, "store failed", {{"reason", figures.error().text}});
+    state.wrong = "the server's store does not answer; try again";
+    status = 503;
+  }
+  return make_response(status, kAnalyticsHtml, analytics_page(exchange, *domain, state));
+}
+
+}  // namespace metafuse::service

@@ -1,0 +1,491 @@
+#include "service/learning/judging.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "core/json.h"
+#include "core/number.h"
+#include "service/answers/judging_page.h"
+#include "service/base/log.h"
+#include "service/errors.h"
+#include "service/handlers/handlers.h"
+#include "service/http/head.h"
+#include "service/http/message.h"
+#include "service/learning/records.h"
+#include "service/learning/suggestions.h"
+#include "service/recording/recording.h"
+#include "service/requests/json_fields.h"
+#include "service/searcher.h"
+
+// /judge and /v1/judgments: what judges do. The page's form and the routes for programs run the same
+// functions; the gate has checked the role.
+
+namespace metafuse::service {
+namespace {
+
+constexpr std::string_view kJudgingHtml = "text/html; charset=utf-8";
+constexpr std::string_view kQrelsType = "text/plain; charset=utf-8";
+constexpr std::string_view kLinesType = "application/x-ndjson";
+/// How long grades wait for their search to be written.
+constexpr std::chrono::milliseconds kWrittenPatience{500};
+constexpr std::size_t kMostImported = 5000;  ///< queries of one file
+constexpr std::size_t kMostSuggested = 100;
+constexpr std::string_view kTelling = "telling";  ///< the order of the queue by suggestion
+
+HttpResponse refuse_judging(int status, std::string_view text) {
+  return error_response(Dialect::native, status, text);
+}
+HttpResponse refuse_judging(const Exchange& exchange, Log& log, const Error& error) {
+  return failure_response(Dialect::native, exchange, log, error);
+}
+HttpResponse judging_json(const JsonObject& body) {
+  return make_response(200, "application/json", to_text(body));
+}
+
+/// The domain of the path, where judging is possible; or why not.
+std::variant<const LoadedDomain*, HttpResponse> domain_to_judge(const Records& records,
+                                                                const Exchange& exchange) {
+  const LoadedDomain* found = exchange.find_domain(exchange.path_values.front());
+  if (found == nullptr) return refuse_judging(404, "no domain \"" + exchange.path_values.front() + "\"");
+  if (records.store == nullptr)
+    return refuse_judging(404, "this server has no store, so it takes no judgments");
+  return found;
+}
+
+StoreIdentity identity_of(const Records& records, const Exchange& exchange, const LoadedDomain& domain) {
+  return {records.secret, plain_slot(domain.domain), exchange.snapshot->config.privacy.hash_queries};
+}
+
+Result<JudgingState> state_of_judging(const Records& records, const LoadedDomain& domain,
+                                      const std::string& judge, bool is_by_suggestion) {
+  TRY(auto state, judging_state(*records.store, domain.domain.name, judge));
+  if (!is_by_suggestion) return state;
+  SuggestionOptions options;
+  options.domain = domain.domain.name;
+  options.now = records.unix_time();
+  options.count = kMostSuggested;
+  options.features = features_of(domain.domain);
+  TRY(const auto suggestions, suggested_queries(*records.store, options));
+  order_by(suggestions, state);
+  return state;
+}
+
+/// A stored query asked again: a plain one as text, others by their slots.
+SearchRequest request_of(const LoadedDomain& domain, const BaseQuery& slots, const JudgedPool& pool) {
+  SearchRequest request;
+  request.domain = domain.domain.name;
+  request.results = static_cast<std::size_t>(pool.depth);
+  const std::string_view plain = plain_slot(domain.domain);
+  const bool is_plain = slots.slots.size() == 1 && (slots.slots.begin()->first == plain ||
+                                                    (plain.empty() && slots.slots.contains("QUERY")));
+  if (is_plain)
+    request.text = slots.slots.begin()->second;
+  else
+    request.slots = slots;
+  return request;
+}
+
+Result<ResultsToJudge> read_results(Store& store, const SearchAnswer& answer, const ShownResults& shown,
+                                    std::string_view judge) {
+  const StoredSearch& search = *shown.search;
+  TRY(const auto grades, grades_by(store, search.domain, search.query, judge));
+  ResultsToJudge out{shown.search_id, search.query, answer.query, {}};
+  for (std::size_t i = 0; i < std::min(shown.positions.size(), search.shown.size()); ++i) {
+    const Hit& hit = answer.results[shown.positions[i]].hit;
+    ResultToJudge result{static_cast<std::uint32_t>(i + 1), hit.url, hit.title, hit.snippet, std::nullopt};
+    if (const auto known = grades.find(search.documents[search.shown[i].document]); known != grades.end())
+      result.grade = known->second;
+    out.results.push_back(std::move(result));
+  }
+  return out;
+}
+
+/// Searches, and puts a pool of the answer before the judge.
+boost::system::result<ResultsToJudge, AccessRefusal> results_to_judge(Searcher& searcher, Records& records,
+                                                                      Log& log, const Exchange& exchange,
+                                                                      const LoadedDomain& domain,
+                                                                      const SearchRequest& request,
+                                                                      const JudgedPool& pool) {
+  auto found = searcher.find(exchange, {request, 0, 0});
+  if (!found) return found.error();
+  const ShownResults shown = searcher.show_to_judge(
+      exchange, domain, *found->answer, pooled_positions(*found->answer, pool, exchange.key->name));
+  const AccessRefusal failed{503, {}, "the server's store does not take searches now; try again", 2.0};
+  if (shown.search == nullptr) return failed;
+  auto results = read_results(*records.store, *found->answer, shown, exchange.key->name);
+  if (results) return std::move(*results);
+  log.write(Log::Level::error, "store failed", {{"reason", results.error().text}});
+  return failed;
+}
+
+/// Queries of JSON lines, or of qrels when the text does not begin with an object.
+Result<std::vector<ImportedQuery>> read_import(std::string_view text, const LoadedDomain& domain,
+                                               const TrackingParameters& tracking) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  std::vector<ImportedQuery> out;
+  if (begin == std::string_view::npos)
+    return fail(Code::bad_data, "nothing was sent; send qrels or JSON lines");
+  if (text[begin] != '{') {
+    TRY(out, read_qrels_text(text, plain_slot(domain.domain)));
+  } else {
+    std::size_t number = 0;
+    for (std::size_t at = 0; at < text.size(); ++number) {
+      const std::size_t end = std::min(text.find('\n', at), text.size());
+      const std::string_view line = trimmed(text.substr(at, end - at));
+      at = end + 1;
+      if (line.empty() || line == "\r") continue;
+      JsonLimits limits;
+      limits.first_line = number + 1;
+      TRY(const Json json, parse_json(line, "lines", Code::bad_data, limits));
+      TRY(const auto query, read_judged_query(json, fmt::format("lines:{}", number + 1), tracking));
+      ImportedQuery& item = out.emplace_back();
+      item.slots = query.slots;
+      for (const auto& answer : query.relevant)
+        item.grades[answer.key] = std::clamp(answer.grade, 0, kBestGrade);
+    }
+  }
+  if (out.size() > kMostImported)
+    return fail(Code::bad_data, fmt::format("more than {} queries; send the file in parts", kMostImported));
+  for (const ImportedQuery& query : out)
+    for (const auto& [name, value] : query.slots.slots)
+      if (name != "QUERY" && std::none_of(domain.domain.slots.begin(), domain.domain.slots.end(),
+                                          [&](const templates::Slot& slot) { return slot.name == name; }))
+        return fail(Code::bad_data, fmt::format("the domain has no slot {}", name));
+  return out;
+}
+
+Result<ImportedJudgments> run_import(Records& records, const Exchange& exchange, const LoadedDomain& domain,
+                                     std::string_view text) {
+  TRY(const auto queries, read_import(text, domain, exchange.snapshot->config.tracking));
+  return import_judgments(*records.store, domain.domain.name, exchange.key->name, queries,
+                          identity_of(records, exchange, domain), records.unix_time());
+}
+
+HttpResponse file_response(const std::string& text, JudgmentFormat format, const std::string& domain) {
+  const bool is_qrels = format == JudgmentFormat::qrels;
+  HttpResponse response = make_response(200, is_qrels ? kQrelsType : kLinesType, text);
+  response.set("Content-Disposition",
+               fmt::format("attachment; filename=\"{}.{}\"", domain, is_qrels ? "qrels" : "jsonl"));
+  return response;
+}
+
+JsonObject queue_json(const std::string& domain, const std::string& judge, const JudgingState& state) {
+  JsonArray queries;
+  for (const QueuedQuery& query : state.queries) {
+    JsonObject slots;
+    for (const auto& [name, value] : query.asked.slots.slots) slots[name] = value;
+    queries.push_back(JsonObject{{"query", query.asked.query},
+                                 {"slots", std::move(slots)},
+                                 {"times", query.asked.times},
+                                 {"own_grades", query.own_documents},
+                                 {"documents", query.documents},
+                                 {"judges", query.judges}});
+  }
+  JsonArray pairs;
+  for (const JudgePair& pair : state.pairs)
+    pairs.push_back(JsonObject{{"judges", JsonArray{pair.first, pair.second}},
+                               {"documents", pair.agreement.documents},
+                               {"share_equal", pair.agreement.share_equal},
+                               {"kappa", pair.agreement.kappa},
+                               {"weighted_kappa", pair.agreement.weighted_kappa}});
+  return {{"domain", domain},
+          {"judge", judge},
+          {"judged", state.judged},
+          {"queries", std::move(queries)},
+          {"agreement", std::move(pairs)}};
+}
+
+JsonObject results_json(const ResultsToJudge& found) {
+  JsonArray results;
+  for (const ResultToJudge& result : found.results)
+    results.push_back(JsonObject{{"position", result.position},
+                                 {"url", result.url},
+                                 {"title", result.title},
+                                 {"snippet", result.snippet},
+                                 {"grade", result.grade ? Json(*result.grade) : Json()}});
+  return {{"search_id", found.search},
+          {"query", found.query},
+          {"text", found.text},
+          {"results", std::move(results)}};
+}
+
+}  // namespace
+
+HttpResponse handle_get_judgments(Records& records, Log& log, const Exchange& exchange) {
+  auto at = domain_to_judge(records, exchange);
+  if (auto* refused = std::get_if<HttpResponse>(&at)) return std::move(*refused);
+  const LoadedDomain& domain = *std::get<const LoadedDomain*>(at);
+  const std::string_view name = exchange.request.parameter("format").value_or("qrels");
+  if (name != "qrels" && name != "jsonl") return refuse_judging(400, "format: send qrels or jsonl");
+  const auto format = name == "qrels" ? JudgmentFormat::qrels : JudgmentFormat::lines;
+  const auto text = judgments_text(*records.store, domain.domain.name, plain_slot(domain.domain), format,
+                                   exchange.request.parameter("judge").value_or(""));
+  if (!text) return refuse_judging(exchange, log, text.error());
+  return file_response(*text, format, domain.domain.name);
+}
+
+HttpResponse handle_post_judgments(Records& records, Log& log, const Exchange& exchange) {
+  auto at = domain_to_judge(records, exchange);
+  if (auto* refused = std::get_if<HttpResponse>(&at)) return std::move(*refused);
+  const auto report =
+      run_import(records, exchange, *std::get<const LoadedDomain*>(at), exchange.request.body);
+  if (!report)
+    return report.error().code == Code::bad_data ? refuse_judging(400, report.error().text)
+                                                 : refuse_judging(exchange, log, report.error());
+  return judging_json({{"queries", report->queries},
+                       {"judgments", report->judgments},
+                       {"without_search", report->without_search}});
+}
+
+HttpResponse handle_judging_queue(Records& records, Log& log, const Exchange& exchange) {
+  auto at = domain_to_judge(records, exchange);
+  if (auto* refused = std::get_if<HttpResponse>(&at)) return std::move(*refused);
+  const LoadedDomain& domain = *std::get<const LoadedDomain*>(at);
+  const std::string_view order = exchange.request.parameter("order").value_or("asked");
+  if (order != "asked" && order != kTelling) return refuse_judging(400, "order: send asked or telling");
+  const auto state = state_of_judging(records, domain, exchange.key->name, order == kTelling);
+  if (!state) return refuse_judging(exchange, log, state.error());
+  return judging_json(queue_json(domain.domain.name, exchange.key->name, *state));
+}
+
+HttpResponse handle_judging_results(Searcher& searcher, Records& records, Log& log,
+                                    const Exchange& exchange) {
+  auto at = domain_to_judge(records, exchange);
+  if (auto* refused = std::get_if<HttpResponse>(&at)) return std::move(*refused);
+  const LoadedDomain& domain = *std::get<const LoadedDomain*>(at);
+  const auto body = json_body(exchange.request);
+  if (!body) return refuse_judging(400, body.error().text);
+  JsonFields fields(*body);
+  BaseQuery slots{fields.text_map("slots")};
+  const std::string text = fields.text("query").value_or("");
+  const std::string pool_name = fields.text("pool").value_or("fused");
+  const JudgedPool pool{pool_name == "lists", fields.integer("depth", 1, kMaxPoolDepth).value_or(10)};
+  fields.refuse_others({"query", "slots", "pool", "depth"});
+  if (pool_name != "fused" && pool_name != "lists") fields.set_mistake("pool: send fused or lists");
+  if (text.empty() == slots.slots.empty()) fields.set_mistake("query: send either query or slots");
+  if (fields.has_failed()) return refuse_judging(400, fields.error().text);
+  SearchRequest request = request_of(domain, slots, pool);
+  if (!text.empty()) request.text = text;
+  const auto results = results_to_judge(searcher, records, log, exchange, domain, request, pool);
+  if (!results) return refusal_response(Dialect::native, results.error());
+  return judging_json(results_json(*results));
+}
+
+HttpResponse handle_grades(Records& records, Log& log, const Exchange& exchange) {
+  auto at = domain_to_judge(records, exchange);
+  if (auto* refused = std::get_if<HttpResponse>(&at)) return std::move(*refused);
+  const auto body = json_body(exchange.request);
+  if (!body) return refuse_judging(400, body.error().text);
+  JsonFields fields(*body);
+  const std::string search = fields.text("search_id").value_or("");
+  const JsonArray* items = fields.array("grades");
+  fields.refuse_others({"search_id", "grades"});
+  GradesByPosition grades;
+  if (items == nullptr || items->empty() || items->size() > kMaxPooled)
+    fields.set_mistake(fmt::format("grades: send 1 to {} of {{\"position\",\"grade\"}}", kMaxPooled));
+  for (std::size_t i = 0; !fields.has_failed() && i < items->size(); ++i) {
+    if (!(*items)[i].is_object()) return refuse_judging(400, "grades: each is {\"position\",\"grade\"}");
+    JsonFields item((*items)[i].get_object());
+    const auto position = item.integer("position", 1, static_cast<int>(kMaxPooled));
+    const auto grade = item.integer("grade", 0, kBestGrade);
+    item.refuse_others({"position", "grade"});
+    if (!position || !grade) item.set_mistake("each has a position and a grade");
+    if (item.has_failed()) return refuse_judging(400, "grades: " + item.error().text);
+    grades.emplace_back(static_cast<std::uint32_t>(*position), *grade);
+  }
+  if (fields.has_failed()) return refuse_judging(400, fields.error().text);
+  records.search_log->flush(kWrittenPatience);
+  const auto stored = store_grades(*records.store, exchange.path_values.front(), exchange.key->name, search,
+                                   grades, records.unix_time());
+  if (!stored)
+    return stored.error().code == Code::usage ? refuse_judging(422, stored.error().text)
+                                              : refuse_judging(exchange, log, stored.error());
+  return judging_json({{"stored", grades.size()}});
+}
+
+namespace {
+
+constexpr std::string_view kJudgeOne = "judge-";
+
+/// "lists-3": what the form's choice says.
+JudgedPool pool_of(std::string_view text) {
+  JudgedPool pool;
+  const std::size_t dash = text.find('-');
+  std::int64_t depth = 0;
+  if (dash == std::string_view::npos || !to_integer(text.substr(dash + 1), depth)) return pool;
+  pool.is_of_lists = text.substr(0, dash) == "lists";
+  pool.depth = static_cast<int>(std::clamp<std::int64_t>(depth, 1, kMaxPoolDepth));
+  return pool;
+}
+
+/// The grades that were chosen: fields g.POSITION.
+Result<GradesByPosition> chosen_grades(const Fields& form) {
+  GradesByPosition grades;
+  for (const auto& [name, value] : form) {
+    if (!name.starts_with("g.")) continue;
+    std::int64_t position = 0;
+    std::int64_t grade = 0;
+    if (!to_integer(std::string_view(name).substr(2), position) || !to_integer(value, grade) ||
+        position < 1 || position > static_cast<std::int64_t>(kMaxPooled) || grade < 0 || grade > kBestGrade)
+      return fail(Code::usage, "the form is damaged; open the query again");
+    grades.emplace_back(static_cast<std::uint32_t>(position), static_cast<int>(grade));
+  }
+  return grades;
+}
+
+/// One request of the page's form.
+class JudgeForm {
+ public:
+  JudgeForm(Searcher& searcher, Records& records, Log& log, const Exchange& exchange,
+            const LoadedDomain& domain)
+      : searcher_(searcher), records_(records), log_(log), exchange_(exchange), domain_(domain) {}
+
+  HttpResponse answer() {
+    state_.is_signed_in = true;
+    state_.pool = pool_of(field("pool"));
+    state_.is_by_suggestion = field("order") == kTelling;
+    const std::string action = field("action");
+    if (action == "export-qrels" || action == "export-lines") return file(action);
+    if (action.starts_with("save")) save();
+    if (action == "import") import();
+    if (!read_state()) return page();
+    if (!state_.wrong.empty()) return page();
+    if (action == "next" && !field("text").empty())
+      open_text(field("text"));
+    else if (action == "next" || action == "save-next" || action == "skip")
+      open(next_query(state_.state, field("after")));
+    else if (action.starts_with(kJudgeOne))
+      open_digest(action.substr(kJudgeOne.size()));
+    return page();
+  }
+
+ private:
+  std::string field(std::string_view name) const { return form_value(exchange_.form, name); }
+  const std::string& name() const { return domain_.domain.name; }
+  const std::string& judge() const { return exchange_.key->name; }
+
+  HttpResponse page() const {
+    return make_response(status_, kJudgingHtml, judging_page(exchange_, domain_, state_));
+  }
+
+  /// What the store's failure looks like to a judge; its own words are for the log.
+  void fail_with(const Error& error) {
+    const bool is_theirs = error.code == Code::usage || error.code == Code::bad_data;
+    status_ = is_theirs ? 422 : 503;
+    state_.wrong = is_theirs ? error.text : "the server's store does not answer; try again";
+    if (!is_theirs) log_.write(Log::Level::error, "store failed", {{"reason", error.text}});
+  }
+
+  bool read_state() {
+    auto state = state_of_judging(records_, domain_, judge(), state_.is_by_suggestion);
+    if (!state) {
+      fail_with(state.error());
+      return false;
+    }
+    state_.state = std::move(*state);
+    return true;
+  }
+
+  HttpResponse file(const std::string& action) {
+    const auto format = action == "export-qrels" ? JudgmentFormat::qrels : JudgmentFormat::lines;
+    const auto text = judgments_text(*records_.store, name(), plain_slot(domain_.domain), format);
+    if (text) return file_response(*text, format, name());
+    fail_with(text.error());
+    read_state();
+    return page();
+  }
+
+  void save() {
+    const auto grades = chosen_grades(exchange_.form);
+    if (!grades) return fail_with(grades.error());
+    if (grades->empty()) return;
+    records_.search_log->flush(kWrittenPatience);
+    const auto stored =
+        store_grades(*records_.store, name(), judge(), field("search"), *grades, records_.unix_time());
+    if (!stored) return fail_with(stored.error());
+    state_.done = fmt::format("{} grade{} saved.", grades->size(), grades->size() == 1 ? "" : "s");
+  }
+
+  void import() {
+    const auto report = run_import(records_, exchange_, domain_, field("file"));
+    if (!report) return fail_with(report.error());
+    state_.done = fmt::format("{} queries with {} judgments imported.", report->queries, report->judgments);
+    if (report->without_search > 0)
+      state_.done += fmt::format(" Of {} no lists are stored: they train once somebody asks or judges them.",
+                                 report->without_search);
+  }
+
+  void open_request(const SearchRequest& request) {
+    auto results = results_to_judge(searcher_, records_, log_, exchange_, domain_, request, state_.pool);
+    if (results) {
+      state_.open = std::move(*results);
+      return;
+    }
+    status_ = results.error().status;
+    state_.wrong = results.error().text;
+  }
+
+  void open(const QueuedQuery* query) {
+    if (query != nullptr) return open_request(request_of(domain_, query->asked.slots, state_.pool));
+    if (!state_.done.empty()) state_.done += " ";
+    state_.done += state_.state.queries.empty() ? "No query waits." : "You have judged every query here.";
+  }
+
+  void open_text(const std::string& text) {
+    SearchRequest request = request_of(domain_, {}, state_.pool);
+    request.slots = {};
+    request.text = text;
+    open_request(request);
+  }
+
+  void open_digest(const std::string& digest) {
+    for (const QueuedQuery& query : state_.state.queries)
+      if (query.asked.query == digest) return open(&query);
+    fail_with(fail(Code::usage, "that query is not stored any more"));
+  }
+
+  Searcher& searcher_;
+  Records& records_;
+  Log& log_;
+  const Exchange& exchange_;
+  const LoadedDomain& domain_;
+  JudgingPageState state_;
+  int status_ = 200;
+};
+
+}  // namespace
+
+HttpResponse handle_judge_list(const Exchange& exchange) {
+  return make_response(200, kJudgingHtml, judge_list_page(exchange));
+}
+
+HttpResponse handle_judge_page(Records& records, const Exchange& exchange) {
+  const LoadedDomain* domain = exchange.find_domain(exchange.path_values.front());
+  if (domain == nullptr)
+    return error_response(Dialect::page, 404, "no domain \"" + exchange.path_values.front() + "\"");
+  JudgingPageState state;
+  state.is_off = records.store == nullptr;
+  return make_response(200, kJudgingHtml, judging_page(exchange, *domain, state));
+}
+
+HttpResponse handle_judge_form(Searcher& searcher, Records& records, Log& log, const Exchange& exchange) {
+  const LoadedDomain* domain = exchange.find_domain(exchange.path_values.front());
+  if (domain == nullptr || records.store == nullptr) return handle_judge_page(records, exchange);
+  if (exchange.refused_action && exchange.snapshot->config.needs_key)  // which hides what domains there are
+    return refusal_response(Dialect::page, *exchange.refused_action);
+  if (exchange.refused_action) {
+    JudgingPageState state;
+    state.wrong = exchange.refused_action->text;
+    return make_response(exchange.refused_action->status, kJudgingHtml,
+                         judging_page(exchange, *domain, state));
+  }
+  return JudgeForm(searcher, records, log, exchange, *domain).answer();
+}
+
+}  // namespace metafuse::service

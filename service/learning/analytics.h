@@ -1,0 +1,103 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/json.h"
+#include "core/result.h"
+#include "service/store/store.h"
+
+// What people searched in a domain and what became of it, out of what the store keeps: what is not stored
+// (DNT, GPC, searches beyond the retention) is not counted, and where queries are hashed none is named.
+
+namespace metafuse::service {
+
+struct AnalyticsOptions {
+  std::string domain;
+  UnixTime now = 0;
+  int days = 30;  ///< today and the days before, 1 to kMaxAnalyticsDays
+};
+inline constexpr int kMaxAnalyticsDays = 366;
+
+/// What one day (UTC) saw.
+struct DayFigures {
+  std::int64_t day = 0;  ///< since 1970
+  std::uint64_t searches = 0;
+  std::uint64_t empty = 0;  ///< of the searches, those without a result
+  std::uint64_t clicks = 0;
+};
+
+struct QueryFigures {
+  std::string query;  ///< digest
+  std::string words;  ///< empty where they are not known
+  std::uint64_t searches = 0;
+  std::uint64_t empty = 0;
+  std::uint64_t clicks = 0;
+  std::uint64_t earlier = 0;  ///< searches in the first half of the time
+  std::uint64_t later = 0;    ///< and in the second
+};
+
+struct PositionFigures {
+  std::uint32_t position = 0;  ///< from 1
+  std::uint64_t shown = 0;
+  std::uint64_t clicks = 0;
+
+  double click_rate() const {
+    return shown > 0 ? static_cast<double>(clicks) / static_cast<double>(shown) : 0;
+  }
+};
+
+struct EngineFigures {
+  std::string engine;
+  std::uint64_t lists = 0;
+  std::uint64_t failed = 0;  ///< of the lists
+  double clicks = 0;         ///< a click counts for the engines that had its document, in equal parts
+};
+
+struct Analytics {
+  std::vector<DayFigures> days;      ///< every day of the time, the first one first
+  std::vector<QueryFigures> top;     ///< the most asked first
+  std::vector<QueryFigures> rising;  ///< the clearest rise first
+  std::vector<QueryFigures> empty;   ///< without a result, the most asked first
+  std::vector<PositionFigures> positions;
+  std::vector<EngineFigures> engines;             ///< by name
+  std::uint64_t engine_searches = 0;              ///< the latest ones, which `engines` counts
+  std::vector<std::int64_t> first_click_seconds;  ///< ascending; of searches that were shown once
+
+  std::uint64_t searches() const;
+  std::uint64_t empty_searches() const;
+  std::uint64_t clicks() const;
+  /// Half of the first clicks came sooner.
+  std::optional<std::int64_t> median_first_click() const;
+};
+
+inline constexpr std::size_t kMostQueries = 50;  ///< of each list of queries
+inline constexpr std::size_t kMostPositions = 30;
+inline constexpr std::size_t kMostEngineSearches = 2000;  ///< whose lists are read
+inline constexpr std::size_t kMostClicks = 100000;        ///< the latest ones
+
+/// errors: those of the store
+/// cost:   one pass over an index of the domain's searches, kMostEngineSearches rows with their lists
+Result<Analytics> analytics_of(Store& store, const AnalyticsOptions& options);
+
+/// By how many standard deviations more often a query was asked in the second half than in the first, if both
+/// were Poisson with equal means: (later - earlier) / sqrt(later + earlier).
+double rise_of(const QueryFigures& query);
+
+JsonObject to_json(const Analytics& analytics);
+
+/// The tables that analytics_csv() writes.
+inline constexpr std::array<std::string_view, 7> kAnalyticsTables = {
+    "days", "queries", "rising", "empty", "positions", "engines", "first-clicks"};
+
+/// One table as CSV with a line of names; cells that a spreadsheet would run are preceded by an apostrophe.
+/// Requires one of kAnalyticsTables.
+std::string analytics_csv(const Analytics& analytics, std::string_view table);
+
+}  // namespace metafuse::service

@@ -1,0 +1,135 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/result.h"
+#include "evaluation/measures/judge_agreement.h"
+#include "service/search/search_answer.h"
+#include "service/store/store.h"
+
+// Judging: which base queries of a domain wait for a judge, what of an answer is put before judges and in
+// which order, and how far two judges agree.
+
+namespace metafuse::service {
+
+/// Judges on the page and its API grade 0 (not relevant) to kBestGrade.
+inline constexpr int kBestGrade = 4;
+
+/// Which results of an answer are judged.
+struct JudgedPool {
+  bool is_of_lists = false;  ///< the first of every list; else the first of the fused ranking
+  int depth = 10;            ///< how many of the first, 1 to kMaxPoolDepth
+
+  friend bool operator==(const JudgedPool&, const JudgedPool&) = default;
+};
+inline constexpr int kMaxPoolDepth = 50;
+inline constexpr std::size_t kMaxPooled = 200;
+
+/// The pool's results, shuffled by the judge and the query, so that no rank speaks through the order and a
+/// judge finds the same order again.
+///
+/// out: positions in answer.results, at most kMaxPooled: those with the best ranks
+std::vector<std::size_t> pooled_positions(const SearchAnswer& answer, const JudgedPool& pool,
+                                          std::string_view judge);
+
+/// A base query that waits for judges.
+struct QueuedQuery {
+  AskedQuery asked;
+  std::size_t own_documents = 0;  ///< that this judge graded
+  std::size_t documents = 0;      ///< that any judge graded
+  std::size_t judges = 0;
+};
+
+/// Two judges' agreement over all documents that both graded.
+struct JudgePair {
+  std::string first;
+  std::string second;
+  evaluation::JudgeAgreement agreement;
+};
+
+/// A domain's judging as one judge sees it.
+struct JudgingState {
+  std::vector<QueuedQuery> queries;  ///< those without a grade of this judge first, the most asked first
+  std::size_t judged = 0;            ///< of the queries, those that this judge graded
+  std::vector<JudgePair> pairs;      ///< by names; judges without a common document are left out
+};
+
+inline constexpr std::size_t kMaxQueued = 500;
+
+/// Queries whose words are not known (hashed, or older than the retention) wait for nobody and are left out.
+///
+/// errors: those of the store
+Result<JudgingState> judging_state(Store& store, std::string_view domain, std::string_view judge);
+
+/// The next query without a grade of its judge behind another one, from the end on from the start again;
+/// nullptr when there is none.
+const QueuedQuery* next_query(const JudgingState& state, std::string_view after);
+
+/// One judge's grades of a base query's documents.
+Result<std::map<std::string, int>> grades_by(Store& store, std::string_view domain, std::string_view query,
+                                             std::string_view judge);
+
+/// Grades of results by their positions in what a search showed, from 1.
+using GradesByPosition = std::vector<std::pair<std::uint32_t, int>>;
+
+/// Stores grades of one search's results.
+///
+/// errors: usage: no such search in the domain, a position that was not shown, a grade beyond kBestGrade
+Result<void> store_grades(Store& store, std::string_view domain, std::string_view judge,
+                          std::string_view search, const GradesByPosition& grades, UnixTime now);
+
+/// A base query as one word: the value of the plain slot percent-encoded, "slot.NAME=value&..." where there
+/// are others, "digest:..." where the words are not known.
+///
+/// in: plain_slot - of the domain, see canonical_query()
+std::string query_word(const AskedQuery& query, std::string_view plain_slot);
+
+/// errors: bad_data for what query_word() does not write
+Result<BaseQuery> query_of_word(std::string_view word, std::string_view plain_slot);
+
+/// Judgments of a base query that come from a file.
+struct ImportedQuery {
+  BaseQuery slots;                    ///< empty when only the digest is known
+  std::string digest;                 ///< empty: of the slots
+  std::map<std::string, int> grades;  ///< by document; none puts the query into the queue
+};
+
+/// Reads qrels lines whose topics are query_word()s.
+///
+/// errors: bad_data naming the line
+Result<std::vector<ImportedQuery>> read_qrels_text(std::string_view text, std::string_view plain_slot);
+
+struct ImportedJudgments {
+  std::size_t queries = 0;
+  std::size_t judgments = 0;
+  std::size_t without_search = 0;  ///< queries that no search with lists is stored of: learned from after one
+};
+
+/// What identifies queries and documents in a store.
+struct StoreIdentity {
+  std::string_view secret;
+  std::string_view plain_slot;      ///< of the domain
+  bool are_queries_hashed = false;  ///< see SearchStoring
+};
+
+/// Stores judgments under a judge's name, and queries without any as waiting for judges.
+Result<ImportedJudgments> import_judgments(Store& store, std::string_view domain, std::string_view judge,
+                                           const std::vector<ImportedQuery>& queries,
+                                           const StoreIdentity& identity, UnixTime now);
+
+enum class JudgmentFormat { qrels, lines };
+
+/// A domain's judgments as qrels, or as the JSON lines that `metafuse record` and the import read.
+///
+/// in: judge - whose grades; empty: all judges' lower medians
+Result<std::string> judgments_text(Store& store, std::string_view domain, std::string_view plain_slot,
+                                   JudgmentFormat format, std::string_view judge = {});
+
+}  // namespace metafuse::service

@@ -1,0 +1,126 @@
+"use strict";
+// The administrators' and judges' pages: a key that was typed once goes with every form of this tab until it is
+// closed (sessionStorage, never a cookie), answers replace the page's content, and keys judge. Without this script
+// the forms work alike; only the key must be typed each time.
+(() => {
+  const main = document.getElementById("main");
+  const nameOf = (form) => "metafuse-key-" + (form.dataset.signed || "admin");
+  const kept = (form) => sessionStorage.getItem(nameOf(form)) || sessionStorage.getItem("metafuse-key-admin");
+  const forms = () => [...main.querySelectorAll("form")].filter((form) => form.elements.key);
+
+  const prepare = () => {
+    for (const form of forms()) {
+      const key = kept(form);
+      if (!key) continue;
+      form.elements.key.value = key;
+      const row = form.elements.key.closest(".key");
+      if (row) row.hidden = true;
+    }
+    const out = document.querySelector("[data-sign-out]");
+    if (out) out.hidden = !Object.keys(sessionStorage).some((name) => name.startsWith("metafuse-key-"));
+    const first = main.querySelector(".judged > li");
+    if (first) go(first);
+  };
+
+  const send = async (form, button) => {
+    const body = new URLSearchParams(new FormData(form));
+    if (button && button.name) body.set(button.name, button.value);
+    const key = body.get("key");
+    main.setAttribute("aria-busy", "true");
+    let answer;
+    try {
+      answer = await fetch(form.getAttribute("action"), { method: "POST", body });
+    } finally {
+      main.removeAttribute("aria-busy");
+    }
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    if (answer.status === 401 || answer.status === 403) sessionStorage.removeItem(nameOf(form));
+    else if (answer.ok && key) sessionStorage.setItem(nameOf(form), key);
+    const content = page.getElementById("main");
+    if (!content) return form.submit();
+    main.replaceChildren(...content.childNodes);
+    prepare();
+    if (!main.contains(document.activeElement)) main.focus();
+    window.scrollTo(0, 0);
+  };
+
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    const button = event.submitter;
+    if (!form.dataset.signed || !main.contains(form) || (button && "native" in button.dataset)) return;
+    event.preventDefault();
+    send(form, button);
+  });
+
+  document.addEventListener("click", (event) => {
+    if (!event.target.closest("[data-sign-out]")) return;
+    for (const name of Object.keys(sessionStorage))
+      if (name.startsWith("metafuse-key-")) sessionStorage.removeItem(name);
+    location.assign(location.pathname);
+  });
+
+  // A mistake of a template file leads to its line.
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[data-line]");
+    if (!link) return;
+    event.preventDefault();
+    const file = document.getElementById("yaml");
+    const lines = file.value.split("\n");
+    const number = Math.max(1, Number(link.dataset.line));
+    const begin = lines.slice(0, number - 1).join("\n").length + (number > 1 ? 1 : 0);
+    file.focus();
+    file.setSelectionRange(begin, begin + (lines[number - 1] || "").length);
+    file.scrollTop = (file.scrollHeight * (number - 1)) / lines.length - file.clientHeight / 2;
+  });
+
+  // Judging: the current result is the one that has the focus.
+  const go = (item) => {
+    item.focus({ preventScroll: true });
+    item.scrollIntoView({ block: "nearest" });
+  };
+  const store = (item, grade) => {
+    const form = item.closest("form");
+    const list = item.closest(".judged");
+    const grades = [{ position: Number(item.dataset.position), grade: Number(grade) }];
+    const path = form.getAttribute("action").replace("/judge/", "/v1/judgments/") + "/grades";
+    fetch(path, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", Authorization: "Bearer " + form.elements.key.value },
+      body: JSON.stringify({ search_id: list.dataset.search, grades }),
+    }).then((answer) => item.classList.toggle("unsaved", !answer.ok), () => item.classList.add("unsaved"));
+  };
+  document.addEventListener("change", (event) => {
+    const item = event.target.closest(".judged > li");
+    if (item && event.target.type === "radio") store(item, event.target.value);
+  });
+  document.addEventListener("keydown", (event) => {
+    const list = main.querySelector(".judged");
+    const isText = /^(TEXTAREA|SELECT)$/.test(event.target.tagName) || (event.target.tagName === "INPUT" && event.target.type !== "radio");
+    if (!list || isText || event.ctrlKey || event.metaKey || event.altKey) return;
+    const items = [...list.children];
+    const at = Math.max(0, items.findIndex((item) => item.contains(document.activeElement)));
+    const item = items[at];
+    if (item && /^[0-4]$/.test(event.key)) {
+      const choice = item.querySelector(`input[value="${event.key}"]`);
+      choice.checked = true;
+      store(item, event.key);
+      go(items[at + 1] || item);
+    } else if (event.key === "j") {
+      if (items[at + 1]) go(items[at + 1]);
+    } else if (event.key === "k") {
+      if (items[at - 1]) go(items[at - 1]);
+    } else if (event.key === "o" && item) {
+      item.querySelector("a").click();
+    } else if (event.key === "Enter" && !/^(A|BUTTON|SUMMARY)$/.test(event.target.tagName)) {
+      list.closest("form").querySelector('[value="save-next"]').click();
+    } else {
+      return;
+    }
+    event.preventDefault();
+  });
+
+  prepare();
+  // Who is signed in already need not press a button first.
+  const start = main.querySelector("form[data-signed] button[data-start]");
+  if (start && kept(start.form)) send(start.form, start);
+})();
