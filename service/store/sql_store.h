@@ -23,7 +23,7 @@ namespace metafuse::service {
 Result<void> prepare_schema(SqlDatabase& database, StoreMode mode);
 
 /// The store in a database. Its functions are in sql_store.cpp (searches, what is forgotten, secrets, usage,
-/// template versions), sql_feedback.cpp, sql_figures.cpp, sql_shared.cpp and sql_export.cpp. What requests wait
+/// template versions) and in sql_feedback, sql_figures, sql_shared and sql_export.cpp. What requests wait
 /// for is impatient: it gets the patience of a request.
 class SqlStore final : public Store {
  public:
