@@ -147,7 +147,7 @@ void add_curves(const EvaluationReport& report, View& page) {
                     {}};
     std::map<double, std::vector<std::string>> cells;
     for (const ReportedCurves::Line& line : curves.lines) {
-      plotted.push_back({line.name, line.queries, line.means});
+      plotted.push_back({line.name, line.queries, line.means, false, line.half_widths});
       table.names.push_back(line.name);
       for (std::size_t i = 0; i < line.queries.size(); ++i) {
         auto& row = cells[line.queries[i]];
