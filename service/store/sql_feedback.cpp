@@ -69,7 +69,7 @@ Result<std::vector<std::string>> SqlStore::clicked_searches(std::string_view dom
 }
 
 Result<std::vector<BaseQuery>> SqlStore::popular_queries(std::string_view domain, std::size_t people,
-                                                       std::size_t limit) {
+                                                         std::size_t limit) {
   TRY(const auto texts,
       read_rows<std::string>(
           *database_,
