@@ -169,7 +169,7 @@ class Lists {
 };
 
 /// A row of the table: what is fused how.
-struct Row {
+struct HybridRow {
   std::string name;
   std::vector<std::string> runs;
   std::string method;  ///< empty: the single run as it is
@@ -181,7 +181,7 @@ class HybridTable {
   HybridTable(std::string folder, const ExperimentOptions& options)
       : folder_(std::move(folder)), options_(options) {}
 
-  Result<std::vector<double>> measure(const Row& row) const {
+  Result<std::vector<double>> measure(const HybridRow& row) const {
     std::vector<std::string> paths;
     for (const std::string& run : row.runs) paths.push_back(folder_ + "/" + run + ".run");
     TRY(const auto runs, evaluation::read_runs(paths));
@@ -208,11 +208,11 @@ class HybridTable {
   const ExperimentOptions& options_;
 };
 
-Result<std::string> make_table(const std::string& folder, const ExperimentOptions& options,
-                               const std::map<std::string, std::string>& runs) {
+Result<std::string> hybrid_table(const std::string& folder, const ExperimentOptions& options,
+                                 const std::map<std::string, std::string>& runs) {
   std::vector<std::string> all;
   for (const auto& [name, lines] : runs) all.push_back(name);
-  std::vector<Row> rows;
+  std::vector<HybridRow> rows;
   for (const std::string name : {"any", "title", "text", "subjects", "meaning"})
     rows.push_back({name == "meaning" ? "vectors (LSI)" : "keywords: " + name, {name}, "", ""});
   rows.push_back({"RRF of keywords any and vectors", {"any", "meaning"}, "rrf", ""});
@@ -277,7 +277,7 @@ Result<std::string> run_hybrid(const ExperimentOptions& options) {
   for (const Question& question : questions) TRY_VOID(lists.ask(domain.domain, question));
   for (const auto& [name, lines] : lists.runs())
     TRY_VOID(write_file(folder.path + "/" + name + ".run", lines));
-  TRY(const auto table, make_table(folder.path, options, lists.runs()));
+  TRY(const auto table, hybrid_table(folder.path, options, lists.runs()));
   std::string text = fmt::format(
       "{} documents, {} questions, lists of {}; vectors of {} dimensions by latent semantic indexing; "
       "learned: {}-fold "

@@ -441,7 +441,8 @@ namespace {
 
 using Recording = FetcherOptions::Recording;
 
-Result<void> fill_secrets(DatabaseAccess& access, const Engine& engine, const FetcherOptions& options) {
+Result<void> fill_database_secrets(DatabaseAccess& access, const Engine& engine,
+                                   const FetcherOptions& options) {
   const SecretLookup secret_of =
       options.secret_of ? options.secret_of
                         : SecretLookup([](std::string_view) { return std::optional<std::string>(); });
@@ -467,7 +468,7 @@ Result<std::unique_ptr<EngineState>> make_state(Engine engine, const FetcherOpti
     const auto* vectors = std::get_if<VectorAccess>(&engine.access);
     if (vectors != nullptr && engine.embedding && is_lsi_index(vectors->database)) engine.embedding.reset();
     if (auto* database = std::get_if<DatabaseAccess>(&engine.access))
-      TRY_VOID(fill_secrets(*database, engine, options));
+      TRY_VOID(fill_database_secrets(*database, engine, options));
     state->embedded = std::make_unique<EmbeddedEngine>(engine);
   }
   state->engine = std::move(engine);

@@ -47,18 +47,18 @@ Error maria_error(unsigned number, std::string_view text) {
   return fail(is_absent ? Code::unavailable : Code::bad_config, said);
 }
 
-Error error_of(MYSQL* connection) {
+Error maria_failure(MYSQL* connection) {
   return maria_error(mysql_errno(connection), mysql_error(connection));
 }
-Error error_of(MYSQL_STMT* statement) {
+Error maria_failure(MYSQL_STMT* statement) {
   return maria_error(mysql_stmt_errno(statement), mysql_stmt_error(statement));
 }
 
 /// A statement that ends among its rows leaves its error here or there, or, when the server ended it for its
 /// time, nowhere.
 Error ended_early(MYSQL* connection, MYSQL_STMT* statement) {
-  if (mysql_stmt_errno(statement) != 0) return error_of(statement);
-  if (mysql_errno(connection) != 0) return error_of(connection);
+  if (mysql_stmt_errno(statement) != 0) return maria_failure(statement);
+  if (mysql_errno(connection) != 0) return maria_failure(connection);
   return maria_error(kInterrupted, "the statement was ended before its rows had come");
 }
 
@@ -160,19 +160,19 @@ class Mariadb final : public Database {
                            access_.username.c_str(), access_.password.c_str(), access_.database.c_str(),
                            static_cast<unsigned>(access_.port), is_socket ? access_.host.c_str() : nullptr,
                            0) == nullptr)
-      return error_of(connection.get());
+      return maria_failure(connection.get());
     TRY_VOID(set_up(connection.get()));
     return connection;
   }
 
   /// MariaDB counts the time of a statement in seconds, MySQL in milliseconds.
   Result<void> set_up(MYSQL* connection) const {
-    if (mysql_query(connection, "SET SESSION TRANSACTION READ ONLY") != 0) return error_of(connection);
+    if (mysql_query(connection, "SET SESSION TRANSACTION READ ONLY") != 0) return maria_failure(connection);
     const double seconds = std::chrono::duration<double>(timeout_).count();
     const std::string of_mariadb = fmt::format("SET SESSION max_statement_time = {:.3f}", seconds);
     const std::string of_mysql = fmt::format("SET SESSION max_execution_time = {:.0f}", seconds * 1000);
     if (mysql_query(connection, of_mariadb.c_str()) != 0 && mysql_query(connection, of_mysql.c_str()) != 0)
-      return error_of(connection);
+      return maria_failure(connection);
     return {};
   }
 
@@ -180,18 +180,18 @@ class Mariadb final : public Database {
     const MariaStatement statement(mysql_stmt_init(connection.get()));
     if (!statement) return fail(Code::try_again, "MariaDB: no memory");
     if (mysql_stmt_prepare(statement.get(), text.text.c_str(), text.text.size()) != 0)
-      return error_of(statement.get());
+      return maria_failure(statement.get());
     BoundArguments arguments(text.arguments(window));
     if (mysql_stmt_param_count(statement.get()) != arguments.values.size())
       return fail(Code::bad_config, "MariaDB: the statement has other marks than the values' names");
     if (mysql_stmt_bind_param(statement.get(), arguments.binds.data()) ||
         mysql_stmt_execute(statement.get()) != 0)
-      return error_of(statement.get());
+      return maria_failure(statement.get());
     const std::unique_ptr<MYSQL_RES, decltype(&mysql_free_result)> description(
         mysql_stmt_result_metadata(statement.get()), &mysql_free_result);
     if (!description) return fail(Code::bad_config, "MariaDB: the statement gives no rows");
     BoundColumns columns(description.get());
-    if (mysql_stmt_bind_result(statement.get(), columns.binds.data())) return error_of(statement.get());
+    if (mysql_stmt_bind_result(statement.get(), columns.binds.data())) return maria_failure(statement.get());
     HitRows rows(access_.url_format, window.depth, text.has("offset") ? 0 : window.offset);
     int status = 0;
     while (!rows.is_full() && (status = mysql_stmt_fetch(statement.get())) != MYSQL_NO_DATA) {

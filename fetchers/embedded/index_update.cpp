@@ -17,7 +17,7 @@ const char* const kCreateSources =
 
 namespace {
 
-constexpr std::size_t kShownBytes = 300;
+constexpr std::size_t kSnippetBytes = 300;
 
 /// Size and time of a file; empty for what is none, as a line of a file is.
 std::string stamp_of(const std::string& path) {
@@ -252,7 +252,7 @@ std::string_view field_of(const SourceDocument& document, const std::string& col
 }
 
 std::string_view snippet_of(const SourceDocument& document) {
-  return truncate_utf8(field_of(document, "text"), kShownBytes);
+  return truncate_utf8(field_of(document, "text"), kSnippetBytes);
 }
 
 Result<SourceWriter> SourceWriter::make(SqliteDatabase& database, const std::vector<std::string>& columns) {

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kMaxSitemapBytes = std::size_t{50} << 20;  ///< as the protocol says
 constexpr int kDeepestSitemap = 4;
 
-std::string_view name_without_prefix(const pugi::xml_node& node) {
+std::string_view element_name(const pugi::xml_node& node) {
   const std::string_view name = node.name();
   const std::size_t colon = name.find(':');
   return colon == std::string_view::npos ? name : name.substr(colon + 1);
@@ -23,7 +23,7 @@ std::string_view name_without_prefix(const pugi::xml_node& node) {
 /// The text of an entry's part, without the blanks around it.
 std::string part_of_entry(const pugi::xml_node& entry, std::string_view part) {
   for (const pugi::xml_node& child : entry.children()) {
-    if (name_without_prefix(child) != part) continue;
+    if (element_name(child) != part) continue;
     const std::string_view text = child.text().as_string();
     const std::size_t begin = text.find_first_not_of(" \t\r\n");
     if (begin == std::string_view::npos) return {};
@@ -61,7 +61,7 @@ Result<void> gather_pages(const std::string& path, int depth, std::vector<Source
   pugi::xml_document document;
   if (const auto parsed = document.load_buffer(text.data(), text.size()); !parsed)
     return fail(Code::bad_data, path + ": no XML: " + parsed.description());
-  const std::string_view root = name_without_prefix(document.document_element());
+  const std::string_view root = element_name(document.document_element());
   const bool is_index = root == "sitemapindex";
   if (!is_index && root != "urlset")
     return fail(Code::bad_data, path + ": no sitemap; its first element is neither urlset nor sitemapindex");

@@ -18,7 +18,7 @@ using RowMatrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::Ro
 constexpr std::size_t kRowsPerTask = 256;
 constexpr float kSmallestShare = 1e-6F;  ///< of the largest eigenvalue: what is below is rounding
 
-Eigen::Index index_of(std::size_t i) {
+Eigen::Index eigen_index(std::size_t i) {
   return static_cast<Eigen::Index>(i);
 }
 
@@ -103,7 +103,7 @@ class TrainingMatrix {
 
   /// documents x columns: the matrix times one of words x columns
   RowMatrix times(const RowMatrix& right) const {
-    RowMatrix product = RowMatrix::Zero(index_of(documents_), right.cols());
+    RowMatrix product = RowMatrix::Zero(eigen_index(documents_), right.cols());
     for_each_row(documents_, threads_, [&](std::size_t i) {
       float* sum = product.data() + i * static_cast<std::size_t>(right.cols());
       for (std::size_t at = rows_.begins[i * step_]; at < rows_.begins[i * step_ + 1]; ++at) {
@@ -118,7 +118,7 @@ class TrainingMatrix {
 
   /// words x columns: the transposed matrix times one of documents x columns
   RowMatrix transposed_times(const RowMatrix& right) const {
-    RowMatrix product = RowMatrix::Zero(index_of(counts_.words.size()), right.cols());
+    RowMatrix product = RowMatrix::Zero(eigen_index(counts_.words.size()), right.cols());
     for_each_row(counts_.words.size(), threads_, [&](std::size_t word) {
       float* sum = product.data() + word * static_cast<std::size_t>(right.cols());
       for (std::size_t at = counts_.begins[word]; at < counts_.begins[word + 1]; ++at) {
@@ -149,7 +149,7 @@ RowMatrix orthonormal(const RowMatrix& matrix) {
 
 RowMatrix random_matrix(std::size_t rows, std::size_t columns, std::uint64_t seed) {
   Random random(seed);
-  RowMatrix matrix(index_of(rows), index_of(columns));
+  RowMatrix matrix(eigen_index(rows), eigen_index(columns));
   for (Eigen::Index i = 0; i < matrix.size(); ++i) matrix.data()[i] = static_cast<float>(random.normal());
   return matrix;
 }
@@ -160,7 +160,7 @@ RowMatrix leading_directions(const RowMatrix& basis, const RowMatrix& image, std
   const Eigen::MatrixXd wide = image.cast<double>();
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solved(wide.transpose() * wide);
   const Eigen::VectorXd& values = solved.eigenvalues();  // ascending
-  const Eigen::Index most = std::min(index_of(dimensions), values.size());
+  const Eigen::Index most = std::min(eigen_index(dimensions), values.size());
   const double largest = values(values.size() - 1);
   Eigen::Index kept = 0;
   while (kept < most && values(values.size() - 1 - kept) > largest * static_cast<double>(kSmallestShare))
@@ -200,7 +200,7 @@ Result<LsiModel> train_lsi(const WordCounts& counts, const LsiOptions& options) 
   model.rows.resize(counts.words.size() * model.dimensions);
   for (std::size_t word = 0; word < counts.words.size(); ++word)
     for (std::size_t i = 0; i < model.dimensions; ++i)
-      model.rows[word * model.dimensions + i] = weights[word] * directions(index_of(word), index_of(i));
+      model.rows[word * model.dimensions + i] = weights[word] * directions(eigen_index(word), eigen_index(i));
   return model;
 }
 

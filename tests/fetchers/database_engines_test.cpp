@@ -57,7 +57,7 @@ std::vector<std::string> urls_found(const FetchedList& list) {
   return urls;
 }
 
-using Urls = std::vector<std::string>;
+using FoundUrls = std::vector<std::string>;
 
 /// What must not change what a statement says, and what must be found as it is.
 const std::vector<std::string> kHostileTexts = {"'; DROP TABLE pages; --",
@@ -176,15 +176,16 @@ TEST_CASE("PostgreSQL answers by full text, trigrams, vectors and statements, an
       "b, generate_series(1, 9999) AS a WHERE "
       ":query <> ''\"}\n" +
       begin + "name: broken, query_str: \"SELECT url FROM nowhere WHERE title = :query\"}\n");
-  CHECK(urls_found(search_database(*fetcher, "words", "door")) == Urls{"http://a/", "http://b/"});
-  CHECK(urls_found(search_database(*fetcher, "words", "\"opened with keys\" -windows")) == Urls{"http://a/"});
-  CHECK(urls_found(search_database(*fetcher, "words", "door", 1, 2)) == Urls{"http://b/"});
+  CHECK(urls_found(search_database(*fetcher, "words", "door")) == FoundUrls{"http://a/", "http://b/"});
+  CHECK(urls_found(search_database(*fetcher, "words", "\"opened with keys\" -windows")) ==
+        FoundUrls{"http://a/"});
+  CHECK(urls_found(search_database(*fetcher, "words", "door", 1, 2)) == FoundUrls{"http://b/"});
   CHECK(search_database(*fetcher, "words", "door").list.hits[0].score.has_value());
-  CHECK(urls_found(search_database(*fetcher, "trigrams", "windos")) == Urls{"http://b/"});
+  CHECK(urls_found(search_database(*fetcher, "trigrams", "windos")) == FoundUrls{"http://b/"});
   for (const std::string& text : kHostileTexts) {
     INFO(text);
     const FetchedList list = search_database(*fetcher, "own", text);
-    REQUIRE(urls_found(list) == Urls{"http://a/", "http://b/", "http://c/"});
+    REQUIRE(urls_found(list) == FoundUrls{"http://a/", "http://b/", "http://c/"});
     CHECK(list.list.hits[0].snippet == text);
     search_database(*fetcher, "words", text);
     search_database(*fetcher, "trigrams", text);
@@ -226,13 +227,14 @@ TEST_CASE("MariaDB answers by full text and statements, and only reads", "[fetch
       "name: broken, query_str: \"SELECT url FROM nowhere WHERE title = :query\"}\n" +
       "  - {engine: mariadb, name: stranger, host: '" + server->socket() +
       "', database: docs, username: reader, password: wrong, table: pages}\n");
-  CHECK(urls_found(search_database(*fetcher, "words", "doors windows")) == Urls{"http://b/", "http://a/"});
-  CHECK(urls_found(search_database(*fetcher, "all", "+doors -windows")) == Urls{"http://a/"});
-  CHECK(urls_found(search_database(*fetcher, "own", "x", 1, 2)) == Urls{"http://b/"});
+  CHECK(urls_found(search_database(*fetcher, "words", "doors windows")) ==
+        FoundUrls{"http://b/", "http://a/"});
+  CHECK(urls_found(search_database(*fetcher, "all", "+doors -windows")) == FoundUrls{"http://a/"});
+  CHECK(urls_found(search_database(*fetcher, "own", "x", 1, 2)) == FoundUrls{"http://b/"});
   for (const std::string& text : kHostileTexts) {
     INFO(text);
     const FetchedList list = search_database(*fetcher, "own", text);
-    REQUIRE(urls_found(list) == Urls{"http://a/", "http://b/", "http://c/"});
+    REQUIRE(urls_found(list) == FoundUrls{"http://a/", "http://b/", "http://c/"});
     CHECK(list.list.hits[0].snippet == text);
   }
   const FetchedList slow = search_database(*fetcher, "slow", "x");
@@ -275,15 +277,15 @@ TEST_CASE("ODBC asks SQLite and PostgreSQL by their drivers", "[fetchers][databa
     std::cout << "SKIPPED: install the Debian packages libsqliteodbc and odbc-postgresql\n";
     return;
   }
-  CHECK(urls_found(list) == Urls{"http://a/"});
+  CHECK(urls_found(list) == FoundUrls{"http://a/"});
   for (const std::string& text : kHostileTexts) {
     INFO(text);
     const FetchedList found = search_database(*fetcher, "lite", text);
-    REQUIRE(urls_found(found) == Urls{"http://a/", "http://b/", "http://c/"});
+    REQUIRE(urls_found(found) == FoundUrls{"http://a/", "http://b/", "http://c/"});
     CHECK(found.list.hits[0].snippet == text);
   }
   CHECK(urls_found(search_database(*fetcher, "lite", "x", 1, 2))
             .empty());  // the statement says LIMIT without OFFSET
   if (server)
-    CHECK(urls_found(search_database(*fetcher, "post", "x", 2)) == Urls{"http://p/1", "http://p/2"});
+    CHECK(urls_found(search_database(*fetcher, "post", "x", 2)) == FoundUrls{"http://p/1", "http://p/2"});
 }

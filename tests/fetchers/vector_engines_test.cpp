@@ -100,8 +100,8 @@ std::shared_ptr<Fetcher> fetcher_with(FakeServers& servers, const std::string& y
   return *fetcher;
 }
 
-std::vector<FetchedList> ask(Fetcher& fetcher, const std::vector<std::string>& engines, int page = 1,
-                             const std::string& text = "open \"door\"") {
+std::vector<FetchedList> ask_engines(Fetcher& fetcher, const std::vector<std::string>& engines, int page = 1,
+                                     const std::string& text = "open \"door\"") {
   static const SteadyClock clock;
   std::vector<ExpandedQuery> queries;
   for (const std::string& engine : engines) queries.push_back({"t", engine, text});
@@ -181,7 +181,7 @@ TEST_CASE("vector servers are asked with the query's vector and their answers re
     servers.answer("/v1/embeddings", kVectorAnswer);
     servers.answer(one.url, one.answer);
     const auto fetcher = fetcher_with(servers, kEndpoint + "engines:\n  - {name: v, " + one.keys + "}\n");
-    const auto list = ask(*fetcher, {"v"}, 2).front();
+    const auto list = ask_engines(*fetcher, {"v"}, 2).front();
     INFO(list.message);
     REQUIRE(list.failure == Failure::none);
     REQUIRE(servers.requests.size() == 2);
@@ -211,7 +211,7 @@ TEST_CASE("Pinecone and keyword services are asked as their documentation says",
           "  - {name: a, engine: algolia, application_id: APP, index: my pages, api_key: '${KEY}'}\n"
           "  - {name: t, engine: typesense, collection: pages, query_by: 'title,content', filter: "
           "'lang:=en'}\n");
-  const auto lists = ask(*fetcher, {"p", "a", "t"});
+  const auto lists = ask_engines(*fetcher, {"p", "a", "t"});
   for (const auto& list : lists) CHECK(list.list.hits.size() == 1);
   CHECK(servers.asked("/v1/embeddings") == 1);
   std::map<std::string, HttpRequest> by_url;
@@ -233,7 +233,7 @@ TEST_CASE("Pinecone and keyword services are asked as their documentation says",
   CHECK(
       by_url.at(typesense).body ==
       R"({"searches":[{"collection":"pages","q":"open \"door\"","page":1,"per_page":7,"query_by":"title,content","filter_by":"lang:=en"}]})");
-  CHECK(ask(*fetcher, {"p"}, 2).front().list.hits.empty());  // Pinecone has one page
+  CHECK(ask_engines(*fetcher, {"p"}, 2).front().list.hits.empty());  // Pinecone has one page
 }
 
 TEST_CASE("a query is embedded once for all engines, and its vector is kept", "[fetchers][embedding]") {
@@ -244,8 +244,8 @@ TEST_CASE("a query is embedded once for all engines, and its vector is kept", "[
       servers, kEndpoint +
                    "engines:\n  - {name: a, engine: qdrant, base_url: 'http://127.0.0.1:1', collection: a}\n"
                    "  - {name: b, engine: qdrant, base_url: 'http://127.0.0.1:2', collection: b}\n");
-  ask(*fetcher, {"a", "b", "a"});
-  ask(*fetcher, {"b"});
+  ask_engines(*fetcher, {"a", "b", "a"});
+  ask_engines(*fetcher, {"b"});
   CHECK(servers.asked("/v1/embeddings") == 1);
   CHECK(servers.asked("/points/query") == 4);
   const HttpRequest& request = servers.requests.front();
@@ -254,7 +254,7 @@ TEST_CASE("a query is embedded once for all engines, and its vector is kept", "[
                   std::pair<std::string, std::string>("Authorization", "Bearer s3cret")) !=
         request.headers.end());
   CHECK(request.own_origin == "127.0.0.1:9999");  // the guard's: this private address and no other
-  ask(*fetcher, {"a"}, 1, "another");
+  ask_engines(*fetcher, {"a"}, 1, "another");
   CHECK(servers.asked("/v1/embeddings") == 2);
 }
 
@@ -270,7 +270,7 @@ TEST_CASE("an endpoint that fails takes only the lists that need it, and is left
                    "results_query: results, "
                    "url_query: url, title_query: title}\n");
   for (int i = 0; i < 8; ++i) {
-    const auto lists = ask(*fetcher, {"v", "w"}, 1, "query " + std::to_string(i));
+    const auto lists = ask_engines(*fetcher, {"v", "w"}, 1, "query " + std::to_string(i));
     CHECK(lists[0].failure == (i < 5 ? Failure::http_status : Failure::breaker_open));
     CHECK(lists[0].message.find("embedding") != std::string::npos);
     CHECK(lists[1].list.hits.size() == 1);
@@ -366,16 +366,17 @@ TEST_CASE("the embedded vector engine takes the query's vector from the endpoint
   servers.answer("/v1/embeddings", kVectorAnswer);
   const std::string engine =
       "engines:\n  - {name: v, engine: local_vector, database: '" + folder.path("v.db") + "'}\n";
-  const auto list = ask(*fetcher_with(servers, kEndpoint + engine), {"v"}).front();
+  const auto list = ask_engines(*fetcher_with(servers, kEndpoint + engine), {"v"}).front();
   INFO(list.message);
   REQUIRE(list.list.hits.size() == 1);
   CHECK(list.list.hits[0].url == "http://near/");
   const auto other =
       kEndpoint.substr(0, kEndpoint.find("small")) + "large" + kEndpoint.substr(kEndpoint.find("small") + 5);
-  CHECK(ask(*fetcher_with(servers, other + engine), {"v"}).front().message.find("same model") !=
+  CHECK(ask_engines(*fetcher_with(servers, other + engine), {"v"}).front().message.find("same model") !=
         std::string::npos);
   servers.answer("/v1/embeddings", "{}");
-  CHECK(ask(*fetcher_with(servers, kEndpoint + engine), {"v"}).front().failure == Failure::bad_answer);
+  CHECK(ask_engines(*fetcher_with(servers, kEndpoint + engine), {"v"}).front().failure ==
+        Failure::bad_answer);
 }
 
 TEST_CASE("whoever stops waiting for a vector leaves nothing behind", "[fetchers][embedding]") {
@@ -409,7 +410,7 @@ TEST_CASE("no fault of an embedding endpoint breaks a search", "[fetchers][embed
     if (!file) FAIL(file.error().text);
     const auto fetcher = make_fetcher(file->engines, {});
     REQUIRE(fetcher.has_value());
-    const auto list = ask(**fetcher, {"q"}).front();
+    const auto list = ask_engines(**fetcher, {"q"}).front();
     CHECK(list.has_failed());
     CHECK_FALSE(list.message.empty());
   }
@@ -442,7 +443,7 @@ TEST_CASE("every fault of a vector server ends in time with a named reason",
     const auto fetcher = make_fetcher(file->engines, std::move(options));
     REQUIRE(fetcher.has_value());
     const auto begin = std::chrono::steady_clock::now();
-    for (const FetchedList& list : ask(**fetcher, names)) {
+    for (const FetchedList& list : ask_engines(**fetcher, names)) {
       // Vespa says by an answer without hits that there is none; any other has to bring its list.
       CHECK(list.list.hits.empty());
       CHECK((list.has_failed() || list.query.engine == "e4"));
