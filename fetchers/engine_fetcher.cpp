@@ -70,10 +70,18 @@ namespace {
 
 constexpr unsigned kEmbeddedThreads = 2;
 
+/// Lists that somebody's own token brought are nobody else's.
+std::string forwarded_text(const FetchOptions& options) {
+  std::string out;
+  for (const auto& [name, value] : options.forwarded)
+    out += '\n' + std::to_string(name.size()) + ' ' + std::to_string(value.size()) + ' ' + name + value;
+  return out;
+}
+
 std::string late_key(const ExpandedQuery& query, const FetchOptions& options) {
   return query.engine + '\n' + query.text + '\n' + std::to_string(options.depth) + ' ' +
          std::to_string(options.page) + ' ' + options.language + ' ' + options.time_range + ' ' +
-         std::to_string(options.safe_search);
+         std::to_string(options.safe_search) + forwarded_text(options);
 }
 
 }  // namespace
@@ -457,12 +465,14 @@ Result<std::unique_ptr<EngineState>> make_state(Engine engine, const FetcherOpti
   const bool is_replay = options.recording == Recording::replay;
   if (std::holds_alternative<HttpAccess>(engine.access)) {
     const SecretLookup nothing_set = [](std::string_view) { return std::optional<std::string>(); };
-    TRY(auto ready, ready_access(engine, is_replay           ? SecretLookup()
-                                         : options.secret_of ? options.secret_of
-                                                             : nothing_set));
+    TRY(auto ready, ready_access(engine, is_replay || engine.is_disabled ? SecretLookup()
+                                         : options.secret_of             ? options.secret_of
+                                                                         : nothing_set));
     if (!is_replay && !ready.own_origin.empty())
       ready.own_host =
           OwnHost::find(ready.own_origin.substr(0, ready.own_origin.rfind(':')), options.reach_of_name);
+    if (!is_replay && ready.access.auth.kind == Authorization::Kind::oauth2)
+      state->tokens = std::make_shared<TokenKeeper>(ready.access.auth, engine.name);
     state->http = std::make_shared<const ReadyAccess>(std::move(ready));
   } else if (!is_replay) {
     const auto* vectors = std::get_if<VectorAccess>(&engine.access);

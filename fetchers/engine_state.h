@@ -80,6 +80,7 @@ class LearnedWait {
 struct EngineState {
   Engine engine;
   std::shared_ptr<const ReadyAccess> http;   ///< of an engine behind HTTP
+  std::shared_ptr<TokenKeeper> tokens;       ///< of an engine that wants OAuth2 tokens
   std::unique_ptr<EmbeddedEngine> embedded;  ///< of any other, unless a recording answers for it
 
   std::mutex mutex;

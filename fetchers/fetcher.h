@@ -3,7 +3,9 @@
 #include <cstddef>
 #include <functional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/deadline.h"
@@ -50,6 +52,8 @@ struct FetchOptions {
   std::string time_range{};  ///< day, week, month, year or empty
   int safe_search = 0;       ///< 0, 1, 2
   int hops = 0;              ///< meta-search servers that the query came through (X-Metafuse-Hops)
+  /// Headers of whoever searches, for engines whose definition passes them on.
+  std::vector<std::pair<std::string, std::string>> forwarded{};
 };
 
 /// Sends expanded queries to engines. Real implementations: HTTP by libcurl with the embedded engine,

@@ -8,6 +8,7 @@
 #include <curl/curl.h>
 #include <fmt/format.h>
 
+#include "core/ascii.h"
 #include "core/number.h"
 #include "fetchers/answers/answer_parser.h"
 #include "fetchers/answers/answer_text.h"
@@ -86,6 +87,21 @@ std::optional<ReadAnswer> judged(const HttpAccess& access, const HttpAnswer& ans
     return refused(Failure::http_status, status + said(answer), wait);
   }
   return std::nullopt;
+}
+
+std::int64_t unix_now() {
+  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+bool passes_on(const Authorization& auth, std::string_view name) {
+  return std::any_of(auth.forwarded.begin(), auth.forwarded.end(),
+                     [&](const std::string& one) { return ascii_lower(one) == ascii_lower(name); });
+}
+
+bool missing_forwarded(const Authorization& auth, const FetchOptions& options) {
+  return std::none_of(options.forwarded.begin(), options.forwarded.end(),
+                      [&](const auto& header) { return passes_on(auth, header.first); });
 }
 
 bool is_page(AnswerRules::Format format, const HttpAnswer& answer) {
@@ -169,7 +185,47 @@ void ListTask::take_description(const HttpAnswer& answer) {
   begin();
 }
 
+/// Engines with OAuth2 need a token first.
 void ListTask::begin() {
+  const Authorization& auth = ready_->access.auth;
+  if (auth.kind == Authorization::Kind::forward && missing_forwarded(auth, options_))
+    return refuse(Failure::not_allowed,
+                  "the engine wants a token of whoever searches, and the request brings none");
+  if (state_.tokens == nullptr) return begin_with_token();
+  auto self = shared_from_this();
+  TokenKeeper::get(
+      state_.tokens, shared_->clock->now(), *shared_->clock,
+      [this](HttpRequest request, std::function<void(HttpAnswer)> done) {
+        transport_.send(std::move(request), std::move(done));
+      },
+      [self](const std::optional<std::string>& token, const std::string& why) {
+        self->post_([self, token, why] {
+          const std::lock_guard lock(self->mutex_);
+          if (self->is_finished_) return;
+          if (!token) return self->finish({{}, Failure::not_allowed, why, {}, Blame::nobody});
+          self->token_ = *token;
+          self->begin_with_token();
+        });
+      });
+}
+
+void ListTask::send_authorized(HttpRequest request, Transport::Done done) {
+  const Authorization& auth = ready_->access.auth;
+  const auto now = [&] { return shared_->options.unix_time ? shared_->options.unix_time() : unix_now(); };
+  if (auth.kind == Authorization::Kind::hmac) sign_request(request, auth, now());
+  if (auth.kind == Authorization::Kind::forward)
+    for (const auto& [name, value] : options_.forwarded)
+      if (passes_on(auth, name)) request.headers.emplace_back(name, value);
+  if (token_.empty()) return transport_.send(std::move(request), std::move(done));
+  request.headers.emplace_back("Authorization", "Bearer " + token_);
+  transport_.send(std::move(request),
+                  [tokens = state_.tokens, token = token_, done = std::move(done)](HttpAnswer answer) {
+                    if (answer.status == 401) tokens->forget(token);  // the next search asks for another
+                    done(std::move(answer));
+                  });
+}
+
+void ListTask::begin_with_token() {
   if (ready_->access.needs_query_field && field_query(query_.text).field.empty())
     return refuse(Failure::not_allowed, "this engine's query_type wants a query of the form field:value");
   plan_ = plan_pages(ready_->access, options_);
@@ -207,7 +263,7 @@ void ListTask::send_step() {
       build_step_request(state_.engine, *ready_, query_.text, options_, next_step_, {"", ids_, vector_});
   keep_within_time(request);
   auto self = shared_from_this();
-  transport_.send(std::move(request), [self](HttpAnswer answer) {
+  send_authorized(std::move(request), [self](HttpAnswer answer) {
     self->post_([self, kept = std::make_shared<HttpAnswer>(std::move(answer))] { self->take_step(*kept); });
   });
 }
@@ -267,7 +323,7 @@ void ListTask::send_page(int page, bool is_retry) {
   const int number = parts_.empty() ? plan_.first + page : plan_.first;
   HttpRequest request = build_request(state_.engine, *ready_, query_.text, options_, number, found);
   if (!parts_.empty() || !cursor_.empty()) keep_within_time(request);
-  transport_.send(std::move(request), [self, page, is_retry](HttpAnswer answer) {
+  send_authorized(std::move(request), [self, page, is_retry](HttpAnswer answer) {
     self->post_([self, page, is_retry, kept = std::make_shared<HttpAnswer>(std::move(answer))] {
       self->take_page(page, *kept, is_retry);
     });

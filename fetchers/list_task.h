@@ -51,6 +51,9 @@ class ListTask : public std::enable_shared_from_this<ListTask> {
 
  private:
   void begin();
+  void begin_with_token();
+  /// Sends with what the definition's `auth` adds; a token that gets 401 is used no more.
+  void send_authorized(HttpRequest request, Transport::Done done);
   void send_details();
   /// Asks for the query's vector where the engine needs one; else, or then, sends the first requests.
   void ask_with_vector();
@@ -88,6 +91,7 @@ class ListTask : public std::enable_shared_from_this<ListTask> {
   std::vector<std::vector<std::string>> parts_;  ///< of them: what each request asks for
   std::string cursor_;                           ///< of the next page
   std::string vector_;                           ///< of the query, as it stands in the body
+  std::string token_;
   std::vector<std::optional<RankedList>> pages_;
   int under_way_ = 0;
   Duration recorded_elapsed_{};  ///< of the steps

@@ -38,8 +38,9 @@ struct FetcherOptions {
   std::function<std::unique_ptr<Transport>(std::unique_ptr<Transport>)> wrap_transport{};
   ReachOfName
       reach_of_name{};  ///< who is behind a definition's host when it is loaded; empty: the machine's resolver
-  bool uses_breaker = true;           ///< leaves engines alone that failed several times
-  LearnedWaitOptions learned_wait{};  ///< waits no longer for an engine than its recent answers say
+  std::function<std::int64_t()> unix_time{};  ///< for signatures; empty: the machine's clock
+  bool uses_breaker = true;                   ///< leaves engines alone that failed several times
+  LearnedWaitOptions learned_wait{};          ///< waits no longer for an engine than its recent answers say
   TrackingParameters tracking = default_tracking_parameters();  ///< for the keys of hits
 };
 

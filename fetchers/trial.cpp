@@ -29,8 +29,9 @@ class WatchingTransport final : public Transport {
 
   void send(HttpRequest request, Done done) override {
     note_request(request);
-    inner_->send(std::move(request), [this, done = std::move(done)](HttpAnswer answer) {
-      note_answer(answer);
+    const bool is_shown = !request.is_confidential;
+    inner_->send(std::move(request), [this, is_shown, done = std::move(done)](HttpAnswer answer) {
+      if (is_shown) note_answer(answer);
       done(std::move(answer));
     });
   }
@@ -38,6 +39,10 @@ class WatchingTransport final : public Transport {
  private:
   void note_request(const HttpRequest& request) {
     const std::lock_guard lock(mutex_);
+    if (request.is_confidential) {
+      log_ += "> POST " + request.record_url + "   (for a token; not shown)\n";
+      return;
+    }
     log_ += "> " + request.method + " " + request.record_url + "\n";
     for (const auto& [name, value] : request.headers) {
       const bool is_shown = name == "Accept" || name == "User-Agent" || name == "Content-Type" ||

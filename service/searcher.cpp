@@ -62,6 +62,25 @@ int hops_of(const HttpRequest& request) {
   return static_cast<int>(hops);
 }
 
+/// What engines pass on of whoever searches.
+///
+/// out: a part of the key of every cache, since answers that it brought are this identity's own; or empty
+std::string take_forwarded(const Exchange& exchange, SearchRequest& request) {
+  std::string identity;
+  for (const std::string& name : exchange.snapshot->engines.forwarded) {
+    const std::string value(exchange.request.header(name));
+    if (value.empty()) continue;
+    identity += name + ' ' + std::to_string(value.size()) + ' ' + value + '\n';
+    request.forwarded.emplace_back(name, value);
+  }
+  return identity.empty() ? identity : ":identity:" + sha256_hex(identity);
+}
+
+/// True where what one reader was shown may be another's own.
+bool has_identities(const Snapshot& snapshot) {
+  return !snapshot.engines.forwarded.empty();
+}
+
 Duration lifetime_of(const ServerConfig& config) {
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(config.cache.seconds));
 }
@@ -140,9 +159,10 @@ boost::system::result<Searcher::Plan, AccessRefusal> Searcher::plan_of(const Exc
   if (exchange.key != nullptr && !keep_engines_of(*exchange.key, **domain, request.engines))
     return AccessRefusal{403, "scope", "the key may not ask these engines"};
   request.hops = hops_of(exchange.request);
+  const std::string identity = take_forwarded(exchange, request);
   auto prepared = prepare_search(snapshot, **domain, std::move(request), clock_);
   if (!prepared) return refusal_of(prepared.error());
-  std::string digest = shared_key(**domain, prepared->request);
+  std::string digest = shared_key(**domain, prepared->request) + identity;
   return Plan{exchange, std::move(*prepared), std::move(digest)};
 }
 
@@ -187,7 +207,7 @@ HttpResponse Searcher::finish(const Exchange& exchange, FoundSearch found, HttpR
 }
 
 std::optional<HttpResponse> Searcher::answer_again(const Exchange& exchange) {
-  if (!has_cache_ || is_scoped(exchange.key)) return std::nullopt;
+  if (!has_cache_ || is_scoped(exchange.key) || has_identities(*exchange.snapshot)) return std::nullopt;
   const auto key = rendered_key(exchange);
   const auto kept = key ? rendered_.find(key->text) : nullptr;
   if (kept == nullptr || !gate_.admit_at_once(exchange, kept->expanded_queries)) return std::nullopt;
@@ -239,8 +259,8 @@ bool Searcher::is_interleaving(const Snapshot& snapshot, const LoadedDomain& dom
 std::optional<TimePoint> Searcher::may_be_sent_again(const Exchange& exchange,
                                                      const FoundSearch& found) const {
   const Snapshot& snapshot = *exchange.snapshot;
-  if (!has_cache_ || is_scoped(exchange.key) || is_interleaving(snapshot, *found.domain) ||
-      snapshot.config.learning.has_online_reranker)
+  if (!has_cache_ || is_scoped(exchange.key) || has_identities(snapshot) ||
+      is_interleaving(snapshot, *found.domain) || snapshot.config.learning.has_online_reranker)
     return std::nullopt;
   // an answer that could not be stored has no search id: the next one may
   if (found.is_to_be_stored && found.shown.search == nullptr) return std::nullopt;
@@ -299,7 +319,7 @@ Result<SharedAnswer> Searcher::search_window(const Plan& plan, int windows, cons
   metrics_.cache(was_cached ? "hit" : "miss");
   metrics_.search(answer->domain, answer->fusion.method);
   if (was_cached) return answer;
-  suggester_.learn(answer->domain, answer->suggestions);
+  if (plan.prepared.request.forwarded.empty()) suggester_.learn(answer->domain, answer->suggestions);
   metrics_.stage("fetch", answer->fetch_seconds);
   metrics_.stage("fuse", answer->fuse_seconds);
   note_lists(answer->lists);

@@ -12,6 +12,7 @@
 #include "core/query_syntax.h"
 #include "core/result.h"
 #include "fetchers/answers/redirect_links.h"
+#include "fetchers/definition/authorization.h"
 
 namespace metafuse::fetchers {
 
@@ -98,7 +99,8 @@ struct HttpAccess {
   std::string content_type;     ///< of the body
   StringPairs headers;          ///< "${NAME}" in a value is a secret
   StringPairs cookies;
-  std::string username, password;        ///< basic authentication
+  std::string username, password;  ///< basic authentication
+  Authorization auth;
   std::string default_language = "all";  ///< {lang} when the user did not choose
   std::string time_range_url = "&hours={time_range_val}";
   StringPairs time_ranges = {{"day", "24"}, {"week", "168"}, {"month", "720"}, {"year", "8760"}};

@@ -60,6 +60,11 @@ bool fill_all(HttpAccess& access, const SecretLookup& secret_of, std::string& mi
   bool is_filled = fill_url(access.url) && fill_url(access.description_url) && fill_body(access.body) &&
                    fill_url(access.next_page.url) && fill_body(access.next_page.body) &&
                    fill(access.username) && fill(access.password);
+  Authorization& auth = access.auth;
+  for (std::string* text : {&auth.client_id, &auth.client_secret, &auth.refresh_token, &auth.scope,
+                            &auth.audience, &auth.secret, &auth.message})
+    is_filled = is_filled && fill(*text);
+  for (auto& [name, value] : auth.headers) is_filled = is_filled && fill(value);
   for (LookupStep& step : access.steps) is_filled = is_filled && fill_url(step.url) && fill_body(step.body);
   for (StringPairs* fields : {&access.headers, &access.cookies})
     for (auto& [name, value] : *fields) is_filled = is_filled && fill(value);

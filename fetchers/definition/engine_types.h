@@ -79,8 +79,14 @@ void take_http_keys(EngineBlock& block, HttpAccess& access);
 /// `method`, `request_body` and `json_body`.
 void take_request_body(EngineBlock& block, HttpAccess& access);  // request_keys.cpp
 
+/// `auth`.
+void take_authorization(EngineBlock& block, HttpAccess& access);  // authorization_keys.cpp
+
 /// `steps` and `next_page`, once the access has its URL.
 void take_chained_requests(EngineBlock& block, HttpAccess& access);
+
+/// True for what can be the name of a header.
+bool is_header_name(std::string_view name);
 
 /// Reports a path that the format cannot evaluate.
 void check_path(EngineBlock& block, AnswerRules::Format format, const Place& place, const std::string& path);

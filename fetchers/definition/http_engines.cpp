@@ -12,13 +12,6 @@ namespace {
 
 using Format = AnswerRules::Format;
 
-bool is_token(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
-  });
-}
-
 bool is_header_value(std::string_view text) {
   return std::none_of(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7F;
@@ -26,6 +19,13 @@ bool is_header_value(std::string_view text) {
 }
 
 }  // namespace
+
+bool is_header_name(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
+  });
+}
 
 void check_path(EngineBlock& block, Format format, const Place& place, const std::string& path) {
   const auto checked = format == Format::json   ? check_key_path(path)
@@ -187,7 +187,7 @@ StringPairs take_header_fields(EngineBlock& block, std::string_view key) {
   const YamlNode* node = block.map.take(key);
   StringPairs fields = block.map.take_string_map(key);
   for (const auto& [name, value] : fields)
-    if (!is_token(name) || !is_header_value(value)) {
+    if (!is_header_name(name) || !is_header_value(value)) {
       const YamlNode* place = node == nullptr ? nullptr : node->find(name);
       block.diagnostics.error(place == nullptr ? block.map.place() : place->place,
                               std::string(key) + ": \"" + name + "\" or its value cannot stand in a header");
@@ -220,6 +220,7 @@ void take_http_keys(EngineBlock& block, HttpAccess& access) {
   for (auto& field : take_header_fields(block, "cookies")) access.cookies.push_back(std::move(field));
   if (auto name = block.map.take_string("username")) access.username = *name;
   if (auto word = block.map.take_string("password")) access.password = *word;
+  take_authorization(block, access);
   take_paging(block, access);
   take_choices(block, access);
   access.no_result_statuses = take_statuses(block, "no_result_for_http_status");

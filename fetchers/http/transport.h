@@ -23,6 +23,7 @@ struct HttpRequest {
   std::string body;
   std::string record_url;  ///< the URL and body with secrets replaced, for recordings
   std::string record_body;
+  bool is_confidential = false;  ///< neither recorded nor shown: it is about a token
   /// "host:port" of the definition: the only one that gets headers and credentials, and the private address
   /// that may be reached; empty where the definition's host has a placeholder.
   std::string own_origin;

@@ -295,6 +295,7 @@ class RecordingTransport final : public Transport {
       : inner_(std::move(inner)), writer_(writer) {}
 
   void send(HttpRequest request, Done done) override {
+    if (request.is_confidential) return inner_->send(std::move(request), std::move(done));
     auto kept = std::make_shared<const HttpRequest>(request);
     inner_->send(std::move(request), [this, kept, done = std::move(done)](HttpAnswer answer) {
       writer_.append(*kept, answer);

@@ -1,8 +1,10 @@
 #include "service/config/engines.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 
+#include "core/ascii.h"
 #include "core/text_file.h"
 #include "fetchers/definition/engine.h"
 #include "fetchers/make_fetcher.h"
@@ -56,6 +58,15 @@ EngineTraits traits_of(const Engine& engine) {
   return out;
 }
 
+void note_forwarded(const Engine& engine, std::vector<std::string>& names) {
+  const auto* http = std::get_if<fetchers::HttpAccess>(&engine.access);
+  if (http == nullptr || engine.is_disabled) return;
+  for (const std::string& name : http->auth.forwarded)
+    if (const std::string lower = ascii_lower(name);
+        std::find(names.begin(), names.end(), lower) == names.end())
+      names.push_back(lower);
+}
+
 }  // namespace
 
 Result<LoadedEngines> load_engines(const ServerConfig& config, const SecretLookup& secret_of) {
@@ -82,6 +93,7 @@ Result<LoadedEngines> load_engines(const ServerConfig& config, const SecretLooku
       out.traits[engine.name] = traits_of(engine);
       if (const auto* local = std::get_if<fetchers::LocalAccess>(&engine.access))
         out.vocabularies[engine.name] = std::make_shared<const IndexVocabulary>(local->database);
+      note_forwarded(engine, out.forwarded);
       engines.push_back(std::move(engine));
     }
   }

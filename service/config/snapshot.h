@@ -73,7 +73,8 @@ struct LoadedEngines {
   std::vector<std::string> warnings;
   std::map<std::string, EngineTraits> traits = {};
   std::map<std::string, std::shared_ptr<const IndexVocabulary>> vocabularies = {};  ///< of embedded engines
-  std::string digest = {};  ///< of the definitions and of what keys of results are made by
+  std::string digest = {};                  ///< of the definitions and of what keys of results are made by
+  std::vector<std::string> forwarded = {};  ///< headers that engines pass on, in small letters
 };
 
 /// Reads the engine files of a configuration; a value, so that tests can put engines of their own in.

@@ -60,7 +60,8 @@ fetchers::FetchOptions fetch_options(const PreparedSearch& search, int window, c
           .language = request.language,
           .time_range = request.time_range,
           .safe_search = request.safe_search,
-          .hops = request.hops};
+          .hops = request.hops,
+          .forwarded = request.forwarded};
 }
 
 /// What came from the engines, and when.

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/query.h"
@@ -32,6 +33,8 @@ struct SearchRequest {
   int safe_search = 0;
   double deadline_seconds = 0;  ///< 0 for the configuration's
   int hops = 0;                 ///< meta-search servers that the query came through
+  /// Headers of whoever searches that some engine passes on to its backend.
+  std::vector<std::pair<std::string, std::string>> forwarded{};
 };
 
 }  // namespace metafuse::service

@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fetchers/fetcher.h"
@@ -28,6 +29,7 @@ class FakeFetcher final : public fetchers::Fetcher {
     {
       const std::lock_guard lock(mutex_);
       ends_.push_back(options.deadline.at());
+      forwarded_ = options.forwarded;
     }
     std::vector<fetchers::FetchedList> out;
     for (const ExpandedQuery& query : queries) {
@@ -47,6 +49,11 @@ class FakeFetcher final : public fetchers::Fetcher {
     const std::lock_guard lock(mutex_);
     return ends_;
   }
+  /// What the last fetch passed on of whoever searched.
+  std::vector<std::pair<std::string, std::string>> forwarded() const {
+    const std::lock_guard lock(mutex_);
+    return forwarded_;
+  }
   int fetches() const {
     const std::lock_guard lock(mutex_);
     return fetches_;
@@ -58,6 +65,7 @@ class FakeFetcher final : public fetchers::Fetcher {
   mutable std::mutex mutex_;
   int fetches_ = 0;
   std::vector<TimePoint> ends_;
+  std::vector<std::pair<std::string, std::string>> forwarded_;
 };
 
 /// A list of pages "http://HOST/" in that order.

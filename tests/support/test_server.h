@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "service/app.h"
 #include "service/http/server.h"
@@ -23,7 +24,8 @@ inline const std::string kTwoTemplates =
 class TestServer {
  public:
   explicit TestServer(FakeFetcher::Answer answer = default_answer, const std::string& more_config = "",
-                      const std::string& templates = kTwoTemplates, const Clock* clock = nullptr)
+                      const std::string& templates = kTwoTemplates, const Clock* clock = nullptr,
+                      const std::vector<std::string>& forwarded = {})
       : fetcher_(std::make_shared<FakeFetcher>(std::move(answer))) {
     folder_.write("templates/pages.yaml", templates);
     folder_.write("models/.keep", "");
@@ -33,9 +35,11 @@ class TestServer {
                       more_config);
     service::AppOptions options;
     options.config = service::read_config(config_path()).value();
-    options.load_engines = [fetcher =
-                                fetcher_](const service::ServerConfig&) -> Result<service::LoadedEngines> {
-      return service::LoadedEngines{{"one", "two"}, fetcher, {}, {}};
+    options.load_engines = [fetcher = fetcher_,
+                            forwarded](const service::ServerConfig&) -> Result<service::LoadedEngines> {
+      service::LoadedEngines engines{{"one", "two"}, fetcher, {}, {}};
+      engines.forwarded = forwarded;
+      return engines;
     };
     options.reread = [path = config_path()] { return service::read_config(path); };
     options.clock = clock == nullptr ? &steady_ : clock;

@@ -1,0 +1,108 @@
+// `auth:` of a definition, read and checked.
+
+#include <algorithm>
+#include <array>
+
+#include "core/ascii.h"
+#include "core/url_text.h"
+#include "fetchers/definition/engine_types.h"
+#include "fetchers/http/transport.h"
+
+namespace metafuse::fetchers {
+namespace {
+
+/// What belongs to the connection to this server, or is its own key.
+constexpr std::array<std::string_view, 10> kNeverPassedOn = {
+    "cookie",      "x-api-key",      "host",
+    "connection",  "content-length", "transfer-encoding",
+    "te",          "upgrade",        "proxy-authorization",
+    "content-type"};
+
+void take_oauth2(EngineBlock& block, Authorization& auth) {
+  auth.kind = Authorization::Kind::oauth2;
+  const YamlNode* url = block.map.take_required("token_url");
+  auth.token_url = block.map.take_required_string("token_url");
+  const auto parts = parts_of_url(auth.token_url);
+  const bool is_safe =
+      parts && (parts->scheme == "https" || parts->host == "localhost" || parts->host == "127.0.0.1");
+  if (url != nullptr && url->is_scalar() && !is_safe)
+    block.diagnostics.error(url->place, "auth: token_url must be https: secrets are sent there");
+  auth.client_id = block.map.take_required_string("client_id");
+  auth.client_secret = block.map.take_string("client_secret").value_or("");
+  auth.refresh_token = block.map.take_string("refresh_token").value_or("");
+  auth.scope = block.map.take_string("scope").value_or("");
+  auth.audience = block.map.take_string("audience").value_or("");
+  auth.is_basic = block.map.take_bool("basic").value_or(false);
+  if (auth.client_secret.empty() && auth.refresh_token.empty())
+    block.diagnostics.error(block.map.place(), "auth: oauth2 needs a client_secret or a refresh_token");
+}
+
+void take_hmac(EngineBlock& block, Authorization& auth) {
+  auth.kind = Authorization::Kind::hmac;
+  auth.secret = block.map.take_required_string("secret");
+  auth.message = block.map.take_required_string("message");
+  block.map.take_required("headers");
+  auth.headers = take_header_fields(block, "headers");
+  if (const auto name = block.map.take_string("algorithm")) auth.algorithm = *name;
+  if (auth.algorithm != "sha1" && auth.algorithm != "sha256" && auth.algorithm != "sha512")
+    block.diagnostics.error(block.map.place(), "auth: algorithm must be sha256, sha512 or sha1");
+  const std::string encoding = block.map.take_string("encoding").value_or("hex");
+  if (encoding != "hex" && encoding != "base64")
+    block.diagnostics.error(block.map.place(), "auth: encoding must be hex or base64");
+  auth.is_base64 = encoding == "base64";
+  HttpRequest sample;
+  sample.url = "https://host.example/";
+  bool is_signed = false;
+  const auto check = [&](const std::string& text) {
+    std::string without_secrets = text;
+    for (std::size_t at = without_secrets.find("${"); at != std::string::npos;
+         at = without_secrets.find("${", at))
+      without_secrets.erase(at, without_secrets.find('}', at) - at + 1);
+    if (const auto filled = filled_signature_text(without_secrets, sample, 0, false, ""); !filled)
+      block.diagnostics.error(block.map.place(), "auth: " + filled.error().text);
+  };
+  check(auth.message);
+  for (const auto& [name, value] : auth.headers) {
+    check(value);
+    is_signed = is_signed || value.find("{signature}") != std::string::npos;
+  }
+  if (!is_signed) block.diagnostics.error(block.map.place(), "auth: no header holds {signature}");
+}
+
+void take_forward(EngineBlock& block, Authorization& auth) {
+  auth.kind = Authorization::Kind::forward;
+  const YamlNode* node = block.map.take_required("headers");
+  auth.forwarded = block.map.take_strings("headers").value_or(std::vector<std::string>());
+  if (node != nullptr && auth.forwarded.empty())
+    block.diagnostics.error(node->place, "auth: headers names no header to pass on");
+  for (const std::string& name : auth.forwarded) {
+    if (!is_header_name(name))
+      block.diagnostics.error(node->place, "auth: \"" + name + "\" is no name of a header");
+    const std::string lower = ascii_lower(name);
+    if (std::find(kNeverPassedOn.begin(), kNeverPassedOn.end(), lower) != kNeverPassedOn.end())
+      block.diagnostics.error(node->place, "auth: " + name + " is this server's own and is not passed on");
+  }
+}
+
+}  // namespace
+
+void take_authorization(EngineBlock& block, HttpAccess& access) {
+  const YamlNode* node = block.map.take("auth");
+  if (node == nullptr) return;
+  YamlMap map(*node, "auth", block.diagnostics);
+  if (!node->is_map()) return;
+  EngineBlock reading{map, block.diagnostics, block.folder, block.engine};
+  map.take_required("type");
+  const std::string type = map.take_string("type").value_or("");
+  if (type == "oauth2")
+    take_oauth2(reading, access.auth);
+  else if (type == "hmac")
+    take_hmac(reading, access.auth);
+  else if (type == "forward")
+    take_forward(reading, access.auth);
+  else
+    block.diagnostics.error(node->place, "auth: type must be oauth2, hmac or forward");
+  map.finish();
+}
+
+}  // namespace metafuse::fetchers

@@ -1,0 +1,203 @@
+// `auth:` of definitions: tokens that are fetched, kept, renewed and never written down, signed requests, and
+// headers of whoever searches.
+
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "core/text_file.h"
+#include "fetchers/definition/engine.h"
+#include "fetchers/make_fetcher.h"
+#include "fetchers/recording/har_archive.h"
+#include "tests/support/manual_clock.h"
+#include "tests/support/scripted_transport.h"
+#include "tests/support/temporary_folder.h"
+
+using namespace metafuse;
+using namespace metafuse::fetchers;
+using metafuse::test::answer_of;
+using metafuse::test::Script;
+using metafuse::test::scripted_options;
+
+namespace {
+
+const std::string kKeys =
+    "engine: json_engine, search_url: \"https://api.example/s?q={query}\", results_query: r, url_query: u, "
+    "title_query: t, ";
+const std::string kAnswer = R"({"r":[{"u":"https://a.example/","t":"A"}]})";
+
+Result<EngineFile> file_with(const std::string& auth) {
+  return parse_engine_file("engines:\n  - {name: e, " + kKeys + "auth: {" + auth + "}}\n", "e.yaml");
+}
+
+std::shared_ptr<Fetcher> fetcher_with(const std::string& auth, FetcherOptions options) {
+  auto file = file_with(auth);
+  if (!file) FAIL(file.error().text);
+  options.secret_of = [](std::string_view name) { return std::optional("s3cret-" + std::string(name)); };
+  auto fetcher = make_fetcher(std::move(file->engines), std::move(options));
+  if (!fetcher) FAIL(fetcher.error().text);
+  return *fetcher;
+}
+
+FetchedList search_once(Fetcher& fetcher, const Clock& clock, const std::string& text = "x",
+                        std::vector<std::pair<std::string, std::string>> forwarded = {}) {
+  const ExpandedQuery query{"t", "e", text};
+  return fetcher
+      .fetch({&query, 1},
+             {.deadline = Deadline(clock, std::chrono::seconds(5)), .forwarded = std::move(forwarded)}, {})
+      .front();
+}
+
+std::string header_of(const HttpRequest& request, const std::string& name) {
+  for (const auto& [key, value] : request.headers)
+    if (key == name) return value;
+  return {};
+}
+
+const std::string kOauth =
+    "type: oauth2, token_url: \"https://login.example/token\", client_id: me, client_secret: \"${SECRET}\", "
+    "scope: \"a b\"";
+
+/// A token server that counts, and an engine that wants its newest token.
+struct TokenServer {
+  int handed_out = 0;
+  int refused = 0;
+
+  HttpAnswer operator()(const HttpRequest& request) {
+    if (request.url == "https://login.example/token") {
+      const std::string number = std::to_string(++handed_out);
+      return answer_of(R"({"access_token":"tok-)" + number +
+                       R"(","token_type":"bearer","expires_in":100,"refresh_token":"next-)" + number + "\"}");
+    }
+    const bool is_known = header_of(request, "Authorization") == "Bearer tok-" + std::to_string(handed_out);
+    if (!is_known) ++refused;
+    return is_known ? answer_of(kAnswer) : answer_of("who are you", 401);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a token is fetched once, renewed ahead of its end, and asked for again when it is refused",
+          "[fetchers][auth]") {
+  TokenServer server;
+  Script script{[&](const HttpRequest& request) { return server(request); }, {}};
+  test::ManualClock clock;
+  FetcherOptions options = scripted_options(script);
+  options.clock = &clock;
+  const auto fetcher = fetcher_with(kOauth, options);
+  CHECK(search_once(*fetcher, clock).list.hits.size() == 1);
+  REQUIRE(script.requests.size() == 2);
+  CHECK(script.requests[0].body ==
+        "grant_type=client_credentials&scope=a+b&client_id=me&client_secret=s3cret-SECRET");
+  CHECK(script.requests[1].own_origin == "api.example:443");
+  CHECK(search_once(*fetcher, clock).list.hits.size() == 1);
+  CHECK(server.handed_out == 1);
+  clock.advance(std::chrono::seconds(81));  // of 100: a new one is fetched beside the search
+  search_once(*fetcher, clock);
+  CHECK(server.handed_out == 2);
+  clock.advance(std::chrono::seconds(1));
+  CHECK(search_once(*fetcher, clock).list.hits.size() == 1);
+  CHECK(server.handed_out == 2);
+  ++server.handed_out;  // the server knows tok-3 only
+  CHECK(search_once(*fetcher, clock).failure == Failure::http_status);
+  CHECK(search_once(*fetcher, clock).list.hits.size() == 1);
+  CHECK(server.handed_out == 4);
+}
+
+TEST_CASE("a refresh token is used, and the next one that the server hands out", "[fetchers][auth]") {
+  TokenServer server;
+  Script script{[&](const HttpRequest& request) { return server(request); }, {}};
+  test::ManualClock clock;
+  FetcherOptions options = scripted_options(script);
+  options.clock = &clock;
+  const auto fetcher = fetcher_with(
+      "type: oauth2, token_url: \"https://login.example/token\", client_id: me, refresh_token: \"${FIRST}\"",
+      options);
+  search_once(*fetcher, clock);
+  clock.advance(std::chrono::seconds(200));
+  search_once(*fetcher, clock);
+  CHECK(script.requests[0].body == "grant_type=refresh_token&refresh_token=s3cret-FIRST&client_id=me");
+  CHECK(script.requests[2].body == "grant_type=refresh_token&refresh_token=next-1&client_id=me");
+}
+
+TEST_CASE("tokens and what they are asked with are written down nowhere", "[fetchers][auth][security]") {
+  const test::TemporaryFolder folder;
+  TokenServer server;
+  Script script{[&](const HttpRequest& request) { return server(request); }, {}};
+  const SteadyClock clock;
+  auto writer = HarWriter::open(folder.path("archive.har"));
+  REQUIRE(writer.has_value());
+  FetcherOptions options = scripted_options(script);
+  options.wrap_transport = [&](std::unique_ptr<Transport>) {
+    return make_recording_transport(std::make_unique<test::ScriptedTransport>(script), **writer);
+  };
+  CHECK(search_once(*fetcher_with(kOauth, options), clock).list.hits.size() == 1);
+  REQUIRE((*writer)->close().has_value());
+  const auto recorded = read_text(folder.path("archive.har"), 1 << 20);
+  REQUIRE(recorded.has_value());
+  CHECK(recorded->find("api.example") != std::string::npos);
+  for (const char* secret : {"tok-1", "next-1", "s3cret", "login.example"})
+    CHECK(recorded->find(secret) == std::string::npos);
+  // A replay needs no token.
+  FetcherOptions replay;
+  replay.recording = FetcherOptions::Recording::replay;
+  replay.recording_file = folder.path("archive.har");
+  CHECK(search_once(*fetcher_with(kOauth, replay), clock).list.hits.size() == 1);
+  // The words of a token server may repeat what was sent.
+  script.answer = [](const HttpRequest& request) {
+    return answer_of(R"({"error":"invalid_client","error_description":")" + request.body + "\"}", 401);
+  };
+  const FetchedList failed = search_once(*fetcher_with(kOauth, scripted_options(script)), clock);
+  CHECK(failed.failure == Failure::not_allowed);
+  CHECK(failed.message == "no token: HTTP 401 invalid_client");
+}
+
+TEST_CASE("requests are signed over what the definition says", "[fetchers][auth]") {
+  Script script{[](const HttpRequest&) { return answer_of(kAnswer); }, {}};
+  const SteadyClock clock;
+  FetcherOptions options = scripted_options(script);
+  options.unix_time = [] { return std::int64_t{1714550400}; };
+  const auto signed_by = [&](const std::string& auth, const std::string& query) {
+    const auto fetcher = fetcher_with("type: hmac, " + auth, options);
+    search_once(*fetcher, clock, query);
+    return script.requests.back();
+  };
+  // The well-known value of HMAC-SHA256 for the key "key" and this sentence.
+  const HttpRequest fox = signed_by(
+      "secret: key, message: \"The quick brown fox jumps over the lazy dog\", headers: {X-Signature: "
+      "\"{signature}\"}",
+      "x");
+  CHECK(header_of(fox, "X-Signature") == "f7bc83f430538424b13298e6aa6fb143ef4d59a14946175997479dbc2d1a3cd8");
+  const HttpRequest whole = signed_by(
+      "secret: \"${KEY}\", encoding: base64, message: \"{method} {host}{path}?{query} {timestamp}\", "
+      "headers: {X-Date: \"{date}\", Authorization: \"HMAC me:{timestamp}:{signature}\"}",
+      "a b");
+  CHECK(header_of(whole, "X-Date") == "Wed, 01 May 2024 08:00:00 GMT");
+  CHECK(header_of(whole, "Authorization").starts_with("HMAC me:1714550400:"));
+  const auto error = [](const std::string& auth) {
+    const auto file = file_with(auth);
+    return file ? std::string() : file.error().text;
+  };
+  CHECK(error("type: hmac, secret: k, message: \"{nothing}\", headers: {A: \"{signature}\"}")
+            .find("unknown {nothing}") != std::string::npos);
+  CHECK(error("type: hmac, secret: k, message: x, headers: {A: b}").find("no header holds {signature}") !=
+        std::string::npos);
+  CHECK(error("type: oauth2, token_url: \"http://login.example/\", client_id: a, client_secret: b")
+            .find("must be https") != std::string::npos);
+  CHECK(error("type: forward, headers: [Cookie]").find("not passed on") != std::string::npos);
+  CHECK(error("type: nothing").find("oauth2, hmac or forward") != std::string::npos);
+}
+
+TEST_CASE("headers of whoever searches are passed on where the definition says so, and lists stay theirs",
+          "[fetchers][auth][security]") {
+  Script script{[](const HttpRequest&) { return answer_of(kAnswer); }, {}};
+  const SteadyClock clock;
+  const auto fetcher = fetcher_with("type: forward, headers: [X-User-Token]", scripted_options(script));
+  CHECK(search_once(*fetcher, clock).failure == Failure::not_allowed);
+  CHECK(script.requests.empty());
+  CHECK(search_once(*fetcher, clock, "x", {{"x-user-token", "ann"}, {"cookie", "c"}}).list.hits.size() == 1);
+  REQUIRE(script.requests.size() == 1);
+  CHECK(header_of(script.requests[0], "x-user-token") == "ann");
+  CHECK(header_of(script.requests[0], "cookie").empty());
+}

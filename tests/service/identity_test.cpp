@@ -1,0 +1,45 @@
+// Engines that pass on the token of whoever searches: what it brought is that reader's own.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "tests/support/test_server.h"
+
+using namespace metafuse;
+using namespace metafuse::test;
+
+TEST_CASE("answers that a reader's own token brought are cached for that reader alone",
+          "[service][identity]") {
+  TestServer server(TestServer::default_answer, "", kTwoTemplates, nullptr, {"x-user-token"});
+  const auto ask = [&](const std::string& token) {
+    const std::string header = token.empty() ? "" : "X-User-Token: " + token + "\r\n";
+    return server.get("/search?q=ada&format=json", header).find("\"results\"") != std::string::npos;
+  };
+  const auto fetches_by = [&](const std::string& token) {
+    const int before = server.fetcher().fetches();
+    CHECK(ask(token));
+    return server.fetcher().fetches() - before;
+  };
+  CHECK(fetches_by("ann") > 0);
+  CHECK(server.fetcher().forwarded() ==
+        std::vector<std::pair<std::string, std::string>>{{"x-user-token", "ann"}});
+  CHECK(fetches_by("ann") == 0);
+  CHECK(fetches_by("bob") > 0);
+  CHECK(fetches_by("") > 0);
+  CHECK(server.fetcher().forwarded().empty());
+  for (int i = 0; i < 3; ++i) {  // asked for often enough to be kept as it was rendered
+    CHECK(fetches_by("ann") == 0);
+    CHECK(fetches_by("bob") == 0);
+  }
+  CHECK(fetches_by("cleo") > 0);
+}
+
+TEST_CASE("headers that no engine wants are passed on to none", "[service][identity]") {
+  TestServer server;
+  server.get("/search?q=ada&format=json", "X-User-Token: ann\r\nAuthorization: Bearer b\r\n");
+  CHECK(server.fetcher().fetches() > 0);
+  CHECK(server.fetcher().forwarded().empty());
+}
