@@ -160,7 +160,8 @@ class Describer {
     if (access == Access::open) return out;
     out.push_back(JsonObject{{"bearer", JsonArray{}}});
     out.push_back(JsonObject{{"header", JsonArray{}}});
-    if (access != Access::admin) out.push_back(JsonObject{});  // the configuration says whether one is needed
+    if (access != Access::admin && access != Access::judge)
+      out.push_back(JsonObject{});  // the configuration says whether one is needed
     return out;
   }
 
