@@ -36,7 +36,7 @@ bool has_condition(const SearchAnswer& answer, templates::Condition::Kind kind) 
 }
 
 /// How many results each engine or list holds.
-FilterGroup by_list(const SearchAnswer& answer, const SearchLinks& links) {
+FilterGroup list_filter(const SearchAnswer& answer, const SearchLinks& links) {
   std::set<std::string> engines;
   for (const fetchers::FetchedList& list : answer.lists) engines.insert(list.query.engine);
   const bool has_engines = engines.size() > 1;
@@ -57,8 +57,8 @@ FilterGroup by_list(const SearchAnswer& answer, const SearchLinks& links) {
 }
 
 /// Conditions that are added to what was typed.
-FilterGroup by_typed(std::string name, const Counts& counts, std::string_view field,
-                     const SearchAnswer& answer, const SearchLinks& links) {
+FilterGroup typed_filter(std::string name, const Counts& counts, std::string_view field,
+                         const SearchAnswer& answer, const SearchLinks& links) {
   FilterGroup out{std::move(name), {}};
   for (const auto& [value, count] : most_frequent(counts))
     if (count < answer.results.size())
@@ -67,7 +67,7 @@ FilterGroup by_typed(std::string name, const Counts& counts, std::string_view fi
   return out;
 }
 
-FilterGroup by_time(const SearchAnswer& answer, const SearchLinks& links, UnixTime now) {
+FilterGroup time_filter(const SearchAnswer& answer, const SearchLinks& links, UnixTime now) {
   FilterGroup out{"Time", {}};
   static constexpr std::pair<const char*, int> kSpans[] = {
       {"past day", 1}, {"past week", 7}, {"past month", 31}, {"past year", 366}};
@@ -143,7 +143,7 @@ std::vector<FilterGroup> offered_filters(const SearchAnswer& answer, const Searc
                                          const SearchLinks& links, UnixTime now) {
   std::vector<FilterGroup> out;
   if (parameters.search.engines.empty() && parameters.search.lists.empty())
-    out.push_back(by_list(answer, links));
+    out.push_back(list_filter(answer, links));
   if (!answer.typed.terms.empty()) {
     using Kind = templates::Condition::Kind;
     Counts sites, types;
@@ -151,10 +151,11 @@ std::vector<FilterGroup> offered_filters(const SearchAnswer& answer, const Searc
       if (const std::string host = without_www(host_of(result.hit.url)); !host.empty()) ++sites[host];
       if (const std::string type = shown_file_type(result.hit.url); !type.empty()) ++types[type];
     }
-    if (!has_condition(answer, Kind::site)) out.push_back(by_typed("Site", sites, "site:", answer, links));
-    if (!has_condition(answer, Kind::after)) out.push_back(by_time(answer, links, now));
+    if (!has_condition(answer, Kind::site))
+      out.push_back(typed_filter("Site", sites, "site:", answer, links));
+    if (!has_condition(answer, Kind::after)) out.push_back(time_filter(answer, links, now));
     if (!has_condition(answer, Kind::file_type))
-      out.push_back(by_typed("File type", types, "filetype:", answer, links));
+      out.push_back(typed_filter("File type", types, "filetype:", answer, links));
   }
   std::erase_if(out, [](const FilterGroup& group) { return group.links.empty(); });
   return out;

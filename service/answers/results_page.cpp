@@ -25,7 +25,7 @@ constexpr std::size_t kReasonBytes = 20000;
 constexpr std::size_t kRowBytes = 36;
 constexpr std::size_t kFewestReasons = 6;
 constexpr int kBarSteps = 20;
-constexpr std::size_t kMostSuggestions = 8;
+constexpr std::size_t kMostRelated = 8;
 constexpr std::size_t kMostBadges = 3;
 constexpr std::size_t kBadgeColours = 8;
 /// Hits that "without it" may fuse again for one page; beyond, the column stays empty.
@@ -37,7 +37,7 @@ std::string cut_text(const std::string& text, std::size_t bytes) {
   return std::string(truncate_utf8(text, bytes)) + "…";
 }
 
-std::string number_of(std::size_t count, std::string_view one, std::string_view many) {
+std::string counted(std::size_t count, std::string_view one, std::string_view many) {
   return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
@@ -117,7 +117,7 @@ class WithoutLists {
 };
 
 /// What one page writes its results with.
-struct ResultWriter {
+struct PageWriter {
   const LoadedDomain& domain;
   const SearchAnswer& answer;
   const Preferences& preferences;
@@ -163,7 +163,7 @@ std::string moved_text(const SearchAnswer& answer, const FusedResult& result) {
          std::to_string(answer.fusion.online_steps) + " examples of feedback";
 }
 
-void add_reasons(ResultWriter& writer, std::size_t at, View& view) {
+void add_reasons(PageWriter& writer, std::size_t at, View& view) {
   const FusedResult& result = writer.answer.results[at];
   const auto reasons = reasons_of(writer.domain, writer.answer, result);
   double most = 0;
@@ -198,7 +198,7 @@ void add_marked(std::string_view text, const std::vector<FoldedText>& words, std
   }
 }
 
-void add_result(ResultWriter& writer, std::size_t at, View& page) {
+void add_result(PageWriter& writer, std::size_t at, View& page) {
   const Hit& hit = writer.answer.results[at].hit;
   View& view = page.add("RESULT");
   const ReadableAddress address = readable_address(hit.url);
@@ -237,7 +237,7 @@ std::string summary_of(const LoadedDomain& domain, const SearchAnswer& answer, c
   const std::size_t total = stable_total(answer, domain.domain.depth, limit + hidden);
   const std::size_t shown = total > hidden ? total - hidden : 0;
   std::string out = answer.windows > 1 || may_hold_more(answer, domain.domain.depth) ? "More than " : "";
-  out += number_of(shown, "result", "results");
+  out += counted(shown, "result", "results");
   const double seconds = answer.fetch_seconds + answer.fuse_seconds;
   if (seconds > 0) out += seconds < 0.01 ? " in less than 0.01 s" : fmt::format(" in {:.2f} s", seconds);
   return out;
@@ -245,12 +245,12 @@ std::string summary_of(const LoadedDomain& domain, const SearchAnswer& answer, c
 
 std::string how_found(const SearchAnswer& answer) {
   std::string out =
-      fmt::format("{}, fused by {}", number_of(answer.lists.size(), "list", "lists"), answer.fusion.method);
+      fmt::format("{}, fused by {}", counted(answer.lists.size(), "list", "lists"), answer.fusion.method);
   if (!answer.fusion.version.empty()) out += fmt::format(" (model {})", answer.fusion.version);
   out += '.';
   if (answer.left_out > 0)
     out += fmt::format(" {} left out, because the engines cannot search for all of your conditions.",
-                       number_of(answer.left_out, "result was", "results were"));
+                       counted(answer.left_out, "result was", "results were"));
   if (!answer.fusion.notice.empty()) out += " Notice: " + answer.fusion.notice + '.';
   return out;
 }
@@ -258,7 +258,7 @@ std::string how_found(const SearchAnswer& answer) {
 void add_suggestions(const SearchAnswer& answer, View& page) {
   if (answer.suggestions.empty()) return;
   View& suggestions = page.add("SUGGESTIONS");
-  for (std::size_t i = 0; i < std::min(kMostSuggestions, answer.suggestions.size()); ++i)
+  for (std::size_t i = 0; i < std::min(kMostRelated, answer.suggestions.size()); ++i)
     suggestions.add("SUGGESTION").set("TEXT", answer.suggestions[i]).set("DOMAIN_NAME", answer.domain);
 }
 
@@ -290,7 +290,7 @@ void add_pages(const LoadedDomain& domain, const SearchAnswer& answer, const Pag
   const int last = may_hold_more(answer, domain.domain.depth) ? std::max(known, here) + 1 : known;
   if (here > 1 && shown.positions.empty()) {
     View& beyond = page.add("BEYOND");
-    beyond.set("NUMBER", std::to_string(here)).set("COUNT", number_of(shown.total, "result", "results"));
+    beyond.set("NUMBER", std::to_string(here)).set("COUNT", counted(shown.total, "result", "results"));
     beyond.set("URL", links.page(std::max(1, known)));
     return;
   }
@@ -319,7 +319,7 @@ void add_nothing(const SearchAnswer& answer, View& page) {
   if (!answer.typed.terms.empty()) view.add("UNDERSTOOD").set("WORDS", answer.typed.words());
   if (answer.typed.terms.size() > 1) view.add("FEWER");
   if (!answer.typed.conditions.empty()) view.add("CONDITIONS");
-  if (answer.left_out > 0) view.add("LEFT_OUT").set("COUNT", number_of(answer.left_out, "result", "results"));
+  if (answer.left_out > 0) view.add("LEFT_OUT").set("COUNT", counted(answer.left_out, "result", "results"));
 }
 
 void add_site_preferences(const SitePreferences& sites, View& page) {
@@ -350,13 +350,13 @@ std::string results_page(const Exchange& exchange, const SearchAnswer& answer, c
   add_suggestions(answer, view);
   add_correction(request, links, view);
   if (answer.results.empty()) add_nothing(answer, view);
-  ResultWriter writer{domain,
-                      answer,
-                      *request.preferences,
-                      words_to_mark(answer),
-                      Badges(answer),
-                      WithoutLists(domain, answer),
-                      reasons_each(answer, shown.positions.size())};
+  PageWriter writer{domain,
+                    answer,
+                    *request.preferences,
+                    words_to_mark(answer),
+                    Badges(answer),
+                    WithoutLists(domain, answer),
+                    reasons_each(answer, shown.positions.size())};
   for (const std::size_t at : shown.positions) add_result(writer, at, view);
   add_site_preferences(request.preferences->sites, view);
   add_pages(domain, answer, request, links, view);

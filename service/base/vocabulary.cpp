@@ -47,7 +47,7 @@ std::vector<std::uint32_t> deletion_hashes(std::u32string_view word) {
   return out;
 }
 
-bool is_word(std::string_view folded) {
+bool is_plain_word(std::string_view folded) {
   return !folded.empty() && folded.size() <= kLongestWord &&
          std::all_of(folded.begin(), folded.end(), [](char c) {
            return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || static_cast<unsigned char>(c) >= 0x80;
@@ -66,7 +66,7 @@ std::vector<std::string> forms_of(const std::string& word) {
 
 /// Bytes [begin, end) of a folded text's next word from `at` on; end == begin: there is none.
 std::pair<std::size_t, std::size_t> next_word(std::string_view text, std::size_t at) {
-  const auto is_part = [&](std::size_t i) { return is_word(text.substr(i, 1)); };
+  const auto is_part = [&](std::size_t i) { return is_plain_word(text.substr(i, 1)); };
   while (at < text.size() && !is_part(at)) ++at;
   const std::size_t begin = at;
   while (at < text.size() && is_part(at)) ++at;
@@ -92,7 +92,7 @@ Vocabulary::Vocabulary(const std::vector<std::string>& titles, const std::vector
   std::map<std::string, std::size_t> counts;
   for (const auto& [text, count] : words) {
     const std::string folded = folded_text(text);
-    if (is_word(folded)) counts[folded] += count;
+    if (is_plain_word(folded)) counts[folded] += count;
   }
   for (const std::string& title : titles) {
     if (title.empty() || title.size() > kLongestTitle || first_invalid_utf8(title) != std::string::npos)
@@ -175,7 +175,7 @@ void Vocabulary::complete_word(std::string_view prefix, std::size_t limit,
   const std::size_t blank = prefix.rfind(' ');
   const std::string_view before = blank == std::string_view::npos ? "" : prefix.substr(0, blank + 1);
   const std::string last = folded_text(prefix.substr(before.size()));
-  if (!is_word(last) || last.size() < 2) return;
+  if (!is_plain_word(last) || last.size() < 2) return;
   auto at = std::lower_bound(words_.begin(), words_.end(), last,
                              [](const Word& word, const std::string& text) { return word.text < text; });
   std::vector<const Word*> found;
@@ -241,7 +241,7 @@ std::vector<TypedWord> plain_words(const templates::TypedQuery& typed) {
 }
 
 bool can_be_corrected(const std::string& folded) {
-  return is_word(folded) && !has_digit(folded) && code_points(folded).size() >= kShortestCorrected;
+  return is_plain_word(folded) && !has_digit(folded) && code_points(folded).size() >= kShortestCorrected;
 }
 
 }  // namespace

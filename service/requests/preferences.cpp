@@ -38,7 +38,7 @@ int number_within(std::string_view text, int low, int high) {
   return to_integer(text, number) && number >= low && number <= high ? static_cast<int>(number) : 0;
 }
 
-void read_setting(std::string_view name, std::string_view value, Preferences& out) {
+void read_preference(std::string_view name, std::string_view value, Preferences& out) {
   if (name == "language" && is_language(value)) out.language = value;
   if (name == "safe") out.safe_search = number_within(value, 1, 2);
   if (name == "results") out.results = number_within(value, 1, kMaxLimit);
@@ -70,7 +70,8 @@ Preferences read_preferences_text(std::string_view text) {
     const std::string_view setting = text.substr(0, text.find('&'));
     text.remove_prefix(std::min(text.size(), setting.size() + 1));
     const std::size_t sign = setting.find('=');
-    if (sign != std::string_view::npos) read_setting(setting.substr(0, sign), setting.substr(sign + 1), out);
+    if (sign != std::string_view::npos)
+      read_preference(setting.substr(0, sign), setting.substr(sign + 1), out);
   }
   return out;
 }
@@ -90,7 +91,7 @@ std::string set_preferences_cookie(const Preferences& preferences, bool is_https
 Preferences read_preferences_form(const Fields& form) {
   Preferences out;
   for (const std::string_view name : {"language", "safe", "results", "theme", "tab", "sites"})
-    read_setting(name, form_value(form, name), out);
+    read_preference(name, form_value(form, name), out);
   return out;
 }
 

@@ -38,7 +38,7 @@ bool is_on_site(std::string_view url, std::string_view site) {
          (path.size() == wanted.size() || wanted.empty() || path[wanted.size()] == '/');
 }
 
-bool is_any(Kind kind) {
+bool takes_any(Kind kind) {
   return kind == Kind::site || kind == Kind::file_type;
 }
 
@@ -103,7 +103,7 @@ bool ConditionCheck::is_met(const Hit& hit, const std::vector<const QuerySyntax*
     const bool is_negative = kind == Kind::excluded || kind == Kind::not_in_title || kind == Kind::not_site ||
                              kind == Kind::not_file_type;
     bool holds = is_shown(conditions_[i]);
-    if (is_any(kind))
+    if (takes_any(kind))
       holds = std::any_of(conditions_.begin(), conditions_.end(), [&](const Checked& other) {
         return other.condition.kind == kind && is_shown(other);
       });
