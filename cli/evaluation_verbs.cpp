@@ -299,6 +299,7 @@ void add_compare_methods(CLI::App& app, Result<void>& outcome) {
   verb.add_option("--learner-option", a.learner_options,
                   "NAME=VALUE for the learners that know it, for example rounds=200");
   verb.add_option("--query-weights", a.query_weights, "equal or pairs, for learners")->capture_default_str();
+  verb.add_option("--derive", o.derive, "derived features of the learners, as metafuse train has them");
   verb.add_option("--depth", o.depth, "how far down each list counts (0: all of it)")->capture_default_str();
   verb.add_option("-M,--limit", o.evaluation.depth, "how far down fused lists are judged (0: all of it)")
       ->capture_default_str();

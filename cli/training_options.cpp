@@ -151,7 +151,8 @@ void add_input_options(CLI::App& verb, InputChoice& options) {
   verb.add_option("--depth", input.depth, "how far down each list counts, 0 for all of it")
       ->check(at_least_zero())
       ->capture_default_str();
-  verb.add_option("--derive", input.derive, "derived features: lists,rrf,best-rank,median-rank,share");
+  verb.add_option("--derive", input.derive,
+                  "derived features: lists,rrf,best-rank,median-rank,share,score (of --runs)");
   verb.add_option("--feedback", options.feedback, "graded or bipartite")
       ->check(CLI::IsMember({"graded", "bipartite"}))
       ->capture_default_str();

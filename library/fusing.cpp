@@ -1,6 +1,7 @@
 // Fusing of metafuse.h: by a method or by a model, lists of one query or whole runs.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <set>
 
@@ -28,6 +29,10 @@ using fusion::FusionOptions;
 using fusion::ListEntry;
 using fusion::QueryLists;
 using fusion::ScoreQuery;
+
+/// Of a document whose list has no scores: no method that looks at scores sees it (check_scores), and a model
+/// whose features are scores takes it as unranked.
+constexpr double kNoScore = std::numeric_limits<double>::quiet_NaN();
 
 /// What every way of fusing may be told.
 struct FuseSettings {
@@ -117,8 +122,8 @@ Result<std::vector<ListEntry>> entries_of(const metafuse_list& list, evaluation:
     if (list.documents[i] == nullptr || *list.documents[i] == '\0')
       return fail(Code::usage,
                   fmt::format("list {}, document {}: an id has one byte or more", list.name, i + 1));
-    const double score = list.scores == nullptr ? 0.0 : list.scores[i];
-    if (!std::isfinite(score))
+    const double score = list.scores == nullptr ? kNoScore : list.scores[i];
+    if (list.scores != nullptr && !std::isfinite(score))
       return fail(Code::usage,
                   fmt::format("list {}: the score of {} is not finite; give every document a number",
                               list.name, list.documents[i]));
@@ -225,6 +230,20 @@ QueryLists lists_of(const std::vector<const Run*>& runs, std::string_view topic,
   return fusion::join_lists(lists, depth);
 }
 
+/// The same way of scoring, for runs of which some have no scores.
+ScoreQuery without_made_up_scores(ScoreQuery score, const metafuse_run* const* runs, std::size_t count) {
+  std::vector<std::size_t> bare;
+  for (std::size_t i = 0; i < count; ++i)
+    if (!runs[i]->has_scores) bare.push_back(i);
+  if (bare.empty()) return score;
+  return [score = std::move(score), bare](const QueryLists& query) {
+    QueryLists known = query;
+    for (const std::size_t list : bare)
+      for (ListEntry& entry : known.lists[list]) entry.score = kNoScore;
+    return score(known);
+  };
+}
+
 metafuse_run* fuse_topics(const std::vector<const Run*>& runs, const ScoreQuery& score,
                           const FuseSettings& settings) {
   std::set<std::string_view> topics;
@@ -297,12 +316,17 @@ Result<std::string> explained(const metafuse_model& model, const metafuse_list* 
   TRY(const QueryLists query, query_of(lists, count));
   TRY_VOID(score_by_model(model, lists, count));  // names that the model does not know
   std::vector<std::vector<std::string_view>> ids(model.lists.size());
+  std::vector<std::vector<double>> scores(model.lists.size());
   for (std::size_t i = 0; i < count; ++i) {
-    const auto place = std::find(model.lists.begin(), model.lists.end(), lists[i].name) - model.lists.begin();
-    for (const ListEntry& entry : query.lists[i])
-      ids[static_cast<std::size_t>(place)].push_back(query.documents[entry.document]);
+    const auto place = static_cast<std::size_t>(
+        std::find(model.lists.begin(), model.lists.end(), lists[i].name) - model.lists.begin());
+    for (const ListEntry& entry : query.lists[i]) {
+      ids[place].push_back(query.documents[entry.document]);
+      scores[place].push_back(entry.score);
+    }
   }
-  const auto ranking = fusion::fuse(model.model, std::vector<fusion::RankedIds>(ids.begin(), ids.end()));
+  const auto ranking =
+      fusion::fuse(model.model, std::vector<fusion::RankedIds>(ids.begin(), ids.end()), scores);
   const auto& known = ranking.instances.documents;
   const auto at = std::lower_bound(known.begin(), known.end(), document);
   if (at == known.end() || *at != document)
@@ -454,7 +478,7 @@ int metafuse_model_fuse_runs(const metafuse_model* model, const metafuse_run* co
     std::vector<std::string> names;
     for (const Run* const run : views) names.push_back(run->name);
     TRY(const auto score, score_with_model(model->model, names, settings.may_be_missing));
-    *fused = fuse_topics(views, score, settings);
+    *fused = fuse_topics(views, without_made_up_scores(score, runs, count), settings);
     return {};
   });
 }

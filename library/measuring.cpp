@@ -142,6 +142,11 @@ Result<std::string> methods_compared(const metafuse_run* const* runs, std::size_
   declare_report(table, settings);
   table.count("folds", options.folds, 2, 1000, "parts of the queries");
   table.count("depth", options.depth, 0, 1U << 31, "how far down each list counts, 0 for all of it");
+  table.custom({"derive", "NAME,...", "", "derived features of the learners"},
+               [&options](const std::string& names) -> Result<void> {
+                 options.derive = names;
+                 return {};
+               });
   table.count("limit", settings.evaluation.options.depth, 0, 1U << 31, "how far down fused lists are judged");
   for (auto* names : {&options.methods, &options.learners})
     table.custom({names == &options.methods ? "methods" : "learners", "NAME,...", "", "which rows"},

@@ -1,5 +1,6 @@
 // Training of metafuse.h: a model from judged runs, and its test by folds.
 #include <algorithm>
+#include <limits>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -94,6 +95,12 @@ Result<TrainingSet> training_set(const metafuse_run* const* runs, std::size_t co
                                  const metafuse_qrels* qrels, const fusion::TrainingInput& input) {
   TRY_VOID(check_given(qrels, "qrels"));
   TRY(auto copies, runs_of(runs, count));
+  for (std::size_t i = 0; i < count; ++i) {
+    if (runs[i]->has_scores) continue;
+    for (evaluation::RunTopic& topic : copies[i].topics)
+      for (evaluation::RunEntry& entry : topic.entries)
+        entry.score = std::numeric_limits<double>::quiet_NaN();
+  }
   fusion::TrainingInputReport report;
   TRY(auto set, fusion::training_set_of(std::move(copies), qrels->sorted(), input, report));
   TRY_VOID(fusion::apply_query_weights(input.query_weights, set));

@@ -22,6 +22,8 @@ using RankedIds = std::span<const std::string_view>;
 struct QueryInstances {
   std::vector<std::string_view> documents;  ///< ascending bytewise; views into the lists
   std::vector<std::uint32_t> ranks;         ///< documents x lists, 0 where a list did not return the document
+  /// Documents x lists, from 0 to 1 within each list, NaN where there is none; empty when nobody asked.
+  std::vector<double> scores;
   std::size_t lists = 0;
 
   std::span<const std::uint32_t> ranks_of(std::size_t document) const {
@@ -35,6 +37,13 @@ struct QueryInstances {
 /// in:     lists - one per rank feature, empty where an engine failed; depths - how far each counts (0: all)
 /// cost:   O(hits + documents log documents + documents x lists)
 QueryInstances collect_instances(std::span<const RankedIds> lists, std::span<const int> depths);
+
+/// Gives the instances the scores of their lists: (s - least) / (most - least) over the documents that the
+/// list ranks and scores, 1 when they are all the same.
+///
+/// in:     lists - a score by position for each list, NaN where there is none; may be shorter than the list
+/// cost:   O(documents x lists)
+void set_scores(QueryInstances& instances, std::span<const std::vector<double>> lists);
 
 /// The matrix of one base query's instances: f_i = -rank, and the derived features computed from the ranks.
 /// Requires the rank features to stand first, as many as there are lists.
@@ -51,13 +60,17 @@ inline double reciprocal_rank_share(double rank, double k = kRrfConstant) {
 /// The RRF score of a document by its ranks, one per list, 0 where the list does not hold it.
 double reciprocal_rank_score(std::span<const std::uint32_t> ranks);
 
-/// A feature that is computed from the ranks of the others: "derived:lists", "derived:rrf",
-/// "derived:best-rank", "derived:median-rank", and "derived:share:NAME" of each list. Higher is better; only
-/// a share is unranked, where its list is.
+/// A feature that is computed from the lists of the others: "derived:lists", "derived:rrf",
+/// "derived:best-rank", "derived:median-rank", and of each list "derived:share:NAME" and
+/// "derived:score:NAME". Higher is better; only a share and a score are unranked, where their list is or
+/// gives no score.
 bool is_derived(const Feature& feature);
 
-/// in:     names - "lists,rrf,best-rank,median-rank,share" or some of them; lists - the rank features, of
-///         which each has a share
+/// Whether a feature is a list's score, so that fusing needs the scores of the lists.
+bool uses_scores(std::span<const Feature> features);
+
+/// in:     names - "lists,rrf,best-rank,median-rank,share,score" or some of them; lists - the rank features,
+///         of which each has a share and a score
 /// errors: usage for another name or one twice
 Result<std::vector<Feature>> derived_features(std::string_view names, std::span<const Feature> lists);
 
@@ -77,8 +90,10 @@ std::vector<double> derived_values(const std::vector<Feature>& features, const Q
 /// Adds derived features behind the rank features of a set: what feature_matrix() makes of each query,
 /// as columns.
 ///
-/// in:     set - of rank features only; derived - features of derived_features()
+/// in:     set - of rank features only; derived - features of derived_features(); scores - of each row and
+///         list as QueryInstances has them, or empty
 /// cost:   O(documents x features log documents of a query)
-void add_derived_columns(TrainingSet& set, const std::vector<Feature>& derived);
+void add_derived_columns(TrainingSet& set, const std::vector<Feature>& derived,
+                         std::span<const double> scores = {});
 
 }  // namespace metafuse::fusion

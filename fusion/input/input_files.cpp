@@ -209,16 +209,26 @@ Result<ListsOfQueries> lists_of(std::vector<evaluation::Run> runs, const Trainin
 }
 
 /// Adds every instance of one query.
+/// in:     scores - where the lists' scores go, row by row; nullptr when no feature is a score
 void add_query(const ListsOfQueries& lists, std::string_view query, const evaluation::QueryJudgments* judged,
-               const TrainingInput& input, TrainingSetBuilder& builder, std::size_t& instances) {
+               const TrainingInput& input, TrainingSetBuilder& builder, std::vector<double>* scores,
+               std::size_t& instances) {
   std::vector<std::vector<std::string_view>> ids(lists.runs.size());
+  std::vector<std::vector<double>> given(lists.runs.size());
   std::vector<RankedIds> views;
   for (std::size_t i = 0; i < lists.runs.size(); ++i) {
     if (const auto* topic = lists.runs[i].find(query))
-      for (const auto& entry : topic->entries) ids[i].push_back(entry.document);
+      for (const auto& entry : topic->entries) {
+        ids[i].push_back(entry.document);
+        if (scores != nullptr) given[i].push_back(entry.score);
+      }
     views.emplace_back(ids[i]);
   }
-  const QueryInstances found = collect_instances(views, lists.depths);
+  QueryInstances found = collect_instances(views, lists.depths);
+  if (scores != nullptr) {
+    set_scores(found, given);
+    scores->insert(scores->end(), found.scores.begin(), found.scores.end());
+  }
   instances = found.documents.size();
   std::vector<Cell> cells;
   for (std::size_t i = 0; i < found.documents.size(); ++i) {
@@ -247,17 +257,20 @@ Result<TrainingSet> training_set_of(std::vector<evaluation::Run> runs, const eva
     queries.erase(std::unique(queries.begin(), queries.end()), queries.end());
   }
   TrainingSetBuilder builder;
+  // Queries ascend here and documents within them, as the rows of the set do: so do their scores.
+  std::vector<double> scores;
+  std::vector<double>* const wanted = uses_scores(lists.derived) ? &scores : nullptr;
   const InputShare share(input.communicator);
   for (std::size_t i = 0; i < queries.size(); ++i) {
     if (i % share.parts != share.part) continue;
     const std::string& query = queries[i];
     std::size_t instances = 0;
-    add_query(lists, query, judgments.find(query), input, builder, instances);
+    add_query(lists, query, judgments.find(query), input, builder, wanted, instances);
     ++report.judged_queries;
     if (instances == 0) ++report.unretrieved_queries;
   }
   auto set = builder.finish(lists.features, input.feedback);
-  if (set) add_derived_columns(*set, lists.derived);
+  if (set) add_derived_columns(*set, lists.derived, scores);
   return set;
 }
 

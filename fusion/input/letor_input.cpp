@@ -111,6 +111,9 @@ Result<std::vector<Feature>> letor_derived(const TrainingInput& input, const std
   auto derived = derived_features(input.derive, features);
   if (derived && !derived->empty() && input.letor_ranks.empty())
     return fail(Code::usage, "--derive needs rank features; use it with --runs or --letor-ranks");
+  if (derived && uses_scores(*derived))
+    return fail(Code::usage,
+                "--derive score: LETOR files of ranks hold no scores; leave it out or give --runs");
   return derived;
 }
 

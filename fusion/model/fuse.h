@@ -44,9 +44,11 @@ std::vector<std::uint32_t> order_instances(const QueryInstances& instances, std:
 
 /// Fuses the lists of one base query by a model, from ids to the final order.
 ///
-/// in:     lists - one per rank feature of the model, in the model's order, empty where an engine failed
+/// in:     lists - one per rank feature of the model, in the model's order, empty where an engine failed;
+///         scores - of each list by position, NaN where there is none, or empty: of models that use scores
 /// cost:   O(hits + documents x lists + documents log documents); a sum of step tables is read by rank
-FusedRanking fuse(const Model& model, std::span<const RankedIds> lists);
+FusedRanking fuse(const Model& model, std::span<const RankedIds> lists,
+                  std::span<const std::vector<double>> scores = {});
 
 /// The same for instances that are joined already: the scores and the order.
 FusedRanking fuse(const Model& model, QueryInstances instances);

@@ -6,6 +6,7 @@
 #include "core/atomic_file.h"
 #include "core/contract.h"
 #include "core/text_file.h"
+#include "fusion/data/features.h"
 
 namespace metafuse::fusion {
 namespace {
@@ -26,6 +27,23 @@ const JsonObject* object_at(const JsonObject& parent, std::string_view key) {
 const boost::json::string* string_at(const JsonObject& parent, std::string_view key) {
   const Json* value = parent.if_contains(key);
   return value == nullptr ? nullptr : value->if_string();
+}
+
+/// Derived features stand behind the lists that they are computed from, and are those that there are.
+Result<void> check_derived(const std::vector<Feature>& features, std::string_view name) {
+  const auto first = std::find_if(features.begin(), features.end(), is_derived);
+  if (first == features.end()) return {};
+  TRY(const auto known, derived_features("lists,rrf,best-rank,median-rank,share,score",
+                                         std::vector<Feature>(features.begin(), first)));
+  std::set<std::string> names;
+  for (const Feature& feature : known) names.insert(feature.name);
+  for (auto feature = first; feature != features.end(); ++feature) {
+    const std::string where = "features[" + std::to_string(feature - features.begin()) + "]";
+    if (!is_derived(*feature)) return bad(name, where + ": a list stands behind a derived feature");
+    if (!names.contains(feature->name))
+      return bad(name, where + ": \"" + feature->name + "\" is no derived feature of the lists before it");
+  }
+  return {};
 }
 
 Result<std::vector<Feature>> read_features(const JsonObject& root, std::string_view name) {
@@ -51,6 +69,7 @@ Result<std::vector<Feature>> read_features(const JsonObject& root, std::string_v
     features.push_back({std::string(*text), *kind == "rank" ? FeatureKind::rank : FeatureKind::value,
                         static_cast<int>(depth->get_int64())});
   }
+  TRY_VOID(check_derived(features, name));
   return features;
 }
 

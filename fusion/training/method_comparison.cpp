@@ -9,7 +9,7 @@
 #include "core/parallel.h"
 #include "evaluation/significance/significance.h"
 #include "fusion/data/training_set.h"
-#include "fusion/input/training_set_builder.h"
+#include "fusion/input/input_files.h"
 #include "fusion/model/fuse.h"
 #include "fusion/training/auto_learner.h"
 #include "fusion/training/registry.h"
@@ -126,29 +126,6 @@ Result<std::vector<ScoreQuery>> train_method(const FusionMethod& method, const s
     });
   }
   return out;
-}
-
-/// The judged queries as a training set of rank features.
-Result<TrainingSet> training_set_of(const std::vector<Item>& items, const std::vector<std::string>& names,
-                                    const MethodComparisonOptions& options) {
-  TrainingSetBuilder builder;
-  for (const Item& item : items) {
-    const QueryLists& query = item.lists.query;
-    std::vector<std::vector<Cell>> cells(query.size());
-    for (std::size_t list = 0; list < query.lists.size(); ++list)
-      for (std::size_t i = 0; i < query.lists[list].size(); ++i)
-        cells[query.lists[list][i].document].push_back(
-            {static_cast<std::uint32_t>(list), -static_cast<double>(i + 1)});
-    for (std::size_t document = 0; document < query.size(); ++document) {
-      const evaluation::Judgment* judgment = item.judgments->find(query.documents[document]);
-      const double grade = judgment == nullptr ? 0.0 : std::max(0, judgment->grade);
-      builder.add({item.judgments->query, query.documents[document], grade, true, cells[document]});
-    }
-  }
-  std::vector<Feature> features;
-  for (const std::string& name : names)
-    features.push_back({name, FeatureKind::rank, static_cast<int>(options.depth)});
-  return builder.finish(std::move(features), options.feedback);
 }
 
 /// The given options that this learner has.
@@ -294,7 +271,12 @@ Result<MethodComparison> compare_methods(const std::vector<evaluation::Run>& run
   if (!learners.empty()) {
     std::vector<std::string> names;
     for (const evaluation::Run& run : runs) names.push_back(run.name);
-    TRY(const auto set, training_set_of(table.items(), names, options));
+    TrainingInput input;
+    input.depth = static_cast<int>(options.depth);
+    input.derive = options.derive;
+    input.feedback = options.feedback;
+    TrainingInputReport report;
+    TRY(const auto set, training_set_of(runs, judgments, input, report));
     for (const Learner* learner : learners) rows.add(*learner, set, names);
   }
   evaluation::ComparisonOptions comparison{options.baseline, options.test, options.seed};

@@ -20,6 +20,7 @@ struct MethodComparisonOptions {
   std::vector<std::string> methods;                    ///< names; empty for all of the table
   std::vector<std::string> learners;                   ///< names of learners that are trained too
   std::map<std::string, std::string> learner_options;  ///< given to the learners that know them
+  std::string derive;  ///< derived features of the learners, as TrainingInput has them
   FeedbackOptions feedback;
   std::size_t folds = 5;
   std::size_t depth = 0;  ///< of the lists, 0 for all

@@ -212,7 +212,7 @@ METAFUSE_EXPORT int metafuse_compare(const metafuse_run* const* runs, size_t cou
                                      const metafuse_qrels* qrels, const char* measures,
                                      const metafuse_option* options, size_t option_count, char** report);
 /* Every fusion method, and learners by cross-validation, side by side on the same judged queries.
- * options: as metafuse_compare, and methods, learners (names with commas, "none"), folds, limit (how far down fused
+ * options: as metafuse_compare, and methods, learners (names with commas, "none"), derive, folds, limit (how far down fused
  * lists are judged); depth is that of the lists. */
 METAFUSE_EXPORT int metafuse_compare_methods(const metafuse_run* const* runs, size_t count,
                                              const metafuse_qrels* qrels, const char* measures,

@@ -218,6 +218,7 @@ std::vector<fetchers::FetchedList> as_fetched(const FuseRequest& request) {
       Hit& hit = fetched.list.hits.emplace_back();
       hit.key = request.documents[result.document];
       hit.url = hit.key;
+      if (list.has_scores) hit.score = result.score;
     }
   }
   return out;

@@ -37,12 +37,16 @@ fusion::QueryInstances instances_by_feature(const fusion::QueryInstances& by_lis
   out.documents = by_list.documents;
   out.lists = columns.count;
   out.ranks.assign(by_list.documents.size() * columns.count, 0);
+  if (!by_list.scores.empty()) out.scores.assign(out.ranks.size(), std::numeric_limits<double>::quiet_NaN());
   for (std::size_t i = 0; i < by_list.documents.size(); ++i) {
     const auto ranks = by_list.ranks_of(i);
     for (std::size_t j = 0; j < ranks.size(); ++j) {
       if (columns.of_list[j] == FeatureColumns::kNone || ranks[j] == 0) continue;
       std::uint32_t& best = out.ranks[i * columns.count + columns.of_list[j]];
-      if (best == 0 || ranks[j] < best) best = ranks[j];
+      if (best != 0 && ranks[j] >= best) continue;
+      best = ranks[j];
+      if (!out.scores.empty())
+        out.scores[i * columns.count + columns.of_list[j]] = by_list.scores[i * ranks.size() + j];
     }
   }
   return out;
@@ -155,6 +159,17 @@ FusedResult result_of(std::size_t document, const fusion::QueryInstances& instan
   return out;
 }
 
+/// What the engines scored their hits, by list and position.
+std::vector<std::vector<double>> hit_scores(const std::vector<FetchedList>& lists) {
+  std::vector<std::vector<double>> out;
+  for (const FetchedList& list : lists) {
+    auto& scores = out.emplace_back();
+    for (const Hit& hit : list.list.hits)
+      scores.push_back(hit.score.value_or(std::numeric_limits<double>::quiet_NaN()));
+  }
+  return out;
+}
+
 void set_relative_scores(std::vector<FusedResult>& results) {
   if (results.empty()) return;
   const auto by_score = [](const FusedResult& a, const FusedResult& b) { return a.score < b.score; };
@@ -197,7 +212,7 @@ struct OrderedInstances {
 };
 
 OrderedInstances ordered(const LoadedDomain& domain, const std::vector<std::vector<std::string>>& keys,
-                         const std::vector<fusion::Feature>& features, std::size_t left_out_list) {
+                         const SearchAnswer& answer, std::size_t left_out_list) {
   std::vector<std::vector<std::string_view>> views;
   for (const auto& list : keys) views.emplace_back(list.begin(), list.end());
   if (left_out_list < views.size()) views[left_out_list].clear();
@@ -205,7 +220,9 @@ OrderedInstances ordered(const LoadedDomain& domain, const std::vector<std::vect
   OrderedInstances out;
   out.by_list = fusion::collect_instances(ids, std::vector<int>(keys.size(), 0));
   const auto windows = mask_later_windows(out.by_list, domain.domain.depth);
-  out.ranking = ranking_of(domain, out.by_list, features);
+  if (domain.model && fusion::uses_scores(domain.model->features))
+    fusion::set_scores(out.by_list, hit_scores(answer.lists));
+  out.ranking = ranking_of(domain, out.by_list, answer.features);
   order_by_window(windows, out.ranking.order);
   return out;
 }
@@ -222,7 +239,7 @@ void fuse_lists(const LoadedDomain& domain, std::vector<FetchedList> lists, Sear
     auto& keys = state->keys.emplace_back();
     for (const Hit& hit : list.list.hits) keys.push_back(hit.key);
   }
-  auto made = ordered(domain, state->keys, answer.features, FeatureColumns::kNone);
+  auto made = ordered(domain, state->keys, answer, FeatureColumns::kNone);
   state->ranking = std::move(made.ranking);
   answer.results.clear();
   for (const std::uint32_t document : state->ranking.order) {
@@ -240,7 +257,7 @@ std::vector<std::size_t> places_without(const LoadedDomain& domain, const Search
                                         std::size_t list) {
   std::unordered_map<std::string_view, std::size_t> position;
   for (std::size_t i = 0; i < answer.results.size(); ++i) position.emplace(answer.results[i].key, i);
-  const auto made = ordered(domain, answer.state->keys, answer.features, list);
+  const auto made = ordered(domain, answer.state->keys, answer, list);
   std::vector<std::size_t> out(answer.results.size(), 0);
   std::size_t place = 0;
   for (const std::uint32_t document : made.ranking.order) {

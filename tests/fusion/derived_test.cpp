@@ -1,3 +1,5 @@
+#include <limits>
+#include <memory>
 #include <sstream>
 #include <string>
 
@@ -95,4 +97,104 @@ TEST_CASE("Derived features that are unknown, twice or of no ranks are refused",
   input.letor = {folder.write("values.txt", "1 qid:1 1:0.5\n0 qid:1 1:0.25\n")};
   input.derive = "lists";
   CHECK(read_training_set(input).error().code == Code::usage);
+}
+
+namespace {
+
+/// Two runs of which the second gives every document of query 2 the same score; three judged queries.
+TrainingInput scored_runs(const test::TemporaryFolder& folder, const std::string& derive) {
+  TrainingInput input;
+  input.runs = {
+      "a=" + folder.write("a.run", "1 Q0 x 1 9 a\n1 Q0 y 2 5 a\n1 Q0 z 3 1 a\n2 Q0 x 1 3 a\n2 Q0 y 2 2 a\n"),
+      "b=" + folder.write("b.run", "1 Q0 y 1 0.5 b\n1 Q0 w 2 -0.5 b\n2 Q0 y 1 7 b\n2 Q0 z 2 7 b\n")};
+  input.qrels = folder.write("qrels", "1 0 y 1\n1 0 x 0\n2 0 y 1\n2 0 x 0\n");
+  input.derive = derive;
+  return input;
+}
+
+}  // namespace
+
+TEST_CASE("A score feature is the score between the list's least and most, unranked where there is none",
+          "[fusion][derived]") {
+  const test::TemporaryFolder folder;
+  const auto set = read_training_set(scored_runs(folder, "lists,score"));
+  REQUIRE(set.has_value());
+  const auto& features = set->matrix.features();
+  REQUIRE(features.size() == 5);
+  CHECK(features[3].name == "derived:score:a");
+  CHECK(features[4].name == "derived:score:b");
+  // Query 1: w x y z. List a: x 9, y 5, z 1; list b: y 0.5, w -0.5.
+  CHECK(set->matrix.is_unranked(0, 3));
+  CHECK(set->matrix.value(1, 3) == 1.0);
+  CHECK(set->matrix.value(2, 3) == 0.5);
+  CHECK(set->matrix.value(3, 3) == 0.0);
+  CHECK(set->matrix.value(0, 4) == 0.0);
+  CHECK(set->matrix.is_unranked(1, 4));
+  CHECK(set->matrix.value(2, 4) == 1.0);
+  // Query 2: x y z; equal scores are all the best.
+  CHECK(set->matrix.value(4, 3) == 1.0);
+  CHECK(set->matrix.value(5, 3) == 0.0);
+  CHECK(set->matrix.value(5, 4) == 1.0);
+  CHECK(set->matrix.value(6, 4) == 1.0);
+  TrainingInput shallow = scored_runs(folder, "score");
+  shallow.depth = 2;  // then y is the least of what counts of list a in query 1
+  const auto cut = read_training_set(shallow);
+  REQUIRE(cut.has_value());
+  CHECK(cut->matrix.value(2, 2) == 0.0);
+}
+
+TEST_CASE("A model of scores fuses by the scores it was trained on, and by ranks alone where there are none",
+          "[fusion][derived]") {
+  const test::TemporaryFolder folder;
+  const TrainingInput input = scored_runs(folder, "score");
+  const auto set = read_training_set(input);
+  REQUIRE(set.has_value());
+  // Features 2 and 3 are the scores of a and b.
+  Model model;
+  model.learner = "rankboost";
+  model.features = set->matrix.features();
+  model.ranker = std::make_shared<StepRanker>(
+      std::vector<WeakRanking>{{2, 0.25, 0.0, 1.0}, {3, 0.75, 0.0, 0.5}}, model.features);
+  const std::vector<std::vector<std::string_view>> lists{{"x", "y", "z"}, {"y", "w"}};
+  const std::vector<RankedIds> views(lists.begin(), lists.end());
+  const std::vector<std::vector<double>> scores{{9.0, 5.0, 1.0}, {0.5, -0.5}};
+  const FusedRanking fused = fuse(model, views, scores);
+  const std::vector<double> trained = model.ranker->score(set->matrix);
+  for (std::size_t i = 0; i < 4; ++i) CHECK(fused.scores[i] == trained[i]);
+  CHECK(fused.instances.documents[fused.order[0]] == "y");
+  CHECK(fused.scores[2] == 1.5);
+  CHECK(explain(model, fused, 2).features[2].weight == 1.0);
+  for (const double score : fuse(model, views).scores) CHECK(score == 0.0);
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  CHECK(fuse(model, views, std::vector<std::vector<double>>{{9.0, none, 1.0}, {}}).scores[2] == 0.0);
+  const std::vector<std::vector<double>> huge{{1e308, 0.0, -1e308}, {}};
+  CHECK(fuse(model, views, huge).scores == std::vector<double>{0.0, 1.0, 1.0, 0.0});
+}
+
+TEST_CASE("Files of ranks refuse score features", "[fusion][derived]") {
+  const test::TemporaryFolder folder;
+  TrainingInput input;
+  input.letor_ranks = {folder.write("rows.txt", kRows)};
+  input.derive = "score";
+  const auto set = read_training_set(input);
+  REQUIRE_FALSE(set.has_value());
+  CHECK(set.error().text.find("hold no scores") != std::string::npos);
+}
+
+TEST_CASE("A model whose derived features are not of its lists is refused", "[fusion][derived]") {
+  const auto model_of = [](const std::string& features) {
+    const std::string text = R"({"format":"metafuse-model","version":1,"learner":"rankboost","features":[)" +
+                             features + R"(],"unranked":"absent","body":{"weak_rankings":[]},"training":{}})";
+    const auto model = parse_model(text, "m.json");
+    return model ? std::string("accepted") : model.error().text;
+  };
+  const std::string list = R"({"name":"a","kind":"rank","depth":0})";
+  const auto derived = [](const std::string& name) {
+    return R"({"name":"derived:)" + name + R"(","kind":"value","depth":0})";
+  };
+  CHECK(model_of(list + "," + derived("score:a") + "," + derived("lists")) == "accepted");
+  CHECK(model_of(list + "," + derived("score:b")).find("no derived feature of the lists") !=
+        std::string::npos);
+  CHECK(model_of(list + "," + derived("mean")).find("no derived feature of the lists") != std::string::npos);
+  CHECK(model_of(derived("lists") + "," + list).find("stands behind a derived feature") != std::string::npos);
 }
