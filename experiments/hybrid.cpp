@@ -30,7 +30,7 @@ namespace {
 constexpr int kListDepth = 100;
 constexpr std::size_t kComparisonFolds = 10;
 constexpr const char* kUrlBegin = "http://cystic-fibrosis.example/";
-constexpr const char* kMeasures = "map,ndcg_cut_10,P_10,recip_rank";
+constexpr const char* kHybridMeasures = "map,ndcg_cut_10,P_10,recip_rank";
 constexpr const char* kDomain =
     "version: 1\ndomain: medicine\ndepth: 100\nslots:\n  QUERY: {required: true, description: a question}\n"
     "templates:\n"
@@ -187,7 +187,7 @@ class HybridTable {
     TRY(const auto runs, evaluation::read_runs(paths));
     TRY(const auto judgments, evaluation::read_qrels(folder_ + "/qrels"));
     fusion::MethodComparisonOptions comparison;
-    TRY(comparison.set, evaluation::parse_measures(kMeasures));
+    TRY(comparison.set, evaluation::parse_measures(kHybridMeasures));
     comparison.methods = {row.method.empty() ? "rrf" : row.method};
     if (!row.learner.empty()) comparison.learners = {row.learner};
     comparison.feedback.query_weights = fusion::FeedbackOptions::QueryWeights::equal;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMaxRowTitleBytes = 500;
 constexpr std::size_t kMaxRowSnippetBytes = 2000;
-constexpr std::array<std::string_view, 5> kNames = {"query", "wildcard", "vector", "limit", "offset"};
+constexpr std::array<std::string_view, 5> kBoundNames = {"query", "wildcard", "vector", "limit", "offset"};
 
 bool is_name_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -118,7 +118,7 @@ Result<SqlStatementText> with_marks(std::string_view sql, SqlStatementText::Mark
       continue;
     }
     if (const std::string_view name = scanner.take_parameter(); !name.empty()) {
-      if (std::find(kNames.begin(), kNames.end(), name) == kNames.end())
+      if (std::find(kBoundNames.begin(), kBoundNames.end(), name) == kBoundNames.end())
         return fail(Code::bad_config, "unknown value :" + std::string(name) +
                                           "; known are :query, :wildcard, :vector, :limit and :offset");
       out.text += mark_of(out.names, name, marks);

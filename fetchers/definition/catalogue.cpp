@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 9> kHarmlessKeys = {
     "page_size",      "paging",           "results_per_page",   "sort_criteria",    "time_range_support",
     "use_source_url", "remove_ai_images", "show_torrent_files", "show_magnet_links"};
 
-constexpr std::size_t kMaxValueBytes = 500;  ///< of a parameter
+constexpr std::size_t kMaxParameterBytes = 500;  ///< of a parameter
 
 bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -199,9 +199,9 @@ void fill_parameters(YamlNode& block, Diagnostics& diagnostics) {
     if (value.empty()) value = preset;
     while (!preset.ends_with('/') && value.ends_with('/')) value.pop_back();
     remove_entry(block, name);
-    if (value.size() > kMaxValueBytes) {
+    if (value.size() > kMaxParameterBytes) {
       diagnostics.error(block.place, "the parameter " + name + " has more than " +
-                                         std::to_string(kMaxValueBytes) + " bytes");
+                                         std::to_string(kMaxParameterBytes) + " bytes");
       continue;
     }
     replace_in_texts(block, "<" + name + ">", value);

@@ -27,6 +27,10 @@ Error no_vectors(const std::string& path) {
               path + ": this index has no vectors; build it with metafuse index --embedding lsi");
 }
 
+}  // namespace
+
+namespace detail {
+
 /// The words of a text as the index finds words, with their counts: FTS5 itself is asked, in memory.
 class WordFinder {
  public:
@@ -67,10 +71,6 @@ class WordFinder {
   SqliteStatement select_;
 };
 
-}  // namespace
-
-namespace detail {
-
 /// What a search reads from the file, for one thread at a time.
 struct VectorReader {
   SqliteDatabase database;
@@ -93,6 +93,7 @@ namespace {
 
 using detail::LoadedVectors;
 using detail::VectorReader;
+using detail::WordFinder;
 
 Result<SqliteDatabase> open_index(const std::string& path) {
   auto database = SqliteDatabase::open(path, {});

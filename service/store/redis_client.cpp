@@ -13,9 +13,9 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kLookUpPatience{50};
-constexpr milliseconds kConnectPatience{100};
+constexpr milliseconds kRedisConnectPatience{100};
 constexpr milliseconds kAnswerPatience{50};  ///< of one read or write
-constexpr std::chrono::seconds kRest{1};
+constexpr std::chrono::seconds kRedisRest{1};
 constexpr std::size_t kMostFree = 16;
 
 /// The machine's clock: what a socket waits for is no matter of tests.
@@ -130,7 +130,7 @@ RedisClient::Connection RedisClient::connect(TimePoint end) {
     const auto left = std::chrono::duration_cast<milliseconds>(end - now());
     if (left <= milliseconds::zero()) break;
     connection.reset(redisConnectWithTimeout(address.c_str(), address_.port,
-                                             timeval_of(std::min(left, kConnectPatience))));
+                                             timeval_of(std::min(left, kRedisConnectPatience))));
     if (connection != nullptr && connection->err == 0) break;
     connection.reset();
   }
@@ -168,7 +168,7 @@ void RedisClient::give_back(Connection connection) {
 void RedisClient::note_failure() {
   ++failures_;
   const std::lock_guard lock(mutex_);
-  left_alone_until_ = clock_.now() + kRest;
+  left_alone_until_ = clock_.now() + kRedisRest;
   free_.clear();
 }
 

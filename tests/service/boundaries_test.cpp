@@ -14,6 +14,7 @@
 #include "service/requests/search_requests.h"
 #include "service/search/expansion.h"
 #include "service/search/shown_results.h"
+#include "service/search/suggester.h"
 #include "service/store/stored_search.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/test_server.h"
@@ -59,7 +60,7 @@ std::string json_list(std::size_t count) {
 }
 
 bool fuses(const std::string& body) {
-  return fuse_request(parse_json(body, "body").value().as_object(), {}).has_value();
+  return read_fuse_request(parse_json(body, "body").value().as_object(), {}).has_value();
 }
 
 LoadedDomain domain_of_templates(std::size_t count) {
@@ -139,6 +140,54 @@ TEST_CASE("What a search asks for ends where it should", "[service][search][secu
   CHECK(searched("q=a&limit=200") == 200);
   CHECK(searched("q=a&limit=201") == 400);
   CHECK(searched("q=a&limit=0") == 400);
+}
+
+TEST_CASE("Lists are cut at their depth, and a depth of one's own is not exceeded", "[service][search]") {
+  TestServer server([](const ExpandedQuery& query) {
+    std::vector<std::string> hosts;
+    for (int i = 0; i < 12; ++i) hosts.push_back(query.engine + std::to_string(i) + ".example");
+    return list_of(hosts);
+  });
+  const auto results = [&](const std::string& more) {
+    const std::string answer =
+        server.post("/v1/search", "application/json", R"({"query":"ada","limit":200)" + more + "}");
+    return parse_json(body_in(answer), "answer").value().at("results").as_array().size();
+  };
+  CHECK(results(R"(,"depth":10)") == 20);  // ten of each engine
+  CHECK(server.fetcher().fetches() == 1);
+  CHECK(results(R"(,"depth":3)") == 6);
+  CHECK(server.fetcher().fetches() == 2);
+}
+
+TEST_CASE("A count of hops that is damaged counts as too many", "[service][search][security]") {
+  TestServer server;
+  for (const char* hops : {"0", "1", "99", "100", "-1", "x", "1x"})
+    server.get("/search?q=a" + std::string(hops) + "&format=json",
+               "X-Metafuse-Hops: " + std::string(hops) + "\r\n");
+  server.get("/search?q=ada&format=json");
+  CHECK(server.fetcher().hops() == std::vector<int>{0, 1, 99, 99, 99, 99, 99, 0});
+}
+
+TEST_CASE("A completion begins where a word does, in the latest order, once", "[service][search]") {
+  Suggester suggester(3);
+  suggester.learn("a", {"unseen things", "seen once"});
+  suggester.learn("b", {"seen once", "Have Seen"});
+  CHECK(suggester.complete("SEEN") == std::vector<std::string>{"Have Seen", "seen once"});
+  CHECK(suggester.complete("seen", [](const std::string& domain) { return domain == "a"; }) ==
+        std::vector<std::string>{"seen once"});
+  CHECK(suggester.complete("unseen").empty());  // the oldest of four
+  suggester.learn("a", {"", std::string(201, 'x'), std::string(200, 'y')});
+  CHECK(suggester.complete("x").empty());
+  CHECK(suggester.complete("y").size() == 1);
+}
+
+TEST_CASE("A search log that is full drops what comes, and says so", "[service][store]") {
+  TestServer server(TestServer::default_answer, "store: state.db\n");
+  SearchLog log(*server.app().records().store, {0, 0});
+  CHECK_FALSE(log.add(std::make_shared<const StoredSearch>()));
+  CHECK(log.dropped() == 1);
+  SearchLog other(*server.app().records().store, {1, 0});
+  CHECK(other.add(std::make_shared<const StoredSearch>()));
 }
 
 TEST_CASE("Sixteen variants and sixty-four expanded queries are the most", "[service][search][security]") {
@@ -236,13 +285,13 @@ TEST_CASE("A previewed file has at most 64 KB and 64 templates", "[service][temp
 TEST_CASE("A hundred sites are remembered, each a name that can be one", "[service][security]") {
   std::string cookie = "sites=";
   for (int i = 0; i < 101; ++i) cookie += (i == 0 ? "!s" : "|!s") + std::to_string(i) + ".example";
-  const SitePreferences read = read_site_cookie(cookie);
+  const SitePreferences read = read_preferences_text(cookie).sites;
   CHECK(read.blocked.size() == 100);
   CHECK(read.blocked.back() == "s99.example");
   const std::string longest = std::string(245, 'a') + ".example";  // 253 bytes
-  CHECK(read_site_cookie("sites=+" + longest).raised.size() == 1);
-  CHECK(read_site_cookie("sites=+a" + longest).raised.empty());
-  CHECK(read_site_cookie("sites=-nothing").lowered.empty());
+  CHECK(read_preferences_text("sites=+" + longest).sites.raised.size() == 1);
+  CHECK(read_preferences_text("sites=+a" + longest).sites.raised.empty());
+  CHECK(read_preferences_text("sites=-nothing").sites.lowered.empty());
   CHECK(is_under_site("a.example", "a.example"));
   CHECK(is_under_site("b.a.example", "a.example"));
   CHECK_FALSE(is_under_site("ba.example", "a.example"));

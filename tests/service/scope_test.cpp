@@ -238,6 +238,27 @@ TEST_CASE("A key's engines bound what is asked and what /config lists", "[servic
   CHECK(status_in(search("three")) == 403);
 }
 
+TEST_CASE("A key typed into a form counts within its scope and until its last day", "[service][security]") {
+  TestServer server(
+      TestServer::default_answer,
+      "store: state.db\nkeys:\n  - {name: own, roles: [admin], domains: [pages], sha256: " +
+          sha256_hex("own") +
+          "}\n  - {name: other, roles: [admin], domains: [zebra], sha256: " + sha256_hex("other") +
+          "}\n  - {name: old, roles: [admin], expires: 2020-01-01, sha256: " + sha256_hex("old") +
+          "}\n  - {name: search, roles: [search], sha256: " + sha256_hex("search") + "}\n");
+  const auto sent = [&](const std::string& path, const std::string& key) {
+    return status_in(server.post(path, "application/x-www-form-urlencoded", "action=versions&key=" + key));
+  };
+  for (const std::string path : {"/templates/pages", "/models/pages"}) {
+    INFO(path);
+    CHECK(sent(path, "own") == 200);
+    for (const std::string key : {"other", "old", "search", "guess", ""}) {
+      INFO(key);
+      CHECK(sent(path, key) == 403);
+    }
+  }
+}
+
 TEST_CASE("Suggestions come from searches of domains that the key may use", "[service][security]") {
   ScopedServer server;
   server.get("/search?q=ada&domain=zebra", scope_key("search", "zebra"));

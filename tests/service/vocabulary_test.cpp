@@ -109,11 +109,11 @@ TEST_CASE("A typing error is corrected to what stands in a document with the oth
 
 TEST_CASE("Asked queries are offered by domain, before what engines suggest", "[service][suggest]") {
   service::Suggester suggester;
-  suggester.learn({"vpn setup", "how to vpn"});
+  suggester.learn("support", {"vpn setup", "how to vpn"});
   suggester.set_asked("support", {"vpn broken", "printer"});
   CHECK(suggester.asked("support", "VPN", 8) == std::vector<std::string>{"vpn broken"});
   CHECK(suggester.asked("other", "vpn", 8).empty());
-  CHECK(suggester.suggested("vpn", 8) == std::vector<std::string>{"how to vpn", "vpn setup"});
+  CHECK(suggester.complete("vpn") == std::vector<std::string>{"how to vpn", "vpn setup"});
   suggester.set_asked("support", {});
   CHECK(suggester.asked("support", "vpn", 8).empty());
 }

@@ -30,6 +30,7 @@ class FakeFetcher final : public fetchers::Fetcher {
       const std::lock_guard lock(mutex_);
       ends_.push_back(options.deadline.at());
       forwarded_ = options.forwarded;
+      hops_.push_back(options.hops);
     }
     std::vector<fetchers::FetchedList> out;
     for (const ExpandedQuery& query : queries) {
@@ -54,6 +55,11 @@ class FakeFetcher final : public fetchers::Fetcher {
     const std::lock_guard lock(mutex_);
     return forwarded_;
   }
+  /// How many meta-search servers each fetch's query came through.
+  std::vector<int> hops() const {
+    const std::lock_guard lock(mutex_);
+    return hops_;
+  }
   int fetches() const {
     const std::lock_guard lock(mutex_);
     return fetches_;
@@ -66,6 +72,7 @@ class FakeFetcher final : public fetchers::Fetcher {
   int fetches_ = 0;
   std::vector<TimePoint> ends_;
   std::vector<std::pair<std::string, std::string>> forwarded_;
+  std::vector<int> hops_;
 };
 
 /// A list of pages "http://HOST/" in that order.

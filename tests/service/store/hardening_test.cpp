@@ -497,6 +497,21 @@ TEST_CASE("a search id is bound to the address prefix that got it", "[service][f
   CHECK(store->clicks_of(search.id)->empty());
 }
 
+TEST_CASE("a click counts for six hours and not a second longer", "[service][feedback][security]") {
+  const test::TemporaryFolder folder;
+  const auto store = hardened_store(folder.path("store.db"));
+  const StoredSearch search = sample_search();
+  REQUIRE(store->add_searches({&search, 1}).has_value());
+  FeedbackRequest request;
+  request.search = search.id;
+  const auto outcome = [&](std::uint32_t position, UnixTime now) {
+    request.position = position;
+    return take_feedback(*store, request, {"192.0.2.1", "ann", false}, {}, now).value();
+  };
+  CHECK(outcome(1, search.at + 6 * 3600) == FeedbackOutcome::recorded);
+  CHECK(outcome(2, search.at + 6 * 3600 + 1) == FeedbackOutcome::expired);
+}
+
 TEST_CASE("servers whose clocks are apart around midnight keep each other's salts",
           "[service][store][security]") {
   const test::TemporaryFolder folder;
