@@ -22,9 +22,6 @@
 namespace metafuse::service {
 namespace {
 
-using mcp::ErrorCode;
-using mcp::RpcError;
-
 constexpr std::size_t kMaxLine = std::size_t{1} << 20;
 constexpr std::size_t kMaxReply = std::size_t{16} << 20;
 constexpr auto kReplyWithin = std::chrono::seconds(130);  // the longest deadline that a search may have
@@ -185,7 +182,7 @@ std::string reply_line(const Posted& posted, int status, std::string body) {
   if (!value || !value->is_object() || !value->get_object().contains("error"))
     return to_text(mcp::error_message(
         posted.id,
-        {ErrorCode::internal, status, "the server answered with status " + std::to_string(status), {}}));
+        {mcp::ErrorCode::internal, status, "the server answered with status " + std::to_string(status), {}}));
   JsonObject& reply = value->get_object();
   if (!reply.contains("id") || reply.at("id").is_null()) reply["id"] = posted.id;
   return to_text(*value);
@@ -203,8 +200,8 @@ Result<void> run_stdio(const StdioEnds& ends, Output& output, const Send& send) 
     if (got == LineReader::Got::line && line.find_first_not_of(" \t") == std::string::npos) continue;
     output.begin_one();
     if (got == LineReader::Got::too_long) {
-      output.end_one(
-          to_text(mcp::error_message(nullptr, {ErrorCode::parse, 413, "a message has at most 1 MiB", {}})));
+      output.end_one(to_text(
+          mcp::error_message(nullptr, {mcp::ErrorCode::parse, 413, "a message has at most 1 MiB", {}})));
       continue;
     }
     send(poster.post(std::move(line)));
@@ -224,7 +221,7 @@ class StdioResponder final : public Responder {
   ~StdioResponder() override {
     if (!is_done_)
       output_.end_one(posted_.wants_reply ? to_text(mcp::error_message(
-                                                posted_.id, {ErrorCode::internal, 500, "no answer", {}}))
+                                                posted_.id, {mcp::ErrorCode::internal, 500, "no answer", {}}))
                                           : std::string());
   }
 
@@ -308,7 +305,7 @@ Result<void> relay_stdio(const std::string& url, const StdioEnds& ends) {
         return output.end_one(reply_line(*shared, answer.status, std::move(answer.body)));
       const std::string text = target + ": " + answer.message + "; is the server running?";
       output.end_one(shared->wants_reply
-                         ? to_text(mcp::error_message(shared->id, {ErrorCode::internal, 502, text, {}}))
+                         ? to_text(mcp::error_message(shared->id, {mcp::ErrorCode::internal, 502, text, {}}))
                          : std::string());
     });
   });

@@ -13,14 +13,14 @@
 namespace metafuse::fetchers {
 namespace {
 
-constexpr int kMaxDepth = 300;
+constexpr int kDeepestElement = 300;
 constexpr std::size_t kMaxReadableBytes = std::size_t{4} << 20;  // a page has 1 MiB, but its links grow
 constexpr std::size_t kMaxTitle = 300;
 constexpr std::size_t kMaxLink = 2000;
 constexpr std::size_t kLeastMain = 200;  // bytes of text below which <main> is an empty shell
 
 template <std::size_t N>
-bool is_one_of(const std::array<std::string_view, N>& names, std::string_view name) {
+bool is_page_part(const std::array<std::string_view, N>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
@@ -32,7 +32,7 @@ constexpr std::array<std::string_view, 15> kBlocks = {"p",      "div",  "section
                                                       "header", "ul",   "ol",      "dl",      "table",
                                                       "figure", "form", "address", "details", "fieldset"};
 
-std::string_view element_name(const xmlNode& node) {
+std::string_view page_element(const xmlNode& node) {
   return node.type == XML_ELEMENT_NODE && node.name != nullptr ? reinterpret_cast<const char*>(node.name)
                                                                : std::string_view();
 }
@@ -63,9 +63,9 @@ bool is_unseen(const xmlNode& node) {
 }
 
 bool is_unread(const xmlNode& node) {
-  const std::string_view name = element_name(node);
-  if (is_one_of(kUnread, name) || is_unseen(node)) return true;
-  return name == "header" && node.parent != nullptr && element_name(*node.parent) == "body";
+  const std::string_view name = page_element(node);
+  if (is_page_part(kUnread, name) || is_unseen(node)) return true;
+  return name == "header" && node.parent != nullptr && page_element(*node.parent) == "body";
 }
 
 /// The first element for which `is_it`; nullptr without one. Without recursion, so depth does not matter.
@@ -85,14 +85,14 @@ const xmlNode* find_element(const xmlNode* root, const Is& is_it) {
 }
 
 const xmlNode* find_named(const xmlNode* root, std::string_view name) {
-  return find_element(root, [&](const xmlNode& node) { return element_name(node) == name; });
+  return find_element(root, [&](const xmlNode& node) { return page_element(node) == name; });
 }
 
 /// Whether a row of a table is data. Where a cell holds lists, tables, headings or code, the table is there
 /// for the page's layout.
 bool is_data_row(const xmlNode& row) {
   return find_element(row.children == nullptr ? nullptr : &row, [](const xmlNode& node) {
-           const std::string_view name = element_name(node);
+           const std::string_view name = page_element(node);
            return name == "table" || name == "ul" || name == "ol" || name == "pre" || name == "blockquote" ||
                   (name.size() == 2 && name[0] == 'h' && name[1] >= '1' && name[1] <= '6');
          }) == nullptr;
@@ -105,11 +105,11 @@ class PageWriter {
       : is_markdown_(form == PageForm::markdown), base_(std::move(base)) {}
 
   void write(const xmlNode& node, int depth) {
-    if (depth > kMaxDepth || out_.size() > kMaxReadableBytes) return;
+    if (depth > kDeepestElement || out_.size() > kMaxReadableBytes) return;
     if (node.type == XML_TEXT_NODE || node.type == XML_CDATA_SECTION_NODE) {
       if (node.content != nullptr) words(reinterpret_cast<const char*>(node.content));
     } else if (node.type == XML_ELEMENT_NODE && !is_unread(node)) {
-      write_element(node, element_name(node), depth);
+      write_element(node, page_element(node), depth);
     }
   }
   void write_children(const xmlNode& node, int depth) {
@@ -139,7 +139,7 @@ class PageWriter {
     if (is_markdown_ && (name == "code" || name == "kbd" || name == "samp") && !is_code_)
       return marked(node, depth, "`");
     if (is_markdown_ && (name == "strong" || name == "b")) return marked(node, depth, "**");
-    if (is_one_of(kBlocks, name)) return in_block(node, depth, "");
+    if (is_page_part(kBlocks, name)) return in_block(node, depth, "");
     write_children(node, depth);
   }
 
@@ -153,10 +153,10 @@ class PageWriter {
 
   void write_item(const xmlNode& node, int depth) {
     std::string mark = is_markdown_ ? "- " : "";
-    if (is_markdown_ && node.parent != nullptr && element_name(*node.parent) == "ol") {
+    if (is_markdown_ && node.parent != nullptr && page_element(*node.parent) == "ol") {
       std::size_t number = 1;
       for (const xmlNode* before = node.prev; before != nullptr; before = before->prev)
-        number += element_name(*before) == "li" ? 1 : 0;
+        number += page_element(*before) == "li" ? 1 : 0;
       mark = std::to_string(std::min<std::size_t>(number, 9999)) + ". ";
     }
     line_end(1);
@@ -189,7 +189,7 @@ class PageWriter {
     bool is_first = true;
     is_row_ = true;
     for (const xmlNode* cell = node.children; cell != nullptr; cell = cell->next) {
-      const std::string_view name = element_name(*cell);
+      const std::string_view name = page_element(*cell);
       if ((name != "td" && name != "th") || is_unread(*cell)) continue;
       if (!is_first) raw(" | ");
       is_first = false;
@@ -323,13 +323,13 @@ class PageWriter {
 /// The part that a page itself names as what it is about.
 const xmlNode* main_part(const xmlNode* root) {
   const xmlNode* main = find_element(root, [](const xmlNode& node) {
-    return element_name(node) == "main" || element_attribute(node, "role") == "main";
+    return page_element(node) == "main" || element_attribute(node, "role") == "main";
   });
   if (main != nullptr) return main;
   const xmlNode* article = find_named(root, "article");
   if (article == nullptr) return nullptr;
   const xmlNode* second = find_element(
-      root, [&](const xmlNode& node) { return &node != article && element_name(node) == "article"; });
+      root, [&](const xmlNode& node) { return &node != article && page_element(node) == "article"; });
   return second == nullptr ? article : nullptr;
 }
 

@@ -32,9 +32,9 @@ struct FusedPlace {
 };
 
 /// Writes the results of one request.
-class ResultWriter {
+class FusedWriter {
  public:
-  ResultWriter(const FuseRequest& request, JsonWriter& out) : request_(request), out_(out) {}
+  FusedWriter(const FuseRequest& request, JsonWriter& out) : request_(request), out_(out) {}
 
   /// Begins a result with all its members but the explanation; close_object() ends it. What the lists said of
   /// it comes back untouched, from the list that ranks it best and says it.
@@ -160,7 +160,7 @@ void fuse_by_method(const FuseRequest& request, JsonWriter& out) {
   const auto shares = request.is_explained ? shares_of(request, query) : std::vector<std::vector<double>>();
   const double high = order.empty() ? 0 : scores[order.front()];
   const double low = order.empty() ? 0 : scores[order.back()];
-  ResultWriter writer(request, out);
+  FusedWriter writer(request, out);
   out.open_object();
   out.key("results").open_array();
   for (std::size_t i = 0; i < shown_count(request); ++i) {
@@ -275,7 +275,7 @@ Result<void> fuse_for_domain(const FuseRequest& request, const FusingPlace& plac
   else
     shown = shown_results(*answer, 0, static_cast<int>(limit), {});
   const auto numbers = numbers_of(request, *answer);
-  ResultWriter writer(request, out);
+  FusedWriter writer(request, out);
   out.open_object();
   out.key("results").open_array();
   std::size_t rank = 0;
