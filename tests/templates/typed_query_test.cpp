@@ -54,11 +54,11 @@ std::string typed_expansion(std::string_view query, std::string_view typed, std:
 std::string shape_of(const std::string& query, const test::QueryGrammar& grammar) {
   std::string out;
   for (const test::QueryToken& token : test::lex_query(query, grammar)) {
-    const bool is_words = token.kind == test::QueryToken::ConditionKind::word ||
-                          token.kind == test::QueryToken::ConditionKind::phrase;
-    const std::string piece = is_words                                                  ? "w"
-                              : token.kind == test::QueryToken::ConditionKind::unclosed ? "?"
-                                                                                        : token.text;
+    const bool is_words =
+        token.kind == test::QueryToken::Kind::word || token.kind == test::QueryToken::Kind::phrase;
+    const std::string piece = is_words                                         ? "w"
+                              : token.kind == test::QueryToken::Kind::unclosed ? "?"
+                                                                               : token.text;
     if (!is_words || !out.ends_with(" w")) out += ' ' + piece;
   }
   return out;
