@@ -281,7 +281,8 @@ Result<void> check_request(const TrainArguments& arguments, const fusion::Learne
     return fail(Code::usage, "--certainty is for one process and no stream; leave it out");
   if (communicator != nullptr && !learner.can_distribute)
     return fail(Code::usage,
-                "the learner " + learner.name + " cannot be trained by several processes; leave out mpirun");
+                "the learner " + learner.name +
+                    " cannot be trained by several processes; leave out mpirun, or give --learner rankboost");
   return communicator != nullptr ? check_shareable(arguments) : Result<void>();
 }
 

@@ -38,6 +38,9 @@ constexpr ScopeRow kScopeRows[] = {
     {"POST /mcp", "/mcp", kSearchCall, 200},  // with isError
     {"POST /v1/search", "/v1/search", R"({"query":"ada","domain":"DOMAIN"})", 403},
     {"POST /v1/fuse", "/v1/fuse", R"({"domain":"DOMAIN","lists":[{"name":"own","results":["a"]}]})", 400},
+    {"POST /extract", "/extract", R"({"urls":["http://10.0.0.1/"]})"},
+    {"GET /docs", "/docs"},
+    {"GET /preferences", "/preferences", "", 0, true},
     {"GET /v1/templates/{domain}", "/v1/templates/DOMAIN", "", 403},
     {"PUT /v1/templates/{domain}", "/v1/templates/DOMAIN", "version: [", 403},
     {"POST /v1/templates/{domain}/preview", "/v1/templates/DOMAIN/preview", R"({"query":"ada"})", 403},

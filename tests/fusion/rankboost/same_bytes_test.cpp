@@ -141,8 +141,8 @@ TEST_CASE("Ranks refuse what one process refuses, and what can be read only once
   folder.write("judged", judged_lines());
   const auto refused = [&](const std::string& options) {
     return run_command({"/bin/sh", "-c",
-                        ranks(2) + " " METAFUSE_EXECUTABLE " train --model " + folder.path("never.json") +
-                            " " + options + " < /dev/null"})
+                        ranks(2) + " " METAFUSE_EXECUTABLE " train --learner rankboost --model " +
+                            folder.path("never.json") + " " + options + " < /dev/null"})
         .err;
   };
   const std::string letor = "--letor " + folder.path("judged");
