@@ -10,6 +10,6 @@ endforeach()
 add_library(metafuse_headers OBJECT EXCLUDE_FROM_ALL ${units})
 target_compile_options(metafuse_headers PRIVATE -O0)
 target_include_directories(metafuse_headers PRIVATE ${PROJECT_SOURCE_DIR}/library/include)
-target_link_libraries(metafuse_headers PRIVATE metafuse_service metafuse_experiments CLI11::CLI11 Catch2::Catch2)
+target_link_libraries(metafuse_headers PRIVATE metafuse_service metafuse_experiments CLI11::CLI11 Catch2::Catch2 LibXml2::LibXml2)
 # What tests/CMakeLists.txt defines for the files that include tests/support.
 target_compile_definitions(metafuse_headers PRIVATE METAFUSE_EXECUTABLE="" METAFUSE_SOURCE_DIR="")
