@@ -10,10 +10,11 @@
 namespace metafuse::service {
 namespace {
 
-/// Fills in what the latest search of a query says.
+/// Fills in what the latest search of a query says; of one second, the one that showed most.
 Result<void> read_latest_search(SqlSession& session, std::string_view domain, AskedQuery& query) {
   return session.run(
-      "SELECT id, slots FROM searches WHERE domain = $1 AND query = $2 ORDER BY at DESC, id LIMIT 1",
+      "SELECT id, slots FROM searches WHERE domain = $1 AND query = $2 ORDER BY at DESC, results DESC, id "
+      "LIMIT 1",
       {domain, query.query}, [&](SqlRow row) -> Result<void> {
         query.search = text_of(row[0]);
         TRY(query.slots, read_slots_text(text_of(row[1])));
