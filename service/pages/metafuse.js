@@ -93,6 +93,7 @@
     box.addEventListener("keydown", (event) => {
       if (event.key === "Escape" && !offers.hidden) {
         event.stopPropagation();
+        event.preventDefault(); // a search box would be emptied
         choose(-1);
         return close();
       }
