@@ -215,7 +215,7 @@ async function judging(options) {
   await page.getByRole("alert").filter({ hasText: "lacks the role judge" }).waitFor();
   await page.getByLabel("Key with the role judge").fill("judge-key");
   await page.getByRole("button", { name: "Show the queries" }).click();
-  await page.getByRole("button", { name: "Judge text editor" }).waitFor();
+  await page.getByRole("button", { name: "Judge text editor", exact: true }).waitFor();
   await findsNoViolation(page, options);
   if (options.javaScriptEnabled) {
     await page.getByRole("button", { name: "Judge", exact: true }).click();
@@ -232,7 +232,7 @@ async function judging(options) {
     assert.match(await page.locator("main").textContent(), /1 of \d+ queries judged by you/);
     assert.equal(await page.evaluate(() => document.cookie), "");
     await page.goto("/judge/software"); // signed in for the tab
-    await page.getByRole("button", { name: "Judge text editor" }).waitFor();
+    await page.getByRole("button", { name: "Judge text editor", exact: true }).waitFor();
     assert.equal(await page.getByLabel("Key with the role judge").isVisible(), false);
     await page.getByText("Files").click();
     const download = page.waitForEvent("download");
@@ -242,7 +242,7 @@ async function judging(options) {
     await page.getByLabel("Key with the role judge").waitFor();
   } else {
     await page.getByLabel("Key with the role judge").fill("judge-key");
-    await page.getByRole("button", { name: "Judge text editor" }).click();
+    await page.getByRole("button", { name: "Judge text editor", exact: true }).click();
     await page.locator(".judged > li").first().getByLabel("3 well").check();
     await page.getByLabel("Key with the role judge").fill("judge-key");
     await page.getByRole("button", { name: "Save, back to the queries" }).click();
