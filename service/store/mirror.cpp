@@ -122,17 +122,22 @@ Result<void> Mirror::recall() {
   return {};
 }
 
+/// Whether a file whose digest here is `here` is neither the store's nor what it last was on both sides.
+bool Mirror::is_edited_here(const SharedFile& file, const std::string& here) const {
+  const auto known = known_.find(file.name);
+  return !here.empty() && here != file.digest && (known == known_.end() || known->second != here);
+}
+
 /// Makes a file here what it is in the store.
 Result<void> Mirror::take(const SharedFile& file, Changes& changes) {
   latest_[file.name] = file.digest;
   const std::string path = path_of(file.name);
   if (path.empty()) return {};
   TRY(const std::string here, local_digest(file.name));
-  const auto known = known_.find(file.name);
-  const bool is_edited_here = !here.empty() && (known == known_.end() || known->second != here);
+  const bool is_edited = is_edited_here(file, here);
   known_[file.name] = file.digest;
   if (here == file.digest) return {};
-  if (is_edited_here) {
+  if (is_edited) {
     TRY(const auto mine, read_text(path, kMaxSharedBytes));
     TRY_VOID(write_file(path + ".mine", mine));
     changes.set_aside.push_back(path + ".mine");
@@ -175,9 +180,10 @@ Result<Mirror::Changes> Mirror::step() {
   TRY_VOID(recall());
   Changes changes;
   TRY(auto files, store_.shared_files(seen_));
-  if (!files.empty()) seen_ = files.back().change;
+  const std::int64_t latest = files.empty() ? seen_ : files.back().change;
   put_champions_last(files);
   for (const SharedFile& file : files) TRY_VOID(take(file, changes));
+  seen_ = latest;  // not before: what could not be written is taken at the next step
   if (!std::exchange(has_looked_, true) || seen_ == 0 || !files.empty()) TRY_VOID(send_new(changes));
   if (!files.empty() || !changes.empty()) TRY_VOID(remember());
   return changes;
@@ -270,9 +276,7 @@ Result<Mirror::Changes> Mirror::pull(bool is_forced) {
   for (const SharedFile& file : files) {
     if (path_of(file.name).empty()) continue;
     TRY(const std::string here, local_digest(file.name));
-    const auto known = known_.find(file.name);
-    if (!here.empty() && here != file.digest && (known == known_.end() || known->second != here))
-      edited.push_back(path_of(file.name));
+    if (is_edited_here(file, here)) edited.push_back(path_of(file.name));
   }
   if (!edited.empty() && !is_forced)
     return fail(

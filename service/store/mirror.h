@@ -73,6 +73,7 @@ class Mirror {
   std::vector<std::string> local_names() const;
   std::vector<std::string> model_names(std::string_view domain) const;
   Result<std::string> local_digest(const std::string& name) const;
+  bool is_edited_here(const SharedFile& file, const std::string& here) const;
   Result<void> take(const SharedFile& file, Changes& changes);
   std::string memory_path() const;
   Result<void> remember() const;
