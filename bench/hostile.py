@@ -29,6 +29,7 @@ NORMAL, PER_SECOND = 8, 5
 ENGINES = ("one", "two", "three")
 PREVIEW = "/v1/templates/d/preview"
 JSON = {"Content-Type": "application/json"}
+HOSTILE = "127.0.0.2"
 
 
 class Engine(http.server.BaseHTTPRequestHandler):
@@ -81,8 +82,9 @@ class Server:
         answer = connection.getresponse()
         return answer.status, answer.headers, answer.read()
 
-    def connect(self):
-        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+    def connect(self, address="127.0.0.1"):
+        """in: address - of this end: all of 127.0.0.0/8 is this machine"""
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=30, source_address=(address, 0))
 
 
 def preview(text):
@@ -126,12 +128,12 @@ def attack_20():
 def abandon_feedback(postgres):
     """Row 5: the database behind a black hole, and clicks whose senders do not wait."""
     def attack(server, until):
-        _, _, answer = server.ask(server.connect(), "GET", "/search?q=clicked&format=json")
+        _, _, answer = server.ask(server.connect(HOSTILE), "GET", "/search?q=clicked&format=json")
         click = json.dumps({"search_id": json.loads(answer)["fusion"]["search_id"], "kind": "click", "position": 1})
         postgres.relay.mode = "black hole"
         while time.time() < until:
             try:
-                connection = server.connect()
+                connection = server.connect(HOSTILE)
                 connection.request("POST", "/v1/feedback", click, JSON)
                 connection.close()
             except OSError:
@@ -146,7 +148,7 @@ def hold_connections(server, until):
     held = []
     while time.time() < until:
         try:
-            connection = server.connect()
+            connection = server.connect(HOSTILE)
             server.ask(connection, "GET", "/healthz")
             held = held[-100:] + [connection]
         except (OSError, http.client.HTTPException):
@@ -155,13 +157,13 @@ def hold_connections(server, until):
 
 def repeat(server, until, requests):
     """Sends requests one after another, as fast as they are answered."""
-    connection = server.connect()
+    connection = server.connect(HOSTILE)
     while time.time() < until:
         for method, path, body in requests():
             try:
                 server.ask(connection, method, path, body)
             except (OSError, http.client.HTTPException):
-                connection = server.connect()
+                connection = server.connect(HOSTILE)
 
 
 def normal(server, until, times, lost):

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/contract.h"
+#include "service/base/addresses.h"
 #include "service/base/digest.h"
 #include "service/errors.h"
 #include "service/http/exchange.h"
@@ -31,6 +32,11 @@ SharedUsage shared_usage(Store* store) {
         if (!sum) return std::nullopt;
         return *sum;
       };
+}
+
+/// Whose work a request is: its key's, else its address prefix's.
+std::string owner_of(const Exchange& exchange) {
+  return exchange.key != nullptr ? "key " + exchange.key->name : address_prefix(exchange.client);
 }
 
 }  // namespace
@@ -177,7 +183,8 @@ void App::dispatch(const std::shared_ptr<Call>& call, Reply& reply) {
   WorkerPool& pool = call->route->where == Where::store_worker ? store_pool_ : pool_;
   const bool is_taken =
       pool.try_run([this, call] { guarded(*call, [&](Reply& later) { run(*call, later); }); },
-                   [this, call, too_busy] { guarded(*call, [&](Reply& later) { too_busy(*call, later); }); });
+                   [this, call, too_busy] { guarded(*call, [&](Reply& later) { too_busy(*call, later); }); },
+                   owner_of(call->exchange));
   if (!is_taken) too_busy(*call, reply);
 }
 

@@ -40,14 +40,15 @@ WorkerPool::~WorkerPool() {
   stop();
 }
 
-bool WorkerPool::try_run(std::function<void()> work, std::function<void()> give_up) {
+bool WorkerPool::try_run(std::function<void()> work, std::function<void()> give_up,
+                         const std::string& owner) {
   bool needs_watch = false;
   {
     const std::lock_guard lock(mutex_);
     const TimePoint now = clock_.now();
-    if (is_stopping_ || !admission_.admits(expected_wait(now), usual_time_, longest_wait(), now))
+    if (is_stopping_ || !admission_.admits(expected_wait(owner, now), usual_time_, longest_wait(), now))
       return false;
-    queue_.push_back({std::move(work), std::move(give_up), now});
+    queue_.push({std::move(work), std::move(give_up), now, owner});
     if (queue_.size() + running_ > threads_.size()) add_thread();
     needs_watch = !is_watched_ && running_ + queue_.size() > std::min(threads_.size(), allowed(now));
   }
@@ -99,18 +100,18 @@ void WorkerPool::work() {
                 [this] { return is_stopping_ || (!queue_.empty() && running_ < allowed(clock_.now())); });
     if (queue_.empty()) return;
     const TimePoint begin = clock_.now();
-    const auto late_at = front_is_late_at(begin);
-    Item next = std::move(queue_.front());
-    queue_.pop_front();
-    if (!is_stopping_ && late_at && *late_at <= begin) next.work = std::move(next.give_up);
+    const bool may_be_late = !is_stopping_ && are_threads_missing(begin);
+    FairLine::Item next = queue_.take();
+    if (may_be_late && end_of_wait(next.since) <= begin) next.work = std::move(next.give_up);
     ++running_;
     lock.unlock();
     const CoreTime before = meter.read();
     next.work();
-    next = {};
+    next.work = next.give_up = nullptr;
     const CoreTime spent = meter.read() - before;
     lock.lock();
     --running_;
+    queue_.note_end(next.owner);
     const auto took = clock_.now() - begin;
     usual_time_ += (took - usual_time_) / kMeanOver;
     concurrency_limit_.note(spent, took);
@@ -124,9 +125,9 @@ std::size_t WorkerPool::allowed(TimePoint now) {
   return concurrency_limit_.at(now, is_less ? limits_.max_running_in_crowd : limits_.max_running_when_busy);
 }
 
-/// How long one more item would wait; for ever when the queue is full.
-std::chrono::nanoseconds WorkerPool::expected_wait(TimePoint now) {
-  const std::size_t all = running_ + queue_.size() + 1;
+/// How long one more item of this owner would wait; for ever when the queue is full.
+std::chrono::nanoseconds WorkerPool::expected_wait(const std::string& owner, TimePoint now) {
+  const std::size_t all = queue_.turns_for(owner);
   const std::size_t running = allowed(now);
   const std::size_t waiting = all - std::min(all, running);
   if (waiting > limits_.max_queue) return std::chrono::nanoseconds::max();
@@ -138,35 +139,38 @@ std::chrono::nanoseconds WorkerPool::longest_wait() const {
   return limits_.max_wait > std::chrono::nanoseconds::zero() ? limits_.max_wait * 3 / 4 : kNoEnd;
 }
 
-/// When the oldest item will have waited too long; nothing when none ever will, and while there is a free
-/// thread for it: that is no queue, the system has only not yet run the thread.
-std::optional<TimePoint> WorkerPool::front_is_late_at(TimePoint now) {
-  if (queue_.empty() || limits_.max_wait <= std::chrono::nanoseconds::zero()) return std::nullopt;
-  if (running_ + queue_.size() <= std::min(threads_.size(), allowed(now))) return std::nullopt;
-  return queue_.front().since + limits_.max_wait;
+/// Whether what waits does so because threads are missing: where one is free, the system has only not yet run it.
+bool WorkerPool::are_threads_missing(TimePoint now) {
+  return running_ + queue_.size() > std::min(threads_.size(), allowed(now));
 }
 
-/// The oldest item stands in front, so only its time is watched. While every item finds a thread at once,
-/// this thread sleeps.
+/// When an item that came at `since` has waited too long.
+TimePoint WorkerPool::end_of_wait(TimePoint since) const {
+  return limits_.max_wait > std::chrono::nanoseconds::zero() ? since + limits_.max_wait : TimePoint::max();
+}
+
+/// Only the oldest item's time is watched. While every item finds a thread at once, this thread sleeps.
 void WorkerPool::give_up_late() {
   std::unique_lock lock(mutex_);
   while (!is_stopping_) {
-    const TimePoint now = clock_.now();
-    const auto late_at = front_is_late_at(now);
     is_watched_ = !queue_.empty();
     if (!is_watched_) {
       may_be_late_.wait(lock);
-    } else if (!late_at || now < *late_at) {
-      // more may run by now, or a free thread slept while the cores were busy
-      if (running_ < allowed(now)) ready_.notify_all();
-      const Duration next_look = ConcurrencyLimit::kBetweenLooks;
-      may_be_late_.wait_for(lock, late_at ? std::min(*late_at - now, next_look) : next_look);
-    } else {
-      const Item late = std::move(queue_.front());
-      queue_.pop_front();
+      continue;
+    }
+    const TimePoint now = clock_.now();
+    const bool may_be_late = are_threads_missing(now);
+    const TimePoint end = end_of_wait(queue_.oldest_since());
+    if (may_be_late && end <= now) {
+      const FairLine::Item late = queue_.take_oldest();
       lock.unlock();
       late.give_up();
       lock.lock();
+    } else {
+      // more may run by now, or a free thread slept while the cores were busy
+      if (running_ < allowed(now)) ready_.notify_all();
+      const Duration next_look = ConcurrencyLimit::kBetweenLooks;
+      may_be_late_.wait_for(lock, may_be_late ? std::min(end - now, next_look) : next_look);
     }
   }
 }

@@ -4,15 +4,15 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
-#include <deque>
 #include <functional>
 #include <mutex>
-#include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "core/deadline.h"
 #include "service/config/config.h"
+#include "service/workers/fair_line.h"
 #include "service/workers/load_control.h"
 
 namespace metafuse::service {
@@ -41,8 +41,9 @@ class WorkerPool {
 
   /// Hands work over; false when it would wait too long (see AdmissionControl). Neither function may throw.
   ///
-  /// in: give_up - called instead of `work` when no thread came to it in time
-  bool try_run(std::function<void()> work, std::function<void()> give_up);
+  /// in: give_up - called instead of `work` when no thread came to it in time; owner - whose work it is: one
+  /// owner's crowd makes only that owner's work wait (see FairLine)
+  bool try_run(std::function<void()> work, std::function<void()> give_up, const std::string& owner = {});
   void set_limits(const QueueLimits& limits);
   /// Finishes what is queued and joins the threads.
   void stop();
@@ -52,19 +53,14 @@ class WorkerPool {
   unsigned max_threads() const { return max_threads_; }
 
  private:
-  struct Item {
-    std::function<void()> work;
-    std::function<void()> give_up;
-    TimePoint since;
-  };
-
   void work();
   void add_thread();
   void give_up_late();
   std::size_t allowed(TimePoint now);
-  std::chrono::nanoseconds expected_wait(TimePoint now);
+  std::chrono::nanoseconds expected_wait(const std::string& owner, TimePoint now);
   std::chrono::nanoseconds longest_wait() const;
-  std::optional<TimePoint> front_is_late_at(TimePoint now);
+  bool are_threads_missing(TimePoint now);
+  TimePoint end_of_wait(TimePoint since) const;
 
   const unsigned max_threads_;
   const Clock& clock_;
@@ -72,7 +68,7 @@ class WorkerPool {
   QueueLimits limits_;
   std::condition_variable ready_;
   std::condition_variable may_be_late_;
-  std::deque<Item> queue_;
+  FairLine queue_;
   bool is_stopping_ = false;
   bool is_watched_ = false;  ///< the queue, by the thread that gives up
   ConcurrencyLimit concurrency_limit_;

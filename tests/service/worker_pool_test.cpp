@@ -9,6 +9,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "service/workers/fair_line.h"
 #include "service/workers/load_control.h"
 #include "tests/support/manual_clock.h"
 
@@ -17,6 +18,7 @@ using metafuse::service::AdmissionControl;
 using metafuse::service::ConcurrencyLimit;
 using metafuse::service::CoreTime;
 using metafuse::service::CoreTimeMeter;
+using metafuse::service::FairLine;
 using metafuse::service::QueueLimits;
 using metafuse::service::WorkerPool;
 using metafuse::test::ManualClock;
@@ -216,4 +218,64 @@ TEST_CASE("What threads are free for does not count as waiting", "[service][pool
   for (int i = 0; i < 9; ++i) CHECK(pool.try_run([&] { end.wait(); }, [] {}));
   CHECK_FALSE(pool.try_run([] {}, [] {}));
   may_end.set_value();
+}
+
+TEST_CASE("Waiting work is taken in turns by its owner", "[service][pool]") {
+  FairLine line;
+  metafuse::TimePoint now{};
+  const auto push = [&](const std::string& owner) {
+    now += milliseconds(1);
+    line.push({[] {}, [] {}, now, owner});
+  };
+  const auto taken = [&] { return line.take().owner; };
+  for (int i = 0; i < 4; ++i) push("crowd");
+  push("first");
+  push("second");
+  CHECK(line.size() == 6);
+  CHECK(taken() == "crowd");  // the oldest of those that had no turn
+  CHECK(taken() == "first");
+  CHECK(taken() == "second");  // before the crowd's second, which came earlier
+  CHECK(taken() == "crowd");
+  push("first");
+  CHECK(taken() == "first");  // one runs, two of the crowd's
+  line.note_end("crowd");
+  line.note_end("crowd");
+  CHECK(line.take_oldest().owner == "crowd");
+  CHECK(line.size() == 1);
+  CHECK(taken() == "crowd");
+  CHECK(line.empty());
+}
+
+TEST_CASE("An owner waits behind no more of another's work than it has itself", "[service][pool]") {
+  FairLine line;
+  const auto push = [&](const std::string& owner, int count) {
+    for (int i = 0; i < count; ++i) line.push({[] {}, [] {}, {}, owner});
+  };
+  CHECK(line.turns_for("new") == 1);
+  push("crowd", 10);
+  push("few", 2);
+  CHECK(line.turns_for("new") == 3);     // itself and one of each
+  CHECK(line.turns_for("few") == 6);     // its three and three of the crowd's
+  CHECK(line.turns_for("crowd") == 13);  // its eleven and both of the few
+  line.take();
+  CHECK(line.turns_for("crowd") == 13);  // what runs counts as what waits
+}
+
+TEST_CASE("A crowd of one owner's work refuses nobody else's", "[service][pool]") {
+  std::promise<void> may_end;
+  const auto end = may_end.get_future().share();
+  WorkerPool pool(1, {2, milliseconds(0), 0}, kSteady);
+  CHECK(pool.try_run([&] { end.wait(); }, [] {}, "crowd"));
+  while (pool.running() == 0) std::this_thread::yield();
+  std::vector<std::string> order;
+  const auto send = [&](const std::string& owner) {
+    return pool.try_run([&order, owner] { order.push_back(owner); }, [] {}, owner);
+  };
+  CHECK(send("crowd"));
+  CHECK(send("crowd"));
+  CHECK_FALSE(send("crowd"));
+  CHECK(send("other"));
+  may_end.set_value();
+  pool.stop();
+  CHECK(order == std::vector<std::string>{"other", "crowd", "crowd"});
 }
