@@ -162,10 +162,8 @@ void Embedder::embed(const Embedding& embedding, std::string_view query, const F
   {
     const std::lock_guard lock(mutex_);
     endpoint = find(embedding);
-    const auto place = place_of_.find(key);
-    if (place != place_of_.end()) {
-      kept_.splice(kept_.begin(), kept_, place->second);
-      known.vector = kept_.front().vector;
+    if (const SharedVector* kept = kept_.use(key)) {
+      known.vector = *kept;
     } else if (const auto others = waiting_.find(key); others != waiting_.end()) {
       others->second.push_back(std::move(done));
       return;
@@ -202,21 +200,16 @@ void Embedder::take(Endpoint& endpoint, const std::string& key, const HttpAnswer
       endpoint.breaker.succeeded();
     else if (is_endpoints_fault)
       endpoint.breaker.failed(now, !endpoint.breaker.is_closed(), std::nullopt);
-    if (text.vector) remember(key, text.vector);
+    if (text.vector) {
+      kept_.put(key, text.vector);
+      if (kept_.size() > kMaxKept) kept_.remove_oldest();
+    }
     if (const auto found = waiting_.find(key); found != waiting_.end()) {
       waiting = std::move(found->second);
       waiting_.erase(found);
     }
   }
   for (const Done& done : waiting) done(text);
-}
-
-void Embedder::remember(const std::string& key, SharedVector vector) {
-  kept_.push_front({key, std::move(vector)});
-  place_of_[key] = kept_.begin();
-  if (kept_.size() <= kMaxKept) return;
-  place_of_.erase(kept_.back().key);
-  kept_.pop_back();
 }
 
 void Embedder::forget_waiting() {

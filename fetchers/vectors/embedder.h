@@ -5,17 +5,16 @@
 // what came back is kept.
 
 #include <functional>
-#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "core/deadline.h"
+#include "core/recently_used.h"
 #include "core/result.h"
 #include "fetchers/definition/engine.h"
 #include "fetchers/definition/engine_request.h"
@@ -61,20 +60,14 @@ class Embedder {
     ReadyAccess ready;
     Breaker breaker{BreakerOptions()};
   };
-  struct Entry {
-    std::string key;
-    SharedVector vector;
-  };
 
   Endpoint* find(const Embedding& embedding);
   void take(Endpoint& endpoint, const std::string& key, const HttpAnswer& answer, TimePoint now);
-  void remember(const std::string& key, SharedVector vector);
 
   std::mutex mutex_;
   std::vector<std::unique_ptr<Endpoint>> endpoints_;
   std::map<std::string, std::vector<Done>> waiting_;  ///< by endpoint and text
-  std::list<Entry> kept_;                             ///< the last used first
-  std::unordered_map<std::string, std::list<Entry>::iterator> place_of_;
+  RecentlyUsed<SharedVector> kept_;
 };
 
 /// The body of a request for the vectors of texts.

@@ -6,8 +6,8 @@
 // Condorcet fusion: sort the documents by the majority of the lists, each list preferring what it ranks
 // higher and any ranked document over an unranked one (Montague, Aslam 2002; with list weights: weighted
 // Condorcet). The majority is not transitive, so the answer of a sort depends on where it starts: this one
-// starts from the Borda order and merges stably, which makes it the same for every order of the input. cost:
-// O(documents log documents x lists)
+// starts from the Borda order and merges stably, which makes it the same for every order of the input.
+// Cost: O(documents log documents x lists)
 namespace metafuse::fusion::methods {
 namespace {
 

@@ -42,17 +42,12 @@ RateLimiter::RateLimiter(double per_second, double burst, std::size_t max_client
 }
 
 RateLimiter::Bucket& RateLimiter::bucket_of(std::string_view client, TimePoint now) {
-  if (const auto at = index_.find(client); at != index_.end()) {
-    order_.splice(order_.begin(), order_, at->second);
-  } else {
-    if (order_.size() == max_clients_) {
-      index_.erase(order_.back().client);
-      order_.pop_back();
-    }
-    order_.push_front({std::string(client), burst_, now, 0});
-    index_.emplace(order_.front().client, order_.begin());
+  Bucket* known = buckets_.use(client);
+  if (known == nullptr) {
+    if (buckets_.size() == max_clients_) buckets_.remove_oldest();
+    known = &buckets_.put(std::string(client), {burst_, now, 0});
   }
-  Bucket& bucket = order_.front();
+  Bucket& bucket = *known;
   if (now > bucket.at) {
     const double rested = std::chrono::duration<double>(now - bucket.at).count();
     bucket.tokens = std::min(burst_, bucket.tokens + rested * per_second_);
@@ -86,7 +81,7 @@ void RateLimiter::set_rate(double per_second, double burst) {
   const std::lock_guard lock(mutex_);
   per_second_ = per_second;
   burst_ = std::max(1.0, burst);
-  for (Bucket& bucket : order_) bucket.tokens = std::min(bucket.tokens, burst_);
+  for (auto& [client, bucket] : buckets_) bucket.tokens = std::min(bucket.tokens, burst_);
 }
 
 double RateLimiter::per_second() const {
@@ -102,9 +97,9 @@ double RateLimiter::burst() const {
 std::vector<RateLimiter::Use> RateLimiter::take_uses() {
   const std::lock_guard lock(mutex_);
   std::vector<Use> uses;
-  for (Bucket& bucket : order_) {
+  for (auto& [client, bucket] : buckets_) {
     if (bucket.used <= 0) continue;
-    uses.push_back({bucket.client, bucket.used});
+    uses.push_back({client, bucket.used});
     bucket.used = 0;
   }
   return uses;
@@ -112,15 +107,13 @@ std::vector<RateLimiter::Use> RateLimiter::take_uses() {
 
 void RateLimiter::bound(std::string_view client, double tokens) {
   const std::lock_guard lock(mutex_);
-  const auto at = index_.find(client);
-  if (at == index_.end()) return;
-  Bucket& bucket = *at->second;
-  bucket.tokens = std::min(bucket.tokens, tokens - bucket.used);
+  Bucket* const bucket = buckets_.peek(client);
+  if (bucket != nullptr) bucket->tokens = std::min(bucket->tokens, tokens - bucket->used);
 }
 
 std::size_t RateLimiter::size() const {
   const std::lock_guard lock(mutex_);
-  return order_.size();
+  return buckets_.size();
 }
 
 SharedLimits::SharedLimits(RedisAddress address, const Clock& clock, RateLimiter& limiter)

@@ -4,16 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <list>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
-#include <unordered_map>
 #include <vector>
 
 #include "core/deadline.h"
+#include "core/recently_used.h"
 #include "service/store/redis_client.h"
 
 namespace metafuse::service {
@@ -53,7 +52,6 @@ class RateLimiter {
 
  private:
   struct Bucket {
-    std::string client;
     double tokens = 0;
     TimePoint at;
     double used = 0;  ///< since the last take_uses()
@@ -66,8 +64,7 @@ class RateLimiter {
   mutable std::mutex mutex_;
   double per_second_;
   double burst_;
-  std::list<Bucket> order_;  ///< most recently used first
-  std::unordered_map<std::string_view, std::list<Bucket>::iterator> index_;
+  RecentlyUsed<Bucket> buckets_;  ///< by client
 };
 
 /// A counter that processes share, or that outlives one: adds to a key's use on a day and returns the sum.
