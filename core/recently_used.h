@@ -9,8 +9,8 @@
 
 namespace metafuse {
 
-/// Values by name, in the order of their last use; what bounds them removes the oldest. Not for several threads at
-/// once.
+/// Values by name, in the order of their last use; what bounds them removes the oldest. Not for several
+/// threads at once.
 ///
 /// cost: a look-up, and moving what was found to the front
 template <class Value>

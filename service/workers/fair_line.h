@@ -12,8 +12,9 @@
 
 namespace metafuse::service {
 
-/// Work that waits for a thread, served in turns by whom it came from: whoever sends a crowd of requests waits behind
-/// it, everybody else does not (fair queueing, Nagle 1987). With one sender it is first come, first served.
+/// Work that waits for a thread, served in turns by whom it came from: whoever sends a crowd of requests
+/// waits behind it, everybody else does not (fair queueing, Nagle 1987). With one sender it is first come,
+/// first served.
 ///
 /// Not safe for threads: WorkerPool holds its lock.
 class FairLine {
@@ -26,8 +27,8 @@ class FairLine {
   };
 
   void push(Item item);
-  /// The oldest item of the owner with the least running, of several the one whose last turn is longest ago; it
-  /// runs until `note_end`. The line must not be empty.
+  /// The oldest item of the owner with the least running, of several the one whose last turn is longest ago.
+  /// It runs until `note_end`. The line must not be empty.
   ///
   /// cost: linear in the owners that have work here
   Item take();
@@ -38,8 +39,8 @@ class FairLine {
 
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  /// One more item of `owner`, and what runs or would be taken before it: of each other owner no more items than
-  /// this one would have.
+  /// One more item of `owner`, and what runs or would be taken before it: of each other owner no more items
+  /// than this one would have.
   std::size_t turns_for(std::string_view owner) const;
 
  private:

@@ -139,7 +139,8 @@ std::chrono::nanoseconds WorkerPool::longest_wait() const {
   return limits_.max_wait > std::chrono::nanoseconds::zero() ? limits_.max_wait * 3 / 4 : kNoEnd;
 }
 
-/// Whether what waits does so because threads are missing: where one is free, the system has only not yet run it.
+/// Whether what waits does so because threads are missing: where one is free, the system has only not yet
+/// run it.
 bool WorkerPool::are_threads_missing(TimePoint now) {
   return running_ + queue_.size() > std::min(threads_.size(), allowed(now));
 }
