@@ -1,6 +1,7 @@
 #include "service/app.h"
 
 #include <chrono>
+#include <cstdlib>
 #include <exception>
 #include <string>
 #include <utility>
@@ -22,6 +23,9 @@ constexpr QueueLimits kStoreQueue{32, std::chrono::milliseconds(300)};
 /// A server that is gone hands its duties on after so long.
 constexpr std::int64_t kDutySeconds = 6;
 constexpr std::chrono::seconds kBetweenDutyLooks{2};
+
+/// A machine's clock that is further from the database's is worth a warning.
+constexpr std::int64_t kNotableSkewMs = 5000;
 
 /// Keys' use counted in the store, so that it outlives the process and is shared between several.
 SharedUsage shared_usage(Store* store) {
@@ -50,15 +54,16 @@ App::App(AppOptions options, std::shared_ptr<const Snapshot> snapshot, std::uniq
       pool_(worker_count(options.config), queue_limits(options.config.limits), clock_),
       store_pool_(kStoreWorkers, kStoreQueue, clock_),
       operations_({metrics_, log_, pool_, searcher_, *records_}),
+      server_id_(random_hex(16)),
+      duty_until_(records_->mirror == nullptr ? TimePoint::max() : TimePoint::min()),
       reloader_({options.config, options.load_engines, options.reread,
                  [this](const Snapshot& loaded) { take_limits(loaded); },
                  records_->mirror == nullptr ? std::function<bool()>() : [this] { return look_at_others(); },
-                 metrics_, log_},
-                std::move(snapshot)),
-      server_id_(random_hex(16)),
-      has_duty_(records_->mirror == nullptr) {
+                 [this] { return is_told_.load(); }, metrics_, log_},
+                std::move(snapshot)) {
   pages_.configure(options.config.pages);
   if (records_->store == nullptr) return;
+  if (records_->mirror != nullptr) news_ = records_->store->listen([this] { reloader_.look_soon(); });
   records_->search_log->set_on_drop([this](std::uint64_t dropped, const std::string& reason) {
     log_.write(Log::Level::error, "searches not stored", {{"searches", dropped}, {"reason", reason}});
   });
@@ -67,7 +72,7 @@ App::App(AppOptions options, std::shared_ptr<const Snapshot> snapshot, std::uniq
   care.versions = records_->model_versions.get();
   care.snapshot = [this] { return reloader_.snapshot(); };
   care.unix_time = records_->unix_time;
-  care.has_duty = [this] { return has_duty_.load(); };
+  care.has_duty = [this] { return clock_.now() < duty_until_.load(); };
   care.on_asked = [this](const std::string& domain, std::vector<std::string> queries) {
     searcher_.set_asked(domain, std::move(queries));
   };
@@ -91,6 +96,10 @@ Result<std::unique_ptr<App>> App::create(AppOptions options) {
   if (records->mirror != nullptr) {
     TRY(shared, records->mirror->step());
     if (!shared.taken.empty()) {
+      if (options.reread) {
+        TRY(auto again, options.reread());  // keys may have come
+        options.config.keys = std::move(again.keys);
+      }
       TRY(snapshot, load_snapshot(options.config, options.load_engines));
     }
   }
@@ -99,13 +108,27 @@ Result<std::unique_ptr<App>> App::create(AppOptions options) {
   return app;
 }
 
-bool App::look_at_others() {
+void App::look_at_duty() {
   const TimePoint now = clock_.now();
-  if (now >= next_duty_look_) {
-    next_duty_look_ = now + kBetweenDutyLooks;
-    const auto is_held = records_->store->hold_task("care", server_id_, kDutySeconds);
-    has_duty_ = is_held.has_value() && *is_held;
-  }
+  if (now < next_duty_look_) return;
+  next_duty_look_ = now + kBetweenDutyLooks;
+  const auto is_held = records_->store->hold_task("care", server_id_, kDutySeconds);
+  if (is_held) duty_until_ = *is_held ? now + std::chrono::seconds(kDutySeconds) : TimePoint::min();
+  metrics_.set("metafuse_has_duty", clock_.now() < duty_until_.load() ? 1 : 0);
+  metrics_.set("metafuse_listens", is_told_ ? 1 : 0);
+  if (records_->clock == nullptr || !records_->clock->adjust()) return;
+  const std::int64_t ahead = records_->clock->machine_ahead_ms();
+  metrics_.set("metafuse_clock_ahead_seconds", static_cast<double>(ahead) / 1000);
+  const bool is_notable = std::abs(ahead) > kNotableSkewMs;
+  if (is_notable && !is_clock_off_)
+    log_.write(Log::Level::warning, "this machine's clock differs from the database's, which counts",
+               {{"ahead_ms", ahead}});
+  is_clock_off_ = is_notable;
+}
+
+bool App::look_at_others() {
+  is_told_ = news_ != nullptr && news_->is_listening();
+  look_at_duty();
   const auto changes = records_->mirror->step();
   if (is_store_heard_.exchange(changes.has_value()) && !changes)
     log_.write(Log::Level::warning, "shared files not looked at", {{"reason", changes.error().text}});
@@ -134,6 +157,7 @@ void App::take_limits(const Snapshot& snapshot) {
 void App::stop() {
   if (records_->store != nullptr) records_->store->hurry();
   if (caretaker_ != nullptr) caretaker_->stop();
+  news_.reset();
   reloader_.stop();
   pool_.stop();
   store_pool_.stop();

@@ -74,6 +74,9 @@ class App {
   ///
   /// out: whether a file changed
   bool look_at_others();
+  /// Keeps or takes on the duty, and asks the database for the time. The duty is over by this server's own
+  /// clock, too: a database that does not answer may have given it to another one.
+  void look_at_duty();
   void note_shared(const Mirror::Changes& changes);
 
   const Clock& clock_;
@@ -86,12 +89,15 @@ class App {
   WorkerPool pool_;
   WorkerPool store_pool_;
   Operations operations_;
-  Reloader reloader_;
-  std::unique_ptr<Caretaker> caretaker_;
   const std::string server_id_;
-  TimePoint next_duty_look_{};         ///< of the reloader's thread
-  std::atomic<bool> has_duty_ = true;  ///< while the store is this server's alone
+  TimePoint next_duty_look_{};                           ///< of the reloader's thread
+  std::atomic<TimePoint> duty_until_{TimePoint::max()};  ///< for good while the store is this server's alone
   std::atomic<bool> is_store_heard_ = true;
+  std::atomic<bool> is_told_ = false;  ///< whether the store tells changes
+  bool is_clock_off_ = false;          ///< of the reloader's thread
+  Reloader reloader_;                  // its thread uses what stands above
+  std::unique_ptr<Caretaker> caretaker_;
+  std::unique_ptr<Listener> news_;  ///< of the store; nullptr while that is this server's alone
 };
 
 }  // namespace metafuse::service

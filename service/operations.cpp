@@ -3,6 +3,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace metafuse::service {
 
 void Operations::attach(Sockets sockets) {
@@ -18,6 +20,14 @@ void Operations::set_limits(const LimitsConfig& limits) {
 std::string Operations::troubles() const {
   if (sources_.records.store == nullptr || sources_.records.store->trouble().empty()) return {};
   return "store: does not answer; searches are not stored, feedback is refused\n";
+}
+
+std::string Operations::versions(const std::vector<const LoadedDomain*>& domains) {
+  std::string out;
+  for (const LoadedDomain* domain : domains)
+    out += fmt::format("serves {}: templates {}, model {}\n", domain->domain.name, domain->etag.substr(0, 12),
+                       domain->model ? domain->model_digest.substr(0, 12) : "rrf");
+  return out;
 }
 
 std::string Operations::metrics_text() {

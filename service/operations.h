@@ -4,6 +4,7 @@
 #include <functional>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "service/base/log.h"
 #include "service/base/metrics.h"
@@ -41,6 +42,8 @@ class Operations {
   void set_limits(const LimitsConfig& limits);
   void start_draining() { is_draining_ = true; }
   bool is_draining() const { return is_draining_; }
+  /// Which templates and model serve each of the domains, one per line.
+  static std::string versions(const std::vector<const LoadedDomain*>& domains);
   /// What does not work while searching goes on, one per line, without names of hosts or files.
   std::string troubles() const;
   /// Prometheus' text, with what is read at this moment.

@@ -8,6 +8,7 @@ namespace metafuse::service {
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenLooks{500};
+constexpr std::chrono::milliseconds kBetweenLooksWhenTold{1000};
 
 }  // namespace
 
@@ -28,7 +29,8 @@ std::shared_ptr<const Snapshot> Reloader::snapshot() const {
 
 void Reloader::note_models(const Snapshot& snapshot) {
   for (const auto& [name, domain] : snapshot.domains)
-    options_.metrics.model(name, domain.model ? domain.model_digest.substr(0, 12) : "rrf");
+    options_.metrics.serves(name, domain.etag.substr(0, 12),
+                            domain.model ? domain.model_digest.substr(0, 12) : "rrf");
 }
 
 Result<void> Reloader::reload() {
@@ -76,16 +78,25 @@ void Reloader::reload_soon() {
   wakes_.notify_all();
 }
 
+void Reloader::look_soon() {
+  {
+    const std::lock_guard lock(wishes_mutex_);
+    is_look_wanted_ = true;
+  }
+  wakes_.notify_all();
+}
+
 void Reloader::reload_when_wanted() {
   std::unique_lock lock(wishes_mutex_);
   while (true) {
-    const auto is_woken = [this] { return is_reload_wanted_ || is_stopping_; };
+    const auto is_woken = [this] { return is_reload_wanted_ || is_look_wanted_ || is_stopping_; };
     if (options_.has_news)
-      wakes_.wait_for(lock, kBetweenLooks, is_woken);
+      wakes_.wait_for(lock, options_.is_told() ? kBetweenLooksWhenTold : kBetweenLooks, is_woken);
     else
       wakes_.wait(lock, is_woken);
     if (is_stopping_) return;
     bool is_due = std::exchange(is_reload_wanted_, false);
+    is_look_wanted_ = false;
     lock.unlock();
     if (options_.has_news && options_.has_news()) is_due = true;
     if (is_due) {

@@ -19,8 +19,10 @@ struct ReloaderOptions {
   LoadEngines load_engines;
   std::function<Result<ServerConfig>()> reread;    ///< the configuration again; may be empty
   std::function<void(const Snapshot&)> on_loaded;  ///< after a new snapshot took the old one's place
-  /// Looks every half second whether files changed that other servers share; may be empty.
+  /// Looks whether files changed that other servers share; may be empty. Called every half second, or every
+  /// second and when somebody says so where `is_told`.
   std::function<bool()> has_news;
+  std::function<bool()> is_told;  ///< whether changes are told by look_soon(); needed with `has_news`
   Metrics& metrics;
   Log& log;
 };
@@ -39,6 +41,8 @@ class Reloader {
   Result<void> reload();
   /// The same soon, on a thread of its own; several wishes become one.
   void reload_soon();
+  /// Has a look at what other servers changed soon.
+  void look_soon();
   /// No reload begins after this.
   void stop();
   /// Held while a template file is saved.
@@ -57,6 +61,7 @@ class Reloader {
   std::mutex wishes_mutex_;
   std::condition_variable wakes_;
   bool is_reload_wanted_ = false;
+  bool is_look_wanted_ = false;
   bool is_stopping_ = false;
   std::thread thread_;
 };

@@ -269,6 +269,7 @@ export interface components {
                 domain?: string;
                 model?: string | null;
                 version?: string | null;
+                templates?: string;
                 notice?: string | null;
                 features?: string[];
                 online?: Record<string, never>;
@@ -303,6 +304,7 @@ export interface components {
             model: string | null;
             /** @description the first 12 digits of the model file's SHA-256 */
             version: string | null;
+            templates?: string;
             notice: string | null;
             features: string[];
             online?: {

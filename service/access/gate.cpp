@@ -13,6 +13,7 @@
 #include "service/http/head.h"
 #include "service/http/message.h"
 #include "service/store/redis_client.h"
+#include "service/store/store.h"
 
 namespace metafuse::service {
 namespace {
@@ -252,6 +253,12 @@ std::optional<AccessRefusal> check_scope(Access access, const Exchange& exchange
   return AccessRefusal{403, "scope", "the key may not use this domain"};
 }
 
+/// Where keys' use is counted: in a PostgreSQL store, since a Redis that restarts begins again at nothing.
+SharedUsage quota_counter(const GateOptions& options, SharedLimits* redis) {
+  if (redis == nullptr || is_postgres_url(options.config.store)) return options.usage;
+  return redis->usage();
+}
+
 }  // namespace
 
 Gate::Gate(const GateOptions& options)
@@ -261,7 +268,7 @@ Gate::Gate(const GateOptions& options)
       limiter_(rate_of(options.config), options.config.limits.burst),
       key_guard_(options.config.limits.failed_keys_per_minute),
       shared_limits_(shared_limits(options.config, options.clock, limiter_)),
-      quotas_(shared_limits_ ? shared_limits_->usage() : options.usage) {}
+      quotas_(quota_counter(options, shared_limits_.get())) {}
 
 std::optional<AccessRefusal> Gate::check(const RouteRules* rules, Exchange& exchange) {
   auto refusal = checked(rules, exchange);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "service/base/digest.h"
 
@@ -84,7 +85,7 @@ Quotas::Quotas(SharedUsage shared) : shared_(std::move(shared)) {}
 std::optional<QuotaAnswer> Quotas::charge_locked(Use& use, std::uint64_t quota, std::uint64_t amount,
                                                  UnixTime now) {
   const std::int64_t day = day_of(now);
-  if (use.day != day) use = {day, 0, 0};
+  if (use.day != day) use = {day, 0, 0, 0};
   if (use.block >= amount) {
     use.block -= amount;
     return QuotaAnswer{true, quota - use.used + use.block, 0};
@@ -108,16 +109,19 @@ QuotaAnswer Quotas::charge(const KeyConfig& key, std::uint64_t amount, UnixTime 
   if (quota == 0) return {};
   const std::int64_t day = day_of(now);
   std::uint64_t wanted = 0;
+  std::uint64_t untold = 0;
   {
     const std::lock_guard lock(mutex_);
     Use& use = use_[key.name];
     if (const auto answer = charge_locked(use, quota, amount, now)) return *answer;
     wanted = std::max(amount - use.block, std::min(quota / kBlocks, quota - use.used));
+    untold = std::exchange(use.untold, 0);
   }
-  const std::optional<std::uint64_t> sum = shared_(key.name, day, wanted);
+  const std::optional<std::uint64_t> sum = shared_(key.name, day, wanted + untold);
   const std::lock_guard lock(mutex_);
   Use& use = use_[key.name];
   if (use.day != day) return refusal_until_tomorrow(now);  // midnight passed: the next try is on the new day
+  if (!sum) use.untold += wanted + untold;
   use.used = std::max(use.used, sum.value_or(use.used + wanted));
   const std::uint64_t beyond = use.used > quota ? std::min(wanted, use.used - quota) : 0;
   use.used = std::min(use.used, quota);

@@ -63,6 +63,7 @@ struct QuotaAnswer {
 
 /// Counts the expanded queries that each key used today (UTC). Of a shared counter, blocks of 1/64 of the
 /// quota are taken at once, so that it is asked seldom; what is left of a block when a process ends is lost.
+/// What a process counted alone while the counter was away is told to it afterwards.
 class Quotas {
  public:
   /// in: shared - Redis or the store; may be empty. While it does not answer, this process counts alone.
@@ -78,8 +79,9 @@ class Quotas {
  private:
   struct Use {
     std::int64_t day = 0;
-    std::uint64_t used = 0;   ///< of all processes, as far as we know
-    std::uint64_t block = 0;  ///< taken and not yet used
+    std::uint64_t used = 0;    ///< of all processes, as far as we know
+    std::uint64_t block = 0;   ///< taken and not yet used
+    std::uint64_t untold = 0;  ///< taken while the shared counter was away
   };
   std::optional<QuotaAnswer> charge_locked(Use& use, std::uint64_t quota, std::uint64_t amount, UnixTime now);
 

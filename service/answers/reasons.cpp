@@ -84,6 +84,7 @@ JsonObject fusion_json(const SearchAnswer& answer) {
   out["method"] = answer.fusion.method;
   out["model"] = answer.fusion.model.empty() ? Json(nullptr) : Json(answer.fusion.model);
   out["version"] = answer.fusion.version.empty() ? Json(nullptr) : Json(answer.fusion.version);
+  if (!answer.fusion.templates.empty()) out["templates"] = answer.fusion.templates;
   out["notice"] = answer.fusion.notice.empty() ? Json(nullptr) : Json(answer.fusion.notice);
   if (!answer.fusion.choice.empty()) out["auto"] = answer.fusion.choice;
   if (answer.fusion.online_steps > 0)

@@ -135,6 +135,10 @@ constexpr ReadingHelp kReadings[] = {
     {"metafuse_searches_stored_total", "Searches that the store took."},
     {"metafuse_searches_dropped_total", "Searches that the store could not take."},
     {"metafuse_store_available", "0 while the store does not answer."},
+    {"metafuse_clock_ahead_seconds",
+     "By how much this machine's clock is ahead of the database's, which counts."},
+    {"metafuse_has_duty", "1 where this server deletes, retrains and promotes for all of its store."},
+    {"metafuse_listens", "1 while the store tells changes; 0 while they are looked for."},
     {"metafuse_reload_failed", "1 when the last reload was refused: the log says why."},
 };
 
@@ -178,10 +182,14 @@ class Metrics::Body {
                               .Name("metafuse_model_info")
                               .Help("1 for the model version that serves a domain.")
                               .Register(registry);
+  Family<Gauge>& templates = prometheus::BuildGauge()
+                                 .Name("metafuse_templates_info")
+                                 .Help("1 for the version of the templates that serves a domain.")
+                                 .Register(registry);
   std::mutex mutex;
   std::map<std::string, Gauge*, std::less<>> gauges;
   std::map<std::string, Counter*, std::less<>> totals;
-  std::map<std::string, std::string, std::less<>> versions;
+  std::map<std::string, Gauge*, std::less<>> versions;
 };
 
 Metrics::Metrics() : body_(std::make_unique<Body>()) {}
@@ -243,13 +251,18 @@ void Metrics::set(std::string_view reading, double value) {
   gauge->Set(value);
 }
 
-void Metrics::model(std::string_view domain, std::string_view version) {
+void Metrics::serves(std::string_view domain, std::string_view templates, std::string_view model) {
   const std::lock_guard lock(body_->mutex);
-  std::string& current = body_->versions[std::string(domain)];
-  if (!current.empty() && current != version)
-    body_->models.Add({{"domain", std::string(domain)}, {"version", current}}).Set(0);
-  current = std::string(version);
-  body_->models.Add({{"domain", std::string(domain)}, {"version", current}}).Set(1);
+  const auto show = [&](Family<Gauge>& family, std::string_view kind, std::string_view version) {
+    const std::string name(domain);
+    Gauge*& shown = body_->versions[std::string(kind) + ' ' + name];
+    Gauge& now = family.Add({{"domain", name}, {"version", std::string(version)}});
+    if (shown != nullptr && shown != &now) family.Remove(shown);
+    shown = &now;
+    now.Set(1);
+  };
+  show(body_->templates, "templates", templates);
+  show(body_->models, "model", model);
 }
 
 std::string Metrics::text() const {

@@ -29,8 +29,8 @@ class Metrics {
   void reload(bool is_done);
   /// A reading of a gauge, or of a counter that something else counts (its name ends in _total).
   void set(std::string_view reading, double value);
-  /// The model that serves a domain: 1 for the version in use, 0 for those before.
-  void model(std::string_view domain, std::string_view version);
+  /// What serves a domain from now on; series of earlier versions go.
+  void serves(std::string_view domain, std::string_view templates, std::string_view model);
 
   std::string text() const;
 

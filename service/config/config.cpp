@@ -231,6 +231,29 @@ void read_keys(const YamlNode& node, Reading& reading) {
   for (const YamlNode& item : node.items) read_key(item, reading);
 }
 
+/// Keys of a file of their own, which may not be there yet: servers of one store take it from there. Mistakes
+/// are reported with the file's own places.
+void read_keys_file(const YamlNode& node, Reading& reading) {
+  const auto path = yaml_string(node, "keys_file", reading.diagnostics);
+  if (!path) return;
+  reading.config.keys_file = reading.resolve(*path);
+  const std::string name = reading.config.keys_file;
+  std::error_code error;
+  if (!std::filesystem::exists(name, error)) return;
+  const auto text = read_text(name, kMaxConfigBytes);
+  if (!text) return reading.diagnostics.error(node.place, "keys_file: " + text.error().text);
+  const auto root = parse_yaml(*text, name);
+  if (!root) return reading.diagnostics.error(node.place, "keys_file: " + root.error().text);
+  Reading inside{std::move(reading.config), Diagnostics(name), reading.folder};
+  YamlMap map(*root, "the file of keys", inside.diagnostics);
+  map.take_integer("version", 1, 1);
+  if (const YamlNode* keys = map.take("keys")) read_keys(*keys, inside);
+  map.finish();
+  reading.config = std::move(inside.config);
+  if (inside.diagnostics.has_errors())
+    reading.diagnostics.error(node.place, "keys_file: " + inside.diagnostics.to_error(Code::bad_config).text);
+}
+
 void read_listen(const YamlNode& node, Reading& reading) {
   auto listen = parse_listen(node.text);
   if (!listen) return reading.diagnostics.error(node.place, listen.error().text);
@@ -379,6 +402,8 @@ constexpr Setting<ServerConfig> kServer[] = {
     {"cors_origins", &ServerConfig::cors_origins, 0, 0, "origins whose pages may ask"},
     {"needs_key", &ServerConfig::needs_key, 0, 0, "searching itself needs a key"},
     {"keys", &read_keys, 0, 0, "API keys"},
+    {"keys_file", &read_keys_file, 0, 0,
+     "file of more keys (`keys:`), which servers of one PostgreSQL store share"},
     {"metrics", &read_metrics, 0, 0, "who reads /metrics without a key: loopback, open or key"},
     {"deadline", &ServerConfig::deadline_seconds, 0.01, 120, "seconds for all lists of one search"},
     {"workers", &ServerConfig::workers, 0, 1024, "threads that fetch and score; 0 for 32 per core"},

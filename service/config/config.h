@@ -143,6 +143,7 @@ struct ServerConfig {
   bool needs_key = false;  ///< searching itself needs a key
   MetricsAccess metrics = MetricsAccess::loopback;
   std::vector<KeyConfig> keys;
+  std::string keys_file;        ///< more of them, which servers of one PostgreSQL store share; empty for none
   double deadline_seconds = 3;  ///< for all lists of one search
   LearnedWaitConfig learned_wait;
   TrackingParameters tracking = default_tracking_parameters();

@@ -57,7 +57,7 @@ HttpResponse handle_opensearch(const Exchange& exchange);
 HttpResponse handle_openapi(const Exchange& exchange);
 HttpResponse handle_docs();
 HttpResponse handle_healthz();
-HttpResponse handle_readyz(Operations& operations);
+HttpResponse handle_readyz(Operations& operations, const Exchange& exchange);
 HttpResponse handle_metrics(Operations& operations);
 HttpResponse handle_static(const Exchange& exchange);
 

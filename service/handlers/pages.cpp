@@ -160,9 +160,12 @@ HttpResponse handle_healthz() {
   return make_response(200, "text/plain; charset=utf-8", "OK\n");
 }
 
-HttpResponse handle_readyz(Operations& operations) {
+HttpResponse handle_readyz(Operations& operations, const Exchange& exchange) {
   if (operations.is_draining()) return make_response(503, "text/plain; charset=utf-8", "draining\n");
-  return make_response(200, "text/plain; charset=utf-8", "ready\n" + operations.troubles());
+  std::string text = "ready\n" + operations.troubles();
+  // where searching needs a key, so does hearing of domains
+  if (!exchange.snapshot->config.needs_key) text += Operations::versions(exchange.domains());
+  return make_response(200, "text/plain; charset=utf-8", std::move(text));
 }
 
 HttpResponse handle_metrics(Operations& operations) {

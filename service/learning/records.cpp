@@ -1,14 +1,28 @@
 #include "service/learning/records.h"
 
-#include <chrono>
 #include <utility>
 
 namespace metafuse::service {
 namespace {
 
+const SteadyClock kSteadyClock;
+
 UnixTime machine_time() {
-  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
+  return machine_milliseconds() / 1000;
+}
+
+/// What servers of one store share, and the time that they agree on.
+Result<void> open_shared(const Snapshot& snapshot, bool has_time, Records& records) {
+  records.mirror = std::make_unique<Mirror>(*records.store, shared_places(snapshot));
+  if (records.model_versions != nullptr)
+    records.model_versions->on_saved = [mirror = records.mirror.get()](std::string_view domain) {
+      return mirror->send_models(domain);
+    };
+  if (has_time) return {};
+  records.clock = std::make_unique<SharedClock>(*records.store, kSteadyClock);
+  TRY_VOID(records.clock->adjust());
+  records.unix_time = [clock = records.clock.get()] { return clock->now(); };
+  return {};
 }
 
 }  // namespace
@@ -16,6 +30,8 @@ UnixTime machine_time() {
 SharedPlaces shared_places(const Snapshot& snapshot) {
   SharedPlaces places;
   places.models = snapshot.config.models;
+  places.reports = snapshot.config.reports;
+  places.keys = snapshot.config.keys_file;
   for (const auto& [name, domain] : snapshot.domains) places.templates[name] = domain.file;
   return places;
 }
@@ -23,18 +39,13 @@ SharedPlaces shared_places(const Snapshot& snapshot) {
 Result<std::unique_ptr<Records>> open_records(const Snapshot& snapshot, std::function<UnixTime()> unix_time) {
   const ServerConfig& config = snapshot.config;
   auto records = std::make_unique<Records>();
-  records->unix_time = unix_time ? std::move(unix_time) : machine_time;
+  const bool has_time = static_cast<bool>(unix_time);
+  records->unix_time = has_time ? std::move(unix_time) : machine_time;
   if (!config.models.empty()) records->model_versions = std::make_unique<ModelVersions>(config.models);
   if (config.store.empty()) return records;
   TRY(records->store, open_store(config.store, StoreMode::serve, config.store_secret));
   TRY(records->secret, records->store->secret());
-  if (is_postgres_url(config.store)) {
-    records->mirror = std::make_unique<Mirror>(*records->store, shared_places(snapshot));
-    if (records->model_versions != nullptr)
-      records->model_versions->on_saved = [mirror = records->mirror.get()](std::string_view domain) {
-        return mirror->send_models(domain);
-      };
-  }
+  if (is_postgres_url(config.store)) TRY_VOID(open_shared(snapshot, has_time, *records));
   for (const auto& [name, domain] : snapshot.domains)
     TRY_VOID(records->store->unify_queries(name, plain_slot(domain.domain)));
   if (config.privacy.hash_queries) TRY_VOID(records->store->hide_queries());

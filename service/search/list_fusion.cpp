@@ -189,6 +189,7 @@ void collect_suggestions(SearchAnswer& answer) {
 }
 
 void note_method(const LoadedDomain& domain, FusionNote& note) {
+  note.templates = domain.etag.substr(0, 12);
   if (domain.model) {
     note.method = domain.model->learner;
     note.model = domain.domain.name;

@@ -54,6 +54,7 @@ struct FusionNote {
   std::string method;              ///< "rankboost", "rrf", ...
   std::string model;               ///< name of the model file, empty without a model
   std::string version;             ///< digest of the model file, empty without a model
+  std::string templates;           ///< digest of the templates, empty where callers brought the lists
   std::string challenger;          ///< version that the results are interleaved with, empty for none
   std::uint64_t online_steps = 0;  ///< examples that the online reranker learned from; 0 when none ordered
   std::string notice;              ///< what a user should hear: why no model was used

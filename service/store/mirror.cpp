@@ -21,6 +21,9 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kTemplates = "templates/";
 constexpr std::string_view kModels = "models/";
+constexpr std::string_view kReports = "reports/";
+constexpr std::string_view kKeys = "keys";
+constexpr int kMostSkippedDoublings = 7;
 constexpr std::size_t kMaxSharedBytes = std::size_t{256} << 20;
 constexpr std::size_t kMaxRememberedBytes = std::size_t{16} << 20;
 
@@ -28,6 +31,12 @@ constexpr std::size_t kMaxRememberedBytes = std::size_t{16} << 20;
 bool is_model_name(std::string_view rest) {
   return rest.ends_with(".json") && rest.find("..") == std::string_view::npos && !rest.starts_with('/') &&
          rest.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-./") == std::string_view::npos;
+}
+
+/// DOMAIN.KIND.json or .jsonl, as EvaluationReports reads them.
+bool is_report_name(std::string_view rest) {
+  return (rest.ends_with(".json") || rest.ends_with(".jsonl")) && !rest.starts_with('.') &&
+         rest.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-.") == std::string_view::npos;
 }
 
 /// A champion is not here before its version and the state that names it.
@@ -45,7 +54,8 @@ void Mirror::set_places(SharedPlaces places) {
   const std::lock_guard lock(mutex_);
   if (places == places_) return;
   places_ = std::move(places);
-  seen_ = 0;  // the store may hold files of domains that came
+  seen_ = 0;  // the store may hold files of domains that came, or lack them
+  may_lack_ = true;
 }
 
 /// Where a name stands here; empty for what this server does not keep.
@@ -53,6 +63,12 @@ std::string Mirror::path_of(std::string_view name) const {
   if (name.starts_with(kTemplates)) {
     const auto at = places_.templates.find(std::string(name.substr(kTemplates.size())));
     return at == places_.templates.end() ? std::string() : at->second;
+  }
+  if (name == kKeys) return places_.keys;
+  if (name.starts_with(kReports)) {
+    const std::string_view rest = name.substr(kReports.size());
+    if (places_.reports.empty() || !is_report_name(rest)) return {};
+    return (fs::path(places_.reports) / std::string(rest)).string();
   }
   if (!name.starts_with(kModels) || places_.models.empty()) return {};
   const std::string_view rest = name.substr(kModels.size());
@@ -75,11 +91,26 @@ std::vector<std::string> Mirror::model_names(std::string_view domain) const {
   return names;
 }
 
+std::vector<std::string> Mirror::report_names(std::string_view domain) const {
+  std::vector<std::string> names;
+  std::error_code error;
+  if (places_.reports.empty()) return names;
+  const std::string start = std::string(domain) + '.';
+  for (fs::directory_iterator at(places_.reports, error), end; !error && at != end; at.increment(error)) {
+    const std::string file = at->path().filename().string();
+    if (file.starts_with(start) && is_report_name(file)) names.push_back(std::string(kReports) + file);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 std::vector<std::string> Mirror::local_names() const {
   std::vector<std::string> names;
+  if (!places_.keys.empty()) names.emplace_back(kKeys);
   for (const auto& [domain, file] : places_.templates) {
     names.push_back(std::string(kTemplates) + domain);
     for (std::string& name : model_names(domain)) names.push_back(std::move(name));
+    for (std::string& name : report_names(domain)) names.push_back(std::move(name));
   }
   return names;
 }
@@ -154,7 +185,8 @@ Result<void> Mirror::take(const SharedFile& file, Changes& changes) {
 }
 
 /// The files that are only here. Another server may send its own of the same name at the same time: then
-/// that one is taken at the next step.
+/// that one is taken at the next step. A store that takes nothing is offered them less and less often, since
+/// each offer reads all of them.
 Result<void> Mirror::send_new(Changes& changes) {
   std::vector<SharedChange> wanted;
   for (const std::string& name : local_names()) {
@@ -165,9 +197,15 @@ Result<void> Mirror::send_new(Changes& changes) {
     TRY(auto text, read_text(path_of(name), kMaxSharedBytes));
     wanted.push_back({name, "", std::move(text)});
   }
-  if (wanted.empty()) return {};
-  TRY(const bool is_sent, store_.change_shared_files(wanted));
-  if (!is_sent) return {};
+  const auto sent = wanted.empty() ? Result<bool>(true) : store_.change_shared_files(wanted);
+  if (!sent) {
+    failed_sends_ = std::min(failed_sends_ + 1, kMostSkippedDoublings);
+    looks_to_skip_ = 1 << failed_sends_;
+    return sent.error();
+  }
+  failed_sends_ = 0;
+  may_lack_ = !*sent;
+  if (!*sent) return {};
   for (const SharedChange& change : wanted) {
     known_[change.name] = latest_[change.name] = sha256_hex(*change.text);
     changes.sent.push_back(change.name);
@@ -178,15 +216,18 @@ Result<void> Mirror::send_new(Changes& changes) {
 Result<Mirror::Changes> Mirror::step() {
   const std::lock_guard lock(mutex_);
   TRY_VOID(recall());
-  Changes changes;
   TRY(auto files, store_.shared_files(seen_));
   const std::int64_t latest = files.empty() ? seen_ : files.back().change;
   put_champions_last(files);
-  for (const SharedFile& file : files) TRY_VOID(take(file, changes));
+  for (const SharedFile& file : files) TRY_VOID(take(file, unsaid_));
   seen_ = latest;  // not before: what could not be written is taken at the next step
-  if (!std::exchange(has_looked_, true) || seen_ == 0 || !files.empty()) TRY_VOID(send_new(changes));
-  if (!files.empty() || !changes.empty()) TRY_VOID(remember());
-  return changes;
+  if (!files.empty()) TRY_VOID(remember());
+  if (may_lack_ && looks_to_skip_-- <= 0) {
+    const auto sent = send_new(unsaid_);
+    if (!sent && unsaid_.taken.empty()) return sent.error();
+    if (!unsaid_.sent.empty()) TRY_VOID(remember());
+  }
+  return std::exchange(unsaid_, {});
 }
 
 Result<bool> Mirror::replace_templates(std::string_view domain, std::string_view before,

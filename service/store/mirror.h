@@ -17,13 +17,15 @@ namespace metafuse::service {
 struct SharedPlaces {
   std::map<std::string, std::string> templates;  ///< file by domain
   std::string models;                            ///< folder; empty for none
+  std::string reports = {};                      ///< folder; empty for none
+  std::string keys = {};                         ///< file; empty for none
 
   friend bool operator==(const SharedPlaces&, const SharedPlaces&) = default;
 };
 
-/// Keeps this server's template files and models equal to those in the store, which all servers share. The
-/// store decides: a file that changed both here and there becomes the store's, and what stood here is kept
-/// beside it as FILE.mine. Files that the store lacks are sent to it. From any thread.
+/// Keeps this server's templates, models, evaluation reports and keys equal to those in the store, which all
+/// servers share. The store decides: a file that changed both here and there becomes the store's, and what
+/// stood here is kept beside it as FILE.mine. Files that the store lacks are sent to it. From any thread.
 ///
 /// Invariant: `known_` holds, by name, the digest that a file had when it last was the same here and there.
 /// It is kept in `.shared.json` in the folder of models, or else in that of the first template file, so that
@@ -72,6 +74,7 @@ class Mirror {
   std::string path_of(std::string_view name) const;
   std::vector<std::string> local_names() const;
   std::vector<std::string> model_names(std::string_view domain) const;
+  std::vector<std::string> report_names(std::string_view domain) const;
   Result<std::string> local_digest(const std::string& name) const;
   bool is_edited_here(const SharedFile& file, const std::string& here) const;
   Result<void> take(const SharedFile& file, Changes& changes);
@@ -87,7 +90,10 @@ class Mirror {
   std::map<std::string, std::string, std::less<>> latest_;  ///< digest in the store, by name
   std::int64_t seen_ = 0;                                   ///< the last change that was looked at
   bool is_recalled_ = false;
-  bool has_looked_ = false;
+  Changes unsaid_;         ///< of steps that failed after them: the next one says so
+  bool may_lack_ = true;   ///< whether the store may lack files that are here
+  int failed_sends_ = 0;   ///< in a row
+  int looks_to_skip_ = 0;  ///< before files that could not be sent are read again
 };
 
 }  // namespace metafuse::service

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 
 #include "core/deadline.h"
 #include "core/result.h"
+#include "service/store/listener.h"
 
 namespace metafuse::service {
 
@@ -46,6 +48,9 @@ class SqlSession {
 
   /// Until the transaction ends, no other one passes a lock of that name.
   virtual Result<void> lock(std::string_view name) = 0;
+
+  /// Tells those who listen for a channel once the transaction is committed; nothing where nobody can listen.
+  virtual Result<void> notify(std::string_view) { return {}; }
 
   Result<void> run(std::string_view sql, std::initializer_list<SqlValue> values = {},
                    const TakeRow& take = {}) {
@@ -84,8 +89,11 @@ class SqlDatabase {
   virtual Result<void> write(const Transaction& work, Wait wait = {}) = 0;
   virtual Result<void> read(const Transaction& work, Wait wait = {}) = 0;
   virtual Result<void> check() = 0;
-  /// SQL of the database's own clock, in seconds since 1970.
-  virtual std::string_view seconds_now() const = 0;
+  /// SQL of the database's own clock, in milliseconds since 1970.
+  virtual std::string_view milliseconds_now() const = 0;
+  /// in:  channel - as of SqlSession::notify(): small letters and underscores
+  /// out: nullptr where one process alone writes
+  virtual std::unique_ptr<Listener> listen(std::string_view, std::function<void()>) { return nullptr; }
 
   /// What is wrong with the database as far as is known; empty when nothing is. Never waits.
   virtual std::string trouble() const { return {}; }

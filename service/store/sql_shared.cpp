@@ -6,12 +6,15 @@
 #include <fmt/format.h>
 
 #include "service/base/digest.h"
+#include "service/store/sql_rows.h"
 #include "service/store/sql_store.h"
 
 // Files that several servers share, and who of them does what only one should do.
 
 namespace metafuse::service {
 namespace {
+
+constexpr std::string_view kChannel = "metafuse_shared_files";
 
 Result<void> change_shared_file(SqlSession& session, const SharedChange& change, std::int64_t number,
                                 bool& is_made) {
@@ -69,7 +72,7 @@ Result<bool> SqlStore::change_shared_files(std::span<const SharedChange> changes
       is_overtaken = true;
       return fail(Code::try_again, change.name + ": another server changed it");  // nothing is committed
     }
-    return {};
+    return session.notify(kChannel);
   };
   const auto done = database_->write(change_all);
   if (is_overtaken) return false;
@@ -77,9 +80,21 @@ Result<bool> SqlStore::change_shared_files(std::span<const SharedChange> changes
   return true;
 }
 
+std::unique_ptr<Listener> SqlStore::listen(std::function<void()> on_change) {
+  return database_->listen(kChannel, std::move(on_change));
+}
+
+Result<std::int64_t> SqlStore::milliseconds_now() {
+  std::int64_t now = 0;
+  const std::string sql = fmt::format("SELECT {}", database_->milliseconds_now());
+  TRY_VOID(database_->read([&](SqlSession& session) { return session.run(sql, {}, into(now)); },
+                           Patience::request));
+  return now;
+}
+
 Result<bool> SqlStore::hold_task(std::string_view task, std::string_view holder, std::int64_t seconds) {
   bool is_held = false;
-  const std::string now(database_->seconds_now());
+  const std::string now = fmt::format("({} / 1000)", database_->milliseconds_now());
   const std::string sql = fmt::format(
       "INSERT INTO tasks (name, holder, ends) VALUES ($1, $2, {0} + $3) ON CONFLICT (name) DO UPDATE SET "
       "holder = excluded.holder, ends = excluded.ends WHERE tasks.holder = excluded.holder OR tasks.ends <= "

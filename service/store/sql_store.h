@@ -57,6 +57,8 @@ class SqlStore final : public Store {
 
   Result<std::vector<SharedFile>> shared_files(std::int64_t after) override;
   Result<bool> change_shared_files(std::span<const SharedChange> changes) override;
+  std::unique_ptr<Listener> listen(std::function<void()> on_change) override;
+  Result<std::int64_t> milliseconds_now() override;
   Result<bool> hold_task(std::string_view task, std::string_view holder, std::int64_t seconds) override;
 
   Result<std::uint64_t> add_usage(std::string_view key, std::int64_t day, std::uint64_t amount) override;

@@ -118,7 +118,9 @@ class SqliteStore final : public SqlDatabase {
     return transact(writer_, "BEGIN IMMEDIATE", work);
   }
   Result<void> read(const Transaction& work, Wait) override { return transact(reader_, "BEGIN", work); }
-  std::string_view seconds_now() const override { return "CAST(strftime('%s', 'now') AS integer)"; }
+  std::string_view milliseconds_now() const override {
+    return "CAST(round((julianday('now') - 2440587.5) * 86400000) AS integer)";
+  }
 
   Result<void> check() override {
     const std::lock_guard guard(reader_.mutex);

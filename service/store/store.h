@@ -12,6 +12,7 @@
 
 #include "core/deadline.h"
 #include "core/result.h"
+#include "service/store/listener.h"
 #include "service/store/stored_search.h"
 
 namespace metafuse::service {
@@ -101,7 +102,7 @@ struct TemplateVersion {
   friend bool operator==(const TemplateVersion&, const TemplateVersion&) = default;
 };
 
-/// A file that several servers share: templates and models.
+/// A file that several servers share: templates, models, reports, keys.
 struct SharedFile {
   std::string name;
   std::string text;
@@ -207,6 +208,12 @@ class Store {
   ///
   /// out: whether they were made
   virtual Result<bool> change_shared_files(std::span<const SharedChange> changes) = 0;
+  /// Calls back after a change of shared files, of this server or another.
+  ///
+  /// out: nullptr where no other server can change them
+  virtual std::unique_ptr<Listener> listen(std::function<void()> on_change) = 0;
+  /// The database's clock, in milliseconds since 1970.
+  virtual Result<std::int64_t> milliseconds_now() = 0;
   /// Whether `holder` has the task of this name for so many seconds from now, by the database's clock: nobody
   /// has it, the time of who had it is over, or the holder has it already and keeps it.
   virtual Result<bool> hold_task(std::string_view task, std::string_view holder, std::int64_t seconds) = 0;

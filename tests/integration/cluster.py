@@ -1,199 +1,83 @@
 #!/usr/bin/env python3
-"""Several servers in folders of their own behave as one: PostgreSQL as the store, Redis as the cache, HAProxy in front.
+"""Several servers in folders of their own behave as one: PostgreSQL with a replica as the store, Redis as the cache, HAProxy in front.
 
-usage: cluster.py METAFUSE [SECONDS]. Four servers are under load for so many seconds (40) while one is killed and comes back, each
-is restarted in turn, PostgreSQL restarts, hangs and comes back, Redis goes away, and templates are saved through different
-servers. Every search is answered in full, every acknowledged click is in the store at the end, of a hundred conditional saves
-with one entity tag one wins, and a saved text serves on all servers within two seconds. Prints what it counted.
+usage: cluster.py METAFUSE [--minutes N] [--other METAFUSE] [--seed N]. Four servers, whose clocks are 90 seconds apart where
+libfaketime is installed, are under load for so long (40 seconds) while one episode after the other, and several at once, take
+parts away: kill -9, a rolling restart (to the other program and back), PostgreSQL restarted, hung, failed over to its replica
+and away for a while, Redis away, one server cut off from the store, templates saved and champions switched through different
+servers. Every search is answered in full by templates of one version, the one that it names, and by a known model; every
+acknowledged click is in the store at the end; of a hundred conditional saves with one entity tag one wins; what is changed
+serves on all servers within two seconds; no key is allowed more than its quota. Prints what it counted.
 """
+import argparse
 import collections
 import concurrent.futures
-import hashlib
 import http.server
 import itertools
 import json
 import os
 import pathlib
 import random
-import shutil
-import signal
-import socket
+import re
 import subprocess
-import sys
 import tempfile
 import threading
 import time
-import urllib.error
-import urllib.parse
-import urllib.request
 
-import json_engine
+import cluster_parts as parts
+from cluster_parts import ask
 
-METAFUSE = os.path.abspath(sys.argv[1])
-SECONDS = float(sys.argv[2]) if len(sys.argv) > 2 else 40
-SERVERS, ENGINES, CLIENTS = 4, 16, 4
-KEY = "admin-key"
-POSTGRES = next(iter(sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)), None)
-
-
-def skip_without_parts():
-    missing = [name for name in ("haproxy", "redis-server", "runuser") if shutil.which(name, path=os.environ["PATH"] + ":/usr/sbin") is None]
-    if POSTGRES is None:
-        missing.append("postgresql")
-    if missing or os.geteuid() != 0:
-        print(f"SKIPPED: needs root and the Debian packages haproxy, postgresql, redis-server; missing: {missing}")
-        sys.exit(77)
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
-
-
-class Engine(json_engine.JsonEngine):
-    def handle(self):
-        try:
-            super().handle()
-        except ConnectionError:
-            pass  # a server was killed
-
-    def do_GET(self):
-        url = urllib.parse.urlparse(self.path)
-        order = random.Random(url.path + urllib.parse.parse_qs(url.query)["q"][0])
-        pages = [f"http://site{i}.example/" for i in order.sample(range(60), 30)]
-        self.send(200, json.dumps({"r": [{"u": page, "t": "t", "c": "c"} for page in pages]}).encode())
-
-
-class Database:
-    def __init__(self, folder):
-        self.folder = folder / "postgres"
-        self.folder.mkdir()
-        shutil.chown(self.folder, "postgres")
-        self.run("initdb", "-D", str(self.folder / "data"), "-U", "tester", "-A", "trust", "-N", "-E", "UTF8", "--locale=C")
-        self.start()
-        self.url = f"postgresql:///postgres?host={self.folder}&user=tester"
-
-    def run(self, program, *words):
-        subprocess.run(["runuser", "-u", "postgres", "--", str(POSTGRES / program), *words], check=True,
-                       stdout=subprocess.DEVNULL, cwd=self.folder)
-
-    def start(self):
-        self.run("pg_ctl", "-D", str(self.folder / "data"), "-w", "-l", str(self.folder / "log"), "-o",
-                 f"-k {self.folder} -c listen_addresses= -c fsync=off", "start")
-
-    def stop(self):
-        self.run("pg_ctl", "-D", str(self.folder / "data"), "-w", "-m", "fast", "stop")
-
-    def processes(self):
-        first = int((self.folder / "data/postmaster.pid").read_text().split()[0])
-        children = subprocess.run(["pgrep", "-P", str(first)], capture_output=True, text=True).stdout.split()
-        return [first, *map(int, children)]
-
-
-class Server:
-    def __init__(self, folder, number, port, database, redis, engines):
-        self.folder = folder / f"server{number}"
-        self.folder.mkdir()
-        self.port = port
-        self.base = f"http://127.0.0.1:{port}"
-        (self.folder / "t.yaml").write_text(templates(0))
-        (self.folder / "models").mkdir()
-        (self.folder / "engines.yaml").write_text("engines:\n" + "".join(
-            f"  - {{name: e{i}, search_url: \"http://127.0.0.1:{engines}/{i}?q={{query}}\", timeout: 10, {json_engine.DEFINITION}}}\n"
-            for i in range(ENGINES)))
-        (self.folder / "serve.yaml").write_text(
-            f"version: 1\nlisten: 127.0.0.1:{port}\ntemplates: [t.yaml]\nengines: [engines.yaml]\nmodels: models\n"
-            f"store: \"{database.url}\"\nstore_secret: ../secret\nserver_names: [\"127.0.0.1\"]\n"
-            f"cache: {{redis: \"redis://127.0.0.1:{redis}/0\"}}\nlimits: {{requests_per_second: 0}}\ndeadline: 10\n"
-            "learned_wait: {enabled: false}\nlearning: {clicks_per_address: 1000000}\n"
-            f"keys:\n  - {{name: admin, sha256: {hashlib.sha256(KEY.encode()).hexdigest()}, roles: [admin]}}\n")
-        self.start()
-
-    def start(self):
-        self.log = open(self.folder / "log", "ab")
-        self.process = subprocess.Popen([METAFUSE, "serve", "--config", "serve.yaml"], cwd=self.folder,
-                                        stdout=subprocess.PIPE, stderr=self.log, text=True)
-        assert self.process.stdout.readline().startswith("http"), (self.folder / "log").read_text()[-2000:]
-
-    def kill(self):
-        self.process.kill()
-        self.process.wait()
-        self.start()
-
-    def restart(self):
-        self.process.terminate()
-        assert self.process.wait(30) == 0
-        self.start()
-
-
-def templates(number):
-    return (f"version: 1\ndomain: d\ndescription: text {number}\nslots: {{Q: {{required: true}}}}\ntemplates:\n"
-            f"  - {{id: all, engine: [{', '.join(f'e{i}' for i in range(ENGINES))}], query: '{{Q}}'}}\n")
-
-
-def ask(base, path, body=None, headers=None, method=None):
-    data = body.encode() if isinstance(body, str) else None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(base + path, data, {"Content-Type": "application/json", **(headers or {})}, method=method)
-    try:
-        with urllib.request.urlopen(request, timeout=30) as answer:
-            return answer.status, answer.headers, answer.read()
-    except urllib.error.HTTPError as refused:
-        return refused.code, refused.headers, refused.read()
+SERVERS, CLIENTS = 4, 4
+CLOCKS = [0, 45, -45, 0]  # seconds ahead of the database's
+CUT_OFF = 3               # the server that reaches the store through relays
+MODELS = {parts.digest(text)[:12]: text for text in map(parts.model, (1, 2))}
 
 
 class Client(threading.Thread):
-    """Searches, and clicks on every second search through the proxy."""
+    """Searches, and clicks on every second search through the proxy; every fourth search is metered."""
 
     numbers = itertools.count()
 
-    def __init__(self, base, ends):
+    def __init__(self, cluster, ends):
         super().__init__()
-        self.base, self.ends = base, ends
+        self.cluster, self.ends = cluster, ends
         self.counts = collections.Counter()
         self.clicked = []
         self.wrong = []
 
+    def problem_of(self, answer):
+        """What is wrong with an answer: an engine that failed, or templates or a model that nobody saved."""
+        failures = {reason for _, reason in answer.get("unresponsive_engines", [])}
+        if not answer["results"] or failures - {"timeout"}:  # engines share this machine
+            return f"failures {failures}"
+        seen = {result["content"] for result in answer["results"]}
+        named = self.cluster.texts.get(answer["fusion"]["templates"])
+        if seen != {f"v{named}"}:
+            return f"asked by templates {seen}, named {named}"
+        if answer["fusion"]["version"] not in MODELS:
+            return f"model {answer['fusion']['version']}"
+        self.counts["searches without a list that came too late"] += not failures
+        return None
+
     def run(self):
         while not self.ends.is_set():
             number = next(self.numbers)
-            status, _, body = ask(self.base, f"/search?q=query+{number}&format=json")
+            headers = {"Authorization": f"Bearer {parts.METERED_KEY}"} if number % 4 == 0 else {}
+            status, _, body = ask(self.cluster.base, f"/search?q=query+{number}&format=json", headers=headers)
             answer = json.loads(body) if status == 200 else {}
-            failures = {reason for _, reason in answer.get("unresponsive_engines", [])}
-            if status != 200 or not answer["results"] or failures - {"timeout"}:  # engines share this machine
-                self.wrong.append((number, status, failures, body[:300]))
+            problem = self.problem_of(answer) if status == 200 else body[:300]
+            if problem:
+                self.wrong.append((number, status, problem))
                 continue
             self.counts["searches"] += 1
-            self.counts["searches without a list that came too late"] += not failures
+            self.counts["metered searches"] += bool(headers)
             search = answer["fusion"].get("search_id")
             if number % 2 and search:
                 time.sleep(0.3)  # nobody clicks before reading; searches are stored behind their answers
-                status, _, _ = ask(self.base, "/v1/feedback", {"search_id": search, "position": 1, "kind": "click"})
+                status, _, _ = ask(self.cluster.base, "/v1/feedback", {"search_id": search, "position": 1, "kind": "click"})
                 self.counts[f"clicks answered {status}"] += 1
                 if status == 200:
                     self.clicked.append(search[:32])
-
-
-def proxy_config(folder, port, servers):
-    """As packaging/haproxy.cfg, with servers that are named here."""
-    (folder / "haproxy.cfg").write_text(f"""
-defaults
-  mode http
-  timeout connect 1s
-  timeout client 60s
-  timeout server 60s
-  option redispatch
-  retries 3
-  retry-on conn-failure empty-response 503
-frontend search
-  bind 127.0.0.1:{port}
-  http-request disable-l7-retry if !METH_GET
-  default_backend metafuse
-backend metafuse
-  option httpchk GET /readyz
-  http-check send hdr Host localhost
-""" + "".join(f"  server s{i} 127.0.0.1:{one.port} check inter 200ms fall 1 rise 1\n" for i, one in enumerate(servers)))
-    return folder / "haproxy.cfg"
 
 
 def etag_of(server):
@@ -203,135 +87,255 @@ def etag_of(server):
 
 
 def save(server, etag, text):
-    return ask(server.base, "/v1/templates/d", text, {"Authorization": f"Bearer {KEY}", "If-Match": etag,
+    return ask(server.base, "/v1/templates/d", text, {"Authorization": f"Bearer {parts.KEY}", "If-Match": etag,
                                                       "Content-Type": "application/yaml"}, "PUT")[0]
 
 
-def wait_until_all(servers, text, what):
-    begin = time.monotonic()
-    while any(etag_of(server)[1] != text for server in servers):
-        assert time.monotonic() - begin < 10, f"{what}: not on all servers after ten seconds"
-        time.sleep(0.05)
-    return time.monotonic() - begin
+def activate(server, version):
+    return ask(server.base, "/v1/models/d/activate", {"version": version}, {"Authorization": f"Bearer {parts.KEY}"})[0]
 
 
 class Cluster:
-    def __init__(self, folder):
-        self.folder = folder
-        self.engine = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Engine)
+    def __init__(self, folder, program, other, away_seconds):
+        self.folder, self.program, self.other, self.away_seconds = folder, program, other, away_seconds
+        self.texts = {parts.digest(parts.templates(0))[:12]: 0}  # number by digest: what may serve
+        self.slowest = 0.0
+        self.engine = http.server.ThreadingHTTPServer(("127.0.0.1", 0), parts.Engine)
         self.engine.daemon_threads = True
         threading.Thread(target=self.engine.serve_forever, daemon=True).start()
-        self.database = Database(folder)
-        self.redis_port = free_port()
-        self.start_redis()
-        self.servers = [Server(folder, i, free_port(), self.database, self.redis_port, self.engine.server_address[1])
-                        for i in range(SERVERS)]
-        port = free_port()
-        self.proxy = subprocess.Popen([shutil.which("haproxy", path="/usr/sbin:" + os.environ["PATH"]), "-f",
-                                       str(proxy_config(folder, port, self.servers))], stderr=subprocess.DEVNULL)
-        self.base = f"http://127.0.0.1:{port}"
-        self.saved = 0
+        self.database = parts.Database(folder)
+        self.redis_port = parts.free_port()
+        self.redis = parts.start_redis(folder, self.redis_port)
+        self.relays = [parts.Relay(port) for port in self.database.ports]
+        self.servers = []
+        for i in range(SERVERS):
+            url = self.database.url([relay.port for relay in self.relays] if i == CUT_OFF else None)
+            self.servers.append(parts.Server(folder, i, program, url, self.redis_port, self.engine.server_address[1], CLOCKS[i]))
+        self.seed_first()
+        for server in self.servers:
+            server.start()
+        self.proxy, self.base = parts.start_proxy(folder, self.servers)
+        self.wait_until_all(lambda server: sorted(MODELS)[0] in self.ready(server), "the first server's model")
+        self.wait_until_all(lambda server: abs(self.metric(server, "clock_ahead_seconds") - server.clock_ahead) < 5, "their clocks")
 
-    def start_redis(self):
-        self.redis = subprocess.Popen(["redis-server", "--port", str(self.redis_port), "--bind", "127.0.0.1", "--save", ""],
-                                      stdout=subprocess.DEVNULL, cwd=self.folder)
+    def seed_first(self):
+        """Keys and models lie in the first server's folder alone; the others take them from the store."""
+        first = self.servers[0].folder
+        (first / "keys.yaml").write_text("keys:\n" + "".join(
+            f"  - {{name: {name}, sha256: {parts.digest(key)}, roles: [search], quota_per_day: {quota}}}\n"
+            for name, key, quota in (("metered", parts.METERED_KEY, parts.METERED_QUOTA), ("small", parts.SMALL_KEY, parts.SMALL_QUOTA))))
+        champion, challenger = sorted(MODELS)
+        folder = first / "models/versions/d"
+        folder.mkdir(parents=True)
+        for version, text in MODELS.items():
+            (folder / f"{version}.json").write_text(text)
+        (first / "models/d.json").write_text(MODELS[champion])
+        (folder / "state.json").write_text(json.dumps({
+            "versions": [{"version": version, "learner": "rankboost", "origin": "file", "at": 1} for version in MODELS],
+            "challenger": challenger, "history": [], "is_promotion_paused": False, "tests": 0, "tested": ""}))
+
+    @staticmethod
+    def ready(server):
+        return ask(server.base, "/readyz")[2].decode()
+
+    @staticmethod
+    def metric(server, name):
+        found = re.search(rf"^metafuse_{name} (\S+)$", ask(server.base, "/metrics")[2].decode(), re.M)
+        return float(found[1]) if found else float("nan")
+
+    def wait_until_all(self, is_there, what):
+        begin = time.monotonic()
+        while not all(is_there(server) for server in self.servers):
+            assert time.monotonic() - begin < 15, f"{what}: not on all servers after 15 seconds"
+            time.sleep(0.05)
+        return time.monotonic() - begin
+
+    def new_text(self):
+        number = len(self.texts)
+        text = parts.templates(number)
+        self.texts[parts.digest(text)[:12]] = number
+        return text
+
+    # Episodes. What they change, they change while every part is there.
 
     def save_templates(self):
-        self.saved += 1
-        text = templates(self.saved)
-        writer = self.servers[self.saved % SERVERS]
+        text = self.new_text()
+        writer = random.choice(self.servers)
         assert save(writer, etag_of(writer)[0], text) == 200
-        return wait_until_all(self.servers, text, "a saved text")
+        self.slowest = max(self.slowest, self.wait_until_all(lambda server: etag_of(server)[1] == text, "a saved text"))
 
     def save_a_hundred_at_once(self):
         etags = {etag_of(server)[0] for server in self.servers}
         assert len(etags) == 1, etags
-        texts = [templates(f"{self.saved}-{i}") for i in range(100)]
+        etag = next(iter(etags))
+        texts = [self.new_text() for _ in range(100)]
+        said = [503] * 100
         with concurrent.futures.ThreadPoolExecutor(16) as pool:
-            said = list(pool.map(lambda i: save(self.servers[i % SERVERS], next(iter(etags)), texts[i]), range(100)))
+            while 503 in said:  # another save of the same server was under way: tried again with the same entity tag
+                again = [i for i, status in enumerate(said) if status == 503]
+                for i, status in zip(again, pool.map(lambda i: save(self.servers[i % SERVERS], etag, texts[i]), again)):
+                    said[i] = status
         counts = collections.Counter(said)
-        while counts[503]:  # another save of the same server was under way: tried again with the same entity tag
-            again = [i for i, status in enumerate(said) if status == 503]
-            for i in again:
-                said[i] = save(self.servers[i % SERVERS], next(iter(etags)), texts[i])
-            counts = collections.Counter(said)
         assert counts[200] == 1 and counts[412] == 99, counts
-        wait_until_all(self.servers, texts[said.index(200)], "the text that won")
+        won = texts[said.index(200)]
+        self.wait_until_all(lambda server: etag_of(server)[1] == won, "the text that won")
 
-    def restart_database(self):
-        self.database.stop()
-        time.sleep(1)
-        self.database.start()
+    def switch_champions(self):
+        """Each server is asked for another champion at once; afterwards all serve one, which one of them was."""
+        versions = sorted(MODELS)
+        with concurrent.futures.ThreadPoolExecutor(SERVERS) as pool:
+            said = list(pool.map(lambda i: activate(self.servers[i], versions[i % 2]), range(SERVERS)))
+        assert 200 in said and set(said) <= {200, 503}, said
 
-    def hang_database(self):
-        processes = self.database.processes()
-        for process in processes:
-            os.kill(process, signal.SIGSTOP)
-        time.sleep(3)
-        for process in processes:
-            os.kill(process, signal.SIGCONT)
+        def champions():
+            return {re.search(r"model (\w+)", self.ready(server))[1] for server in self.servers}
 
-    def lose_redis(self):
-        self.redis.kill()
-        self.redis.wait()
-        time.sleep(2)
-        self.start_redis()
+        begin = time.monotonic()
+        while len(seen := champions()) > 1:
+            assert time.monotonic() - begin < 15, f"two champions: {seen}"
+            time.sleep(0.05)
+        self.slowest = max(self.slowest, time.monotonic() - begin)
+        stored = self.database.ask("SELECT substr(digest, 1, 12) FROM shared_files WHERE name = 'models/d.json'")
+        assert {stored} == seen, (stored, seen)
 
     def kill_one(self):
         random.choice(self.servers).kill()
 
     def restart_each(self):
+        program = self.other if self.servers[0].program == self.program else self.program
         for server in self.servers:
-            server.restart()
+            server.restart(program)
             time.sleep(0.5)
+
+    def restart_database(self):
+        self.database.stop(self.database.primary)
+        time.sleep(1)
+        self.database.start(self.database.primary)
+
+    def fail_over(self):
+        self.database.fail_over()
+
+    def hang_database(self):
+        parts.stopped(self.database.processes(), 3)
+
+    def lose_database(self):
+        self.database.stop_all()
+        time.sleep(self.away_seconds)
+        self.database.start_all()
+
+    def lose_redis(self):
+        self.redis.kill()
+        self.redis.wait()
+        time.sleep(2)
+        self.redis = parts.start_redis(self.folder, self.redis_port)
+
+    def cut_one_off(self):
+        for relay in self.relays:
+            relay.is_cut = True
+        time.sleep(min(self.away_seconds, 20))
+        for relay in self.relays:
+            relay.is_cut = False
+
+    def several_at_once(self):
+        database = random.choice([self.restart_database, self.fail_over, self.hang_database, self.lose_database])
+        others = [random.choice([self.lose_redis, self.cut_one_off]), random.choice([self.kill_one, self.restart_each])]
+        threads = [threading.Thread(target=episode) for episode in [database, *others]]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    def rest(self):
+        """Until what was away is found again: every server's store works, and all serve the same."""
+        self.wait_until_all(lambda server: "does not answer" not in self.ready(server), "the store")
+        self.wait_until_all(lambda server: self.ready(server) == self.ready(self.servers[0]), "the same versions")
+        self.wait_until_all(lambda _: sum(self.metric(server, "has_duty") for server in self.servers) == 1, "the duty of one")
+        time.sleep(1)
+
+    def small_quota_left(self):
+        """How many searches a quota of 40 lets through when four servers are asked for 200 at once."""
+        headers = {"Authorization": f"Bearer {parts.SMALL_KEY}"}
+        with concurrent.futures.ThreadPoolExecutor(16) as pool:
+            said = list(pool.map(lambda i: ask(self.servers[i % SERVERS].base, f"/search?q=small+{i}&format=json", headers=headers)[0],
+                                 range(200)))
+        assert set(said) <= {200, 429}, collections.Counter(said)
+        return said.count(200)
 
     def stop(self):
         self.proxy.terminate()
         for server in self.servers:
-            server.process.terminate()
-        for server in self.servers:
-            assert server.process.wait(30) == 0
-        lines = subprocess.run([METAFUSE, "store", "export", "--store", self.database.url], check=True, capture_output=True,
+            server.end()
+        lines = subprocess.run([self.program, "store", "export", "--store", self.database.url()], check=True, capture_output=True,
                                text=True).stdout.splitlines()
-        self.database.stop()
+        used = int(self.database.ask("SELECT coalesce(sum(amount), 0) FROM key_usage WHERE api_key = 'metered'"))
+        self.database.stop_all()
         self.redis.kill()
-        return [json.loads(line) for line in lines]
+        return [json.loads(line) for line in lines], used
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("program", type=os.path.abspath)
+    parser.add_argument("--minutes", type=float, default=2 / 3)
+    parser.add_argument("--other", type=os.path.abspath, help="the program that a rolling restart changes to; the same by default")
+    parser.add_argument("--seed", type=int, default=1)
+    return parser.parse_args()
+
+
+def run_episodes(cluster, seconds):
+    """Each episode once, whatever that takes, and again in another order until the time is over."""
+    episodes = [cluster.save_templates, cluster.kill_one, cluster.restart_each, cluster.save_a_hundred_at_once,
+                cluster.switch_champions, cluster.restart_database, cluster.fail_over, cluster.lose_redis, cluster.hang_database,
+                cluster.cut_one_off, cluster.lose_database, cluster.several_at_once]
+    done = collections.Counter()
+    began = time.monotonic()
+    while not done or time.monotonic() < began + seconds:
+        for episode in episodes:
+            if time.monotonic() > began + seconds and sum(done.values()) >= len(episodes):
+                break
+            episode()
+            cluster.rest()
+            done[episode.__name__] += 1
+        random.shuffle(episodes)
+    return done, time.monotonic() - began
 
 
 def main():
-    skip_without_parts()
+    options = arguments()
+    random.seed(options.seed)
+    parts.skip_without_parts()
     with tempfile.TemporaryDirectory() as name:
         os.chmod(name, 0o755)
-        cluster = Cluster(pathlib.Path(name))
+        cluster = Cluster(pathlib.Path(name), options.program, options.other or options.program, 60 if options.minutes >= 5 else 4)
         ends = threading.Event()
         time.sleep(1)  # the proxy's first checks
-        clients = [Client(cluster.base, ends) for _ in range(CLIENTS)]
+        clients = [Client(cluster, ends) for _ in range(CLIENTS)]
         for client in clients:
             client.start()
-        episodes = [cluster.save_templates, cluster.kill_one, cluster.restart_each, cluster.save_a_hundred_at_once,
-                    cluster.restart_database, cluster.lose_redis, cluster.hang_database, cluster.save_templates]
-        done = collections.Counter()
-        slowest = 0.0
-        stop_at = time.monotonic() + SECONDS
-        for episode in itertools.cycle(episodes):
-            if time.monotonic() > stop_at and sum(done.values()) >= len(episodes):
-                break
-            slowest = max(slowest, episode() or 0.0)
-            done[episode.__name__] += 1
-            time.sleep(1.5)  # what was away is found again
-        ends.set()
-        for client in clients:
-            client.join()
-        rows = cluster.stop()
+        try:
+            done, took = run_episodes(cluster, options.minutes * 60)
+        finally:
+            ends.set()
+            for client in clients:
+                client.join()
+        small = cluster.small_quota_left()
+        rows, used = cluster.stop()
     counts = sum((client.counts for client in clients), collections.Counter())
     wrong = [one for client in clients for one in client.wrong]
     clicks = {row["search"][:32] for row in rows if row["kind"] == "click"}
     lost = [one for client in clients for one in client.clicked if one not in clicks]
-    print(f"episodes {dict(done)}; {dict(counts)}; searches that failed {len(wrong)}; acknowledged clicks lost {len(lost)}; "
-          f"a saved text was on all servers after {slowest:.2f} s at most")
+    metered = counts["metered searches"] * parts.ENGINES
+    block = parts.METERED_QUOTA // 64
+    starts = sum(server.starts for server in cluster.servers)
+    print(f"{took / 60:.1f} minutes, clocks {CLOCKS if parts.FAKETIME else 'alike'}; episodes {dict(done)}; {dict(counts)}; "
+          f"searches that failed {len(wrong)}; acknowledged clicks lost {len(lost)}; a change was on all servers after "
+          f"{cluster.slowest:.2f} s at most; quota of 40 searches let {small} through; {metered} metered queries, {used} counted "
+          f"in blocks of {block} by {starts} starts")
     assert not wrong, wrong[:5]
     assert not lost, lost[:5]
-    assert slowest < 2, slowest
+    assert cluster.slowest < 2, cluster.slowest
+    assert small <= parts.SMALL_QUOTA // parts.ENGINES, small
+    assert metered <= used, "less was counted than was used"
 
 
 main()

@@ -1,5 +1,7 @@
 #include "service/config/config.h"
 
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 
 #include "tests/support/temporary_folder.h"
@@ -36,6 +38,30 @@ TEST_CASE("A server configuration names files relative to itself", "[service][co
   CHECK(config->engines == std::vector{f.folder.path("engines.yaml")});
   CHECK(config->models == f.folder.path("models/"));
   CHECK(config->store == f.folder.path("state/metafuse.db"));
+}
+
+TEST_CASE("Keys of a file of their own join those of the configuration", "[service][config]") {
+  const Folder f;
+  const std::string digest(64, 'a');
+  const auto parse = [&] {
+    return f.parse("templates: [templates/*.yaml]\nkeys_file: shared.yaml\nkeys: [{name: own, sha256: " +
+                   digest + "}]\n");
+  };
+  const auto without = parse();  // a server that takes it from the store has none at first
+  REQUIRE(without.has_value());
+  CHECK(without->keys.size() == 1);
+  CHECK(without->keys_file == f.folder.path("shared.yaml"));
+  f.folder.write("shared.yaml", "keys:\n  - {name: team, sha256: " + digest + ", roles: [judge]}\n");
+  const auto with = parse();
+  REQUIRE(with.has_value());
+  REQUIRE(with->keys.size() == 2);
+  CHECK(std::any_of(with->keys.begin(), with->keys.end(),
+                    [](const KeyConfig& key) { return key.name == "team" && key.has(Role::judge); }));
+  f.folder.write("shared.yaml", "keys:\n  - {name: own, sha256: " + digest + "}\nlisten: x\n");
+  const auto wrong = parse();
+  REQUIRE(wrong.has_error());
+  CHECK(wrong.error().text.find(f.folder.path("shared.yaml") + ":3:1: ") != std::string::npos);
+  CHECK(wrong.error().text.find("two keys are named \"own\"") != std::string::npos);
 }
 
 TEST_CASE("Every mistake of a server configuration is reported at once, at its place", "[service][config]") {

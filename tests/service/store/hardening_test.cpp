@@ -93,7 +93,7 @@ class BrokenDatabase final : public SqlDatabase {
   }
   Result<void> read(const Transaction&, Wait) override { return {}; }
   Result<void> check() override { return {}; }
-  std::string_view seconds_now() const override { return "0"; }
+  std::string_view milliseconds_now() const override { return "0"; }
 
  private:
   bool throws_;

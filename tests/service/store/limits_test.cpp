@@ -168,3 +168,25 @@ TEST_CASE("processes that share a counter share a quota, and count alone while i
   CHECK(first.charge(key, 7, test::kNewYear + 86400).left == 3);
   CHECK_FALSE(first.charge(key, 4, test::kNewYear + 86400).is_within);
 }
+
+TEST_CASE("what a process counted alone is told to the counter afterwards", "[service][keys]") {
+  std::uint64_t sum = 0;
+  bool is_there = false;
+  const SharedUsage shared = [&](std::string_view, std::int64_t, std::uint64_t amount) {
+    return is_there ? std::optional(sum += amount) : std::nullopt;
+  };
+  Quotas first(shared);
+  Quotas second(shared);
+  const KeyConfig key{"ann", "", {}, 100};
+  CHECK(first.charge(key, 30, test::kNewYear).is_within);
+  CHECK(first.charge(key, 20, test::kNewYear).is_within);
+  CHECK(second.charge(key, 10, test::kNewYear).is_within);
+  is_there = true;
+  CHECK(first.charge(key, 5, test::kNewYear).is_within);
+  CHECK(sum == 55);
+  CHECK(second.charge(key, 5, test::kNewYear).left == 30);
+  CHECK(sum == 70);
+  CHECK_FALSE(second.charge(key, 31, test::kNewYear).is_within);
+  CHECK(first.charge(key, 30, test::kNewYear).left == 0);
+  CHECK(sum == 100);
+}

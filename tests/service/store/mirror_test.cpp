@@ -1,19 +1,27 @@
 #include "service/store/mirror.h"
 
+#include <algorithm>
 #include <atomic>
+#include <condition_variable>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <catch2/catch.hpp>
 #include <fmt/format.h>
+#include <sys/inotify.h>
+#include <unistd.h>
 
 #include "core/text_file.h"
 #include "fusion/model/weak_ranking.h"
 #include "service/base/digest.h"
 #include "service/store/model_versions.h"
+#include "service/store/shared_clock.h"
+#include "tests/support/manual_clock.h"
 #include "tests/support/postgres_server.h"
 #include "tests/support/temporary_folder.h"
 
@@ -27,7 +35,8 @@ struct SharingServer {
   explicit SharingServer(Store& store, const std::string& text)
       : folder(test::TemporaryFolder::in_memory()),
         file(folder.write("shoes.yaml", text)),
-        mirror(store, {{{"shoes", file}}, folder.path("models")}),
+        mirror(store,
+               {{{"shoes", file}}, folder.path("models"), folder.path("reports"), folder.path("keys.yaml")}),
         versions(folder.path("models")) {
     versions.on_saved = [this](std::string_view domain) { return mirror.send_models(domain); };
   }
@@ -208,6 +217,112 @@ TEST_CASE("names from the store reach no file outside the folder of models", "[s
   }
   CHECK(a.step().taken.empty());
   CHECK_FALSE(std::filesystem::exists(a.folder.path("out.json")));
+}
+
+TEST_CASE("evaluation reports and keys are those of all servers", "[service][shared]") {
+  on_each_store([](Store& store) {
+    SharingServer a(store, "t"), b(store, "t");
+    a.folder.write("keys.yaml", "keys: []\n");
+    a.folder.write("reports/shoes.crossvalidation.json", "{}");
+    a.folder.write("reports/hats.crossvalidation.json", "of no domain here");
+    CHECK(a.step().sent ==
+          std::vector<std::string>{"keys", "templates/shoes", "reports/shoes.crossvalidation.json"});
+    CHECK(b.step().taken.size() == 2);  // the templates are the same
+    CHECK(*read_text(b.folder.path("keys.yaml"), 100) == "keys: []\n");
+    CHECK(*read_text(b.folder.path("reports/shoes.crossvalidation.json"), 100) == "{}");
+    b.folder.write("keys.yaml", "keys: [] # edited\n");
+    CHECK(b.mirror.push(false)->sent == std::vector<std::string>{"keys"});
+    CHECK(a.step().taken == std::vector<std::string>{"keys"});
+    CHECK(*read_text(a.folder.path("keys.yaml"), 100) == "keys: [] # edited\n");
+    const SharedChange outside{"reports/../keys.json", "", "text"};
+    REQUIRE(*store.change_shared_files({&outside, 1}));
+    CHECK(a.step().taken.empty());
+  });
+}
+
+TEST_CASE("files that the store does not take are read again less and less often", "[service][shared]") {
+  const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
+  REQUIRE(open_store(folder.path("s.db")).has_value());
+  auto store = open_store(folder.path("s.db"), StoreMode::read);  // writing fails
+  REQUIRE(store.has_value());
+  SharingServer a(**store, "one");
+  const int watch = ::inotify_init1(IN_NONBLOCK);
+  REQUIRE(::inotify_add_watch(watch, a.file.c_str(), IN_OPEN) >= 0);
+  int failures = 0;
+  int opened = 0;
+  std::vector<char> events(4096);
+  for (int i = 0; i < 100; ++i) {
+    failures += a.mirror.step().has_error() ? 1 : 0;
+    opened += ::read(watch, events.data(), events.size()) > 0 ? 1 : 0;  // equal events become one
+  }
+  ::close(watch);
+  CHECK(failures == 6);  // at looks 1, 4, 9, 18, 35 and 68
+  CHECK(opened == 6);
+}
+
+TEST_CASE("what was taken before a step failed is told by the next", "[service][shared]") {
+  const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
+  auto store = open_store(folder.path("s.db"));
+  REQUIRE(store.has_value());
+  SharingServer a(**store, "one"), b(**store, "one");
+  a.step();
+  b.step();
+  const std::vector<SharedChange> changes{{"keys", "", "keys: []\n"},
+                                          {"templates/shoes", sha256_hex("one"), "two"}};
+  REQUIRE(*(*store)->change_shared_files(changes));
+  std::filesystem::remove(b.file);
+  std::filesystem::create_directories(b.file + "/x");  // where the second is to be written
+  CHECK(b.mirror.step().has_error());
+  std::filesystem::remove_all(b.file);
+  const auto taken = b.step().taken;
+  CHECK(std::count(taken.begin(), taken.end(), "keys") == 1);
+  CHECK(std::count(taken.begin(), taken.end(), "templates/shoes") == 1);
+}
+
+TEST_CASE("the database tells every server of a change, and again after it was away", "[service][shared]") {
+  const auto server = test::PostgresServer::start();
+  if (server == nullptr) return;
+  const std::string url = server->new_database();
+  auto here = open_store(url), there = open_store(url);
+  REQUIRE(here.has_value());
+  REQUIRE(there.has_value());
+  std::mutex mutex;
+  std::condition_variable told;
+  int calls = 0;
+  const auto listener = (*here)->listen([&] {
+    const std::lock_guard lock(mutex);
+    ++calls;
+    told.notify_all();
+  });
+  REQUIRE(listener != nullptr);
+  const auto wait_for = [&](int wanted) {
+    std::unique_lock lock(mutex);
+    return told.wait_for(lock, std::chrono::seconds(30), [&] { return calls >= wanted; });
+  };
+  REQUIRE(wait_for(1));  // what changed before anybody listened
+  CHECK(listener->is_listening());
+  const SharedChange change{"templates/shoes", "", "one"};
+  REQUIRE(*(*there)->change_shared_files({&change, 1}));
+  REQUIRE(wait_for(2));
+  server->stop();
+  server->restart();
+  REQUIRE(wait_for(3));
+  CHECK(listener->is_listening());
+}
+
+TEST_CASE("the time is the database's, and goes on while that is away", "[service][shared]") {
+  on_each_store([](Store& store) {
+    test::ManualClock steady;
+    SharedClock clock(store, steady);
+    REQUIRE(clock.adjust().has_value());
+    CHECK(std::abs(clock.machine_ahead_ms()) < 60000);  // they are one machine's
+    const UnixTime at = clock.now();
+    CHECK(std::abs(at - machine_milliseconds() / 1000) <= 60);
+    steady.advance(std::chrono::seconds(90));
+    CHECK(clock.now() == at + 90);
+    REQUIRE(clock.adjust().has_value());
+    CHECK(clock.now() < at + 80);
+  });
 }
 
 TEST_CASE("one of several servers has a duty, and hands it on when its time is over", "[service][shared]") {
