@@ -192,37 +192,60 @@ void ListTask::begin() {
     return refuse(Failure::not_allowed,
                   "the engine wants a token of whoever searches, and the request brings none");
   if (state_.tokens == nullptr) return begin_with_token();
-  auto self = shared_from_this();
-  TokenKeeper::get(
-      state_.tokens, shared_->clock->now(), *shared_->clock,
-      [this](HttpRequest request, std::function<void(HttpAnswer)> done) {
-        transport_.send(std::move(request), std::move(done));
-      },
-      [self](const std::optional<std::string>& token, const std::string& why) {
-        self->post_([self, token, why] {
-          const std::lock_guard lock(self->mutex_);
-          if (self->is_finished_) return;
-          if (!token) return self->finish({{}, Failure::not_allowed, why, {}, Blame::nobody});
-          self->token_ = *token;
-          self->begin_with_token();
-        });
-      });
+  ask_for_token([self = shared_from_this()](const std::optional<std::string>& token, const std::string& why) {
+    if (!token) return self->refuse(Failure::not_allowed, why);
+    self->token_ = *token;
+    self->begin_with_token();
+  });
 }
 
 void ListTask::send_authorized(HttpRequest request, Transport::Done done) {
   const Authorization& auth = ready_->access.auth;
   const auto now = [&] { return shared_->options.unix_time ? shared_->options.unix_time() : unix_now(); };
   if (auth.kind == Authorization::Kind::hmac) sign_request(request, auth, now());
+  if (auth.kind == Authorization::Kind::aws) sign_aws_request(request, auth, now());
   if (auth.kind == Authorization::Kind::forward)
     for (const auto& [name, value] : options_.forwarded)
       if (passes_on(auth, name)) request.headers.emplace_back(name, value);
   if (token_.empty()) return transport_.send(std::move(request), std::move(done));
+  send_with_token(std::move(request), std::move(done), false);
+}
+
+/// A token that the engine refuses is forgotten, and the request is sent once more with a new one.
+void ListTask::send_with_token(HttpRequest request, Transport::Done done, bool is_second) {
+  HttpRequest plain = request;
   request.headers.emplace_back("Authorization", "Bearer " + token_);
-  transport_.send(std::move(request),
-                  [tokens = state_.tokens, token = token_, done = std::move(done)](HttpAnswer answer) {
-                    if (answer.status == 401) tokens->forget(token);  // the next search asks for another
-                    done(std::move(answer));
-                  });
+  auto self = shared_from_this();
+  transport_.send(std::move(request), [self, is_second, token = token_, plain = std::move(plain),
+                                       done = std::move(done)](HttpAnswer answer) {
+    if (answer.status == 401) self->state_.tokens->forget(token);
+    if (answer.status != 401 || is_second) return done(std::move(answer));
+    self->post_([self, plain, done, refused = std::move(answer)] {
+      self->ask_for_token([=](const std::optional<std::string>& newer, const std::string&) {
+        if (!newer) return done(refused);
+        self->token_ = *newer;
+        HttpRequest again = plain;
+        self->keep_within_time(again);
+        self->send_with_token(std::move(again), done, true);
+      });
+    });
+  });
+}
+
+/// `take` runs where this task's events run, unless the task has ended before.
+void ListTask::ask_for_token(TokenKeeper::Take take) {
+  auto self = shared_from_this();
+  TokenKeeper::get(
+      state_.tokens, shared_->clock->now(), *shared_->clock,
+      [this](HttpRequest request, std::function<void(HttpAnswer)> done) {
+        transport_.send(std::move(request), std::move(done));
+      },
+      [self, take = std::move(take)](const std::optional<std::string>& token, const std::string& why) {
+        self->post_([self, take, token, why] {
+          const std::lock_guard lock(self->mutex_);
+          if (!self->is_finished_) take(token, why);
+        });
+      });
 }
 
 void ListTask::begin_with_token() {

@@ -54,6 +54,8 @@ class ListTask : public std::enable_shared_from_this<ListTask> {
   void begin_with_token();
   /// Sends with what the definition's `auth` adds; a token that gets 401 is used no more.
   void send_authorized(HttpRequest request, Transport::Done done);
+  void send_with_token(HttpRequest request, Transport::Done done, bool is_second);
+  void ask_for_token(TokenKeeper::Take take);
   void send_details();
   /// Asks for the query's vector where the engine needs one; else, or then, sends the first requests.
   void ask_with_vector();

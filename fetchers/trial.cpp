@@ -1,5 +1,6 @@
 #include "fetchers/trial.h"
 
+#include <array>
 #include <future>
 #include <mutex>
 
@@ -18,6 +19,7 @@ namespace metafuse::fetchers {
 namespace {
 
 constexpr std::size_t kShownBytes = 2000;
+constexpr std::size_t kShownFieldBytes = 200;
 constexpr std::size_t kMaxPageBytes = std::size_t{8} << 20;
 constexpr auto kPageTimeout = std::chrono::seconds(20);
 
@@ -90,6 +92,30 @@ std::string in_backquotes(const std::vector<std::string>& words) {
   return out;
 }
 
+/// What was found for each part of the first items. A part without a path is shown only where it has a text.
+std::string shown_fields(const AnswerRules& rules, const AnswerFindings& found) {
+  const std::array<std::pair<std::string_view, const PartRule*>, 6> parts = {
+      {{"url", &rules.url},
+       {"title", &rules.title},
+       {"content", &rules.content},
+       {"published", &rules.published},
+       {"score", &rules.score},
+       {"thumbnail", &rules.thumbnail}}};
+  std::string out;
+  for (std::size_t i = 0; i < found.first.size(); ++i) {
+    out += fmt::format("\nitem {} of {}\n", i + 1, found.items);
+    for (std::size_t k = 0; k < found.first[i].size(); ++k) {
+      const auto& [name, text] = found.first[i][k];
+      const PartRule& rule = *parts[k].second;
+      if (text.empty() && rule.empty()) continue;
+      const std::string shown = text.empty() ? "- (nothing at " + in_backquotes(rule.paths) + ")"
+                                             : clean_text(text, false, kShownFieldBytes);
+      out += fmt::format("  {:<10} {}\n", name, shown);
+    }
+  }
+  return out;
+}
+
 /// "6 items, none has `link`; they have `href`, `name`": what a wrong path leaves without a word.
 std::string remark_on(const AnswerRules& rules, const AnswerFindings& found) {
   std::string out;
@@ -106,7 +132,7 @@ std::string remark_on(const AnswerRules& rules, const AnswerFindings& found) {
 }
 
 /// What the paths of a definition find in an answer.
-std::string remark_on(const Engine& engine, const HttpAnswer& answer) {
+std::string remark_on(const Engine& engine, const HttpAnswer& answer, std::string* fields) {
   const auto* access = std::get_if<HttpAccess>(&engine.access);
   if (access == nullptr || answer.failure != Failure::none) return {};
   AnswerFindings findings;
@@ -114,6 +140,7 @@ std::string remark_on(const Engine& engine, const HttpAnswer& answer) {
   const auto list =
       parse_answer(access->answer, answer.body,
                    {answer.url, std::string(answer.header("content-type")), language, &findings});
+  if (fields != nullptr) *fields = shown_fields(access->answer, findings);
   return list ? remark_on(access->answer, findings) : std::string();
 }
 
@@ -131,12 +158,16 @@ std::string json_list(const RankedList& list) {
   return to_pretty_text(JsonObject{{"results", std::move(hits)}, {"suggestions", std::move(suggestions)}});
 }
 
-Trial finished(const TrialOptions& options, std::string log, const FetchedList& fetched, std::string remark) {
+Trial finished(const Engine& engine, const HttpAnswer& answer, const TrialOptions& options, std::string log,
+               const FetchedList& fetched) {
   Trial trial;
+  std::string fields;
+  std::string remark = remark_on(engine, answer, &fields);
   trial.failure = fetched.failure;
   trial.message = fetched.message;
   trial.text = options.is_json ? json_list(fetched.list) : std::move(log);
-  if (!options.is_json && fetched.failure == Failure::none) trial.text += shown_list(fetched.list) + remark;
+  if (!options.is_json && fetched.failure == Failure::none)
+    trial.text += shown_list(fetched.list) + fields + remark;
   trial.remark = std::move(remark);
   return trial;
 }
@@ -152,8 +183,8 @@ Trial read_saved(const Engine& engine, const HttpAccess& access, const HttpReque
   ReadAnswer read =
       read_answer(engine, access, answer, request_language(access, {.deadline = {SteadyClock(), {}}}));
   FetchedList fetched{{}, std::move(read.list), read.failure, std::move(read.message), {}};
-  return finished(options, "> " + request.method + " " + request.record_url + "   (not sent)\n", fetched,
-                  remark_on(engine, answer));
+  return finished(engine, answer, options,
+                  "> " + request.method + " " + request.record_url + "   (not sent)\n", fetched);
 }
 
 }  // namespace
@@ -182,7 +213,7 @@ Result<Trial> try_engine(const Engine& engine, const std::string& query, const T
   TRY(auto fetcher, make_fetcher({tried}, std::move(fetcher_options)));
   const auto lists = fetcher->fetch({&expanded, 1}, fetch, {});
   fetcher.reset();
-  return finished(options, std::move(log), lists.front(), remark_on(engine, last));
+  return finished(engine, last, options, std::move(log), lists.front());
 }
 
 Result<HttpAnswer> fetch_page(const std::string& url) {

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/query.h"
@@ -16,6 +17,8 @@ struct AnswerFindings {
   std::size_t with_url = 0;
   std::size_t with_title = 0;
   std::vector<std::string> keys;  ///< of the first item, where it has keys
+  /// Of the first three items: each part's name and what was found for it, such without a URL included.
+  std::vector<std::vector<std::pair<std::string_view, std::string>>> first;
 };
 
 /// What a parser knows of the answer beside its bytes.

@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t kMaxTitleBytes = 500;
 constexpr std::size_t kMaxSnippetBytes = 2000;
 constexpr std::size_t kMaxSuggestions = 20;
+constexpr std::size_t kMaxShownItems = 3;
 
 /// An identifier as a part of a path: what has a meaning there stays, what would end the path does not.
 std::string path_encoded(std::string_view text) {
@@ -69,6 +70,17 @@ void note_findings(AnswerFindings* findings, const RawHit& raw) {
   ++findings->items;
   if (raw.url && !raw.url->empty()) ++findings->with_url;
   if (!raw.title.empty()) ++findings->with_title;
+  if (findings->first.size() == kMaxShownItems) return;
+  const PartText none;
+  auto& parts = findings->first.emplace_back();
+  for (const auto& [name, part] :
+       {std::pair<std::string_view, const PartText*>("url", raw.url ? &*raw.url : &none),
+        {"title", &raw.title},
+        {"content", &raw.content},
+        {"published", &raw.published},
+        {"score", &raw.score},
+        {"thumbnail", &raw.thumbnail}})
+    parts.emplace_back(name, std::string(part->view()));
 }
 
 }  // namespace

@@ -12,8 +12,8 @@
 
 namespace metafuse::fetchers {
 
-/// A database that is asked by one statement with bound values, in a transaction that can only read. Its
-/// calls block; from any thread.
+/// A database that is asked by one statement with bound values, which can only read. Its calls block, from
+/// any thread.
 class Database {
  public:
   virtual ~Database() = default;
@@ -26,6 +26,7 @@ class Database {
 /// in: access - with its secrets filled in; timeout - that the server itself gives a statement
 std::unique_ptr<Database> make_postgresql(const DatabaseAccess& access, Duration timeout);
 std::unique_ptr<Database> make_mariadb(const DatabaseAccess& access, Duration timeout);
+std::unique_ptr<Database> make_mongodb(const DatabaseAccess& access, Duration timeout);
 std::unique_ptr<Database> make_odbc(const DatabaseAccess& access, Duration timeout);
 
 }  // namespace metafuse::fetchers

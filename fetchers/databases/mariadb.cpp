@@ -4,18 +4,17 @@
 
 #include <algorithm>
 #include <cstring>
-#include <mutex>
 #include <vector>
 
 #include <fmt/format.h>
 #include <mysql.h>
 
 #include "fetchers/databases/database.h"
+#include "fetchers/databases/idle_connections.h"
 
 namespace metafuse::fetchers {
 namespace {
 
-constexpr std::size_t kMaxIdleConnectionsToMaria = 8;
 constexpr unsigned long kMaxValueBytes = 64 * 1024;  ///< of a column; results show less
 
 struct CloseMaria {
@@ -135,7 +134,7 @@ class Mariadb final : public Database {
 
   Result<RankedList> search(const SqlWindow& window, const Deadline& deadline) override {
     TRY(const auto statement, with_marks(access_.statement, SqlStatementText::Marks::question));
-    if (MariaConnection idle = take_idle()) {
+    if (MariaConnection idle = idle_.take()) {
       auto list = ask(std::move(idle), statement, window);
       if (list || list.error().code != Code::unavailable || deadline.has_passed()) return list;
     }
@@ -200,27 +199,13 @@ class Mariadb final : public Database {
       columns.add_row(rows);
     }
     mysql_stmt_free_result(statement.get());
-    give_back(std::move(connection));
+    idle_.give_back(std::move(connection));
     return rows.take();
-  }
-
-  MariaConnection take_idle() {
-    const std::lock_guard lock(mutex_);
-    if (idle_.empty()) return nullptr;
-    MariaConnection connection = std::move(idle_.back());
-    idle_.pop_back();
-    return connection;
-  }
-
-  void give_back(MariaConnection connection) {
-    const std::lock_guard lock(mutex_);
-    if (idle_.size() < kMaxIdleConnectionsToMaria) idle_.push_back(std::move(connection));
   }
 
   DatabaseAccess access_;
   Duration timeout_;
-  std::mutex mutex_;
-  std::vector<MariaConnection> idle_;
+  IdleConnections<MariaConnection> idle_;
 };
 
 }  // namespace

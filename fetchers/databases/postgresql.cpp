@@ -3,7 +3,6 @@
 // without LIMIT costs no more memory than the results that are wanted.
 
 #include <algorithm>
-#include <mutex>
 #include <vector>
 
 #include <fmt/format.h>
@@ -11,11 +10,10 @@
 #include <poll.h>
 
 #include "fetchers/databases/database.h"
+#include "fetchers/databases/idle_connections.h"
 
 namespace metafuse::fetchers {
 namespace {
-
-constexpr std::size_t kMaxIdleSessions = 8;
 
 struct EndSession {
   void operator()(PGconn* session) const { PQfinish(session); }
@@ -93,7 +91,7 @@ class Postgresql final : public Database {
   Result<RankedList> search(const SqlWindow& window, const Deadline& deadline) override {
     TRY(const auto statement, with_marks(access_.statement, SqlStatementText::Marks::numbered));
     // A session that lay idle may have been ended by the server: then a new one is worth a try.
-    if (Session idle = take_idle()) {
+    if (Session idle = idle_.take()) {
       auto list = ask(std::move(idle), statement, window, deadline);
       if (list || list.error().code != Code::unavailable) return list;
     }
@@ -170,7 +168,7 @@ class Postgresql final : public Database {
     while (!rows.is_full() || statement.has("limit")) {
       TRY(const auto result, next_result(wire, deadline));
       if (!result) {
-        give_back(std::move(session));
+        idle_.give_back(std::move(session));
         break;
       }
       const ExecStatusType status = PQresultStatus(result.get());
@@ -193,27 +191,13 @@ class Postgresql final : public Database {
       if (!rest) return error;
       if (!*rest) break;
     }
-    give_back(std::move(session));
+    idle_.give_back(std::move(session));
     return error;
-  }
-
-  Session take_idle() {
-    const std::lock_guard lock(mutex_);
-    if (idle_.empty()) return nullptr;
-    Session session = std::move(idle_.back());
-    idle_.pop_back();
-    return session;
-  }
-
-  void give_back(Session session) {
-    const std::lock_guard lock(mutex_);
-    if (idle_.size() < kMaxIdleSessions) idle_.push_back(std::move(session));
   }
 
   DatabaseAccess access_;
   Duration timeout_;
-  std::mutex mutex_;
-  std::vector<Session> idle_;
+  IdleConnections<Session> idle_;
 };
 
 }  // namespace

@@ -21,7 +21,7 @@ struct HttpRequest;
 struct HttpAnswer;
 
 struct Authorization {
-  enum class Kind { none, oauth2, hmac, forward };
+  enum class Kind { none, oauth2, hmac, aws, forward };
 
   Kind kind = Kind::none;
 
@@ -35,6 +35,10 @@ struct Authorization {
   bool is_base64 = false;
   std::string secret, message;
   std::vector<std::pair<std::string, std::string>> headers;
+
+  // aws: Signature Version 4 by `client_id`, the access key, and `secret`
+  std::string region, service, session_token;
+  bool signs_content = false;  ///< the body's digest stands in a header of its own, as some services want it
 
   // forward: what whoever searches sends under these names
   std::vector<std::string> forwarded;
@@ -51,6 +55,11 @@ Result<std::string> filled_signature_text(std::string_view text, const HttpReque
 
 /// Adds the signed headers.
 void sign_request(HttpRequest& request, const Authorization& auth, std::int64_t unix_time);
+
+/// Adds the headers of Amazon's Signature Version 4; blanks in the URL's query become %20.
+///
+/// source: AWS, "Signing AWS API requests", the canonical request and the string to sign
+void sign_aws_request(HttpRequest& request, const Authorization& auth, std::int64_t unix_time);
 
 /// The request for a token. It is neither recorded nor logged.
 ///

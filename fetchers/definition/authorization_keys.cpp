@@ -69,6 +69,29 @@ void take_hmac(EngineBlock& block, Authorization& auth) {
   if (!is_signed) block.diagnostics.error(block.map.place(), "auth: no header holds {signature}");
 }
 
+/// A name in the scope of an Amazon signature.
+std::string take_scope_name(EngineBlock& block, std::string_view key) {
+  const YamlNode* node = block.map.take_required(key);
+  std::string name = block.map.take_string(key).value_or("");
+  const bool is_name = !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+  });
+  if (node != nullptr && node->is_scalar() && !is_name)
+    block.diagnostics.error(node->place, "auth: " + std::string(key) + " must be of a-z, 0-9 and -");
+  return name;
+}
+
+void take_aws(EngineBlock& block, Authorization& auth) {
+  auth.kind = Authorization::Kind::aws;
+  auth.region = take_scope_name(block, "region");
+  auth.service = take_scope_name(block, "service");
+  auth.client_id = block.map.take_required_string("access_key");
+  auth.secret = block.map.take_required_string("secret_key");
+  auth.session_token = block.map.take_string("session_token").value_or("");
+  // OpenSearch Serverless refuses requests without the header.
+  auth.signs_content = block.map.take_bool("sign_content").value_or(auth.service == "aoss");
+}
+
 void take_forward(EngineBlock& block, Authorization& auth) {
   auth.kind = Authorization::Kind::forward;
   const YamlNode* node = block.map.take_required("headers");
@@ -98,10 +121,12 @@ void take_authorization(EngineBlock& block, HttpAccess& access) {
     take_oauth2(reading, access.auth);
   else if (type == "hmac")
     take_hmac(reading, access.auth);
+  else if (type == "aws")
+    take_aws(reading, access.auth);
   else if (type == "forward")
     take_forward(reading, access.auth);
   else
-    block.diagnostics.error(node->place, "auth: type must be oauth2, hmac or forward");
+    block.diagnostics.error(node->place, "auth: type must be oauth2, hmac, aws or forward");
   map.finish();
 }
 

@@ -227,7 +227,9 @@ Result<EngineFile> read_engine_file(const std::string& path) {
 
 bool needs_vector(const Engine& engine) {
   if (const auto* database = std::get_if<DatabaseAccess>(&engine.access))
-    return database->statement.find(":vector") != std::string::npos;
+    return database->statement.find(database->server == DatabaseAccess::Server::mongodb
+                                        ? "\"{vector}\""
+                                        : ":vector") != std::string::npos;
   const auto* http = std::get_if<HttpAccess>(&engine.access);
   return http != nullptr && (http->body.find("{vector}") != std::string::npos ||
                              http->url.find("{vector}") != std::string::npos);

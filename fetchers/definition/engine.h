@@ -171,15 +171,17 @@ struct SqliteAccess {
 /// A database server that is queried by a statement: :query, :wildcard, :vector, :limit and :offset are
 /// bound; the columns url, title, content, published and score make the results.
 struct DatabaseAccess {
-  enum class Server { postgresql, mariadb, odbc };
+  enum class Server { postgresql, mariadb, mongodb, odbc };
 
   Server server = Server::postgresql;
-  std::string connection;  ///< PostgreSQL's URL or ODBC's connection string; "${NAME}" is a secret
+  std::string connection;  ///< PostgreSQL's or MongoDB's URL, ODBC's string; "${NAME}" is a secret
   std::string host, database, username,
-      password;  ///< where there is no `connection`; a host with / is a socket
-  int port = 0;  ///< 0: the server's usual one
-  std::string statement;
+      password;            ///< where there is no `connection`; a host with / is a socket
+  int port = 0;            ///< 0: the server's usual one
+  std::string statement;   ///< of MongoDB: the stages of an aggregation as JSON, and its collection
   std::string url_format;  ///< instead of a column url: text with {COLUMN}
+  std::string collection;
+  StringPairs columns;  ///< of MongoDB: a result's column, and the field's path
 
   friend bool operator==(const DatabaseAccess&, const DatabaseAccess&) = default;
 };

@@ -62,7 +62,7 @@ bool fill_all(HttpAccess& access, const SecretLookup& secret_of, std::string& mi
                    fill(access.username) && fill(access.password);
   Authorization& auth = access.auth;
   for (std::string* text : {&auth.client_id, &auth.client_secret, &auth.refresh_token, &auth.scope,
-                            &auth.audience, &auth.secret, &auth.message})
+                            &auth.audience, &auth.secret, &auth.message, &auth.session_token})
     is_filled = is_filled && fill(*text);
   for (auto& [name, value] : auth.headers) is_filled = is_filled && fill(value);
   for (LookupStep& step : access.steps) is_filled = is_filled && fill_url(step.url) && fill_body(step.body);

@@ -39,6 +39,8 @@ constexpr std::array kTypes = {
     EngineType{"postgresql", "PostgreSQL: full text, trigrams, vectors, or a SELECT of yours", "plain",
                read_postgresql},
     EngineType{"mariadb", "MariaDB or MySQL: full text, or a SELECT of yours", "plain", read_mariadb},
+    EngineType{"mongodb", "MongoDB and Atlas: text, a field, vectors, or a pipeline of yours", "plain",
+               read_mongodb},
     EngineType{"odbc", "any database with an ODBC driver, by a SELECT of yours", "plain", read_odbc},
     EngineType{"command", "a program, a result a line", "plain", read_command},
 };
@@ -66,7 +68,7 @@ constexpr std::string_view kPythonEngines =
     "google_images google_news google_play google_scholar google_videos grokipedia hackernews hex "
     "huggingface il_post imdb imgur ina invidious ipernity iqiyi jisho kickass lemmy libretranslate "
     "lib_rs lingva livespace loc lucide marginalia mastodon material_icons metacpan "
-    "microsoft_learn mixcloud mojeek mongodb moviepilot mozhi mrs mullvad_leta mwmbl naver "
+    "microsoft_learn mixcloud mojeek moviepilot mozhi mrs mullvad_leta mwmbl naver "
     "niconico npm nvd nyaa odysee ollama open_meteo openalex openclipart openlibrary openstreetmap "
     "openverse packagist pdbe peertube pexels photon pinterest piped piratebay pixabay pixiv pkg_go_dev "
     "podcastindex presearch public_domain_image_archive pubmed pypi qwant radio_browser "

@@ -71,6 +71,7 @@ void read_command(EngineBlock& block);
 void read_postgresql(EngineBlock& block);  // database_engines.cpp
 void read_mariadb(EngineBlock& block);
 void read_odbc(EngineBlock& block);
+void read_mongodb(EngineBlock& block);  // mongodb_engine.cpp
 
 /// Keys of every engine behind HTTP: method, headers, cookies, paging and the like, and the parts of a result
 /// (`title_query` or `title_xpath`); what an engine type presets stays where a key is absent.

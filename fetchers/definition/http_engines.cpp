@@ -242,51 +242,44 @@ void take_search_url(EngineBlock& block, HttpAccess& access) {
     block.diagnostics.error(node->place, "search_url: " + checked.error().text);
 }
 
-void require_path(EngineBlock& block, const PartRule& path, std::string_view key, const AnswerRules& rules) {
-  const bool is_url = key.starts_with("url");
-  if (!path.empty() || (is_url && !rules.url_format.empty())) return;
+void require_part(EngineBlock& block, const PartRule& part, std::string_view name, const AnswerRules& rules) {
+  if (!part.empty() || (name == "url" && !rules.url_format.empty())) return;
   block.diagnostics.error(block.map.place(), "the engine \"" + block.engine.name + "\" lacks the key \"" +
-                                                 std::string(key) + "\"");
+                                                 part_key(rules.format, name) + "\"");
 }
 
-}  // namespace
-
-void read_json_engine(EngineBlock& block) {
+/// An answer whose parts the definition names. XML may name none: then RSS and Atom are read.
+void read_by_paths(EngineBlock& block, Format format) {
   HttpAccess access;
-  access.answer.format = AnswerRules::Format::json;
+  access.answer.format = format;
+  if (format != Format::json) access.default_language = "en";
   take_http_keys(block, access);
   take_search_url(block, access);
-  require_path(block, access.answer.url, "url_query", access.answer);
-  require_path(block, access.answer.title, "title_query", access.answer);
-  block.engine.access = std::move(access);
-}
-
-void read_xpath_engine(EngineBlock& block) {
-  HttpAccess access;
-  access.answer.format = AnswerRules::Format::html;
-  access.default_language = "en";
-  take_http_keys(block, access);
-  take_search_url(block, access);
-  require_path(block, access.answer.url, "url_xpath", access.answer);
-  require_path(block, access.answer.title, "title_xpath", access.answer);
-  block.engine.access = std::move(access);
-}
-
-void read_xml_engine(EngineBlock& block) {
-  HttpAccess access;
-  access.answer.format = AnswerRules::Format::xml;
-  access.default_language = "en";
-  take_http_keys(block, access);
-  take_search_url(block, access);
-  if (!access.answer.results.empty()) {
-    require_path(block, access.answer.url, "url_xpath", access.answer);
-    require_path(block, access.answer.title, "title_xpath", access.answer);
-  } else if (!access.answer.url.empty() || !access.answer.title.empty()) {
+  const AnswerRules& rules = access.answer;
+  const bool is_feed = format == Format::xml && rules.results.empty();
+  if (!is_feed) {
+    require_part(block, rules.url, "url", rules);
+    require_part(block, rules.title, "title", rules);
+  } else if (!rules.url.empty() || !rules.title.empty()) {
     block.diagnostics.error(
         block.map.place(),
         "url_xpath and title_xpath need results_xpath; without all three RSS and Atom are read");
   }
   block.engine.access = std::move(access);
+}
+
+}  // namespace
+
+void read_json_engine(EngineBlock& block) {
+  read_by_paths(block, Format::json);
+}
+
+void read_xpath_engine(EngineBlock& block) {
+  read_by_paths(block, Format::html);
+}
+
+void read_xml_engine(EngineBlock& block) {
+  read_by_paths(block, Format::xml);
 }
 
 void read_opensearch_description(EngineBlock& block) {

@@ -105,7 +105,9 @@ void read_elastic(EngineBlock& block, bool is_opensearch) {
                 (is_nearest ? nearest_neighbours(block, is_opensearch)
                             : R"("query":)" + elasticsearch_query(block, access)) +
                 "}}";
-  access.url = take_base_url(block, "http://localhost:9200") + "/" + take_name(block, "index") + "/_search";
+  const std::string index = block.map.take_string("index").value_or("");
+  access.url = take_base_url(block, "http://localhost:9200") +
+               (index.empty() ? "" : "/" + with_doubled_braces(percent_encoded(index))) + "/_search";
   take_http_keys(block, access);
   block.engine.access = std::move(access);
 }

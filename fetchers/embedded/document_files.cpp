@@ -357,6 +357,7 @@ Result<void> read_files(std::vector<SourceFile> files, const DocumentFileOptions
         TRY_VOID(take(std::move(document)));
       }
     }
+    if (options.progress) options.progress(begin + count, files.size());
   }
   return {};
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/progress.h"
 #include "core/result.h"
 
 namespace metafuse::fetchers {
@@ -26,6 +27,7 @@ struct DocumentFileOptions {
   /// True for a file of a folder or sitemap that needs not be read again; asked on the caller's thread. May
   /// be left out.
   std::function<bool(const std::string& path)> is_known{};
+  ProgressReport progress{};  ///< files of a folder or sitemap that were read, of all
 };
 
 using TakeDocument = std::function<Result<void>(SourceDocument document)>;

@@ -188,9 +188,11 @@ EmbeddedEngine::EmbeddedEngine(const Engine& engine) : engine_(engine) {
     vectors_ = std::make_unique<VectorEngine>(*vectors);
   if (const auto* database = std::get_if<DatabaseAccess>(&engine_.access)) {
     const Duration timeout = engine_timeout(engine_);
-    database_ = database->server == DatabaseAccess::Server::postgresql ? make_postgresql(*database, timeout)
-                : database->server == DatabaseAccess::Server::mariadb  ? make_mariadb(*database, timeout)
-                                                                       : make_odbc(*database, timeout);
+    using Server = DatabaseAccess::Server;
+    database_ = database->server == Server::postgresql ? make_postgresql(*database, timeout)
+                : database->server == Server::mariadb  ? make_mariadb(*database, timeout)
+                : database->server == Server::mongodb  ? make_mongodb(*database, timeout)
+                                                       : make_odbc(*database, timeout);
   }
 }
 

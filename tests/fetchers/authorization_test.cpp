@@ -99,10 +99,37 @@ TEST_CASE("a token is fetched once, renewed ahead of its end, and asked for agai
   clock.advance(std::chrono::seconds(1));
   CHECK(search_once(*fetcher, clock).list.hits.size() == 1);
   CHECK(server.handed_out == 2);
-  ++server.handed_out;  // the server knows tok-3 only
-  CHECK(search_once(*fetcher, clock).failure == Failure::http_status);
+  const int refused_before = server.refused;
+  ++server.handed_out;  // the server knows tok-3 only: the search that is refused renews and asks again
   CHECK(search_once(*fetcher, clock).list.hits.size() == 1);
   CHECK(server.handed_out == 4);
+  CHECK(server.refused == refused_before + 1);
+}
+
+TEST_CASE("a refused token is renewed once in a search, not again and again", "[fetchers][auth]") {
+  int tokens = 0;
+  bool hands_out = true;
+  Script script{[&](const HttpRequest& request) {
+                  if (request.url != "https://login.example/token") return answer_of("who are you", 401);
+                  if (!hands_out) return answer_of(R"({"error":"invalid_client"})", 400);
+                  return answer_of(R"({"access_token":"t)" + std::to_string(++tokens) + "\"}");
+                },
+                {}};
+  test::ManualClock clock;
+  FetcherOptions options = scripted_options(script);
+  options.clock = &clock;
+  options.uses_breaker = false;
+  const auto fetcher = fetcher_with(kOauth, options);
+  const FetchedList refused = search_once(*fetcher, clock);
+  CHECK(refused.failure == Failure::http_status);
+  CHECK(refused.message.find("401") != std::string::npos);
+  CHECK(tokens == 2);
+  CHECK(script.requests.size() == 4);
+  CHECK(header_of(script.requests[1], "Authorization") == "Bearer t1");
+  CHECK(header_of(script.requests[3], "Authorization") == "Bearer t2");
+  hands_out = false;
+  CHECK(search_once(*fetcher, clock).failure == Failure::not_allowed);
+  CHECK(tokens == 2);
 }
 
 TEST_CASE("a refresh token is used, and the next one that the server hands out", "[fetchers][auth]") {
@@ -186,7 +213,75 @@ TEST_CASE("requests are signed over what the definition says", "[fetchers][auth]
   CHECK(error("type: oauth2, token_url: \"http://login.example/\", client_id: a, client_secret: b")
             .find("must be https") != std::string::npos);
   CHECK(error("type: forward, headers: [Cookie]").find("not passed on") != std::string::npos);
-  CHECK(error("type: nothing").find("oauth2, hmac or forward") != std::string::npos);
+  CHECK(error("type: nothing").find("oauth2, hmac, aws or forward") != std::string::npos);
+}
+
+TEST_CASE("requests to Amazon's services carry Signature Version 4", "[fetchers][auth]") {
+  const auto signed_request = [](HttpRequest request, const std::string& service, std::int64_t time) {
+    Authorization auth;
+    auth.client_id = "AKIDEXAMPLE";
+    auth.secret = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
+    auth.region = "us-east-1";
+    auth.service = service;
+    sign_aws_request(request, auth, time);
+    return request;
+  };
+  const auto signature = [](const HttpRequest& request) {
+    const std::string header = header_of(request, "Authorization");
+    return header.substr(header.find("Signature=") + 10);
+  };
+  constexpr std::int64_t kMoment = 1440938160;  // 2015-08-30 12:36:00 UTC, of Amazon's published examples
+  const auto of = [&](const std::string& method, const std::string& url) {
+    HttpRequest request;
+    request.method = method;
+    request.url = url;
+    return signed_request(request, "service", kMoment);
+  };
+  // Amazon's test suite: get-vanilla, post-vanilla, get-vanilla-query-order-key-case.
+  const HttpRequest vanilla = of("GET", "https://example.amazonaws.com/");
+  CHECK(header_of(vanilla, "X-Amz-Date") == "20150830T123600Z");
+  CHECK(header_of(vanilla, "Authorization") ==
+        "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/service/aws4_request, "
+        "SignedHeaders=host;x-amz-date, "
+        "Signature=5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31");
+  CHECK(signature(of("POST", "https://example.amazonaws.com/")) ==
+        "5da7c1a2acd57cee7505fc6676e4e544621c30862966e37dddb68e92efbe5d6b");
+  CHECK(signature(of("GET", "https://example.amazonaws.com/?Param2=value2&Param1=value1")) ==
+        "b97d918cfa904a5beff61c982a1b6f458b799221646efd99d3219ec94cdf2500");
+  CHECK(signature(of("GET", "https://example.amazonaws.com/a/../")) == signature(vanilla));
+  // The example of Amazon's documentation, IAM's ListUsers.
+  HttpRequest users;
+  users.url = "https://iam.amazonaws.com/?Action=ListUsers&Version=2010-05-08";
+  users.headers = {{"Content-Type", "application/x-www-form-urlencoded; charset=utf-8"}};
+  CHECK(signature(signed_request(users, "iam", kMoment)) ==
+        "5d672d79c15b13162d9279b0855cfba6789a8edb4c82c400e06b5924a6f2b5d7");
+  CHECK(of("GET", "https://h.example/s?q=a+b").url == "https://h.example/s?q=a%20b");
+}
+
+TEST_CASE("an engine of Amazon's is asked with signed requests, and its secrets stay secret",
+          "[fetchers][auth][security]") {
+  Script script{[](const HttpRequest&) { return answer_of(kAnswer); }, {}};
+  const SteadyClock clock;
+  FetcherOptions options = scripted_options(script);
+  options.unix_time = [] { return std::int64_t{1440938160}; };
+  const auto fetcher = fetcher_with(
+      "type: aws, region: eu-central-1, service: aoss, access_key: \"${KEY}\", secret_key: \"${SECRET}\", "
+      "session_token: \"${TOKEN}\"",
+      options);
+  CHECK(search_once(*fetcher, clock, "a b").list.hits.size() == 1);
+  const HttpRequest& sent = script.requests.back();
+  CHECK(header_of(sent, "X-Amz-Security-Token") == "s3cret-TOKEN");
+  CHECK(header_of(sent, "X-Amz-Content-Sha256") ==
+        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  CHECK(header_of(sent, "Authorization")
+            .find("Credential=s3cret-KEY/20150830/eu-central-1/aoss/aws4_request, "
+                  "SignedHeaders=host;x-amz-content-sha256;x-amz-date;x-amz-security-token, ") !=
+        std::string::npos);
+  for (const auto& [name, value] : sent.headers) CHECK(value.find("s3cret-SECRET") == std::string::npos);
+  const auto file = file_with("type: aws, region: \"eu/../x\", service: es, access_key: a");
+  REQUIRE_FALSE(file.has_value());
+  CHECK(file.error().text.find("region must be of a-z") != std::string::npos);
+  CHECK(file.error().text.find("secret_key") != std::string::npos);
 }
 
 TEST_CASE("headers of whoever searches are passed on where the definition says so, and lists stay theirs",

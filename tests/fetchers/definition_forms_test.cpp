@@ -165,6 +165,28 @@ TEST_CASE("a trial says what the paths of a definition did not find", "[fetchers
   CHECK(remark(json + "href", R"({"r":[]})").empty());
 }
 
+TEST_CASE("a trial shows what was found for each part of the first items", "[fetchers][trial]") {
+  TrialOptions options;
+  options.saved_answer =
+      R"({"r":[{"href":"/a","name":"<b>A</b>","when":"2024-05-01"},{"name":"no address","text":"T"}]})";
+  const auto trial = try_engine(engine_with("engine: json_engine, " + kUrl +
+                                            "results_query: r, title_query: name, url_query: href, "
+                                            "content_query: [text, body], published_query: when"),
+                                "x", options);
+  REQUIRE(trial.has_value());
+  INFO(trial->text);
+  CHECK(trial->text.find("\nitem 1 of 2\n"
+                         "  url        /a\n"
+                         "  title      A\n"
+                         "  content    - (nothing at `text`, `body`)\n"
+                         "  published  2024-05-01\n"
+                         "\nitem 2 of 2\n"
+                         "  url        - (nothing at `href`)\n"
+                         "  title      no address\n"
+                         "  content    T\n"
+                         "  published  - (nothing at `when`)\n") != std::string::npos);
+}
+
 TEST_CASE("a JSON body is written as values", "[fetchers][definition]") {
   const Engine engine = engine_with(
       "engine: json_engine, search_url: \"http://e.example/s\", results_query: r, url_query: u, title_query: "

@@ -203,6 +203,8 @@ TEST_CASE("engine types for well-known servers make their requests", "[fetchers]
   CHECK(elastic.url == "http://localhost:9200/pages/_search");
   CHECK(elastic.body ==
         R"({"from":30,"size":30,"query":{"multi_match":{"query":"x \"y","fields":["*"],"lenient":true}}})");
+  CHECK(request("    engine: elasticsearch\n    base_url: http://localhost:9200\n").url ==
+        "http://localhost:9200/_search");  // all indices, as SearXNG's blocks without one mean it
   const HttpRequest custom = request(
       "    engine: elasticsearch\n    index: pages\n    query_type: custom\n"
       "    custom_query_json: {match: {title: \"{{VALUE}}\"}, size: 3}\n");
@@ -224,5 +226,5 @@ TEST_CASE("engine types for well-known servers make their requests", "[fetchers]
       "http://localhost/cgi-bin/omega?P=x+%22y&TOPDOC=30&HITSPERPAGE=30&DB=d&FMT=xml");
   CHECK(request("    engine: searx_engine\n    instance_urls: [https://searx.example/search]\n").url ==
         "https://searx.example/search?q=x+%22y&format=json&pageno=1&language=all&safesearch=0");
-  CHECK(engine_types().size() == 27);
+  CHECK(engine_types().size() == 28);
 }

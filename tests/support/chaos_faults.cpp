@@ -279,6 +279,8 @@ void play_fault(ChaosClient& client, std::string_view name, std::string_view tar
   std::string answer;
   if (name == "redirect-to")
     answer = redirect(decoded(target));
+  else if (name == "ok-vector")  // an embedding endpoint's answer
+    answer = response(R"({"data":[{"index":0,"embedding":[0.5,0.25]}]})");
   else if (name == "ok-nothing")
     answer = response(R"({"results":[]})");
   else if (name.starts_with("hops-"))  // /hops-3 redirects three times

@@ -43,9 +43,13 @@ class ChaosServer::Connection final : public ChaosClient {
   std::string next_request() {
     char buffer[4096];
     while (true) {
+      const std::size_t of_body = std::min(body_left_, bytes_.size());
+      bytes_.erase(0, of_body);
+      body_left_ -= of_body;
       if (const std::size_t end = bytes_.find("\r\n\r\n"); end != std::string::npos) {
         std::string request = bytes_.substr(0, end + 4);
         bytes_.erase(0, end + 4);
+        body_left_ = body_size(request);
         return request;
       }
       pollfd waiting[2] = {{socket_, POLLIN, 0}, {server_.stop_read_, POLLIN, 0}};
@@ -53,7 +57,7 @@ class ChaosServer::Connection final : public ChaosClient {
       const ssize_t count = ::recv(socket_, buffer, sizeof buffer, 0);
       if (count <= 0) return {};
       bytes_.append(buffer, static_cast<std::size_t>(count));
-      if (bytes_[0] == '\x16') {  // a TLS handshake at a port that speaks none
+      if (body_left_ == 0 && bytes_[0] == '\x16') {  // a TLS handshake at a port that speaks none
         send("HTTP/1.1 400 No\r\n\r\n");
         hang();
         return {};
@@ -62,9 +66,15 @@ class ChaosServer::Connection final : public ChaosClient {
   }
 
  private:
+  static std::size_t body_size(const std::string& request) {
+    const std::size_t at = request.find("Content-Length: ");
+    return at == std::string::npos ? 0 : std::stoul(request.substr(at + 16));
+  }
+
   const ChaosServer& server_;
   int socket_;
   std::string bytes_;
+  std::size_t body_left_ = 0;  ///< of the last request: it is skipped
 };
 
 ChaosServer::ChaosServer() : tls_(std::string(chaos_results())) {
@@ -135,9 +145,11 @@ void ChaosServer::serve(int socket) {
          request = connection.next_request()) {
       ++requests_;
       const std::size_t path = request.find('/') + 1;
-      const std::size_t path_end = request.find_first_of("? ", path);
+      const std::size_t path_end = request.find_first_of("?/ ", path);
       const std::string fault = request.substr(path, path_end - path);
-      std::string target = request.substr(path_end + 1, request.find(' ', path_end + 1) - path_end - 1);
+      const std::size_t target_begin =
+          std::min(request.find_first_of("? ", path_end), request.size() - 1) + 1;
+      std::string target = request.substr(target_begin, request.find(' ', target_begin) - target_begin);
       if (target.starts_with("u=")) target.erase(0, 2);
       bool is_hung = false;
       {

@@ -44,6 +44,9 @@ class PostgresServer {
     return "postgresql:///" + name + "?host=" + folder_.path() + "&user=tester";
   }
 
+  /// Its socket in the file system.
+  std::string socket() const { return folder_.path(".s.PGSQL.5432"); }
+
   void stop() { process_->end(SIGINT); }
   void restart() { run(); }
 

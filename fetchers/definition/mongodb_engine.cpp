@@ -1,0 +1,133 @@
+// `engine: mongodb`: a pipeline of the definition's own, or one that is made for one of four ways to search.
+
+#include "fetchers/databases/mongo_pipeline.h"
+#include "fetchers/definition/engine_types.h"
+
+namespace metafuse::fetchers {
+namespace {
+
+Json stage(std::string_view name, Json body) {
+  JsonObject out;
+  out.emplace(name, std::move(body));
+  return out;
+}
+
+/// The relevance as the field `score`, and the window.
+void end_pipeline(JsonArray& stages, std::string_view score, bool is_sorted) {
+  if (!score.empty()) stages.push_back(stage("$addFields", {{"score", {{"$meta", score}}}}));
+  if (is_sorted) stages.push_back(stage("$sort", {{"score", -1}, {"_id", 1}}));
+  stages.push_back(stage("$skip", "{offset}"));
+  stages.push_back(stage("$limit", "{limit}"));
+}
+
+JsonObject take_filter(EngineBlock& block) {
+  const YamlNode* node = block.map.take("filter");
+  if (node == nullptr) return {};
+  const Json filter = json_of(*node);
+  if (const auto* object = filter.if_object()) return *object;
+  block.diagnostics.error(node->place, "filter must be a map, as find() takes it");
+  return {};
+}
+
+/// source: MongoDB's manual, "$text": the first stage, on a collection with a text index
+JsonArray text_pipeline(EngineBlock& block) {
+  JsonObject match = take_filter(block);
+  JsonObject words{{"$search", "{query}"}};
+  if (const auto language = block.map.take_string("language")) words["$language"] = *language;
+  match["$text"] = words;
+  JsonArray stages{stage("$match", match)};
+  end_pipeline(stages, "textScore", true);
+  return stages;
+}
+
+/// SearXNG's way: documents whose field is the query, or holds it.
+JsonArray field_pipeline(EngineBlock& block) {
+  JsonObject match = take_filter(block);
+  const std::string key = block.map.take_required_string("key");
+  const bool is_exact = block.map.take_bool("exact_match_only").value_or(true);
+  match[key] = is_exact ? Json("{query}") : Json{{"$regex", "{query}"}, {"$options", "i"}};
+  JsonArray stages{stage("$match", match)};
+  end_pipeline(stages, "", false);
+  return stages;
+}
+
+/// source: Atlas' manual, "$vectorSearch"
+JsonArray vector_pipeline(EngineBlock& block) {
+  const std::string field = block.map.take_string("vector_field").value_or("embedding");
+  JsonObject search{{"index", block.map.take_string("index").value_or("vector_index")},
+                    {"path", field},
+                    {"queryVector", "{vector}"},
+                    {"numCandidates", block.map.take_integer("num_candidates", 1, 10000).value_or(300)},
+                    {"limit", "{end}"}};
+  if (JsonObject filter = take_filter(block); !filter.empty()) search["filter"] = std::move(filter);
+  JsonArray stages{stage("$vectorSearch", search)};
+  end_pipeline(stages, "vectorSearchScore", false);
+  stages.push_back(stage("$unset", Json(field)));
+  return stages;
+}
+
+/// source: Atlas' manual, "$search", the operator `text`
+JsonArray atlas_pipeline(EngineBlock& block) {
+  const auto path = block.map.take_strings("search_fields");
+  Json where = JsonObject{{"wildcard", "*"}};
+  if (path) {
+    JsonArray fields;
+    for (const std::string& field : *path) fields.push_back(Json(field));
+    where = std::move(fields);
+  }
+  JsonArray stages{stage("$search", {{"index", block.map.take_string("index").value_or("default")},
+                                     {"text", {{"query", "{query}"}, {"path", where}}}})};
+  if (JsonObject filter = take_filter(block); !filter.empty())
+    stages.push_back(stage("$match", std::move(filter)));
+  end_pipeline(stages, "searchScore", false);
+  return stages;
+}
+
+JsonArray made_pipeline(EngineBlock& block) {
+  const YamlNode* node = block.map.take("search");
+  const std::string preset = block.map.take("key") != nullptr ? "field" : "text";
+  const std::string way = block.map.take_string("search").value_or(preset);
+  if (way == "field") return field_pipeline(block);
+  if (way == "vector") return vector_pipeline(block);
+  if (way == "atlas") return atlas_pipeline(block);
+  if (way != "text" && node != nullptr)
+    block.diagnostics.error(node->place, "search must be one of text, field, vector, atlas");
+  return text_pipeline(block);
+}
+
+Json take_pipeline(EngineBlock& block) {
+  const YamlNode* own = block.map.take("pipeline");
+  if (own == nullptr) return made_pipeline(block);
+  if (const YamlNode* way = block.map.take("search"))
+    block.diagnostics.error(way->place, "search and pipeline say the same thing; keep one");
+  Json pipeline = json_of(*own);
+  if (const auto checked = check_pipeline(pipeline); !checked)
+    block.diagnostics.error(own->place, "pipeline: " + checked.error().text);
+  return pipeline;
+}
+
+}  // namespace
+
+void read_mongodb(EngineBlock& block) {
+  DatabaseAccess access;
+  access.server = DatabaseAccess::Server::mongodb;
+  access.connection = block.map.take_string("connection").value_or("");
+  access.host = block.map.take_string("host").value_or("127.0.0.1");
+  access.port = static_cast<int>(block.map.take_integer("port", 1, 65535).value_or(0));
+  access.username = block.map.take_string("username").value_or("");
+  access.password = block.map.take_string("password").value_or("");
+  access.database = block.map.take_required_string("database");
+  access.collection = block.map.take_required_string("collection");
+  access.url_format = block.map.take_string("url_format").value_or("");
+  if (const YamlNode* node = block.map.take("columns")) {
+    YamlMap map(*node, "columns", block.diagnostics);
+    for (const char* column : {"url", "title", "content", "published", "score"})
+      if (auto path = map.take_string(column)) access.columns.emplace_back(column, std::move(*path));
+    map.finish();
+  }
+  block.map.take("results_per_page");  // of SearXNG: the depth says how many
+  access.statement = to_text(take_pipeline(block));
+  block.engine.access = std::move(access);
+}
+
+}  // namespace metafuse::fetchers

@@ -1,0 +1,104 @@
+#include "fetchers/make_fetcher.h"
+
+#include "fetchers/embedded/embedded_search.h"
+#include "fetchers/engine_fetcher.h"
+#include "fetchers/vectors/embedder.h"
+
+namespace metafuse::fetchers {
+namespace {
+
+using Recording = FetcherOptions::Recording;
+
+Result<void> fill_database_secrets(DatabaseAccess& access, const Engine& engine,
+                                   const FetcherOptions& options) {
+  const SecretLookup secret_of =
+      options.secret_of ? options.secret_of
+                        : SecretLookup([](std::string_view) { return std::optional<std::string>(); });
+  for (std::string* text : {&access.connection, &access.username, &access.password}) {
+    TRY(*text, with_secrets(*text, engine, secret_of));
+  }
+  return {};
+}
+
+Result<std::unique_ptr<EngineState>> make_state(Engine engine, const FetcherOptions& options) {
+  auto state = std::make_unique<EngineState>();
+  const bool is_replay = options.recording == Recording::replay;
+  if (std::holds_alternative<HttpAccess>(engine.access)) {
+    const SecretLookup nothing_set = [](std::string_view) { return std::optional<std::string>(); };
+    TRY(auto ready, ready_access(engine, is_replay || engine.is_disabled ? SecretLookup()
+                                         : options.secret_of             ? options.secret_of
+                                                                         : nothing_set));
+    if (!is_replay && !ready.own_origin.empty())
+      ready.own_host =
+          OwnHost::find(ready.own_origin.substr(0, ready.own_origin.rfind(':')), options.reach_of_name);
+    if (!is_replay && ready.access.auth.kind == Authorization::Kind::oauth2)
+      state->tokens = std::make_shared<TokenKeeper>(ready.access.auth, engine.name);
+    state->http = std::make_shared<const ReadyAccess>(std::move(ready));
+  } else if (!is_replay) {
+    const auto* vectors = std::get_if<VectorAccess>(&engine.access);
+    if (vectors != nullptr && engine.embedding && is_lsi_index(vectors->database)) engine.embedding.reset();
+    if (auto* database = std::get_if<DatabaseAccess>(&engine.access))
+      TRY_VOID(fill_database_secrets(*database, engine, options));
+    state->embedded = std::make_unique<EmbeddedEngine>(engine);
+  }
+  state->engine = std::move(engine);
+  return state;
+}
+
+Result<std::unique_ptr<Embedder>> make_embedder(std::span<const Engine> engines,
+                                                const FetcherOptions& options) {
+  const bool is_replay = options.recording == Recording::replay;
+  const SecretLookup nothing_set = [](std::string_view) { return std::optional<std::string>(); };
+  if (is_replay) return Embedder::make(engines, nullptr, {});
+  return Embedder::make(engines, options.secret_of ? options.secret_of : nothing_set,
+                        [&](const std::string& origin) {
+                          return OwnHost::find(origin.substr(0, origin.rfind(':')), options.reach_of_name);
+                        });
+}
+
+/// What answers requests, and what is read or written for it.
+struct Wires {
+  std::unique_ptr<HarWriter> writer;
+  std::unique_ptr<HarArchive> archive;
+  std::unique_ptr<Transport> transport;
+};
+
+Result<Wires> make_wires(const FetcherOptions& options) {
+  Wires wires;
+  TRY(auto guard, AddressGuard::make(options.allow_private));
+  if (options.recording == Recording::replay) {
+    TRY(auto read, HarArchive::read(options.recording_file));
+    wires.archive = std::make_unique<HarArchive>(std::move(read));
+    wires.transport = make_replay_transport(*wires.archive);
+  } else {
+    wires.transport = make_curl_transport(std::move(guard));
+  }
+  if (options.recording == Recording::record) {
+    TRY(auto opened, HarWriter::open(options.recording_file));
+    wires.writer = std::move(opened);
+    wires.transport = make_recording_transport(std::move(wires.transport), *wires.writer);
+  }
+  if (options.wrap_transport) wires.transport = options.wrap_transport(std::move(wires.transport));
+  return wires;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Fetcher>> make_fetcher(std::vector<Engine> engines, FetcherOptions options) {
+  static const SteadyClock steady;
+  auto shared = std::make_shared<SharedState>();
+  shared->clock = options.clock == nullptr ? &steady : options.clock;
+  if (options.recording != Recording::off) options.learned_wait.is_on = false;
+  if (options.recording == Recording::replay) options.uses_breaker = false;
+  TRY(shared->embedder, make_embedder(engines, options));
+  for (Engine& engine : engines) {
+    TRY(auto state, make_state(std::move(engine), options));
+    shared->engines.push_back(std::move(state));
+  }
+  TRY(auto wires, make_wires(options));
+  shared->options = std::move(options);
+  return std::shared_ptr<Fetcher>(std::make_shared<EngineFetcher>(
+      std::move(shared), std::move(wires.writer), std::move(wires.archive), std::move(wires.transport)));
+}
+
+}  // namespace metafuse::fetchers
