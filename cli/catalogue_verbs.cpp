@@ -7,20 +7,16 @@
 #include <fmt/format.h>
 
 #include "cli/command_line.h"
+#include "cli/init_engines.h"
 #include "cli/verbs.h"
 #include "core/json.h"
 #include "core/near_names.h"
-#include "core/text_file.h"
-#include "fetchers/answers/guess.h"
 #include "fetchers/definition/catalogue.h"
-#include "fetchers/trial.h"
 
 namespace metafuse::cli {
 namespace {
 
 using fetchers::CatalogueEntry;
-
-constexpr std::size_t kMaxAnswerBytes = std::size_t{16} << 20;
 
 struct ListArguments {
   std::string kind;
@@ -100,26 +96,11 @@ struct GuessArguments {
 
 /// A definition for an answer, and what it reads there.
 Result<void> guess_definition(const GuessArguments& arguments) {
-  fetchers::AnswerContext context{"https://host.example/", arguments.content_type, ""};
-  std::string search_url = "https://host.example/search?q={query}";
-  std::string body;
-  if (arguments.source.starts_with("http://") || arguments.source.starts_with("https://")) {
-    TRY(auto page, fetchers::fetch_page(arguments.source));
-    body = std::move(page.body);
-    context.url = page.url;
-    if (context.content_type.empty()) context.content_type = page.header("content-type");
-    search_url = fetchers::search_url_of(arguments.source);
-  } else {
-    TRY(body, read_text(arguments.source, kMaxAnswerBytes));
-  }
-  const auto rules = fetchers::guess_rules(body, context);
-  if (!rules) return fail(rules.error().code, arguments.source + ": " + rules.error().text);
-  std::cout << fetchers::definition_text(*rules, arguments.name, search_url);
-  const auto list = fetchers::parse_answer(*rules, body, context);
-  std::cout << fmt::format("# {} results in this answer\n", list ? list->hits.size() : 0);
-  if (!list) return {};
-  for (std::size_t i = 0; i < std::min<std::size_t>(3, list->hits.size()); ++i)
-    std::cout << "# " << list->hits[i].title << "\n#   " << list->hits[i].url << '\n';
+  TRY(const auto guessed, guess_engine(arguments.source, arguments.name, arguments.content_type));
+  const auto& hits = guessed.found.hits;
+  std::cout << guessed.definition << fmt::format("# {} results in this answer\n", hits.size());
+  for (std::size_t i = 0; i < std::min<std::size_t>(3, hits.size()); ++i)
+    std::cout << "# " << hits[i].title << "\n#   " << hits[i].url << '\n';
   return {};
 }
 

@@ -70,6 +70,7 @@ Result<void> run_index(IndexArguments& arguments) {
   TRY_VOID(choose_embedding(arguments));
   watch_interrupts();
   arguments.options.is_interrupted = [] { return is_interrupted != 0; };
+  arguments.options.files.progress = terminal_progress("reading files");
   arguments.options.progress = terminal_progress("index");
   TRY(const auto report,
       fetchers::build_local_index(arguments.database, arguments.documents, arguments.options));

@@ -1,13 +1,11 @@
 // Setting up: `init` writes a configuration that serves at once, `doctor` says what keeps an installation
 // from serving.
 
-#include <array>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iostream>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -19,11 +17,10 @@
 
 #include "cli/command_line.h"
 #include "cli/environment.h"
+#include "cli/init_engines.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "core/atomic_file.h"
-#include "core/json.h"
-#include "core/near_names.h"
 #include "core/parallel.h"
 #include "fetchers/embedded/local_engine.h"
 #include "service/base/digest.h"
@@ -39,6 +36,8 @@ struct InitArguments {
   std::string base_url;
   std::string searxng;
   std::vector<std::string> engines;  ///< KIND=ADDRESS#NAME
+  std::vector<std::string> presets;  ///< names or kinds of the catalogue
+  std::vector<std::string> apis;     ///< URLs that answer a search
   bool has_vectors = false;
   std::string domain = "documents";
   std::string listen = "127.0.0.1:8080";
@@ -81,46 +80,6 @@ constexpr const char* kVectorEngineText =
     timeout: 5.0
 )";
 
-/// What `--engine KIND=ADDRESS#NAME` can ask, and the keys that take ADDRESS and NAME.
-struct InitEngineKind {
-  std::string_view kind;
-  std::string_view address_key;
-  std::string_view name_key;  ///< empty: no NAME
-  std::string_view more{};    ///< further lines of the definition
-  bool needs_name = true;     ///< where there is a name_key
-  bool has_phrases = true;    ///< whether a phrase is a query of its own
-};
-
-constexpr std::array kInitEngineKinds = {
-    InitEngineKind{"searx_engine", "base_url", "", "    query_syntax: google\n"},
-    InitEngineKind{"metafuse", "base_url", "domain", "", false},
-    InitEngineKind{"mediawiki", "base_url", ""},
-    InitEngineKind{"opensearch_description", "description_url", ""},
-    InitEngineKind{"elasticsearch", "base_url", "index", "    query_type: simple_query_string\n"},
-    InitEngineKind{"opensearch", "base_url", "index", "    query_type: simple_query_string\n"},
-    InitEngineKind{"solr", "base_url", "collection"},
-    InitEngineKind{"meilisearch", "base_url", "index"},
-    InitEngineKind{"typesense", "base_url", "collection", "    query_by: title,content\n", true, false},
-    InitEngineKind{"groonga", "base_url", "table"},
-    InitEngineKind{"omega", "base_url", "database", "", false},
-    InitEngineKind{
-        "postgresql", "connection", "table",
-        "    # full_text, or trigram; which columns hold what: columns: {url: url, title: title, content: "
-        "content}\n    search: full_text\n"},
-    InitEngineKind{"mariadb", "host", "table",
-                   "    database: {DATABASE}\n    # The table needs FULLTEXT(title, content).\n"
-                   "    # username: reader\n    # password: \"${DB_PASSWORD}\"\n",
-                   true, false},
-    InitEngineKind{"odbc", "connection", "table",
-                   "    query_str: SELECT url, title, content FROM {NAME} WHERE content LIKE :wildcard\n",
-                   true, false},
-    InitEngineKind{"sqlite", "database", "table",
-                   "    query_str: SELECT url, title, content FROM {NAME} WHERE content LIKE :wildcard LIMIT "
-                   ":limit OFFSET "
-                   ":offset\n",
-                   true, false},
-};
-
 constexpr const char* kTemplatesText =
     R"(# How one question becomes several queries. Every template is one ranked list; training learns how far each can be
 # trusted. Add, change and remove templates as your documents want it; docs/templates.md explains the language.
@@ -144,63 +103,6 @@ constexpr const char* kLocalTemplatesText = R"(  - {id: all, engine: local, quer
 constexpr const char* kVectorTemplatesText = R"(  - {id: meaning, engine: meaning, query: '{QUERY}'}
 )";
 
-/// One engine of `--engine`, as text for both files.
-struct InitEngine {
-  std::string definition;
-  std::string templates;
-};
-
-/// Reads KIND=ADDRESS#NAME; the last # counts.
-///
-/// in: used - how often each kind came before, for the engines' names
-Result<InitEngine> init_engine(const std::string& text, std::map<std::string, int>& used) {
-  const std::size_t equals = text.find('=');
-  const std::string kind = text.substr(0, equals);
-  std::vector<std::string> known;
-  const InitEngineKind* found = nullptr;
-  for (const InitEngineKind& one : kInitEngineKinds) {
-    known.emplace_back(one.kind);
-    if (one.kind == kind) found = &one;
-  }
-  if (found == nullptr || equals == std::string::npos)
-    return fail(Code::usage, "--engine " + text + ": write KIND=ADDRESS#NAME" + did_you_mean(kind, known));
-  std::string address = text.substr(equals + 1);
-  std::string name;
-  if (const std::size_t hash = address.rfind('#'); hash != std::string::npos && !found->name_key.empty()) {
-    name = address.substr(hash + 1);
-    address.erase(hash);
-  }
-  std::string database;
-  if (found->more.find("{DATABASE}") != std::string_view::npos) {  // HOST/DATABASE
-    const std::size_t slash = address.rfind('/');
-    if (slash == std::string::npos)
-      return fail(Code::usage, "--engine " + text + ": write " + kind + "=HOST/DATABASE#TABLE");
-    database = address.substr(slash + 1);
-    address.erase(slash);
-  }
-  if (address.empty() || (found->needs_name && !found->name_key.empty() && name.empty()))
-    return fail(Code::usage, fmt::format("--engine {}: write {}=ADDRESS{}, with the {} behind the #", text,
-                                         kind, found->name_key.empty() ? "" : "#NAME",
-                                         found->name_key.empty() ? "address" : found->name_key));
-  const int number = ++used[kind];
-  const std::string id = number == 1 ? kind : fmt::format("{}-{}", kind, number);
-  const bool is_in_statement = found->more.find("{NAME}") != std::string_view::npos;
-  InitEngine engine;
-  engine.definition = fmt::format("  - name: {}\n    engine: {}\n    {}: {}\n", id, kind, found->address_key,
-                                  to_text(Json(address)));
-  if (!name.empty() && !is_in_statement)
-    engine.definition += fmt::format("    {}: {}\n", found->name_key, to_text(Json(name)));
-  std::string more(found->more);
-  for (const auto& [mark, value] :
-       {std::pair<std::string_view, std::string>("{NAME}", name), {"{DATABASE}", database}})
-    if (const std::size_t at = more.find(mark); at != std::string::npos) more.replace(at, mark.size(), value);
-  engine.definition += more + "    timeout: 3.0\n";
-  engine.templates = fmt::format("  - {{id: {0}, engine: {0}, query: '{{QUERY}}'}}\n", id);
-  if (found->has_phrases)
-    engine.templates += fmt::format("  - {{id: {0}-phrase, engine: {0}, query: '{{QUERY|phrase}}'}}\n", id);
-  return engine;
-}
-
 /// A plain word for a shell; anything else in quotes.
 std::string shell_word(const std::string& text) {
   const bool is_plain = !text.empty() && text.find_first_not_of(
@@ -214,17 +116,26 @@ std::string shell_word(const std::string& text) {
 
 /// Asks on a terminal what to search, when no option says so.
 Result<void> ask_what_to_search(InitArguments& arguments) {
-  if (!arguments.documents.empty() || !arguments.searxng.empty() || !arguments.engines.empty()) return {};
+  if (!arguments.documents.empty() || !arguments.searxng.empty() || !arguments.engines.empty() ||
+      !arguments.presets.empty() || !arguments.apis.empty())
+    return {};
   if (::isatty(STDIN_FILENO) == 0)
     return fail(Code::usage,
                 "say what to search: --documents FOLDER (HTML, Markdown, text, CSV or JSON lines), or "
-                "--searxng URL, --engine KIND=ADDRESS#NAME, or several of them");
-  std::cerr << "Folder of the documents to search (HTML, Markdown, text), or the URL of a SearXNG: ";
+                "--searxng URL, --engine KIND=ADDRESS#NAME, --api URL, --preset NAME, or several of them");
+  std::cerr << "Folder of the documents to search (HTML, Markdown, text), the URL of a SearXNG, a web API's\n"
+               "URL with a query in it (https://host/search?q=otter), or a name of `metafuse engines list`: ";
   std::string answer;
   std::getline(std::cin, answer);
   if (answer.empty()) return fail(Code::usage, "nothing to search was named");
-  if (answer.starts_with("http://") || answer.starts_with("https://"))
+  const bool is_url = answer.starts_with("http://") || answer.starts_with("https://");
+  std::error_code error;
+  if (is_url && answer.find('?') != std::string::npos)
+    arguments.apis = {answer};
+  else if (is_url)
     arguments.searxng = answer;
+  else if (!fs::exists(answer, error) && find_preset(answer))
+    arguments.presets = {answer};
   else
     arguments.documents = {answer};
   return {};
@@ -248,7 +159,8 @@ Result<void> write_secret(const fs::path& path, const std::string& text) {
   return {};
 }
 
-Result<void> write_configuration(const InitArguments& a, const fs::path& folder) {
+Result<void> write_configuration(const InitArguments& a, const std::vector<InitEngine>& others,
+                                 const fs::path& folder) {
   std::string documents;
   for (const std::string& path : a.documents) {
     std::error_code error;
@@ -269,13 +181,9 @@ Result<void> write_configuration(const InitArguments& a, const fs::path& folder)
     engines += kVectorEngineText;
     templates += kVectorTemplatesText;
   }
-  std::vector<std::string> others = a.engines;
-  if (!a.searxng.empty()) others.insert(others.begin(), "searx_engine=" + a.searxng);
-  std::map<std::string, int> used;
-  for (const std::string& other : others) {
-    TRY(const auto engine, init_engine(other, used));
-    engines += engine.definition;
-    templates += engine.templates;
+  for (const InitEngine& other : others) {
+    engines += other.definition;
+    templates += other.templates;
   }
   const std::string key = service::random_hex(24);
   TRY_VOID(write_secret(folder / "admin.key", key + "\n"));
@@ -289,8 +197,9 @@ Result<void> write_configuration(const InitArguments& a, const fs::path& folder)
 Result<void> run_init(InitArguments& a) {
   TRY_VOID(ask_what_to_search(a));
   TRY_VOID(service::parse_listen(a.listen));
-  std::map<std::string, int> used;
-  for (const std::string& engine : a.engines) TRY_VOID(init_engine(engine, used));
+  std::vector<std::string> asked = a.engines;
+  if (!a.searxng.empty()) asked.insert(asked.begin(), "searx_engine=" + a.searxng);
+  TRY(const auto others, init_engines(asked, a.presets, a.apis));
   if (a.has_vectors && a.documents.empty())
     return fail(Code::usage, "--vectors are made of --documents; name those too");
   const fs::path folder = a.folder;
@@ -305,21 +214,27 @@ Result<void> run_init(InitArguments& a) {
     options.stems_english = a.stems_english;
     options.files.base_url = a.base_url;
     options.files.threads = hardware_threads();
+    options.files.progress = terminal_progress("reading files");
     options.progress = terminal_progress("index");
     if (a.has_vectors) options.vectors.source = fetchers::VectorOptions::Source::lsi;
     TRY(const auto report, fetchers::build_local_index((folder / "index.db").string(), a.documents, options));
     found = fmt::format(" with an index of {} documents", report.documents);
     if (!report.left_out.empty()) found += fmt::format(" ({} files left out)", report.left_out.size());
   }
-  TRY_VOID(write_configuration(a, folder));
+  TRY_VOID(write_configuration(a, others.engines, folder));
   TRY(const auto config, read_server_configuration((folder / "metafuse.yaml").string()));
-  TRY_VOID(service::load_snapshot(config, engine_loader()));
+  // A key that is yet to be set is no mistake of what was written.
+  if (others.secrets.empty()) TRY_VOID(service::load_snapshot(config, engine_loader()));
+  for (const std::string& remark : others.remarks) std::cout << remark << '\n';
+  std::string keys;
+  for (const std::string& secret : others.secrets)
+    keys += fmt::format("  export {}=...   # the engine's key\n", secret);
   std::cout << fmt::format(
       "{}: a configuration{}; the administrator's key is in admin.key.\nNext:\n"
-      "  cd {}\n"
+      "  cd {}\n{}"
       "  metafuse search 'some words'\n"
       "  metafuse serve                # then open http://{}/\n",
-      a.folder, found, shell_word(a.folder), a.listen);
+      a.folder, found, shell_word(a.folder), keys, a.listen);
   return {};
 }
 
@@ -338,18 +253,29 @@ void add_init(CLI::App& app, Result<void>& outcome) {
                   "a search server, database or web API: KIND=ADDRESS#NAME, for example "
                   "postgresql=postgresql://reader@db/wiki#pages; KIND is an engine type of docs/engines.md")
       ->allow_extra_args(false);
+  verb.add_option("--api", a.apis,
+                  "a web API as you would ask it, with a query in it: "
+                  "'https://api.example.org/search?q=otter'; it is "
+                  "asked once, and where its results stand is found out (JSON, XML, HTML)")
+      ->allow_extra_args(false);
+  verb.add_option(
+          "--preset", a.presets,
+          "an engine of the catalogue, or all of a kind that need no key: names of `metafuse engines list`")
+      ->allow_extra_args(false);
   verb.add_flag("--vectors", a.has_vectors,
                 "also search the documents by meaning, by vectors that are learned from them");
   verb.add_option("--domain", a.domain, "a name for this kind of search: a-z, 0-9 and -")
       ->capture_default_str();
   verb.add_option("--listen", a.listen, "HOST:PORT where the server will listen")->capture_default_str();
   verb.footer(
-      "Without --documents and --searxng it asks, on a terminal.\n"
+      "Without anything to search it asks, on a terminal.\n"
       "Examples:\n"
       "  metafuse init my-search --documents ~/Documents\n"
       "  metafuse init handbook --documents site/ --base-url https://handbook.example.org/ --domain "
       "handbook\n"
       "  metafuse init web --searxng http://127.0.0.1:8888\n"
+      "  metafuse init papers --preset openalex --preset arxiv\n"
+      "  metafuse init shop --api 'https://shop.example.org/api/search?q=kettle'\n"
       "  metafuse init wiki --engine postgresql=postgresql://reader@db/wiki#pages --engine "
       "solr=http://127.0.0.1:8983#wiki");
 }

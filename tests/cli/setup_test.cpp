@@ -1,8 +1,11 @@
+#include <algorithm>
 #include <filesystem>
 
 #include <catch2/catch.hpp>
+#include <sys/socket.h>
 
 #include "tests/support/command.h"
+#include "tests/support/wire_server.h"
 
 using namespace metafuse;
 using test::run_metafuse;
@@ -92,6 +95,62 @@ TEST_CASE("init writes engines of search servers and databases, and vectors of t
   CHECK(run_metafuse({"init", folder.path("other"), "--vectors", "--engine", "solr=http://127.0.0.1:1#x"})
             .status == 64);
   CHECK_FALSE(std::filesystem::exists(folder.path("other")));
+}
+
+TEST_CASE("init writes engines of the catalogue, by name and by kind", "[cli][init]") {
+  const TemporaryFolder folder;
+  const auto done = run_metafuse({"init", folder.path("s"), "--preset", "openalex", "--preset", "packages"});
+  INFO(done.err);
+  REQUIRE(done.status == 0);
+  const auto checked = run_in(folder.path("s"), METAFUSE_EXECUTABLE " engines check engines.yaml");
+  CHECK(checked.status == 0);
+  const auto engines = run_in(folder.path("s"), "grep -c '  - name: ' engines.yaml").out;
+  CHECK(std::stoi(engines) > 3);
+  CHECK(run_in(folder.path("s"), METAFUSE_EXECUTABLE " config check")
+            .out.find("documents\t" + engines.substr(0, engines.find('\n')) + " templates") == 0);
+  // One that needs a key is written, and the key is asked for.
+  const auto keyed = run_metafuse({"init", folder.path("k"), "--preset", "brave"});
+  INFO(keyed.err);
+  REQUIRE(keyed.status == 0);
+  CHECK(keyed.out.find("  export BRAVE_KEY=") != std::string::npos);
+  const auto unknown = run_metafuse({"init", folder.path("u"), "--preset", "openalx"});
+  CHECK(unknown.status == 64);
+  CHECK(unknown.err.find("did you mean openalex") != std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(folder.path("u")));
+}
+
+TEST_CASE("init asks a web API once and writes a definition that searches", "[cli][init]") {
+  const test::WireServer server([](int socket) {
+    std::string request(4096, '\0');
+    const ssize_t size = ::recv(socket, request.data(), request.size(), 0);
+    request.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+    const std::string body =
+        request.starts_with("GET /none")
+            ? R"({"items":[]})"
+            : R"({"total":2,"items":[{"link":"https://a.example/1","title":"Otters","summary":"They swim."},)"
+              R"({"link":"https://a.example/2","title":"Rivers","summary":"They flow."}]})";
+    test::send_all(
+        socket, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: " +
+                    std::to_string(body.size()) + "\r\n\r\n" + body);
+  });
+  const std::string address = "http://127.0.0.1:" + std::to_string(server.port());
+  const TemporaryFolder folder;
+  const auto done = run_metafuse({"init", folder.path("s"), "--api", address + "/find?q=otter&size=20"});
+  INFO(done.out << done.err);
+  REQUIRE(done.status == 0);
+  CHECK(done.out.find("2 results, the first \"Otters\" at https://a.example/1") != std::string::npos);
+  CHECK(server.connections() == 1);
+  const auto found = run_in(folder.path("s"), METAFUSE_EXECUTABLE " search rivers");
+  INFO(found.err);
+  CHECK(found.out.find("https://a.example/2\tRivers") != std::string::npos);
+  CHECK(run_in(folder.path("s"), "cat engines.yaml").out.find("/find?q={query}&size=20") !=
+        std::string::npos);
+  CHECK(run_metafuse({"init", folder.path("m"), "--api", address + "/x/{query}/y"}).status == 0);
+  const std::string unclear = run_metafuse({"init", folder.path("n"), "--api", address + "/x"}).err;
+  CHECK(unclear.find("which part is the query?") != std::string::npos);
+  CHECK(run_metafuse({"init", folder.path("n"), "--api", address + "/none?q=x"}).status == 65);
+  CHECK(run_metafuse({"init", folder.path("n"), "--api", "127.0.0.1/x"}).status == 64);
+  CHECK_FALSE(std::filesystem::exists(folder.path("n")));
 }
 
 TEST_CASE("doctor finds a whole installation good, and says what is wrong with another", "[cli][doctor]") {

@@ -1,0 +1,217 @@
+#include "cli/init_engines.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "core/json.h"
+#include "core/near_names.h"
+#include "core/text_file.h"
+#include "fetchers/answers/guess.h"
+#include "fetchers/definition/catalogue.h"
+#include "fetchers/trial.h"
+
+namespace metafuse::cli {
+namespace {
+
+using fetchers::CatalogueEntry;
+
+constexpr std::size_t kMaxAnswerBytes = std::size_t{16} << 20;
+
+/// What `--engine KIND=ADDRESS#NAME` can ask, and the keys that take ADDRESS and NAME.
+struct InitEngineKind {
+  std::string_view kind;
+  std::string_view address_key;
+  std::string_view name_key;  ///< empty: no NAME
+  std::string_view more{};    ///< further lines of the definition
+  bool needs_name = true;     ///< where there is a name_key
+  bool has_phrases = true;    ///< whether a phrase is a query of its own
+};
+
+constexpr std::array kInitEngineKinds = {
+    InitEngineKind{"searx_engine", "base_url", "", "    query_syntax: google\n"},
+    InitEngineKind{"metafuse", "base_url", "domain", "", false},
+    InitEngineKind{"mediawiki", "base_url", ""},
+    InitEngineKind{"opensearch_description", "description_url", ""},
+    InitEngineKind{"elasticsearch", "base_url", "index", "    query_type: simple_query_string\n"},
+    InitEngineKind{"opensearch", "base_url", "index", "    query_type: simple_query_string\n"},
+    InitEngineKind{"solr", "base_url", "collection"},
+    InitEngineKind{"meilisearch", "base_url", "index"},
+    InitEngineKind{"typesense", "base_url", "collection", "    query_by: title,content\n", true, false},
+    InitEngineKind{"groonga", "base_url", "table"},
+    InitEngineKind{"omega", "base_url", "database", "", false},
+    InitEngineKind{
+        "postgresql", "connection", "table",
+        "    # full_text, or trigram; which columns hold what: columns: {url: url, title: title, content: "
+        "content}\n    search: full_text\n"},
+    InitEngineKind{"mariadb", "host", "table",
+                   "    database: {DATABASE}\n    # The table needs FULLTEXT(title, content).\n"
+                   "    # username: reader\n    # password: \"${DB_PASSWORD}\"\n",
+                   true, false},
+    InitEngineKind{"mongodb", "connection", "collection",
+                   "    database: {DATABASE}\n    # text wants a text index; also field, atlas and vector.\n"
+                   "    search: text\n",
+                   true, false},
+    InitEngineKind{"odbc", "connection", "table",
+                   "    query_str: SELECT url, title, content FROM {NAME} WHERE content LIKE :wildcard\n",
+                   true, false},
+    InitEngineKind{"sqlite", "database", "table",
+                   "    query_str: SELECT url, title, content FROM {NAME} WHERE content LIKE :wildcard LIMIT "
+                   ":limit OFFSET "
+                   ":offset\n",
+                   true, false},
+};
+
+/// Reads KIND=ADDRESS#NAME; the last # counts.
+///
+/// in: used - how often each kind came before, for the engines' names
+Result<InitEngine> init_engine(const std::string& text, std::map<std::string, int>& used) {
+  const std::size_t equals = text.find('=');
+  const std::string kind = text.substr(0, equals);
+  std::vector<std::string> known;
+  const InitEngineKind* found = nullptr;
+  for (const InitEngineKind& one : kInitEngineKinds) {
+    known.emplace_back(one.kind);
+    if (one.kind == kind) found = &one;
+  }
+  if (found == nullptr || equals == std::string::npos)
+    return fail(Code::usage, "--engine " + text + ": write KIND=ADDRESS#NAME" + did_you_mean(kind, known));
+  std::string address = text.substr(equals + 1);
+  std::string name;
+  if (const std::size_t hash = address.rfind('#'); hash != std::string::npos && !found->name_key.empty()) {
+    name = address.substr(hash + 1);
+    address.erase(hash);
+  }
+  std::string database;
+  if (found->more.find("{DATABASE}") != std::string_view::npos) {  // HOST/DATABASE
+    const std::size_t slash = address.rfind('/');
+    if (slash == std::string::npos)
+      return fail(Code::usage, "--engine " + text + ": write " + kind + "=HOST/DATABASE#TABLE");
+    database = address.substr(slash + 1);
+    address.erase(slash);
+  }
+  if (address.empty() || (found->needs_name && !found->name_key.empty() && name.empty()))
+    return fail(Code::usage, fmt::format("--engine {}: write {}=ADDRESS{}, with the {} behind the #", text,
+                                         kind, found->name_key.empty() ? "" : "#NAME",
+                                         found->name_key.empty() ? "address" : found->name_key));
+  const int number = ++used[kind];
+  const std::string id = number == 1 ? kind : fmt::format("{}-{}", kind, number);
+  const bool is_in_statement = found->more.find("{NAME}") != std::string_view::npos;
+  InitEngine engine;
+  engine.definition = fmt::format("  - name: {}\n    engine: {}\n    {}: {}\n", id, kind, found->address_key,
+                                  to_text(Json(address)));
+  if (!name.empty() && !is_in_statement)
+    engine.definition += fmt::format("    {}: {}\n", found->name_key, to_text(Json(name)));
+  std::string more(found->more);
+  for (const auto& [mark, value] :
+       {std::pair<std::string_view, std::string>("{NAME}", name), {"{DATABASE}", database}})
+    if (const std::size_t at = more.find(mark); at != std::string::npos) more.replace(at, mark.size(), value);
+  engine.definition += more + "    timeout: 3.0\n";
+  engine.templates = fmt::format("  - {{id: {0}, engine: {0}, query: '{{QUERY}}'}}\n", id);
+  if (found->has_phrases)
+    engine.templates += fmt::format("  - {{id: {0}-phrase, engine: {0}, query: '{{QUERY|phrase}}'}}\n", id);
+  return engine;
+}
+
+std::string template_of(std::string_view engine) {
+  return fmt::format("  - {{id: {0}, engine: {0}, query: '{{QUERY}}'}}\n", engine);
+}
+
+/// Names behind ${ in a definition.
+void note_secrets(std::string_view text, std::vector<std::string>& secrets) {
+  for (std::size_t at = text.find("${"); at != std::string_view::npos; at = text.find("${", at + 2)) {
+    const std::string name(text.substr(at + 2, text.find('}', at) - at - 2));
+    if (std::find(secrets.begin(), secrets.end(), name) == secrets.end()) secrets.push_back(name);
+  }
+}
+
+Result<void> add_preset(const std::string& name, InitEngines& out) {
+  std::vector<std::string> known;
+  const std::size_t before = out.engines.size();
+  for (const CatalogueEntry& entry : fetchers::catalogue()) {
+    known.push_back(entry.name);
+    if (known.empty() || std::find(known.begin(), known.end(), entry.kind) == known.end())
+      known.push_back(entry.kind);
+    const bool is_of_kind = entry.kind == name && entry.about("require_api_key") != "true" &&
+                            entry.text.find("${") == std::string_view::npos;
+    if (entry.name != name && !is_of_kind) continue;
+    std::string definition(entry.text);
+    if (!definition.ends_with('\n')) definition += '\n';
+    note_secrets(definition, out.secrets);
+    out.engines.push_back({std::move(definition), template_of(entry.name)});
+    if (entry.name == name) return {};
+  }
+  if (out.engines.size() > before) return {};
+  return fail(Code::usage, fmt::format("--preset {}: no engine and no kind of the catalogue{}; `metafuse "
+                                       "engines list` has all",
+                                       name, did_you_mean(name, known)));
+}
+
+Result<void> add_api(const std::string& url, InitEngines& out) {
+  if (!url.starts_with("http://") && !url.starts_with("https://"))
+    return fail(Code::usage, "--api " + url + ": write the URL of a search, https://host/search?q=otter");
+  const std::string name = out.engines.empty() ? "api" : fmt::format("api-{}", out.engines.size() + 1);
+  TRY(auto guessed, guess_engine(url, name, ""));
+  if (guessed.definition.find("{query}") == std::string::npos)
+    return fail(Code::usage,
+                "--api " + url + ": which part is the query? Write {query} there, or name its parameter q");
+  if (guessed.found.hits.empty())
+    return fail(Code::bad_data,
+                "--api " + url + ": no results in the answer; ask something that it finds, ?q=a-common-word");
+  out.remarks.push_back(fmt::format("{}: {} results, the first \"{}\" at {}; look at engines.yaml", url,
+                                    guessed.found.hits.size(), guessed.found.hits.front().title,
+                                    guessed.found.hits.front().url));
+  out.engines.push_back({guessed.definition.substr(guessed.definition.find('\n') + 1) + "    timeout: 5.0\n",
+                         template_of(name)});
+  return {};
+}
+
+}  // namespace
+
+bool find_preset(const std::string& name) {
+  const auto& all = fetchers::catalogue();
+  return std::any_of(all.begin(), all.end(),
+                     [&](const CatalogueEntry& entry) { return entry.name == name || entry.kind == name; });
+}
+
+Result<InitEngines> init_engines(const std::vector<std::string>& asked,
+                                 const std::vector<std::string>& presets,
+                                 const std::vector<std::string>& apis) {
+  InitEngines out;
+  std::map<std::string, int> used;
+  for (const std::string& one : asked) {
+    TRY(auto engine, init_engine(one, used));
+    out.engines.push_back(std::move(engine));
+  }
+  for (const std::string& name : presets) TRY_VOID(add_preset(name, out));
+  for (const std::string& url : apis) TRY_VOID(add_api(url, out));
+  return out;
+}
+
+Result<GuessedEngine> guess_engine(const std::string& source, const std::string& name,
+                                   const std::string& content_type) {
+  fetchers::AnswerContext context{"https://host.example/", content_type, ""};
+  std::string search_url = "https://host.example/search?q={query}";
+  std::string body;
+  if (source.starts_with("http://") || source.starts_with("https://")) {
+    std::string asked = source;
+    const std::size_t mark = asked.find("{query}");
+    if (mark != std::string::npos) asked.replace(mark, 7, "test");
+    TRY(auto page, fetchers::fetch_page(asked));
+    body = std::move(page.body);
+    context.url = page.url;
+    if (context.content_type.empty()) context.content_type = page.header("content-type");
+    search_url = mark != std::string::npos ? source : fetchers::search_url_of(source);
+  } else {
+    TRY(body, read_text(source, kMaxAnswerBytes));
+  }
+  const auto rules = fetchers::guess_rules(body, context);
+  if (!rules) return fail(rules.error().code, source + ": " + rules.error().text);
+  GuessedEngine out{fetchers::definition_text(*rules, name, search_url), {}};
+  if (auto list = fetchers::parse_answer(*rules, body, context)) out.found = std::move(*list);
+  return out;
+}
+
+}  // namespace metafuse::cli
