@@ -87,6 +87,11 @@ void declare_of_runs(fusion::OptionTable& table, FuseSettings& settings) {
                });
 }
 
+Result<void> read_given(const fusion::OptionTable& table, const metafuse_option* options, std::size_t count) {
+  TRY(const auto given, options_of(options, count));
+  return read_options(table, given);
+}
+
 Result<const FusionMethod*> method_named(const char* name) {
   TRY_VOID(check_given(name, "method"));
   const FusionMethod* const method = fusion::find_fusion_method(name);
@@ -351,8 +356,7 @@ int metafuse_fuse_lists(const metafuse_list* lists, size_t count, const char* me
     FuseSettings settings;
     fusion::OptionTable table;
     declare_of_method(table, settings);
-    TRY(const auto given, options_of(options, option_count));
-    TRY_VOID(read_options(table, given));
+    TRY_VOID(read_given(table, options, option_count));
     TRY(const auto query, query_of(lists, count));
     TRY(const auto scores, scores_by_method(lists, query, *row, settings.method));
     *fused = fused_query(query, scores, settings.limit);
@@ -373,8 +377,7 @@ int metafuse_fuse_runs(const metafuse_run* const* runs, size_t count, const char
     table.count("depth", settings.depth, 0, 1U << 31, "how far down each list counts, 0 for all of it");
     table.count("relevance-level", settings.relevance_level, 1, 1000,
                 "the lowest relevant grade in training");
-    TRY(const auto given, options_of(options, option_count));
-    TRY_VOID(read_options(table, given));
+    TRY_VOID(read_given(table, options, option_count));
     TRY(const auto views, views_of(runs, count));
     TRY(const auto score, score_by_method(*row, views, runs, train, settings));
     *fused = fuse_topics(views, score, settings);
@@ -452,8 +455,7 @@ int metafuse_model_fuse_lists(const metafuse_model* model, const metafuse_list* 
     FuseSettings settings;
     fusion::OptionTable table;
     declare_limit(table, settings);
-    TRY(const auto given, options_of(options, option_count));
-    TRY_VOID(read_options(table, given));
+    TRY_VOID(read_given(table, options, option_count));
     TRY(const auto query, query_of(lists, count));
     TRY(const auto score, score_by_model(*model, lists, count));
     *fused = fused_query(query, score(query), settings.limit);
@@ -472,8 +474,7 @@ int metafuse_model_fuse_runs(const metafuse_model* model, const metafuse_run* co
     declare_of_runs(table, settings);
     table.choice("missing", settings.may_be_missing, {{"refuse", false}, {"unranked", true}},
                  "whether a run of the model may be missing");
-    TRY(const auto given, options_of(options, option_count));
-    TRY_VOID(read_options(table, given));
+    TRY_VOID(read_given(table, options, option_count));
     TRY(const auto views, views_of(runs, count));
     std::vector<std::string> names;
     for (const Run* const run : views) names.push_back(run->name);

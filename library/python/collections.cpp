@@ -1,0 +1,201 @@
+#include "library/python/collections.h"
+
+#include <limits>
+
+#include <pybind11/stl.h>
+
+namespace metafuse_python {
+namespace {
+
+Error usage(const std::string& text) {
+  return {METAFUSE_USAGE, text.c_str()};
+}
+
+/// The text of a str without copying it; it lives as long as the object.
+const char* text_of(py::handle object, const char* what) {
+  Py_ssize_t size = 0;
+  const char* const text =
+      PyUnicode_Check(object.ptr()) ? PyUnicode_AsUTF8AndSize(object.ptr(), &size) : nullptr;
+  if (text == nullptr) {
+    PyErr_Clear();
+    throw usage(std::string(what) + " " + std::string(py::repr(object)) + " is no text (str) of UTF-8");
+  }
+  if (std::char_traits<char>::length(text) != static_cast<std::size_t>(size))
+    throw usage(std::string(what) + " " + std::string(py::repr(object)) + " holds a zero byte");
+  return text;
+}
+
+double number_of(py::handle object, const char* query, const char* document) {
+  const double value = PyFloat_AsDouble(object.ptr());
+  if (value != -1.0 || PyErr_Occurred() == nullptr) return value;
+  PyErr_Clear();
+  throw usage(std::string("query ") + query + ": the score of " + document + " is no number");
+}
+
+/// The texts of a list, tuple or array of objects; `kept` holds references to them.
+std::vector<const char*> texts_of(const py::object& items, const char* what, std::vector<py::object>& kept) {
+  std::vector<const char*> out;
+  for (const py::handle item : items) {
+    kept.push_back(py::reinterpret_borrow<py::object>(item));
+    out.push_back(text_of(item, what));
+  }
+  return out;
+}
+
+/// Adds {document: score} or [document, ...] of one query to a run.
+void add_list(metafuse_run* run, const char* query, const py::handle& list) {
+  std::vector<const char*> documents;
+  std::vector<double> scores;
+  std::vector<py::object> kept;
+  const bool is_scored = py::isinstance<py::dict>(list);
+  if (is_scored) {
+    for (const auto& [document, score] : py::reinterpret_borrow<py::dict>(list)) {
+      documents.push_back(text_of(document, "the document"));
+      scores.push_back(number_of(score, query, documents.back()));
+    }
+  } else if (PySequence_Check(list.ptr()) != 0 && PyUnicode_Check(list.ptr()) == 0) {
+    documents = texts_of(py::reinterpret_borrow<py::object>(list), "the document", kept);
+  } else {
+    throw usage(std::string("query ") + query + ": give {document: score} or a list of documents");
+  }
+  metafuse::detail::check(
+      metafuse_run_add(run, query, documents.data(), is_scored ? scores.data() : nullptr, documents.size()));
+}
+
+std::int32_t grade_of(py::handle grade, const char* query, const char* document) {
+  const py::object index = py::reinterpret_steal<py::object>(PyNumber_Index(grade.ptr()));
+  const long long value = index ? PyLong_AsLongLong(index.ptr()) : -1;
+  const bool is_wrong = PyErr_Occurred() != nullptr;
+  PyErr_Clear();
+  if (is_wrong || value < std::numeric_limits<std::int32_t>::min() ||
+      value > std::numeric_limits<std::int32_t>::max())
+    throw usage(std::string("query ") + query + ": the grade of " + document + " is no whole number");
+  return static_cast<std::int32_t>(value);
+}
+
+}  // namespace
+
+PythonRun::PythonRun(const std::string& name) {
+  metafuse_run* made = nullptr;
+  metafuse::detail::check(metafuse_run_new(name.c_str(), &made));
+  handle_.reset(made);
+}
+
+PythonRun PythonRun::read(const std::string& file) {
+  metafuse_run* made = nullptr;
+  call_library([&] { return metafuse_run_read(file.c_str(), &made); });
+  return PythonRun(made);
+}
+
+void PythonRun::add(const py::dict& queries) {
+  for (const auto& [query, list] : queries) add_list(handle_.get(), text_of(query, "the query"), list);
+}
+
+void PythonRun::add_rows(const py::object& queries, const py::object& documents,
+                         const std::optional<Doubles>& scores, const std::optional<Ranks>& ranks) {
+  std::vector<py::object> kept;
+  const auto query_ids = texts_of(queries, "the query", kept);
+  const auto document_ids = texts_of(documents, "the document", kept);
+  const auto count = static_cast<py::ssize_t>(query_ids.size());
+  if (document_ids.size() != query_ids.size() || (scores && scores->size() != count) ||
+      (ranks && ranks->size() != count))
+    throw usage("the columns of a table have the same length");
+  metafuse::detail::check(metafuse_run_add_rows(handle_.get(), query_ids.data(), document_ids.data(),
+                                                scores ? scores->data() : nullptr,
+                                                ranks ? ranks->data() : nullptr, query_ids.size()));
+}
+
+py::dict PythonRun::to_dict() const {
+  py::dict out;
+  for (std::size_t q = 0; q < metafuse_run_query_count(handle()); ++q) {
+    py::dict list;
+    for (std::size_t i = 0; i < metafuse_run_size(handle(), q); ++i)
+      list[py::str(metafuse_run_document(handle(), q, i))] = metafuse_run_score(handle(), q, i);
+    out[py::str(metafuse_run_query(handle(), q))] = std::move(list);
+  }
+  return out;
+}
+
+py::tuple PythonRun::to_rows() const {
+  py::list queries;
+  py::list documents;
+  std::vector<std::int64_t> ranks;
+  std::vector<double> scores;
+  for (std::size_t q = 0; q < metafuse_run_query_count(handle()); ++q) {
+    const py::str query(metafuse_run_query(handle(), q));
+    for (std::size_t i = 0; i < metafuse_run_size(handle(), q); ++i) {
+      queries.append(query);
+      documents.append(py::str(metafuse_run_document(handle(), q, i)));
+      ranks.push_back(static_cast<std::int64_t>(i + 1));
+      scores.push_back(metafuse_run_score(handle(), q, i));
+    }
+  }
+  return py::make_tuple(queries, documents, py::array(py::cast(ranks)), py::array(py::cast(scores)));
+}
+
+PythonQrels::PythonQrels() {
+  metafuse_qrels* made = nullptr;
+  metafuse::detail::check(metafuse_qrels_new(&made));
+  handle_.reset(made);
+}
+
+PythonQrels PythonQrels::read(const std::string& file) {
+  PythonQrels out;
+  metafuse_qrels* made = nullptr;
+  call_library([&] { return metafuse_qrels_read(file.c_str(), &made); });
+  out.handle_.reset(made);
+  return out;
+}
+
+void PythonQrels::add(const py::dict& queries) {
+  std::vector<const char*> query_ids;
+  std::vector<const char*> document_ids;
+  std::vector<std::int32_t> grades;
+  for (const auto& [query, judged] : queries) {
+    const char* const id = text_of(query, "the query");
+    if (!py::isinstance<py::dict>(judged))
+      throw usage(std::string("query ") + id + ": judgments are {document: grade}");
+    for (const auto& [document, grade] : py::reinterpret_borrow<py::dict>(judged)) {
+      query_ids.push_back(id);
+      document_ids.push_back(text_of(document, "the document"));
+      grades.push_back(grade_of(grade, id, document_ids.back()));
+    }
+  }
+  add_texts(query_ids, document_ids, grades.data());
+}
+
+void PythonQrels::add_rows(const py::object& queries, const py::object& documents, const Grades& grades) {
+  std::vector<py::object> kept;
+  const auto query_ids = texts_of(queries, "the query", kept);
+  const auto document_ids = texts_of(documents, "the document", kept);
+  if (document_ids.size() != query_ids.size() || grades.size() != static_cast<py::ssize_t>(query_ids.size()))
+    throw usage("the columns of a table have the same length");
+  add_texts(query_ids, document_ids, grades.data());
+}
+
+void PythonQrels::add_texts(const std::vector<const char*>& queries,
+                            const std::vector<const char*>& documents, const std::int32_t* grades) {
+  metafuse::detail::check(
+      metafuse_qrels_add_rows(handle_.get(), queries.data(), documents.data(), grades, queries.size()));
+}
+
+PythonLists::PythonLists(const py::list& lists) {
+  ids_.reserve(lists.size());
+  for (const py::handle item : lists) {
+    const auto list = py::reinterpret_borrow<py::tuple>(item);
+    kept_.push_back(list[0]);
+    ids_.push_back(texts_of(list[1], "the document", kept_));
+    const double* scores = nullptr;
+    if (!list[2].is_none()) {
+      scores_.push_back(Doubles::ensure(list[2]));
+      if (!scores_.back() || scores_.back().size() != static_cast<py::ssize_t>(ids_.back().size())) {
+        PyErr_Clear();
+        throw usage("list " + std::string(py::str(list[0])) + ": give one number per document as scores");
+      }
+      scores = scores_.back().data();
+    }
+    rows_.push_back({text_of(list[0], "the list"), ids_.back().data(), scores, ids_.back().size()});
+  }
+}
+
+}  // namespace metafuse_python
