@@ -222,6 +222,22 @@ class Evaluating(unittest.TestCase):
         del result
         self.assertAlmostEqual(kept[0, 0], 1 / 3)  # the arrays own the evaluation's memory
 
+    def test_the_answers_that_pytrec_eval_and_ranx_publish(self):
+        # The examples of both projects' front pages, and the figures that stand there.
+        judged = {"q1": {"d1": 0, "d2": 1, "d3": 0}, "q2": {"d2": 1, "d3": 1}}
+        run = {"q1": {"d1": 1.0, "d2": 0.0, "d3": 1.5}, "q2": {"d1": 1.5, "d2": 0.2, "d3": 0.5}}
+        self.assertEqual(metafuse.evaluate(run, judged, ["map", "ndcg"]).per_query,
+                         {"q1": {"map": 0.3333333333333333, "ndcg": 0.5},
+                          "q2": {"map": 0.5833333333333333, "ndcg": 0.6934264036172708}})
+        scores = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4)
+        run = {"q_1": dict(zip(("d_12", "d_23", "d_25", "d_36", "d_32", "d_35"), scores)),
+               "q_2": dict(zip(("d_12", "d_11", "d_25", "d_36", "d_22", "d_35"), scores))}
+        judged = {"q_1": {"d_12": 5, "d_25": 3}, "q_2": {"d_11": 6, "d_22": 1}}
+        result = metafuse.evaluate(run, judged, ["ndcg_cut_5", "map_cut_5", "recip_rank"])
+        self.assertAlmostEqual(result["ndcg_cut_5"], 0.7861, places=4)
+        self.assertAlmostEqual(result["map_cut_5"], 0.6416, delta=0.0001)  # cut there, not rounded
+        self.assertEqual(result["recip_rank"], 0.75)
+
     @unittest.skipUnless(KNOWN.is_dir(), "METAFUSE_DATA names no folder with trec_eval-known-answers")
     def test_trec_evals_known_answers_from_files_and_from_dicts(self):
         run, qrels = {}, {}
