@@ -5,11 +5,20 @@ import { execFileSync } from "node:child_process";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { MultiServerMCPClient } from "@langchain/mcp-adapters";
-import { TavilySearch } from "@langchain/tavily";
+import { createServer } from "node:http";
+import { TavilyExtract, TavilySearch } from "@langchain/tavily";
 import { mcp } from "@llamaindex/tools";
+import { tavily } from "@tavily/core";
 import { startServer } from "./server.mjs";
 
-const server = await startServer();
+const site = createServer((request, response) => {
+  const isPage = request.url === "/nano";
+  response.writeHead(isPage ? 200 : 404, { "Content-Type": "text/html" });
+  response.end(isPage ? "<title>GNU nano</title><nav>menu</nav><h1>The editor</h1><p>Small and <b>friendly</b>, with a help line.</p>" : "");
+});
+await new Promise((resolve) => site.listen(0, "127.0.0.1", resolve));
+const page = `http://127.0.0.1:${site.address().port}/nano`;
+const server = await startServer(`fetch_pages: {allow_private: ["127.0.0.1:${site.address().port}"]}\n`);
 const alone = ["mcp", "--config", server.config];
 const relay = ["mcp", "--url", server.address];
 const nano = "\nhttps://nano-editor.org/\n";
@@ -65,6 +74,26 @@ async function langchain() {
   assert.equal(found.results.length, 2);
 }
 
+/// POST /extract by the clients that people have for it, and the same page by the tool.
+async function extract() {
+  const reader = new TavilyExtract({ tavilyApiKey: "tvly-dummy", apiBaseUrl: server.address });
+  const read = await reader.invoke({ urls: [page, "http://10.0.0.1/inside"], extractDepth: "basic" });
+  assert.equal(read.results.length, 1);
+  assert.match(read.results[0].raw_content, /# The editor[^]*Small and \*\*friendly\*\*, with a help line\./);
+  assert.doesNotMatch(read.results[0].raw_content, /menu/);
+  assert.equal(read.failed_results[0].url, "http://10.0.0.1/inside"); // private addresses are not read
+  const client = tavily({ apiKey: "tvly-dummy", apiBaseURL: server.address });
+  const plain = await client.extract([page], { format: "text" });
+  assert.match(plain.results[0].rawContent, /Small and friendly/);
+  const gone = await client.extract([`${page}-gone`]);
+  assert.equal(gone.results.length, 0);
+  assert.match(gone.failedResults[0].error, /404/);
+  const index = mcp({ url: `${server.address}/mcp` });
+  const fetchPage = (await index.tools()).find((tool) => tool.metadata.name.endsWith("fetch_page"));
+  assert.ok(JSON.stringify(await fetchPage.call({ url: page })).includes("friendly"));
+  await index.cleanup();
+}
+
 async function llamaindex() {
   const client = mcp({ command: server.metafuse, args: alone, stderr: "ignore" });
   const tools = await client.tools();
@@ -80,7 +109,9 @@ try {
   inspector();
   await langchain();
   await llamaindex();
+  await extract();
   console.log("agents_test: passed");
 } finally {
   await server.stop();
+  site.close();
 }
