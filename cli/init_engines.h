@@ -1,7 +1,7 @@
 #pragma once
 
-// What `metafuse init` can ask beside the documents: search servers and databases, web APIs, and engines of the
-// catalogue, each as text for the engine file and for the templates.
+// What `metafuse init` can ask beside the documents: search servers and databases, web APIs, and engines of
+// the catalogue, each as text for the engine file and for the templates.
 
 #include <string>
 #include <vector>
@@ -23,10 +23,10 @@ struct InitEngines {
   std::vector<std::string> remarks;  ///< what was found out, for the person
 };
 
-/// in:     asked - KIND=ADDRESS#NAME, the last # counts; presets - names or kinds of the catalogue; apis - URLs
-///         that answer a search, each asked once
-/// errors: usage: an unknown kind or name, with near ones; unavailable: an API that does not answer; bad_data:
-///         an answer that holds nothing like results
+/// in:     asked - KIND=ADDRESS#NAME, the last # counts; presets - names or kinds of the catalogue; apis -
+///         URLs that answer a search, each asked once
+/// errors: usage: an unknown kind or name, with near ones; unavailable: an API that does not answer;
+///         bad_data: an answer that holds nothing like results
 Result<InitEngines> init_engines(const std::vector<std::string>& asked,
                                  const std::vector<std::string>& presets,
                                  const std::vector<std::string>& apis);

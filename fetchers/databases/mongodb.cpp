@@ -1,7 +1,7 @@
-// MongoDB, Atlas and what speaks their protocol, by MongoDB's C driver: an aggregation whose values are filled
-// into BSON, never into text. The driver blocks, so an engine of this type is asked on a thread of its own, and
-// the driver's time limits and the server's `maxTimeMS` bound that. Clients are used by one thread at a time:
-// they have no thread of their own.
+// MongoDB, Atlas and what speaks their protocol, by MongoDB's C driver: an aggregation whose values are
+// filled into BSON, never into text. The driver blocks, so an engine of this type is asked on a thread of its
+// own, and the driver's time limits and the server's `maxTimeMS` bound that. Clients are used by one thread
+// at a time: they have no thread of their own.
 
 #include <algorithm>
 #include <array>

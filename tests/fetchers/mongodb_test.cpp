@@ -1,5 +1,5 @@
-// `engine: mongodb` against a server of our own that speaks MongoDB's wire protocol: what is sent, what becomes
-// of documents, errors and time.
+// `engine: mongodb` against a server of our own that speaks MongoDB's wire protocol: what is sent, what
+// becomes of documents, errors and time.
 
 #include <catch2/catch.hpp>
 
