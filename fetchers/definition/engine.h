@@ -145,6 +145,7 @@ struct Embedding {
 struct LocalAccess {
   std::string database;
   std::vector<std::pair<std::string, double>> weights;  ///< column, weight; others have weight 1
+  std::string order_by{};  ///< number of the documents, the highest first; empty: by relevance
 
   friend bool operator==(const LocalAccess&, const LocalAccess&) = default;
 };

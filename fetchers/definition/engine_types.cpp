@@ -138,6 +138,7 @@ void check_placeholders(EngineBlock& block, const CommandAccess& access, const Y
 void read_local(EngineBlock& block) {
   LocalAccess access;
   access.database = take_database(block);
+  access.order_by = block.map.take_string("order_by").value_or("");
   const YamlNode* node = block.map.take("weights");
   for (const auto& [column, text] : block.map.take_string_map("weights")) {
     double weight = 0;

@@ -257,8 +257,13 @@ Result<void> read_json_lines(const std::string& path, const TakeDocument& take) 
       return fail(Code::bad_data, document.place + ": no JSON object; write {\"url\":...,\"title\":...}");
     for (const auto& [key, value] : *object) {
       if (value.is_null()) continue;
+      if (value.is_number() && key != "url") {
+        document.numbers.emplace(key, value.to_number<double>());
+        continue;
+      }
       if (!value.is_string())
-        return fail(Code::bad_data, document.place + ": the field \"" + std::string(key) + "\" is no text");
+        return fail(Code::bad_data,
+                    document.place + ": the field \"" + std::string(key) + "\" is neither text nor number");
       if (key == "url")
         document.url = std::string(value.as_string());
       else

@@ -17,6 +17,7 @@ namespace metafuse::fetchers {
 struct SourceDocument {
   std::string url;
   std::map<std::string, std::string> fields;  ///< title, text and others, each a column of the index
+  std::map<std::string, double> numbers;      ///< what `order_by` orders by
   std::string place;                          ///< where it was read: FILE or FILE:LINE
 };
 

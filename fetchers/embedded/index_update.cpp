@@ -1,6 +1,7 @@
 #include "fetchers/embedded/index_update.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -31,6 +32,7 @@ std::string stamp_of(const std::string& path) {
 std::string fields_as_json(const SourceDocument& document) {
   JsonObject fields;
   for (const auto& [name, value] : document.fields) fields[name] = to_valid_utf8(value);
+  for (const auto& [name, value] : document.numbers) fields[name] = value;
   return to_text(fields);
 }
 
@@ -41,7 +43,10 @@ Result<SourceDocument> document_of(std::string_view fields, const std::string& p
   if (object == nullptr)
     return fail(Code::bad_data, path + ": its table sources is damaged; build the index anew");
   for (const auto& [name, value] : *object)
-    if (value.is_string()) document.fields.emplace(name, std::string(value.as_string()));
+    if (value.is_string())
+      document.fields.emplace(name, std::string(value.as_string()));
+    else if (value.is_number())
+      document.numbers.emplace(name, value.to_number<double>());
   return document;
 }
 
@@ -51,14 +56,29 @@ Result<void> run_once(SqliteStatement& statement) {
   return {};
 }
 
-Result<std::vector<std::string>> columns_of_index(SqliteDatabase& database) {
-  std::vector<std::string> columns;
-  TRY(auto row, database.prepare("SELECT name FROM pragma_table_info('documents')"));
+Result<std::vector<std::string>> texts_from(SqliteDatabase& database, const char* sql) {
+  std::vector<std::string> texts;
+  TRY(auto row, database.prepare(sql));
   while (true) {
     TRY(const bool has_row, row.step());
-    if (!has_row) return columns;
-    columns.emplace_back(row.text(0));
+    if (!has_row) return texts;
+    texts.emplace_back(row.text(0));
   }
+}
+
+Result<DocumentFields> fields_of_index(SqliteDatabase& database) {
+  DocumentFields fields;
+  TRY(fields.columns, texts_from(database, "SELECT name FROM pragma_table_info('documents')"));
+  TRY(fields.numbers,
+      texts_from(database, "SELECT name FROM pragma_table_info('numbers') WHERE name <> 'id'"));
+  return fields;
+}
+
+template <class Values>
+bool has_other_names(const Values& values, const std::vector<std::string>& known) {
+  return std::any_of(values.begin(), values.end(), [&](const auto& value) {
+    return std::find(known.begin(), known.end(), value.first) == known.end();
+  });
 }
 
 Result<std::int64_t> number_from(SqliteDatabase& database, const char* sql) {
@@ -80,9 +100,9 @@ class IndexUpdate {
     auto stems = database_.prepare("SELECT sql LIKE '%porter%' FROM sqlite_schema WHERE name='documents'");
     if (!stems || !stems->step() || (stems->integer(0) != 0) != options_.stems_english) return false;
     stems->reset();
-    TRY(columns_, columns_of_index(database_));
+    TRY(fields_, fields_of_index(database_));
     TRY_VOID(database_.run("BEGIN; CREATE TEMP TABLE seen(id INTEGER PRIMARY KEY);"));
-    TRY(auto writer, SourceWriter::make(database_, columns_));
+    TRY(auto writer, SourceWriter::make(database_, fields_));
     writer_.emplace(std::move(writer));
     TRY(auto known, database_.prepare("SELECT id FROM sources WHERE file=? AND stamp=? AND stamp<>''"));
     TRY(auto find, database_.prepare("SELECT id, fields FROM sources WHERE url=?"));
@@ -110,8 +130,8 @@ class IndexUpdate {
   }
 
   Result<void> take(const SourceDocument& document) {
-    for (const auto& [name, value] : document.fields)
-      needs_rebuild_ = needs_rebuild_ || std::find(columns_.begin(), columns_.end(), name) == columns_.end();
+    needs_rebuild_ = needs_rebuild_ || has_other_names(document.fields, fields_.columns) ||
+                     has_other_names(document.numbers, fields_.numbers);
     if (needs_rebuild_) return {};
     if (document.url.empty()) return fail(Code::bad_data, document.place + ": no \"url\"");
     SqliteStatement& find = statements_->find;
@@ -144,7 +164,7 @@ class IndexUpdate {
     if (count == 0) return fail(Code::bad_data, path_ + ": no document to index");
     TRY_VOID(database_.run("COMMIT;"));
     report_.documents = static_cast<std::size_t>(count);
-    report_.columns = columns_;
+    report_.columns = fields_.columns;
     report_.is_update = true;
     return report_;
   }
@@ -228,7 +248,7 @@ class IndexUpdate {
   SqliteDatabase& database_;
   std::string path_;
   const IndexOptions& options_;
-  std::vector<std::string> columns_;
+  DocumentFields fields_;
   std::optional<SourceWriter> writer_;
   std::optional<Statements> statements_;
   std::vector<std::int64_t> renewed_;
@@ -255,11 +275,38 @@ std::string_view snippet_of(const SourceDocument& document) {
   return truncate_utf8(field_of(document, "text"), kSnippetBytes);
 }
 
-Result<SourceWriter> SourceWriter::make(SqliteDatabase& database, const std::vector<std::string>& columns) {
+Result<NumberWriter> NumberWriter::make(SqliteDatabase& database, const std::vector<std::string>& numbers) {
+  NumberWriter writer;
+  writer.numbers_ = numbers;
+  if (numbers.empty()) return writer;
+  TRY(writer.row_, database.prepare("INSERT INTO numbers VALUES(?, " + joined_columns(numbers, true) + ")"));
+  TRY(writer.no_row_, database.prepare("DELETE FROM numbers WHERE id=?"));
+  return writer;
+}
+
+Result<void> NumberWriter::insert(std::int64_t id, const SourceDocument& document) {
+  if (document.numbers.empty()) return {};
+  row_.bind(1, id);
+  for (std::size_t i = 0; i < numbers_.size(); ++i) {
+    const auto number = document.numbers.find(numbers_[i]);
+    // SQLite keeps NaN as NULL.
+    row_.bind(static_cast<int>(i) + 2, number != document.numbers.end() ? number->second : std::nan(""));
+  }
+  return run_once(row_);
+}
+
+Result<void> NumberWriter::remove(std::int64_t id) {
+  if (numbers_.empty()) return {};
+  no_row_.bind(1, id);
+  return run_once(no_row_);
+}
+
+Result<SourceWriter> SourceWriter::make(SqliteDatabase& database, const DocumentFields& fields) {
   SourceWriter writer;
-  writer.columns_ = columns;
-  const std::string names = joined_columns(columns);
-  const std::string marks = joined_columns(columns, true);
+  writer.columns_ = fields.columns;
+  const std::string names = joined_columns(fields.columns);
+  const std::string marks = joined_columns(fields.columns, true);
+  TRY(writer.numbers_, NumberWriter::make(database, fields.numbers));
   TRY(writer.source_, database.prepare("INSERT INTO sources VALUES(?, ?, ?, ?, ?)"));
   TRY(writer.words_,
       database.prepare("INSERT INTO documents(rowid, " + names + ") VALUES(?, " + marks + ")"));
@@ -286,7 +333,7 @@ Result<void> SourceWriter::insert(std::int64_t id, const SourceDocument& documen
   page_.bind(3, field_of(document, "title"));
   page_.bind(4, snippet_of(document));
   for (SqliteStatement* statement : {&source_, &words_, &page_}) TRY_VOID(run_once(*statement));
-  return {};
+  return numbers_.insert(id, document);
 }
 
 Result<void> SourceWriter::remove(std::int64_t id, const SourceDocument& before) {
@@ -296,7 +343,7 @@ Result<void> SourceWriter::remove(std::int64_t id, const SourceDocument& before)
     no_words_.bind(static_cast<int>(i) + 2, field_of(before, columns_[i]));
   no_page_.bind(1, id);
   for (SqliteStatement* statement : {&no_source_, &no_words_, &no_page_}) TRY_VOID(run_once(*statement));
-  return {};
+  return numbers_.remove(id);
 }
 
 Result<std::optional<IndexReport>> update_index(const std::string& path,

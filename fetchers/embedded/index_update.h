@@ -24,11 +24,30 @@ std::string_view snippet_of(const SourceDocument& document);
 /// A field of a document, or nothing.
 std::string_view field_of(const SourceDocument& document, const std::string& column);
 
+/// What the documents of an index have: texts, each a column that is searched, and numbers.
+struct DocumentFields {
+  std::vector<std::string> columns = {"title", "text"};
+  std::vector<std::string> numbers;
+};
+
+/// Writes the numbers of documents into an index, a row for each document that has one.
+class NumberWriter {
+ public:
+  /// errors: those of SQLite
+  static Result<NumberWriter> make(SqliteDatabase& database, const std::vector<std::string>& numbers);
+  Result<void> insert(std::int64_t id, const SourceDocument& document);
+  Result<void> remove(std::int64_t id);
+
+ private:
+  std::vector<std::string> numbers_;
+  SqliteStatement row_, no_row_;
+};
+
 /// Writes documents and their sources into an index, one by one.
 class SourceWriter {
  public:
   /// errors: those of SQLite
-  static Result<SourceWriter> make(SqliteDatabase& database, const std::vector<std::string>& columns);
+  static Result<SourceWriter> make(SqliteDatabase& database, const DocumentFields& fields);
   Result<void> insert(std::int64_t id, const SourceDocument& document);
   /// Takes a document out, with the words that it had.
   Result<void> remove(std::int64_t id, const SourceDocument& before);
@@ -36,6 +55,7 @@ class SourceWriter {
  private:
   std::vector<std::string> columns_;
   SqliteStatement source_, words_, page_, no_source_, no_words_, no_page_;
+  NumberWriter numbers_;
 };
 
 /// The SQL that adds `sources` to an index.

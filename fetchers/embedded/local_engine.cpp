@@ -77,6 +77,29 @@ Result<std::string> rank_function(SqliteDatabase& database, const LocalAccess& a
   return "bm25(" + out + ")";
 }
 
+/// The statement whose matches are ordered by relevance, or by one of their numbers.
+Result<std::string> search_statement(SqliteDatabase& database, const LocalAccess& access) {
+  TRY(const auto rank, rank_function(database, access));
+  const std::string matches =
+      "(SELECT rowid AS id, rank AS score FROM documents WHERE documents MATCH ?1 AND rank MATCH '" + rank +
+      "'";
+  if (access.order_by.empty())
+    return "SELECT p.url, p.title, p.snippet, -d.score FROM " + matches +
+           " ORDER BY rank, rowid LIMIT ?2 OFFSET ?3) AS d JOIN pages AS p ON p.id = d.id "
+           "ORDER BY d.score, d.id";
+  TRY(auto known,
+      database.prepare("SELECT 1 FROM pragma_table_info('numbers') WHERE name = ?1 AND name <> 'id'"));
+  known.bind(1, access.order_by);
+  TRY(const bool is_known, known.step());
+  if (!is_known)
+    return fail(Code::bad_config, access.database + ": order_by \"" + access.order_by +
+                                      "\", but the documents have no number of that name");
+  const std::string number = "n.\"" + access.order_by + '"';
+  return "SELECT p.url, p.title, p.snippet, " + number + " FROM " + matches +
+         ") AS d JOIN numbers AS n ON n.id = d.id JOIN pages AS p ON p.id = d.id WHERE " + number +
+         " IS NOT NULL ORDER BY " + number + " DESC, d.score, d.id LIMIT ?2 OFFSET ?3";
+}
+
 Result<Connection> connect(const LocalAccess& access) {
   auto database = SqliteDatabase::open(access.database, {});
   if (!database)
@@ -84,14 +107,8 @@ Result<Connection> connect(const LocalAccess& access) {
   TRY_VOID(check_index_format(*database, access.database));
   if (auto set = database->run("PRAGMA mmap_size=268435456; PRAGMA cache_size=-4096;"); !set)
     return set.error();
-  TRY(auto rank, rank_function(*database, access));
-  TRY(auto statement,
-      database->prepare(
-          "SELECT p.url, p.title, p.snippet, -d.score FROM "
-          "(SELECT rowid AS id, rank AS score FROM documents WHERE documents MATCH ?1 AND rank MATCH '" +
-          rank +
-          "' ORDER BY rank, rowid LIMIT ?2 OFFSET ?3) AS d JOIN pages AS p ON p.id = d.id "
-          "ORDER BY d.score, d.id"));
+  TRY(const auto sql, search_statement(*database, access));
+  TRY(auto statement, database->prepare(sql));
   Connection connection{std::move(*database), std::move(statement)};
   return connection;
 }

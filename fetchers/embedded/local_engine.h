@@ -44,7 +44,7 @@ struct IndexOptions {
 /// fields become columns of their own.
 ///
 /// in:     documents - files and folders, as read_documents takes them; database - replaced as a whole
-/// errors: bad_data with "FILE:LINE: ...": no JSON object, no url, a value that is no text; no_input, also
+/// errors: bad_data with "FILE:LINE: ...": no JSON object, no url, a value that is neither text nor number; no_input, also
 ///         when something other than an index stands at `database`; try_again when the disk is full or
 ///         is_interrupted says so. Nothing half-written stays behind. With `updates` an index that was built
 ///         with it, of the same fields and the same stemming, is changed: files whose size and time are as
@@ -55,7 +55,8 @@ Result<IndexReport> build_local_index(const std::string& database, const std::ve
                                       const IndexOptions& options = {});
 
 /// The embedded engine: FTS5's query language (phrases, AND, OR, NOT, NEAR, prefix*, column: filters),
-/// ordered by BM25 with column weights, then by document order. Safe to use from several threads.
+/// ordered by BM25 with column weights, or by a number of the documents, then by document order. Safe to use
+/// from several threads.
 class LocalEngine {
  public:
   explicit LocalEngine(LocalAccess access);
@@ -63,7 +64,7 @@ class LocalEngine {
   LocalEngine(const LocalEngine&) = delete;
   LocalEngine& operator=(const LocalEngine&) = delete;
 
-  /// errors: no_input: no such index; bad_config: a weight for a column that the index does not have;
+  /// errors: no_input: no such index; bad_config: a weight or an order by what the index does not have;
   ///         bad_data: FTS5 does not understand the query, the file is no index; try_again: the
   ///         deadline passed
   Result<RankedList> search(std::string_view query, int depth, int offset, const Deadline& deadline);
@@ -74,7 +75,8 @@ class LocalEngine {
 };
 
 // The embedded engine's file: `meta` says what it is; `documents` (FTS5, without content) holds the words of
-// every column; `pages` holds what a result shows. A document has the same rowid in both.
+// every column; `pages` holds what a result shows; `numbers`, where a document has some, what can order. A
+// document has the same rowid in both.
 
 /// The SQL that begins such a file.
 inline constexpr const char* kCreateIndexMeta =

@@ -45,25 +45,32 @@ Result<void> check_place(const std::string& path) {
 class Collector {
  public:
   Result<void> take(SourceDocument document) {
-    for (const auto& [name, value] : document.fields) TRY_VOID(add_column(name, document.place));
+    for (const auto& [name, value] : document.fields)
+      TRY_VOID(add_column(name, document.place, fields.columns, fields.numbers));
+    for (const auto& [name, value] : document.numbers)
+      TRY_VOID(add_column(name, document.place, fields.numbers, fields.columns));
     if (document.url.empty()) return fail(Code::bad_data, document.place + ": no \"url\"");
     keep(std::move(document));
     return {};
   }
 
   std::vector<SourceDocument> documents;
-  std::vector<std::string> columns = {"title", "text"};
+  DocumentFields fields;
   std::size_t replaced = 0;
 
  private:
-  Result<void> add_column(const std::string& name, const std::string& place) {
-    if (std::find(columns.begin(), columns.end(), name) != columns.end()) return {};
+  static Result<void> add_column(const std::string& name, const std::string& place,
+                                 std::vector<std::string>& names, const std::vector<std::string>& others) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) return {};
+    if (std::find(others.begin(), others.end(), name) != others.end())
+      return fail(Code::bad_data, place + ": the field \"" + name +
+                                      "\" is a text in one document and a number in another; make it one");
     if (!is_column_name(name))
       return fail(Code::bad_data, place + ": the field name \"" + name +
                                       "\" cannot be a column; use letters, digits and _, a letter first");
-    if (columns.size() >= kMaxColumns)
+    if (names.size() >= kMaxColumns)
       return fail(Code::bad_data, place + ": more than " + std::to_string(kMaxColumns) + " different fields");
-    columns.push_back(name);
+    names.push_back(name);
     return {};
   }
 
@@ -89,18 +96,22 @@ Result<void> create_tables(SqliteDatabase& database, const Collector& collected,
       "CREATE TABLE pages(id INTEGER PRIMARY KEY, url TEXT NOT NULL, title TEXT NOT NULL, snippet TEXT NOT "
       "NULL);"
       "CREATE VIRTUAL TABLE documents USING fts5(" +
-      joined_columns(collected.columns) + ", content='', prefix='3', tokenize='" + tokenizer + "');";
+      joined_columns(collected.fields.columns) + ", content='', prefix='3', tokenize='" + tokenizer + "');" +
+      (collected.fields.numbers.empty() ? std::string()
+                                        : "CREATE TABLE numbers(id INTEGER PRIMARY KEY, " +
+                                              joined_columns(collected.fields.numbers) + ");");
   return database.run(sql.c_str());
 }
 
 /// Writes documents without keeping them.
 class PlainWriter {
  public:
-  static Result<PlainWriter> make(SqliteDatabase& database, const std::vector<std::string>& columns) {
+  static Result<PlainWriter> make(SqliteDatabase& database, const DocumentFields& fields) {
     PlainWriter writer;
-    writer.columns_ = columns;
-    TRY(writer.words_, database.prepare("INSERT INTO documents(rowid, " + joined_columns(columns) +
-                                        ") VALUES(?, " + joined_columns(columns, true) + ")"));
+    writer.columns_ = fields.columns;
+    TRY(writer.words_, database.prepare("INSERT INTO documents(rowid, " + joined_columns(fields.columns) +
+                                        ") VALUES(?, " + joined_columns(fields.columns, true) + ")"));
+    TRY(writer.numbers_, NumberWriter::make(database, fields.numbers));
     TRY(writer.page_, database.prepare("INSERT INTO pages VALUES(?, ?, ?, ?)"));
     return writer;
   }
@@ -117,17 +128,18 @@ class PlainWriter {
       TRY_VOID(statement->step());
       statement->reset();
     }
-    return {};
+    return numbers_.insert(id, document);
   }
 
  private:
   std::vector<std::string> columns_;
   SqliteStatement words_, page_;
+  NumberWriter numbers_;
 };
 
 template <class Writer>
 Result<void> insert_all(SqliteDatabase& database, const Collector& collected, const IndexOptions& options) {
-  TRY(auto writer, Writer::make(database, collected.columns));
+  TRY(auto writer, Writer::make(database, collected.fields));
   for (std::size_t i = 0; i < collected.documents.size(); ++i) {
     TRY_VOID(writer.insert(static_cast<std::int64_t>(i + 1), collected.documents[i]));
     if (options.is_interrupted && options.is_interrupted()) return fail(Code::try_again, "interrupted");
@@ -190,7 +202,7 @@ Result<IndexReport> build_anew(const std::string& path, const std::vector<std::s
   IndexReport report;
   report.documents = collected.documents.size();
   report.replaced = collected.replaced;
-  report.columns = std::move(collected.columns);
+  report.columns = std::move(collected.fields.columns);
   report.left_out = std::move(left_out);
   report.dimensions = *dimensions;
   return report;

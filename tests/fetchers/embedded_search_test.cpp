@@ -50,6 +50,65 @@ const std::string kDocuments =
 
 }  // namespace
 
+TEST_CASE("the embedded engine orders by a number of the documents where it is told to",
+          "[fetchers][local]") {
+  const Index index(
+      "{\"url\":\"http://a/\",\"title\":\"one\",\"text\":\"editor editor\",\"uses\":3,\"year\":1991}\n"
+      "{\"url\":\"http://b/\",\"title\":\"two\",\"text\":\"an editor\",\"uses\":20}\n"
+      "{\"url\":\"http://c/\",\"title\":\"three\",\"text\":\"some editor\",\"year\":2004.5}\n"
+      "{\"url\":\"http://d/\",\"title\":\"four\",\"text\":\"editor of words\",\"uses\":3}\n");
+  const auto ordered = [&](const std::string& number, int depth = 30, int offset = 0) {
+    return LocalEngine({index.database, {}, number}).search("editor", depth, offset, soon());
+  };
+  CHECK(urls_of(ordered("uses")) ==
+        Urls{"http://b/", "http://a/", "http://d/"});  // of equal ones the more relevant
+  CHECK(urls_of(ordered("uses", 1, 1)) == Urls{"http://a/"});
+  CHECK(urls_of(ordered("year")) == Urls{"http://c/", "http://a/"});
+  CHECK(ordered("uses")->hits[0].score == 20);
+  CHECK(ordered("wat").error().code == Code::bad_config);
+  CHECK(ordered("id").error().code == Code::bad_config);
+  // a number is no word
+  CHECK(urls_of(LocalEngine({index.database, {}}).search("1991", 30, 0, soon())).empty());
+  const test::TemporaryFolder folder;
+  const auto mixed = build_local_index(
+      folder.path("x.db"),
+      {folder.write("x.jsonl", "{\"url\":\"http://a/\",\"n\":1}\n{\"url\":\"http://b/\",\"n\":\"1\"}\n")});
+  REQUIRE(mixed.has_error());
+  CHECK(mixed.error().text.find("x.jsonl:2: the field \"n\" is a text in one document and a number") !=
+        std::string::npos);
+}
+
+TEST_CASE("an index that is kept up to date keeps the documents' numbers so", "[fetchers][local]") {
+  const test::TemporaryFolder folder;
+  const std::string database = folder.path("x.db");
+  IndexOptions options;
+  options.updates = true;
+  const auto index = [&](const std::string& documents) {
+    return build_local_index(database, {folder.write("x.jsonl", documents)}, options);
+  };
+  const auto ordered = [&](const std::string& number) {
+    return urls_of(LocalEngine({database, {}, number}).search("editor", 30, 0, soon()));
+  };
+  REQUIRE(
+      index("{\"url\":\"http://a/\",\"text\":\"editor\",\"uses\":3}\n"
+            "{\"url\":\"http://b/\",\"text\":\"editor\",\"uses\":2}\n"
+            "{\"url\":\"http://c/\",\"text\":\"editor\",\"uses\":1}\n"));
+  CHECK(ordered("uses") == Urls{"http://a/", "http://b/", "http://c/"});
+  const auto changed = index(
+      "{\"url\":\"http://b/\",\"text\":\"editor\",\"uses\":0.5}\n"
+      "{\"url\":\"http://c/\",\"text\":\"editor\",\"uses\":1}\n");
+  REQUIRE(changed);
+  CHECK(changed->is_update);
+  CHECK(changed->changed == 1);
+  CHECK(changed->removed == 1);
+  CHECK(ordered("uses") == Urls{"http://c/", "http://b/"});
+  // a number of another name needs a column of its own
+  const auto rebuilt = index("{\"url\":\"http://b/\",\"text\":\"editor\",\"year\":1991}\n");
+  REQUIRE(rebuilt);
+  CHECK_FALSE(rebuilt->is_update);
+  CHECK(ordered("year") == Urls{"http://b/"});
+}
+
 TEST_CASE("the embedded engine knows phrases, AND, OR, NOT, NEAR, prefixes and columns",
           "[fetchers][local]") {
   const Index index(kDocuments);
