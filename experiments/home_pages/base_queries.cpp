@@ -1,11 +1,14 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <functional>
 #include <set>
 #include <string_view>
 #include <utility>
 
 #include "core/ascii.h"
 #include "core/json.h"
+#include "core/portable_math.h"
 #include "core/random.h"
 #include "experiments/home_pages/home_pages.h"
 
@@ -57,6 +60,7 @@ std::vector<std::string> words_of(const std::string& synopsis) {
 /// Words that name the page: a query with one of them would need no search.
 std::set<std::string> own_names(const HomePage& page) {
   std::set<std::string> names(page.names.begin(), page.names.end());
+  names.insert(page.project);
   const std::size_t slash = std::min(page.key.find('/'), page.key.size());
   for (const std::string& word : url_words(page.key.substr(0, slash))) names.insert(word);
   const std::size_t last = page.key.rfind('/');
@@ -141,11 +145,16 @@ std::string other_number(const std::string& word) {
 std::vector<JudgedQuery> sample_base_queries(const std::vector<HomePage>& pages,
                                              const SampleOptions& options) {
   Random random(options.seed);
-  std::vector<std::size_t> order(pages.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  random.shuffle(order);
+  // Drawing without replacement by weight is taking the largest u^(1/weight), u uniform (Efraimidis and
+  // Spirakis 2006); the logarithm keeps the order.
+  std::vector<std::pair<double, std::size_t>> order(pages.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const double weight = std::sqrt(1.0 + static_cast<double>(pages[i].dependants));
+    order[i] = {portable_log(1.0 - random.uniform()) / weight, i};
+  }
+  std::sort(order.begin(), order.end(), std::greater<>());
   std::vector<JudgedQuery> queries;
-  for (const std::size_t page : order) {
+  for (const auto& [key, page] : order) {
     if (queries.size() == options.count) break;
     JudgedQuery query;
     if (!draw_query(pages[page], random, query)) continue;

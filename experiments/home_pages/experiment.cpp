@@ -17,7 +17,7 @@ constexpr std::array kTops = {1, 2, 5, 10, 20, 30};
 constexpr std::size_t kRankColumn = kTops.size();
 constexpr std::size_t kFolds = 4;
 constexpr std::size_t kSamples = 5;
-constexpr const char* kRounds = "60";
+constexpr std::uint64_t kDesignSeed = 1;
 
 /// One sample's figures of one method: the six top-k counts and the average rank.
 using Row = std::array<double, kTops.size() + 1>;
@@ -76,7 +76,7 @@ Result<Sample> run_sample(const IndexedPages& pages, const ExperimentOptions& ex
   TRY(auto folds, evaluation::random_folds(ids, kFolds, seed));
   fusion::CrossValidationOptions options;
   options.learner = fusion::find_learner("rankboost");
-  options.learner_options = {{"rounds", kRounds}};
+  options.learner_options = {{"rounds", std::to_string(kDemonstrationRounds)}};
   options.baselines = fusion::rank_baselines();
   options.depth = pages.domain().depth;
   options.seed = seed;
@@ -135,6 +135,18 @@ std::string samples_table(const std::vector<Sample>& samples) {
   return out;
 }
 
+/// What the served model puts first for the queries that newcomers type.
+std::string programs_table(const std::vector<KnownProgram>& programs) {
+  const auto known = std::count_if(programs.begin(), programs.end(),
+                                   [](const KnownProgram& program) { return program.is_known; });
+  std::string out = fmt::format("a program that people know among the first {}: {} of {} queries\n",
+                                kFirstResults, known, programs.size());
+  for (const KnownProgram& program : programs)
+    out += fmt::format("{:<25}  {:<4} {}\n", program.query, program.is_known ? "yes" : "no",
+                       fmt::join(program.titles, ", "));
+  return out;
+}
+
 Json json_of(const std::vector<Sample>& samples) {
   const auto rows = [](const NamedRows& named_rows) {
     JsonObject out;
@@ -164,12 +176,15 @@ Result<std::string> run_home_pages(const ExperimentOptions& options) {
     samples.push_back(std::move(sample));
     if (options.progress) options.progress(i + 1, count);
   }
+  TRY(const auto model, demonstration_model(*pages, kDesignSeed, options.threads));
+  TRY(const auto programs, known_programs(*pages, model));
   if (!options.output.empty())
     TRY_VOID(write_file(options.output + "/home-pages.json", to_pretty_text(json_of(samples))));
   return fmt::format(
       "{} home pages; 1,200 base queries a seed, four folds, RankBoost 3.cum after {} rounds\n"
-      "mean ± half of the 95 % interval (Student's t) over the seeds\n\n{}\n{}",
-      pages->pages().size(), kRounds, table_of(samples), samples_table(samples));
+      "mean ± half of the 95 % interval (Student's t) over the seeds\n\n{}\n{}\n{}",
+      pages->pages().size(), kDemonstrationRounds, table_of(samples), samples_table(samples),
+      programs_table(programs));
 }
 
 }  // namespace metafuse::experiments

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string_view>
+#include <unordered_map>
 
 #include "core/ascii.h"
 #include "core/json.h"
@@ -41,6 +43,8 @@ std::vector<std::string> runs_of(std::string_view text, IsPart is_part) {
 
 struct Stanza {
   std::string package;
+  std::string source;  ///< empty where it is called as the package
+  std::string needs;   ///< the fields of dependencies, joined by commas
   std::string home_page;
   std::string synopsis;
   std::string section;
@@ -63,17 +67,23 @@ class Collector {
   }
 
   void end_stanza() {
-    const Stanza stanza = std::move(stanza_);
+    Stanza stanza = std::move(stanza_);
     stanza_ = {};
     is_in_tags_ = false;
-    if (stanza.package.empty() || !is_web(stanza.home_page)) return;
-    auto key = canonical_url_key(stanza.home_page);
-    if (!key) return;
-    HomePage& page = pages_[*key];
+    if (stanza.package.empty()) return;
+    if (stanza.source.empty()) stanza.source = stanza.package;
+    const auto key = is_web(stanza.home_page) ? canonical_url_key(stanza.home_page) : Result<std::string>("");
+    add_needs(stanza, key ? *key : "");
+    if (!key || key->empty()) return;
+    Collected& collected = pages_[*key];
+    HomePage& page = collected.page;
     if (page.url.empty()) {
       page.key = *key;
       page.url = stanza.home_page;
     }
+    collected.sources.insert(stanza.source);
+    collected.synopsis_of.emplace(stanza.package, stanza.synopsis);
+    page_of_[stanza.package] = &collected;
     add_once(page.names, stanza.package);
     add_once(page.synopses, stanza.synopsis);
     add_once(page.sections, stanza.section.substr(stanza.section.rfind('/') + 1));
@@ -82,19 +92,72 @@ class Collector {
   }
 
   std::vector<HomePage> pages() && {
+    count_dependants();
     std::vector<HomePage> out;
     out.reserve(pages_.size());
-    for (auto& entry : pages_) out.push_back(std::move(entry.second));
+    for (auto& [key, collected] : pages_) {
+      name_project(collected);
+      out.push_back(std::move(collected.page));
+    }
     return out;
   }
 
  private:
+  struct Collected {
+    HomePage page;
+    std::set<std::string> sources;
+    std::map<std::string, std::string> synopsis_of;  ///< by package
+  };
+  /// What a package needs, by name; `home` is the key of its own home page.
+  struct Needs {
+    std::string home;
+    std::vector<std::string> packages;
+  };
+
+  void add_needs(const Stanza& stanza, const std::string& home) {
+    Needs needs{home, {}};
+    for (std::string_view rest = stanza.needs; !rest.empty();) {
+      const std::size_t end = std::min(rest.find_first_of(",|"), rest.size());
+      const std::string_view one = trimmed(rest.substr(0, end));
+      if (!one.empty()) needs.packages.emplace_back(one.substr(0, one.find_first_of(" :(")));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    if (!needs.packages.empty()) needs_[stanza.source].push_back(std::move(needs));
+  }
+
+  void count_dependants() {
+    for (const auto& [source, all] : needs_) {
+      std::set<Collected*> needed;
+      for (const Needs& needs : all)
+        for (const std::string& package : needs.packages)
+          if (const auto at = page_of_.find(package);
+              at != page_of_.end() && at->second->page.key != needs.home)
+            needed.insert(at->second);
+      for (Collected* collected : needed)
+        collected->page.dependants += collected->sources.contains(source) ? 0 : 1;
+    }
+  }
+
+  static void name_project(Collected& collected) {
+    const auto is_shorter = [](const std::string& a, const std::string& b) { return a.size() < b.size(); };
+    HomePage& page = collected.page;
+    page.project = *std::min_element(collected.sources.begin(), collected.sources.end(), is_shorter);
+    const auto own = collected.synopsis_of.find(page.project);
+    if (own == collected.synopsis_of.end()) return;
+    const std::string synopsis = to_valid_utf8(own->second);
+    const auto at = std::find(page.synopses.begin(), page.synopses.end(), synopsis);
+    if (at != page.synopses.end()) std::rotate(page.synopses.begin(), at, at + 1);
+  }
+
   static bool is_web(std::string_view url) {
     return url.starts_with("http://") || url.starts_with("https://");
   }
 
   void take_field(std::string_view name, std::string_view value) {
     if (name == "Package") stanza_.package = value;
+    if (name == "Source") stanza_.source = value.substr(0, value.find(' '));
+    if (name == "Depends" || name == "Pre-Depends" || name == "Recommends" || name == "Suggests")
+      stanza_.needs.append(",").append(value);
     if (name == "Homepage") stanza_.home_page = value;
     if (name == "Description" || name == "Description-en") stanza_.synopsis = value;
     if (name == "Section") stanza_.section = value;
@@ -104,7 +167,9 @@ class Collector {
 
   Stanza stanza_;
   bool is_in_tags_ = false;
-  std::map<std::string, HomePage> pages_;
+  std::map<std::string, Collected> pages_;
+  std::unordered_map<std::string, Collected*> page_of_;  ///< by package
+  std::map<std::string, std::vector<Needs>> needs_;      ///< by source package
 };
 
 std::string joined(const std::vector<std::string>& parts, std::string_view between) {
@@ -143,11 +208,13 @@ std::string to_documents(const std::vector<HomePage>& pages) {
   std::string out;
   for (const HomePage& page : pages) {
     const JsonObject document{{"url", page.url},
-                              {"title", joined(page.names, " ")},
+                              {"title", page.project},
+                              {"names", joined(page.names, " ")},
                               {"text", joined(page.synopses, ". ")},
                               {"sections", joined(page.sections, " ")},
                               {"tags", joined(page.tags, " ")},
-                              {"words", joined(url_words(page.key), " ")}};
+                              {"words", joined(url_words(page.key), " ")},
+                              {"dependants", page.dependants}};
     out += metafuse::to_text(document) + '\n';
   }
   return out;

@@ -8,6 +8,7 @@
 #include "core/url.h"
 #include "experiments/home_pages/home_pages.h"
 #include "experiments/trials.h"
+#include "fetchers/definition/engine.h"
 #include "fusion/data/features.h"
 #include "fusion/input/training_set_builder.h"
 #include "templates/expander.h"
@@ -17,6 +18,7 @@ namespace metafuse::experiments::home_pages {
 namespace {
 
 constexpr const char* kTemplates = "config/templates/free-software.yaml";
+constexpr const char* kEngines = "demo/engines.yaml";
 constexpr auto kSearchTime = std::chrono::seconds(10);
 
 /// What the search templates found for one base query: canonical URL keys, best first, one list per template
@@ -27,18 +29,14 @@ struct RecordedQuery {
   std::vector<std::vector<std::string>> lists;
 };
 
-Result<RecordedQuery> ask(const templates::Domain& domain, fetchers::LocalEngine& engine,
-                          const JudgedQuery& query, const Clock& clock) {
-  const auto syntax_of = [](std::string_view) -> const QuerySyntax& { return *find_query_syntax("fts5"); };
-  TRY(auto expanded, templates::expand(domain, query.base_query, syntax_of));
+Result<RecordedQuery> ask(const IndexedPages& pages, const JudgedQuery& query) {
+  auto lists = pages.lists(query.base_query);
+  if (!lists) return fail(lists.error().code, query.id + ", " + lists.error().text);
   TRY(auto answer, canonical_url_key(query.answer));
   RecordedQuery recorded{query.id, answer, {}};
-  for (const ExpandedQuery& one : expanded) {
-    auto list = engine.search(one.text, domain.depth, 0, Deadline(clock, kSearchTime));
-    if (!list) return fail(list.error().code, query.id + ", " + one.template_id + ": " + list.error().text);
-    keep_best_of_each(*list, domain.depth);
+  for (RankedList& list : *lists) {
     auto& keys = recorded.lists.emplace_back();
-    for (Hit& hit : list->hits) keys.push_back(std::move(hit.key));
+    for (Hit& hit : list.hits) keys.push_back(std::move(hit.key));
   }
   return recorded;
 }
@@ -82,21 +80,44 @@ Result<std::unique_ptr<IndexedPages>> IndexedPages::open(const std::string& data
   TRY_VOID(fetchers::build_local_index(database, {documents}));
   indexed->pages_ = std::move(*pages);
   indexed->domain_ = std::move(file->domain);
-  indexed->engine_ = std::make_unique<fetchers::LocalEngine>(fetchers::LocalAccess{database, {}});
+  TRY(const auto engines, fetchers::read_engine_file(kEngines));
+  for (const fetchers::Engine& engine : engines.engines) {
+    const auto* local = std::get_if<fetchers::LocalAccess>(&engine.access);
+    if (local == nullptr) continue;
+    fetchers::LocalAccess access = *local;
+    access.database = database;
+    indexed->engines_[engine.name] = std::make_unique<fetchers::LocalEngine>(std::move(access));
+  }
   return indexed;
 }
 
 IndexedPages::~IndexedPages() {
-  engine_.reset();
+  engines_.clear();
   std::error_code ignored;
   std::filesystem::remove_all(folder_, ignored);
 }
 
+Result<std::vector<RankedList>> IndexedPages::lists(const BaseQuery& query) const {
+  const SteadyClock clock;
+  const auto syntax_of = [](std::string_view) -> const QuerySyntax& { return *find_query_syntax("fts5"); };
+  TRY(const auto expanded, templates::expand(domain_, query, syntax_of));
+  std::vector<RankedList> lists;
+  for (const ExpandedQuery& one : expanded) {
+    const auto engine = engines_.find(one.engine);
+    if (engine == engines_.end())
+      return fail(Code::bad_config, one.engine + ": no such engine in " + kEngines);
+    auto list = engine->second->search(one.text, domain_.depth, 0, Deadline(clock, kSearchTime));
+    if (!list) return fail(list.error().code, one.template_id + ": " + list.error().text);
+    keep_best_of_each(*list, domain_.depth);
+    lists.push_back(std::move(*list));
+  }
+  return lists;
+}
+
 Result<fusion::TrainingSet> IndexedPages::record(const SampleOptions& sampling, unsigned threads) const {
   const std::vector<JudgedQuery> queries = sample_base_queries(pages_, sampling);
-  const SteadyClock clock;
-  TRY(const auto recorded, run_all(queries.size(), threads, {},
-                                   [&](std::size_t i) { return ask(domain_, *engine_, queries[i], clock); }));
+  TRY(const auto recorded,
+      run_all(queries.size(), threads, {}, [&](std::size_t i) { return ask(*this, queries[i]); }));
   fusion::TrainingSetBuilder builder;
   for (const RecordedQuery& query : recorded) add_rows(builder, query, domain_.depth);
   std::vector<fusion::Feature> features;

@@ -1,6 +1,8 @@
 #include "experiments/home_pages/home_pages.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <set>
 #include <sstream>
 
@@ -17,13 +19,17 @@ namespace {
 
 /// An index in Debian's form about programs that do not exist.
 constexpr std::string_view kIndex =
-    "Package: frobd\r\nHomepage: https://www.frob.example/\r\nDescription: daemon that frobs blue widgets\r\n"
+    "Package: frobd\r\nSource: frob (1.0)\r\nHomepage: https://www.frob.example/\r\n"
+    "Depends: libfrob1 (= 1.0)\r\nDescription: daemon that frobs blue widgets\r\n"
     "Section: net\r\nTag: role::program, network::server,\r\n works-with::widget\r\n\r\n"
-    "Package: libfrob1\nHomepage: http://frob.example\nDescription: library to frob widgets\n"
+    "Package: libfrob1\nSource: libfrob\nHomepage: http://frob.example\nDescription: library to frob "
+    "widgets\n"
     "Description-md5: 0\nSection: contrib/libs\nTag: role::shared-lib\n\n"
-    "Package: nohome\nDescription: nothing\nSection: misc\n\n"
-    "Package: badhome\nHomepage: ftp://x.example/\nDescription: nothing\n\n"
-    "Package: quux\nHomepage: https://code.example/quux/\nDescription-en: \xFF quuxes of many colours\n"
+    "Package: nohome\nRecommends: other | libfrob1:any, quux\nDescription: nothing\nSection: misc\n\n"
+    "Package: badhome\nHomepage: ftp://x.example/\nSuggests: frobd\nDescription: nothing\n\n"
+    "Package: badhome-data\nSource: badhome\nDepends: frobd\nDescription: nothing\n\n"
+    "Package: quux\nPre-Depends: frobd\nHomepage: https://code.example/quux/\nDescription-en: \xFF quuxes of "
+    "many colours\n"
     " a long description\nSection: games";
 
 std::vector<std::string> split(const std::string& text) {
@@ -74,8 +80,76 @@ TEST_CASE("A package index becomes one document a home page", "[experiments][hom
   CHECK(std::count(documents.begin(), documents.end(), '\n') == 2);
   const auto json = parse_json(documents.substr(documents.find('\n') + 1), "d");
   REQUIRE(json.has_value());
-  CHECK(json->at("title").as_string() == "frobd libfrob1");
+  CHECK(json->at("title").as_string() == "frob");
+  CHECK(json->at("names").as_string() == "frobd libfrob1");
+  CHECK(json->at("dependants").as_int64() == 3);
   CHECK(json->at("words").as_string() == "frob example");
+}
+
+// frob.example is needed by nohome (recommends), badhome (twice, from two packages: once) and quux, and by
+// its own frobd, which does not count; quux by nohome.
+TEST_CASE("Dependants are other projects' source packages, each once", "[experiments][home_pages]") {
+  const test::TemporaryFolder folder;
+  const auto pages = read_package_index(folder.write("packages.txt", kIndex));
+  REQUIRE(pages.has_value());
+  CHECK(pages->at(0).project == "quux");
+  CHECK(pages->at(0).dependants == 1);
+  CHECK(pages->at(1).project == "frob");
+  CHECK(pages->at(1).dependants == 3);
+}
+
+TEST_CASE("A project is described by its own package first", "[experiments][home_pages]") {
+  const test::TemporaryFolder folder;
+  const auto pages = read_package_index(folder.write(
+      "packages.txt",
+      "Package: frob-data\nSource: frob\nHomepage: http://f.example/\nDescription: data of frob\n\n"
+      "Package: frob\nHomepage: http://f.example/\nDescription: frobs widgets\n\n"
+      "Package: frob-doc\nSource: frob\nHomepage: http://f.example/\nDescription: manual of frob\n"));
+  REQUIRE(pages.has_value());
+  CHECK(pages->at(0).synopses == std::vector<std::string>{"frobs widgets", "data of frob", "manual of frob"});
+}
+
+TEST_CASE("Pages that others need are asked for more often", "[experiments][home_pages]") {
+  const test::TemporaryFolder folder;
+  auto pages = read_package_index(folder.write("packages.txt", random_index(600)));
+  REQUIRE(pages.has_value());
+  for (std::size_t i = 0; i < pages->size(); ++i) (*pages)[i].dependants = i % 2 == 0 ? 99 : 0;
+  std::set<std::string> needed;
+  for (const HomePage& page : *pages)
+    if (page.dependants > 0) needed.insert(page.url);
+  std::size_t drawn = 0;
+  std::size_t of_needed = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed)
+    for (const JudgedQuery& query : sample_base_queries(*pages, {10, seed})) {
+      ++drawn;
+      of_needed += needed.contains(query.answer) ? 1 : 0;
+    }
+  CHECK(drawn == 200);
+  CHECK(of_needed > 160);  // ten times the weight: 182 expected where all pages have a query
+}
+
+TEST_CASE("The demonstration shows programs that people know first", "[experiments][home_pages][full]") {
+  const test::TemporaryFolder folder;
+  const std::string packages = folder.path("packages.txt");
+  const int state = std::system(("LC_ALL=C apt-cache dumpavail > " + packages + " 2>/dev/null").c_str());
+  std::error_code error;
+  if (state != 0 || std::filesystem::file_size(packages, error) < 10'000'000) {
+    WARN("SKIPPED: no package index here; run apt-get update");
+    return;
+  }
+  std::filesystem::current_path(METAFUSE_SOURCE_DIR);
+  const auto pages = IndexedPages::open(folder.path(""));
+  REQUIRE(pages.has_value());
+  const auto model = demonstration_model(**pages, 1, 2);
+  REQUIRE(model.has_value());
+  const auto programs = known_programs(**pages, *model);
+  REQUIRE(programs.has_value());
+  REQUIRE(programs->size() == 10);
+  for (const KnownProgram& program : *programs) {
+    INFO(program.query << ": " << program.titles.at(0) << ", " << program.titles.at(1) << ", "
+                       << program.titles.at(2));
+    CHECK(program.is_known);
+  }
 }
 
 TEST_CASE("A file without home pages says what to do", "[experiments][home_pages]") {

@@ -1,0 +1,94 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "experiments/home_pages/home_pages.h"
+#include "experiments/trials.h"
+#include "fusion/model/fuse.h"
+
+namespace metafuse::experiments::home_pages {
+namespace {
+
+/// What a newcomer types first, and the source packages of programs that people know for it. The table of the
+/// experiment prints what was found beside it, so that readers judge for themselves.
+struct FirstQuery {
+  const char* words;
+  std::vector<std::string> known;
+};
+
+const std::vector<FirstQuery>& first_queries() {
+  static const std::vector<FirstQuery> queries = {
+      {"text editor",
+       {"emacs", "vim", "neovim", "nano", "gedit", "kate", "geany", "mousepad", "notepadqq", "pluma"}},
+      {"image editor",
+       {"gimp", "krita", "inkscape", "kolourpaint", "pinta", "digikam", "darktable", "imagemagick"}},
+      {"email client",
+       {"thunderbird", "evolution", "kmail", "claws-mail", "mutt", "neomutt", "geary", "alpine"}},
+      {"web browser",
+       {"firefox-esr", "firefox", "chromium", "epiphany-browser", "konqueror", "falkon", "lynx", "w3m"}},
+      {"terminal emulator",
+       {"gnome-terminal", "konsole", "xterm", "xfce4-terminal", "kitty", "alacritty", "rxvt-unicode",
+        "terminator"}},
+      {"music player",
+       {"rhythmbox", "clementine", "amarok", "audacious", "mpd", "vlc", "elisa-player", "cmus", "strawberry",
+        "quodlibet"}},
+      {"pdf viewer", {"evince", "okular", "mupdf", "zathura", "xpdf", "atril", "qpdfview"}},
+      {"database server", {"postgresql", "mariadb", "mysql-8.0", "redis", "firebird3.0", "sqlite3"}},
+      {"version control", {"git", "subversion", "mercurial", "cvs", "breezy", "fossil", "darcs"}},
+      {"spreadsheet", {"libreoffice", "gnumeric", "calligra", "sc", "onlyoffice"}},
+  };
+  return queries;
+}
+
+/// A source package without the version that some names end with: "postgresql-15" is "postgresql".
+std::string without_version(std::string name) {
+  const std::size_t dash = name.rfind('-');
+  const bool is_versioned = dash != std::string::npos && dash + 1 < name.size() &&
+                            name.find_first_not_of("0123456789.", dash + 1) == std::string::npos;
+  return is_versioned ? name.substr(0, dash) : name;
+}
+
+/// The titles of the first results of a model's fusion, best first.
+std::vector<std::string> first_titles(const fusion::Model& model, const std::vector<RankedList>& lists,
+                                      std::size_t count) {
+  std::vector<std::vector<std::string_view>> keys;
+  std::map<std::string_view, const Hit*> hit_of;
+  for (const RankedList& list : lists) {
+    auto& views = keys.emplace_back();
+    for (const Hit& hit : list.hits) {
+      views.emplace_back(hit.key);
+      hit_of.emplace(hit.key, &hit);
+    }
+  }
+  const std::vector<fusion::RankedIds> ranked(keys.begin(), keys.end());
+  const fusion::FusedRanking fused = fusion::fuse(model, ranked);
+  std::vector<std::string> titles;
+  for (std::size_t i = 0; i < std::min(count, fused.order.size()); ++i)
+    titles.push_back(hit_of.at(fused.instances.documents[fused.order[i]])->title);
+  return titles;
+}
+
+}  // namespace
+
+Result<std::vector<KnownProgram>> known_programs(const IndexedPages& pages, const fusion::Model& model) {
+  std::vector<KnownProgram> out;
+  for (const FirstQuery& query : first_queries()) {
+    TRY(const auto lists, pages.lists({{{"TOPIC", query.words}}}));
+    KnownProgram row{query.words, first_titles(model, lists, kFirstResults), false};
+    row.is_known = std::any_of(row.titles.begin(), row.titles.end(), [&](const std::string& title) {
+      return std::find(query.known.begin(), query.known.end(), title) != query.known.end() ||
+             std::find(query.known.begin(), query.known.end(), without_version(title)) != query.known.end();
+    });
+    out.push_back(std::move(row));
+  }
+  return out;
+}
+
+Result<fusion::Model> demonstration_model(const IndexedPages& pages, std::uint64_t seed, unsigned threads) {
+  SampleOptions sampling;
+  sampling.seed = seed;
+  TRY(const auto set, pages.record(sampling, threads));
+  return train("rankboost", set, {{"rounds", std::to_string(kDemonstrationRounds)}});
+}
+
+}  // namespace metafuse::experiments::home_pages
