@@ -46,10 +46,10 @@ struct IndexOptions {
 /// in:     documents - files and folders, as read_documents takes them; database - replaced as a whole
 /// errors: bad_data with "FILE:LINE: ...": no JSON object, no url, a value that is neither text nor number;
 ///         no_input, also when something other than an index stands at `database`; try_again when the disk is
-///         full or is_interrupted says so. Nothing half-written stays behind. With `updates` an index that was built
-///         with it, of the same fields and the same stemming, is changed: files whose size and time are as
-///         before are not read, and only documents that are new, changed or gone are worked on; another index
-///         is built anew.
+///         full or is_interrupted says so. Nothing half-written stays behind. With `updates` an index that was
+///         built with it, of the same fields and the same stemming, is changed: files whose size and time are
+///         as before are not read, and only documents that are new, changed or gone are worked on; another
+///         index is built anew.
 /// cost:   about 30,000 short documents per second
 Result<IndexReport> build_local_index(const std::string& database, const std::vector<std::string>& documents,
                                       const IndexOptions& options = {});
