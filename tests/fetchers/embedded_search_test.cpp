@@ -89,10 +89,11 @@ TEST_CASE("an index that is kept up to date keeps the documents' numbers so", "[
   const auto ordered = [&](const std::string& number) {
     return urls_of(LocalEngine({database, {}, number}).search("editor", 30, 0, soon()));
   };
-  REQUIRE(
-      index("{\"url\":\"http://a/\",\"text\":\"editor\",\"uses\":3}\n"
-            "{\"url\":\"http://b/\",\"text\":\"editor\",\"uses\":2}\n"
-            "{\"url\":\"http://c/\",\"text\":\"editor\",\"uses\":1}\n"));
+  const auto first = index(
+      "{\"url\":\"http://a/\",\"text\":\"editor\",\"uses\":3}\n"
+      "{\"url\":\"http://b/\",\"text\":\"editor\",\"uses\":2}\n"
+      "{\"url\":\"http://c/\",\"text\":\"editor\",\"uses\":1}\n");
+  REQUIRE(first.has_value());
   CHECK(ordered("uses") == Urls{"http://a/", "http://b/", "http://c/"});
   const auto changed = index(
       "{\"url\":\"http://b/\",\"text\":\"editor\",\"uses\":0.5}\n"
