@@ -112,6 +112,13 @@ void add_index(CLI::App& app, Result<void>& outcome) {
       "what the URLs of files in folders begin with; without it file://localhost/ and their path");
   verb.add_flag("--stem-english", a.options.stems_english,
                 "index English stems: \"searches\" finds \"search\"");
+  verb.add_option("--tokenizer", a.options.tokenizers,
+                  "further full-text tables, for engines with `tokenizer:`; porter: English stems, trigram: "
+                  "any part of a word, unicode61: words as they are")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"unicode61", "porter", "trigram"}));
+  verb.add_flag("--cosine", a.options.has_cosine,
+                "also what engines of the type local_cosine need: words, stems and parts of words");
   verb.add_flag(
       "--update", a.options.updates,
       "keep the documents in the index too, so that the next --update reads only files that changed");
@@ -134,6 +141,7 @@ void add_index(CLI::App& app, Result<void>& outcome) {
       "  metafuse index --database state/docs.db ~/Documents\n"
       "  metafuse index --database state/site.db site/ --base-url https://www.example.org/\n"
       "  metafuse index --database state/pages.db pages.jsonl --embedding lsi\n"
+      "  metafuse index --database state/pages.db pages.jsonl --tokenizer porter,trigram --cosine\n"
       "  zcat pages.jsonl.gz | metafuse index --database state/pages.db -");
 }
 

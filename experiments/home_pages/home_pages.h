@@ -9,7 +9,7 @@
 
 #include "core/query.h"
 #include "core/result.h"
-#include "fetchers/embedded/local_engine.h"
+#include "fetchers/embedded/embedded_search.h"
 #include "fusion/data/training_set.h"
 #include "fusion/model/model_file.h"
 #include "templates/search_template.h"
@@ -116,7 +116,7 @@ class IndexedPages {
   std::string folder_;
   std::vector<HomePage> pages_;
   templates::Domain domain_;
-  std::map<std::string, std::unique_ptr<fetchers::LocalEngine>> engines_;  ///< by name
+  std::map<std::string, std::unique_ptr<fetchers::EmbeddedEngine>> engines_;  ///< by name
 };
 
 inline constexpr int kDemonstrationRounds = 60;

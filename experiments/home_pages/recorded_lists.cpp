@@ -9,6 +9,7 @@
 #include "experiments/home_pages/home_pages.h"
 #include "experiments/trials.h"
 #include "fetchers/definition/engine.h"
+#include "fetchers/embedded/embedded_search.h"
 #include "fusion/data/features.h"
 #include "fusion/input/training_set_builder.h"
 #include "templates/expander.h"
@@ -77,16 +78,18 @@ Result<std::unique_ptr<IndexedPages>> IndexedPages::open(const std::string& data
   const std::string documents = pattern + "/documents.jsonl";
   const std::string database = pattern + "/index.db";
   TRY_VOID(write_file(documents, to_documents(*pages)));
-  TRY_VOID(fetchers::build_local_index(database, {documents}));
+  fetchers::IndexOptions options;  // as scripts/demo indexes
+  options.tokenizers = {"porter", "trigram"};
+  options.has_cosine = true;
+  TRY_VOID(fetchers::build_local_index(database, {documents}, options));
   indexed->pages_ = std::move(*pages);
   indexed->domain_ = std::move(file->domain);
-  TRY(const auto engines, fetchers::read_engine_file(kEngines));
-  for (const fetchers::Engine& engine : engines.engines) {
-    const auto* local = std::get_if<fetchers::LocalAccess>(&engine.access);
-    if (local == nullptr) continue;
-    fetchers::LocalAccess access = *local;
-    access.database = database;
-    indexed->engines_[engine.name] = std::make_unique<fetchers::LocalEngine>(std::move(access));
+  TRY(auto engines, fetchers::read_engine_file(kEngines));
+  for (fetchers::Engine& engine : engines.engines) {
+    if (auto* local = std::get_if<fetchers::LocalAccess>(&engine.access)) local->database = database;
+    if (auto* cosine = std::get_if<fetchers::CosineAccess>(&engine.access)) cosine->database = database;
+    engine.timeout_seconds = std::chrono::duration<double>(kSearchTime).count();
+    indexed->engines_[engine.name] = std::make_unique<fetchers::EmbeddedEngine>(engine);
   }
   return indexed;
 }
@@ -106,7 +109,7 @@ Result<std::vector<RankedList>> IndexedPages::lists(const BaseQuery& query) cons
     const auto engine = engines_.find(one.engine);
     if (engine == engines_.end())
       return fail(Code::bad_config, one.engine + ": no such engine in " + kEngines);
-    auto list = engine->second->search(one.text, domain_.depth, 0, Deadline(clock, kSearchTime));
+    auto list = engine->second->search(one.text, {}, domain_.depth, 0, Deadline(clock, kSearchTime));
     if (!list) return fail(list.error().code, one.template_id + ": " + list.error().text);
     keep_best_of_each(*list, domain_.depth);
     lists.push_back(std::move(*list));

@@ -146,8 +146,17 @@ struct LocalAccess {
   std::string database;
   std::vector<std::pair<std::string, double>> weights;  ///< column, weight; others have weight 1
   std::string order_by{};  ///< number of the documents, the highest first; empty: by relevance
+  std::string
+      tokenizer{};  ///< of the words that are searched: unicode61, porter, trigram; empty: the index's
 
   friend bool operator==(const LocalAccess&, const LocalAccess&) = default;
+};
+
+/// What `metafuse index --cosine` adds to an embedded index.
+struct CosineAccess {
+  std::string database;
+
+  friend bool operator==(const CosineAccess&, const CosineAccess&) = default;
 };
 
 /// The vectors of an embedded index that `metafuse index --embedding` builds.
@@ -220,7 +229,9 @@ struct Engine {
   int max_connections = 8;         ///< requests under way at once
   double requests_per_second = 0;  ///< 0: no limit
   std::optional<Embedding> embedding;
-  std::variant<HttpAccess, LocalAccess, VectorAccess, SqliteAccess, DatabaseAccess, CommandAccess> access;
+  std::variant<HttpAccess, LocalAccess, VectorAccess, CosineAccess, SqliteAccess, DatabaseAccess,
+               CommandAccess>
+      access;
 
   friend bool operator==(const Engine&, const Engine&) = default;
 };

@@ -13,6 +13,8 @@ constexpr std::array kTypes = {
     EngineType{"local", "the embedded index that metafuse index builds", "fts5", read_local},
     EngineType{"local_vector", "the vectors of an embedded index, by their cosine", "plain",
                read_local_vector},
+    EngineType{"local_cosine", "an embedded index by the words, stems and parts of words in common", "fts5",
+               read_local_cosine},
     EngineType{"json_engine", "any JSON answer, by key paths", "web", read_json_engine},
     EngineType{"xpath", "any HTML page, by XPath", "web", read_xpath_engine},
     EngineType{"xml_engine", "RSS, Atom and OpenSearch as they are, any other XML by XPath", "web",
@@ -104,6 +106,10 @@ const EngineType* find_engine_type(std::string_view name) {
   return nullptr;
 }
 
+bool is_tokenizer(std::string_view name) {
+  return name == "unicode61" || name == "porter" || name == "trigram";
+}
+
 bool is_python_engine(std::string_view name) {
   const auto names = words_in(kPythonEngines);
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -139,6 +145,10 @@ void read_local(EngineBlock& block) {
   LocalAccess access;
   access.database = take_database(block);
   access.order_by = block.map.take_string("order_by").value_or("");
+  access.tokenizer = block.map.take_string("tokenizer").value_or("");
+  if (const YamlNode* tokenizer = block.map.take("tokenizer");
+      tokenizer != nullptr && !access.tokenizer.empty() && !is_tokenizer(access.tokenizer))
+    block.diagnostics.error(tokenizer->place, "tokenizer must be unicode61, porter or trigram");
   const YamlNode* node = block.map.take("weights");
   for (const auto& [column, text] : block.map.take_string_map("weights")) {
     double weight = 0;
@@ -149,6 +159,10 @@ void read_local(EngineBlock& block) {
                               "the weight of " + column + " must be a number from 0 to 1e6");
   }
   block.engine.access = std::move(access);
+}
+
+void read_local_cosine(EngineBlock& block) {
+  block.engine.access = CosineAccess{take_database(block)};
 }
 
 void read_local_vector(EngineBlock& block) {

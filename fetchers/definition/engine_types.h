@@ -37,6 +37,9 @@ std::span<const EngineType> engine_types();
 /// nullptr when there is none of that name.
 const EngineType* find_engine_type(std::string_view name);
 
+/// Whether the embedded index knows a tokenizer: unicode61, porter, trigram.
+bool is_tokenizer(std::string_view name);
+
 /// True for the engines that SearXNG ships as Python code, which only SearXNG can run.
 bool is_python_engine(std::string_view name);
 
@@ -65,6 +68,7 @@ void read_algolia(EngineBlock& block);
 void read_searx_engine(EngineBlock& block);  // http_engines.cpp
 void read_metafuse(EngineBlock& block);
 void read_local(EngineBlock& block);  // engine_types.cpp
+void read_local_cosine(EngineBlock& block);
 void read_local_vector(EngineBlock& block);
 void read_sqlite(EngineBlock& block);
 void read_command(EngineBlock& block);

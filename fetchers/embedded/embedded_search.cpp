@@ -186,6 +186,8 @@ EmbeddedEngine::EmbeddedEngine(const Engine& engine) : engine_(engine) {
     local_ = std::make_unique<LocalEngine>(*local);
   if (const auto* vectors = std::get_if<VectorAccess>(&engine_.access))
     vectors_ = std::make_unique<VectorEngine>(*vectors);
+  if (const auto* cosine = std::get_if<CosineAccess>(&engine_.access))
+    cosine_ = std::make_unique<CosineEngine>(*cosine);
   if (const auto* database = std::get_if<DatabaseAccess>(&engine_.access)) {
     const Duration timeout = engine_timeout(engine_);
     using Server = DatabaseAccess::Server;
@@ -205,6 +207,7 @@ Result<RankedList> EmbeddedEngine::search(std::string_view query, std::span<cons
   const Deadline own = deadline.within(engine_timeout(engine_));
   if (local_) return local_->search(query, depth, offset, own);
   if (vectors_) return vectors_->search(query, vector, depth, offset, own);
+  if (cosine_) return cosine_->search(query, depth, offset, own);
   if (database_)
     return database_->search({query, vector.empty() ? std::string() : vector_text(vector), depth, offset},
                              own);

@@ -9,6 +9,7 @@
 #include "core/result.h"
 #include "fetchers/databases/database.h"
 #include "fetchers/definition/engine.h"
+#include "fetchers/embedded/cosine_engine.h"
 #include "fetchers/embedded/local_engine.h"
 #include "fetchers/embedded/vector_engine.h"
 #include "fetchers/fetcher.h"
@@ -35,6 +36,7 @@ class EmbeddedEngine {
   Engine engine_;
   std::unique_ptr<LocalEngine> local_;
   std::unique_ptr<VectorEngine> vectors_;
+  std::unique_ptr<CosineEngine> cosine_;
   std::unique_ptr<Database> database_;
 };
 

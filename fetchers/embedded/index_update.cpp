@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "core/json.h"
 #include "core/utf8.h"
+#include "fetchers/embedded/cosine_index.h"
 
 namespace metafuse::fetchers {
 
@@ -66,12 +68,13 @@ Result<std::vector<std::string>> texts_from(SqliteDatabase& database, const char
   }
 }
 
-Result<DocumentFields> fields_of_index(SqliteDatabase& database) {
-  DocumentFields fields;
-  TRY(fields.columns, texts_from(database, "SELECT name FROM pragma_table_info('documents')"));
-  TRY(fields.numbers,
+Result<IndexShape> shape_of_index(SqliteDatabase& database) {
+  IndexShape shape;
+  TRY(shape.columns, texts_from(database, "SELECT name FROM pragma_table_info('documents')"));
+  TRY(shape.numbers,
       texts_from(database, "SELECT name FROM pragma_table_info('numbers') WHERE name <> 'id'"));
-  return fields;
+  TRY(shape.tables, read_words_tables(database));
+  return shape;
 }
 
 template <class Values>
@@ -97,12 +100,10 @@ class IndexUpdate {
   Result<bool> begin() {
     auto sources = database_.prepare("SELECT count(*) FROM sources");
     if (!sources) return false;
-    auto stems = database_.prepare("SELECT sql LIKE '%porter%' FROM sqlite_schema WHERE name='documents'");
-    if (!stems || !stems->step() || (stems->integer(0) != 0) != options_.stems_english) return false;
-    stems->reset();
-    TRY(fields_, fields_of_index(database_));
+    TRY(shape_, shape_of_index(database_));
+    if (shape_.tables != wanted_tables(options_)) return false;
     TRY_VOID(database_.run("BEGIN; CREATE TEMP TABLE seen(id INTEGER PRIMARY KEY);"));
-    TRY(auto writer, SourceWriter::make(database_, fields_));
+    TRY(auto writer, SourceWriter::make(database_, shape_));
     writer_.emplace(std::move(writer));
     TRY(auto known, database_.prepare("SELECT id FROM sources WHERE file=? AND stamp=? AND stamp<>''"));
     TRY(auto find, database_.prepare("SELECT id, fields FROM sources WHERE url=?"));
@@ -130,8 +131,8 @@ class IndexUpdate {
   }
 
   Result<void> take(const SourceDocument& document) {
-    needs_rebuild_ = needs_rebuild_ || has_other_names(document.fields, fields_.columns) ||
-                     has_other_names(document.numbers, fields_.numbers);
+    needs_rebuild_ = needs_rebuild_ || has_other_names(document.fields, shape_.columns) ||
+                     has_other_names(document.numbers, shape_.numbers);
     if (needs_rebuild_) return {};
     if (document.url.empty()) return fail(Code::bad_data, document.place + ": no \"url\"");
     SqliteStatement& find = statements_->find;
@@ -159,12 +160,13 @@ class IndexUpdate {
 
   Result<IndexReport> finish() {
     TRY_VOID(remove_unseen());
+    TRY_VOID(renew_cosine());
     TRY(report_.dimensions, renew_vectors());
     TRY(const auto count, number_from(database_, "SELECT count(*) FROM pages"));
     if (count == 0) return fail(Code::bad_data, path_ + ": no document to index");
     TRY_VOID(database_.run("COMMIT;"));
     report_.documents = static_cast<std::size_t>(count);
-    report_.columns = fields_.columns;
+    report_.columns = shape_.columns;
     report_.is_update = true;
     return report_;
   }
@@ -196,6 +198,14 @@ class IndexUpdate {
     }
     report_.removed = gone.size();
     return {};
+  }
+
+  /// What the cosine needs begins anew where anything changed.
+  Result<void> renew_cosine() {
+    if (!options_.has_cosine) return drop_cosine(database_);
+    if (has_cosine(database_) && renewed_.empty() && report_.removed == 0) return {};
+    return write_cosine(database_, table_of_words(shape_.tables)->name, static_cast<std::size_t>(last_id_),
+                        options_.is_interrupted);
   }
 
   /// Latent semantic indexing begins anew where anything changed; an endpoint is asked for what is new.
@@ -248,7 +258,7 @@ class IndexUpdate {
   SqliteDatabase& database_;
   std::string path_;
   const IndexOptions& options_;
-  DocumentFields fields_;
+  IndexShape shape_;
   std::optional<SourceWriter> writer_;
   std::optional<Statements> statements_;
   std::vector<std::int64_t> renewed_;
@@ -301,19 +311,63 @@ Result<void> NumberWriter::remove(std::int64_t id) {
   return run_once(no_row_);
 }
 
-Result<SourceWriter> SourceWriter::make(SqliteDatabase& database, const DocumentFields& fields) {
+std::vector<WordsTable> wanted_tables(const IndexOptions& options) {
+  std::vector<WordsTable> tables{{"documents", options.stems_english ? "porter" : "unicode61"}};
+  std::set<std::string> others(options.tokenizers.begin(), options.tokenizers.end());
+  if (options.has_cosine) others.insert("unicode61");
+  others.erase(tables.front().tokenizer);
+  for (const std::string& tokenizer : others) tables.push_back({"documents_" + tokenizer, tokenizer});
+  return tables;
+}
+
+const WordsTable* table_of_words(const std::vector<WordsTable>& tables) {
+  const auto found = std::find_if(tables.begin(), tables.end(),
+                                  [](const WordsTable& table) { return table.tokenizer == "unicode61"; });
+  return found == tables.end() ? nullptr : &*found;
+}
+
+Result<WordsWriter> WordsWriter::make(SqliteDatabase& database, const IndexShape& shape) {
+  WordsWriter writer;
+  writer.columns_ = shape.columns;
+  const std::string names = joined_columns(shape.columns);
+  const std::string marks = joined_columns(shape.columns, true);
+  for (const WordsTable& table : shape.tables) {
+    TRY(auto words,
+        database.prepare("INSERT INTO " + table.name + "(rowid, " + names + ") VALUES(?, " + marks + ")"));
+    TRY(auto no_words, database.prepare("INSERT INTO " + table.name + "(" + table.name + ", rowid, " + names +
+                                        ") VALUES('delete', ?, " + marks + ")"));
+    writer.words_.push_back(std::move(words));
+    writer.no_words_.push_back(std::move(no_words));
+  }
+  return writer;
+}
+
+Result<void> WordsWriter::run(std::vector<SqliteStatement>& statements, std::int64_t id,
+                              const SourceDocument& document) {
+  for (SqliteStatement& statement : statements) {
+    statement.bind(1, id);
+    for (std::size_t i = 0; i < columns_.size(); ++i)
+      statement.bind(static_cast<int>(i) + 2, to_valid_utf8(field_of(document, columns_[i])));
+    TRY_VOID(run_once(statement));
+  }
+  return {};
+}
+
+Result<void> WordsWriter::insert(std::int64_t id, const SourceDocument& document) {
+  return run(words_, id, document);
+}
+
+Result<void> WordsWriter::remove(std::int64_t id, const SourceDocument& before) {
+  return run(no_words_, id, before);
+}
+
+Result<SourceWriter> SourceWriter::make(SqliteDatabase& database, const IndexShape& shape) {
   SourceWriter writer;
-  writer.columns_ = fields.columns;
-  const std::string names = joined_columns(fields.columns);
-  const std::string marks = joined_columns(fields.columns, true);
-  TRY(writer.numbers_, NumberWriter::make(database, fields.numbers));
+  TRY(writer.words_, WordsWriter::make(database, shape));
+  TRY(writer.numbers_, NumberWriter::make(database, shape.numbers));
   TRY(writer.source_, database.prepare("INSERT INTO sources VALUES(?, ?, ?, ?, ?)"));
-  TRY(writer.words_,
-      database.prepare("INSERT INTO documents(rowid, " + names + ") VALUES(?, " + marks + ")"));
   TRY(writer.page_, database.prepare("INSERT INTO pages VALUES(?, ?, ?, ?)"));
   TRY(writer.no_source_, database.prepare("DELETE FROM sources WHERE id=?"));
-  TRY(writer.no_words_, database.prepare("INSERT INTO documents(documents, rowid, " + names +
-                                         ") VALUES('delete', ?, " + marks + ")"));
   TRY(writer.no_page_, database.prepare("DELETE FROM pages WHERE id=?"));
   return writer;
 }
@@ -325,24 +379,20 @@ Result<void> SourceWriter::insert(std::int64_t id, const SourceDocument& documen
   source_.bind(3, stamp.empty() ? std::string_view() : std::string_view(document.place));
   source_.bind(4, stamp);
   source_.bind(5, fields_as_json(document));
-  words_.bind(1, id);
-  for (std::size_t i = 0; i < columns_.size(); ++i)
-    words_.bind(static_cast<int>(i) + 2, to_valid_utf8(field_of(document, columns_[i])));
   page_.bind(1, id);
   page_.bind(2, document.url);
   page_.bind(3, field_of(document, "title"));
   page_.bind(4, snippet_of(document));
-  for (SqliteStatement* statement : {&source_, &words_, &page_}) TRY_VOID(run_once(*statement));
+  for (SqliteStatement* statement : {&source_, &page_}) TRY_VOID(run_once(*statement));
+  TRY_VOID(words_.insert(id, document));
   return numbers_.insert(id, document);
 }
 
 Result<void> SourceWriter::remove(std::int64_t id, const SourceDocument& before) {
   no_source_.bind(1, id);
-  no_words_.bind(1, id);
-  for (std::size_t i = 0; i < columns_.size(); ++i)
-    no_words_.bind(static_cast<int>(i) + 2, field_of(before, columns_[i]));
   no_page_.bind(1, id);
-  for (SqliteStatement* statement : {&no_source_, &no_words_, &no_page_}) TRY_VOID(run_once(*statement));
+  for (SqliteStatement* statement : {&no_source_, &no_page_}) TRY_VOID(run_once(*statement));
+  TRY_VOID(words_.remove(id, before));
   return numbers_.remove(id);
 }
 

@@ -24,10 +24,34 @@ std::string_view snippet_of(const SourceDocument& document);
 /// A field of a document, or nothing.
 std::string_view field_of(const SourceDocument& document, const std::string& column);
 
-/// What the documents of an index have: texts, each a column that is searched, and numbers.
-struct DocumentFields {
+/// What an index holds of its documents: texts, each a column that is searched, in one full-text table or
+/// several, and numbers.
+struct IndexShape {
   std::vector<std::string> columns = {"title", "text"};
   std::vector<std::string> numbers;
+  std::vector<WordsTable> tables;
+};
+
+/// The full-text tables that an index of these options has, `documents` first.
+std::vector<WordsTable> wanted_tables(const IndexOptions& options);
+
+/// The table that holds whole words, not stems or parts.
+const WordsTable* table_of_words(const std::vector<WordsTable>& tables);
+
+/// Writes the words of documents into the full-text tables of an index.
+class WordsWriter {
+ public:
+  /// errors: those of SQLite
+  static Result<WordsWriter> make(SqliteDatabase& database, const IndexShape& shape);
+  Result<void> insert(std::int64_t id, const SourceDocument& document);
+  /// Takes the words out that a document had.
+  Result<void> remove(std::int64_t id, const SourceDocument& before);
+
+ private:
+  Result<void> run(std::vector<SqliteStatement>& statements, std::int64_t id, const SourceDocument& document);
+
+  std::vector<std::string> columns_;
+  std::vector<SqliteStatement> words_, no_words_;
 };
 
 /// Writes the numbers of documents into an index, a row for each document that has one.
@@ -47,14 +71,14 @@ class NumberWriter {
 class SourceWriter {
  public:
   /// errors: those of SQLite
-  static Result<SourceWriter> make(SqliteDatabase& database, const DocumentFields& fields);
+  static Result<SourceWriter> make(SqliteDatabase& database, const IndexShape& shape);
   Result<void> insert(std::int64_t id, const SourceDocument& document);
   /// Takes a document out, with the words that it had.
   Result<void> remove(std::int64_t id, const SourceDocument& before);
 
  private:
-  std::vector<std::string> columns_;
-  SqliteStatement source_, words_, page_, no_source_, no_words_, no_page_;
+  SqliteStatement source_, page_, no_source_, no_page_;
+  WordsWriter words_;
   NumberWriter numbers_;
 };
 

@@ -11,9 +11,8 @@ namespace metafuse::fetchers {
 namespace {
 
 Result<bool> has_stems(SqliteDatabase& database) {
-  TRY(auto schema, database.prepare("SELECT sql FROM sqlite_master WHERE name='documents'"));
-  TRY(const bool is_there, schema.step());
-  return is_there && schema.text(0).find("porter") != std::string_view::npos;
+  TRY(const auto tables, read_words_tables(database));
+  return !tables.empty() && tables.front().tokenizer == "porter";
 }
 
 /// As a string of FTS5, in which nothing acts.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <mutex>
 
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include "core/sqlite_database.h"
 #include "core/text_file.h"
 #include "core/utf8.h"
+#include "fetchers/embedded/idle_pool.h"
 
 namespace metafuse::fetchers {
 
@@ -31,11 +31,20 @@ Result<void> check_index_format(SqliteDatabase& database, const std::string& pat
   return {};
 }
 
-namespace {
-
-constexpr std::size_t kMaxIdleConnections = 16;
-
-}  // namespace
+Result<std::vector<WordsTable>> read_words_tables(SqliteDatabase& database) {
+  std::vector<WordsTable> tables;
+  TRY(auto row,
+      database.prepare("SELECT name, sql LIKE '%tokenize=''porter%', sql LIKE '%tokenize=''trigram%' FROM "
+                       "sqlite_schema WHERE name "
+                       "IN ('documents','documents_unicode61','documents_porter','documents_trigram') "
+                       "AND sql LIKE 'CREATE VIRTUAL TABLE%' ORDER BY name"));
+  while (true) {
+    TRY(const bool has_row, row.step());
+    if (!has_row) return tables;
+    const char* tokenizer = row.integer(1) != 0 ? "porter" : row.integer(2) != 0 ? "trigram" : "unicode61";
+    tables.push_back({std::string(row.text(0)), tokenizer});
+  }
+}
 
 namespace detail {
 
@@ -50,6 +59,17 @@ struct LocalConnection {
 namespace {
 
 using Connection = detail::LocalConnection;
+
+/// The full-text table whose words a tokenizer makes.
+Result<std::string> words_table(SqliteDatabase& database, const LocalAccess& access) {
+  if (access.tokenizer.empty()) return std::string("documents");
+  TRY(const auto tables, read_words_tables(database));
+  for (const WordsTable& table : tables)
+    if (table.tokenizer == access.tokenizer) return table.name;
+  return fail(Code::bad_config, access.database + ": the index has no words by the tokenizer " +
+                                    access.tokenizer + "; build it with metafuse index --tokenizer " +
+                                    access.tokenizer);
+}
 
 /// "bm25(10.0, 1.0)": one weight a column, in the order of the index.
 Result<std::string> rank_function(SqliteDatabase& database, const LocalAccess& access) {
@@ -80,9 +100,9 @@ Result<std::string> rank_function(SqliteDatabase& database, const LocalAccess& a
 /// The statement whose matches are ordered by relevance, or by one of their numbers.
 Result<std::string> search_statement(SqliteDatabase& database, const LocalAccess& access) {
   TRY(const auto rank, rank_function(database, access));
-  const std::string matches =
-      "(SELECT rowid AS id, rank AS score FROM documents WHERE documents MATCH ?1 AND rank MATCH '" + rank +
-      "'";
+  TRY(const auto table, words_table(database, access));
+  const std::string matches = "(SELECT rowid AS id, rank AS score FROM " + table + " WHERE " + table +
+                              " MATCH ?1 AND rank MATCH '" + rank + "'";
   if (access.order_by.empty())
     return "SELECT p.url, p.title, p.snippet, -d.score FROM " + matches +
            " ORDER BY rank, rowid LIMIT ?2 OFFSET ?3) AS d JOIN pages AS p ON p.id = d.id "
@@ -129,32 +149,13 @@ Result<RankedList> read_hits(SqliteStatement& statement) {
 
 }  // namespace
 
-struct LocalEngine::Pool {
+struct LocalEngine::Shared {
   LocalAccess access;
-  std::mutex mutex;
-  std::vector<std::unique_ptr<detail::LocalConnection>> idle;
-
-  Result<std::unique_ptr<detail::LocalConnection>> take() {
-    {
-      const std::lock_guard lock(mutex);
-      if (!idle.empty()) {
-        auto connection = std::move(idle.back());
-        idle.pop_back();
-        return connection;
-      }
-    }
-    TRY(auto opened, connect(access));
-    return std::make_unique<Connection>(std::move(opened));
-  }
-
-  void give_back(std::unique_ptr<detail::LocalConnection> connection) {
-    const std::lock_guard lock(mutex);
-    if (idle.size() < kMaxIdleConnections) idle.push_back(std::move(connection));
-  }
+  IdlePool<detail::LocalConnection> pool;
 };
 
-LocalEngine::LocalEngine(LocalAccess access) : pool_(std::make_unique<Pool>()) {
-  pool_->access = std::move(access);
+LocalEngine::LocalEngine(LocalAccess access) : shared_(std::make_unique<Shared>()) {
+  shared_->access = std::move(access);
 }
 
 LocalEngine::~LocalEngine() = default;
@@ -162,7 +163,11 @@ LocalEngine::~LocalEngine() = default;
 Result<RankedList> LocalEngine::search(std::string_view query, int depth, int offset,
                                        const Deadline& deadline) {
   if (query.find_first_not_of(" \t\r\n") == std::string_view::npos) return RankedList{};
-  TRY(auto connection, pool_->take());
+  auto connection = shared_->pool.take();
+  if (connection == nullptr) {
+    TRY(auto opened, connect(shared_->access));
+    connection = std::make_unique<Connection>(std::move(opened));
+  }
   SqliteStatement& statement = connection->statement;
   connection->database.set_deadline(&deadline);
   statement.bind(1, query);
@@ -171,7 +176,7 @@ Result<RankedList> LocalEngine::search(std::string_view query, int depth, int of
   auto list = read_hits(statement);
   statement.reset();
   connection->database.set_deadline(nullptr);
-  pool_->give_back(std::move(connection));
+  shared_->pool.give_back(std::move(connection));
   if (!list && list.error().code == Code::bad_data)
     return fail(Code::bad_data, "the index does not understand the query: " + list.error().text);
   return list;

@@ -33,6 +33,8 @@ struct IndexReport {
 
 struct IndexOptions {
   bool stems_english = false;            ///< "searches" finds "search"
+  std::vector<std::string> tokenizers;   ///< further full-text tables: unicode61, porter, trigram
+  bool has_cosine = false;               ///< what engines of the type local_cosine need
   bool updates = false;                  ///< keeps the documents too, and changes an index that does
   std::function<bool()> is_interrupted;  ///< asked between documents; may be left out
   ProgressReport progress;
@@ -55,8 +57,8 @@ Result<IndexReport> build_local_index(const std::string& database, const std::ve
                                       const IndexOptions& options = {});
 
 /// The embedded engine: FTS5's query language (phrases, AND, OR, NOT, NEAR, prefix*, column: filters),
-/// ordered by BM25 with column weights, or by a number of the documents, then by document order. Safe to use
-/// from several threads.
+/// ordered by BM25 with column weights, or by a number of the documents, then by document order. The words are
+/// those of the index's own tokenizer or of another that it was built with. Safe to use from several threads.
 class LocalEngine {
  public:
   explicit LocalEngine(LocalAccess access);
@@ -64,24 +66,36 @@ class LocalEngine {
   LocalEngine(const LocalEngine&) = delete;
   LocalEngine& operator=(const LocalEngine&) = delete;
 
-  /// errors: no_input: no such index; bad_config: a weight or an order by what the index does not have;
+  /// errors: no_input: no such index; bad_config: a weight, an order or a tokenizer that the index does not have;
   ///         bad_data: FTS5 does not understand the query, the file is no index; try_again: the
   ///         deadline passed
   Result<RankedList> search(std::string_view query, int depth, int offset, const Deadline& deadline);
 
  private:
-  struct Pool;
-  std::unique_ptr<Pool> pool_;
+  struct Shared;
+  std::unique_ptr<Shared> shared_;
 };
 
 // The embedded engine's file: `meta` says what it is; `documents` (FTS5, without content) holds the words of
-// every column; `pages` holds what a result shows; `numbers`, where a document has some, what can order. A
-// document has the same rowid in both.
+// every column, and `documents_porter` and the like the same by other tokenizers; `pages` holds what a result
+// shows; `numbers`, where a document has some, what can order. A document has the same rowid in all.
 
 /// The SQL that begins such a file.
 inline constexpr const char* kCreateIndexMeta =
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT);"
     "INSERT INTO meta VALUES('format','metafuse-index'),('version','1');";
+
+/// A full-text table of an index.
+struct WordsTable {
+  std::string name;
+  std::string tokenizer;  ///< unicode61, porter or trigram
+
+  friend bool operator==(const WordsTable&, const WordsTable&) = default;
+};
+
+/// The full-text tables of an index, `documents` first.
+/// errors: those of SQLite
+Result<std::vector<WordsTable>> read_words_tables(SqliteDatabase& database);
 
 /// What is said of a file that is no index.
 /// in:     why - what it lacks

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/atomic_file.h"
+#include "fetchers/embedded/cosine_index.h"
 #include "fetchers/embedded/document_files.h"
 #include "fetchers/embedded/index_update.h"
 #include "fetchers/embedded/local_engine.h"
@@ -46,16 +47,16 @@ class Collector {
  public:
   Result<void> take(SourceDocument document) {
     for (const auto& [name, value] : document.fields)
-      TRY_VOID(add_column(name, document.place, fields.columns, fields.numbers));
+      TRY_VOID(add_column(name, document.place, shape.columns, shape.numbers));
     for (const auto& [name, value] : document.numbers)
-      TRY_VOID(add_column(name, document.place, fields.numbers, fields.columns));
+      TRY_VOID(add_column(name, document.place, shape.numbers, shape.columns));
     if (document.url.empty()) return fail(Code::bad_data, document.place + ": no \"url\"");
     keep(std::move(document));
     return {};
   }
 
   std::vector<SourceDocument> documents;
-  DocumentFields fields;
+  IndexShape shape;
   std::size_t replaced = 0;
 
  private:
@@ -89,57 +90,57 @@ class Collector {
 
 Result<void> create_tables(SqliteDatabase& database, const Collector& collected,
                            const IndexOptions& options) {
-  const std::string tokenizer =
-      std::string(options.stems_english ? "porter " : "") + "unicode61 remove_diacritics 2";
-  const std::string sql =
+  std::string sql =
       "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; BEGIN;" + std::string(kCreateIndexMeta) +
       "CREATE TABLE pages(id INTEGER PRIMARY KEY, url TEXT NOT NULL, title TEXT NOT NULL, snippet TEXT NOT "
-      "NULL);"
-      "CREATE VIRTUAL TABLE documents USING fts5(" +
-      joined_columns(collected.fields.columns) + ", content='', prefix='3', tokenize='" + tokenizer + "');" +
-      (collected.fields.numbers.empty() ? std::string()
-                                        : "CREATE TABLE numbers(id INTEGER PRIMARY KEY, " +
-                                              joined_columns(collected.fields.numbers) + ");");
+      "NULL);" +
+      (collected.shape.numbers.empty() ? std::string()
+                                       : "CREATE TABLE numbers(id INTEGER PRIMARY KEY, " +
+                                             joined_columns(collected.shape.numbers) + ");");
+  for (const WordsTable& table : wanted_tables(options)) {
+    const std::string how = table.tokenizer == "trigram" ? "tokenize='trigram'"
+                            : table.tokenizer == "porter"
+                                ? "prefix='3', tokenize='porter unicode61 remove_diacritics 2'"
+                                : "prefix='3', tokenize='unicode61 remove_diacritics 2'";
+    sql += "CREATE VIRTUAL TABLE " + table.name + " USING fts5(" + joined_columns(collected.shape.columns) +
+           ", content='', " + how + ");";
+  }
   return database.run(sql.c_str());
 }
 
 /// Writes documents without keeping them.
 class PlainWriter {
  public:
-  static Result<PlainWriter> make(SqliteDatabase& database, const DocumentFields& fields) {
+  static Result<PlainWriter> make(SqliteDatabase& database, const IndexShape& shape) {
     PlainWriter writer;
-    writer.columns_ = fields.columns;
-    TRY(writer.words_, database.prepare("INSERT INTO documents(rowid, " + joined_columns(fields.columns) +
-                                        ") VALUES(?, " + joined_columns(fields.columns, true) + ")"));
-    TRY(writer.numbers_, NumberWriter::make(database, fields.numbers));
+    TRY(writer.words_, WordsWriter::make(database, shape));
+    TRY(writer.numbers_, NumberWriter::make(database, shape.numbers));
     TRY(writer.page_, database.prepare("INSERT INTO pages VALUES(?, ?, ?, ?)"));
     return writer;
   }
 
   Result<void> insert(std::int64_t id, const SourceDocument& document) {
-    words_.bind(1, id);
-    for (std::size_t c = 0; c < columns_.size(); ++c)
-      words_.bind(static_cast<int>(c) + 2, field_of(document, columns_[c]));
     page_.bind(1, id);
     page_.bind(2, document.url);
     page_.bind(3, field_of(document, "title"));
     page_.bind(4, snippet_of(document));
-    for (SqliteStatement* statement : {&words_, &page_}) {
-      TRY_VOID(statement->step());
-      statement->reset();
-    }
+    TRY_VOID(page_.step());
+    page_.reset();
+    TRY_VOID(words_.insert(id, document));
     return numbers_.insert(id, document);
   }
 
  private:
-  std::vector<std::string> columns_;
-  SqliteStatement words_, page_;
+  SqliteStatement page_;
+  WordsWriter words_;
   NumberWriter numbers_;
 };
 
 template <class Writer>
 Result<void> insert_all(SqliteDatabase& database, const Collector& collected, const IndexOptions& options) {
-  TRY(auto writer, Writer::make(database, collected.fields));
+  IndexShape shape = collected.shape;
+  shape.tables = wanted_tables(options);
+  TRY(auto writer, Writer::make(database, shape));
   for (std::size_t i = 0; i < collected.documents.size(); ++i) {
     TRY_VOID(writer.insert(static_cast<std::int64_t>(i + 1), collected.documents[i]));
     if (options.is_interrupted && options.is_interrupted()) return fail(Code::try_again, "interrupted");
@@ -147,7 +148,12 @@ Result<void> insert_all(SqliteDatabase& database, const Collector& collected, co
       options.progress(i + 1, collected.documents.size());
   }
   if (options.progress) options.progress(collected.documents.size(), collected.documents.size());
-  return database.run("INSERT INTO documents(documents) VALUES('optimize');");
+  for (const WordsTable& table : shape.tables)
+    TRY_VOID(
+        database.run(("INSERT INTO " + table.name + "(" + table.name + ") VALUES('optimize');").c_str()));
+  if (!options.has_cosine) return {};
+  return write_cosine(database, table_of_words(shape.tables)->name, collected.documents.size(),
+                      options.is_interrupted);
 }
 
 /// out:    how many dimensions the vectors have, 0 when none are wanted
@@ -202,7 +208,7 @@ Result<IndexReport> build_anew(const std::string& path, const std::vector<std::s
   IndexReport report;
   report.documents = collected.documents.size();
   report.replaced = collected.replaced;
-  report.columns = std::move(collected.fields.columns);
+  report.columns = std::move(collected.shape.columns);
   report.left_out = std::move(left_out);
   report.dimensions = *dimensions;
   return report;

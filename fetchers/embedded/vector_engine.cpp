@@ -10,8 +10,10 @@
 
 #include <fmt/format.h>
 
+#include "fetchers/embedded/idle_pool.h"
 #include "fetchers/embedded/local_engine.h"
 #include "fetchers/embedded/vector_index.h"
+#include "fetchers/embedded/word_finder.h"
 #include "fetchers/vectors/vector_rows.h"
 
 namespace metafuse::fetchers {
@@ -19,7 +21,6 @@ namespace {
 
 using VectorSource = VectorOptions::Source;
 
-constexpr std::size_t kMaxIdleReaders = 16;
 constexpr std::size_t kMaxQueryBytes = 16384;
 
 Error no_vectors(const std::string& path) {
@@ -30,46 +31,6 @@ Error no_vectors(const std::string& path) {
 }  // namespace
 
 namespace detail {
-
-/// The words of a text as the index finds words, with their counts: FTS5 itself is asked, in memory.
-class WordFinder {
- public:
-  static Result<WordFinder> make(bool stems_english) {
-    WordFinder finder;
-    TRY(auto database, SqliteDatabase::open(":memory:", {.mode = SqliteMode::create}));
-    const std::string sql = fmt::format(
-        "CREATE VIRTUAL TABLE texts USING fts5(text, content='', tokenize='{}unicode61 "
-        "remove_diacritics 2');"
-        "CREATE VIRTUAL TABLE words USING fts5vocab(texts, instance);",
-        stems_english ? "porter " : "");
-    TRY_VOID(database.run(sql.c_str()));
-    TRY(auto insert, database.prepare("INSERT INTO texts(rowid, text) VALUES(1, ?)", true));
-    TRY(auto select, database.prepare("SELECT term, count(*) FROM words GROUP BY term", true));
-    finder.database_ = std::make_unique<SqliteDatabase>(std::move(database));
-    finder.insert_ = std::move(insert);
-    finder.select_ = std::move(select);
-    return finder;
-  }
-
-  template <class Take>
-  Result<void> for_each_word(std::string_view text, const Take& take) {
-    insert_.bind(1, text);
-    TRY_VOID(insert_.step());
-    insert_.reset();
-    while (true) {
-      TRY(const bool has_row, select_.step());
-      if (!has_row) break;
-      TRY_VOID(take(select_.text(0), select_.integer(1)));
-    }
-    select_.reset();
-    return database_->run("INSERT INTO texts(texts) VALUES('delete-all');");
-  }
-
- private:
-  std::unique_ptr<SqliteDatabase> database_;
-  SqliteStatement insert_;
-  SqliteStatement select_;
-};
 
 /// What a search reads from the file, for one thread at a time.
 struct VectorReader {
@@ -93,7 +54,6 @@ namespace {
 
 using detail::LoadedVectors;
 using detail::VectorReader;
-using detail::WordFinder;
 
 Result<SqliteDatabase> open_index(const std::string& path) {
   auto database = SqliteDatabase::open(path, {});
@@ -207,7 +167,7 @@ struct VectorEngine::Shared {
   VectorAccess access;
   std::mutex mutex;
   std::shared_future<Result<std::shared_ptr<const LoadedVectors>>> loading;
-  std::vector<std::unique_ptr<VectorReader>> idle;
+  IdlePool<VectorReader> pool;
 
   /// Reads the rows once; a search waits for them no longer than it has time.
   Result<std::shared_ptr<const LoadedVectors>> loaded(const Deadline& deadline) {
@@ -225,23 +185,6 @@ struct VectorEngine::Shared {
     if (future.wait_for(deadline.left()) != std::future_status::ready)
       return fail(Code::try_again, access.database + ": its vectors are still being read");
     return future.get();
-  }
-
-  Result<std::unique_ptr<VectorReader>> take(const VectorMeta& meta) {
-    {
-      const std::lock_guard lock(mutex);
-      if (!idle.empty()) {
-        auto reader = std::move(idle.back());
-        idle.pop_back();
-        return reader;
-      }
-    }
-    return open_reader(access.database, meta);
-  }
-
-  void give_back(std::unique_ptr<VectorReader> reader) {
-    const std::lock_guard lock(mutex);
-    if (idle.size() < kMaxIdleReaders) idle.push_back(std::move(reader));
   }
 
   Result<std::vector<float>> query_vector(VectorReader& reader, const VectorMeta& meta,
@@ -294,7 +237,10 @@ Result<RankedList> VectorEngine::search(std::string_view query, std::span<const 
                                         int offset, const Deadline& deadline) {
   if (query.find_first_not_of(" \t\r\n") == std::string_view::npos) return RankedList{};
   TRY(const auto loaded, shared_->loaded(deadline));
-  TRY(auto reader, shared_->take(loaded->meta));
+  auto reader = shared_->pool.take();
+  if (reader == nullptr) {
+    TRY(reader, open_reader(shared_->access.database, loaded->meta));
+  }
   TRY(auto vector, shared_->query_vector(*reader, loaded->meta, query, given));
   RankedList list;
   if (normalise(vector)) {
@@ -304,7 +250,7 @@ Result<RankedList> VectorEngine::search(std::string_view query, std::span<const 
     TRY(const auto scored, exact_scores(*reader, *loaded, candidates, vector, shared_->access.database));
     TRY(list, shared_->read_pages(*reader, scored, first, count));
   }
-  shared_->give_back(std::move(reader));
+  shared_->pool.give_back(std::move(reader));
   return list;
 }
 

@@ -1,0 +1,335 @@
+#include "fetchers/embedded/cosine_engine.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "fetchers/embedded/cosine_index.h"
+#include "fetchers/embedded/idle_pool.h"
+#include "fetchers/embedded/local_engine.h"
+#include "fetchers/embedded/word_finder.h"
+
+namespace metafuse::fetchers {
+namespace {
+
+constexpr std::size_t kMaxCosineQueryBytes = 4096;
+constexpr std::size_t kMaxQueryParts = 2000;
+
+bool is_word_byte(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         static_cast<unsigned char>(c) >= 0x80;
+}
+
+/// The next token of FTS5: a string with its quotes, a run of word characters, or one other character.
+std::string_view next_token(std::string_view& rest) {
+  std::size_t end = 1;
+  if (rest.front() == '"') {
+    end = rest.find('"', 1);
+    while (end != std::string_view::npos && end + 1 < rest.size() && rest[end + 1] == '"')
+      end = rest.find('"', end + 2);
+    end = end == std::string_view::npos ? rest.size() : end + 1;
+  } else if (is_word_byte(rest.front())) {
+    while (end < rest.size() && is_word_byte(rest[end])) ++end;
+  }
+  const std::string_view token = rest.substr(0, end);
+  rest.remove_prefix(end);
+  return token;
+}
+
+/// Whether a text begins with FTS5's `column :` or `{a b} :`.
+bool names_column(std::string_view rest) {
+  const auto skip_blanks = [&] { rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size())); };
+  skip_blanks();
+  if (rest.empty() || rest.front() == '{') return !rest.empty();
+  next_token(rest);
+  skip_blanks();
+  return rest.starts_with(':');
+}
+
+bool is_fts5_operator(std::string_view token) {
+  return token == "AND" || token == "OR" || token == "NOT" || token == "NEAR";
+}
+
+}  // namespace
+
+CosineQuery read_cosine_query(std::string_view query) {
+  CosineQuery out;
+  std::string* into = nullptr;  // still among the words
+  int depth = 0;
+  for (std::string_view rest = query; !rest.empty();) {
+    const std::string_view token = next_token(rest);
+    depth += token == "(" ? 1 : token == ")" ? -1 : 0;
+    if (depth == 0 && token == "AND" && (into != nullptr || names_column(rest))) {
+      if (!out.required.empty()) out.required += " AND ";
+      into = &out.required;
+    } else if (depth == 0 && token == "NOT") {
+      into = &out.excluded.emplace_back();
+    } else if (into != nullptr) {
+      *into += token;
+    } else if (token.front() == '"' || (is_word_byte(token.front()) && !is_fts5_operator(token))) {
+      out.words += (out.words.empty() ? "" : " ") + std::string(token);
+    }
+  }
+  return out;
+}
+
+namespace detail {
+
+/// The lengths of all documents' vectors, as one version of the index says them.
+struct CosineLengths {
+  std::string version;
+  std::vector<float> lengths;  ///< of document d and kind k at d * kPartKinds + k
+
+  std::size_t last_id() const { return lengths.size() / kPartKinds - 1; }
+};
+
+/// What a search reads from the file, for one thread at a time.
+struct CosineReader {
+  SqliteDatabase database;
+  SqliteStatement part;     ///< by its key
+  SqliteStatement page;     ///< by id
+  SqliteStatement matches;  ///< ids by an FTS5 query
+  WordFinder words;
+  WordFinder stems;
+  std::shared_ptr<const CosineLengths> lengths;
+};
+
+}  // namespace detail
+
+namespace {
+
+using detail::CosineLengths;
+using detail::CosineReader;
+
+Error damaged_cosine(const std::string& path) {
+  return fail(Code::bad_data, path + ": what it holds for the cosine is damaged; build it anew");
+}
+
+Result<std::string> cosine_version(SqliteDatabase& database, const std::string& path) {
+  TRY(auto row, database.prepare("SELECT value FROM meta WHERE name='cosine'"));
+  TRY(const bool has_row, row.step());
+  if (has_row) return std::string(row.text(0));
+  return fail(Code::bad_config,
+              path + ": this index has nothing for the cosine; build it with metafuse index --cosine");
+}
+
+Result<std::shared_ptr<const CosineLengths>> read_lengths(SqliteDatabase& database, std::string version,
+                                                          const std::string& path) {
+  auto out = std::make_shared<CosineLengths>();
+  out->version = std::move(version);
+  auto row = database.prepare("SELECT first, lengths FROM cosine_lengths ORDER BY first");
+  if (!row) return damaged_cosine(path);
+  while (true) {
+    TRY(const bool has_row, row->step());
+    if (!has_row) break;
+    const std::string_view bytes = row->bytes(1);
+    const std::size_t at = out->lengths.size();
+    if (bytes.size() % (kPartKinds * sizeof(float)) != 0 ||
+        row->integer(0) != static_cast<std::int64_t>(at / kPartKinds))
+      return damaged_cosine(path);
+    out->lengths.resize(at + bytes.size() / sizeof(float));
+    std::memcpy(out->lengths.data() + at, bytes.data(), bytes.size());
+  }
+  const bool is_sound =
+      !out->lengths.empty() && std::all_of(out->lengths.begin(), out->lengths.end(),
+                                           [](float l) { return std::isfinite(l) && l >= 0; });
+  if (!is_sound) return damaged_cosine(path);
+  return std::shared_ptr<const CosineLengths>(std::move(out));
+}
+
+/// A part of the query with its postings.
+struct AskedPart {
+  std::size_t kind = 0;
+  double weight = 0;  ///< in the query
+  std::size_t with_part = 0;
+  std::vector<Posting> postings;
+};
+
+/// The known parts of a query's words.
+Result<std::vector<AskedPart>> read_parts(CosineReader& reader, std::string_view words,
+                                          const std::string& path, const Deadline& deadline) {
+  std::map<std::string, TextPart> wanted;
+  TRY_VOID(reader.words.for_each_word(
+      words.substr(0, kMaxCosineQueryBytes), [&](std::string_view word, std::int64_t count) -> Result<void> {
+        TRY(const auto parts, parts_of_word(word, reader.stems));
+        for (const TextPart& part : parts) {
+          if (wanted.size() >= kMaxQueryParts) return {};
+          auto [at, is_new] = wanted.try_emplace(part.key, part);
+          const std::uint32_t times = part.count * static_cast<std::uint32_t>(count);
+          at->second.count = is_new ? times : at->second.count + times;
+        }
+        return {};
+      }));
+  std::vector<AskedPart> out;
+  const std::size_t last_id = reader.lengths->last_id();
+  for (const auto& [key, part] : wanted) {
+    if (deadline.has_passed()) return fail(Code::try_again, path + ": the deadline passed");
+    reader.part.bind(1, key);
+    TRY(const bool is_known, reader.part.step());
+    if (is_known) {
+      AskedPart asked;
+      asked.kind = part.kind;
+      asked.with_part = static_cast<std::size_t>(std::max<std::int64_t>(1, reader.part.integer(0)));
+      asked.weight = part_weight(part.count, last_id, asked.with_part);
+      if (!decode_postings(reader.part.bytes(1), static_cast<std::uint32_t>(last_id), asked.postings))
+        return damaged_cosine(path);
+      out.push_back(std::move(asked));
+    }
+    reader.part.reset();
+  }
+  return out;
+}
+
+/// The mean of the three cosines for every document, by id.
+std::vector<double> cosines(const std::vector<AskedPart>& parts, const CosineLengths& lengths) {
+  std::array<double, kPartKinds> squares{};
+  for (const AskedPart& part : parts) squares[part.kind] += part.weight * part.weight;
+  const std::size_t last_id = lengths.last_id();
+  std::vector<double> out(last_id + 1);
+  for (const AskedPart& part : parts) {
+    const double factor = part.weight / (std::sqrt(squares[part.kind]) * static_cast<double>(kPartKinds));
+    for (const Posting& posting : part.postings) {
+      const double length = lengths.lengths[posting.document * kPartKinds + part.kind];
+      if (length > 0)
+        out[posting.document] += factor * part_weight(posting.count, last_id, part.with_part) / length;
+    }
+  }
+  return out;
+}
+
+/// The documents that an FTS5 query finds.
+Result<std::vector<bool>> matching(CosineReader& reader, const std::string& query) {
+  std::vector<bool> out(reader.lengths->last_id() + 1);
+  reader.matches.bind(1, query);
+  while (true) {
+    const auto has_row = reader.matches.step();
+    if (!has_row) {
+      reader.matches.reset();
+      return has_row.error();
+    }
+    if (!*has_row) break;
+    const auto id = static_cast<std::size_t>(reader.matches.integer(0));
+    if (id < out.size()) out[id] = true;
+  }
+  reader.matches.reset();
+  return out;
+}
+
+Result<void> drop_unwanted(CosineReader& reader, const CosineQuery& query, std::vector<double>& scores) {
+  if (query.required.find_first_not_of(' ') != std::string::npos) {
+    TRY(const auto kept, matching(reader, query.required));
+    for (std::size_t id = 0; id < scores.size(); ++id)
+      if (!kept[id]) scores[id] = 0;
+  }
+  for (const std::string& excluded : query.excluded) {
+    if (excluded.find_first_not_of(' ') == std::string::npos) continue;
+    TRY(const auto left_out, matching(reader, excluded));
+    for (std::size_t id = 0; id < scores.size(); ++id)
+      if (left_out[id]) scores[id] = 0;
+  }
+  return {};
+}
+
+/// Ids of the best scores above zero, best first.
+std::vector<std::size_t> best_ids(const std::vector<double>& scores, std::size_t count) {
+  std::vector<std::size_t> ids;
+  for (std::size_t id = 0; id < scores.size(); ++id)
+    if (scores[id] > 0) ids.push_back(id);
+  const std::size_t kept = std::min(count, ids.size());
+  std::partial_sort(
+      ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(kept), ids.end(),
+      [&](std::size_t a, std::size_t b) { return scores[a] != scores[b] ? scores[a] > scores[b] : a < b; });
+  ids.resize(kept);
+  return ids;
+}
+
+}  // namespace
+
+struct CosineEngine::Shared {
+  CosineAccess access;
+  IdlePool<CosineReader> pool;
+  std::mutex mutex;
+  std::shared_ptr<const CosineLengths> lengths;  ///< of the version that was opened last
+
+  Result<std::unique_ptr<CosineReader>> open() {
+    const std::string& path = access.database;
+    auto database = SqliteDatabase::open(path, {});
+    if (!database)
+      return fail(database.error().code, database.error().text + "; build the index with metafuse index");
+    TRY_VOID(check_index_format(*database, path));
+    TRY_VOID(database->run("PRAGMA mmap_size=268435456; PRAGMA cache_size=-4096;"));
+    TRY(auto version, cosine_version(*database, path));
+    TRY(auto here, lengths_of(*database, std::move(version)));
+    auto part = database->prepare("SELECT documents, postings FROM cosine_parts WHERE part=?", true);
+    if (!part) return damaged_cosine(path);
+    TRY(auto page, database->prepare("SELECT url, title, snippet FROM pages WHERE id=?", true));
+    TRY(auto matches, database->prepare("SELECT rowid FROM documents WHERE documents MATCH ?", true));
+    TRY(auto words, WordFinder::make(false));
+    TRY(auto stems, WordFinder::make(true));
+    return std::make_unique<CosineReader>(CosineReader{std::move(*database), std::move(*part),
+                                                       std::move(page), std::move(matches), std::move(words),
+                                                       std::move(stems), std::move(here)});
+  }
+
+  Result<std::shared_ptr<const CosineLengths>> lengths_of(SqliteDatabase& database, std::string version) {
+    const std::lock_guard lock(mutex);
+    if (lengths == nullptr || lengths->version != version) {
+      TRY(lengths, read_lengths(database, std::move(version), access.database));
+    }
+    return lengths;
+  }
+
+  Result<RankedList> search(CosineReader& reader, const CosineQuery& query, std::size_t first,
+                            std::size_t count, const Deadline& deadline) const {
+    TRY(const auto parts, read_parts(reader, query.words, access.database, deadline));
+    auto scores = cosines(parts, *reader.lengths);
+    if (auto done = drop_unwanted(reader, query, scores); !done) {
+      if (done.error().code != Code::bad_data) return done.error();
+      return fail(Code::bad_data, "the index does not understand the condition: " + done.error().text);
+    }
+    RankedList list;
+    const auto ids = best_ids(scores, first + count);
+    for (std::size_t i = first; i < ids.size(); ++i) {
+      reader.page.bind(1, static_cast<std::int64_t>(ids[i]));
+      TRY(const bool has_row, reader.page.step());
+      if (!has_row) return damaged_cosine(access.database);
+      Hit hit;
+      hit.url = reader.page.text(0);
+      hit.title = reader.page.text(1);
+      hit.snippet = reader.page.text(2);
+      hit.score = scores[ids[i]];
+      list.hits.push_back(std::move(hit));
+      reader.page.reset();
+    }
+    return list;
+  }
+};
+
+CosineEngine::CosineEngine(CosineAccess access) : shared_(std::make_unique<Shared>()) {
+  shared_->access = std::move(access);
+}
+
+CosineEngine::~CosineEngine() = default;
+
+Result<RankedList> CosineEngine::search(std::string_view text, int depth, int offset,
+                                        const Deadline& deadline) {
+  const CosineQuery query = read_cosine_query(text);
+  if (query.words.empty()) return RankedList{};
+  auto reader = shared_->pool.take();
+  if (reader == nullptr) {
+    TRY(reader, shared_->open());
+  }
+  reader->database.set_deadline(&deadline);
+  auto list = shared_->search(*reader, query, static_cast<std::size_t>(offset),
+                              static_cast<std::size_t>(depth), deadline);
+  reader->database.set_deadline(nullptr);
+  // a reader whose search failed may stand in the middle of a row
+  if (list) shared_->pool.give_back(std::move(reader));
+  return list;
+}
+
+}  // namespace metafuse::fetchers
