@@ -10,6 +10,12 @@
 namespace metafuse::service {
 namespace {
 
+JsonArray texts_json(const std::vector<std::string>& texts) {
+  JsonArray out;
+  for (const std::string& text : texts) out.emplace_back(text);
+  return out;
+}
+
 JsonObject result_json(const LoadedDomain& domain, const SearchAnswer& answer, const FusedResult& result,
                        std::size_t rank, bool is_explained) {
   JsonArray engines;
@@ -53,8 +59,6 @@ JsonObject native_json(const Snapshot& snapshot, const SearchAnswer& answer, con
   JsonArray queries;
   for (const auto& list : answer.lists)
     queries.push_back(JsonObject{{"feature", list.query.feature_name()}, {"text", list.query.text}});
-  JsonArray suggestions;
-  for (const std::string& text : answer.suggestions) suggestions.emplace_back(text);
   JsonObject out;
   out["query"] = answer.query;
   out["slots"] = std::move(slots);
@@ -63,7 +67,8 @@ JsonObject native_json(const Snapshot& snapshot, const SearchAnswer& answer, con
   out["has_more"] =
       shown.first + shown.positions.size() < shown.total || may_hold_more(answer, domain.domain.depth);
   if (!shown.search_id.empty()) out["search_id"] = shown.search_id;
-  out["suggestions"] = std::move(suggestions);
+  out["suggestions"] = texts_json(answer.suggestions);
+  out["corrections"] = texts_json(shown.corrections);
   out["failed"] = std::move(failed);
   out["fusion"] = fusion_json(answer);
   if (is_explained) out["queries"] = std::move(queries);
@@ -142,8 +147,6 @@ JsonObject searxng_json(const Snapshot& snapshot, const SearchAnswer& answer, co
   JsonArray results;
   for (const std::size_t at : shown.positions)
     results.push_back(searxng_result(domain, answer, answer.results[at], parameters));
-  JsonArray suggestions;
-  for (const std::string& text : answer.suggestions) suggestions.emplace_back(text);
   JsonArray unresponsive;
   for (const auto& list : answer.lists)
     if (list.has_failed()) unresponsive.push_back(JsonArray{list.query.engine, failure_text(list)});
@@ -152,9 +155,9 @@ JsonObject searxng_json(const Snapshot& snapshot, const SearchAnswer& answer, co
   out["number_of_results"] = shown.total;
   out["results"] = std::move(results);
   out["answers"] = JsonArray{};
-  out["corrections"] = JsonArray{};
+  out["corrections"] = texts_json(shown.corrections);
   out["infoboxes"] = JsonArray{};
-  out["suggestions"] = std::move(suggestions);
+  out["suggestions"] = texts_json(answer.suggestions);
   out["unresponsive_engines"] = std::move(unresponsive);
   out["fusion"] = fusion_json(answer);
   if (!shown.search_id.empty()) out["fusion"].as_object()["search_id"] = shown.search_id;

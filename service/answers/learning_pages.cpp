@@ -176,7 +176,7 @@ std::string search_link(const std::string& domain, const EvaluationReport& repor
   return link;
 }
 
-/// The queries that gain and lose most against RRF, each with a link to its ranking.
+/// The queries that gain and lose most against RRF, each with links to both rankings.
 void add_shifts(const std::string& domain, const EvaluationReport& report, View& page) {
   const auto rrf = std::find_if(report.baselines.begin(), report.baselines.end(),
                                 [](const ReportedMethod& method) { return method.name == "rrf"; });
@@ -195,11 +195,14 @@ void add_shifts(const std::string& domain, const EvaluationReport& report, View&
       const std::string link = search_link(domain, report, report.queries[q]);
       const auto words = report.words.find(report.queries[q]);
       View& row = part.add("SHIFT");
-      row.set("BEFORE", std::to_string(rrf->best_rank[q]))
-          .set("AFTER", std::to_string(report.learner.best_rank[q]));
-      row.add(link.empty() ? "PLAIN" : "LINK")
-          .set("WORDS", words == report.words.end() ? report.queries[q] : words_of(words->second))
-          .set("URL", link);
+      row.set("WORDS", words == report.words.end() ? report.queries[q] : words_of(words->second));
+      const auto add_rank = [&](const char* name, int rank, const std::string& url) {
+        const std::string text = std::to_string(rank);
+        View& cell = row.add(name);
+        cell.add(url.empty() ? "PLAIN" : "LINK").set("RANK", text).set("URL", url);
+      };
+      add_rank("BEFORE", rrf->best_rank[q], link.empty() ? link : link + "&fusion=rrf");
+      add_rank("AFTER", report.learner.best_rank[q], link);
     }
     if (!part.parts.empty()) page.parts.push_back({"SHIFTS", std::move(part)});
   };

@@ -230,13 +230,14 @@ void add_failures(const SearchAnswer& answer, View& page) {
       view.add("LIST").set("FEATURE", list.query.feature_name()).set("WHY", failure_text(list));
 }
 
-/// "4 results", "more than 95 results in 0.02 s": the same number on every page of a search.
+/// "4 results", "About 95 results in 0.02 s": the same number on every page of a search. "About" says that the
+/// engines hold more than they were asked for.
 std::string summary_of(const LoadedDomain& domain, const SearchAnswer& answer, const PageRequest& request) {
   const auto limit = static_cast<std::size_t>(request.parameters->limit);
   const std::size_t hidden = blocked_results(answer, request.preferences->sites);
   const std::size_t total = stable_total(answer, domain.domain.depth, limit + hidden);
   const std::size_t shown = total > hidden ? total - hidden : 0;
-  std::string out = answer.windows > 1 || may_hold_more(answer, domain.domain.depth) ? "More than " : "";
+  std::string out = answer.windows > 1 || may_hold_more(answer, domain.domain.depth) ? "About " : "";
   out += counted(shown, "result", "results");
   const double seconds = answer.fetch_seconds + answer.fuse_seconds;
   if (seconds > 0) out += seconds < 0.01 ? " in less than 0.01 s" : fmt::format(" in {:.2f} s", seconds);
@@ -307,10 +308,11 @@ void add_pages(const LoadedDomain& domain, const SearchAnswer& answer, const Pag
 }
 
 void add_correction(const PageRequest& request, const SearchLinks& links, View& page) {
-  if (request.corrected.empty()) return;
+  if (request.shown->corrections.empty()) return;
+  const std::string& corrected = request.shown->corrections.front();
   View& view = page.add(request.is_asked_instead ? "INSTEAD" : "MEANT");
-  view.set("TYPED", request.parameters->search.text).set("TEXT", request.corrected);
-  view.set("URL", links.with("q", request.corrected));
+  view.set("TYPED", request.parameters->search.text).set("TEXT", corrected);
+  view.set("URL", links.with("q", corrected));
 }
 
 /// What was understood, and what might help.

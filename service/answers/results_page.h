@@ -19,8 +19,7 @@ struct PageRequest {
   const Preferences* preferences = nullptr;
   const Fields* fields = nullptr;  ///< of the request, for links to other pages of the same search
   UnixTime now = 0;
-  std::string corrected = {};     ///< what was probably meant; empty: what was typed
-  bool is_asked_instead = false;  ///< the answer is that of `corrected`, for what was typed has none
+  bool is_asked_instead = false;  ///< the answer is that of the correction, for what was typed has none
 };
 
 /// The page of results: what was understood, what narrows it, the results with their matches marked, why each

@@ -48,6 +48,7 @@ struct LoadedDomain {
   std::optional<fusion::Model> model;
   std::string model_file;
   std::string model_digest;
+  bool is_model_left_out = false;           ///< it has one, and whoever searches wants RRF
   std::optional<fusion::Model> challenger;  ///< loaded only while searches are interleaved
   std::string challenger_version;
   templates::SyntaxLookup syntax_of = {};  ///< of the engines; without it, all speak the default

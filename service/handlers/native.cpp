@@ -15,6 +15,15 @@
 
 namespace metafuse::service {
 
+namespace {
+
+void add_correction(FoundSearch& found, const std::string& typed) {
+  if (std::string corrected = corrected_query(*found.domain, typed); !corrected.empty())
+    found.shown.corrections = {std::move(corrected)};
+}
+
+}  // namespace
+
 HttpResponse handle_native_search(Searcher& searcher, const Exchange& exchange) {
   const auto body = json_body(exchange.request);
   if (!body) return error_response(Dialect::native, 400, body.error().text);
@@ -23,6 +32,7 @@ HttpResponse handle_native_search(Searcher& searcher, const Exchange& exchange) 
   return searcher.serve(
       exchange, Dialect::native, {wanted->search, wanted->first(), wanted->limit, wanted->sites},
       [&](FoundSearch& found) {
+        add_correction(found, wanted->search.text);
         return make_response(
             200, "application/json",
             to_text(native_json(*exchange.snapshot, *found.answer, found.shown, wanted->is_explained)));
@@ -66,9 +76,9 @@ HttpResponse stream_search(Searcher& searcher, Reply& reply, const Exchange& exc
     data["wanted"] = wanted;
     reply.write(event("partial", data));
   };
-  const auto found =
-      searcher.find(exchange, {parameters->search, parameters->first(), parameters->limit}, events);
+  auto found = searcher.find(exchange, {parameters->search, parameters->first(), parameters->limit}, events);
   if (!reply.has_begun()) return refusal_response(Dialect::native, found.error());
+  if (found) add_correction(*found, parameters->search.text);
   if (found)
     reply.write(event("final", body(*found->answer, found->shown)));
   else

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <memory>
+#include <optional>
 
 #include "core/ascii.h"
 #include "core/encoding.h"
@@ -189,12 +191,36 @@ Fields with_preferences(Fields fields, const Preferences& preferences) {
   return fields;
 }
 
-/// What was meant where the vocabularies of the answer's domain know it better; empty where they do not.
-std::string corrected_query(const Exchange& exchange, const SearchAnswer& answer, const std::string& text) {
-  if (text.empty()) return {};
-  for (const auto& vocabulary : exchange.snapshot->find_domain(answer.domain)->vocabularies)
-    if (auto corrected = vocabulary->correct(text)) return std::move(*corrected);
-  return {};
+/// The same server without the model of a search's domain: what RRF alone makes of the lists.
+Exchange without_model(const Exchange& exchange, const std::string& name) {
+  Exchange out = exchange;
+  const LoadedDomain* domain = exchange.find_domain(name);
+  if (domain == nullptr || !domain->model) return out;
+  auto snapshot = std::make_shared<Snapshot>(*exchange.snapshot);
+  LoadedDomain& plain = snapshot->domains.at(domain->domain.name);
+  plain.model.reset();
+  plain.challenger.reset();
+  plain.is_model_left_out = true;
+  plain.engines_digest += " rrf";  // of its own in every cache
+  out.snapshot = std::move(snapshot);
+  return out;
+}
+
+/// Where nothing was found, the corrected query is asked instead, and the page says so.
+void correct(Searcher& searcher, const Exchange& exchange, const WantedSearch& wanted, PageRequest& page,
+             FoundSearch& found) {
+  std::string corrected = corrected_query(*found.domain, wanted.search.text);
+  if (corrected.empty()) return;
+  if (found.answer->results.empty() && page.parameters->format == Format::html) {
+    WantedSearch again = wanted;
+    again.search.text = corrected;
+    auto instead = searcher.find(exchange, again);
+    if (instead && !instead->answer->results.empty()) {
+      found = std::move(*instead);
+      page.is_asked_instead = true;
+    }
+  }
+  found.shown.corrections = {std::move(corrected)};
 }
 
 HttpResponse search_fields(Searcher& searcher, const Exchange& exchange, const Fields& fields) {
@@ -207,22 +233,22 @@ HttpResponse search_fields(Searcher& searcher, const Exchange& exchange, const F
                                     *exchange.snapshot);
   if (!parameters) return error_response(dialect, 400, parameters.error().text);
   PageRequest page{&*parameters, nullptr, &preferences, &fields, searcher.unix_time()};
-  const WantedSearch wanted{parameters->search, parameters->first(), parameters->limit, preferences.sites};
-  return searcher.serve(exchange, dialect, wanted, [&](FoundSearch& found) {
-    if (dialect == Dialect::page)
-      page.corrected = corrected_query(exchange, *found.answer, parameters->search.text);
-    // where nothing was found, the corrected query is asked instead, and the page says so
-    if (found.answer->results.empty() && !page.corrected.empty()) {
-      WantedSearch again = wanted;
-      again.search.text = page.corrected;
-      auto instead = searcher.find(exchange, again);
-      if (instead && !instead->answer->results.empty()) {
-        found = std::move(*instead);
-        page.is_asked_instead = true;
-      }
+  const bool is_by_rrf = parameters->is_by_rrf;
+  // what was shown to compare two rankings is no search to learn from, so it is not stored
+  const WantedSearch wanted{parameters->search, parameters->first(), is_by_rrf ? 0 : parameters->limit,
+                            preferences.sites};
+  const std::optional<Exchange> plain =
+      is_by_rrf ? std::optional(without_model(exchange, parameters->search.domain)) : std::nullopt;
+  const Exchange& asked = plain ? *plain : exchange;
+  return searcher.serve(asked, dialect, wanted, [&](FoundSearch& found) {
+    correct(searcher, asked, wanted, page, found);
+    if (is_by_rrf) {
+      auto corrections = std::move(found.shown.corrections);
+      found.shown = shown_results(*found.answer, wanted.first, parameters->limit, wanted.sites);
+      found.shown.corrections = std::move(corrections);
     }
     page.shown = &found.shown;
-    return render(exchange, *found.answer, page);
+    return render(asked, *found.answer, page);
   });
 }
 

@@ -117,6 +117,10 @@ Result<SearchParameters> read_parameters(const Fields& fields, const Snapshot& s
     if (key.starts_with("slot.") && !value.empty()) out.search.slots.slots[key.substr(5)] = value;
   const std::string* explain = find(fields, "explain");
   out.wants_explanation = explain != nullptr && *explain != "0" && *explain != "false";
+  if (const std::string* by = find(fields, "fusion")) {
+    if (*by != "rrf" && *by != "model") return fail(Code::usage, "fusion must be model or rrf");
+    out.is_by_rrf = *by == "rrf";
+  }
   if (out.search.text.empty() && out.search.slots.slots.empty())
     return fail(Code::usage, "no query; give q, or slot.NAME for each slot of the domain");
   if (out.search.text.size() > kMaxQueryBytes) return fail(Code::usage, "q is longer than 4096 bytes");

@@ -24,6 +24,7 @@ struct SearchParameters {
   Format format = Format::html;
   int limit = 30;
   bool wants_explanation = false;
+  bool is_by_rrf = false;  ///< without the domain's model
 
   std::size_t first() const {
     return static_cast<std::size_t>(search.page - 1) * static_cast<std::size_t>(limit);
@@ -34,7 +35,7 @@ struct SearchParameters {
 bool has_known_format(const Fields& fields);
 
 /// Reads q, domain, slot.NAME, format, pageno, limit, explain, language, time_range, safesearch, engines,
-/// lists, categories and timeout_limit; other parameters are ignored, as SearXNG does.
+/// lists, fusion, categories and timeout_limit; other parameters are ignored, as SearXNG does.
 ///
 /// errors: usage that names the parameter
 Result<SearchParameters> read_parameters(const Fields& fields, const Snapshot& snapshot);

@@ -198,6 +198,8 @@ void note_method(const LoadedDomain& domain, FusionNote& note) {
     return;
   }
   note.method = "rrf";
+  note.notice = "fused by reciprocal rank fusion (RRF), as the request asks";
+  if (domain.is_model_left_out) return;
   note.notice = "domain " + domain.domain.name +
                 " has no trained model; results are fused by reciprocal rank fusion (RRF)";
 }

@@ -51,6 +51,13 @@ ShownResults shown_results(const SearchAnswer& answer, std::size_t first, int li
   return out;
 }
 
+std::string corrected_query(const LoadedDomain& domain, const std::string& typed) {
+  if (typed.empty()) return {};
+  for (const auto& vocabulary : domain.vocabularies)
+    if (auto corrected = vocabulary->correct(typed)) return std::move(*corrected);
+  return {};
+}
+
 std::size_t blocked_results(const SearchAnswer& answer, const SitePreferences& preferences) {
   if (preferences.blocked.empty()) return 0;
   return static_cast<std::size_t>(std::count_if(

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "service/config/snapshot.h"
 #include "service/search/search_answer.h"
 
 namespace metafuse::service {
@@ -31,11 +32,18 @@ struct ShownResults {
   std::size_t total = 0;                       ///< results that could be shown
   std::string search_id;                       ///< empty when nothing is stored
   std::shared_ptr<const StoredSearch> search;  ///< what is stored under that id
+  std::vector<std::string> corrections{};      ///< what was probably meant, where that is not what was typed
 };
 
 /// The window [first, first + limit) of an answer under a user's preferences.
 ShownResults shown_results(const SearchAnswer& answer, std::size_t first, int limit,
                            const SitePreferences& preferences);
+
+/// What was meant where the vocabularies of the answer's domain know it better; empty where they do not.
+///
+/// in:   typed - the plain query; empty where slots were given
+/// cost: as Vocabulary::correct(); the vocabularies are made when they are first asked
+std::string corrected_query(const LoadedDomain& domain, const std::string& typed);
 
 /// How many results of an answer a user's preferences hide.
 std::size_t blocked_results(const SearchAnswer& answer, const SitePreferences& preferences);

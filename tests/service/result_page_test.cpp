@@ -123,7 +123,7 @@ TEST_CASE("The number of results is the same on every page, and a page beyond th
   server.fetcher().set_further(forty);
   for (const std::string page : {"1", "2", "4"}) {
     const std::string body = body_in(server.get("/search?q=ada&limit=10&pageno=" + page));
-    CHECK(shows(body, "More than 10 results"));
+    CHECK(shows(body, "About 10 results"));
     CHECK(shows(body, "aria-current=\"page\">" + page + "</a>"));
   }
   const std::string beyond = body_in(server.get("/search?q=ada&limit=10&pageno=9"));
