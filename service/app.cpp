@@ -51,6 +51,7 @@ App::App(AppOptions options, std::shared_ptr<const Snapshot> snapshot, std::uniq
       gate_({options.config, metrics_, clock_, records_->unix_time, shared_usage(records_->store.get())}),
       searcher_({options.config, clock_, gate_, *records_, metrics_, log_}),
       pages_(clock_),
+      pictures_(clock_, records_->secret),
       pool_(worker_count(options.config), queue_limits(options.config.limits), clock_),
       store_pool_(kStoreWorkers, kStoreQueue, clock_),
       operations_({metrics_, log_, pool_, searcher_, *records_}),
@@ -62,6 +63,7 @@ App::App(AppOptions options, std::shared_ptr<const Snapshot> snapshot, std::uniq
                  [this] { return is_told_.load(); }, metrics_, log_},
                 std::move(snapshot)) {
   pages_.configure(options.config.pages);
+  pictures_.configure(options.config.pictures);
   if (records_->store == nullptr) return;
   if (records_->mirror != nullptr) news_ = records_->store->listen([this] { reloader_.look_soon(); });
   records_->search_log->set_on_drop([this](std::uint64_t dropped, const std::string& reason) {
@@ -151,6 +153,7 @@ void App::take_limits(const Snapshot& snapshot) {
   pool_.set_limits(queue_limits(limits));
   operations_.set_limits(limits);
   pages_.configure(snapshot.config.pages);
+  pictures_.configure(snapshot.config.pictures);
   searcher_.clear();
 }
 
@@ -214,7 +217,7 @@ void App::dispatch(const std::shared_ptr<Call>& call, Reply& reply) {
 
 void App::run(Call& call, Reply& reply) {
   HttpResponse response = call.route->handle({call.exchange, reply, searcher_, reloader_, gate_, *records_,
-                                              operations_, metrics_, log_, clock_, pages_});
+                                              operations_, metrics_, log_, clock_, pages_, pictures_});
   if (!reply.has_begun()) return reply.send(std::move(response));
   reply.end();
 }

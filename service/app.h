@@ -18,6 +18,7 @@
 #include "service/learning/records.h"
 #include "service/operations.h"
 #include "service/reading/page_reader.h"
+#include "service/reading/picture_reader.h"
 #include "service/reloader.h"
 #include "service/router.h"
 #include "service/searcher.h"
@@ -86,6 +87,7 @@ class App {
   Gate gate_;
   Searcher searcher_;
   PageReader pages_;
+  PictureReader pictures_;
   WorkerPool pool_;
   WorkerPool store_pool_;
   Operations operations_;

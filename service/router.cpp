@@ -50,6 +50,8 @@ constexpr Route kRoutes[] = {
      "Search: the page, or SearXNG's JSON, CSV or RSS"},
     {"POST", "/search", "search", asking(searxng, Body::json_or_form), worker, with<handle_post_search>,
      "Search in Tavily's dialect (JSON) or SearXNG's (form)"},
+    {"GET", "/picture", "picture", reads(plain, Access::search, little), worker, with<handle_picture>,
+     "A small picture beside a result, where pictures are switched on; links to it are signed"},
     {"POST", "/extract", "extract", asking(tavily, Body::json), worker, with<handle_extract>,
      "The readable text of pages, in Tavily's dialect"},
     {"POST", "/mcp", "mcp", asking(mcp, Body::json), worker, with<handle_mcp>,

@@ -18,6 +18,7 @@ class Log;
 class Metrics;
 class Operations;
 class PageReader;
+class PictureReader;
 class Reloader;
 class Reply;
 class Searcher;
@@ -25,7 +26,7 @@ struct Records;
 
 /// The server's parts for one request; a handler gets those that its parameters name.
 using Parts = std::tuple<const Exchange&, Reply&, Searcher&, Reloader&, Gate&, Records&, Operations&,
-                         Metrics&, Log&, const Clock&, PageReader&>;
+                         Metrics&, Log&, const Clock&, PageReader&, PictureReader&>;
 
 /// Where a handler runs: on the I/O thread when it only formats what is in memory, on one of the few threads
 /// that wait for the store, else on a worker.

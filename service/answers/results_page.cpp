@@ -125,6 +125,7 @@ struct PageWriter {
   Badges badges;
   WithoutLists without;
   std::size_t most_reasons;
+  const PictureLinks& pictures;
 };
 
 /// A feature's name without the engine, where all lists are of one.
@@ -203,6 +204,11 @@ void add_result(PageWriter& writer, std::size_t at, View& page) {
   View& view = page.add("RESULT");
   const ReadableAddress address = readable_address(hit.url);
   view.set("URL", hit.url).set("HOST_TEXT", address.host).set("PATH", address.path);
+  if (const std::string icon = writer.pictures.link(PictureKind::icon, hit.url); !icon.empty())
+    view.add("ICON").set("PICTURE", icon);
+  if (const std::string picture = writer.pictures.link(PictureKind::thumbnail, hit.thumbnail);
+      !picture.empty())
+    view.add("THUMBNAIL").set("PICTURE", picture);
   if (writer.preferences.opens_new_tab) view.add("NEW_TAB");
   add_marked(hit.title.empty() ? cut_text(hit.url, 140) : cut_text(hit.title, kTitleBytes), writer.words,
              "TITLE_PART", view);
@@ -358,7 +364,8 @@ std::string results_page(const Exchange& exchange, const SearchAnswer& answer, c
                     words_to_mark(answer),
                     Badges(answer),
                     WithoutLists(domain, answer),
-                    reasons_each(answer, shown.positions.size())};
+                    reasons_each(answer, shown.positions.size()),
+                    request.pictures};
   for (const std::size_t at : shown.positions) add_result(writer, at, view);
   add_site_preferences(request.preferences->sites, view);
   add_pages(domain, answer, request, links, view);

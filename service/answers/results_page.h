@@ -5,6 +5,7 @@
 #include "service/answers/page.h"
 #include "service/http/exchange.h"
 #include "service/http/message.h"
+#include "service/requests/picture_links.h"
 #include "service/requests/preferences.h"
 #include "service/requests/search_requests.h"
 #include "service/search/search_answer.h"
@@ -19,6 +20,7 @@ struct PageRequest {
   const Preferences* preferences = nullptr;
   const Fields* fields = nullptr;  ///< of the request, for links to other pages of the same search
   UnixTime now = 0;
+  PictureLinks pictures = {};
   bool is_asked_instead = false;  ///< the answer is that of the correction, for what was typed has none
 };
 

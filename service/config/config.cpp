@@ -380,6 +380,18 @@ void read_pages(const YamlNode& node, Reading& reading) {
     reading.diagnostics.error(node.place, "fetch_pages: " + guard.error().text);
 }
 
+constexpr Setting<PicturesConfig> kPictures[] = {
+    {"icons", &PicturesConfig::has_icons, 0, 0, "of the results' sites"},
+    {"thumbnails", &PicturesConfig::has_thumbnails, 0, 0, "that engines name"},
+    {"allow_private", &PicturesConfig::allow_private, 0, 0, "host:port of pictures beyond public addresses"},
+};
+
+void read_pictures(const YamlNode& node, Reading& reading) {
+  read_section(node, "pictures", kPictures, reading.config.pictures, reading);
+  if (const auto guard = fetchers::AddressGuard::make(reading.config.pictures.allow_private); !guard)
+    reading.diagnostics.error(node.place, "pictures: " + guard.error().text);
+}
+
 using Path = PathMember<ServerConfig>;
 
 constexpr Setting<ServerConfig> kServer[] = {
@@ -414,6 +426,7 @@ constexpr Setting<ServerConfig> kServer[] = {
     {"privacy", &read_privacy, 0, 0, "what the store keeps of searches"},
     {"learning", &read_learning, 0, 0, "models from feedback"},
     {"fetch_pages", &read_pages, 0, 0, "reading pages for agents: fetch_page and /extract"},
+    {"pictures", &read_pictures, 0, 0, "beside results, fetched by this server"},
 };
 
 void read_root(const YamlNode& root, Reading& reading) {
@@ -474,6 +487,7 @@ std::string config_reference() {
   describe(out, "privacy.", kPrivacy);
   describe(out, "learning.", kLearning);
   describe(out, "fetch_pages.", kPages);
+  describe(out, "pictures.", kPictures);
   return out;
 }
 

@@ -122,6 +122,15 @@ struct PagesConfig {
   friend bool operator==(const PagesConfig&, const PagesConfig&) = default;
 };
 
+/// Pictures beside results, which this server fetches so that no other site hears of a search.
+struct PicturesConfig {
+  bool has_icons = false;                  ///< of the results' sites
+  bool has_thumbnails = false;             ///< that engines name
+  std::vector<std::string> allow_private;  ///< host:port of pictures beyond public addresses
+
+  friend bool operator==(const PicturesConfig&, const PicturesConfig&) = default;
+};
+
 /// A server configuration: the YAML file of docs/api.md with every path made relative to the working folder.
 struct ServerConfig {
   std::string file;  ///< where it was read from
@@ -153,6 +162,7 @@ struct ServerConfig {
   PrivacyConfig privacy;
   LearningConfig learning;
   PagesConfig pages;
+  PicturesConfig pictures;
   std::vector<std::string> warnings;
 
   friend bool operator==(const ServerConfig&, const ServerConfig&) = default;

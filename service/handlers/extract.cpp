@@ -8,6 +8,7 @@
 #include "service/handlers/handlers.h"
 #include "service/http/message.h"
 #include "service/reading/page_reader.h"
+#include "service/reading/picture_reader.h"
 #include "service/requests/json_fields.h"
 
 namespace metafuse::service {
@@ -76,6 +77,25 @@ HttpResponse handle_extract(PageReader& pages, Gate& gate, const Clock& clock, c
   out["failed_results"] = std::move(failed);
   out["response_time"] = std::chrono::duration<double>(clock.now() - exchange.arrived).count();
   return make_response(200, "application/json", to_text(out));
+}
+
+HttpResponse handle_picture(PictureReader& pictures, const Exchange& exchange) {
+  const PictureLinks links = pictures.links();
+  for (const PictureKind kind : {PictureKind::icon, PictureKind::thumbnail}) {
+    const auto text = exchange.request.parameter(name_of(kind));
+    if (!text) continue;
+    const std::string url =
+        links.picture_url(kind, std::string(*text), exchange.request.parameter("sign").value_or(""));
+    if (url.empty()) break;
+    const auto picture = pictures.read(kind, url);
+    if (!picture && picture.error().code == Code::try_again)
+      return error_response(Dialect::plain, 503, picture.error().text);
+    HttpResponse response = picture ? make_response(200, (*picture)->media_type, (*picture)->bytes)
+                                    : error_response(Dialect::plain, 404, "there is no such picture");
+    response.set("Cache-Control", picture ? "private, max-age=86400" : "private, max-age=600");
+    return response;
+  }
+  return error_response(Dialect::plain, 403, "pictures are off, or this server did not make the link");
 }
 
 }  // namespace metafuse::service

@@ -8,8 +8,9 @@ namespace metafuse::service {
 // and gets requests that passed the gate.
 
 HttpResponse handle_home(const Exchange& exchange);
-HttpResponse handle_search(Searcher& searcher, const Exchange& exchange);
-HttpResponse handle_post_search(Searcher& searcher, const Exchange& exchange);
+HttpResponse handle_search(Searcher& searcher, PictureReader& pictures, const Exchange& exchange);
+HttpResponse handle_post_search(Searcher& searcher, PictureReader& pictures, const Exchange& exchange);
+HttpResponse handle_picture(PictureReader& pictures, const Exchange& exchange);
 HttpResponse handle_native_search(Searcher& searcher, const Exchange& exchange);
 HttpResponse handle_fuse(Searcher& searcher, const Exchange& exchange);
 HttpResponse handle_get_templates(const Exchange& exchange);

@@ -16,6 +16,7 @@
 #include "service/handlers/handlers.h"
 #include "service/http/head.h"
 #include "service/http/message.h"
+#include "service/reading/picture_reader.h"
 #include "service/requests/json_fields.h"
 #include "service/requests/preferences.h"
 #include "service/requests/search_requests.h"
@@ -223,7 +224,8 @@ void correct(Searcher& searcher, const Exchange& exchange, const WantedSearch& w
   found.shown.corrections = {std::move(corrected)};
 }
 
-HttpResponse search_fields(Searcher& searcher, const Exchange& exchange, const Fields& fields) {
+HttpResponse search_fields(Searcher& searcher, const PictureReader& pictures, const Exchange& exchange,
+                           const Fields& fields) {
   const Dialect dialect = dialect_for(fields);
   if (!has_known_format(fields))
     return error_response(Dialect::searxng, 403, "no such format; send html, json, csv or rss");
@@ -233,6 +235,7 @@ HttpResponse search_fields(Searcher& searcher, const Exchange& exchange, const F
                                     *exchange.snapshot);
   if (!parameters) return error_response(dialect, 400, parameters.error().text);
   PageRequest page{&*parameters, nullptr, &preferences, &fields, searcher.unix_time()};
+  page.pictures = pictures.links();
   const bool is_by_rrf = parameters->is_by_rrf;
   // what was shown to compare two rankings is no search to learn from, so it is not stored
   const WantedSearch wanted{parameters->search, parameters->first(), is_by_rrf ? 0 : parameters->limit,
@@ -254,22 +257,22 @@ HttpResponse search_fields(Searcher& searcher, const Exchange& exchange, const F
 
 }  // namespace
 
-HttpResponse handle_search(Searcher& searcher, const Exchange& exchange) {
+HttpResponse handle_search(Searcher& searcher, PictureReader& pictures, const Exchange& exchange) {
   if (exchange.request.query.empty()) {
     HttpResponse response;
     response.status = 303;
     response.set("Location", "/");
     return response;
   }
-  return search_fields(searcher, exchange, exchange.request.query);
+  return search_fields(searcher, pictures, exchange, exchange.request.query);
 }
 
-HttpResponse handle_post_search(Searcher& searcher, const Exchange& exchange) {
+HttpResponse handle_post_search(Searcher& searcher, PictureReader& pictures, const Exchange& exchange) {
   // LangChain's SearXNG client posts nothing and puts its parameters into the target
   if (exchange.request.body.empty() && !exchange.request.query.empty())
-    return search_fields(searcher, exchange, exchange.request.query);
+    return search_fields(searcher, pictures, exchange, exchange.request.query);
   if (dialect_of(exchange.request) == Dialect::tavily) return tavily_search(searcher, exchange);
-  return search_fields(searcher, exchange, exchange.form);
+  return search_fields(searcher, pictures, exchange, exchange.form);
 }
 
 namespace {
