@@ -236,6 +236,11 @@ void add_failures(const SearchAnswer& answer, View& page) {
       view.add("LIST").set("FEATURE", list.query.feature_name()).set("WHY", failure_text(list));
 }
 
+/// Whether the engines hold more than they were asked for.
+bool is_about(const LoadedDomain& domain, const SearchAnswer& answer) {
+  return answer.windows > 1 || may_hold_more(answer, domain.domain.depth);
+}
+
 /// "4 results", "About 95 results in 0.02 s": the same number on every page of a search. "About" says that the
 /// engines hold more than they were asked for.
 std::string summary_of(const LoadedDomain& domain, const SearchAnswer& answer, const PageRequest& request) {
@@ -243,18 +248,19 @@ std::string summary_of(const LoadedDomain& domain, const SearchAnswer& answer, c
   const std::size_t hidden = blocked_results(answer, request.preferences->sites);
   const std::size_t total = stable_total(answer, domain.domain.depth, limit + hidden);
   const std::size_t shown = total > hidden ? total - hidden : 0;
-  std::string out = answer.windows > 1 || may_hold_more(answer, domain.domain.depth) ? "About " : "";
+  std::string out = is_about(domain, answer) ? "About " : "";
   out += counted(shown, "result", "results");
   const double seconds = answer.fetch_seconds + answer.fuse_seconds;
   if (seconds > 0) out += seconds < 0.01 ? " in less than 0.01 s" : fmt::format(" in {:.2f} s", seconds);
   return out;
 }
 
-std::string how_found(const SearchAnswer& answer) {
+std::string how_found(const LoadedDomain& domain, const SearchAnswer& answer) {
   std::string out =
       fmt::format("{}, fused by {}", counted(answer.lists.size(), "list", "lists"), answer.fusion.method);
   if (!answer.fusion.version.empty()) out += fmt::format(" (model {})", answer.fusion.version);
   out += '.';
+  if (is_about(domain, answer)) out += " The engines hold more than they were asked for.";
   if (answer.left_out > 0)
     out += fmt::format(" {} left out, because the engines cannot search for all of your conditions.",
                        counted(answer.left_out, "result was", "results were"));
@@ -350,7 +356,7 @@ std::string results_page(const Exchange& exchange, const SearchAnswer& answer, c
   View view = page_view(&exchange, answer.query + " – metafuse", answer.query, answer.domain);
   add_tabs(exchange, domain, answer.query, view);
   add_slots_form(domain, answer.slots, view);
-  view.set("SUMMARY", summary_of(domain, answer, request)).set("HOW", how_found(answer));
+  view.set("SUMMARY", summary_of(domain, answer, request)).set("HOW", how_found(domain, answer));
   view.set("FIRST", std::to_string(shown.first + 1)).set("SEARCH_ID", shown.search_id);
   view.set("BACK", links.here());
   add_narrowing(answer, request, links, view);

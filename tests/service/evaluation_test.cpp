@@ -78,7 +78,10 @@ TEST_CASE("The page compares methods with intervals and names the queries that g
   CHECK(page.find("<td class=\"number\">0.2111") != std::string::npos);
   CHECK(page.find("Most gained against RRF") != std::string::npos);
   CHECK(page.find("Most lost against RRF") == std::string::npos);
-  CHECK(page.find("/search?domain=pages&amp;slot.NAME=ada%20%26%20co&amp;slot.PLACE=x") != std::string::npos);
+  // one link for each ranking
+  const std::string link = "/search?domain=pages&amp;slot.NAME=ada%20%26%20co&amp;slot.PLACE=x";
+  CHECK(page.find("href=\"" + link + "\"") != std::string::npos);
+  CHECK(page.find("href=\"" + link + "&amp;fusion=rrf\"") != std::string::npos);
   CHECK(page.find("Learning curve on MQ2007-agg") != std::string::npos);
   // 0.3 and 0.5: mean .4, 1.96 times the standard error of .1
   CHECK(page.find("0.4000 ± 0.1960") != std::string::npos);

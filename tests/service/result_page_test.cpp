@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/json.h"
 #include "service/answers/result_text.h"
 #include "service/requests/preferences.h"
 #include "tests/support/test_server.h"
@@ -192,4 +193,33 @@ TEST_CASE("Several domains are tabs, and slots a form with labels and choices", 
   const std::string tabbed = body_in(server.get("/search?q=ada"));
   CHECK(shows(tabbed, "<a href=\"/search?q=ada&amp;domain=other\""));
   CHECK(shows(body_in(server.get("/?domain=other")), "aria-current=\"page\">other</a>"));
+}
+
+// The model puts the first of plain@one first; by RRF b is, which all three lists hold.
+TEST_CASE("A search is fused by RRF alone where it asks so, and is not stored", "[service][page]") {
+  TestServer server(TestServer::default_answer, "store: metafuse.db\n");
+  server.folder().write("models/pages.json", R"({"format":"metafuse-model","version":1,"learner":"rankboost",
+"features":[{"name":"plain@one","kind":"rank","depth":10},{"name":"plain@two","kind":"rank","depth":10},
+{"name":"placed@one","kind":"rank","depth":10}],"unranked":"absent",
+"body":{"weak_rankings":[{"feature":0,"rank":1,"q_default":0,"alpha":1}]},"training":{}})");
+  REQUIRE(server.app().reloader().reload().has_value());
+  const auto search = [&](const std::string& more) {
+    return parse_json(body_in(server.get("/search?q=ada&format=json" + more)), "a").value().as_object();
+  };
+  const JsonObject learned = search("");
+  const JsonObject plain = search("&fusion=rrf");
+  const auto first = [](const JsonObject& answer) {
+    return std::string(answer.at("results").at(0).at("url").as_string());
+  };
+  CHECK(first(learned) == "http://a.example/");
+  CHECK(first(plain) == "http://b.example/");
+  CHECK(first(search("&fusion=model")) == "http://a.example/");  // neither is the other's in the cache
+  CHECK(learned.at("fusion").at("method") == "rankboost");
+  CHECK(plain.at("fusion").at("method") == "rrf");
+  CHECK(learned.at("fusion").as_object().contains("search_id"));
+  CHECK_FALSE(plain.at("fusion").as_object().contains("search_id"));
+  CHECK(status_in(server.get("/search?q=ada&fusion=borda")) == 400);
+  const std::string page = body_in(server.get("/search?q=ada&fusion=rrf&limit=2"));
+  CHECK(shows(page, "fusion=rrf&amp;limit=2&amp;pageno=2"));
+  CHECK(shows(page, "as the request asks"));
 }
