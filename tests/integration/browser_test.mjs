@@ -79,6 +79,8 @@ async function spelling(options) {
   await page.goto("/search?q=txet+editro");
   await page.getByText("Nothing was found for txet editro").waitFor();
   assert.equal(await page.locator(".results > li").count(), 3);
+  const { corrections } = await (await page.request.get("/search?q=txet+editor&format=json")).json();
+  assert.deepEqual(corrections, ["text editor"]);
   await page.goto("/search?q=txet+editor");
   await page.getByRole("link", { name: "text editor" }).first().click();
   await page.waitForURL(/q=text\+editor/);
@@ -287,10 +289,10 @@ async function overPlainHttp() {
 
 async function narrow() {
   for (const path of pages) {
-    const page = await open({ viewport: { width: 390, height: 800 } });
+    const page = await open({ viewport: { width: 360, height: 800 } });
     await page.goto(path);
     const width = await page.evaluate(() => document.documentElement.scrollWidth);
-    assert.ok(width <= 390, `${path} is ${width} wide on a screen of 390`);
+    assert.ok(width <= 360, `${path} is ${width} wide on a screen of 360`);
     await page.context().close();
   }
 }
