@@ -58,7 +58,7 @@ struct CosineIndex {
   }
 };
 
-using Found = std::vector<std::string>;
+using FoundUrls = std::vector<std::string>;
 
 /// Parts of a text with their counts, by kind: by the definition, without an index.
 std::vector<std::map<std::string, int>> slow_parts(const std::vector<std::string>& words) {
@@ -185,7 +185,7 @@ TEST_CASE("the cosine engine finds other endings, parts of words and typing erro
   CHECK(index.find("photografs").front() == "http://2/");
   CHECK(index.find("painting").front() == "http://1/");
   CHECK(index.find("image AND section : mail").empty());
-  CHECK(index.find("image NOT editor") == Found{"http://1/"});
+  CHECK(index.find("image NOT editor") == FoundUrls{"http://1/"});
   CHECK(index.find("image NOT editor NOT paints").empty());
   CHECK(index.find("xyzzy").empty());
   CHECK(index.find("  ").empty());
