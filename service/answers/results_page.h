@@ -3,9 +3,9 @@
 #include <string>
 
 #include "service/answers/page.h"
+#include "service/base/picture_links.h"
 #include "service/http/exchange.h"
 #include "service/http/message.h"
-#include "service/requests/picture_links.h"
 #include "service/requests/preferences.h"
 #include "service/requests/search_requests.h"
 #include "service/search/search_answer.h"

@@ -11,8 +11,8 @@
 #include "core/result.h"
 #include "fetchers/http/transport.h"
 #include "service/base/expiring_cache.h"
+#include "service/base/picture_links.h"
 #include "service/config/config.h"
-#include "service/requests/picture_links.h"
 
 namespace metafuse::service {
 

@@ -226,5 +226,5 @@ TEST_CASE("engine types for well-known servers make their requests", "[fetchers]
       "http://localhost/cgi-bin/omega?P=x+%22y&TOPDOC=30&HITSPERPAGE=30&DB=d&FMT=xml");
   CHECK(request("    engine: searx_engine\n    instance_urls: [https://searx.example/search]\n").url ==
         "https://searx.example/search?q=x+%22y&format=json&pageno=1&language=all&safesearch=0");
-  CHECK(engine_types().size() == 28);
+  CHECK(engine_types().size() == 29);
 }

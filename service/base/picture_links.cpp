@@ -1,4 +1,4 @@
-#include "service/requests/picture_links.h"
+#include "service/base/picture_links.h"
 
 #include "core/encoding.h"
 #include "core/url_text.h"
