@@ -12,8 +12,8 @@ namespace metafuse::fetchers {
 
 /// The embedded cosine engine: the documents of an index by how alike their titles and texts are to the
 /// query's words. Words, stems and 4-grams (cosine_index.h) each make a vector; the score is the mean of the
-/// three cosines. It finds what no exact word finds: other endings, parts of words, typing errors. Safe to use
-/// from several threads.
+/// three cosines. It finds what no exact word finds: other endings, parts of words, typing errors. Safe to
+/// use from several threads.
 ///
 /// A query is words, in FTS5's syntax without its operators' meaning, and behind them conditions that FTS5
 /// checks: `photo editors AND sections : graphics NOT "kde"`.

@@ -122,7 +122,9 @@ std::vector<Posting> as_list(const std::map<std::uint32_t, std::uint32_t>& sum) 
   return out;
 }
 
-/// Words into their table; out: every word that was written.
+/// Writes the words into their table.
+///
+/// out:    every word that was written
 Result<std::vector<std::string>> write_words(SqliteDatabase& database, const std::string& words_table,
                                              CosineWriter& writer,
                                              const std::function<bool()>& is_interrupted) {

@@ -1,7 +1,8 @@
 #pragma once
 
-// How alike texts are by the words, the English stems and the character 4-grams that they share. `cosine_parts`
-// of the embedded index's file holds, for each such part, in how many documents it stands and its postings;
+// How alike texts are by the words, the English stems and the character 4-grams that they share.
+// `cosine_parts` of the index's file holds, for each such part, in how many documents it stands and its
+// postings;
 // `cosine_lengths` holds three floats per document, the lengths of its vectors of words, stems and 4-grams;
 // meta's row "cosine" says how many documents there are, and is another one for other lengths.
 
@@ -51,8 +52,8 @@ double part_weight(std::uint32_t count, std::size_t documents, std::size_t with_
 ///
 /// in:     last_id - of the documents; the first is 1
 /// errors: those of SQLite; try_again: interrupted
-/// cost:   one pass over the words in titles and texts; memory for 12 bytes per document, the different words,
-///         and the documents of one part
+/// cost:   one pass over the words in titles and texts; memory for 24 bytes per document, the different
+///         words, and the documents of one part
 Result<void> write_cosine(SqliteDatabase& database, const std::string& words_table, std::size_t last_id,
                           const std::function<bool()>& is_interrupted);
 

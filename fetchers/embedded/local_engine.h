@@ -48,8 +48,8 @@ struct IndexOptions {
 /// in:     documents - files and folders, as read_documents takes them; database - replaced as a whole
 /// errors: bad_data with "FILE:LINE: ...": no JSON object, no url, a value that is neither text nor number;
 ///         no_input, also when something other than an index stands at `database`; try_again when the disk is
-///         full or is_interrupted says so. Nothing half-written stays behind. With `updates` an index that was
-///         built with it, of the same fields and the same stemming, is changed: files whose size and time are
+///         full or is_interrupted says so. Nothing half-written stays behind. With `updates` an index that
+///         was built with it, of the same fields and tokenizers, is changed: files whose size and time are
 ///         as before are not read, and only documents that are new, changed or gone are worked on; another
 ///         index is built anew.
 /// cost:   about 30,000 short documents per second
@@ -57,8 +57,9 @@ Result<IndexReport> build_local_index(const std::string& database, const std::ve
                                       const IndexOptions& options = {});
 
 /// The embedded engine: FTS5's query language (phrases, AND, OR, NOT, NEAR, prefix*, column: filters),
-/// ordered by BM25 with column weights, or by a number of the documents, then by document order. The words are
-/// those of the index's own tokenizer or of another that it was built with. Safe to use from several threads.
+/// ordered by BM25 with column weights, or by a number of the documents, then by document order. The words
+/// are those of the index's own tokenizer or of another that it was built with. Safe to use from several
+/// threads.
 class LocalEngine {
  public:
   explicit LocalEngine(LocalAccess access);
@@ -66,7 +67,7 @@ class LocalEngine {
   LocalEngine(const LocalEngine&) = delete;
   LocalEngine& operator=(const LocalEngine&) = delete;
 
-  /// errors: no_input: no such index; bad_config: a weight, an order or a tokenizer that the index does not have;
+  /// errors: no_input: no such index; bad_config: a weight, order or tokenizer that the index does not have;
   ///         bad_data: FTS5 does not understand the query, the file is no index; try_again: the
   ///         deadline passed
   Result<RankedList> search(std::string_view query, int depth, int offset, const Deadline& deadline);

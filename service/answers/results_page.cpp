@@ -241,8 +241,8 @@ bool is_about(const LoadedDomain& domain, const SearchAnswer& answer) {
   return answer.windows > 1 || may_hold_more(answer, domain.domain.depth);
 }
 
-/// "4 results", "About 95 results in 0.02 s": the same number on every page of a search. "About" says that the
-/// engines hold more than they were asked for.
+/// "4 results", "About 95 results in 0.02 s": the same number on every page of a search. "About" says that
+/// the engines hold more than they were asked for.
 std::string summary_of(const LoadedDomain& domain, const SearchAnswer& answer, const PageRequest& request) {
   const auto limit = static_cast<std::size_t>(request.parameters->limit);
   const std::size_t hidden = blocked_results(answer, request.preferences->sites);

@@ -8,8 +8,8 @@ namespace metafuse::service {
 /// Small pictures beside results: a site's icon, a result's own.
 enum class PictureKind { icon, thumbnail };
 
-/// Links to pictures that this server fetches for its readers, so that no other site hears of a search. They are
-/// signed: nobody can have the server fetch what no result named.
+/// Links to pictures that this server fetches for its readers, so that no other site hears of a search. They
+/// are signed: nobody can have the server fetch what no result named.
 struct PictureLinks {
   std::string secret;
   bool has_icons = false;
