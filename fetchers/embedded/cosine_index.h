@@ -2,9 +2,8 @@
 
 // How alike texts are by the words, the English stems and the character 4-grams that they share.
 // `cosine_parts` of the index's file holds, for each such part, in how many documents it stands and its
-// postings;
-// `cosine_lengths` holds three floats per document, the lengths of its vectors of words, stems and 4-grams;
-// meta's row "cosine" says how many documents there are, and is another one for other lengths.
+// postings; `cosine_lengths` holds three floats per document, the lengths of its vectors of words, stems and
+// 4-grams; meta's row "cosine" says how many documents there are, and is another one for other lengths.
 
 #include <array>
 #include <cstddef>

@@ -58,8 +58,7 @@ Result<IndexReport> build_local_index(const std::string& database, const std::ve
 
 /// The embedded engine: FTS5's query language (phrases, AND, OR, NOT, NEAR, prefix*, column: filters),
 /// ordered by BM25 with column weights, or by a number of the documents, then by document order. The words
-/// are those of the index's own tokenizer or of another that it was built with. Safe to use from several
-/// threads.
+/// are those of the index's own tokenizer or of another that it was built with. Safe to use from threads.
 class LocalEngine {
  public:
   explicit LocalEngine(LocalAccess access);

@@ -35,8 +35,8 @@ using SharedPicture = std::shared_ptr<const Picture>;
 
 /// Fetches small pictures for readers of results: public addresses alone (the engines' guard checks every
 /// socket and every redirect), of at most 64 KiB for icons and 512 KiB for thumbnails, of at most 2048 x 2048
-/// pixels, in the types of picture_type(). Nothing of the reader is sent on. Pictures are kept for a day, and that
-/// there is none for ten minutes. From any thread.
+/// pixels, in the types of picture_type(). Nothing of the reader is sent on. Pictures are kept for a day, and
+/// that there is none for ten minutes. From any thread.
 class PictureReader {
  public:
   /// in: clock - must outlive it; secret - that signs the links; empty: one of this process alone
