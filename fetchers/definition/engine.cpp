@@ -117,12 +117,14 @@ class FileReader {
   }
 
   void report_type(const YamlNode& node, const std::string& name, Diagnostics& diagnostics) {
+    const std::string instead =
+        "; define it with json_engine, xpath or xml_engine, or ask a SearXNG through searx_engine";
     if (is_python_engine(name))
-      return diagnostics.error(node.place,
-                               "the engine \"" + name +
-                                   "\" is Python code of SearXNG; define it with json_engine, xpath or "
-                                   "xml_engine, or ask a SearXNG through searx_engine");
-    diagnostics.error(node.place, "unknown engine type \"" + name + "\"; known are " + known_types());
+      return diagnostics.error(node.place, "the engine \"" + name + "\" is Python code of SearXNG" + instead);
+    const std::string unknown = "unknown engine type \"" + name + "\"";
+    diagnostics.error(node.place, is_whole_settings_
+                                      ? unknown + ", or Python code of a newer SearXNG" + instead
+                                      : unknown + "; known are " + known_types());
   }
 
   void take_common_keys(YamlMap& map, const EngineType& type, Engine& engine, Diagnostics& diagnostics) {

@@ -99,6 +99,19 @@ TEST_CASE("a folder is read in the order of its paths, whatever the number of th
   CHECK(read_all(folder.path()).documents[1].url == "file://localhost" + folder.path("b.md"));
 }
 
+TEST_CASE("whoever waits for a folder hears how many files are read", "[fetchers][documents]") {
+  const TemporaryFolder folder;
+  for (int i = 0; i < 300; ++i) folder.write("f/" + std::to_string(i) + ".txt", "text\n");
+  std::vector<std::pair<std::size_t, std::size_t>> heard;
+  DocumentFileOptions options;
+  options.progress = [&](std::size_t done, std::size_t total) { heard.emplace_back(done, total); };
+  const auto take = [](SourceDocument) -> Result<void> { return {}; };
+  REQUIRE(read_documents(folder.path("f"), options, take).has_value());
+  REQUIRE(heard.size() > 1);
+  CHECK(heard.front().first < 300);
+  CHECK(heard.back() == std::pair<std::size_t, std::size_t>(300, 300));
+}
+
 TEST_CASE("a table that is no table is refused with its line", "[fetchers][documents]") {
   const TemporaryFolder folder;
   CHECK(refusal_of(folder.write("a.csv", "title,text\n")).find("a.csv:1: no column url") !=

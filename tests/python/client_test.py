@@ -1,6 +1,10 @@
 """The client against the real server."""
+import json
+import subprocess
 import threading
 import unittest
+import urllib.error
+import urllib.request
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import metafuse
@@ -42,6 +46,44 @@ class ClientOfServer(unittest.TestCase):
         self.assertFalse(client.is_ready())
         with self.assertRaisesRegex(metafuse.ServerError, "http://"):
             metafuse.Client("file:///etc/passwd")
+
+    def test_nothing_of_a_refused_request_is_stored(self):
+        many = [{"name": f"l{i}", "results": []} for i in range(65)]
+        wrong = ['"no object"', '{"domain":"rag","query":"x","lists":7}',
+                 '{"domain":"rag","query":"x","lists":[{"name":"words","results":[{"title":"neither"}]}]}',
+                 '{"domain":"rag","query":"x","lists":[{"name":"words","results":[{"id":"a","score":NaN}]}]}',
+                 '{"domain":"rag","query":"x","lists":[{"name":"others","results":["a"]}]}',
+                 '{"domain":"none","query":"x","lists":[{"name":"words","results":["a"]}]}',
+                 json.dumps({"domain": "rag", "query": "x", "lists": many})]
+        with Served() as served:
+            def stored():
+                done = subprocess.run(["metafuse", "store", "export", "--store", served.folder / "rag.db"],
+                                      capture_output=True, text=True, check=True)
+                return [line for line in done.stdout.splitlines() if '"kind":"search"' in line.replace(" ", "")]
+
+            def post(body):
+                request = urllib.request.Request(served.url + "/v1/fuse", body.encode(), {"Content-Type": "application/json"})
+                with urllib.request.urlopen(request, timeout=30) as answer:
+                    return json.load(answer)
+            for body in wrong:
+                with self.subTest(body[:60]), self.assertRaises(urllib.error.HTTPError) as caught:
+                    post(body)
+                self.assertIn(caught.exception.code, (400, 404))
+                caught.exception.close()
+            self.assertEqual(stored(), [])
+            twice = post('{"domain":"rag","query":"x","lists":[{"name":"words","results":["a","b","a"]}]}')
+            self.assertEqual([item["id"] for item in twice["results"]], ["a", "b"])
+            self.assertIn("names a twice", twice["notices"][0])
+            self.assertEqual(len(stored()), 1)
+
+    def test_a_model_of_other_lists_is_refused_by_name(self):
+        model = metafuse.train({"mine": {"q": ["a", "b"]}, "other": {"q": ["b", "a"]}}, {"q": {"a": 1}}, "rankboost", rounds=1)
+        served = Served()
+        model.save(str(served.folder / "models/rag.json"))
+        done = subprocess.run(["metafuse", "config", "check", served.folder / "metafuse.yaml"], capture_output=True, text=True)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertRegex(done.stdout + done.stderr, "mine")
+        served._folder.cleanup()
 
     def test_a_stream_yields_its_events_and_a_foreign_redirect_is_refused(self):
         class Answers(BaseHTTPRequestHandler):
