@@ -49,12 +49,9 @@ void add_rows(fusion::TrainingSetBuilder& builder, const RecordedQuery& query, i
   const std::vector<fusion::RankedIds> lists(views.begin(), views.end());
   const std::vector<int> depths(lists.size(), depth);
   const fusion::QueryInstances instances = fusion::collect_instances(lists, depths);
+  std::vector<fusion::Cell> cells;
   for (std::size_t document = 0; document < instances.documents.size(); ++document) {
-    std::vector<fusion::Cell> cells;
-    const auto ranks = instances.ranks_of(document);
-    for (std::size_t list = 0; list < ranks.size(); ++list)
-      if (ranks[list] > 0)
-        cells.push_back({static_cast<std::uint32_t>(list), -static_cast<double>(ranks[list])});
+    fusion::set_rank_cells(instances.ranks_of(document), cells);
     fusion::InstanceRow row;
     row.query = query.id;
     row.document = instances.documents[document];

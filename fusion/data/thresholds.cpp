@@ -72,6 +72,18 @@ Census census_of_processes(Communicator& communicator, const Census& own) {
   return census;
 }
 
+/// The range of ascending values, and the threshold that separates unranked documents from the others.
+Thresholds first_threshold(std::span<const double> values) {
+  Thresholds result;
+  result.distinct = values.size();
+  if (values.empty()) return result;
+  result.lowest = values.front();
+  result.highest = values.back();
+  result.values.push_back(-std::numeric_limits<double>::infinity());
+  result.fires_from.push_back(values.front());
+  return result;
+}
+
 }  // namespace
 
 std::uint32_t Thresholds::code(double value) const {
@@ -81,13 +93,8 @@ std::uint32_t Thresholds::code(double value) const {
 Thresholds choose_thresholds(std::span<const double> values, std::span<const std::size_t> counts,
                              const ThresholdOptions& options) {
   require(options.max_thresholds >= 1, "at least one threshold");
-  Thresholds result;
-  result.distinct = values.size();
+  Thresholds result = first_threshold(values);
   if (values.empty()) return result;
-  result.lowest = values.front();
-  result.highest = values.back();
-  result.values.push_back(-std::numeric_limits<double>::infinity());
-  result.fires_from.push_back(values.front());
   if (values.size() <= options.max_thresholds) {
     result.values.insert(result.values.end(), values.begin(), values.end() - 1);
     result.fires_from.assign(values.begin(), values.end());
@@ -115,13 +122,8 @@ namespace {
 
 /// The given thresholds that tell training documents apart, each set of documents once.
 Thresholds given_thresholds(std::span<const double> values, std::vector<double> given) {
-  Thresholds result;
-  result.distinct = values.size();
+  Thresholds result = first_threshold(values);
   if (values.empty()) return result;
-  result.lowest = values.front();
-  result.highest = values.back();
-  result.values.push_back(-std::numeric_limits<double>::infinity());
-  result.fires_from.push_back(values.front());
   std::sort(given.begin(), given.end());
   for (const double theta : given) {
     const auto above = std::upper_bound(values.begin(), values.end(), theta);

@@ -232,10 +232,7 @@ void add_query(const ListsOfQueries& lists, std::string_view query, const evalua
   instances = found.documents.size();
   std::vector<Cell> cells;
   for (std::size_t i = 0; i < found.documents.size(); ++i) {
-    cells.clear();
-    const auto ranks = found.ranks_of(i);
-    for (std::uint32_t j = 0; j < ranks.size(); ++j)
-      if (ranks[j] > 0) cells.push_back({j, -static_cast<double>(ranks[j])});
+    set_rank_cells(found.ranks_of(i), cells);
     const auto* judgment = judged == nullptr ? nullptr : judged->find(found.documents[i]);
     InstanceRow row{query, found.documents[i], 0.0, judgment != nullptr || !input.is_unjudged_ignored, cells};
     if (judgment != nullptr) row.grade = kept_grade(judgment->grade, input);

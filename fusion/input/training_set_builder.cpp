@@ -191,6 +191,12 @@ struct TrainingSetBuilder::State {
   std::vector<RowPart> parts{1};
 };
 
+void set_rank_cells(std::span<const std::uint32_t> ranks, std::vector<Cell>& cells) {
+  cells.clear();
+  for (std::uint32_t list = 0; list < ranks.size(); ++list)
+    if (ranks[list] > 0) cells.push_back({list, -static_cast<double>(ranks[list])});
+}
+
 TrainingSetBuilder::TrainingSetBuilder() : state_(std::make_unique<State>()) {}
 TrainingSetBuilder::~TrainingSetBuilder() = default;
 TrainingSetBuilder::TrainingSetBuilder(TrainingSetBuilder&&) noexcept = default;

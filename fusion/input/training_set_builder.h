@@ -33,6 +33,12 @@ struct Cell {
   double value = 0.0;
 };
 
+/// A document's rank features: f_i = -rank, and no cell where a list did not return it.
+///
+/// in:  ranks - one per list, 0 for unranked
+/// out: cells - what they held is gone
+void set_rank_cells(std::span<const std::uint32_t> ranks, std::vector<Cell>& cells);
+
 /// One judged document as a reader delivers it.
 struct InstanceRow {
   std::string_view query;

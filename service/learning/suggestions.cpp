@@ -17,12 +17,9 @@ namespace {
 void add_pool_rows(fusion::TrainingSetBuilder& builder, const StoredSearch& search,
                    const std::vector<fusion::Feature>& features) {
   const fusion::QueryInstances instances = stored_instances(search, features);
+  std::vector<fusion::Cell> cells;
   for (std::size_t document = 0; document < instances.documents.size(); ++document) {
-    std::vector<fusion::Cell> cells;
-    const auto ranks = instances.ranks_of(document);
-    for (std::size_t list = 0; list < ranks.size(); ++list)
-      if (ranks[list] > 0)
-        cells.push_back({static_cast<std::uint32_t>(list), -static_cast<double>(ranks[list])});
+    fusion::set_rank_cells(instances.ranks_of(document), cells);
     fusion::InstanceRow row;
     row.query = search.query;
     row.document = instances.documents[document];
