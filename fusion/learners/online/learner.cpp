@@ -58,6 +58,15 @@ void declare_options(OptionTable& table, LearnerSettings& settings) {
     table.count("rankers", model.rankers, 1, 100'000, "PRanks side by side");
     table.number("tau", model.tau, 1e-6, 1.0, "probability that a PRank is shown a document", "P");
   }
+  if (has_step_rule(model.method)) {
+    table.choice("update", model.prank_step.rule,
+                 {{"perceptron", StepRule::perceptron},
+                  {"romma", StepRule::romma},
+                  {"aggressive-romma", StepRule::aggressive_romma}},
+                 "what moves a PRank: the perceptron's step or ROMMA's (Li, Long 2002)");
+    table.number("slack", model.prank_step.slack, 1e-6, 1e6,
+                 "of ROMMA: how far single examples may be given up; 0.000001 hardly at all", "D");
+  }
   if (model.method == OnlineMethod::widrow_hoff)
     table.number("step", model.step, 1e-12, 1e6, "step size of the gradient", "ETA");
   if (model.method == OnlineMethod::prank_vp)
@@ -239,10 +248,11 @@ Result<OnlineRanker> fresh_ranker(const LearnerSettings& settings, std::vector<I
 }
 
 std::vector<Learner> learners() {
-  return {row<OnlineMethod::prank>("perceptron with ordered thresholds"),
+  return {row<OnlineMethod::prank>("perceptron, or ROMMA, with ordered thresholds"),
           row<OnlineMethod::prank_vp>("PRank whose past rules vote by the examples they survived"),
           row<OnlineMethod::widrow_hoff>("least squares by one gradient step a document"),
-          row<OnlineMethod::oap_bpm>("mean of N PRanks that each see a random part of the stream"),
+          row<OnlineMethod::oap_bpm>(
+              "mean of N PRanks, of perceptron or ROMMA, that each see a random part of the stream"),
           row<OnlineMethod::oap_bagg>("mean rank of the same N PRanks"),
           row<OnlineMethod::oap_vp>("the same, weighted by how often each was right")};
 }

@@ -57,6 +57,8 @@ void ExactMap::apply(std::span<const double> input, double* output) const {
 
 namespace {
 
+constexpr double kLeastSlack = 1e-6;
+
 Result<void> check(const OnlineOptions& options) {
   const auto refuse = [](std::string text) { return Result<void>(fail(Code::usage, std::move(text))); };
   if (options.inputs == 0) return refuse("an online ranker needs at least one feature");
@@ -69,6 +71,15 @@ Result<void> check(const OnlineOptions& options) {
   if (options.kernel.degree < 1 || options.kernel.degree > 20) return refuse("--degree must be 1 to 20");
   if (options.kernel.budget == 0) return refuse("--budget must be 1 or more");
   if (options.max_votes == 0) return refuse("--max-votes must be 1 or more");
+  if (options.prank_step.rule == StepRule::perceptron) return {};
+  if (!has_step_rule(options.method)) return refuse("--update is of prank and the OAP learners");
+  if (!(options.prank_step.slack >= kLeastSlack && options.prank_step.slack <= 1.0 / kLeastSlack))
+    return refuse("--slack must be 0.000001 to 1000000");
+  if (options.kernel.is_polynomial &&
+      exact_map_size(options.inputs, options.kernel.degree) > options.kernel.max_map)
+    return refuse("--update romma needs the kernel's exact map, of " +
+                  std::to_string(exact_map_size(options.inputs, options.kernel.degree)) +
+                  " features here; raise --max-map, or take --update perceptron");
   return {};
 }
 
@@ -90,6 +101,22 @@ std::string_view to_name(OnlineMethod method) {
       return "oap-vp";
   }
   return "";
+}
+
+std::string_view to_name(StepRule rule) {
+  switch (rule) {
+    case StepRule::perceptron:
+      return "perceptron";
+    case StepRule::romma:
+      return "romma";
+    case StepRule::aggressive_romma:
+      return "aggressive-romma";
+  }
+  return "";
+}
+
+bool has_step_rule(OnlineMethod method) {
+  return method == OnlineMethod::prank || is_ensemble(method);
 }
 
 bool is_ensemble(OnlineMethod method) {
@@ -114,8 +141,9 @@ Result<OnlineModel> OnlineModel::make(const OnlineOptions& options) {
     model.weights_.assign(padded(dimensions), 0.0);
   else
     model.bank_ = is_ensemble(options.method)
-                      ? PrankBank(options.rankers, dimensions, options.ranks, options.tau, options.seed)
-                      : PrankBank(1, dimensions, options.ranks, 1.0, options.seed);
+                      ? PrankBank(options.rankers, dimensions, options.ranks, options.tau, options.seed,
+                                  options.prank_step)
+                      : PrankBank(1, dimensions, options.ranks, 1.0, options.seed, options.prank_step);
   return model;
 }
 

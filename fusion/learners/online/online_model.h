@@ -59,6 +59,12 @@ std::string_view to_name(OnlineMethod method);
 /// Whether it is made of N PRanks.
 bool is_ensemble(OnlineMethod method);
 
+/// Whether its PRanks may take ROMMA's steps.
+bool has_step_rule(OnlineMethod method);
+
+/// "perceptron", "romma", "aggressive-romma".
+std::string_view to_name(StepRule rule);
+
 struct OnlineOptions {
   OnlineMethod method = OnlineMethod::oap_bpm;
   std::size_t inputs = 1;     ///< numbers per example
@@ -66,6 +72,7 @@ struct OnlineOptions {
   std::size_t rankers = 100;  ///< N, of the OAP methods
   double tau = 0.3;           ///< probability that a PRank is shown an example, of the OAP methods
   double step = 0.05;         ///< eta, of Widrow-Hoff
+  StepOptions prank_step;     ///< of PRank and the OAP methods
   KernelOptions kernel;
   std::size_t max_votes = 10'000;  ///< rules that PRank-VP keeps; beyond, the one with the fewest votes goes
   std::uint64_t seed = 1;

@@ -81,6 +81,8 @@ std::string OnlineRanker::describe(const std::vector<Feature>& features) const {
   text << to_name(options.method) << " after " << model_.steps() << " examples, " << options.ranks
        << " ranks";
   if (is_ensemble(options.method)) text << ", " << options.rankers << " PRanks, tau " << options.tau;
+  if (options.prank_step.rule != StepRule::perceptron)
+    text << ", steps of " << to_name(options.prank_step.rule) << " with slack " << options.prank_step.slack;
   if (options.kernel.is_polynomial) text << ", kernel (x . x' + 1)^" << options.kernel.degree;
   text << "\ngrades";
   for (const double grade : inputs_.grades) text << ' ' << grade;

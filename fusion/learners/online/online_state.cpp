@@ -3,6 +3,7 @@
 // "max_map",
 //  "budget"},"steps","weights","thresholds","weight_sums","correct","stored","stored_count",
 //  "rules":[{"votes","thresholds","weights"}],"current_votes"}
+// and, of ROMMA only, "update","slack","slack_squares".
 // "weights" is N x d in a row for a bank and d numbers for Widrow-Hoff; d is the number of inputs, of
 // features of the exact map, or of stored examples. Fields that a method does not have are empty.
 
@@ -37,7 +38,16 @@ Result<OnlineOptions> read_options(const JsonObject& state) {
   options.seed = fields.count("seed");
   options.max_votes = fields.count("max_votes");
   const JsonObject* kernel = fields.object("kernel");
+  const std::string rule = state.contains("update") ? fields.text("update") : "perceptron";
+  if (rule != "perceptron") options.prank_step.slack = fields.number("slack");
   if (fields.failed()) return fields.error();
+  bool is_rule_known = false;
+  for (const StepRule each : {StepRule::perceptron, StepRule::romma, StepRule::aggressive_romma})
+    if (to_name(each) == rule) {
+      options.prank_step.rule = each;
+      is_rule_known = true;
+    }
+  if (!is_rule_known) return fail(Code::bad_data, "body.update: \"" + rule + "\" is no way to move a PRank");
   if (!is_known) return fail(Code::bad_data, "body.method: \"" + method + "\" is no online ranker");
   StateFields inner(*kernel);
   options.kernel.is_polynomial = inner.flag("polynomial");
@@ -70,18 +80,23 @@ bool are_sorted(const std::vector<double>& thresholds, std::size_t cuts) {
 
 JsonObject to_json(const OnlineOptions& options) {
   const KernelOptions& kernel = options.kernel;
-  return {{"method", to_name(options.method)},
-          {"inputs", options.inputs},
-          {"ranks", options.ranks},
-          {"rankers", options.rankers},
-          {"tau", options.tau},
-          {"step", options.step},
-          {"seed", options.seed},
-          {"max_votes", options.max_votes},
-          {"kernel", JsonObject{{"polynomial", kernel.is_polynomial},
-                                {"degree", kernel.degree},
-                                {"max_map", kernel.max_map},
-                                {"budget", kernel.budget}}}};
+  JsonObject json{{"method", to_name(options.method)},
+                  {"inputs", options.inputs},
+                  {"ranks", options.ranks},
+                  {"rankers", options.rankers},
+                  {"tau", options.tau},
+                  {"step", options.step},
+                  {"seed", options.seed},
+                  {"max_votes", options.max_votes},
+                  {"kernel", JsonObject{{"polynomial", kernel.is_polynomial},
+                                        {"degree", kernel.degree},
+                                        {"max_map", kernel.max_map},
+                                        {"budget", kernel.budget}}}};
+  if (options.prank_step.rule != StepRule::perceptron) {
+    json["update"] = to_name(options.prank_step.rule);
+    json["slack"] = options.prank_step.slack;
+  }
+  return json;
 }
 
 }  // namespace
@@ -106,6 +121,7 @@ JsonObject OnlineModel::state() const {
   state["thresholds"] = to_array(thresholds);
   state["weight_sums"] = to_array(sums);
   state["correct"] = to_array(bank_.correct());
+  if (!bank_.slack_squares().empty()) state["slack_squares"] = to_array(bank_.slack_squares());
   state["stored"] = to_array(stored_);
   state["stored_count"] = stored_count_;
   JsonArray rules;
@@ -129,6 +145,8 @@ Result<OnlineModel> OnlineModel::read(const JsonObject& state) {
   const auto thresholds = fields.numbers("thresholds");
   const auto sums = fields.numbers("weight_sums");
   const auto correct = fields.counts("correct");
+  const bool is_romma = options.prank_step.rule != StepRule::perceptron;
+  const auto slack_squares = is_romma ? fields.numbers("slack_squares") : std::vector<double>();
   const auto stored = fields.numbers("stored");
   model.stored_count_ = fields.count("stored_count");
   model.current_votes_ = fields.count("current_votes");
@@ -143,13 +161,16 @@ Result<OnlineModel> OnlineModel::read(const JsonObject& state) {
            {"thresholds", thresholds.size(), rankers * cuts},
            {"weight_sums", sums.size(), is_bank ? bank.dimensions() : 0},
            {"correct", correct.size(), rankers},
+           {"slack_squares", slack_squares.size(), is_romma ? rankers : 0},
            {"stored", stored.size(), model.stored_.size()}});
       !sizes)
     return sizes.error();
+  for (const double square : slack_squares)
+    if (square < 0.0) return fail(Code::bad_data, "body.slack_squares: below 0");
   if (!are_sorted(thresholds, cuts)) return fail(Code::bad_data, "body.thresholds: not ascending");
   model.stored_ = stored;
   if (is_bank)
-    model.bank_.restore(weights, thresholds, sums, correct);
+    model.bank_.restore(weights, thresholds, sums, correct, slack_squares);
   else
     model.weights_ = weights;
   TRY(model.rules_, model.read_rules(*rules));

@@ -49,13 +49,15 @@ struct PrankBank::Tally {
   std::vector<std::int64_t> right_votes;  // predicted ranks weighted by them
 };
 
-PrankBank::PrankBank(std::size_t rankers, std::size_t dimensions, int ranks, double tau, std::uint64_t seed)
+PrankBank::PrankBank(std::size_t rankers, std::size_t dimensions, int ranks, double tau, std::uint64_t seed,
+                     const StepOptions& step)
     : rankers_(rankers),
       dimensions_(dimensions),
       stride_(padded(dimensions)),
       ranks_(ranks),
       tau_(tau),
-      seed_(seed) {
+      seed_(seed),
+      step_(step) {
   require(rankers >= 1 && ranks >= 2, "a bank needs a PRank and two ranks");
   require(tau > 0.0 && tau <= 1.0, "tau is a probability above 0");
   weights_.assign(rankers_ * stride_, 0.0);
@@ -63,6 +65,7 @@ PrankBank::PrankBank(std::size_t rankers, std::size_t dimensions, int ranks, dou
   weight_sums_.assign(stride_, 0.0);
   threshold_sums_.assign(cuts(), 0.0);
   correct_.assign(rankers_, 0);
+  if (step_.rule != StepRule::perceptron) slack_squares_.assign(rankers_, 0.0);
 }
 
 void PrankBank::draw(std::uint64_t step, std::uint8_t* is_shown) const {
@@ -169,6 +172,7 @@ void PrankBank::learn_block(const BankBlock& block, bool wants_votes, unsigned t
 void PrankBank::learn(const BankBlock& block, bool wants_votes, unsigned threads,
                       std::span<BankPrediction> predictions) {
   require(predictions.size() == block.ranks.size(), "one prediction an example");
+  if (step_.rule != StepRule::perceptron) return learn_romma(block, wants_votes, predictions);
   const std::size_t most = block_size(stride_);
   for (std::size_t begin = 0; begin < block.ranks.size(); begin += most) {
     const std::size_t count = std::min(most, block.ranks.size() - begin);
@@ -178,7 +182,46 @@ void PrankBank::learn(const BankBlock& block, bool wants_votes, unsigned threads
   }
 }
 
+/// Whether the PRank moved.
+bool PrankBank::learn_romma(std::size_t ranker, const double* row, double square, int rank) {
+  double* weights = weights_.data() + ranker * stride_;
+  const std::span<double> cuts_of_ranker(thresholds_.data() + ranker * cuts(), cuts());
+  RommaExample example{padded_dot(weights, row, stride_), square, slack_squares_[ranker], rank};
+  const bool is_right = rank_of(example.score, cuts_of_ranker) == rank;
+  correct_[ranker] += is_right ? 1 : 0;
+  if (is_right && (step_.rule == StepRule::romma || !is_within_margin(example.score, cuts_of_ranker, rank)))
+    return false;
+  example.rule_square += padded_dot(weights, weights, stride_);
+  for (const double cut : cuts_of_ranker) example.rule_square += cut * cut;
+  const auto step = romma_step(example, cuts_of_ranker);
+  if (!step) return false;
+  scale_and_add_row(weights, step->scale, step->step, row, weight_sums_.data(), stride_);
+  double& slack = slack_squares_[ranker];
+  slack = step->scale * step->scale * slack + step_.slack * step->step * step->step;
+  return true;
+}
+
+void PrankBank::learn_romma(const BankBlock& block, bool wants_votes, std::span<BankPrediction> predictions) {
+  std::vector<std::uint8_t> shown(rankers_);
+  for (std::size_t t = 0; t < block.ranks.size(); ++t) {
+    const double* row = block.rows + t * stride_;
+    draw(block.first_step + t, shown.data());
+    predictions[t] = predict(row, wants_votes);
+    const double square = padded_dot(row, row, stride_) + step_.slack;
+    bool has_moved = false;
+    for (std::size_t j = 0; j < rankers_; ++j)
+      if (shown[j] != 0 && learn_romma(j, row, square, block.ranks[t])) has_moved = true;
+    if (has_moved) add_up_thresholds();
+  }
+}
+
+void PrankBank::add_up_thresholds() {
+  std::fill(threshold_sums_.begin(), threshold_sums_.end(), 0.0);
+  for (std::size_t i = 0; i < thresholds_.size(); ++i) threshold_sums_[i % cuts()] += thresholds_[i];
+}
+
 bool PrankBank::learn_stored(const double* row, int rank, std::uint64_t step, std::size_t slot) {
+  require(step_.rule == StepRule::perceptron, "stored examples are learned by the perceptron's steps");
   std::vector<std::uint8_t> shown(rankers_);
   draw(step, shown.data());
   std::vector<int> moves(rankers_, 0);
@@ -231,17 +274,19 @@ void PrankBank::start_from(std::size_t dimension, double weight) {
 }
 
 void PrankBank::restore(std::span<const double> weights, std::span<const double> thresholds,
-                        std::span<const double> weight_sums, std::span<const std::uint64_t> correct) {
+                        std::span<const double> weight_sums, std::span<const std::uint64_t> correct,
+                        std::span<const double> slack_squares) {
   require(weights.size() == rankers_ * dimensions_ && thresholds.size() == thresholds_.size() &&
-              weight_sums.size() == dimensions_ && correct.size() == rankers_,
+              weight_sums.size() == dimensions_ && correct.size() == rankers_ &&
+              slack_squares.size() == slack_squares_.size(),
           "a bank is restored from one of its own sizes");
   for (std::size_t j = 0; j < rankers_; ++j)
     std::copy_n(weights.data() + j * dimensions_, dimensions_, weights_.data() + j * stride_);
   thresholds_.assign(thresholds.begin(), thresholds.end());
   std::copy(weight_sums.begin(), weight_sums.end(), weight_sums_.begin());
   correct_.assign(correct.begin(), correct.end());
-  std::fill(threshold_sums_.begin(), threshold_sums_.end(), 0.0);
-  for (std::size_t i = 0; i < thresholds_.size(); ++i) threshold_sums_[i % cuts()] += thresholds_[i];
+  slack_squares_.assign(slack_squares.begin(), slack_squares.end());
+  add_up_thresholds();
 }
 
 }  // namespace metafuse::fusion::online

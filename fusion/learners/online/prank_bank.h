@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "fusion/learners/online/romma.h"
 #include "fusion/learners/online/row_kernels.h"
 
 namespace metafuse::fusion::online {
@@ -51,7 +52,8 @@ struct BankBlock {
 /// their weights and thresholds: with N = 1 and tau = 1 this is PRank itself.
 ///
 /// Everything that is added up across PRanks is an integer (votes, and how far each moves), so any number of
-/// threads gives the same bytes. Averages are taken after the update of the thresholds too.
+/// threads gives the same bytes. ROMMA's moves are no integers: its PRanks learn one after another, on one
+/// thread. Averages are taken after the update of the thresholds too.
 ///
 /// Differs from Harrington 2003, algorithm 2, line 13: c_{j,t} must be c_{j,t+1}, because otherwise the
 /// averaged thresholds lag one example behind the averaged weights.
@@ -60,7 +62,8 @@ class PrankBank {
  public:
   PrankBank() = default;
   /// Requires rankers >= 1, ranks >= 2, 0 < tau <= 1.
-  PrankBank(std::size_t rankers, std::size_t dimensions, int ranks, double tau, std::uint64_t seed);
+  PrankBank(std::size_t rankers, std::size_t dimensions, int ranks, double tau, std::uint64_t seed,
+            const StepOptions& step = {});
 
   std::size_t rankers() const { return rankers_; }
   std::size_t dimensions() const { return dimensions_; }
@@ -74,7 +77,7 @@ class PrankBank {
   void learn(const BankBlock& block, bool wants_votes, unsigned threads,
              std::span<BankPrediction> predictions);
 
-  /// One example of a kernel expansion: `row` holds the kernel's values against the stored examples. Returns
+  /// One example of a kernel expansion, of the perceptron's steps only: `row` holds the kernel's values against the stored examples. Returns
   /// whether any PRank erred: then the example took the place of stored example `slot`.
   bool learn_stored(const double* row, int rank, std::uint64_t step, std::size_t slot);
 
@@ -90,12 +93,15 @@ class PrankBank {
   std::span<const double> weight_sums() const { return weight_sums_; }
   std::span<const double> threshold_sums() const { return threshold_sums_; }
   std::span<const std::uint64_t> correct() const { return correct_; }
+  /// Of ROMMA: the part of each rule's squared length that lies along the examples' own coordinates.
+  std::span<const double> slack_squares() const { return slack_squares_; }
 
   /// Adds the same weight to every PRank: where a stream starts from something better than zero.
   void start_from(std::size_t dimension, double weight);
   /// Puts back what the accessors gave. Requires the sizes of this bank.
   void restore(std::span<const double> weights, std::span<const double> thresholds,
-               std::span<const double> weight_sums, std::span<const std::uint64_t> correct);
+               std::span<const double> weight_sums, std::span<const std::uint64_t> correct,
+               std::span<const double> slack_squares);
 
   friend bool operator==(const PrankBank&, const PrankBank&) = default;
 
@@ -109,6 +115,9 @@ class PrankBank {
   void learn_block(const BankBlock& block, bool wants_votes, unsigned threads,
                    std::span<BankPrediction> predictions);
   BankPrediction point_prediction(const double* row) const;
+  void learn_romma(const BankBlock& block, bool wants_votes, std::span<BankPrediction> predictions);
+  bool learn_romma(std::size_t ranker, const double* row, double square, int rank);
+  void add_up_thresholds();
 
   std::size_t rankers_ = 0;
   std::size_t dimensions_ = 0;
@@ -116,11 +125,13 @@ class PrankBank {
   int ranks_ = 2;
   double tau_ = 1.0;
   std::uint64_t seed_ = 1;
+  StepOptions step_;
   std::vector<double> weights_;         // rankers x stride
-  std::vector<double> thresholds_;      // rankers x (ranks - 1); integers
+  std::vector<double> thresholds_;      // rankers x (ranks - 1); integers, but of ROMMA
   std::vector<double> weight_sums_;     // stride
-  std::vector<double> threshold_sums_;  // ranks - 1; integers
+  std::vector<double> threshold_sums_;  // ranks - 1
   std::vector<std::uint64_t> correct_;  // examples shown that were ranked rightly
+  std::vector<double> slack_squares_;   // rankers; empty but of ROMMA
 };
 
 }  // namespace metafuse::fusion::online

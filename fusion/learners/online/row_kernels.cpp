@@ -24,6 +24,15 @@ METAFUSE_CLONES void add_row(double* weights, double step, const double* row, st
   for (std::size_t i = 0; i < padded_numbers; ++i) weights[i] += step * row[i];
 }
 
+METAFUSE_CLONES void scale_and_add_row(double* weights, double scale, double step, const double* row,
+                                       double* sums, std::size_t padded_numbers) {
+  for (std::size_t i = 0; i < padded_numbers; ++i) {
+    const double moved = scale * weights[i] + step * row[i];
+    sums[i] += moved - weights[i];
+    weights[i] = moved;
+  }
+}
+
 METAFUSE_CLONES double add_row_and_dot(double* weights, double step, const double* row, const double* next,
                                        std::size_t padded_numbers) {
   double lanes[kLanes] = {};

@@ -17,6 +17,10 @@ double padded_dot(const double* left, const double* right, std::size_t padded_nu
 /// Adds `step` times `row` to `weights`.
 void add_row(double* weights, double step, const double* row, std::size_t padded_numbers);
 
+/// Replaces `weights` by `scale` times them plus `step` times `row`, and adds the difference to `sums`.
+void scale_and_add_row(double* weights, double scale, double step, const double* row, double* sums,
+                       std::size_t padded_numbers);
+
 /// add_row(weights, step, row), then padded_dot(weights, next): the same numbers from one pass
 /// over `weights`.
 double add_row_and_dot(double* weights, double step, const double* row, const double* next,

@@ -140,6 +140,62 @@ TEST_CASE("A saved state resumes bit for bit", "[fusion][online]") {
   }
 }
 
+TEST_CASE("The state of ROMMA's rules resumes bit for bit, on any number of threads", "[fusion][online]") {
+  const Stream stream = noisy_stream(13, 300, 5, 3);
+  const std::size_t cut = 120;
+  for (const StepRule rule : {StepRule::romma, StepRule::aggressive_romma}) {
+    for (const OnlineMethod method :
+         {OnlineMethod::prank, OnlineMethod::oap_bpm, OnlineMethod::oap_bagg, OnlineMethod::oap_vp}) {
+      OnlineOptions options = options_for(method, 5, 3);
+      options.prank_step = {rule, 0.5};
+      auto whole = OnlineModel::make(options);
+      auto first = OnlineModel::make(options);
+      REQUIRE(whole.has_value());
+      REQUIRE(first.has_value());
+      REQUIRE(whole->learn(stream.rows, stream.ranks, 2).has_value());
+      const std::span rows(stream.rows);
+      const std::span ranks(stream.ranks);
+      REQUIRE(first->learn(rows.first(cut * 5), ranks.first(cut)).has_value());
+      auto parsed = metafuse::parse_json(metafuse::to_text(first->state()), "state");
+      REQUIRE(parsed.has_value());
+      auto second = OnlineModel::read(parsed->as_object());
+      REQUIRE(second.has_value());
+      CHECK(*second == *first);
+      REQUIRE(second->learn(rows.subspan(cut * 5), ranks.subspan(cut), 3).has_value());
+      CHECK(metafuse::to_text(second->state()) == metafuse::to_text(whole->state()));
+    }
+  }
+}
+
+TEST_CASE("ROMMA is refused where it cannot be, by the option's name", "[fusion][online]") {
+  const auto error_of = [](const OnlineOptions& options) {
+    const auto made = OnlineModel::make(options);
+    return made ? std::string() : made.error().text;
+  };
+  OnlineOptions options = options_for(OnlineMethod::oap_bpm, 3, 3);
+  options.prank_step.rule = StepRule::romma;
+  CHECK(error_of(options).empty());
+  options.kernel.is_polynomial = true;
+  CHECK(error_of(options).empty());
+  options.kernel.max_map = 9;
+  CHECK(error_of(options).find("--max-map") != std::string::npos);
+  options = options_for(OnlineMethod::prank_vp, 3, 3);
+  options.prank_step.rule = StepRule::romma;
+  CHECK(error_of(options).find("--update") != std::string::npos);
+  options = options_for(OnlineMethod::prank, 3, 3);
+  options.prank_step = {StepRule::romma, 0.0};
+  CHECK(error_of(options).find("--slack") != std::string::npos);
+  options.prank_step = {StepRule::romma, 1.0};
+  auto model = OnlineModel::make(options);
+  REQUIRE(model.has_value());
+  JsonObject state = model->state();
+  state["update"] = "leap";
+  CHECK(OnlineModel::read(state).error().text.find("body.update") != std::string::npos);
+  state["update"] = "romma";
+  state["slack_squares"] = metafuse::JsonArray{-1.0};
+  CHECK(OnlineModel::read(state).error().text.find("body.slack_squares") != std::string::npos);
+}
+
 TEST_CASE("PRank-VP weights its rules by the examples that each survived", "[fusion][online]") {
   // k = 2, one input. Start: w = 0, c = 0: rank 2 for every x.
   // (1, 2) right: one vote. (1, 1) wrong: rule (0; 0) kept with 1 vote; w = -1, c = 1: rank 2 iff -x >= 1.
