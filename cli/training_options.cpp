@@ -152,7 +152,7 @@ void add_input_options(CLI::App& verb, InputChoice& options) {
       ->check(at_least_zero())
       ->capture_default_str();
   verb.add_option("--derive", input.derive,
-                  "derived features: lists,rrf,best-rank,median-rank,share,score (of --runs)");
+                  "derived features: lists,rrf,best-rank,median-rank,share,score (of --runs),vsim");
   verb.add_option("--feedback", options.feedback, "graded or bipartite")
       ->check(CLI::IsMember({"graded", "bipartite"}))
       ->capture_default_str();

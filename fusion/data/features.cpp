@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kPrefix = "derived:";
 constexpr std::string_view kShare = "derived:share:";
 constexpr std::string_view kScore = "derived:score:";
-constexpr std::string_view kDerived[] = {"lists", "rrf", "best-rank", "median-rank"};
+constexpr std::string_view kDerived[] = {"lists", "rrf", "best-rank", "median-rank", "vsim"};
 constexpr double kDeepest = 2147483648.0;
 
 double median_rank(std::span<const std::uint32_t> ranks) {
@@ -193,8 +193,8 @@ Result<std::vector<Feature>> derived_features(std::string_view names, std::span<
     } else if (std::find(std::begin(kDerived), std::end(kDerived), name) != std::end(kDerived)) {
       added.push_back({std::string(kPrefix) + name, FeatureKind::value, 0});
     } else {
-      return fail(Code::usage, "no derived feature \"" + name +
-                                   "\"; there are lists, rrf, best-rank, median-rank, share and score");
+      return fail(Code::usage,
+                  "no derived feature \"" + name + "\"; there are " + std::string(kDerivedNames));
     }
     if (!added.empty() && std::find(features.begin(), features.end(), added.front()) != features.end())
       return fail(Code::usage, "the derived feature \"" + name + "\" stands twice");
@@ -233,8 +233,10 @@ std::vector<double> derived_values(const std::vector<Feature>& features, const Q
           is_share(feature) ? shares(instances, list) : scores_of(instances, list);
       for (std::size_t i = 0; i < column.size(); ++i) values[i * count + j] = column[i];
     } else {
+      const bool is_later = feature.name == kSimilarityFeature;
       for (std::size_t i = 0; i < instances.documents.size(); ++i)
-        values[i * count + j] = derived_value(feature, instances.ranks_of(i));
+        values[i * count + j] = is_later ? std::numeric_limits<double>::quiet_NaN()
+                                         : derived_value(feature, instances.ranks_of(i));
     }
   }
   return values;
@@ -286,7 +288,23 @@ QueryInstances instances_of(const TrainingSet& set, const QueryRange& query, std
   return instances;
 }
 
+std::vector<CodedColumn> columns_of(const FeatureMatrix& matrix) {
+  std::vector<CodedColumn> columns;
+  for (std::size_t f = 0; f < matrix.feature_count(); ++f)
+    columns.push_back(matrix.column(f) != nullptr ? *matrix.column(f) : coded(values_of(matrix, f)));
+  return columns;
+}
+
 }  // namespace
+
+FeatureMatrix with_values(const FeatureMatrix& matrix, std::size_t feature,
+                          const std::vector<double>& values) {
+  require(feature < matrix.feature_count() && values.size() == matrix.document_count(),
+          "values of a feature of the matrix, one per document");
+  std::vector<CodedColumn> columns = columns_of(matrix);
+  columns[feature] = coded(values);
+  return FeatureMatrix(matrix.features(), matrix.document_count(), std::move(columns));
+}
 
 void add_derived_columns(TrainingSet& set, const std::vector<Feature>& derived,
                          std::span<const double> scores) {
@@ -294,7 +312,6 @@ void add_derived_columns(TrainingSet& set, const std::vector<Feature>& derived,
   require(scores.empty() || scores.size() == set.matrix.document_count() * set.matrix.feature_count(),
           "a score for each row and list");
   std::vector<Feature> features = set.matrix.features();
-  const std::size_t lists = features.size();
   features.insert(features.end(), derived.begin(), derived.end());
   std::vector<std::vector<double>> added(derived.size(), std::vector<double>(set.matrix.document_count()));
   for (const QueryRange& query : set.queries) {
@@ -303,10 +320,7 @@ void add_derived_columns(TrainingSet& set, const std::vector<Feature>& derived,
       for (std::size_t j = 0; j < derived.size(); ++j)
         added[j][row] = values[(row - query.begin) * derived.size() + j];
   }
-  std::vector<CodedColumn> columns;
-  for (std::size_t f = 0; f < lists; ++f)
-    columns.push_back(set.matrix.column(f) != nullptr ? *set.matrix.column(f)
-                                                      : coded(values_of(set.matrix, f)));
+  std::vector<CodedColumn> columns = columns_of(set.matrix);
   for (const std::vector<double>& values : added) columns.push_back(coded(values));
   set.matrix = FeatureMatrix(std::move(features), set.grades.size(), std::move(columns));
 }

@@ -61,20 +61,26 @@ inline double reciprocal_rank_share(double rank, double k = kRrfConstant) {
 double reciprocal_rank_score(std::span<const std::uint32_t> ranks);
 
 /// A feature that is computed from the lists of the others: "derived:lists", "derived:rrf",
-/// "derived:best-rank", "derived:median-rank", and of each list "derived:share:NAME" and
-/// "derived:score:NAME". Higher is better; only a share and a score are unranked, where their list is or
-/// gives no score.
+/// "derived:best-rank", "derived:median-rank", "derived:vsim", and of each list "derived:share:NAME" and
+/// "derived:score:NAME". Higher is better; a share and a score are unranked where their list is or gives no
+/// score, and "derived:vsim" is until training fills it in (fusion/learners/baselines/similarity_feature.h).
 bool is_derived(const Feature& feature);
+
+/// The name of the feature that training fills in.
+inline constexpr std::string_view kSimilarityFeature = "derived:vsim";
+
+/// Every name that derived_features() knows.
+inline constexpr std::string_view kDerivedNames = "lists,rrf,best-rank,median-rank,share,score,vsim";
 
 /// Whether a feature is a list's score, so that fusing needs the scores of the lists.
 bool uses_scores(std::span<const Feature> features);
 
-/// in:     names - "lists,rrf,best-rank,median-rank,share,score" or some of them; lists - the rank features,
+/// in:     names - kDerivedNames or some of them; lists - the rank features,
 ///         of which each has a share and a score
 /// errors: usage for another name or one twice
 Result<std::vector<Feature>> derived_features(std::string_view names, std::span<const Feature> lists);
 
-/// The value of one derived feature but a share: the number of lists that hold the document, its RRF score,
+/// The value of one derived feature but a share, a score or VSIM: the number of lists that hold the document, its RRF score,
 /// minus its best rank, minus its median rank over all lists (an absent one counts as
 /// infinitely deep; the lower middle one of an even number, kept finite at 2^31).
 double derived_value(const Feature& feature, std::span<const std::uint32_t> ranks);
@@ -86,6 +92,13 @@ double derived_value(const Feature& feature, std::span<const std::uint32_t> rank
 /// in:   features - the rank features first, as many as there are lists
 /// cost: O(documents x features), and a sort of the documents for each share
 std::vector<double> derived_values(const std::vector<Feature>& features, const QueryInstances& instances);
+
+/// The matrix with other values of one feature.
+///
+/// in:   values - one per document, NaN where unranked
+/// cost: O(documents x features), and a sort of the values
+FeatureMatrix with_values(const FeatureMatrix& matrix, std::size_t feature,
+                          const std::vector<double>& values);
 
 /// Adds derived features behind the rank features of a set: what feature_matrix() makes of each query,
 /// as columns.

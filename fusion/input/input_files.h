@@ -25,7 +25,7 @@ struct TrainingInput {
   bool is_unjudged_ignored = false;  ///< unjudged documents are left out of feedback, else they have grade 0
   bool are_negative_grades_kept = false;  ///< else they count as 0
   int depth = 0;                          ///< of rank features, 0 for all
-  std::string derive;                     ///< derived features: "lists,rrf,best-rank,median-rank,share,score"
+  std::string derive;                     ///< derived features: kDerivedNames, or some of them
   std::string query_weights = "pairs";    ///< pairs, equal, documents, or a file of `qid weight` lines
   FeedbackOptions feedback;               ///< its query_weights are set from the field above
   unsigned threads = 1;

@@ -33,8 +33,7 @@ const boost::json::string* string_at(const JsonObject& parent, std::string_view 
 Result<void> check_derived(const std::vector<Feature>& features, std::string_view name) {
   const auto first = std::find_if(features.begin(), features.end(), is_derived);
   if (first == features.end()) return {};
-  TRY(const auto known, derived_features("lists,rrf,best-rank,median-rank,share,score",
-                                         std::vector<Feature>(features.begin(), first)));
+  TRY(const auto known, derived_features(kDerivedNames, std::vector<Feature>(features.begin(), first)));
   std::set<std::string> names;
   for (const Feature& feature : known) names.insert(feature.name);
   for (auto feature = first; feature != features.end(); ++feature) {

@@ -5,6 +5,7 @@
 #include "fusion/learners/adaboost_mh/learner.h"
 #include "fusion/learners/baselines/adaboost_ordering.h"
 #include "fusion/learners/baselines/learners.h"
+#include "fusion/learners/baselines/similarity_feature.h"
 #include "fusion/learners/monotone_trees/learner.h"
 #include "fusion/learners/mpboost/learner.h"
 #include "fusion/learners/online/learner.h"
@@ -32,6 +33,8 @@ std::vector<Learner> make_table() {
   rows.push_back(adaboost_mh::ensemble_learner(std::move(members)));
   for (Learner& row : online_rows) rows.push_back(std::move(row));
   rows.push_back(auto_learner(rows));
+  // Outermost, so that a learner that trains others gets the feature's values like any other feature's.
+  for (Learner& row : rows) row = baselines::with_similarity_feature(std::move(row));
   return rows;
 }
 

@@ -5,8 +5,10 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/random.h"
 #include "fusion/data/features.h"
 #include "fusion/input/input_files.h"
+#include "fusion/learners/baselines/baselines.h"
 #include "fusion/model/fuse.h"
 #include "fusion/model/score_file.h"
 #include "fusion/training/registry.h"
@@ -197,4 +199,135 @@ TEST_CASE("A model whose derived features are not of its lists is refused", "[fu
         std::string::npos);
   CHECK(model_of(list + "," + derived("mean")).find("no derived feature of the lists") != std::string::npos);
   CHECK(model_of(derived("lists") + "," + list).find("stands behind a derived feature") != std::string::npos);
+}
+
+namespace {
+
+/// Thirty queries of eight documents in three lists, the first of which is the best.
+std::string similarity_rows() {
+  Random random(5);
+  std::string rows;
+  for (int query = 1; query <= 30; ++query)
+    for (int document = 0; document < 8; ++document) {
+      const int grade = document < 2 ? 1 : 0;
+      rows += std::to_string(grade) + " qid:" + std::to_string(100 + query);  // ids of one length: file order
+      for (int list = 1; list <= 3; ++list) {
+        const int rank = 1 + static_cast<int>(random.below(list == 1 && grade == 1 ? 4 : 9));
+        rows += " " + std::to_string(list) + ":" + (rank == 9 ? "NULL" : std::to_string(rank));
+      }
+      rows += " #docid = d" + std::to_string(document) + "\n";
+    }
+  return rows;
+}
+
+TrainingSet similarity_set(const std::string& path, const std::string& derive) {
+  TrainingInput input;
+  input.letor_ranks = {path};
+  input.derive = derive;
+  auto set = read_training_set(input);
+  REQUIRE(set.has_value());
+  return std::move(*set);
+}
+
+Result<TrainingResult> train_on(const TrainingSet& set, const std::string& learner,
+                                std::map<std::string, std::string> options, const Model* resume = nullptr) {
+  TrainingRequest request;
+  request.train = &set;
+  request.options = std::move(options);
+  request.resume = resume;
+  return find_learner(learner)->train(request);
+}
+
+}  // namespace
+
+TEST_CASE("VSIM as a feature is the column that vector similarity scores, wherever the model scores",
+          "[fusion][derived]") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.write("rows.txt", similarity_rows());
+  const TrainingSet plain = similarity_set(path, "");
+  const TrainingSet derived = similarity_set(path, "vsim");
+  REQUIRE(derived.matrix.feature_count() == 4);
+  CHECK(derived.matrix.features()[3].name == kSimilarityFeature);
+  const auto similarity = baselines::vector_similarity(plain);
+  REQUIRE(similarity.has_value());
+  TrainingSet by_hand = plain;
+  std::vector<Feature> features = plain.matrix.features();
+  features.push_back({"by hand", FeatureKind::value, 0});
+  by_hand.matrix = FeatureMatrix(features, plain.matrix.document_count());
+  const std::vector<double> column = similarity->score(plain.matrix);
+  for (std::size_t row = 0; row < column.size(); ++row) {
+    for (std::size_t f = 0; f < 3; ++f)
+      if (!plain.matrix.is_unranked(row, f)) by_hand.matrix.set(row, f, plain.matrix.value(row, f));
+    by_hand.matrix.set(row, 3, column[row]);
+  }
+  for (const char* learner : {"rankboost", "mpboost", "regression"}) {
+    INFO(learner);
+    const auto trained = train_on(derived, learner, {});
+    const auto expected = train_on(by_hand, learner, {});
+    REQUIRE(trained.has_value());
+    REQUIRE(expected.has_value());
+    const std::vector<double> scores = trained->model.ranker->score(derived.matrix);
+    CHECK(scores == expected->model.ranker->score(by_hand.matrix));
+    bool is_used = false;
+    for (std::size_t row = 0; row < 8; ++row) {
+      const auto parts = trained->model.ranker->contributions(derived.matrix, row);
+      REQUIRE(parts.size() == 4);
+      is_used |= parts[3] != 0.0;
+    }
+    CHECK(is_used);
+    const auto again = parse_model(model_text(trained->model), "model");
+    REQUIRE(again.has_value());
+    CHECK(again->ranker->score(derived.matrix) == scores);
+    const auto lines = score_letor_file(*again, path, true);
+    REQUIRE(lines.has_value());
+    std::istringstream read(*lines);
+    for (const double score : scores) {
+      double printed = 0.0;
+      REQUIRE(read >> printed);
+      CHECK(printed == score);
+    }
+  }
+}
+
+TEST_CASE("A model with VSIM fuses lists, explains itself, and goes on learning", "[fusion][derived]") {
+  const test::TemporaryFolder folder;
+  const TrainingSet set = similarity_set(folder.write("rows.txt", similarity_rows()), "lists,vsim");
+  const auto trained = train_on(set, "rankboost", {{"rounds", "20"}});
+  REQUIRE(trained.has_value());
+  const std::vector<std::vector<std::string_view>> lists{{"x", "y"}, {"y", "z"}, {"x"}};
+  const FusedRanking fused = fuse(trained->model, std::vector<RankedIds>(lists.begin(), lists.end()));
+  REQUIRE(fused.scores.size() == 3);
+  const Explanation why = explain(trained->model, fused, fused.order[0]);
+  REQUIRE(why.features.size() == 5);
+  double sum = 0.0;
+  for (const FeatureShare& share : why.features) sum += share.weight;
+  CHECK(sum == Approx(why.score));
+  const auto once = train_on(set, "prank", {{"passes", "1"}});
+  REQUIRE(once.has_value());
+  const auto twice = train_on(set, "prank", {{"passes", "2"}});
+  const auto resumed = train_on(set, "prank", {{"passes", "1"}}, &once->model);
+  REQUIRE(twice.has_value());
+  REQUIRE(resumed.has_value());
+  CHECK(to_text(resumed->model.ranker->body()) == to_text(twice->model.ranker->body()));
+  const auto other =
+      train_on(similarity_set(folder.write("rows.txt", similarity_rows()), "vsim"), "prank", {});
+  REQUIRE(other.has_value());
+  CHECK_FALSE(train_on(set, "prank", {{"passes", "1"}}, &other->model).has_value());
+}
+
+TEST_CASE("A damaged VSIM body is refused by the field", "[fusion][derived]") {
+  const test::TemporaryFolder folder;
+  const TrainingSet set = similarity_set(folder.write("rows.txt", similarity_rows()), "vsim");
+  const auto trained = train_on(set, "rankboost", {{"rounds", "3"}});
+  REQUIRE(trained.has_value());
+  const auto error_without = [&](const char* field) {
+    auto text = parse_json(model_text(trained->model), "m.json");
+    REQUIRE(text.has_value());
+    JsonObject root = text->as_object();
+    root["body"].as_object().erase(field);
+    const auto model = parse_model(to_text(root), "m.json");
+    return model ? std::string("accepted") : model.error().text;
+  };
+  CHECK(error_without("similarity").find("body.similarity") != std::string::npos);
+  CHECK(error_without("ranker").find("body.ranker") != std::string::npos);
 }

@@ -189,6 +189,16 @@ Result<LinearRanker> regression(const TrainingSet& set, const RegressionOptions&
   return LinearRanker(offset, std::move(terms), viewers.size());
 }
 
+namespace {
+
+/// What makes ratings of a feature's values: a rank list counts D + 1 - rank.
+double rating_offset(const Feature& feature, const Viewer& viewer) {
+  if (feature.kind != FeatureKind::rank) return 0.0;
+  return 1.0 + (feature.depth > 0 ? feature.depth : -viewer.lowest);
+}
+
+}  // namespace
+
 Result<LinearRanker> vector_similarity(const TrainingSet& set) {
   TRY_VOID(rankboost_plus::pair_rows(set, static_cast<std::size_t>(-1)));
   const std::vector<Viewer> viewers = viewers_of(set.matrix);
@@ -204,10 +214,14 @@ Result<LinearRanker> vector_similarity(const TrainingSet& set) {
   for (std::size_t f = 0; f < viewers.size(); ++f) {
     double product = 0.0;
     double squares = 0.0;
+    const double offset = rating_offset(set.matrix.features()[f], viewers[f]);
     for (const std::size_t x : documents)
-      if (!set.matrix.is_unranked(x, f)) product += set.grades[x] * set.matrix.value(x, f);
-    for (std::size_t x = 0; x < set.matrix.document_count(); ++x)
-      if (!set.matrix.is_unranked(x, f)) squares += set.matrix.value(x, f) * set.matrix.value(x, f);
+      if (!set.matrix.is_unranked(x, f)) product += set.grades[x] * (set.matrix.value(x, f) + offset);
+    for (std::size_t x = 0; x < set.matrix.document_count(); ++x) {
+      if (set.matrix.is_unranked(x, f)) continue;
+      const double rating = set.matrix.value(x, f) + offset;
+      squares += rating * rating;
+    }
     if (product == 0.0 || squares <= 0.0 || target_squares <= 0.0) continue;
     cosines[f] = product / (std::sqrt(squares) * std::sqrt(target_squares));
     sum += std::abs(cosines[f]);

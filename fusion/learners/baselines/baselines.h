@@ -53,7 +53,9 @@ struct RegressionOptions {
 Result<LinearRanker> regression(const TrainingSet& set, const RegressionOptions& options);
 
 /// VSIM: grades predicted as their mean plus the features' deviations from their means, weighted by the
-/// cosines of the ratings. A feature without a common document has weight 0; all weights 0 leave every
+/// cosines of the ratings. A rank counts as the rating D + 1 - rank, D being how deep its list counts, or the
+/// deepest rank there is: the paper's ratings are above 0, and cosines of minus ranks would be negative. A
+/// feature without a common document has weight 0; all weights 0 leave every
 /// document tied.
 ///
 /// source: Breese, Heckerman, Kadie 1998, by Freund et al. 2003, sec. 6.2.3

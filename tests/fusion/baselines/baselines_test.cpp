@@ -139,6 +139,35 @@ TEST_CASE("vector similarity predicts as its formula says", "[fusion][baselines]
         Approx(3.0 + (first * (2 - 1.5) + second * (1 - 2.0)) / (first + second)));
 }
 
+TEST_CASE("vector similarity counts a rank as depth + 1 - rank, so that better ranks score higher",
+          "[fusion][baselines]") {
+  // One list of depth 3, ranks 1, 2, 3 as values -1, -2, -3: ratings 3, 2, 1, mean value -2. Grades 2, 1, 0.
+  // The only cosine is positive, so its share is 1: mean grade 1 plus value + 2.
+  TrainingSet set = set_of({{2, -1}, {1, -2}, {0, -3}});
+  set.matrix = FeatureMatrix({{"list", FeatureKind::rank, 3}}, 3);
+  for (std::size_t x = 0; x < 3; ++x) set.matrix.set(x, 0, -1.0 - static_cast<double>(x));
+  const auto ranker = vector_similarity(set);
+  REQUIRE(ranker.has_value());
+  REQUIRE(ranker->terms().size() == 1);
+  CHECK(ranker->terms()[0].weight == Approx(1.0));
+  CHECK(ranker->score(set.matrix)[0] == Approx(2.0));
+  CHECK(ranker->score(set.matrix)[2] == Approx(0.0).margin(1e-12));
+  // Two lists of no stated depth: a counts to rank 2, b to rank 4. Grades 1 and 0.
+  // a: ratings 2, 1; cosine 2 / sqrt 5. b: ratings 1, 4; cosine 1 / sqrt 17.
+  TrainingSet two = set_of({{1, 0, 0}, {0, 0, 0}});
+  two.matrix = FeatureMatrix({{"a", FeatureKind::rank, 0}, {"b", FeatureKind::rank, 0}}, 2);
+  two.matrix.set(0, 0, -1.0);
+  two.matrix.set(1, 0, -2.0);
+  two.matrix.set(0, 1, -4.0);
+  two.matrix.set(1, 1, -1.0);
+  const auto both = vector_similarity(two);
+  REQUIRE(both.has_value());
+  const double a = 2.0 / std::sqrt(5.0);
+  const double b = 1.0 / std::sqrt(17.0);
+  CHECK(both->terms()[0].weight == Approx(a / (a + b)));
+  CHECK(both->terms()[1].weight == Approx(b / (a + b)));
+}
+
 TEST_CASE("the best single feature puts unranked documents last", "[fusion][baselines]") {
   const TrainingSet set = set_of({{1, kUnranked, -1}, {0, -1, -2}, {0, -2, kUnranked}});
   const auto ranker = best_feature(set);
