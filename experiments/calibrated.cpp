@@ -21,13 +21,15 @@ using fusion::adaboost_mh::BaseKind;
 using fusion::adaboost_mh::kSigmoidTargets;
 using fusion::adaboost_mh::name_of;
 
-constexpr const char* kRows[] = {"ensemble, CPC",      "ensemble, RBC",         "ensemble, CPC+RBC",
-                                 "AdaBoost.MH, trees", "AdaBoost.MH, products", "RankBoost",
-                                 kEqualRankBoost};
+constexpr const char* kRows[] = {
+    "ensemble, CPC",         "ensemble, RBC", "ensemble, CPC+RBC", "AdaBoost.MH, trees",
+    "AdaBoost.MH, products", "RankBoost",     kEqualRankBoost,     kAutoRow};
 constexpr const char* kFileOrder = "the files' own order";
 constexpr std::size_t kDepth = 10;
 constexpr int kFolds = 5;
 constexpr std::size_t kTargets = std::size(kSigmoidTargets);
+
+}  // namespace
 
 Plan plan_of(const ExperimentOptions& options) {
   Plan plan;
@@ -50,27 +52,31 @@ Plan plan_of(const ExperimentOptions& options) {
   return plan;
 }
 
-/// What became of a method of the table.
-struct MethodResult {
-  std::string choice;
-  double validation = 0.0;         ///< NDCG@10 where the choice and the weights were made
-  std::vector<double> fold_means;  ///< of the paper's measure
-  std::vector<double> ndcg;        ///< mean over folds of NDCG@1 ... @10
-};
-
-struct SetResult {
-  std::map<std::string, MethodResult> methods;
-  std::vector<std::vector<std::vector<double>>> p;  ///< target x target x fold
-  std::size_t fallbacks = 0;
-};
+namespace {
 
 /// The candidates of all folds: one T, c and setting is chosen for a set, by the mean of the folds'
-/// validation parts.
+/// validation parts, or for each fold by its own.
 class Choice {
  public:
+  explicit Choice(bool is_by_fold) : is_by_fold_(is_by_fold) {}
+
   /// Whether a method got better on validation.
   bool add(const std::vector<std::vector<Candidate>>& folds) {
     bool is_better = false;
+    if (is_by_fold_) {
+      for (std::size_t fold = 0; fold < folds.size(); ++fold)
+        for (const Candidate& candidate : folds[fold]) {
+          Best& best = best_[candidate.method];
+          if (best.folds.empty()) best = {0.0, std::vector<Candidate>(folds.size())};
+          if (candidate.validation <= best.folds[fold].validation + 1e-12 && !best.folds[fold].values.empty())
+            continue;
+          is_better = true;
+          best.validation +=
+              (candidate.validation - best.folds[fold].validation) / static_cast<double>(folds.size());
+          best.folds[fold] = candidate;
+        }
+      return is_better;
+    }
     for (std::size_t i = 0; i < folds[0].size(); ++i) {
       double validation = 0.0;
       for (const auto& fold : folds) validation += fold[i].validation / static_cast<double>(folds.size());
@@ -108,25 +114,34 @@ class Choice {
     double validation = -1.0;
     std::vector<Candidate> folds;
   };
+  bool is_by_fold_;
   std::map<std::string, Best> best_;
 };
 
-Result<SetResult> run_set(const DataSet& set, const Plan& plan, const ExperimentOptions& options,
-                          const std::function<void()>& step_done) {
-  std::vector<FoldData> data;
-  std::vector<std::vector<Candidate>> rankboost, orders;
+}  // namespace
+
+Result<std::vector<FoldData>> read_folds(const DataSet& set, const std::string& data) {
+  std::vector<FoldData> folds;
   for (int fold = 1; fold <= kFolds; ++fold) {
-    TRY(auto read, read_fold(set, options.data, fold));
-    data.push_back(std::move(read));
-    TRY(auto candidates, rankboost_candidates(data.back(), plan, set.mode));
-    rankboost.push_back(std::move(candidates));
-    orders.push_back({order_candidate(data.back(), set.mode)});
+    TRY(auto read, read_fold(set, data, fold));
+    folds.push_back(std::move(read));
   }
-  Choice choice;
+  return folds;
+}
+
+Result<SetResult> run_set(const DataSet& set, const std::vector<FoldData>& folds, const Plan& plan,
+                          const std::function<void()>& step_done) {
+  std::vector<std::vector<Candidate>> rankboost, orders;
+  for (const FoldData& fold : folds) {
+    TRY(auto candidates, rankboost_candidates(fold, plan, set.mode));
+    rankboost.push_back(std::move(candidates));
+    orders.push_back({order_candidate(fold, set.mode)});
+  }
+  Choice choice(plan.chooses_by_fold);
   choice.add(rankboost);
   choice.add(orders);
   std::vector<std::unique_ptr<FoldRunner>> runners;
-  for (const FoldData& fold : data)
+  for (const FoldData& fold : folds)
     runners.push_back(std::make_unique<FoldRunner>(fold, plan, set.mode, runners.size()));
   std::size_t without_gain = 0;
   for (const std::size_t rounds : plan.round_counts) {
@@ -150,6 +165,8 @@ Result<SetResult> run_set(const DataSet& set, const Plan& plan, const Experiment
   return result;
 }
 
+namespace {
+
 /// Fisher's method: one p value out of independent ones.
 double fisher(const std::vector<double>& p) {
   double sum = 0.0;
@@ -163,6 +180,7 @@ std::string table_of(const DataSet& set, const SetResult& result) {
   for (int fold = 1; fold <= kFolds; ++fold) table.rows[0].push_back("fold " + std::to_string(fold));
   auto lines = set.published;
   lines.emplace_back(kEqualRankBoost, std::nan(""));
+  lines.emplace_back(kAutoRow, std::nan(""));
   lines.emplace_back(kFileOrder, std::nan(""));
   for (const auto& [name, published] : lines) {
     const std::string paper = std::isnan(published) ? "-" : fixed(published, 4);
@@ -229,7 +247,7 @@ void add_claims(const DataSet& set, const SetResult& result, PaperReport& report
                own > std::max(trees, products),
                fmt::format("{:.4f} against {:.4f} and {:.4f}", own, trees, products));
   const double least = std::min({own, value("ensemble, CPC"), value("ensemble, RBC")});
-  for (const char* name : {"RankBoost", kEqualRankBoost})
+  for (const char* name : {"RankBoost", kEqualRankBoost, kAutoRow})
     report.judge(fmt::format("{}: all three ensembles are above {} as trained here", set.name, name),
                  least > value(name),
                  fmt::format("the least has {:.4f}, {} {:.4f}", least, name, value(name)));
@@ -248,7 +266,8 @@ Result<std::string> run_calibrated(const ExperimentOptions& options) {
   JsonArray json;
   std::size_t done = 0;
   for (const DataSet& set : sets) {
-    TRY(const auto result, run_set(set, plan, options, [&] {
+    TRY(const auto folds, read_folds(set, options.data));
+    TRY(const auto result, run_set(set, folds, plan, [&] {
           if (options.progress) options.progress(++done, sets.size() * plan.round_counts.size());
         }));
     describe(set, result, report, json);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -67,6 +68,30 @@ Result<std::vector<std::size_t>> lines_of(const DataSet& set, const std::string&
   return lines;
 }
 
+/// A fifth of the documents, all documents of a fifth of the queries, or everything.
+CalibrationSplit split_of(const GradedDocuments& documents, SplitKind kind, Random random) {
+  if (kind == SplitKind::own_documents || kind == SplitKind::shared_documents)
+    return draw_split(documents, 0.2, random);
+  std::vector<std::size_t> order(documents.queries.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  random.shuffle(order);
+  if (kind == SplitKind::own_queries) order.resize(std::max<std::size_t>(1, order.size() / 5));
+  std::sort(order.begin(), order.end());
+  CalibrationSplit split;
+  split.left_out.assign(documents.classes.size(), 0);
+  for (const std::size_t query : order) {
+    const RowRange& range = documents.queries[query];
+    const std::size_t begin = split.documents.size();
+    for (std::size_t d = range.begin; d < range.end; ++d) {
+      split.left_out[d] = 1;
+      split.documents.push_back(static_cast<std::uint32_t>(d));
+      split.classes.push_back(documents.classes[d]);
+    }
+    split.queries.push_back({begin, split.documents.size()});
+  }
+  return split;
+}
+
 Judged judged(const GradedDocuments& documents, std::span<const double> gains) {
   return {documents.classes, gains, documents.queries};
 }
@@ -100,7 +125,7 @@ Result<FoldData> read_fold(const DataSet& set, const std::string& data, int fold
 }
 
 std::vector<std::vector<double>> tool_values(const FoldData& data, const std::vector<double>& scores,
-                                             evaluation::Mode mode) {
+                                             evaluation::Mode mode, bool are_ties_by_id) {
   static const auto set = evaluation::parse_measures("ndcg_cut_1,2,3,4,5,6,7,8,9,10,mean_ndcg");
   evaluation::Rules rules;
   rules.mode = mode;
@@ -108,8 +133,9 @@ std::vector<std::vector<double>> tool_values(const FoldData& data, const std::ve
   for (const RowRange& query : data.test.documents.queries) {
     std::vector<std::size_t> documents(query.end - query.begin);
     std::iota(documents.begin(), documents.end(), query.begin);
-    std::sort(documents.begin(), documents.end(),
-              [&](std::size_t a, std::size_t b) { return data.test_lines[a] < data.test_lines[b]; });
+    if (!are_ties_by_id)  // else as they are, by id
+      std::sort(documents.begin(), documents.end(),
+                [&](std::size_t a, std::size_t b) { return data.test_lines[a] < data.test_lines[b]; });
     std::vector<double> part;
     std::vector<double> grades;
     for (const std::size_t d : documents) {
@@ -142,7 +168,7 @@ struct FoldRunner::State {
       : data(fold),
         plan(how),
         mode(rules),
-        coded(fold.training.documents.matrix, fusion::ThresholdOptions{}),
+        coded(fold.training.documents.matrix, fusion::ThresholdOptions{how.max_thresholds}),
         table(cut_table(coded)),
         gains(gains_of(fold.grades)),
         training_rows(fold.training.documents.matrix, table),
@@ -150,7 +176,56 @@ struct FoldRunner::State {
         test_rows(fold.test.documents.matrix, table) {}
 
   double quality(const std::vector<double>& validation_scores) const {
-    return ndcg_10(validation_scores, judged(data.validation.documents, gains));
+    if (!plan.measures_by_tool) return ndcg_10(validation_scores, judged(data.validation.documents, gains));
+    static const auto measure = evaluation::parse_measures("ndcg_cut_10");
+    evaluation::Rules rules;
+    rules.mode = mode;
+    const auto& documents = data.validation.documents;
+    double sum = 0.0;
+    for (const RowRange& query : documents.queries) {
+      std::vector<double> grades;
+      for (std::size_t d = query.begin; d < query.end; ++d)
+        grades.push_back(data.grades[static_cast<std::size_t>(documents.classes[d])]);
+      const std::vector<double> part(validation_scores.begin() + static_cast<std::ptrdiff_t>(query.begin),
+                                     validation_scores.begin() + static_cast<std::ptrdiff_t>(query.end));
+      sum += evaluation::evaluate(
+          *measure, evaluation::judged_ranking(grades, evaluation::order_by_score(part), part), rules)[0];
+    }
+    return sum / static_cast<double>(documents.queries.size());
+  }
+
+  /// From 0 to 1 within each query, where the plan says so.
+  std::vector<double> scaled(std::vector<double> scores, const GradedDocuments& documents) const {
+    if (!plan.scales_by_query) return scores;
+    for (const RowRange& query : documents.queries) {
+      const auto begin = scores.begin() + static_cast<std::ptrdiff_t>(query.begin);
+      const auto end = scores.begin() + static_cast<std::ptrdiff_t>(query.end);
+      const auto [low, high] = std::minmax_element(begin, end);
+      const double least = *low;
+      const double span = *high - least;
+      for (auto at = begin; at != end; ++at) *at = span > 0.0 ? (*at - least) / span : 0.0;
+    }
+    return scores;
+  }
+
+  /// What each document counts in the place of 2^label; empty for that itself.
+  std::vector<double> importance(std::size_t setting) const {
+    const auto& classes = data.training.documents.classes;
+    if (plan.start == StartKind::by_label) return {};
+    std::vector<double> weights(classes.size(), 1.0);
+    if (plan.start == StartKind::equal) return weights;
+    // As many draws as there are documents, each with a chance of 2^label.
+    std::vector<double> ends;
+    double sum = 0.0;
+    for (std::size_t d = 0; d < classes.size(); ++d)
+      ends.push_back(sum += splits[setting].left_out[d] != 0 ? 0.0 : std::ldexp(1.0, classes[d]));
+    std::fill(weights.begin(), weights.end(), 0.0);
+    Random random = Random(plan.seed).split(7'000 + setting);
+    for (std::size_t draw = 0; draw < classes.size(); ++draw) {
+      const auto at = std::upper_bound(ends.begin(), ends.end(), random.uniform() * sum) - ends.begin();
+      weights[std::min(static_cast<std::size_t>(at), classes.size() - 1)] += 1.0;
+    }
+    return weights;
   }
 
   /// The settings that take longest stand last, so they are begun first.
@@ -158,8 +233,11 @@ struct FoldRunner::State {
     parallel_for(sources.size(), plan.threads, [&](std::size_t i) {
       const std::size_t place = sources.size() - 1 - i;
       StrongClassifier& classifier = sources[place].classifier;
-      const Problem problem{&coded, data.training.documents.classes, data.grades.size(), 1,
-                            splits[place].left_out};
+      const std::vector<double> weights = importance(place);
+      const std::span<const std::uint8_t> left_out =
+          plan.split == SplitKind::own_training ? std::span<const std::uint8_t>() : splits[place].left_out;
+      const Problem problem{&coded, data.training.documents.classes, data.grades.size(), 1, left_out,
+                            weights};
       BoostRun run = fusion::adaboost_mh::boost(problem, plan.settings[place], rounds, {},
                                                 {&classifier, &training_rows});
       classifier = std::move(run.classifier);
@@ -184,7 +262,7 @@ struct FoldRunner::State {
           {plan.settings[s].kind == BaseKind::tree ? "AdaBoost.MH, trees" : "AdaBoost.MH, products",
            fmt::format("{}, T {}", sources[s].name, rounds),
            quality(posterior_scores(validation_votes[s], gains)),
-           tool_values(data, posterior_scores(test_votes[s], gains), mode)});
+           tool_values(data, posterior_scores(test_votes[s], gains), mode, plan.are_ties_by_id)});
   }
 
   Pool calibrate(std::size_t rounds) const {
@@ -212,17 +290,21 @@ struct FoldRunner::State {
     std::vector<const std::vector<double>*> test_parts;
     std::vector<const std::vector<double>*> validation_parts;
     std::vector<double> qualities;
+    std::vector<std::vector<double>> validation;
     for (const std::size_t place : members_of(pool, part)) {
-      test.push_back(test_scores(pool.members[place]));
-      validation_parts.push_back(&pool.validation[place]);
-      qualities.push_back(pool.members[place].quality);
+      test.push_back(scaled(test_scores(pool.members[place]), data.test.documents));
+      validation.push_back(scaled(pool.validation[place], data.validation.documents));
+      qualities.push_back(plan.measures_by_tool ? quality(pool.validation[place])
+                                                : pool.members[place].quality);
     }
     for (const auto& scores : test) test_parts.push_back(&scores);
-    for (int c = 0; c <= 200; c += 10) {
+    for (const auto& scores : validation) validation_parts.push_back(&scores);
+    for (const double c : plan.bases) {
       const auto weights = exponential_weights(qualities, c);
-      candidates.push_back({name, fmt::format("T {}, c {}", pool.rounds, c),
-                            quality(weighted_scores(validation_parts, weights)),
-                            tool_values(data, weighted_scores(test_parts, weights), mode)});
+      candidates.push_back(
+          {name, fmt::format("T {}, c {}", pool.rounds, c),
+           quality(weighted_scores(validation_parts, weights)),
+           tool_values(data, weighted_scores(test_parts, weights), mode, plan.are_ties_by_id)});
     }
   }
 
@@ -245,7 +327,8 @@ FoldRunner::FoldRunner(const FoldData& data, const Plan& plan, evaluation::Mode 
     : state_(std::make_unique<State>(data, plan, mode)) {
   const Random random = Random(plan.seed).split(stream);
   for (const BaseSetting& setting : plan.settings) {
-    state_->splits.push_back(draw_split(data.training.documents, 0.2, random.split(state_->splits.size())));
+    const std::size_t number = plan.split == SplitKind::shared_documents ? 0 : state_->splits.size();
+    state_->splits.push_back(split_of(data.training.documents, plan.split, random.split(number)));
     state_->calibration_rows.emplace_back(state_->training_rows, state_->splits.back().documents);
     Source source;
     source.name = setting.name();
@@ -295,6 +378,16 @@ Result<std::vector<Candidate>> rankboost_candidates(const FoldData& data, const 
            tool_values(data, model.ranker->score(data.test.set.matrix), mode)});
     }
   }
+  if (plan.rankboost_rounds.empty()) return candidates;
+  fusion::TrainingRequest request;
+  request.threads = plan.threads;
+  request.validate = &data.validation.set;
+  request.measure_name = "ndcg_burges_10";
+  TRY(const auto chosen, train("auto", data.training.set, {}, request));
+  candidates.push_back(
+      {kAutoRow, "by ndcg_burges_10",
+       ndcg_10(chosen.ranker->score(data.validation.set.matrix), judged(data.validation.documents, gains)),
+       tool_values(data, chosen.ranker->score(data.test.set.matrix), mode)});
   return candidates;
 }
 

@@ -90,6 +90,11 @@ Result<std::string> run_online(const ExperimentOptions& options);
 /// 10,000 rounds without stopping.
 Result<std::string> run_calibrated(const ExperimentOptions& options);
 
+/// The ensembles of run_calibrated with one thing changed at a time, beside draws of other seeds: grid and
+/// rounds, cuts, initial weights, splits, what is chosen by what, ties, Gaussian processes, scales, c. Quick:
+/// MQ2008 only.
+Result<std::string> run_calibrated_factors(const ExperimentOptions& options);
+
 /// The movie experiment of Freund et al. 2003, sec. 6.2, on MovieLens 100K in EachMovie's place: figures
 /// 5 to 8, and the comparisons that sec. 6.2.6 and 7 propose. Quick: one split with 24 targets. Full:
 /// every target.

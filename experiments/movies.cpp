@@ -91,21 +91,28 @@ std::vector<Setting> density_settings(const Ratings& ratings, Random random) {
   return settings;
 }
 
-/// Fig. 5: nested feature sets and disjoint targets.
-Figure feature_counts(const Ratings& ratings, const Sizes& sizes, Random random) {
-  constexpr std::size_t kCounts[] = {100, 200, 500, 750};
-  constexpr std::size_t kMost = 750;
-  Figure figure{"number of features", "features", kPaperMethods, {}, {}};
-  figure.methods.insert(figure.methods.end(),
-                        {Method::normalised_regression, Method::ten_neighbours, Method::rankboost_with_vsim});
-  for (const std::size_t count : kCounts)
+/// A setting for each number of features: in each split so many first viewers are features, and the viewers
+/// behind the most of them are targets.
+void add_nested_settings(Figure& figure, const Ratings& ratings, const Sizes& sizes, const Random& random,
+                         std::span<const std::size_t> counts) {
+  const std::size_t most = counts.back();
+  for (const std::size_t count : counts)
     figure.settings.push_back({std::to_string(count), static_cast<double>(count), {}});
   for (std::size_t split = 0; split < sizes.splits; ++split) {
     const std::vector<std::size_t> viewers = shuffled_viewers(ratings, random.split(split));
-    for (std::size_t i = kMost; i < std::min(viewers.size(), kMost + sizes.targets); ++i)
-      for (std::size_t c = 0; c < std::size(kCounts); ++c)
-        add_task(figure.settings[c], ratings, first_of(viewers, kCounts[c]), viewers[i], random, split);
+    for (std::size_t i = most; i < std::min(viewers.size(), most + sizes.targets); ++i)
+      for (std::size_t c = 0; c < counts.size(); ++c)
+        add_task(figure.settings[c], ratings, first_of(viewers, counts[c]), viewers[i], random, split);
   }
+}
+
+/// Fig. 5: nested feature sets and disjoint targets.
+Figure feature_counts(const Ratings& ratings, const Sizes& sizes, Random random) {
+  constexpr std::size_t kCounts[] = {100, 200, 500, 750};
+  Figure figure{"number of features", "features", kPaperMethods, {}, {}};
+  figure.methods.insert(figure.methods.end(),
+                        {Method::normalised_regression, Method::ten_neighbours, Method::rankboost_with_vsim});
+  add_nested_settings(figure, ratings, sizes, random, kCounts);
   return figure;
 }
 
@@ -152,13 +159,10 @@ Figure classification(const Ratings& ratings, const Sizes& sizes, Random random)
   Figure figure{"bipartite feedback",
                 "features",
                 {Method::rankboost, Method::rankboost_bipartite, Method::adaboost},
-                {{"500", 500.0, {}}},
+                {},
                 {}};
-  for (std::size_t split = 0; split < sizes.splits; ++split) {
-    const std::vector<std::size_t> viewers = shuffled_viewers(ratings, random.split(split));
-    for (std::size_t i = 500; i < std::min(viewers.size(), 500 + sizes.targets); ++i)
-      add_task(figure.settings[0], ratings, first_of(viewers, 500), viewers[i], random, split);
-  }
+  constexpr std::size_t kCounts[] = {500};
+  add_nested_settings(figure, ratings, sizes, random, kCounts);
   return figure;
 }
 
@@ -187,6 +191,9 @@ Result<void> measure_figures(std::vector<Figure>& figures, const Ratings& rating
 
 void describe(const Figure& figure, PaperReport& report) {
   JsonObject json;
+  JsonArray labels;
+  for (const Setting& setting : figure.settings) labels.emplace_back(setting.label);
+  json["settings"] = std::move(labels);
   for (std::size_t m = 0; m < kMeasures; ++m) {
     const auto measure = static_cast<Measure>(m);
     const std::string title = figure.name + ": " + kMeasureNames[m];

@@ -23,6 +23,14 @@ int synthetic_rank(double value) {
   return rank;
 }
 
+/// Adds the t-th example, which is one to learn from while t is below `train_count`.
+void add_example(Sample& sample, std::size_t t, std::size_t train_count, const std::vector<double>& row,
+                 int rank) {
+  std::vector<double>& rows = t < train_count ? sample.train : sample.test;
+  rows.insert(rows.end(), row.begin(), row.end());
+  (t < train_count ? sample.train_ranks : sample.test_ranks).push_back(rank);
+}
+
 Sample draw_synthetic(Random& random) {
   constexpr std::size_t kTrain = 50'000;
   constexpr std::size_t kTest = 1'000;
@@ -32,9 +40,7 @@ Sample draw_synthetic(Random& random) {
     const double b = random.uniform();
     const double value = 10.0 * (a - 0.5) * (b - 0.5);
     const int rank = synthetic_rank(value + 0.125 * random.normal());
-    auto& rows = t < kTrain ? sample.train : sample.test;
-    rows.insert(rows.end(), {a, b});
-    (t < kTrain ? sample.train_ranks : sample.test_ranks).push_back(rank);
+    add_example(sample, t, kTrain, {a, b}, rank);
     if (t >= kTrain) sample.ideal_test_ranks.push_back(synthetic_rank(value));
   }
   return sample;
@@ -79,12 +85,11 @@ Sample draw_cystic_fibrosis(const Judgments& judgments, CysticFibrosisForm form,
   for (std::size_t t = 0; t < order.size(); ++t) {
     const auto& judges = judgments[order[t]];
     const std::size_t target = random.below(4);
-    auto& rows = t < kCysticTraining ? sample.train : sample.test;
-    const auto begin = static_cast<std::ptrdiff_t>(rows.size());
+    std::vector<double> row;
     for (std::size_t j = 0; j < 4; ++j)
-      if (j != target) rows.push_back(judges[j] - (form.is_centred ? 2 : 0));
-    if (form.is_sorted) std::sort(rows.begin() + begin, rows.end());
-    (t < kCysticTraining ? sample.train_ranks : sample.test_ranks).push_back(judges[target]);
+      if (j != target) row.push_back(judges[j] - (form.is_centred ? 2 : 0));
+    if (form.is_sorted) std::sort(row.begin(), row.end());
+    add_example(sample, t, kCysticTraining, row, judges[target]);
   }
   return sample;
 }
@@ -126,13 +131,13 @@ Sample draw_movielens(const std::vector<Person>& people, Random& random) {
   random.shuffle(movies);
   Sample sample;
   for (std::size_t t = 0; t < kMovies; ++t) {
-    auto& rows = t < kTrain ? sample.train : sample.test;
+    std::vector<double> row;
     for (std::size_t p = 0; p < people.size(); ++p) {
       if (p == target) continue;
       const auto found = people[p].stars.find(movies[t]);
-      rows.push_back(found == people[p].stars.end() ? 0.0 : (found->second - 1) / 4.0 - 0.5);
+      row.push_back(found == people[p].stars.end() ? 0.0 : (found->second - 1) / 4.0 - 0.5);
     }
-    (t < kTrain ? sample.train_ranks : sample.test_ranks).push_back(people[target].stars.at(movies[t]));
+    add_example(sample, t, kTrain, row, people[target].stars.at(movies[t]));
   }
   return sample;
 }

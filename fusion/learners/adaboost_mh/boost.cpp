@@ -268,12 +268,15 @@ SignedWeights initial_weights(const Problem& problem) {
   const std::size_t k = problem.class_count;
   SignedWeights weights{k, (k + 3) / 4 * 4, {}};
   weights.values.assign(problem.classes.size() * weights.stride, 0.0);
+  const auto importance = [&](std::size_t d) {
+    return problem.importance.empty() ? std::ldexp(1.0, problem.classes[d]) : problem.importance[d];
+  };
   double sum = 0.0;
   for (std::size_t d = 0; d < problem.classes.size(); ++d)
-    if (!is_left_out(problem, d)) sum += 2.0 * std::ldexp(1.0, problem.classes[d]);
+    if (!is_left_out(problem, d)) sum += 2.0 * importance(d);
   for (std::size_t d = 0; d < problem.classes.size(); ++d) {
     if (is_left_out(problem, d)) continue;
-    const double own = std::ldexp(1.0, problem.classes[d]) / sum;
+    const double own = importance(d) / sum;
     for (std::size_t l = 0; l < k; ++l)
       weights.values[d * weights.stride + l] =
           problem.classes[d] == static_cast<int>(l) ? own : -own / static_cast<double>(k - 1);

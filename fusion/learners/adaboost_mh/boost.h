@@ -51,6 +51,7 @@ struct Problem {
   std::size_t class_count = 2;
   unsigned threads = 1;                      ///< of one run; any number gives the same bytes
   std::span<const std::uint8_t> left_out{};  ///< empty, or 1 for a document that takes no part; one must
+  std::span<const double> importance{};      ///< empty, or what takes the place of 2^label per document
 };
 
 /// One round, for the trace.
@@ -68,7 +69,8 @@ struct BoostRun {
 };
 
 /// Initial weights: 2^label on the document's own label, 2^label / (K - 1) on each other, normalised; labels
-/// count from 1 as in Busa-Fekete et al. 2011, sec. 4 (any other start is the same after normalising).
+/// count from 1 as in Busa-Fekete et al. 2011, sec. 4 (any other start is the same after normalising). With
+/// problem.importance, that of the document in the place of 2^label.
 SignedWeights initial_weights(const Problem& problem);
 
 /// Rounds that were trained before, on the same documents.
