@@ -1,7 +1,6 @@
 // Online rankers (Harrington 2003). Every method of a task learns the same drawn streams and is measured on
 // the same test examples; the three OAP methods differ only in how they combine the same N PRanks, so one
-// bank serves all. Beside the paper's methods stand PRank and OAP with ROMMA's steps, which its sec. 5
-// proposes.
+// bank serves all. PRank and OAP with ROMMA's steps, which sec. 5 proposes, stand beside the paper's methods.
 
 #include <algorithm>
 #include <cmath>

@@ -80,8 +80,8 @@ bool uses_scores(std::span<const Feature> features);
 /// errors: usage for another name or one twice
 Result<std::vector<Feature>> derived_features(std::string_view names, std::span<const Feature> lists);
 
-/// The value of one derived feature but a share, a score or VSIM: the number of lists that hold the document, its RRF score,
-/// minus its best rank, minus its median rank over all lists (an absent one counts as
+/// The value of one derived feature but a share, a score or VSIM: the number of lists that hold the document,
+/// its RRF score, minus its best rank, minus its median rank over all lists (an absent one counts as
 /// infinitely deep; the lower middle one of an even number, kept finite at 2^31).
 double derived_value(const Feature& feature, std::span<const std::uint32_t> ranks);
 

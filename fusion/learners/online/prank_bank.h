@@ -77,8 +77,8 @@ class PrankBank {
   void learn(const BankBlock& block, bool wants_votes, unsigned threads,
              std::span<BankPrediction> predictions);
 
-  /// One example of a kernel expansion, of the perceptron's steps only: `row` holds the kernel's values against the stored examples. Returns
-  /// whether any PRank erred: then the example took the place of stored example `slot`.
+  /// One example of a kernel expansion, by the perceptron's steps: `row` holds the kernel's values against
+  /// the stored examples. Returns whether any PRank erred; the example then replaced stored example `slot`.
   bool learn_stored(const double* row, int rank, std::uint64_t step, std::size_t slot);
 
   /// Requires a padded row.

@@ -38,8 +38,8 @@ bool is_within_margin(double score, std::span<const double> thresholds, int rank
 /// margin of 1 at each of the k - 1 thresholds, and that stay in the half-space v . v_t >= ||v_t||^2 which
 /// stands for all earlier examples, the shortest one. With k = 2 this is ROMMA on (x, -1).
 ///
-/// Each threshold ends at min(scale c_r, s - 1) below the true rank and at max(scale c_r, s + 1) from it on, s
-/// being the new score, so ascending thresholds stay ascending.
+/// Each threshold ends at min(scale c_r, s - 1) below the true rank and at max(scale c_r, s + 1) from it on,
+/// s being the new score, so ascending thresholds stay ascending.
 ///
 /// in:     thresholds - ascending; moved in place
 /// out:    nothing, with the thresholds as they were, where no rule does both, which takes a square of 0, or

@@ -46,10 +46,10 @@ BankPrediction learn_one(PrankBank& bank, std::vector<double> row, int rank, std
 }  // namespace
 
 TEST_CASE("ROMMA takes the steps of a worked example", "[fusion][online]") {
-  // k = 2, v = (w, c) = 0, hardly any slack. (x = 2, y = 1): score 0 >= c = 0 says rank 2. The shortest v with
-  // c - 2 w >= 1 lies along u = (-2, 1): v = u / 5 = (-.4, .2).
-  // (x = -1, y = 1): score .4 >= .2 says rank 2. u = (1, 1), v . u = -.2, ||v||^2 = .2, ||u||^2 = 2. By Li and
-  // Long's rule the old v counts (2 x .2 + .2) / (2 x .2 - .04) = 5/3 and u counts .2 x 1.2 / .36 = 2/3:
+  // k = 2, v = (w, c) = 0, hardly any slack. (x = 2, y = 1): score 0 >= c = 0 says rank 2. The shortest v
+  // with c - 2 w >= 1 lies along u = (-2, 1): v = u / 5 = (-.4, .2).
+  // (x = -1, y = 1): score .4 >= .2 says rank 2. u = (1, 1), v . u = -.2, ||v||^2 = .2, ||u||^2 = 2. By Li
+  // and Long's rule the old v counts (2 x .2 + .2) / (2 x .2 - .04) = 5/3 and u counts .2 x 1.2 / .36 = 2/3:
   // v = (-2/3 + 2/3, 1/3 + 2/3) = (0, 1), which meets both conditions with equality.
   PrankBank bank(1, 1, 2, 1.0, 1, {StepRule::romma, 1e-15});
   CHECK(learn_one(bank, {2.0}, 1, 0).point == 2);
@@ -158,8 +158,8 @@ TEST_CASE("After a step the example has its margin, and v . v_t >= ||v_t||^2", "
 }
 
 TEST_CASE("ROMMA's mistakes on a separable stream stay below its bound", "[fusion][online]") {
-  // Each step leaves the rule at least 1 / sqrt(R^2 + 1) longer (in squares, 1 / (R^2 + 1)), and no rule of the
-  // half-spaces is longer than 1 / gamma: at most (R^2 + 1) / gamma^2 mistakes, whatever k is.
+  // Each step adds at least 1 / (R^2 + 1) to the squared length of the rule, which is never longer than
+  // 1 / gamma: at most (R^2 + 1) / gamma^2 mistakes, whatever k is.
   Random random(43);
   for (int trial = 0; trial < 20; ++trial) {
     const int ranks = 2 + static_cast<int>(random.below(4));
