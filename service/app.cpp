@@ -45,16 +45,18 @@ std::string owner_of(const Exchange& exchange) {
 
 }  // namespace
 
-App::App(AppOptions options, std::shared_ptr<const Snapshot> snapshot, std::unique_ptr<Records> records)
+App::App(AppOptions options, std::shared_ptr<const Snapshot> snapshot, std::unique_ptr<Records> records,
+         std::unique_ptr<Traces> traces)
     : clock_(*options.clock),
+      traces_(std::move(traces)),
       records_(std::move(records)),
       gate_({options.config, metrics_, clock_, records_->unix_time, shared_usage(records_->store.get())}),
-      searcher_({options.config, clock_, gate_, *records_, metrics_, log_}),
+      searcher_({options.config, clock_, gate_, *records_, metrics_, log_, traces_.get()}),
       pages_(clock_),
       pictures_(clock_, records_->secret),
       pool_(worker_count(options.config), queue_limits(options.config.limits), clock_),
       store_pool_(kStoreWorkers, kStoreQueue, clock_),
-      operations_({metrics_, log_, pool_, searcher_, *records_}),
+      operations_({metrics_, log_, pool_, searcher_, *records_, traces_.get()}),
       server_id_(random_hex(16)),
       duty_until_(records_->mirror == nullptr ? TimePoint::max() : TimePoint::min()),
       reloader_({options.config, options.load_engines, options.reread,
@@ -105,7 +107,12 @@ Result<std::unique_ptr<App>> App::create(AppOptions options) {
       TRY(snapshot, load_snapshot(options.config, options.load_engines));
     }
   }
-  std::unique_ptr<App> app(new App(std::move(options), std::move(snapshot), std::move(records)));
+  std::unique_ptr<Traces> traces;
+  if (const TracesConfig& wanted = options.config.traces; !wanted.url.empty()) {
+    TRY(traces, Traces::open({.url = wanted.url, .server = random_hex(8)}));
+  }
+  std::unique_ptr<App> app(
+      new App(std::move(options), std::move(snapshot), std::move(records), std::move(traces)));
   app->note_shared(shared);
   return app;
 }
@@ -226,7 +233,7 @@ void App::run(Call& call, Reply& reply) {
 void App::guarded(Call& call, const std::function<void(Reply&)>& work) noexcept {
   std::string failure;
   try {
-    Reply reply(call.exchange, *call.responder, clock_, metrics_, log_);
+    Reply reply(call.exchange, *call.responder, clock_, metrics_, log_, traces_.get());
     try {
       return work(reply);
     } catch (const std::exception& error) {

@@ -11,6 +11,7 @@
 #include "service/access/gate.h"
 #include "service/base/log.h"
 #include "service/base/metrics.h"
+#include "service/base/traces.h"
 #include "service/config/snapshot.h"
 #include "service/http/exchange.h"
 #include "service/http/message.h"
@@ -64,7 +65,8 @@ class App {
     const Route* route = nullptr;
   };
 
-  App(AppOptions options, std::shared_ptr<const Snapshot> snapshot, std::unique_ptr<Records> records);
+  App(AppOptions options, std::shared_ptr<const Snapshot> snapshot, std::unique_ptr<Records> records,
+      std::unique_ptr<Traces> traces);
   void answer(const std::shared_ptr<Call>& call, const Match& match, Reply& reply);
   void dispatch(const std::shared_ptr<Call>& call, Reply& reply);
   void run(Call& call, Reply& reply);
@@ -81,6 +83,7 @@ class App {
   void note_shared(const Mirror::Changes& changes);
 
   const Clock& clock_;
+  std::unique_ptr<Traces> traces_;  ///< nullptr unless the configuration names a collector
   Metrics metrics_;
   Log log_;
   std::unique_ptr<Records> records_;

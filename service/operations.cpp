@@ -46,6 +46,10 @@ std::string Operations::metrics_text() {
     set("metafuse_searches_dropped_total", search_log->dropped());
     set("metafuse_store_available", troubles().empty() ? 1 : 0);
   }
+  if (sources_.traces != nullptr) {
+    set("metafuse_spans_sent_total", sources_.traces->sent());
+    set("metafuse_spans_dropped_total", sources_.traces->dropped());
+  }
   const std::lock_guard lock(sockets_mutex_);
   if (sockets_.counts) {
     const ConnectionCounts connections = sockets_.counts();

@@ -8,6 +8,7 @@
 
 #include "service/base/log.h"
 #include "service/base/metrics.h"
+#include "service/base/traces.h"
 #include "service/http/server.h"
 #include "service/learning/records.h"
 #include "service/searcher.h"
@@ -33,6 +34,7 @@ class Operations {
     const WorkerPool& pool;
     const Searcher& searcher;
     const Records& records;
+    const Traces* traces;  ///< nullptr where none are made
   };
   explicit Operations(const Sources& sources) : sources_(sources) {}
   Operations(const Operations&) = delete;

@@ -68,6 +68,7 @@ void Reloader::note_what_needs_a_restart(const ServerConfig& next) {
   note("models", now.models == next.models);
   note("workers", now.workers == next.workers);
   note("cache", now.cache == next.cache);
+  note("traces.url", now.traces.url == next.traces.url);
 }
 
 void Reloader::reload_soon() {

@@ -17,6 +17,7 @@
 #include "service/learning/interleaving.h"
 #include "service/search/expansion.h"
 #include "service/search/list_fusion.h"
+#include "service/search/search_spans.h"
 #include "service/store/redis_client.h"
 
 namespace metafuse::service {
@@ -130,6 +131,7 @@ Searcher::Searcher(const SearcherOptions& options)
       records_(options.records),
       metrics_(options.metrics),
       log_(options.log),
+      traces_(options.traces),
       cache_(options.config.cache.entries, lifetime_of(options.config), options.clock,
              cache_bytes(options.config) - rendered_bytes(options.config)),
       rendered_(rendered_bytes(options.config), options.clock),
@@ -149,6 +151,7 @@ HttpResponse Searcher::serve(const Exchange& exchange, Dialect dialect, const Wa
 /// errors: 403 a domain or engines beyond the key's scope; those of expand_request()
 boost::system::result<Searcher::Plan, AccessRefusal> Searcher::plan_of(const Exchange& exchange,
                                                                        SearchRequest request) const {
+  const TimePoint began = clock_.now();
   const Snapshot& snapshot = *exchange.snapshot;
   const auto domain = named_domain(snapshot, request.domain, exchange.key);
   if (!domain) {
@@ -163,7 +166,7 @@ boost::system::result<Searcher::Plan, AccessRefusal> Searcher::plan_of(const Exc
   auto prepared = prepare_search(snapshot, **domain, std::move(request), clock_);
   if (!prepared) return refusal_of(prepared.error());
   std::string digest = shared_key(**domain, prepared->request) + identity;
-  return Plan{exchange, std::move(*prepared), std::move(digest)};
+  return Plan{exchange, std::move(*prepared), std::move(digest), began, clock_.now()};
 }
 
 Searcher::Found Searcher::find(const Exchange& exchange, const WantedSearch& wanted,
@@ -313,11 +316,13 @@ Result<SharedAnswer> Searcher::search(const Plan& plan, const SitePreferences& s
 /// errors: what another request's search, which this one waited for, broke off with
 Result<SharedAnswer> Searcher::search_window(const Plan& plan, int windows, const PartialAnswer& on_partial) {
   bool was_cached = false;
+  const TimePoint began = clock_.now();
   TRY(auto answer, cache_.get(
                        plan.cache_key(windows), [&] { return search_uncached(plan, windows, on_partial); },
                        was_cached, plan.prepared.end));
   metrics_.cache(was_cached ? "hit" : "miss");
   metrics_.search(answer->domain, answer->fusion.method);
+  trace_search(plan, *answer, was_cached, began);
   if (was_cached) return answer;
   if (plan.prepared.request.forwarded.empty()) suggester_.learn(answer->domain, answer->suggestions);
   metrics_.stage("fetch", answer->fetch_seconds);
@@ -373,6 +378,14 @@ SharedAnswer Searcher::show_fused(const Exchange& exchange, SharedAnswer answer,
   shown = shown_results(*answer, 0, static_cast<int>(limit), {});
   remember(exchange, domain, *answer, shown);
   return answer;
+}
+
+void Searcher::trace_search(const Plan& plan, const SearchAnswer& answer, bool was_cached,
+                            TimePoint began) const {
+  const std::string& traceparent = plan.exchange.traceparent;
+  if (traces_ == nullptr || traceparent.empty() || !trace_context(traceparent).is_sampled) return;
+  traces_->add(
+      search_spans(traceparent, answer, was_cached, {plan.began, plan.expanded, began, clock_.now()}));
 }
 
 void Searcher::note_lists(const std::vector<fetchers::FetchedList>& lists) {

@@ -17,6 +17,7 @@
 #include "service/answers/rendered_answers.h"
 #include "service/base/log.h"
 #include "service/base/metrics.h"
+#include "service/base/traces.h"
 #include "service/cache/answer_cache.h"
 #include "service/cache/shared_answers.h"
 #include "service/http/exchange.h"
@@ -62,6 +63,7 @@ struct SearcherOptions {
   Records& records;
   Metrics& metrics;
   Log& log;
+  Traces* traces = nullptr;  ///< nullptr where none are made
 };
 
 /// Answers searches: quota, what was rendered before, the caches, the engines, what the learning adds. From
@@ -127,6 +129,7 @@ class Searcher {
     const Exchange& exchange;
     PreparedSearch prepared;
     std::string digest;  ///< of everything that changes the lists of its first window, in every process
+    TimePoint began, expanded;
 
     SearchRequest at_window(int windows) const;
     std::string shared_key(int windows) const;
@@ -150,6 +153,8 @@ class Searcher {
                    std::uint64_t times, ShownResults& shown);
   /// Until when; nothing for an answer that is not the same twice, or that nobody asked for before.
   std::optional<TimePoint> may_be_sent_again(const Exchange& exchange, const FoundSearch& found) const;
+  /// What a request's trace shows of its search.
+  void trace_search(const Plan& plan, const SearchAnswer& answer, bool was_cached, TimePoint began) const;
   /// Counts what the engines did, and says in the log which failed.
   void note_lists(const std::vector<fetchers::FetchedList>& lists);
 
@@ -159,6 +164,7 @@ class Searcher {
   Records& records_;
   Metrics& metrics_;
   Log& log_;
+  Traces* const traces_;
   AnswerCache cache_;
   RenderedAnswers rendered_;
   std::unique_ptr<SharedAnswers> shared_answers_;

@@ -1,7 +1,11 @@
 #include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include <unistd.h>
 
@@ -236,6 +240,26 @@ Result<IndexReport> write_beside(const std::string& database, const std::string&
   return build_anew(beside, documents, options);
 }
 
+/// Removes what runs left beside the index that were killed: DATABASE.new-PROCESS of processes that are gone.
+void remove_leftovers(const std::string& database) {
+  const std::filesystem::path path(database);
+  const std::string start = path.filename().string() + ".new-";
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  std::vector<std::filesystem::path> gone;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (!name.starts_with(start)) continue;
+    pid_t process = 0;
+    // also "-journal" and the like of the same process
+    const auto [rest, problem] =
+        std::from_chars(name.data() + start.size(), name.data() + name.size(), process);
+    if (problem == std::errc() && process > 0 && ::kill(process, 0) != 0 && errno == ESRCH)
+      gone.push_back(at->path());
+  }
+  for (const auto& file : gone) std::filesystem::remove(file, error);
+}
+
 }  // namespace
 
 Result<IndexReport> build_local_index(const std::string& database, const std::vector<std::string>& documents,
@@ -244,6 +268,7 @@ Result<IndexReport> build_local_index(const std::string& database, const std::ve
   const std::string beside = database + ".new-" + std::to_string(::getpid());
   std::error_code error;
   std::filesystem::remove(beside, error);
+  remove_leftovers(database);
   auto written = write_beside(database, beside, documents, options);
   if (written) {
     std::filesystem::rename(beside, database, error);

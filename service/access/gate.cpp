@@ -280,7 +280,7 @@ std::optional<AccessRefusal> Gate::check(const RouteRules* rules, Exchange& exch
 
 std::optional<AccessRefusal> Gate::checked(const RouteRules* rules, Exchange& exchange) {
   const ServerConfig& config = exchange.snapshot->config;
-  exchange.traceparent = next_traceparent(exchange.request.header("traceparent"));
+  exchange.traceparent = next_traceparent(exchange.request.header("traceparent"), config.traces.share);
   exchange.client = client_address(config.trusted_proxies, exchange.request);
   exchange.is_https = came_by_https(config.trusted_proxies, exchange.request);
   if (!is_own_host(config, exchange.request.header("Host")))

@@ -135,6 +135,8 @@ constexpr ReadingHelp kReadings[] = {
     {"metafuse_searches_stored_total", "Searches that the store took."},
     {"metafuse_searches_dropped_total", "Searches that the store could not take."},
     {"metafuse_store_available", "0 while the store does not answer."},
+    {"metafuse_spans_sent_total", "Parts of traces that the collector took."},
+    {"metafuse_spans_dropped_total", "Parts of traces that the collector did not take."},
     {"metafuse_clock_ahead_seconds",
      "By how much this machine's clock is ahead of the database's, which counts."},
     {"metafuse_has_duty", "1 where this server deletes, retrains and promotes for all of its store."},

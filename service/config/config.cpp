@@ -12,6 +12,7 @@
 #include <glob.h>
 
 #include "core/text_file.h"
+#include "core/url_text.h"
 #include "core/yaml_reader.h"
 #include "fetchers/http/address_guard.h"
 #include "service/base/dates.h"
@@ -392,6 +393,20 @@ void read_pictures(const YamlNode& node, Reading& reading) {
     reading.diagnostics.error(node.place, "pictures: " + guard.error().text);
 }
 
+constexpr Setting<TracesConfig> kTraces[] = {
+    {"url", &TracesConfig::url, 0, 0, "http://HOST:4318/v1/traces of an OpenTelemetry collector"},
+    {"share", &TracesConfig::share, 0, 1, "of the requests whose caller brings no traceparent"},
+};
+
+void read_traces(const YamlNode& node, Reading& reading) {
+  read_section(node, "traces", kTraces, reading.config.traces, reading);
+  const std::string& url = reading.config.traces.url;
+  if (!url.empty() && !parts_of_url(url))
+    reading.diagnostics.error(node.place, fmt::format("traces: \"{}\" is no URL of a collector; write "
+                                                      "http://HOST:4318/v1/traces",
+                                                      url));
+}
+
 using Path = PathMember<ServerConfig>;
 
 constexpr Setting<ServerConfig> kServer[] = {
@@ -425,6 +440,7 @@ constexpr Setting<ServerConfig> kServer[] = {
     {"cache", &read_cache, 0, 0, "of fused answers"},
     {"privacy", &read_privacy, 0, 0, "what the store keeps of searches"},
     {"learning", &read_learning, 0, 0, "models from feedback"},
+    {"traces", &read_traces, 0, 0, "OpenTelemetry by OTLP over HTTP; off without it"},
     {"fetch_pages", &read_pages, 0, 0, "reading pages for agents: fetch_page and /extract"},
     {"pictures", &read_pictures, 0, 0, "beside results, fetched by this server"},
 };
@@ -488,6 +504,7 @@ std::string config_reference() {
   describe(out, "learning.", kLearning);
   describe(out, "fetch_pages.", kPages);
   describe(out, "pictures.", kPictures);
+  describe(out, "traces.", kTraces);
   return out;
 }
 

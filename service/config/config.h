@@ -131,6 +131,14 @@ struct PicturesConfig {
   friend bool operator==(const PicturesConfig&, const PicturesConfig&) = default;
 };
 
+/// Where traces are sent, and of how many requests.
+struct TracesConfig {
+  std::string url;   ///< of an OpenTelemetry collector, "http://HOST:4318/v1/traces"; empty: none are made
+  double share = 1;  ///< of the requests whose caller does not decide
+
+  friend bool operator==(const TracesConfig&, const TracesConfig&) = default;
+};
+
 /// A server configuration: the YAML file of docs/api.md with every path made relative to the working folder.
 struct ServerConfig {
   std::string file;  ///< where it was read from
@@ -163,6 +171,7 @@ struct ServerConfig {
   LearningConfig learning;
   PagesConfig pages;
   PicturesConfig pictures;
+  TracesConfig traces;
   std::vector<std::string> warnings;
 
   friend bool operator==(const ServerConfig&, const ServerConfig&) = default;

@@ -77,14 +77,18 @@ bool came_by_https(std::span<const AddressRange> trusted_proxies, const HttpRequ
   return is_any(trusted_proxies, request.peer) && equal_ignoring_case(take_last(chain), "https");
 }
 
-std::string next_traceparent(std::string_view incoming) {
+std::string next_traceparent(std::string_view incoming, double share) {
   // version 00: 00-<32 hex>-<16 hex>-<2 hex>, neither id all zero
   const bool is_valid = incoming.size() == 55 && incoming.starts_with("00-") && incoming[35] == '-' &&
                         incoming[52] == '-' && is_lower_hex(incoming.substr(3, 32)) &&
                         is_lower_hex(incoming.substr(36, 16)) && is_lower_hex(incoming.substr(53)) &&
                         incoming.substr(3, 32).find_first_not_of('0') != std::string_view::npos &&
                         incoming.substr(36, 16).find_first_not_of('0') != std::string_view::npos;
-  if (!is_valid) return fmt::format("00-{}-{}-01", random_hex(16), random_hex(8));
+  if (!is_valid) {
+    const std::string trace = random_hex(16);
+    const bool is_sampled = static_cast<double>(std::stoul(trace.substr(0, 4), nullptr, 16)) < share * 65536;
+    return fmt::format("00-{}-{}-{}", trace, random_hex(8), is_sampled ? "01" : "00");
+  }
   return std::string(incoming.substr(0, 36)) + random_hex(8) + std::string(incoming.substr(52));
 }
 
@@ -149,10 +153,27 @@ void Reply::end() {
   count(status_);
 }
 
+void Reply::trace(int status) const {
+  const TraceContext here = trace_context(exchange_.traceparent);
+  if (traces_ == nullptr || !here.is_sampled) return;
+  Span span{std::string(here.trace), std::string(here.span), {},          {},
+            Span::Kind::server,      exchange_.arrived,      clock_.now()};
+  // next_traceparent() keeps the caller's trace id when the caller's header is well formed
+  const std::string_view incoming = exchange_.request.header("traceparent");
+  if (incoming.size() == exchange_.traceparent.size() && incoming.substr(3, 32) == here.trace)
+    span.parent = std::string(trace_context(incoming).span);
+  span.name = fmt::format("{} {}", exchange_.request.method, exchange_.route);
+  span.attributes = {{"http.request.method", exchange_.request.method},
+                     {"http.response.status_code", fmt::format("{}", status)}};
+  span.has_failed = status >= 500;
+  traces_->add({std::move(span)});
+}
+
 void Reply::count(int status) {
   const double seconds = std::chrono::duration<double>(clock_.now() - exchange_.arrived).count();
   metrics_.request(exchange_.route, status, seconds);
   if (exchange_.route == "healthz" || exchange_.route == "readyz" || exchange_.route == "metrics") return;
+  if (!exchange_.traceparent.empty()) trace(status);
   log_.request({.route = exchange_.route,
                 .method = exchange_.request.method,
                 .status = status,

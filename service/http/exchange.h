@@ -12,6 +12,7 @@
 #include "service/base/addresses.h"
 #include "service/base/log.h"
 #include "service/base/metrics.h"
+#include "service/base/traces.h"
 #include "service/config/config.h"
 #include "service/config/snapshot.h"
 #include "service/http/message.h"
@@ -70,16 +71,23 @@ void add_common_headers(const Exchange& exchange, HttpResponse& response);
 /// nothing when the request is none.
 std::optional<HttpResponse> preflight_answer(const Exchange& exchange);
 
-/// A W3C trace context: the trace id of `incoming` when it is well formed, else a new one; always a new
-/// span id.
-std::string next_traceparent(std::string_view incoming);
+/// A W3C trace context: the trace id of `incoming` when it is well formed, and whether its caller records the
+/// trace; else a new one, which is recorded for a share of them. Always a new span id.
+std::string next_traceparent(std::string_view incoming, double share = 1);
 
 /// The one answer to a request: sent whole, or begun and continued in pieces; with the headers that all
 /// answers have; counted and logged once.
 class Reply {
  public:
-  Reply(const Exchange& exchange, Responder& responder, const Clock& clock, Metrics& metrics, Log& log)
-      : exchange_(exchange), responder_(responder), clock_(clock), metrics_(metrics), log_(log) {}
+  /// in: traces - nullptr where none are made
+  Reply(const Exchange& exchange, Responder& responder, const Clock& clock, Metrics& metrics, Log& log,
+        Traces* traces)
+      : exchange_(exchange),
+        responder_(responder),
+        clock_(clock),
+        metrics_(metrics),
+        log_(log),
+        traces_(traces) {}
   Reply(const Reply&) = delete;
   Reply& operator=(const Reply&) = delete;
 
@@ -93,12 +101,14 @@ class Reply {
 
  private:
   void count(int status);
+  void trace(int status) const;
 
   const Exchange& exchange_;
   Responder& responder_;
   const Clock& clock_;
   Metrics& metrics_;
   Log& log_;
+  Traces* traces_;
   std::size_t bytes_ = 0;
   int status_ = 0;
   bool has_begun_ = false;

@@ -1,11 +1,13 @@
 #include "service/learning/records.h"
 
+#include <chrono>
 #include <utility>
 
 namespace metafuse::service {
 namespace {
 
 const SteadyClock kSteadyClock;
+constexpr std::chrono::milliseconds kGathersForCopy{50};
 
 UnixTime machine_time() {
   return machine_milliseconds() / 1000;
@@ -14,10 +16,13 @@ UnixTime machine_time() {
 /// What servers of one store share, and the time that they agree on.
 Result<void> open_shared(const Snapshot& snapshot, bool has_time, Records& records) {
   records.mirror = std::make_unique<Mirror>(*records.store, shared_places(snapshot));
-  if (records.model_versions != nullptr)
-    records.model_versions->on_saved = [mirror = records.mirror.get()](std::string_view domain) {
+  if (records.model_versions != nullptr) {
+    Mirror* mirror = records.mirror.get();
+    records.model_versions->on_saved = [mirror](std::string_view domain) {
       return mirror->send_models(domain);
     };
+    records.model_versions->pause_others = [mirror] { return mirror->pause(); };
+  }
   if (has_time) return {};
   records.clock = std::make_unique<SharedClock>(*records.store, kSteadyClock);
   TRY_VOID(records.clock->adjust());
@@ -51,6 +56,7 @@ Result<std::unique_ptr<Records>> open_records(const Snapshot& snapshot, std::fun
   if (config.privacy.hash_queries) TRY_VOID(records->store->hide_queries());
   SearchLog::Options options;
   options.max_bytes = config.store_max_bytes;
+  if (is_postgres_url(config.store)) options.gathers = kGathersForCopy;
   records->search_log = std::make_unique<SearchLog>(*records->store, std::move(options));
   if (!config.models.empty()) records->online_rerankers = std::make_unique<OnlineRerankers>(config.models);
   return records;

@@ -90,6 +90,8 @@ bool SearchLog::add(std::shared_ptr<const StoredSearch> search) {
     }
     waiting_.push_back(std::move(search));
     ++added_;
+    // the writer wakes for the first search and for a full batch
+    if (waiting_.size() > 1 && waiting_.size() < kSearchesAtOnce) return true;
   }
   has_work_.notify_one();
   return true;
@@ -97,6 +99,8 @@ bool SearchLog::add(std::shared_ptr<const StoredSearch> search) {
 
 void SearchLog::flush(Duration patience) {
   std::unique_lock lock(mutex_);
+  is_hurried_ = true;
+  has_work_.notify_one();
   is_done_.wait_for(lock, patience, [&, until = added_] { return done_ >= until; });
 }
 
@@ -143,6 +147,9 @@ void SearchLog::write_until_stopped() {
   for (;;) {
     has_work_.wait(lock, [&] { return !waiting_.empty() || is_stopping_; });
     if (waiting_.empty()) return;
+    has_work_.wait_for(lock, options_.gathers,
+                       [&] { return waiting_.size() >= kSearchesAtOnce || is_stopping_ || is_hurried_; });
+    is_hurried_ = false;
     const auto end =
         waiting_.begin() + static_cast<std::ptrdiff_t>(std::min(waiting_.size(), kSearchesAtOnce));
     part.assign(std::make_move_iterator(waiting_.begin()), std::make_move_iterator(end));

@@ -44,6 +44,7 @@ class SearchLog {
   struct Options {
     std::size_t max_waiting = 4096;
     std::uint64_t max_bytes = 0;  ///< the oldest searches make room beyond; 0 for no limit
+    Duration gathers{};           ///< how long the first search waits for others to be written with it
   };
   using OnDrop = std::function<void(std::uint64_t dropped, const std::string& reason)>;
 
@@ -82,6 +83,7 @@ class SearchLog {
   std::uint64_t added_ = 0;
   std::uint64_t done_ = 0;
   bool is_stopping_ = false;
+  bool is_hurried_ = false;  ///< somebody waits in flush()
   std::atomic<std::uint64_t> dropped_{0};
   std::atomic<std::uint64_t> written_{0};
   std::uint64_t unreported_ = 0;          ///< dropped since the last event; of the log's thread

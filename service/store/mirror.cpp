@@ -261,16 +261,19 @@ Result<void> Mirror::send_models(std::string_view domain) {
         !std::binary_search(here.begin(), here.end(), name))
       wanted.push_back({name, digest, std::nullopt});
   if (wanted.empty()) return {};
-  TRY(const bool is_sent, store_.change_shared_files(wanted));
-  for (const SharedChange& change : wanted)
-    known_[change.name] = change.text ? sha256_hex(*change.text) : std::string();
-  if (!is_sent) {
-    seen_ = 0;  // known as they are here, they become the store's at the next step, and nothing is set aside
+  const auto is_sent = store_.change_shared_files(wanted);
+  if (!is_sent || !*is_sent) seen_ = 0;  // what others did, or this after all, is taken at the next step
+  if (!is_sent) return is_sent.error();
+  if (!*is_sent)
     return fail(Code::try_again,
                 fmt::format("another server changed the models of {} at the same time; try again", domain));
-  }
-  for (const SharedChange& change : wanted) latest_[change.name] = known_[change.name];
+  for (const SharedChange& change : wanted)
+    known_[change.name] = latest_[change.name] = change.text ? sha256_hex(*change.text) : std::string();
   return remember();
+}
+
+std::shared_ptr<void> Mirror::pause() {
+  return std::make_shared<std::unique_lock<std::recursive_mutex>>(mutex_);
 }
 
 Result<Mirror::Changes> Mirror::push(bool is_forced) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -58,9 +59,13 @@ class Mirror {
   /// out: false when another server was quicker: then nothing is written
   Result<bool> replace_templates(std::string_view domain, std::string_view before, std::string_view text);
 
-  /// Sends what changed here of a domain's models, all or nothing.
+  /// While it lives, no step changes files: for who changes several and then sends them.
+  std::shared_ptr<void> pause();
+  /// Sends what changed here of a domain's models, all or nothing. On an error the caller puts back what was
+  /// there before.
   ///
-  /// errors: try_again when another server changed them first: its models are taken at the next step
+  /// errors: those of the store; try_again when another server changed them first: its models are taken at
+  ///         the next step
   Result<void> send_models(std::string_view domain);
 
   /// Makes the store what the files here are, or the files here what the store is, whoever changed them.
@@ -84,7 +89,7 @@ class Mirror {
   Result<void> send_new(Changes& changes);
 
   Store& store_;
-  std::mutex mutex_;
+  std::recursive_mutex mutex_;  ///< whoever holds a pause sends
   SharedPlaces places_;
   std::map<std::string, std::string, std::less<>> known_;
   std::map<std::string, std::string, std::less<>> latest_;  ///< digest in the store, by name

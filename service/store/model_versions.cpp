@@ -151,7 +151,7 @@ Result<ModelState> ModelVersions::load(std::string_view domain) {
   return state;
 }
 
-Result<void> ModelVersions::save(std::string_view domain, ModelState state) {
+Result<void> ModelVersions::save(std::string_view domain, ModelState state, const Change& change) {
   if (state.history.size() > kMaxHistory)
     state.history.erase(state.history.begin(),
                         state.history.end() - static_cast<std::ptrdiff_t>(kMaxHistory));
@@ -169,7 +169,40 @@ Result<void> ModelVersions::save(std::string_view domain, ModelState state) {
   fs::create_directories(fs::path(path).parent_path(), error);
   if (error) return fail(Code::no_input, path + ": " + error.message() + "; make the folder writable");
   TRY_VOID(write_file(path, state_text(state)));
-  return on_saved ? on_saved(domain) : Result<void>();
+  if (!on_saved) return {};
+  auto sent = on_saved(domain);
+  if (!sent) put_back(domain, change);
+  return sent;
+}
+
+Result<ModelVersions::Change> ModelVersions::begin(std::string_view domain) const {
+  Change change;
+  if (pause_others) change.pause = pause_others();
+  TRY(change.lock, lock(domain));
+  if (!on_saved) return change;
+  const auto keep = [](const std::string& path, std::optional<std::string>& text) -> Result<void> {
+    std::error_code error;
+    if (!fs::exists(path, error)) return {};
+    TRY(text, read_text(path, kMaxVersionBytes));
+    return {};
+  };
+  TRY_VOID(keep(champion_path(domain), change.champion));
+  TRY_VOID(keep(version_path(domain, "state"), change.state));
+  return change;
+}
+
+/// As far as the files can be written: what cannot, the store makes what it holds.
+void ModelVersions::put_back(std::string_view domain, const Change& change) const {
+  const auto restore = [](const std::string& path, const std::optional<std::string>& text) {
+    std::error_code ignored;
+    if (text)
+      static_cast<void>(write_file(path, *text));
+    else
+      fs::remove(path, ignored);
+  };
+  restore(champion_path(domain), change.champion);
+  restore(version_path(domain, "state"), change.state);
+  if (!change.added.empty()) restore(change.added, std::nullopt);
 }
 
 /// Other processes may serve from the same folder: a change is read, made and written under the
@@ -196,22 +229,24 @@ Result<ModelState> ModelVersions::state(std::string_view domain) {
 Result<std::string> ModelVersions::add_challenger(std::string_view domain, const fusion::Model& model,
                                                   std::string_view origin, UnixTime now) {
   const std::lock_guard guard(mutex_);
-  TRY(const auto held, lock(domain));
+  TRY(auto change, begin(domain));
   TRY(auto state, load(domain));
   const std::string text = fusion::model_text(model);
   const std::string version = version_of(text);
   if (version == state.champion) return version;
+  std::error_code error;
+  if (!fs::exists(version_path(domain, version), error)) change.added = version_path(domain, version);
   TRY_VOID(write_file(version_path(domain, version), text));
   if (find_version(state, version) == nullptr)
     state.versions.insert(state.versions.begin(),
                           {version, model.learner, std::string(origin), now, false, true});
   state.challenger = version;
-  TRY_VOID(save(domain, std::move(state)));
+  TRY_VOID(save(domain, std::move(state), change));
   return version;
 }
 
 Result<void> ModelVersions::make_champion(std::string_view domain, std::string_view version,
-                                          ModelState& state) {
+                                          ModelState& state, const Change& change) {
   if (version.empty()) {
     std::error_code error;
     fs::remove(champion_path(domain), error);
@@ -227,12 +262,12 @@ Result<void> ModelVersions::make_champion(std::string_view domain, std::string_v
   if (state.challenger == version) state.challenger.clear();
   state.tests = 0;
   state.tested.clear();
-  return save(domain, state);
+  return save(domain, state, change);
 }
 
 Result<void> ModelVersions::activate(std::string_view domain, std::string_view version) {
   const std::lock_guard guard(mutex_);
-  TRY(const auto held, lock(domain));
+  TRY(auto change, begin(domain));
   TRY(auto state, load(domain));
   if (find_version(state, version) == nullptr)
     return fail(Code::usage, "domain " + std::string(domain) + " has no model version \"" +
@@ -240,29 +275,29 @@ Result<void> ModelVersions::activate(std::string_view domain, std::string_view v
   if (state.champion == version) return {};
   state.is_promotion_paused = false;
   state.history.push_back(state.champion);
-  return make_champion(domain, version, state);
+  return make_champion(domain, version, state, change);
 }
 
 Result<void> ModelVersions::revert(std::string_view domain, bool pauses_promotion) {
   const std::lock_guard guard(mutex_);
-  TRY(const auto held, lock(domain));
+  TRY(auto change, begin(domain));
   TRY(auto state, load(domain));
   if (state.history.empty())
     return fail(Code::usage, "domain " + std::string(domain) + " had no champion before");
   const std::string version = state.history.back();
   state.history.pop_back();
   state.is_promotion_paused = state.is_promotion_paused || pauses_promotion;
-  return make_champion(domain, version, state);
+  return make_champion(domain, version, state, change);
 }
 
 Result<std::uint32_t> ModelVersions::count_test(std::string_view domain, std::string_view subject) {
   const std::lock_guard guard(mutex_);
-  TRY(const auto held, lock(domain));
+  TRY(auto change, begin(domain));
   TRY(auto state, load(domain));
   if (state.tests > 0 && state.tested == subject) return state.tests;
   state.tested = subject;
   const std::uint32_t tests = ++state.tests;
-  TRY_VOID(save(domain, std::move(state)));
+  TRY_VOID(save(domain, std::move(state), change));
   return tests;
 }
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -71,8 +72,10 @@ class ModelVersions {
   Result<fusion::Model> read(std::string_view domain, std::string_view version);
 
   /// Called after each change of a domain's files, before it counts as done: where they are shared, they are
-  /// sent on. To be set before the first change.
+  /// sent on. When that fails, the files become what they were. To be set before the first change.
   std::function<Result<void>(std::string_view domain)> on_saved;
+  /// Called before each change: until it lets go of what it gets, nobody else may change the files.
+  std::function<std::shared_ptr<void>()> pause_others;
 
   static constexpr std::size_t kMaxVersions = 50;
   static constexpr std::size_t kMaxHistory = 20;
@@ -80,10 +83,20 @@ class ModelVersions {
  private:
   std::string champion_path(std::string_view domain) const;
   std::string version_path(std::string_view domain, std::string_view version) const;
+  /// A change under way, with what there was before it.
+  struct Change {
+    std::shared_ptr<void> pause;
+    FileLock lock;
+    std::optional<std::string> champion, state;
+    std::string added = {};  ///< path of a version's file that was not there
+  };
+  Result<Change> begin(std::string_view domain) const;
+  void put_back(std::string_view domain, const Change& change) const;
   Result<FileLock> lock(std::string_view domain) const;
   Result<ModelState> load(std::string_view domain);
-  Result<void> save(std::string_view domain, ModelState state);
-  Result<void> make_champion(std::string_view domain, std::string_view version, ModelState& state);
+  Result<void> save(std::string_view domain, ModelState state, const Change& change);
+  Result<void> make_champion(std::string_view domain, std::string_view version, ModelState& state,
+                             const Change& change);
 
   std::string folder_;
   std::mutex mutex_;

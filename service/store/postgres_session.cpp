@@ -11,6 +11,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kConnectPatience{2000};  ///< of background work
+constexpr std::size_t kCopiedAtOnce = std::size_t{64} << 10;
 constexpr std::string_view kSettings =
     "SET statement_timeout = '10s'; SET lock_timeout = '5s'; SET idle_in_transaction_session_timeout = "
     "'30s'; "
@@ -32,6 +33,25 @@ std::string value_text(const SqlValue& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *integer);
   if (const auto* number = std::get_if<double>(&value)) return fmt::format("{}", *number);
   return std::string(std::get<std::string_view>(value));
+}
+
+/// A line of COPY's text format.
+void append_copied(std::string& out, std::span<const SqlValue> row) {
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (i > 0) out += '\t';
+    for (const char c : value_text(row[i])) {
+      const char* escaped = c == '\\'   ? "\\\\"
+                            : c == '\t' ? "\\t"
+                            : c == '\n' ? "\\n"
+                            : c == '\r' ? "\\r"
+                                        : nullptr;
+      if (escaped != nullptr)
+        out += escaped;
+      else
+        out += c;
+    }
+  }
+  out += '\n';
 }
 
 template <class Number>
@@ -184,27 +204,70 @@ Result<std::string> PostgresSession::prepared(const std::string& sql) {
   return names_.emplace(sql, std::move(name)).first->second;
 }
 
-/// The last answer to what was sent; the first error among several.
-Result<Answer> PostgresSession::answer() {
-  const TimePoint end = waiting_->statement_end();
+Result<void> PostgresSession::flush(TimePoint end) {
   PGconn* connection = connection_.get();
   for (int left = PQflush(connection); left != 0; left = PQflush(connection)) {
     if (left < 0) return broken();
     if (!waiting_->wait(PQsocket(connection), POLLOUT | POLLIN, end)) return late();
     if (PQconsumeInput(connection) == 0) return broken();
   }
+  return {};
+}
+
+Result<Answer> PostgresSession::next_answer(TimePoint end) {
+  PGconn* connection = connection_.get();
+  while (PQisBusy(connection) != 0) {
+    if (!waiting_->wait(PQsocket(connection), POLLIN, end)) return late();
+    if (PQconsumeInput(connection) == 0) return broken();
+  }
+  return Answer(PQgetResult(connection));
+}
+
+Result<void> PostgresSession::copy(std::string_view table, std::string_view columns,
+                                   std::span<const std::vector<SqlValue>> rows) {
+  PGconn* connection = connection_.get();
+  const TimePoint end = waiting_->statement_end();
+  const std::string sql = fmt::format("COPY {} ({}) FROM STDIN", table, columns);
+  if (PQsendQuery(connection, sql.c_str()) == 0) return broken();
+  TRY_VOID(flush(end));
+  TRY(const Answer begun, next_answer(end));
+  if (begun == nullptr || PQresultStatus(begun.get()) != PGRES_COPY_IN) {
+    const std::string text = first_line(begun == nullptr ? "" : PQresultErrorMessage(begun.get()));
+    static_cast<void>(answer());  // what follows the refusal
+    return fail(Code::try_again, "PostgreSQL: " + text);
+  }
+  std::string text;
+  for (const auto& row : rows) append_copied(text, row);
+  // libpq takes what fits and says 0 for the rest
+  const auto put = [&](auto send) -> Result<void> {
+    for (int taken = send(); taken != 1; taken = send()) {
+      if (taken < 0) return broken();
+      TRY_VOID(flush(end));
+    }
+    return {};
+  };
+  for (std::size_t at = 0; at < text.size(); at += kCopiedAtOnce) {
+    const std::size_t size = std::min(kCopiedAtOnce, text.size() - at);
+    TRY_VOID(put([&] { return PQputCopyData(connection, text.data() + at, static_cast<int>(size)); }));
+    TRY_VOID(flush(end));
+  }
+  TRY_VOID(put([&] { return PQputCopyEnd(connection, nullptr); }));
+  TRY_VOID(answer());
+  return {};
+}
+
+/// The last answer to what was sent; the first error among several.
+Result<Answer> PostgresSession::answer() {
+  const TimePoint end = waiting_->statement_end();
+  TRY_VOID(flush(end));
   Answer last;
   while (true) {
-    while (PQisBusy(connection) != 0) {
-      if (!waiting_->wait(PQsocket(connection), POLLIN, end)) return late();
-      if (PQconsumeInput(connection) == 0) return broken();
-    }
-    Answer next(PQgetResult(connection));
+    TRY(Answer next, next_answer(end));
     if (next == nullptr) break;
     const ExecStatusType status = PQresultStatus(next.get());
     const bool is_good = status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
     if (last == nullptr || PQresultStatus(last.get()) != PGRES_FATAL_ERROR) last = std::move(next);
-    if (!is_good && PQstatus(connection) == CONNECTION_BAD) return broken();
+    if (!is_good && PQstatus(connection_.get()) == CONNECTION_BAD) return broken();
   }
   if (last == nullptr) return broken();
   if (PQresultStatus(last.get()) != PGRES_FATAL_ERROR) return last;

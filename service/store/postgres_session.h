@@ -69,6 +69,9 @@ class PostgresSession final : public SqlSession {
   using SqlSession::run;
   Result<void> run(std::string_view sql, std::span<const SqlValue> values, const TakeRow& take) override;
   Result<void> lock(std::string_view name) override;
+  bool has_copy() const override { return true; }
+  Result<void> copy(std::string_view table, std::string_view columns,
+                    std::span<const std::vector<SqlValue>> rows) override;
   Result<void> notify(std::string_view channel) override;
 
   /// in: is_committing - set when a failure leaves open whether the work was done
@@ -91,6 +94,10 @@ class PostgresSession final : public SqlSession {
   Result<void> command(std::string_view sql);
   Result<std::string> prepared(const std::string& sql);
   Result<Answer> answer();
+  /// Until what was sent is on its way.
+  Result<void> flush(TimePoint end);
+  /// The next answer; nullptr after the last.
+  Result<Answer> next_answer(TimePoint end);
   Error broken();
   Error late();
 

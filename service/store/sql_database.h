@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "core/deadline.h"
 #include "core/result.h"
@@ -48,6 +49,16 @@ class SqlSession {
 
   /// Until the transaction ends, no other one passes a lock of that name.
   virtual Result<void> lock(std::string_view name) = 0;
+
+  /// Whether copy() is there: many rows then cost little more than one.
+  virtual bool has_copy() const { return false; }
+  /// Adds rows to a table.
+  ///
+  /// in: columns - "a, b, c", a value of each in every row
+  virtual Result<void> copy(std::string_view /*table*/, std::string_view /*columns*/,
+                            std::span<const std::vector<SqlValue>> /*rows*/) {
+    return fail(Code::internal, "this database copies nothing");
+  }
 
   /// Tells those who listen for a channel once the transaction is committed; nothing where nobody can listen.
   virtual Result<void> notify(std::string_view) { return {}; }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <utility>
 
 #include <fcntl.h>
@@ -29,25 +30,83 @@ Result<void> add_bytes(SqlSession& session, std::int64_t bytes) {
                      {bytes});
 }
 
-Result<void> add_search(SqlSession& session, const StoredSearch& search, std::int64_t& added) {
-  const std::string slots = slots_text(search.slots);
-  const std::string lists = lists_text(search);
-  const auto bytes = static_cast<std::int64_t>(slots.size() + lists.size() + kRowBytes);
-  const auto times = static_cast<std::int64_t>(search.times);
-  TRY(const auto inserted,
-      count_rows(
-          session,
-          "INSERT INTO searches (id, domain, query, slots, at, model, challenger, lists, times, bytes, "
-          "results) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (id) DO NOTHING "
-          "RETURNING 1",
-          {search.id, search.domain, search.query, slots, search.at, search.model, search.challenger, lists,
-           times, bytes, static_cast<std::int64_t>(search.shown.size())}));
-  if (inserted > 0) {
-    added += bytes;
-    return {};
+constexpr std::string_view kWrittenColumns =
+    "id, domain, query, slots, at, model, challenger, lists, times, bytes, results";
+constexpr std::size_t kFewestCopied = 8;  ///< searches; fewer are inserted one by one
+
+/// A search with the texts of its row.
+struct SearchRow {
+  explicit SearchRow(const StoredSearch& from)
+      : search(&from),
+        slots(slots_text(from.slots)),
+        lists(lists_text(from)),
+        bytes(static_cast<std::int64_t>(slots.size() + lists.size() + kRowBytes)) {}
+
+  /// Of kWrittenColumns; refers to this row.
+  std::vector<SqlValue> values() const {
+    return {search->id,
+            search->domain,
+            search->query,
+            slots,
+            search->at,
+            search->model,
+            search->challenger,
+            lists,
+            static_cast<std::int64_t>(search->times),
+            bytes,
+            static_cast<std::int64_t>(search->shown.size())};
   }
-  if (times == 0) return {};
-  return session.run("UPDATE searches SET times = times + $1 WHERE id = $2", {times, search.id});
+
+  const StoredSearch* search;
+  std::string slots, lists;
+  std::int64_t bytes;
+};
+
+Result<void> add_times(SqlSession& session, const StoredSearch& search) {
+  if (search.times == 0) return {};
+  return session.run("UPDATE searches SET times = times + $1 WHERE id = $2",
+                     {static_cast<std::int64_t>(search.times), search.id});
+}
+
+Result<void> add_search(SqlSession& session, const SearchRow& row, std::int64_t& added) {
+  static const std::string sql = fmt::format(
+      "INSERT INTO searches ({}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (id) DO "
+      "NOTHING RETURNING 1",
+      kWrittenColumns);
+  bool is_new = false;
+  TRY_VOID(session.run(sql, row.values(), [&](SqlRow) -> Result<void> {
+    is_new = true;
+    return {};
+  }));
+  if (!is_new) return add_times(session, *row.search);
+  added += row.bytes;
+  return {};
+}
+
+/// Many at once, by way of a table of this connection's own.
+Result<void> copy_searches(SqlSession& session, const std::vector<SearchRow>& rows, std::int64_t& added) {
+  static const std::string insert = fmt::format(
+      "INSERT INTO searches ({0}) SELECT {0} FROM new_searches ON CONFLICT (id) DO NOTHING RETURNING id",
+      kWrittenColumns);
+  TRY_VOID(
+      session.run("CREATE TEMPORARY TABLE IF NOT EXISTS new_searches (LIKE searches INCLUDING DEFAULTS) ON "
+                  "COMMIT DELETE ROWS"));
+  std::vector<std::vector<SqlValue>> values;
+  for (const SearchRow& row : rows) values.push_back(row.values());
+  TRY_VOID(session.copy("new_searches", kWrittenColumns, values));
+  std::set<std::string> inserted;
+  TRY_VOID(session.run(insert, {}, [&](SqlRow row) -> Result<void> {
+    inserted.insert(text_of(row[0]));
+    return {};
+  }));
+  for (const SearchRow& row : rows) {
+    // of one id that stands twice in the batch, the first counts as new
+    if (inserted.erase(row.search->id) > 0)
+      added += row.bytes;
+    else
+      TRY_VOID(add_times(session, *row.search));
+  }
+  return {};
 }
 
 /// Removes the rows that a statement (of $1 and $2, the most rows) deletes RETURNING their bytes, in parts.
@@ -129,9 +188,17 @@ SqlStore::SqlStore(std::unique_ptr<SqlDatabase> database, std::string secret_fil
 
 Result<void> SqlStore::add_searches(std::span<const StoredSearch> searches) {
   if (searches.empty()) return {};
+  std::vector<SearchRow> rows(searches.begin(), searches.end());
+  // in one order in all servers, so that none waits for another in a circle
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const SearchRow& a, const SearchRow& b) { return a.search->id < b.search->id; });
   return database_->write([&](SqlSession& session) -> Result<void> {
     std::int64_t added = 0;
-    for (const StoredSearch& search : searches) TRY_VOID(add_search(session, search, added));
+    if (session.has_copy() && rows.size() >= kFewestCopied) {
+      TRY_VOID(copy_searches(session, rows, added));
+    } else {
+      for (const SearchRow& row : rows) TRY_VOID(add_search(session, row, added));
+    }
     return added == 0 ? Result<void>() : add_bytes(session, added);
   });
 }

@@ -20,6 +20,7 @@ import pathlib
 import random
 import re
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -261,6 +262,17 @@ class Cluster:
         assert set(said) <= {200, 429}, collections.Counter(said)
         return said.count(200)
 
+    def kill(self):
+        """After a failure: leaves no process behind, and the servers' logs on standard error."""
+        for process in [self.proxy, self.redis, *(server.process for server in self.servers)]:
+            process.kill()
+        for node in (0, 1):
+            subprocess.run(["runuser", "-u", "postgres", "--", str(parts.POSTGRES / "pg_ctl"), "-D", self.database.data(node), "-m",
+                            "immediate", "stop"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=self.folder)
+        for server in self.servers:
+            lines = (server.folder / "log").read_text().splitlines()
+            print(server.folder.name, *[line for line in lines if '"event":"request"' not in line][-20:], sep="\n", file=sys.stderr)
+
     def stop(self):
         self.proxy.terminate()
         for server in self.servers:
@@ -314,6 +326,9 @@ def main():
             client.start()
         try:
             done, took = run_episodes(cluster, options.minutes * 60)
+        except BaseException:
+            cluster.kill()
+            raise
         finally:
             ends.set()
             for client in clients:

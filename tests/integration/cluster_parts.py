@@ -1,5 +1,6 @@
 """The parts of a cluster on one machine: engines, a PostgreSQL with a streaming replica, a relay that can be cut, servers in
 folders of their own, and HAProxy. For cluster.py and for bench/cluster_cost.py; not a program of its own."""
+import contextlib
 import hashlib
 import json
 import os
@@ -312,9 +313,9 @@ def start_redis(folder, port):
 
 
 def stopped(processes, seconds):
-    """Halts processes for a while."""
-    for process in processes:
-        os.kill(process, signal.SIGSTOP)
-    time.sleep(seconds)
-    for process in processes:
-        os.kill(process, signal.SIGCONT)
+    """Halts processes for a while, those that have not ended by themselves."""
+    for sent in (signal.SIGSTOP, signal.SIGCONT):
+        for process in processes:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, sent)
+        time.sleep(seconds if sent == signal.SIGSTOP else 0)

@@ -39,6 +39,7 @@ struct SharingServer {
                {{{"shoes", file}}, folder.path("models"), folder.path("reports"), folder.path("keys.yaml")}),
         versions(folder.path("models")) {
     versions.on_saved = [this](std::string_view domain) { return mirror.send_models(domain); };
+    versions.pause_others = [this] { return mirror.pause(); };
   }
 
   Mirror::Changes step() {
@@ -158,6 +159,44 @@ TEST_CASE("champion, challenger and versions are those of all servers", "[servic
     CHECK_FALSE(std::filesystem::exists(a.folder.path("models/shoes.json")));
     CHECK(a.state().is_promotion_paused);
   });
+}
+
+TEST_CASE("a change of models that the store did not take is taken back at once",
+          "[service][shared][models]") {
+  const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
+  std::string first, second;
+  SharedPlaces places;
+  const test::TemporaryFolder here(test::TemporaryFolder::in_memory());
+  {
+    auto store = open_store(folder.path("s.db"));
+    REQUIRE(store.has_value());
+    SharingServer a(**store, "t");
+    a.step();
+    first = *a.versions.add_challenger("shoes", shared_model(1), "retrain", 1);
+    REQUIRE(a.versions.activate("shoes", first).has_value());
+    second = *a.versions.add_challenger("shoes", shared_model(2), "retrain", 2);
+    std::filesystem::copy(a.folder.path("models"), here.path("models"),
+                          std::filesystem::copy_options::recursive);
+    places = {{{"shoes", here.write("shoes.yaml", "t")}}, here.path("models")};
+  }
+  auto store = open_store(folder.path("s.db"), StoreMode::read);  // as one that is away
+  REQUIRE(store.has_value());
+  Mirror mirror(**store, places);
+  ModelVersions versions(here.path("models"));
+  versions.on_saved = [&](std::string_view domain) { return mirror.send_models(domain); };
+  REQUIRE(mirror.step().has_value());
+  CHECK(versions.activate("shoes", second).has_error());
+  CHECK(versions.add_challenger("shoes", shared_model(3), "retrain", 3).has_error());
+  CHECK(versions.revert("shoes").has_error());
+  const auto state = versions.state("shoes");
+  REQUIRE(state.has_value());
+  CHECK(state->champion == first);
+  CHECK(state->challenger == second);
+  CHECK(state->versions.size() == 2);
+  CHECK(*read_text(here.path("models/shoes.json"), 1 << 20) == fusion::model_text(shared_model(1)));
+  const std::filesystem::directory_iterator files(here.path("models/versions/shoes"));
+  CHECK(std::count_if(begin(files), end(files), [](const auto&) { return true; }) == 3);
+  CHECK(mirror.step()->empty());
 }
 
 TEST_CASE("push and pull move files that were edited by hand, and name those of both sides",

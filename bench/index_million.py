@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""The embedded index with many documents: how fast it is built and brought up to date, and how soon it answers.
+
+usage: bench/index_million.py METAFUSE WORK_FOLDER [DOCUMENTS]
+Makes DOCUMENTS (1,000,000) documents of a title of 5 words and 40 more, drawn from 200,000 words by Zipf's law, in a hundred
+files of JSON lines in WORK_FOLDER. Prints documents per second of `metafuse index --update` from nothing, of the same after one
+file changed, processor seconds and the largest memory of each; then milliseconds of 1,000 searches by a server, one after
+another and without a cache: of one, two and three words, as likely as documents have them. Needs Debian's python3-numpy.
+"""
+import http.client
+import json
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+import time
+import urllib.parse
+
+import numpy as np
+
+FILES, WORDS, SEARCHES = 100, 200_000, 1000
+
+
+class Words:
+    """Draws words by Zipf's law."""
+
+    def __init__(self, seed):
+        self.numbers = np.random.default_rng(seed)
+        shares = 1 / np.arange(1, WORDS + 1)
+        self.sums = np.cumsum(shares / shares.sum())
+
+    def texts(self, count, words):
+        drawn = np.searchsorted(self.sums, self.numbers.random((count, words))).clip(max=WORDS - 1)
+        return [" ".join(f"w{word}" for word in row) for row in drawn]
+
+
+def write_file(path, first, count, seed):
+    words = Words(seed)
+    with open(path, "w") as out:
+        for i, (title, text) in enumerate(zip(words.texts(count, 5), words.texts(count, 40))):
+            out.write(json.dumps({"url": f"https://site.example/page/{first + i}", "title": title, "text": text}) + "\n")
+
+
+def index(program, folder, count, what):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    begin = time.monotonic()
+    subprocess.run([program, "index", "--database", folder / "pages.db", "--update", *sorted(folder.glob("*.jsonl"))], check=True,
+                   stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    took = time.monotonic() - begin
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    print(f"{what}: {count:,} documents in {took:.1f} s ({count / took:,.0f} per second; {cpu:.1f} s of processor time, "
+          f"{count / cpu:,.0f} per second of it), index {(folder / 'pages.db').stat().st_size >> 20} MiB, "
+          f"largest memory so far {after.ru_maxrss >> 10} MiB", flush=True)
+
+
+def search(program, folder):
+    (folder / "t.yaml").write_text("version: 1\ndomain: d\nslots: {Q: {required: true}}\ntemplates:\n"
+                                   "  - {id: all, engine: pages, query: '{Q}'}\n")
+    (folder / "e.yaml").write_text("engines:\n  - {name: pages, engine: local, database: pages.db, timeout: 60}\n")
+    (folder / "s.yaml").write_text("version: 1\nlisten: 127.0.0.1:0\ntemplates: [t.yaml]\nengines: [e.yaml]\ndeadline: 60\n"
+                                   "cache: {entries: 0}\nlearned_wait: {enabled: false}\n")
+    server = subprocess.Popen([program, "serve", "--config", "s.yaml"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              text=True)
+    connection = http.client.HTTPConnection("127.0.0.1", int(server.stdout.readline().rsplit(":", 1)[1]))
+    try:
+        for words in (1, 2, 3):
+            times, found = [], 0
+            for query in Words(words).texts(SEARCHES, words):
+                begin = time.monotonic()
+                connection.request("GET", "/search?format=json&q=" + urllib.parse.quote(query))
+                answer = connection.getresponse()
+                body = json.loads(answer.read())
+                times.append((time.monotonic() - begin) * 1000)
+                assert answer.status == 200 and not body.get("unresponsive_engines"), body
+                found += bool(body["results"])
+            times.sort()
+            print(f"search, words {words}: median {times[len(times) // 2]:.1f} ms, p99 {times[len(times) * 99 // 100]:.1f} ms, "
+                  f"most {times[-1]:.1f} ms; {found} of {len(times)} found something", flush=True)
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def main():
+    program, folder = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
+    documents = int(sys.argv[3]) if len(sys.argv) > 3 else 1_000_000
+    folder.mkdir(parents=True, exist_ok=True)
+    print(f"load average at start: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores", flush=True)
+    share = documents // FILES
+    for i in range(FILES):
+        write_file(folder / f"{i:03}.jsonl", i * share, share, i)
+    index(program, folder, share * FILES, "built")
+    write_file(folder / "007.jsonl", 7 * share, share, "changed")
+    index(program, folder, share, "one file of a hundred changed")
+    search(program, folder)
+
+
+main()

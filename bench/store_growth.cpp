@@ -1,0 +1,161 @@
+// What a store's work costs when it holds so many searches: written in the batches of a server, clicked,
+// judged, counted for analytics, read for training, and half of them deleted when their time is over.
+// usage: store_growth LOCATION SEARCHES
+// LOCATION is an SQLite file that does not exist yet, or the URL of an empty PostgreSQL database. Of ten
+// searches one is clicked, of a hundred one is judged. Prints one JSON object: seconds of each kind of work,
+// and how many things it did.
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/json.h"
+#include "core/random.h"
+#include "service/base/digest.h"
+#include "service/store/store.h"
+
+using namespace metafuse;
+using namespace metafuse::service;
+
+namespace {
+
+constexpr UnixTime kNow = 1790000000;
+constexpr UnixTime kDay = 86400;
+constexpr UnixTime kSpan = 90 * kDay;  ///< over which the searches are spread
+constexpr std::size_t kBatch = 256;    ///< as the server's search log writes
+constexpr int kLists = 8;
+constexpr std::uint32_t kDepth = 30;
+
+/// Fails the program with an error's sentence.
+template <class Value>
+Value must(Result<Value> outcome) {
+  if (!outcome) {
+    std::cerr << "store_growth: " << outcome.error().text << '\n';
+    std::exit(1);
+  }
+  if constexpr (!std::is_void_v<Value>) return std::move(*outcome);
+}
+
+StoredSearch search_number(std::size_t i, std::size_t all, Random& random) {
+  StoredSearch search;
+  search.id = sha256_hex(fmt::format("search {}", i)).substr(0, 32);
+  search.domain = "d";
+  // half of the searches are of a thousand queries, the others of as many as there are searches
+  const std::uint64_t query = i % 2 == 0 ? random.below(1000) : 1000 + random.below(all);
+  search.slots.slots = {{"Q", fmt::format("query {}", query)}};
+  search.query = sha256_hex(search.slots.slots.begin()->second).substr(0, 32);
+  search.at =
+      kNow - kSpan +
+      static_cast<UnixTime>(static_cast<double>(kSpan) * static_cast<double>(i) / static_cast<double>(all));
+  search.model = "0123456789ab";
+  for (std::uint32_t d = 0; d < 2 * kDepth; ++d)
+    search.documents.push_back(fmt::format("site{}.example/page/{}", random.below(100000), d));
+  for (int l = 0; l < kLists; ++l) {
+    search.lists.push_back({fmt::format("all@e{}", l), static_cast<int>(kDepth), false, {}});
+    for (std::uint32_t r = 0; r < kDepth; ++r)
+      search.lists.back().documents.push_back((r * 7 + static_cast<std::uint32_t>(l) * 11) % (2 * kDepth));
+  }
+  for (std::uint32_t d = 0; d < kDepth; ++d) search.shown.push_back({d, Team::none});
+  return search;
+}
+
+/// Seconds and things done, by name in the order of the work.
+class Work {
+ public:
+  void time(const std::string& name, const std::function<std::size_t()>& work) {
+    const auto begin = std::chrono::steady_clock::now();
+    const std::size_t done = work();
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    out_[name] = JsonObject{{"seconds", took.count()}, {"done", done}};
+  }
+  const JsonObject& out() const { return out_; }
+
+ private:
+  JsonObject out_;
+};
+
+std::size_t write_searches(Store& store, std::size_t all) {
+  Random random(1);
+  std::vector<StoredSearch> batch;
+  for (std::size_t i = 0; i < all; ++i) {
+    batch.push_back(search_number(i, all, random));
+    if (batch.size() < kBatch && i + 1 < all) continue;
+    must(store.add_searches(batch));
+    batch.clear();
+  }
+  return all;
+}
+
+std::size_t write_clicks(Store& store, std::size_t all) {
+  std::size_t clicks = 0;
+  for (std::size_t i = 0; i < all; i += 10) {
+    Click click;
+    click.search = sha256_hex(fmt::format("search {}", i)).substr(0, 32);
+    click.position = static_cast<std::uint32_t>(i % kDepth);
+    click.domain = "d";
+    click.at =
+        kNow - kSpan +
+        static_cast<UnixTime>(static_cast<double>(kSpan) * static_cast<double>(i) / static_cast<double>(all));
+    click.prefix = fmt::format("prefix {}", i % 5000);
+    must(store.add_click(click, {1e9, 1e9}));
+    ++clicks;
+  }
+  return clicks;
+}
+
+std::size_t write_judgments(Store& store, std::size_t all) {
+  std::vector<StoredJudgment> judgments;
+  for (std::size_t i = 50; i < all; i += 100) {
+    const std::string id = sha256_hex(fmt::format("search {}", i)).substr(0, 32);
+    judgments.push_back({"d", fmt::format("judged {}", i), "site1.example/", "judge", 2, id, kNow});
+  }
+  must(store.set_judgments(judgments));
+  return judgments.size();
+}
+
+std::size_t read_for_analytics(Store& store) {
+  std::size_t seen = must(store.asked_queries("d", 100)).size();
+  must(store.for_each_search("d", kNow - kSpan, [&](const SearchFact&) { ++seen; }));
+  return seen + must(store.latest_clicks("d", kNow - kSpan, 1000000)).size();
+}
+
+std::size_t read_for_training(Store& store) {
+  std::size_t seen = 0;
+  for (const std::string& id : must(store.clicked_searches("d", 1000000))) {
+    if (must(store.find_search(id))) ++seen;
+    seen += must(store.clicks_of(id)).size();
+  }
+  for (const JudgedQuery& query : must(store.judged_queries("d")))
+    if (must(store.find_search(query.search))) ++seen;
+  return seen;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::size_t all = argc == 3 ? std::strtoul(argv[2], nullptr, 10) : 0;
+  if (all == 0) {
+    std::cerr << "usage: store_growth LOCATION SEARCHES\n";
+    return 64;
+  }
+  const auto store = must(open_store(argv[1]));
+  Work work;
+  work.time("write searches", [&] { return write_searches(*store, all); });
+  work.time("write clicks", [&] { return write_clicks(*store, all); });
+  work.time("write judgments", [&] { return write_judgments(*store, all); });
+  work.time("analytics", [&] { return read_for_analytics(*store); });
+  work.time("training reads", [&] { return read_for_training(*store); });
+  work.time("retention", [&] {
+    const RemovedCounts removed = must(store->remove_before(kNow - kSpan / 2));
+    return removed.searches + removed.clicks;
+  });
+  std::cout << to_text(work.out()) << '\n';
+  return 0;
+}

@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""How a store's work grows with what it holds: bench/store_growth at three sizes, in SQLite and in PostgreSQL.
+
+usage: bench/store_growth.py BUILD_FOLDER [SEARCHES]
+Prints microseconds per thing done at a quarter, a half and all of SEARCHES (100,000: a thousandth of 100 million, with 10,000
+clicks), and the slope of log time over log size: 1 is linear, below 1 is better. PostgreSQL needs root and Debian's package.
+"""
+import json
+import math
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "tests/integration"))
+import cluster_parts as parts  # noqa: E402
+
+
+def measured(build, location, searches):
+    done = subprocess.run([build / "bench/store_growth", location, str(searches)], check=True, capture_output=True, text=True)
+    return json.loads(done.stdout)
+
+
+def show(kind, sizes, figures):
+    print(f"\n{kind}: microseconds per thing at {', '.join(f'{size:,}' for size in sizes)} searches; slope")
+    for name in figures[0]:
+        per_thing = [one[name]["seconds"] / one[name]["done"] * 1e6 for one in figures]
+        slope = math.log(figures[-1][name]["seconds"] / figures[0][name]["seconds"]) / math.log(sizes[-1] / sizes[0])
+        print(f"  {name:16}" + "".join(f"{value:10.1f}" for value in per_thing) + f"   {slope:.2f}")
+
+
+def main():
+    build = pathlib.Path(sys.argv[1]).resolve()
+    most = int(sys.argv[2]) if len(sys.argv) > 2 else 100_000
+    sizes = [most // 4, most // 2, most]
+    with tempfile.TemporaryDirectory() as name:
+        os.chmod(name, 0o755)
+        folder = pathlib.Path(name)
+        show("SQLite", sizes, [measured(build, str(folder / f"{size}.db"), size) for size in sizes])
+        if parts.POSTGRES is None or os.geteuid() != 0:
+            return print("PostgreSQL: skipped, needs root and the Debian package postgresql")
+        database = parts.Database(folder, is_replicated=False)
+        figures = []
+        for size in sizes:
+            database.ask(f"CREATE DATABASE growth{size}")
+            figures.append(measured(build, database.url().replace("/postgres?", f"/growth{size}?"), size))
+        show("PostgreSQL", sizes, figures)
+        database.stop(0)
+
+
+main()

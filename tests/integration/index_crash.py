@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""An index outlives kill -9 of the program that writes it: old or new as a whole, and the next run goes on.
+
+usage: index_crash.py METAFUSE [KILLS]. `metafuse index` is killed so many times (10) at random moments of its run, in turn
+while it replaces an index and while it updates one from a folder of which some files changed. After each kill the index is
+sound (SQLite's own check), every document in it is one that was written at some time, none that must be there is missing,
+and searches answer from it; at the end an undisturbed run makes it exactly what the folder holds, and nothing lies beside it.
+"""
+import os
+import pathlib
+import random
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+
+METAFUSE = os.path.abspath(sys.argv[1])
+KILLS = int(sys.argv[2]) if len(sys.argv) > 2 else 10
+FILES = 400
+
+
+def write(folder, i, version):
+    words = " ".join(random.Random(f"{i} {version}").choices([f"word{w}" for w in range(500)], k=300))
+    (folder / f"{i}.md").write_text(f"# Page {i}\n\nmark{i}x{version} {words}\n")
+
+
+def command(folder, *options):
+    return [METAFUSE, "index", "--database", str(folder / "pages.db"), str(folder / "pages"), *options]
+
+
+def sound_titles(path):
+    """The titles in an index that is whole."""
+    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as database:
+        assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        return sorted(title for (title,) in database.execute("SELECT title FROM pages"))
+
+
+def found(folder, word):
+    done = subprocess.run([METAFUSE, "search", "--config", str(folder / "serve.yaml"), "--limit", "1000", word], capture_output=True,
+                          text=True, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def main():
+    random.seed(1)
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "pages").mkdir()
+        for i in range(FILES):
+            write(folder / "pages", i, 0)
+        (folder / "t.yaml").write_text("version: 1\ndomain: d\nslots: {Q: {required: true}}\ntemplates:\n"
+                                       "  - {id: all, engine: pages, query: '{Q}'}\n")
+        (folder / "e.yaml").write_text("engines:\n  - {name: pages, engine: local, database: pages.db}\n")
+        (folder / "serve.yaml").write_text("version: 1\ntemplates: [t.yaml]\nengines: [e.yaml]\n")
+        begin = time.monotonic()
+        subprocess.run(command(folder, "--update"), check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        whole = time.monotonic() - begin
+        expected = sound_titles(folder / "pages.db")
+        assert len(expected) == FILES, len(expected)
+        killed = 0
+        for kill in range(KILLS):
+            for i in random.sample(range(FILES), 40):
+                write(folder / "pages", i, kill + 1)
+            run = subprocess.Popen(command(folder, *(["--update"] if kill % 2 else [])), stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
+            time.sleep(random.uniform(0, whole))
+            run.kill()
+            killed += run.wait() == -9
+            assert sound_titles(folder / "pages.db") == expected, f"after kill {kill}"
+            assert "/7.md" in found(folder, "page 7"), f"after kill {kill}"
+        subprocess.run(command(folder, "--update"), check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        assert sound_titles(folder / "pages.db") == expected
+        mark = (folder / "pages/7.md").read_text().split()[3]
+        assert "/7.md" in found(folder, mark), mark
+        beside = sorted(path.name for path in folder.iterdir())
+        assert [one for one in beside if one.startswith("pages.db")] == ["pages.db"], beside
+    print(f"index: {killed} of {KILLS} runs were killed, sound after each of them")
+
+
+main()
