@@ -30,10 +30,11 @@ def run(*command):
 
 def record(metafuse, state, folder, count):
     """Asks every base query; returns the run files of the keyword templates and of the vector ones."""
-    run(metafuse, "index", "--database", folder / "index.db", state / "documents.jsonl", "--embedding", "lsi")
+    run(metafuse, "index", "--database", folder / "index.db", state / "documents.jsonl", "--tokenizer", "porter,trigram",
+        "--cosine", "--embedding", "lsi")
     (folder / "engines.yaml").write_text(
-        "engines:\n  - {name: local, engine: local, database: index.db, timeout: 10}\n"
-        "  - {name: meaning, engine: local_vector, database: index.db, timeout: 10}\n")
+        (ROOT / "demo/engines.yaml").read_text().replace("../state/home-pages/index.db", "index.db")
+        + "  - {name: meaning, engine: local_vector, database: index.db, timeout: 10}\n")
     (folder / "templates.yaml").write_text((ROOT / "config/templates/free-software.yaml").read_text() + VECTORS)
     (folder / "metafuse.yaml").write_text(
         "version: 1\ndefault_domain: free-software\ntemplates: [templates.yaml]\nengines: [engines.yaml]\n")

@@ -7,6 +7,7 @@
 
 #include "core/query_syntax.h"
 #include "core/random.h"
+#include "fetchers/embedded/cosine_engine.h"
 #include "templates/expander.h"
 #include "templates/template_file.h"
 #include "tests/support/hostile_values.h"
@@ -36,11 +37,11 @@ class Table {
  public:
   Table() {
     REQUIRE(sqlite3_open(":memory:", &database_) == SQLITE_OK);
-    run("CREATE VIRTUAL TABLE documents USING fts5(title, text, sections, tags, words)");
+    run("CREATE VIRTUAL TABLE documents USING fts5(title, text, sections, tags, words, names)");
     for (const Document& d : kDocuments) {
-      std::string sql = "INSERT INTO documents VALUES (";
+      std::string sql = "INSERT INTO documents(title, text, sections, tags, words) VALUES (";
       for (const std::string_view field : {d.title, d.text, d.sections, d.tags, d.words})
-        sql += (sql.back() == '(' ? "'" : ",'") + std::string(field) + "'";
+        sql += (sql.ends_with("VALUES (") ? "'" : ",'") + std::string(field) + "'";
       run(sql + ")");
     }
   }
@@ -230,6 +231,22 @@ TEST_CASE("The free-software templates are valid FTS5 for every hostile value in
       }
     }
   CHECK(checked == 2 * test::kHostileValues.size() * file->domain.templates.size());
+}
+
+TEST_CASE("No value becomes a condition of the cosine engine, or takes one away",
+          "[templates][hostile][fts5]") {
+  for (const std::string_view value : test::kHostileValues) {
+    const std::string query = expanded_fts5("{A} AND sections : public NOT tags : hidden", value);
+    if (query.empty()) continue;
+    INFO(query);
+    const auto read = fetchers::read_cosine_query(query);
+    if (read.words.empty()) continue;  // a value without words
+    CHECK(read.required == " sections : public ");
+    CHECK(read.excluded == std::vector<std::string>{" tags : hidden"});
+    const auto alone = fetchers::read_cosine_query(expanded_fts5("{A}", value));
+    CHECK(alone.required.empty());
+    CHECK(alone.excluded.empty());
+  }
 }
 
 TEST_CASE("A value of a thousand words is a query that SQLite takes", "[templates][hostile][fts5]") {
