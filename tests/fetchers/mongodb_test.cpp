@@ -72,7 +72,7 @@ MongoServer::Answer three_pages(const JsonObject& command) {
   return answer;
 }
 
-std::vector<std::string> urls_of(const FetchedList& list) {
+std::vector<std::string> mongo_urls(const FetchedList& list) {
   INFO(list.message);
   CHECK(list.failure == Failure::none);
   std::vector<std::string> urls;
@@ -80,7 +80,7 @@ std::vector<std::string> urls_of(const FetchedList& list) {
   return urls;
 }
 
-using Urls = std::vector<std::string>;
+using MongoUrls = std::vector<std::string>;
 
 }  // namespace
 
@@ -133,7 +133,7 @@ TEST_CASE("documents become results by their fields, page by page, over one conn
   const MongoServer server(three_pages);
   const auto fetcher = mongo_fetcher(server, "filter: {public: true}, language: english");
   const FetchedList all = search_mongo(*fetcher, "doors \"open\"");
-  REQUIRE(urls_of(all) == Urls{"http://a/", "http://b/", "http://c/"});
+  REQUIRE(mongo_urls(all) == MongoUrls{"http://a/", "http://b/", "http://c/"});
   CHECK(all.list.hits[0].title == "A");
   CHECK(all.list.hits[0].score == 2.5);
   CHECK(all.list.hits[0].published.starts_with("2024-05-01"));
@@ -143,22 +143,22 @@ TEST_CASE("documents become results by their fields, page by page, over one conn
   CHECK(command.at("maxTimeMS").as_int64() == 800);
   CHECK(to_text(command.at("pipeline").as_array()[0]) ==
         R"({"$match":{"public":true,"$text":{"$search":"doors \"open\"","$language":"english"}}})");
-  CHECK(urls_of(search_mongo(*fetcher, "doors", 2, 2)) == Urls{"http://c/"});
+  CHECK(mongo_urls(search_mongo(*fetcher, "doors", 2, 2)) == MongoUrls{"http://c/"});
   CHECK(server.connections() == 1);
 
   const auto own = mongo_fetcher(server,
                                  "columns: {url: link, title: author.name, content: tags}, "
                                  "pipeline: [{$match: {t: '{query}'}}]");
   const FetchedList renamed = search_mongo(*own, "x");
-  CHECK(urls_of(renamed) == Urls{"http://other/b"});
+  CHECK(mongo_urls(renamed) == MongoUrls{"http://other/b"});
   CHECK(renamed.list.hits[0].title == "Bob");
-  CHECK(urls_of(search_mongo(*mongo_fetcher(server, "pipeline: [{$match: {t: '{query}'}}]"), "x", 1, 2)) ==
-        Urls{"http://b/"});
+  CHECK(mongo_urls(search_mongo(*mongo_fetcher(server, "pipeline: [{$match: {t: '{query}'}}]"), "x", 1, 2)) ==
+        MongoUrls{"http://b/"});
 
   const auto formed =
       mongo_fetcher(server, "key: title, exact_match_only: false, url_format: 'http://h/{_id}'");
-  CHECK(urls_of(search_mongo(*formed, "a+b")) ==
-        Urls{"http://h/5f1d7f0a0000000000000001", "http://h/2", "http://h/three"});
+  CHECK(mongo_urls(search_mongo(*formed, "a+b")) ==
+        MongoUrls{"http://h/5f1d7f0a0000000000000001", "http://h/2", "http://h/three"});
   const Json match = server.last_command().at("pipeline").as_array()[0];
   CHECK(to_text(match).find(R"(a\\+b)") != std::string::npos);
 }
@@ -171,7 +171,7 @@ TEST_CASE("hostile queries reach MongoDB as the texts that they are",
        {"$where", "{\"$gt\":\"\"}", "'; db.dropDatabase(); '", "{query}", "$password", "\\",
         "\xF0\x9F\x94\x8D", "{\"$oid\":\"5f1d7f0a0000000000000001\"}"}) {
     INFO(text);
-    CHECK(urls_of(search_mongo(*fetcher, text)).size() == 3);
+    CHECK(mongo_urls(search_mongo(*fetcher, text)).size() == 3);
     CHECK(server.last_command().at("pipeline").as_array()[0].at("$match").at("title").as_string() == text);
   }
   CHECK(search_mongo(*fetcher, std::string("a\0b", 3)).has_failed());
@@ -196,7 +196,7 @@ TEST_CASE("what MongoDB refuses, and when it is late or away, is a named failure
   INFO(late.message);
   CHECK((late.failure == Failure::timeout || late.failure == Failure::refused));
   next = {};
-  CHECK(urls_of(search_mongo(*fetcher, "x")).empty());  // over a new connection
+  CHECK(mongo_urls(search_mongo(*fetcher, "x")).empty());  // over a new connection
   server.reset();
   CHECK(search_mongo(*fetcher, "x").failure == Failure::refused);
 }
