@@ -238,6 +238,20 @@ class Evaluating(unittest.TestCase):
         self.assertAlmostEqual(result["map_cut_5"], 0.6416, delta=0.0001)  # cut there, not rounded
         self.assertEqual(result["recip_rank"], 0.75)
 
+    def test_fused_scores_are_those_that_ranxs_own_tests_state(self):
+        runs = {"first": {"q1": {"a": 1, "b": 2, "c": 3}, "q2": {"a": 1, "b": 2}},
+                "second": {"q1": {"a": 3, "b": 2}, "q2": {"a": 1, "c": 3}},
+                "third": {"q1": {"c": 1}, "q2": {"b": 2, "c": 3}}}
+        for method, options, wanted in (
+                ("combmnz", {"normalise": "none"}, ((8, 8, 8), (4, 8, 12))),
+                ("rrf", {}, ((1 / 63 + 1 / 61, 2 / 62, 2 / 61), (2 / 62, 1 / 61 + 1 / 62, 2 / 61))),
+                ("borda", {}, ((5.5, 5.5, 7), (5, 6, 7))),
+                ("isr", {}, ((20 / 9, 1, 4), (1, 2.5, 4)))):
+            fused = metafuse.fuse(runs, method, **options)
+            for query, scores in zip(("q1", "q2"), wanted):
+                for document, score in zip("abc", scores):
+                    self.assertAlmostEqual(fused[query][document], score, places=12, msg=(method, query, document))
+
     @unittest.skipUnless(KNOWN.is_dir(), "METAFUSE_DATA names no folder with trec_eval-known-answers")
     def test_trec_evals_known_answers_from_files_and_from_dicts(self):
         run, qrels = {}, {}
