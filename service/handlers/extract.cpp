@@ -95,7 +95,7 @@ HttpResponse handle_picture(PictureReader& pictures, const Exchange& exchange) {
     response.set("Cache-Control", picture ? "private, max-age=86400" : "private, max-age=600");
     return response;
   }
-  return error_response(Dialect::plain, 403, "pictures are off, or this server did not make the link");
+  return error_response(Dialect::plain, 404, "pictures are off, or this server did not make the link");
 }
 
 }  // namespace metafuse::service
