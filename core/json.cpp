@@ -1,7 +1,9 @@
 #include "core/json.h"
 
+#include <array>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <memory>
 #include <unordered_set>
 #include <utility>
@@ -10,6 +12,7 @@
 #include <boost/json/basic_parser_impl.hpp>
 #include <boost/json/value_stack.hpp>
 
+#include "core/byte_blocks.h"
 #include "core/contract.h"
 #include "core/diagnostics.h"
 #include "core/json_stream.h"
@@ -237,17 +240,55 @@ const char* short_escape(char c) {
   }
 }
 
+/// Not 0 for each byte that a string must escape.
+auto escaped_bytes(ByteBlock bytes) {
+  return (bytes < 0x20) | (bytes == '"') | (bytes == '\\');
+}
+
+/// Where the next character that a string must escape stands, from `at` on.
+std::size_t escaped_place(std::string_view text, std::size_t at) {
+  for (; at + sizeof(ByteBlock) <= text.size(); at += sizeof(ByteBlock))
+    if (has_any(escaped_bytes(block_at(text.data() + at)))) break;
+  const auto is_plain = [](char c) { return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\'; };
+  while (at < text.size() && is_plain(text[at])) ++at;
+  return at;
+}
+
+enum class Comma { none, before };
+enum class Colon { none, behind };
+
+/// Appends a text in quotation marks with what separates it, all at once; false when it is long or holds what
+/// must be escaped.
+bool append_short(std::string& out, Comma comma, std::string_view text, Colon colon) {
+  constexpr std::size_t kMost = 3 * sizeof(ByteBlock);
+  if (text.empty() || text.size() > kMost) return false;
+  std::array<char, kMost + 4> made;
+  char* const begin = made.data() + 2;
+  std::memset(begin, 'x', kMost);
+  std::memcpy(begin, text.data(), text.size());
+  for (std::size_t at = 0; at < text.size(); at += sizeof(ByteBlock))
+    if (has_any(escaped_bytes(block_at(begin + at)))) return false;
+  begin[-2] = ',';
+  begin[-1] = '"';
+  begin[text.size()] = '"';
+  begin[text.size() + 1] = ':';
+  const char* const first = begin - (comma == Comma::before ? 2 : 1);
+  const char* const end = begin + text.size() + (colon == Colon::behind ? 2 : 1);
+  out.append(first, end);
+  return true;
+}
+
 void append_string(std::string& out, std::string_view text) {
   constexpr char kHex[] = "0123456789abcdef";
+  if (append_short(out, Comma::none, text, Colon::none)) return;
   out += '"';
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && c != '"' && c != '\\') continue;
-    out.append(text, begin, i - begin);
-    begin = i + 1;
-    if (const char* escape = short_escape(c)) {
+  for (std::size_t at = 0;; ++at) {
+    const std::size_t end = escaped_place(text, at);
+    out.append(text, at, end - at);
+    at = end;
+    if (at == text.size()) break;
+    const auto byte = static_cast<unsigned char>(text[at]);
+    if (const char* escape = short_escape(text[at])) {
       out += escape;
     } else {
       out += "\\u00";
@@ -255,7 +296,6 @@ void append_string(std::string& out, std::string_view text) {
       out += kHex[byte & 15];
     }
   }
-  out.append(text, begin, text.size() - begin);
   out += '"';
 }
 
@@ -376,9 +416,11 @@ void append_pretty(std::string& out, const Json& value, std::size_t depth) {
 }  // namespace
 
 JsonWriter& JsonWriter::key(std::string_view name) {
-  separate();
-  append_string(out_, name);
-  out_ += ':';
+  if (!append_short(out_, needs_comma_ ? Comma::before : Comma::none, name, Colon::behind)) {
+    separate();
+    append_string(out_, name);
+    out_ += ':';
+  }
   needs_comma_ = false;
   return *this;
 }
@@ -394,10 +436,10 @@ void JsonWriter::number(double value) {
 }
 
 void JsonWriter::whole(std::uint64_t value) {
-  separate();
-  char digits[24];
-  const auto [end, error] = std::to_chars(digits, digits + sizeof digits, value);
-  out_.append(digits, end);
+  char digits[24] = ",";
+  const auto [end, error] = std::to_chars(digits + 1, digits + sizeof digits, value);
+  out_.append(digits + (needs_comma_ ? 0 : 1), end);
+  needs_comma_ = true;
 }
 
 void JsonWriter::json(const Json& value) {

@@ -77,6 +77,17 @@ TEST_CASE("Pretty text keeps scalar lists on one line", "[core][json]") {
         "{\n  \"a\": [1,2],\n  \"b\": {\n    \"c\": [\n      {\"d\":1}\n    ]\n  }\n}\n");
 }
 
+TEST_CASE("A character that must be escaped is found at every place of a text", "[core][json]") {
+  for (std::size_t size = 0; size < 50; ++size)
+    for (std::size_t at = 0; at <= size; ++at)
+      for (const auto& [odd, escaped] :
+           {std::pair("\"", "\\\""), std::pair("\\", "\\\\"), std::pair("\n", "\\n"),
+            std::pair("\x1f", "\\u001f"), std::pair("\x7f", "\x7f"), std::pair("\xc3\xa4", "\xc3\xa4")}) {
+        const std::string before(at, 'a'), after(size - at, 'b');
+        CHECK(to_text(Json(before + odd + after)) == '"' + before + escaped + after + '"');
+      }
+}
+
 TEST_CASE("A JSON writer writes the bytes of to_text", "[core][json]") {
   std::string out;
   JsonWriter writer(out);
