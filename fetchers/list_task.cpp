@@ -131,6 +131,7 @@ ReadAnswer read_answer(const Engine& engine, const HttpAccess& access, const Htt
   if (auto refusal = judged(access, answer, is_html)) return std::move(*refusal);
   std::vector<std::string> ids_of_hits;
   AnswerContext context{answer.url, std::string(answer.header("content-type")), language};
+  context.spare_bytes = answer.body.capacity() - answer.body.size();
   if (!access.answer.id.empty()) context.ids = &ids_of_hits;
   auto list = parse_answer(access.answer, answer.body, context);
   if ((!list || list->hits.empty()) && is_html && asks_for_human(answer.body))

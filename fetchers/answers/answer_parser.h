@@ -28,6 +28,7 @@ struct AnswerContext {
   std::string language;      ///< what {lang} was in the request
   AnswerFindings* findings = nullptr;
   std::vector<std::string>* ids = nullptr;  ///< takes the identifier of every hit (AnswerRules::id)
+  std::size_t spare_bytes = 0;              ///< behind the answer's, that may be read
 };
 
 /// The ranked list of an answer.

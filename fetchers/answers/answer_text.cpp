@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -13,6 +12,7 @@
 #include <libxml/HTMLparser.h>
 
 #include "core/ascii.h"
+#include "core/byte_blocks.h"
 #include "core/number.h"
 #include "core/utf8.h"
 
@@ -155,36 +155,33 @@ std::size_t blank_or_mark(std::string_view text, bool& is_blank) {
   return 0;
 }
 
-constexpr std::uint64_t repeated(char c) {
-  return 0x0101010101010101U * static_cast<unsigned char>(c);
+/// Not 0 for each byte that cleaning would change: a control, what is not ASCII, markup, an entity where they
+/// count, and the first of two blanks.
+auto unclean_places(ByteBlock bytes, ByteBlock next, bool is_html) {
+  auto bad = (bytes < 0x20) | (bytes > 0x7E) | (bytes == '<') | ((bytes == ' ') & (next == ' '));
+  if (is_html) bad |= bytes == '&';
+  return bad;
 }
 
-/// The high bit of every byte of eight ASCII characters that is `c`.
-std::uint64_t places_of(char c, std::uint64_t eight) {
-  const std::uint64_t other = eight ^ repeated(c);
-  return ~(other + repeated(0x7F)) & repeated('\x80');
-}
-
-/// True for a line of ASCII words, one blank between them, that cleaning would leave as it is: no markup, no
-/// entity where they count, no control. Most text is; the rest takes the long way. The text has no blank at
-/// its ends.
+/// True for a line of ASCII words, one blank between them, that cleaning would leave as it is. Most text is;
+/// the rest takes the long way. The text has no blank at its ends.
 bool is_clean(std::string_view text, bool is_html) {
-  if constexpr (std::endian::native != std::endian::little) return false;  // "before" is a shift to the left
+  constexpr std::size_t kStep = sizeof(ByteBlock);
   if (text.empty()) return true;
-  std::uint64_t blank_before = 0;  // the high bit of the last byte of the eight before
-  for (std::size_t at = 0; at < text.size(); at += 8) {
-    std::uint64_t eight = repeated('x');
-    std::memcpy(&eight, text.data() + at, std::min<std::size_t>(8, text.size() - at));
-    std::uint64_t bad = eight & repeated('\x80');
-    if (bad != 0) return false;
-    bad = (~(eight + repeated('\x60')) & repeated('\x80')) | places_of('\x7F', eight) | places_of('<', eight);
-    if (is_html) bad |= places_of('&', eight);
-    const std::uint64_t blanks = places_of(' ', eight);
-    bad |= blanks & ((blanks << 8) | blank_before);
-    if (bad != 0) return false;
-    blank_before = blanks >> 56;
+  std::array<char, kStep + 1> padded;
+  if (text.size() <= kStep) {
+    padded.fill('x');
+    std::memcpy(padded.data(), text.data(), text.size());
+    text = {padded.data(), padded.size()};
   }
-  return true;
+  const auto bad_at = [&](std::size_t at) {
+    return unclean_places(block_at(text.data() + at), block_at(text.data() + at + 1), is_html);
+  };
+  const std::size_t last = text.size() - kStep - 1;  // from here on, all but the last byte
+  auto bad = bad_at(last);
+  for (std::size_t at = 0; at < last; at += kStep) bad |= bad_at(at);
+  bad |= unclean_places(ByteBlock{} + static_cast<unsigned char>(text.back()), ByteBlock{}, is_html);
+  return !has_any(bad);
 }
 
 std::string in_one_line(std::string_view text) {

@@ -56,9 +56,10 @@ std::optional<PartText> read_part(const PartRule& rule, const PartOf& part_of) {
   std::vector<std::string> texts;
   for (const std::string& path : rule.paths) {
     auto part = part_of(path, rule.is_joined ? &rule.separator : nullptr);
-    if (part && !part->empty() && !rule.is_joined) return part;
-    if (part && !part->empty()) texts.emplace_back(part->view());
-    if (part && !found) found = std::move(part);
+    if (!part) continue;
+    if (!part->empty() && !rule.is_joined) return part;
+    if (!part->empty()) texts.emplace_back(part->view());
+    if (!found) found = std::move(part);
   }
   if (!texts.empty()) return PartText(joined_texts(texts, rule.separator));
   return found;

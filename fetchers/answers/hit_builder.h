@@ -1,11 +1,11 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "core/query.h"
@@ -17,20 +17,18 @@ namespace metafuse::fetchers {
 class PartText {
  public:
   PartText() = default;
-  PartText(std::string_view view) : text_(view) {}
-  PartText(std::string copy) : text_(std::move(copy)) {}
+  PartText(std::string_view view) : view_(view) {}
+  PartText(std::string copy) : copy_(std::make_unique<const std::string>(std::move(copy))), view_(*copy_) {}
 
-  std::string_view view() const {
-    const auto* copy = std::get_if<std::string>(&text_);
-    return copy != nullptr ? std::string_view(*copy) : std::get<std::string_view>(text_);
-  }
-  bool empty() const { return view().empty(); }
+  std::string_view view() const { return view_; }
+  bool empty() const { return view_.empty(); }
   void put_before(const std::string& prefix) {
-    if (!prefix.empty()) text_ = prefix + std::string(view());
+    if (!prefix.empty()) *this = PartText(prefix + std::string(view_));
   }
 
  private:
-  std::variant<std::string_view, std::string> text_;
+  std::unique_ptr<const std::string> copy_;  ///< apart, so that moving it leaves the view valid
+  std::string_view view_;
 };
 
 /// The parts of one result as an answer has them.

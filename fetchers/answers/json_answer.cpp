@@ -19,11 +19,11 @@ std::optional<PartText> error_of(element root) {
   for (const std::string_view key : {"error", "errors", "message", "detail"}) {
     element value;
     if (root[key].get(value) != simdjson::SUCCESS) continue;
-    if (const auto text = text_of(value)) return text->view() == "false" ? std::nullopt : text;
+    if (auto text = text_of(value)) return text->view() == "false" ? std::nullopt : std::move(text);
     if (value.is_object())
       for (const std::string_view inner : {"message", "reason", "info", "msg", "error"})
         if (element said; value[inner].get(said) == simdjson::SUCCESS)
-          if (const auto text = text_of(said)) return text;
+          if (auto text = text_of(said)) return text;
   }
   return std::nullopt;
 }
@@ -58,13 +58,13 @@ class ResultReader {
         });
       return texts;
     };
-    const auto urls = all(rules_.url), titles = all(rules_.title), contents = all(rules_.content);
+    auto urls = all(rules_.url), titles = all(rules_.title), contents = all(rules_.content);
     for (std::size_t i = 0; i < urls.size(); ++i) {
       RawHit raw;
-      raw.url = urls[i];
+      raw.url = std::move(urls[i]);
       raw.url->put_before(rules_.url_prefix);
-      if (i < titles.size()) raw.title = titles[i];
-      if (i < contents.size()) raw.content = contents[i];
+      if (i < titles.size()) raw.title = std::move(titles[i]);
+      if (i < contents.size()) raw.content = std::move(contents[i]);
       append_hit(list, raw, rules_, context_, false);
     }
   }

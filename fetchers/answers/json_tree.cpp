@@ -115,15 +115,16 @@ simdjson::dom::parser& scratch_parser() {
   return scratch;
 }
 
-simdjson::simdjson_result<element> parse(std::string_view text) {
-  return scratch_parser().parse(text.data(), text.size());
+/// in: spare - bytes behind the text that may be read; with enough of them it is not copied
+simdjson::simdjson_result<element> parse(std::string_view text, std::size_t spare = 0) {
+  return scratch_parser().parse(text.data(), text.size(), spare < simdjson::SIMDJSON_PADDING);
 }
 
 Result<element> parse_answer_text(std::string_view body, const AnswerContext& context) {
   if (body.starts_with("\xEF\xBB\xBF")) body.remove_prefix(3);
   if (body.find_first_not_of(" \t\r\n") == std::string_view::npos)
     return fail(Code::bad_data, "the answer is empty");
-  auto root = parse(body);
+  auto root = parse(body, context.spare_bytes);
   if (root.error() == simdjson::SUCCESS) return root.value_unsafe();
   const char* why = simdjson::error_message(root.error());
   const std::string text = as_utf8(body, charset_of(context.content_type)).value_or(to_valid_utf8(body));
@@ -185,12 +186,11 @@ KeyPath parse_key_path(std::string_view text) {
   return path;
 }
 
-bool passes_filter(element value, const Key& key) {
-  if (key.member.empty()) return true;
+bool has_member(element value, std::string_view name, std::string_view text) {
   element member;
-  if (!value.is_object() || value[key.member].get(member) != simdjson::SUCCESS) return false;
-  const auto text = text_of(member);
-  return text && text->view() == key.value;
+  if (!value.is_object() || value[name].get(member) != simdjson::SUCCESS) return false;
+  const auto found = text_of(member);
+  return found && found->view() == text;
 }
 
 std::optional<element> find_first(element value, const KeyPath& path) {

@@ -38,16 +38,23 @@ inline bool is_container(element value) {
   return value.is_object() || value.is_array();
 }
 
+bool has_member(element value, std::string_view name, std::string_view text);
+
 /// True when the value has the member that the key asks for.
-bool passes_filter(element value, const Key& key);
+inline bool passes_filter(element value, const Key& key) {
+  return key.member.empty() || has_member(value, key.member, key.value);
+}
 
 /// Calls `visit(is_match, child)` for every child, where is_match says that the child stands under the key;
 /// false when a visit ended it.
 template <class Visit>
 bool for_each_child(element value, const Key& key, const Visit& visit) {
   if (value.is_object()) {
-    for (const auto field : simdjson::dom::object(value))
-      if (!visit(field.key == key.text && passes_filter(field.value, key), field.value)) return false;
+    const simdjson::dom::object fields(value);
+    for (auto field = fields.begin(); field != fields.end(); ++field) {
+      const element child = field.value();
+      if (!visit(field.key_equals(key.text) && passes_filter(child, key), child)) return false;
+    }
   } else if (value.is_array()) {
     std::size_t index = 0;
     for (const element item : simdjson::dom::array(value))

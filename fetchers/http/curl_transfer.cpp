@@ -14,6 +14,7 @@ namespace {
 constexpr std::size_t kMaxHeaderBytes = 64 * 1024;
 constexpr std::size_t kMaxHeaders = 200;
 constexpr double kMostAhead = 64 * 1024;
+constexpr std::size_t kSpareBytes = 64;  ///< behind a body, so that parsers may read it in blocks
 
 long milliseconds(Duration duration) {
   return std::max<long>(1, static_cast<long>(std::chrono::ceil<std::chrono::milliseconds>(duration).count()));
@@ -218,7 +219,8 @@ std::size_t CurlTransfer::on_body(char* data, std::size_t size, std::size_t coun
   }
   if (body.size() + bytes > body.capacity()) {
     const std::size_t wanted = body.empty() ? std::max(bytes, transfer.announced_bytes()) : 2 * body.size();
-    body.reserve(std::min(transfer.request_.max_bytes, std::max(body.size() + bytes, wanted)));
+    const std::size_t most = std::min(transfer.request_.max_bytes, std::max(body.size() + bytes, wanted));
+    body.reserve(most + kSpareBytes);
   }
   body.append(data, bytes);
   return bytes;

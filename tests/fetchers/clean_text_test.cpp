@@ -30,6 +30,24 @@ TEST_CASE("text of engines loses markup, controls and direction marks and keeps 
   CHECK(plain(" \n ") == "");
 }
 
+TEST_CASE("what must be cleaned is found at every place of a text of any length", "[fetchers][text]") {
+  for (std::size_t size = 2; size < 70; ++size)
+    for (std::size_t at = 1; at + 1 < size; ++at) {
+      const auto with = [&](std::string_view odd) {
+        return std::string(at, 'a') + std::string(odd) + std::string(size - at, 'b');
+      };
+      INFO(size << " characters, the odd one at " << at);
+      CHECK(clean_text(with("  "), false, 500) == with(" "));
+      CHECK(clean_text(with(std::string_view("\0", 1)), false, 500) == with(" "));
+      CHECK(clean_text(with("\x7F"), false, 500) == with(" "));
+      CHECK(clean_text(with("\xC2\xA0"), false, 500) == with(" "));
+      CHECK(clean_text(with("<b>"), false, 500) == with(""));
+      CHECK(clean_text(with("&amp;"), true, 500) == with("&"));
+      CHECK(clean_text(with("&amp;"), false, 500) == with("&amp;"));
+      CHECK(clean_text(with(" "), true, 500) == with(" "));
+    }
+}
+
 TEST_CASE("dates become ISO 8601 or nothing", "[fetchers][text]") {
   CHECK(clean_date("2022-02-24T15:05:19Z") == "2022-02-24T15:05:19Z");
   CHECK(clean_date("2014-12-01") == "2014-12-01");
