@@ -38,12 +38,22 @@ class Mailbox {
     event();
   }
 
-  /// Runs what has arrived; waits until `until` when nothing has.
-  void run(TimePoint until) {
+  bool has_news() {
+    const std::lock_guard lock(mutex_);
+    return !events_.empty();
+  }
+
+  /// Waits until `until` when nothing has arrived.
+  void wait(TimePoint until) {
+    std::unique_lock lock(mutex_);
+    if (events_.empty()) arrived_.wait_until(lock, until, [&] { return !events_.empty(); });
+  }
+
+  /// Runs what has arrived.
+  void run() {
     std::deque<std::function<void()>> events;
     {
-      std::unique_lock lock(mutex_);
-      if (events_.empty()) arrived_.wait_until(lock, until, [&] { return !events_.empty(); });
+      const std::lock_guard lock(mutex_);
       events.swap(events_);
     }
     for (const auto& event : events) event();
@@ -101,11 +111,16 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
   std::vector<FetchedList> run(EngineFetcher& fetcher) {
     std::vector<std::size_t> embedded;
     ask_breakers();
-    for (std::size_t i = 0; i < slots_.size(); ++i) start(fetcher, i, embedded);
-    run_embedded(fetcher, embedded);
-    while (!is_complete()) {
-      mailbox_.run(next_moment());
-      give_up_overdue();
+    {
+      TransportWait wait(*fetcher.transport_, waits_for_http_alone());
+      for (std::size_t i = 0; i < slots_.size(); ++i) start(fetcher, i, embedded);
+      run_embedded(fetcher, embedded);
+      while (!is_complete()) {
+        const TimePoint next = next_moment();
+        if (!wait.work(next, [this] { return mailbox_.has_news(); })) mailbox_.wait(next);
+        mailbox_.run();
+        give_up_overdue();
+      }
     }
     mailbox_.leave();
     const std::lock_guard lock(mutex_);
@@ -124,6 +139,13 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     bool is_done = false;
     bool is_overdue = false;  ///< nobody waits, and the engine's counter knows
   };
+
+  /// Whether this thread has nothing else to do meanwhile, and nobody else brings it news.
+  bool waits_for_http_alone() const {
+    return !on_list_ && std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) {
+      return slot.state == nullptr || slot.state->http;
+    });
+  }
 
   /// Which engines are left alone. When that would be all, the one whose time is nearest is asked after all.
   void ask_breakers() {

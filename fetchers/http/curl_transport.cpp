@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <condition_variable>
 #include <deque>
 #include <list>
 #include <map>
@@ -23,18 +24,27 @@ std::string_view HttpAnswer::header(std::string_view name) const {
 
 namespace {
 
-constexpr long kMaxKeptConnections = 64;
-constexpr std::size_t kMaxIdleHandles = 64;
+// Both for eight searches of sixteen engines at once.
+constexpr long kMaxKeptConnections = 128;
+constexpr std::size_t kMaxIdleHandles = 128;
 constexpr std::size_t kMaxWaiting = 4096;
 constexpr auto kLongestSleep = std::chrono::seconds(10);
 
 using Transfer = std::shared_ptr<CurlTransfer>;
 
-/// The requests of one engine: how many are under way, and who waits for a place.
+struct ShareCleanup {
+  void operator()(CURLSH* share) const { curl_share_cleanup(share); }
+};
+
+/// The requests of one engine: how many are under way, and who waits for a place. Its handles have its TLS
+/// sessions in common, so that a connection that must be made again is resumed: libcurl keeps the sessions
+/// of a handle apart else, and a few of all hosts.
 struct Lane {
   int under_way = 0;
   TimePoint next_start{};
   std::deque<Transfer> waiting;
+  std::unique_ptr<CURLSH, ShareCleanup> sessions;
+  std::vector<CURL*> idle;
 };
 
 class CurlTransport final : public Transport {
@@ -53,58 +63,146 @@ class CurlTransport final : public Transport {
       is_stopping_ = true;
     }
     curl_multi_wakeup(multi_);
+    own_turn_.notify_one();
     thread_.join();
-    for (CURL* handle : idle_) curl_easy_cleanup(handle);
+    for (const Transfer& transfer : active_) {
+      curl_multi_remove_handle(multi_, transfer->handle());
+      curl_easy_cleanup(transfer->handle());
+    }
+    for (auto& [engine, lane] : lanes_)
+      for (CURL* handle : lane.idle) curl_easy_cleanup(handle);
     curl_multi_cleanup(multi_);
   }
 
   void send(HttpRequest request, Done done) override {
     auto transfer = std::make_shared<CurlTransfer>(std::move(request), std::move(done), guard_, now());
-    bool is_first = false;  // who takes one takes all
+    bool wakes_poll = false;
+    bool wakes_thread = false;
     {
       const std::lock_guard lock(mutex_);
-      is_first = arrived_.empty();
+      wakes_poll = is_polling_ && arrived_.empty();  // who takes one takes all
       arrived_.push_back(std::move(transfer));
+      wakes_thread = worker_ == Worker::nobody;
+      if (wakes_thread) worker_ = Worker::own_thread;
     }
-    if (is_first) curl_multi_wakeup(multi_);
+    if (wakes_poll) curl_multi_wakeup(multi_);
+    if (wakes_thread) own_turn_.notify_one();
+  }
+
+  bool begin_wait(bool may_work) override {
+    const std::lock_guard lock(mutex_);
+    const bool is_alone = ++waiting_threads_ == 1;
+    if (!may_work || !is_alone || worker_ != Worker::nobody) return false;
+    worker_ = Worker::waiting_thread;
+    return true;
+  }
+
+  bool work(TimePoint until, const std::function<bool()>& has_news) override {
+    const BlockedPipeSignal blocked;
+    std::unique_lock lock(mutex_);
+    while (true) {
+      pass(lock);
+      if (waiting_threads_ > 1)
+        break;  // the others' answers must not wait for what this one does with its own
+      if (has_news() || now() >= until) return true;
+      poll(lock, until);
+    }
+    hand_over(lock);
+    return false;
+  }
+
+  void end_wait(bool is_working) override {
+    std::unique_lock lock(mutex_);
+    --waiting_threads_;
+    if (is_working) hand_over(lock);
   }
 
  private:
+  /// Who works the multi handle and owns what belongs to it.
+  enum class Worker { nobody, own_thread, waiting_thread };
+
+  /// A TLS connection that its peer closed raises SIGPIPE at the thread that writes to it: kept from it,
+  /// because without signals of its own (CURLOPT_NOSIGNAL) libcurl leaves that to us.
+  class BlockedPipeSignal {
+   public:
+    BlockedPipeSignal() {
+      sigemptyset(&pipe_signal_);
+      sigaddset(&pipe_signal_, SIGPIPE);
+      pthread_sigmask(SIG_BLOCK, &pipe_signal_, &before_);
+    }
+    BlockedPipeSignal(const BlockedPipeSignal&) = delete;
+    BlockedPipeSignal& operator=(const BlockedPipeSignal&) = delete;
+    ~BlockedPipeSignal() {
+      if (sigismember(&before_, SIGPIPE) == 1) return;
+      const timespec at_once{};
+      while (sigtimedwait(&pipe_signal_, nullptr, &at_once) == SIGPIPE) {
+      }
+      pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    }
+
+   private:
+    sigset_t pipe_signal_;
+    sigset_t before_;
+  };
+
   static TimePoint now() { return std::chrono::steady_clock::now(); }
 
-  /// A TLS connection that its peer closed raises SIGPIPE at this thread when it is written to: kept from it,
-  /// because without signals of its own (CURLOPT_NOSIGNAL) libcurl leaves that to us.
-  static void block_pipe_signal() {
-    sigset_t pipe_signal;
-    sigemptyset(&pipe_signal);
-    sigaddset(&pipe_signal, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &pipe_signal, nullptr);
-  }
-
   void run() {
-    block_pipe_signal();
-    while (take_arrived()) {
-      int running = 0;
-      curl_multi_perform(multi_, &running);
-      take_finished();
-      end_overdue();
-      start_waiting();
-      curl_multi_poll(multi_, nullptr, 0, sleep_milliseconds(), nullptr);
-    }
-    for (const Transfer& transfer : active_) {
-      curl_multi_remove_handle(multi_, transfer->handle());
-      curl_easy_cleanup(transfer->handle());
+    const BlockedPipeSignal blocked;
+    std::unique_lock lock(mutex_);
+    while (true) {
+      own_turn_.wait(lock, [this] { return is_stopping_ || worker_ == Worker::own_thread; });
+      while (!is_stopping_) {
+        pass(lock);
+        if (!has_work()) break;
+        poll(lock, now() + kLongestSleep);
+      }
+      if (is_stopping_) return;
+      worker_ = Worker::nobody;
     }
   }
 
-  /// False when the transport ends.
-  bool take_arrived() {
+  /// Gives the work away, with what is under way.
+  void hand_over(std::unique_lock<std::mutex>& lock) {
+    worker_ = has_work() ? Worker::own_thread : Worker::nobody;
+    const bool is_next = worker_ == Worker::own_thread;
+    lock.unlock();
+    if (is_next) own_turn_.notify_one();
+  }
+
+  /// Requires the lock, and to be the worker.
+  bool has_work() const {
+    return !arrived_.empty() || !active_.empty() ||
+           std::any_of(lanes_.begin(), lanes_.end(),
+                       [](const auto& lane) { return !lane.second.waiting.empty(); });
+  }
+
+  /// Starts what has arrived, moves what can be moved, ends what is done or late; without the lock, which is
+  /// held before and after.
+  void pass(std::unique_lock<std::mutex>& lock) {
     std::vector<Transfer> arrived;
-    {
-      const std::lock_guard lock(mutex_);
-      if (is_stopping_) return false;
-      arrived.swap(arrived_);
-    }
+    arrived.swap(arrived_);
+    lock.unlock();
+    take_arrived(arrived);
+    int running = 0;
+    curl_multi_perform(multi_, &running);
+    take_finished();
+    end_overdue();
+    start_waiting();
+    lock.lock();
+  }
+
+  /// Waits for the sockets, unless something arrived meanwhile.
+  void poll(std::unique_lock<std::mutex>& lock, TimePoint until) {
+    if (!arrived_.empty() || is_stopping_) return;
+    is_polling_ = true;
+    lock.unlock();
+    curl_multi_poll(multi_, nullptr, 0, sleep_milliseconds(until), nullptr);
+    lock.lock();
+    is_polling_ = false;
+  }
+
+  void take_arrived(std::vector<Transfer>& arrived) {
     for (Transfer& transfer : arrived) {
       Lane& lane = lanes_[transfer->request().engine];
       if (lane.waiting.size() >= kMaxWaiting)
@@ -112,8 +210,7 @@ class CurlTransport final : public Transport {
       else
         lane.waiting.push_back(std::move(transfer));
     }
-    start_waiting();
-    return true;
+    if (!arrived.empty()) start_waiting();
   }
 
   void start_waiting() {
@@ -133,9 +230,9 @@ class CurlTransport final : public Transport {
   }
 
   void start(Lane& lane, Transfer transfer) {
-    CURL* handle = take_handle();
+    CURL* handle = take_handle(lane);
     if (!transfer->prepare(handle, now())) {
-      give_back(handle, true);
+      give_back(lane, handle, true);
       return transfer->finish(CURLE_OK, now());
     }
     ++lane.under_way;
@@ -143,26 +240,33 @@ class CurlTransport final : public Transport {
     active_.push_back(std::move(transfer));
   }
 
-  CURL* take_handle() {
-    if (idle_.empty()) {
-      CURL* handle = curl_easy_init();
-      require(handle != nullptr, "libcurl has memory");
-      CurlTransfer::set_common_options(handle);
+  CURL* take_handle(Lane& lane) {
+    if (!lane.idle.empty()) {
+      CURL* handle = lane.idle.back();
+      lane.idle.pop_back();
+      --idle_handles_;
       return handle;
     }
-    CURL* handle = idle_.back();
-    idle_.pop_back();
+    CURL* handle = curl_easy_init();
+    require(handle != nullptr, "libcurl has memory");
+    if (lane.sessions == nullptr) {
+      lane.sessions.reset(curl_share_init());
+      curl_share_setopt(lane.sessions.get(), CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
+    }
+    curl_easy_setopt(handle, CURLOPT_SHARE, lane.sessions.get());
+    CurlTransfer::set_common_options(handle);
     return handle;
   }
 
-  void give_back(CURL* handle, bool has_traces) {
-    if (idle_.size() >= kMaxIdleHandles) return curl_easy_cleanup(handle);
+  void give_back(Lane& lane, CURL* handle, bool has_traces) {
+    if (idle_handles_ >= kMaxIdleHandles) return curl_easy_cleanup(handle);
     if (has_traces) {
       curl_easy_reset(handle);
       CurlTransfer::set_common_options(handle);
     }
     curl_easy_setopt(handle, CURLOPT_HTTPHEADER, nullptr);
-    idle_.push_back(handle);
+    lane.idle.push_back(handle);
+    ++idle_handles_;
   }
 
   void take_finished() {
@@ -187,8 +291,9 @@ class CurlTransport final : public Transport {
   void end(std::list<Transfer>::iterator found, const Finish& finish) {
     const Transfer transfer = std::move(*found);
     active_.erase(found);
-    --lanes_[transfer->request().engine].under_way;
-    give_back(transfer->handle(), transfer->leaves_traces());
+    Lane& lane = lanes_[transfer->request().engine];
+    --lane.under_way;
+    give_back(lane, transfer->handle(), transfer->leaves_traces());
     finish(*transfer);
   }
 
@@ -209,8 +314,7 @@ class CurlTransport final : public Transport {
       }
   }
 
-  int sleep_milliseconds() const {
-    TimePoint wake = now() + kLongestSleep;
+  int sleep_milliseconds(TimePoint wake) const {
     for (const Transfer& transfer : active_) wake = std::min(wake, transfer->next_limit());
     for (const auto& [engine, lane] : lanes_) {
       if (lane.waiting.empty()) continue;
@@ -225,12 +329,16 @@ class CurlTransport final : public Transport {
   const AddressGuard guard_;
   CURLM* multi_ = nullptr;
   std::mutex mutex_;
+  std::condition_variable own_turn_;
   std::vector<Transfer> arrived_;
+  Worker worker_ = Worker::nobody;
+  int waiting_threads_ = 0;
+  bool is_polling_ = false;
   bool is_stopping_ = false;
-  // The rest belongs to the thread.
+  // The rest belongs to the worker.
   std::map<std::string, Lane> lanes_;
   std::list<Transfer> active_;
-  std::vector<CURL*> idle_;
+  std::size_t idle_handles_ = 0;
   std::thread thread_;
 };
 

@@ -63,10 +63,43 @@ class Transport {
   /// Returns at once; `done` is called exactly once, from any thread, by request.timeout at the latest,
   /// unless the transport is destroyed before.
   virtual void send(HttpRequest request, Done done) = 0;
+
+  // A thread that has nothing to do but to wait for answers may do the transport's work meanwhile, which
+  // spares the hand-over of every answer from one thread to another. TransportWait pairs the calls.
+
+  /// Announces a thread that will send and then wait. False: another thread does the work; else the caller
+  /// must come to work() soon after it sent, again whenever it has done what an answer asked for, and to end_wait().
+  virtual bool begin_wait(bool /*may_work*/) { return false; }
+  /// Sends and receives until `has_news()`, or `until`. False: the work has gone to another thread.
+  ///
+  /// in: has_news - becomes true by what `done` of some request does, and by nothing else
+  virtual bool work(TimePoint /*until*/, const std::function<bool()>& /*has_news*/) { return false; }
+  virtual void end_wait(bool /*is_working*/) {}
 };
 
-/// HTTP by libcurl: one multi handle on a thread of its own, which keeps connections, names and TLS sessions
-/// for later requests. Every hop of a redirect and every socket is checked against the guard; headers, bodies
+/// One thread's wait for answers of a transport.
+class TransportWait {
+ public:
+  /// in: may_work - the thread does nothing that takes long, and nothing but this transport has news for it
+  TransportWait(Transport& transport, bool may_work)
+      : transport_(transport), is_working_(transport.begin_wait(may_work)) {}
+  TransportWait(const TransportWait&) = delete;
+  TransportWait& operator=(const TransportWait&) = delete;
+  ~TransportWait() { transport_.end_wait(is_working_); }
+
+  /// False when this thread does not do the transport's work, now or any more: it waits in its own way.
+  bool work(TimePoint until, const std::function<bool()>& has_news) {
+    is_working_ = is_working_ && transport_.work(until, has_news);
+    return is_working_;
+  }
+
+ private:
+  Transport& transport_;
+  bool is_working_;
+};
+
+/// HTTP by libcurl: one multi handle, which keeps connections, names and TLS sessions for later requests. A
+/// thread that waits alone for answers works it, else a thread of the transport's own. Every hop of a redirect and every socket is checked against the guard; headers, bodies
 /// (after decompression), redirects and times are bounded; proxies of the environment are not used.
 ///
 /// cost: one thread, and one connection for each request under way

@@ -99,10 +99,11 @@ void TlsServer::drip(int socket) const {
     if (::send(socket, "x", 1, MSG_NOSIGNAL) != 1) return;
 }
 
-void TlsServer::talk(SSL_CTX* context, int socket) const {
+void TlsServer::talk(SSL_CTX* context, int socket) {
   const std::unique_ptr<SSL, FreeTls> connection(SSL_new(context));
   SSL_set_fd(connection.get(), socket);
   if (SSL_accept(connection.get()) != 1) return;
+  if (SSL_session_reused(connection.get()) == 1) ++resumed_;
   std::string request;
   char buffer[4096];
   for (int count = 0; (count = SSL_read(connection.get(), buffer, sizeof buffer)) > 0;) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <set>
@@ -26,6 +27,8 @@ class TlsServer {
   std::string origin(std::string_view kind) const;
   /// A file with the certificate of the authority that signed all but the self-signed one.
   const std::string& authority_file() const { return authority_file_; }
+  /// Handshakes so far that went on with an earlier session.
+  int resumed() const { return resumed_; }
 
  private:
   struct Listener {
@@ -37,13 +40,14 @@ class TlsServer {
   void accept_all();
   void serve(const Listener& listener, int socket);
   void drip(int socket) const;
-  void talk(SSL_CTX* context, int socket) const;
+  void talk(SSL_CTX* context, int socket);
 
   std::string body_;
   TemporaryFolder folder_;
   std::string authority_file_;
   std::vector<Listener> listeners_;
   int stop_read_ = -1, stop_write_ = -1;
+  std::atomic<int> resumed_{0};
   std::mutex mutex_;
   std::condition_variable left_;
   std::set<int> open_;
