@@ -3,12 +3,15 @@
 #include <array>
 
 #include "core/encoding.h"
+#include "core/json_stream.h"
 #include "service/answers/reasons.h"
 #include "service/base/dates.h"
 #include "service/search/list_fusion.h"
 
 namespace metafuse::service {
 namespace {
+
+constexpr std::size_t kUsualResultBytes = 768;
 
 JsonArray texts_json(const std::vector<std::string>& texts) {
   JsonArray out;
@@ -19,7 +22,7 @@ JsonArray texts_json(const std::vector<std::string>& texts) {
 JsonObject result_json(const LoadedDomain& domain, const SearchAnswer& answer, const FusedResult& result,
                        std::size_t rank, bool is_explained) {
   JsonArray engines;
-  for (const std::string& engine : engines_of(answer, result)) engines.emplace_back(engine);
+  for (const std::string_view engine : engines_of(answer, result)) engines.emplace_back(engine);
   JsonArray placements;
   for (const Placement& place : result.placements)
     placements.push_back(JsonObject{{"feature", answer.features[place.feature].name}, {"rank", place.rank}});
@@ -80,88 +83,110 @@ JsonObject native_json(const Snapshot& snapshot, const SearchAnswer& answer, con
 namespace {
 
 /// Python's urlparse: [scheme, netloc, path, params, query, fragment], cut and not decoded.
-JsonArray parsed_url(const std::string& url) {
-  std::string rest = url;
-  std::array<std::string, 6> parts;
-  if (const std::size_t at = rest.find("://"); at != std::string::npos) {
+std::array<std::string_view, 6> parsed_url(std::string_view rest) {
+  std::array<std::string_view, 6> parts;
+  if (const std::size_t at = rest.find("://"); at != std::string_view::npos) {
     parts[0] = rest.substr(0, at);
-    rest.erase(0, at + 3);
+    rest.remove_prefix(at + 3);
     const std::size_t end = std::min(rest.find_first_of("/?#"), rest.size());
     parts[1] = rest.substr(0, end);
-    rest.erase(0, end);
+    rest.remove_prefix(end);
   }
-  const auto take_from = [&](char mark, std::string& into) {
-    const std::size_t at = rest.find(mark);
-    if (at == std::string::npos) return;
+  const auto take_from = [&](std::size_t at, std::string_view& into) {
+    if (at == std::string_view::npos) return;
     into = rest.substr(at + 1);
-    rest.erase(at);
+    rest = rest.substr(0, at);
   };
-  take_from('#', parts[5]);
-  take_from('?', parts[4]);
-  if (const std::size_t at = rest.find(';', rest.rfind('/') == std::string::npos ? 0 : rest.rfind('/'));
-      at != std::string::npos) {
-    parts[3] = rest.substr(at + 1);
-    rest.erase(at);
-  }
+  take_from(rest.find('#'), parts[5]);
+  take_from(rest.find('?'), parts[4]);
+  const std::size_t last_slash = rest.rfind('/');
+  take_from(rest.find(';', last_slash == std::string_view::npos ? 0 : last_slash), parts[3]);
   parts[2] = rest;
-  JsonArray out;
-  for (const std::string& part : parts) out.emplace_back(part);
-  return out;
+  return parts;
 }
 
-JsonObject searxng_result(const LoadedDomain& domain, const SearchAnswer& answer, const FusedResult& result,
-                          const SearchParameters& parameters) {
+/// A member that is null where there is no text.
+void write_text_or_null(JsonWriter& out, std::string_view key, const std::string& text) {
+  out.key(key);
+  text.empty() ? out.json(Json(nullptr)) : out.text(text);
+}
+
+void write_text(JsonWriter& out, std::string_view key, std::string_view text) {
+  out.key(key).text(text);
+}
+
+template <class Texts>
+void write_texts(JsonWriter& out, std::string_view key, const Texts& texts) {
+  out.key(key).open_array();
+  for (const auto& text : texts) out.text(text);
+  out.close_array();
+}
+
+void write_searxng_result(JsonWriter& out, const LoadedDomain& domain, const SearchAnswer& answer,
+                          const FusedResult& result, bool is_explained) {
   const auto engines = engines_of(answer, result);
-  JsonArray names;
-  for (const std::string& engine : engines) names.emplace_back(engine);
-  JsonArray positions;
-  for (const Placement& place : result.placements) positions.emplace_back(place.rank);
-  JsonObject out;
-  out["url"] = result.hit.url;
-  out["title"] = result.hit.title;
-  out["content"] = result.hit.snippet;
-  out["engine"] = engines.empty() ? "" : engines.front();
-  out["template"] = "default.html";
-  out["parsed_url"] = parsed_url(result.hit.url);
-  out["img_src"] = "";
-  out["thumbnail"] = result.hit.thumbnail;
-  out["priority"] = "";
-  out["engines"] = std::move(names);
-  out["positions"] = std::move(positions);
-  out["score"] = result.score;
-  out["category"] = answer.domain;
-  out["publishedDate"] = result.hit.published.empty() ? Json(nullptr) : Json(result.hit.published);
-  JsonObject fusion;
-  fusion["score"] = result.relative_score;
-  add_online(result, fusion);
-  if (parameters.wants_explanation) fusion["explanation"] = explanation_json(domain, answer, result);
-  out["fusion"] = std::move(fusion);
-  return out;
+  out.open_object();
+  write_text(out, "url", result.hit.url);
+  write_text(out, "title", result.hit.title);
+  write_text(out, "content", result.hit.snippet);
+  write_text(out, "engine", engines.empty() ? std::string_view() : engines.front());
+  write_text(out, "template", "default.html");
+  write_texts(out, "parsed_url", parsed_url(result.hit.url));
+  write_text(out, "img_src", "");
+  write_text(out, "thumbnail", result.hit.thumbnail);
+  write_text(out, "priority", "");
+  write_texts(out, "engines", engines);
+  out.key("positions").open_array();
+  for (const Placement& place : result.placements) out.whole(static_cast<std::uint64_t>(place.rank));
+  out.close_array();
+  out.key("score").number(result.score);
+  write_text(out, "category", answer.domain);
+  write_text_or_null(out, "publishedDate", result.hit.published);
+  out.key("fusion").open_object();
+  out.key("score").number(result.relative_score);
+  if (result.moved_from > 0) {
+    out.key("moved_from").whole(result.moved_from);
+    out.key("online_score").number(result.online_score);
+  }
+  if (is_explained) out.key("explanation").json(explanation_json(domain, answer, result));
+  out.close_object();
+  out.close_object();
 }
 
 }  // namespace
 
-JsonObject searxng_json(const Snapshot& snapshot, const SearchAnswer& answer, const ShownResults& shown,
-                        const SearchParameters& parameters) {
+std::string searxng_json(const Snapshot& snapshot, const SearchAnswer& answer, const ShownResults& shown,
+                         const SearchParameters& parameters) {
   const LoadedDomain& domain = *snapshot.find_domain(answer.domain);
-  JsonArray results;
+  std::string text;
+  text.reserve(kUsualResultBytes * (shown.positions.size() + 2));
+  JsonWriter out(text);
+  out.open_object();
+  write_text(out, "query", answer.query);
+  out.key("number_of_results").whole(shown.total);
+  out.key("results").open_array();
   for (const std::size_t at : shown.positions)
-    results.push_back(searxng_result(domain, answer, answer.results[at], parameters));
-  JsonArray unresponsive;
-  for (const auto& list : answer.lists)
-    if (list.has_failed()) unresponsive.push_back(JsonArray{list.query.engine, failure_text(list)});
-  JsonObject out;
-  out["query"] = answer.query;
-  out["number_of_results"] = shown.total;
-  out["results"] = std::move(results);
-  out["answers"] = JsonArray{};
-  out["corrections"] = texts_json(shown.corrections);
-  out["infoboxes"] = JsonArray{};
-  out["suggestions"] = texts_json(answer.suggestions);
-  out["unresponsive_engines"] = std::move(unresponsive);
-  out["fusion"] = fusion_json(answer);
-  if (!shown.search_id.empty()) out["fusion"].as_object()["search_id"] = shown.search_id;
-  return out;
+    write_searxng_result(out, domain, answer, answer.results[at], parameters.wants_explanation);
+  out.close_array();
+  const std::vector<std::string> nothing;
+  write_texts(out, "answers", nothing);
+  write_texts(out, "corrections", shown.corrections);
+  write_texts(out, "infoboxes", nothing);
+  write_texts(out, "suggestions", answer.suggestions);
+  out.key("unresponsive_engines").open_array();
+  for (const auto& list : answer.lists) {
+    if (!list.has_failed()) continue;
+    out.open_array();
+    out.text(list.query.engine);
+    out.text(failure_text(list));
+    out.close_array();
+  }
+  out.close_array();
+  JsonObject fusion = fusion_json(answer);
+  if (!shown.search_id.empty()) fusion["search_id"] = shown.search_id;
+  out.key("fusion").json(fusion);
+  out.close_object();
+  return text;
 }
 
 std::string searxng_csv(const SearchAnswer& answer, const ShownResults& shown) {
@@ -169,9 +194,10 @@ std::string searxng_csv(const SearchAnswer& answer, const ShownResults& shown) {
   for (const std::size_t at : shown.positions) {
     const FusedResult& result = answer.results[at];
     const auto engines = engines_of(answer, result);
-    const std::string host(parsed_url(result.hit.url)[1].as_string());
+    const std::string host(parsed_url(result.hit.url)[1]);
     out += csv_cell(result.hit.title) + ',' + csv_cell(result.hit.url) + ',' + csv_cell(result.hit.snippet) +
-           ',' + csv_cell(host) + ',' + csv_cell(engines.empty() ? "" : engines.front()) + ',' +
+           ',' + csv_cell(host) + ',' +
+           csv_cell(engines.empty() ? std::string() : std::string(engines.front())) + ',' +
            to_text(Json(result.score)) + ",result\r\n";
   }
   return out;

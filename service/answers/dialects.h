@@ -10,9 +10,9 @@
 
 namespace metafuse::service {
 
-/// SearXNG's JSON, field for field, with `fusion` beside its fields.
-JsonObject searxng_json(const Snapshot& snapshot, const SearchAnswer& answer, const ShownResults& shown,
-                        const SearchParameters& parameters);
+/// SearXNG's JSON as text, field for field, with `fusion` beside its fields.
+std::string searxng_json(const Snapshot& snapshot, const SearchAnswer& answer, const ShownResults& shown,
+                         const SearchParameters& parameters);
 
 /// SearXNG's CSV; a value that a spreadsheet would take for a formula is preceded by an apostrophe.
 std::string searxng_csv(const SearchAnswer& answer, const ShownResults& shown);

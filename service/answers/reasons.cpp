@@ -35,8 +35,9 @@ std::vector<Reason> reasons_of(const LoadedDomain& domain, const SearchAnswer& a
   return out;
 }
 
-std::vector<std::string> engines_of(const SearchAnswer& answer, const FusedResult& result) {
-  std::vector<std::string> out;
+std::vector<std::string_view> engines_of(const SearchAnswer& answer, const FusedResult& result) {
+  std::vector<std::string_view> out;
+  out.reserve(result.placements.size());
   for (const Placement& place : result.placements) {
     const std::string& engine = answer.lists[place.feature].query.engine;
     if (std::find(out.begin(), out.end(), engine) == out.end()) out.push_back(engine);

@@ -22,8 +22,8 @@ struct Reason {
 std::vector<Reason> reasons_of(const LoadedDomain& domain, const SearchAnswer& answer,
                                const FusedResult& result);
 
-/// Engines whose lists hold the result, each once, in the order of the lists.
-std::vector<std::string> engines_of(const SearchAnswer& answer, const FusedResult& result);
+/// Engines whose lists hold the result, each once, in the order of the lists; the names are the answer's.
+std::vector<std::string_view> engines_of(const SearchAnswer& answer, const FusedResult& result);
 
 /// The results [first, first + limit) of an answer.
 std::span<const FusedResult> window_of(const SearchAnswer& answer, std::size_t first, int limit);

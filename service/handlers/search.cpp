@@ -163,8 +163,7 @@ HttpResponse render(const Exchange& exchange, const SearchAnswer& answer, const 
   const SearchParameters& parameters = *page.parameters;
   switch (parameters.format) {
     case Format::json:
-      return make_response(200, "application/json",
-                           to_text(searxng_json(snapshot, answer, *page.shown, parameters)));
+      return make_response(200, "application/json", searxng_json(snapshot, answer, *page.shown, parameters));
     case Format::csv: {
       auto response = make_response(200, "text/csv; charset=utf-8", searxng_csv(answer, *page.shown));
       response.set("Content-Disposition", "attachment; filename=\"search.csv\"");

@@ -143,11 +143,14 @@ FusedResult result_of(std::size_t document, const fusion::QueryInstances& instan
   out.document = document;
   out.key = std::string(instances.documents[document]);
   const auto ranks = instances.ranks_of(document);
+  out.placements.reserve(static_cast<std::size_t>(
+      std::count_if(ranks.begin(), ranks.end(), [](std::uint32_t rank) { return rank > 0; })));
   for (std::size_t j = 0; j < ranks.size(); ++j)
     if (ranks[j] > 0) out.placements.push_back({j, static_cast<int>(ranks[j])});
   std::vector<Placement> by_rank = out.placements;
-  std::stable_sort(by_rank.begin(), by_rank.end(),
-                   [](const Placement& a, const Placement& b) { return a.rank < b.rank; });
+  std::sort(by_rank.begin(), by_rank.end(), [](const Placement& a, const Placement& b) {
+    return std::pair(a.rank, a.feature) < std::pair(b.rank, b.feature);
+  });
   for (const Placement& place : by_rank) {
     const Hit& hit = lists[place.feature].list.hits[static_cast<std::size_t>(place.rank) - 1];
     if (out.hit.url.empty()) out.hit.url = hit.url;
@@ -236,15 +239,19 @@ void fuse_lists(const LoadedDomain& domain, std::vector<FetchedList> lists, Sear
   answer.lists = std::move(lists);
   answer.features.clear();
   auto state = std::make_shared<FusionState>();
+  answer.features.reserve(answer.lists.size());
+  state->keys.reserve(answer.lists.size());
   for (FetchedList& list : answer.lists) {
     answer.features.push_back({list.query.feature_name(), fusion::FeatureKind::rank, domain.domain.depth});
     keep_best_of_each(list.list, 0);
     auto& keys = state->keys.emplace_back();
+    keys.reserve(list.list.hits.size());
     for (const Hit& hit : list.list.hits) keys.push_back(hit.key);
   }
   auto made = ordered(domain, state->keys, answer, FeatureColumns::kNone);
   state->ranking = std::move(made.ranking);
   answer.results.clear();
+  answer.results.reserve(state->ranking.order.size());
   for (const std::uint32_t document : state->ranking.order) {
     answer.results.push_back(result_of(document, made.by_list, answer.lists));
     answer.results.back().score = state->ranking.scores[document];
