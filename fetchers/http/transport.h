@@ -68,7 +68,8 @@ class Transport {
   // spares the hand-over of every answer from one thread to another. TransportWait pairs the calls.
 
   /// Announces a thread that will send and then wait. False: another thread does the work; else the caller
-  /// must come to work() soon after it sent, again whenever it has done what an answer asked for, and to end_wait().
+  /// must come to work() soon after it sent, again whenever it has done what an answer asked for, and to
+  /// end_wait().
   virtual bool begin_wait(bool /*may_work*/) { return false; }
   /// Sends and receives until `has_news()`, or `until`. False: the work has gone to another thread.
   ///
@@ -99,8 +100,9 @@ class TransportWait {
 };
 
 /// HTTP by libcurl: one multi handle, which keeps connections, names and TLS sessions for later requests. A
-/// thread that waits alone for answers works it, else a thread of the transport's own. Every hop of a redirect and every socket is checked against the guard; headers, bodies
-/// (after decompression), redirects and times are bounded; proxies of the environment are not used.
+/// thread that waits alone for answers works it, else a thread of the transport's own. Every hop of a
+/// redirect and every socket is checked against the guard; headers, bodies (after decompression), redirects
+/// and times are bounded; proxies of the environment are not used.
 ///
 /// cost: one thread, and one connection for each request under way
 std::unique_ptr<Transport> make_curl_transport(AddressGuard guard);
