@@ -260,11 +260,11 @@ enum class Colon { none, behind };
 /// Appends a text in quotation marks with what separates it, all at once; false when it is long or holds what
 /// must be escaped.
 bool append_short(std::string& out, Comma comma, std::string_view text, Colon colon) {
-  constexpr std::size_t kMost = 3 * sizeof(ByteBlock);
-  if (text.empty() || text.size() > kMost) return false;
-  std::array<char, kMost + 4> made;
+  constexpr std::size_t kShortBytes = 3 * sizeof(ByteBlock);
+  if (text.empty() || text.size() > kShortBytes) return false;
+  std::array<char, kShortBytes + 4> made;
   char* const begin = made.data() + 2;
-  std::memset(begin, 'x', kMost);
+  std::memset(begin, 'x', kShortBytes);
   std::memcpy(begin, text.data(), text.size());
   for (std::size_t at = 0; at < text.size(); at += sizeof(ByteBlock))
     if (has_any(escaped_bytes(block_at(begin + at)))) return false;
