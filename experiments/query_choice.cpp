@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -117,11 +118,29 @@ class Judging {
   std::vector<std::size_t> judged_;
 };
 
+/// How many of the queries have documents of two different grades.
+std::size_t telling(const fusion::TrainingSet& set, const std::vector<std::size_t>& queries) {
+  return static_cast<std::size_t>(std::count_if(queries.begin(), queries.end(), [&](std::size_t query) {
+    const auto begin = set.grades.begin() + static_cast<std::ptrdiff_t>(set.queries[query].begin);
+    const auto end = set.grades.begin() + static_cast<std::ptrdiff_t>(set.queries[query].end);
+    return std::adjacent_find(begin, end, std::not_equal_to<>()) != end;
+  }));
+}
+
+/// Queries drawn at random, of which at least two tell a model anything: else no committee can be trained.
+std::vector<std::size_t> first_queries(const fusion::TrainingSet& pool, Random& random) {
+  for (;;) {
+    auto first = shuffled(pool.queries.size(), random);
+    first.resize(kSteps.front());
+    if (telling(pool, first) < 2) continue;
+    std::sort(first.begin(), first.end());
+    return first;
+  }
+}
+
 Result<Trial> run_trial(const Parts& parts, const ExperimentOptions& options, std::uint64_t number) {
   Random random = Random(options.seed).split(number);
-  auto first = shuffled(parts.pool.queries.size(), random);
-  first.resize(kSteps.front());
-  std::sort(first.begin(), first.end());
+  const auto first = first_queries(parts.pool, random);
   TRY(const auto measures, evaluation::parse_measures("ndcg_cut_10,map"));
   TRY(const auto by_chance, Judging(parts, options, random.split(1), true).run(first, measures));
   TRY(const auto suggested, Judging(parts, options, random.split(2), false).run(first, measures));

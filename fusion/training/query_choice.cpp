@@ -34,8 +34,15 @@ std::vector<std::size_t> sample_of(std::size_t queries, Random random) {
   return sample;
 }
 
-Result<std::vector<MemberScores>> bagged_committee(const TrainingSet& judged, const TrainingSet& pool,
-                                                   const QueryChoiceOptions& options) {
+std::vector<MemberScores> list_committee(const TrainingSet& pool) {
+  std::vector<MemberScores> members;
+  for (std::size_t feature = 0; feature < pool.matrix.feature_count(); ++feature)
+    members.push_back(list_scores(pool.matrix, feature));
+  return members;
+}
+
+std::vector<MemberScores> bagged_committee(const TrainingSet& judged, const TrainingSet& pool,
+                                           const QueryChoiceOptions& options) {
   const Learner& learner = *find_learner("rankboost");
   const Random random(options.seed);
   std::vector<Result<MemberScores>> trained(options.members, Result<MemberScores>(MemberScores()));
@@ -52,18 +59,10 @@ Result<std::vector<MemberScores>> bagged_committee(const TrainingSet& judged, co
       trained[member] = result.error();
   });
   std::vector<MemberScores> members;
-  for (auto& scores : trained) {
-    if (!scores) return scores.error();
-    members.push_back(std::move(*scores));
-  }
-  return members;
-}
-
-std::vector<MemberScores> list_committee(const TrainingSet& pool) {
-  std::vector<MemberScores> members;
-  for (std::size_t feature = 0; feature < pool.matrix.feature_count(); ++feature)
-    members.push_back(list_scores(pool.matrix, feature));
-  return members;
+  for (auto& scores : trained)
+    if (scores) members.push_back(std::move(*scores));
+  // A bag of queries that teach nothing has no vote; a lone voter would agree with itself.
+  return members.size() >= 2 ? members : list_committee(pool);
 }
 
 /// 1/log2(1 + rank) of each document of a query by one member's scores, 0 beyond the first ten. Equal scores
@@ -134,7 +133,7 @@ Result<std::vector<QueryChoice>> choose_queries(const TrainingSet& judged, const
                                                 const QueryChoiceOptions& options) {
   std::vector<MemberScores> members;
   if (judged.queries.size() >= 2) {
-    TRY(members, bagged_committee(judged, pool, options));
+    members = bagged_committee(judged, pool, options);
   } else {
     members = list_committee(pool);
   }

@@ -65,6 +65,16 @@ TEST_CASE("The query whose order is least settled is judged first", "[fusion][qu
   CHECK(chosen->at(0).rows.size() == 2);
 }
 
+TEST_CASE("Judgments that teach nothing leave the lists as the committee", "[fusion][query_choice]") {
+  const TrainingSet pool =
+      two_lists({{"same", {{"x", "y"}, {"x", "y"}}}, {"swapped", {{"u", "v"}, {"v", "u"}}}});
+  TrainingSet judged = two_lists({{"p", {{"x", "y"}, {"y", "x"}}}, {"q", {{"u", "v"}, {"v", "u"}}}});
+  std::fill(judged.grades.begin(), judged.grades.end(), 0.0);
+  const auto chosen = choose_queries(judged, pool, {});
+  REQUIRE(chosen.has_value());
+  CHECK(chosen->at(0).disagreement == Approx(0.2263).epsilon(0.001));
+}
+
 TEST_CASE("Queries spread over topics: shared documents count once", "[fusion][query_choice]") {
   const TrainingSet pool = two_lists({{"a", {{"u", "v", "w"}, {"w", "v", "u"}}},
                                       {"b", {{"u", "v", "w"}, {"w", "v", "u"}}},
