@@ -61,6 +61,11 @@ Result<std::string> run_spelling(const ExperimentOptions& options);
 /// five folds and four draws of the first queries each; full: ten draws, quick: one draw of one fold.
 Result<std::string> run_query_choice(const ExperimentOptions& options);
 
+/// What clicks alone teach: three kinds of simulated users on MQ2008-agg, 1,000 searches each over a store,
+/// its click model and `auto`, with and without a poisoner who has 1 % of the addresses. Quick: 2 draws.
+/// Normal: 8. Full: 20.
+Result<std::string> run_click_learning(const ExperimentOptions& options);
+
 /// Fusion on MQ2007-agg and MQ2008-agg over the five official folds: RankBoost, its bagged form and monotone
 /// trees against RRF, CombMNZ, Borda and SearXNG's formula, and against the runs in options.peer_runs. One
 /// configuration of ours for both sets, each set's number of rounds, and the peer's configuration are chosen
@@ -70,7 +75,7 @@ Result<std::string> run_letor_agg(const ExperimentOptions& options);
 /// What a fused ranking is worth by the number of judged queries (1 to all): `auto`, RankBoost, its bagged
 /// form and tuned weights against RRF, on MQ2007-agg, MQ2008-agg, TREC-3, TREC-COVID round 1 and, where
 /// options.data holds packages.txt, the demonstration. Quick: 3 draws of up to 20 queries. Normal: 10 draws.
-/// Full: 30.
+/// Full: 30. A run with options.output goes on where an earlier one in that folder ended.
 Result<std::string> run_learning_curve(const ExperimentOptions& options);
 
 /// Every fusion method on real runs and real engines: TREC-3 (40 systems), TREC-COVID round 1 (143 systems),

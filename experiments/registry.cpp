@@ -19,6 +19,8 @@ std::span<const Experiment> experiments() {
        "ours", "letor4-agg, trec-runs-top100, packages.txt if any", run_learning_curve},
       {"query-choice", "which query to judge next: a committee's disagreement against random choice",
        "ours, by Abe, Mamitsuka 1998", "letor4-agg", run_query_choice},
+      {"click-learning", "what clicks of three kinds of simulated users teach, with and without a poisoner",
+       "ours, users of Hofmann et al. 2013", "letor4-agg", run_click_learning},
       {"metasearch", "every fusion method on TREC-3, TREC-COVID round 1 and FedWeb 2013, with significance",
        "ours, on the setting of Aslam, Montague 2001", "trec-runs-top100, fedweb2013-qrels", run_metasearch},
       {"hybrid", "keyword lists, vectors by latent semantic indexing, RRF and learned fusion",

@@ -19,6 +19,12 @@ namespace {
 constexpr std::size_t kHeldOutOfTen = 3;
 /// How many of the latest searches say which features a domain has.
 constexpr std::size_t kSearchesThatVote = 200;
+/// Searches and clicks that the position bias is harvested from go back this far.
+constexpr UnixTime kHarvestSeconds = 90 * 86400;
+/// What a click's pair counts beside a judged one while no judgment has been compared with it, and how many
+/// compared pairs that opinion is worth.
+constexpr double kTrustBefore = 0.5;
+constexpr double kTrustWeight = 20;
 
 /// A clicked search's pairs, by document keys, until its rows are known.
 struct PendingPairs {
@@ -36,6 +42,12 @@ class Collector {
     TRY(const auto judged, store_.judged_queries(options_.domain));
     TRY(const auto clicked, store_.clicked_searches(options_.domain, options_.most_clicked_searches));
     TRY_VOID(choose_features(judged, clicked));
+    rules_ = options_.clicks;
+    if (!clicked.empty() && !rules_.bias.is_known()) {
+      TRY(rules_.bias, position_bias_of(store_, options_.domain, options_.now - kHarvestSeconds,
+                                        options_.most_clicked_searches));
+    }
+    report_.has_position_bias = rules_.bias.is_known();
     std::set<std::string_view> judged_here;
     for (const JudgedQuery& query : judged) {
       judged_here.insert(query.query);
@@ -115,6 +127,7 @@ class Collector {
   Result<void> add_judged(const JudgedQuery& query) {
     if (!options_.are_held_out_used && is_held_out(query.query)) {
       ++report_.held_out_queries;
+      held_out_grades_.emplace(query.query, grades_of(query));
       return {};
     }
     TRY(const std::string id, judged_search(query));
@@ -140,12 +153,15 @@ class Collector {
     TRY(const auto search, find(id));
     if (!search) return {};
     const StoredSearch& found = *search;
-    if (!options_.are_held_out_used && is_held_out(found.query)) {
-      ++report_.held_out_searches;
+    const bool is_kept_out = !options_.are_held_out_used && is_held_out(found.query);
+    report_.held_out_searches += is_kept_out ? 1 : 0;
+    if (is_kept_out && !held_out_grades_.contains(found.query)) return {};
+    TRY(const auto clicks, store_.clicks_of(id));
+    auto pairs = click_pairs(found, clicks, rules_, options_.now);
+    if (is_kept_out) {
+      compare(found, pairs);
       return {};
     }
-    TRY(const auto clicks, store_.clicks_of(id));
-    auto pairs = click_pairs(found, clicks, options_.clicks, options_.now);
     double sum = 0;
     for (const ClickPair& pair : pairs) sum += pair.weight;
     double& used = used_by_query_[found.query];
@@ -159,6 +175,24 @@ class Collector {
     pending_.push_back({"clicked " + id, found.documents, std::move(pairs)});
     ++report_.clicked_searches;
     return {};
+  }
+
+  /// Counts how often clicks order two documents as the judges of a held-out query do.
+  void compare(const StoredSearch& search, const std::vector<ClickPair>& pairs) {
+    const std::map<std::string, int>& grades = held_out_grades_.at(search.query);
+    for (const ClickPair& pair : pairs) {
+      const auto below = grades.find(search.documents[pair.below]);
+      const auto above = grades.find(search.documents[pair.above]);
+      if (below == grades.end() || above == grades.end() || below->second == above->second) continue;
+      ++(above->second > below->second ? report_.agreeing_pairs : report_.disagreeing_pairs);
+    }
+  }
+
+  /// What a click's pair counts beside a judged one: as far as clicks are more often right than wrong.
+  double trust() const {
+    const auto right = static_cast<double>(report_.agreeing_pairs);
+    const auto wrong = static_cast<double>(report_.disagreeing_pairs);
+    return std::max(0.0, (right - wrong + kTrustBefore * kTrustWeight) / (right + wrong + kTrustWeight));
   }
 
   void add_rows(const std::string& query, const StoredSearch& search,
@@ -179,7 +213,8 @@ class Collector {
 
   Result<fusion::TrainingSet> finish() {
     TRY(auto set, builder_.finish(features_, options_.feedback));
-    for (const PendingPairs& pending : pending_) add_pairs(pending, set);
+    report_.click_trust = trust();
+    for (const PendingPairs& pending : pending_) add_pairs(pending, report_.click_trust, set);
     std::sort(set.pairs.begin(), set.pairs.end(), [](const auto& a, const auto& b) {
       return a.below != b.below ? a.below < b.below : a.above < b.above;
     });
@@ -188,7 +223,7 @@ class Collector {
   }
 
   /// Both documents of a pair were in a list once; they are rows unless their lists' features are gone.
-  static void add_pairs(const PendingPairs& pending, fusion::TrainingSet& set) {
+  static void add_pairs(const PendingPairs& pending, double trust, fusion::TrainingSet& set) {
     const auto range =
         std::lower_bound(set.queries.begin(), set.queries.end(), pending.query,
                          [](const auto& query, const std::string& id) { return query.id < id; });
@@ -199,9 +234,9 @@ class Collector {
     for (const ClickPair& pair : pending.pairs) {
       const auto below = row(pair.below);
       const auto above = row(pair.above);
-      if (below && above && pair.weight > 0)
+      if (below && above && pair.weight * trust > 0)
         set.pairs.push_back(
-            {static_cast<std::uint32_t>(*below), static_cast<std::uint32_t>(*above), pair.weight});
+            {static_cast<std::uint32_t>(*below), static_cast<std::uint32_t>(*above), pair.weight * trust});
     }
   }
 
@@ -210,6 +245,8 @@ class Collector {
   StoreTrainingReport& report_;
   std::vector<fusion::Feature> features_;
   fusion::TrainingSetBuilder builder_;
+  ClickRules rules_;
+  std::map<std::string, std::map<std::string, int>> held_out_grades_;  ///< by query and document
   std::map<std::string, double> used_by_query_;
   std::vector<PendingPairs> pending_;
 };
@@ -219,9 +256,11 @@ class Collector {
 std::string StoreTrainingReport::text() const {
   return fmt::format(
       "{} judged queries{} and {} clicked searches with {} pairs; held out: {} judged queries, {} clicked "
-      "searches; left out: {} with other features, {} of base queries that have their share",
+      "searches; left out: {} with other features, {} of base queries that have their share; a click's pair "
+      "counts {:.2f} of a judged one ({} agree with held-out judgments, {} do not); position bias {}",
       judged_queries, offline_queries > 0 ? fmt::format(", {} from files", offline_queries) : "",
-      clicked_searches, click_pairs, held_out_queries, held_out_searches, foreign_searches, capped_searches);
+      clicked_searches, click_pairs, held_out_queries, held_out_searches, foreign_searches, capped_searches,
+      click_trust, agreeing_pairs, disagreeing_pairs, has_position_bias ? "harvested" : "unknown");
 }
 
 bool is_held_out(std::string_view query) {

@@ -39,6 +39,11 @@ struct StoreTrainingReport {
   std::size_t click_pairs = 0;
   std::size_t foreign_searches = 0;  ///< share no feature with the domain, or are gone
   std::size_t capped_searches = 0;   ///< their base query had its share already
+  /// Pairs of held-out searches' clicks whose documents judges graded differently, by who is right.
+  std::size_t agreeing_pairs = 0;
+  std::size_t disagreeing_pairs = 0;
+  double click_trust = 0;          ///< what a click's pair counts beside a judged one, from 0 to 1
+  bool has_position_bias = false;  ///< harvested from results that stood at several positions
 
   std::string text() const;
 };

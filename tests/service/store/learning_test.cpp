@@ -10,6 +10,7 @@
 #include "core/random.h"
 #include "fusion/training/registry.h"
 #include "service/learning/click_pairs.h"
+#include "service/learning/position_bias.h"
 #include "service/learning/promotion.h"
 #include "service/learning/store_training.h"
 #include "tests/service/store/sample_search.h"
@@ -146,6 +147,58 @@ TEST_CASE("a clicked result belongs above those passed and the next", "[service]
   CHECK(click_pairs(search, beyond, {}, kNewYear).empty());
 }
 
+TEST_CASE("with a known position bias results below a click count as far as they are seen",
+          "[service][learning]") {
+  ClickRules rules;
+  rules.bias.looked_at = {1.0, 0.5, 0.25, 0.01};
+  const Click clicks[] = {click_at(1)};
+  const auto pairs = click_pairs(shown(4), clicks, rules, kNewYear);
+  // Seen: the first for sure, the third with 0.25 / 0.5; the fourth (0.02) says nothing. Together 1 / 0.5.
+  REQUIRE(pairs.size() == 2);
+  CHECK(pairs[0].below == 0);
+  CHECK(pairs[0].weight == Approx(2.0 * 1.0 / 1.5));
+  CHECK(pairs[1].below == 2);
+  CHECK(pairs[1].weight == Approx(2.0 * 0.5 / 1.5));
+  rules.most_of_click = 1;
+  CHECK(click_pairs(shown(4), clicks, rules, kNewYear)[0].weight == Approx(1.0 / 1.5));
+}
+
+TEST_CASE("the position bias is found from results that stood at several positions", "[service][learning]") {
+  // Results of very different worth, each at two positions: only the ratio of looking is common to them.
+  const std::vector<double> looked_at = {1.0, 0.6, 0.4, 0.2};
+  std::vector<Exposure> exposures;
+  for (std::uint32_t a = 0; a < 4; ++a)
+    for (std::uint32_t b = a + 1; b < 4; ++b)
+      for (const double worth : {0.9, 0.5, 0.1}) {
+        const std::string name = std::to_string(exposures.size());
+        exposures.push_back({name, a, 300, 300 * worth * looked_at[a]});
+        exposures.push_back({name, b, 100, 100 * worth * looked_at[b]});
+      }
+  const PositionBias bias = harvest_position_bias(exposures);
+  REQUIRE(bias.looked_at.size() == 4);
+  for (std::size_t k = 0; k < 4; ++k) CHECK(bias.at(k) == Approx(looked_at[k]));
+  CHECK(bias.at(10) == bias.at(3));
+  // The same in pieces and in another order is the same.
+  std::vector<Exposure> pieces;
+  for (const Exposure& one : exposures)
+    for (int half = 0; half < 2; ++half)
+      pieces.insert(pieces.begin(), {one.result, one.position, one.shown / 2, one.clicks / 2});
+  CHECK(harvest_position_bias(pieces).at(2) == Approx(bias.at(2)));
+}
+
+TEST_CASE("too few clicks, or none at several positions, leave the bias unknown", "[service][learning]") {
+  CHECK_FALSE(harvest_position_bias({}).is_known());
+  CHECK(PositionBias().at(5) == 1.0);
+  std::vector<Exposure> one_place;
+  for (int i = 0; i < 50; ++i) one_place.push_back({"r" + std::to_string(i), 0, 100, 50});
+  CHECK_FALSE(harvest_position_bias(one_place).is_known());
+  CHECK_FALSE(harvest_position_bias({{"r", 0, 100, 50}, {"r", 1, 100, 20}}).is_known());
+  // Positions that nothing joins to the first one tell nothing about it.
+  CHECK_FALSE(harvest_position_bias({{"r", 2, 1000, 500}, {"r", 3, 1000, 200}}).is_known());
+  // Never rising: users come from above.
+  CHECK(harvest_position_bias({{"r", 0, 1000, 300}, {"r", 1, 1000, 400}}).at(1) == 1.0);
+}
+
 TEST_CASE("clicks fade by half lives and one click is bounded", "[service][learning]") {
   const Click clicks[] = {click_at(0, 0.5, kNewYear)};
   const ClickRules rules{30, 10};
@@ -216,6 +269,46 @@ TEST_CASE("a store becomes a training set by the features that were served", "[s
   CHECK(set->grades[row - 1] == 0);
   options.are_held_out_used = true;
   CHECK(training_set_from_store(*world.store, options)->queries.size() == 4);
+}
+
+TEST_CASE("clicks count as far as held-out judgments agree with them", "[service][learning]") {
+  const auto report_of = [](int grade_of_clicked) {
+    World world;
+    for (const std::string query : {"00000005", "00000001"})  // the second is held out
+      for (int i = 0; i < 40; ++i) {
+        StoredSearch search = sample_search();
+        search.query = query;
+        REQUIRE(world.store->add_searches({&search, 1}).has_value());
+        Click click = click_at(2);
+        click.search = search.id;
+        click.domain = "shoes";
+        REQUIRE(world.store->add_click(click, world.no_caps).has_value());
+        if (i > 0 || !is_held_out(query)) continue;
+        for (std::size_t place = 0; place < search.shown.size(); ++place)
+          REQUIRE(world.store
+                      ->set_judgment({"shoes", query, search.documents[search.shown[place].document], "ann",
+                                      place == 2 ? grade_of_clicked : 1, search.id, kNewYear})
+                      .has_value());
+      }
+    StoreTrainingReport report;
+    StoreTrainingOptions options;
+    options.domain = "shoes";
+    options.now = kNewYear;
+    const auto set = training_set_from_store(*world.store, options, &report);
+    REQUIRE(set.has_value());
+    for (const auto& pair : set->pairs) CHECK(pair.weight == Approx(report.click_trust));
+    CHECK(set->pairs.empty() == (report.click_trust == 0.0));
+    return report;
+  };
+  const StoreTrainingReport right = report_of(2);
+  const auto agreeing = static_cast<double>(right.agreeing_pairs);
+  CHECK(agreeing >= 40);
+  CHECK(right.disagreeing_pairs == 0);
+  CHECK(right.click_trust == Approx((agreeing + 10) / (agreeing + 20)));
+  const StoreTrainingReport wrong = report_of(0);
+  CHECK(wrong.agreeing_pairs == 0);
+  CHECK(wrong.click_trust == 0.0);
+  CHECK(report_of(1).click_trust == 0.5);  // equal grades tell nothing
 }
 
 TEST_CASE("an empty store teaches nothing and says what to do", "[service][learning]") {

@@ -1,0 +1,344 @@
+// What clicks alone teach, and what a poisoner can do. Simulated users search the queries of MQ2008-agg on a
+// store that starts with reciprocal rank fusion: the same store, click model and learner as a server's. After
+// some numbers of searches a model is trained and orders the answers from then on.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <map>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "core/random.h"
+#include "experiments/data_sets.h"
+#include "experiments/experiment.h"
+#include "experiments/report.h"
+#include "experiments/trials.h"
+#include "fusion/data/fused_order.h"
+#include "fusion/input/input_files.h"
+#include "fusion/input/training_set_builder.h"
+#include "service/learning/store_training.h"
+#include "service/learning/stored_features.h"
+
+namespace metafuse::experiments {
+namespace click_learning {
+namespace {
+
+constexpr const char* kSimulatedDomain = "simulation";
+constexpr service::UnixTime kFirstSearch = 1'700'000'000;
+constexpr service::UnixTime kSecondsBetween = 3600;
+constexpr std::size_t kShown = 10;
+constexpr std::array<std::size_t, 6> kTrainings = {50, 100, 200, 400, 700, 1000};
+constexpr std::size_t kAddresses = 1000;
+constexpr std::size_t kPoisoners = kAddresses / 100;
+constexpr double kTolerated = 0.01;  ///< MAP below RRF on the way
+
+/// How users of a kind go down the results: by the grade of each (0, 1, 2), whether they click it and whether
+/// they have enough after that (Hofmann, Schuth, Whiteson, de Rijke 2013, table 1).
+struct UserKind {
+  std::string name;
+  std::array<double, 3> clicks;
+  std::array<double, 3> stops;
+};
+const std::array<UserKind, 3> kKinds = {{{"perfect", {0.0, 0.5, 1.0}, {0.0, 0.0, 0.0}},
+                                         {"navigational", {0.05, 0.5, 0.95}, {0.2, 0.5, 0.9}},
+                                         {"noisy", {0.4, 0.7, 0.9}, {0.1, 0.3, 0.5}}}};
+
+/// The judged queries as stored searches, and what a model sees of them.
+struct Collection {
+  std::vector<service::StoredSearch> searches;  ///< per query of `set`, nothing shown yet
+  fusion::TrainingSet set;                      ///< rows of a query in the order of its search's documents
+  std::vector<std::size_t> asked;               ///< queries that users ask
+  fusion::TrainingSet test;                     ///< the others
+};
+
+service::StoredSearch search_of(const fusion::TrainingSet& set, const fusion::QueryRange& query) {
+  service::StoredSearch search;
+  search.domain = kSimulatedDomain;
+  search.query = service::query_digest("simulation", kSimulatedDomain, {{{"QUERY", query.id}}}, "QUERY");
+  std::map<std::string, std::size_t> rows;
+  for (std::size_t row = query.begin; row < query.end; ++row) rows.emplace(set.documents[row], row);
+  for (const auto& [document, row] : rows) search.documents.push_back(document);
+  for (std::size_t feature = 0; feature < set.matrix.feature_count(); ++feature) {
+    std::vector<std::pair<double, std::uint32_t>> ranked;
+    std::uint32_t number = 0;
+    for (const auto& [document, row] : rows) {
+      if (!set.matrix.is_unranked(row, feature)) ranked.emplace_back(-set.matrix.value(row, feature), number);
+      ++number;
+    }
+    std::sort(ranked.begin(), ranked.end());
+    service::StoredList list{set.matrix.features()[feature].name, 0, false, {}};
+    for (const auto& [rank, document] : ranked) list.documents.push_back(document);
+    search.lists.push_back(std::move(list));
+  }
+  return search;
+}
+
+/// Adds a query with its features as the store's training makes them.
+void add_query(const service::StoredSearch& search, const fusion::TrainingSet& from,
+               const fusion::QueryRange& query, const std::vector<fusion::Feature>& features,
+               fusion::TrainingSetBuilder& builder) {
+  std::map<std::string, double> grades;
+  for (std::size_t row = query.begin; row < query.end; ++row)
+    grades.emplace(from.documents[row], from.grades[row]);
+  const auto instances = service::stored_instances(search, features);
+  const auto matrix = fusion::feature_matrix(features, instances);
+  for (std::size_t i = 0; i < instances.documents.size(); ++i) {
+    std::vector<fusion::Cell> cells;
+    for (std::size_t f = 0; f < features.size(); ++f)
+      if (!matrix.is_unranked(i, f)) cells.push_back({static_cast<std::uint32_t>(f), matrix.value(i, f)});
+    builder.add(
+        {query.id, instances.documents[i], grades.at(std::string(instances.documents[i])), true, cells});
+  }
+}
+
+Result<Collection> read_simulated_collection(const std::string& data) {
+  Collection out;
+  fusion::TrainingInput input;
+  std::vector<std::string> test_ids;
+  for (std::size_t part = 0; part < kFifths; ++part)
+    input.letor_ranks.push_back(
+        with_packing(fmt::format("{}/letor4-agg/MQ2008-agg/A{}.txt", data, part + 1)));
+  TRY(const auto all, fusion::read_training_set(input));
+  input.letor_ranks = {input.letor_ranks.back()};
+  TRY(const auto last, fusion::read_training_set(input));
+  for (const fusion::QueryRange& query : last.queries) test_ids.push_back(query.id);
+  std::sort(test_ids.begin(), test_ids.end());
+  const std::vector<fusion::Feature> features =
+      all.queries.empty() ? all.matrix.features()
+                          : service::rank_features(search_of(all, all.queries.front()));
+  fusion::TrainingSetBuilder builder;
+  for (const fusion::QueryRange& query : all.queries) {
+    out.searches.push_back(search_of(all, query));
+    add_query(out.searches.back(), all, query, features, builder);
+  }
+  TRY(out.set, builder.finish(features, {}));
+  std::vector<std::size_t> tested;
+  for (std::size_t query = 0; query < out.set.queries.size(); ++query)
+    (std::binary_search(test_ids.begin(), test_ids.end(), out.set.queries[query].id) ? tested : out.asked)
+        .push_back(query);
+  out.test = fusion::select_queries(out.set, tested);
+  return out;
+}
+
+/// A folder that goes with the object.
+class StoreFolder {
+ public:
+  explicit StoreFolder(std::uint64_t number)
+      : path_(std::filesystem::temp_directory_path() /
+              fmt::format("metafuse-clicks-{}-{}", ::getpid(), number)) {
+    std::filesystem::create_directories(path_);
+  }
+  StoreFolder(const StoreFolder&) = delete;
+  StoreFolder& operator=(const StoreFolder&) = delete;
+  ~StoreFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  std::string store() const { return (path_ / "store.db").string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// One server with its users.
+class Simulation {
+ public:
+  Simulation(const Collection& collection, const UserKind& kind, Random random, std::uint64_t seed,
+             std::unique_ptr<service::Store> store)
+      : collection_(collection), kind_(kind), random_(random), seed_(seed), store_(std::move(store)) {}
+
+  /// Trained on nothing: reciprocal rank fusion.
+  Result<void> begin() {
+    TRY(auto model, train("reciprocal-ranks", collection_.set, {}, {}));
+    model_ = std::move(model);
+    return {};
+  }
+
+  Result<void> search(bool is_poisoned, std::size_t address) {
+    const std::size_t query = collection_.asked[random_.below(collection_.asked.size())];
+    service::StoredSearch search = collection_.searches[query];
+    search.id = fmt::format("{:016x}{:016x}", random_.next(), random_.next());
+    search.at = kFirstSearch + static_cast<service::UnixTime>(searches_++) * kSecondsBetween;
+    const std::vector<std::size_t> order = order_of(query);
+    for (std::size_t i = 0; i < std::min(order.size(), kShown); ++i)
+      search.shown.push_back({static_cast<std::uint32_t>(order[i]), service::Team::none});
+    TRY_VOID(store_->add_searches({&search, 1}));
+    return is_poisoned ? click(search, search.shown.size() - 1, address) : use(search, query, address);
+  }
+
+  /// Learns from the clicks so far, and answers by that from now on; nothing while nothing was clicked.
+  Result<void> learn() {
+    service::StoreTrainingOptions options;
+    options.domain = kSimulatedDomain;
+    options.now = kFirstSearch + static_cast<service::UnixTime>(searches_) * kSecondsBetween;
+    options.features = collection_.set.matrix.features();
+    TRY(const auto set, service::training_set_from_store(*store_, options));
+    fusion::TrainingRequest request;
+    request.seed = seed_;
+    TRY(auto model, train("auto", set, {}, request));
+    model_ = std::move(model);
+    return {};
+  }
+
+  double precision(const QueryMeasures& measures) const {
+    double sum = 0.0;
+    const auto rows = measures.of(model_->ranker->score(collection_.test.matrix));
+    for (const auto& row : rows) sum += row[0];
+    return sum / static_cast<double>(rows.size());
+  }
+
+ private:
+  /// Documents of a query by the model, counted from the query's first.
+  std::vector<std::size_t> order_of(std::size_t query) const {
+    const fusion::TrainingSet own = fusion::select_queries(collection_.set, std::span(&query, 1));
+    const auto scores = model_->ranker->score(own.matrix);
+    const auto order = fusion::fused_order(own.matrix, 0, own.queries[0].end, scores, own.documents);
+    return {order.begin(), order.end()};
+  }
+
+  Result<void> use(const service::StoredSearch& search, std::size_t query, std::size_t address) {
+    const std::size_t begin = collection_.set.queries[query].begin;
+    for (std::size_t position = 0; position < search.shown.size(); ++position) {
+      const double given = collection_.set.grades[begin + search.shown[position].document];
+      const auto grade = static_cast<std::size_t>(std::clamp(given, 0.0, 2.0));
+      if (random_.uniform() >= kind_.clicks[grade]) continue;
+      TRY_VOID(click(search, position, address));
+      if (random_.uniform() < kind_.stops[grade]) break;
+    }
+    return {};
+  }
+
+  Result<void> click(const service::StoredSearch& search, std::size_t position, std::size_t address) {
+    service::Click click;
+    click.search = search.id;
+    click.position = static_cast<std::uint32_t>(position);
+    click.domain = kSimulatedDomain;
+    click.at = search.at;
+    click.prefix = fmt::format("address {}", address);
+    TRY(const auto outcome, store_->add_click(click, {}));
+    (void)outcome;  // what the caps leave of a poisoner is what is measured
+    return {};
+  }
+
+  const Collection& collection_;
+  const UserKind& kind_;
+  Random random_;
+  std::uint64_t seed_;
+  std::unique_ptr<service::Store> store_;
+  std::optional<fusion::Model> model_;
+  std::size_t searches_ = 0;
+};
+
+/// MAP on the test queries after each number of searches of kTrainings.
+using Way = std::array<double, kTrainings.size()>;
+
+/// in: is_poisoned - besides the users, one address in a hundred clicks on the last result of as many
+///     searches as a day's cap takes, once for every hundred searches
+Result<Way> run_way(const Collection& collection, const UserKind& kind, std::uint64_t number,
+                    bool is_poisoned, const ExperimentOptions& options) {
+  const StoreFolder folder(number * 2 + (is_poisoned ? 1 : 0));
+  TRY(auto store, service::open_store(folder.store()));
+  TRY(const auto measures, evaluation::parse_measures("map"));
+  const QueryMeasures on_test(collection.test, measures);
+  Simulation simulation(collection, kind, Random(options.seed).split(number), options.seed, std::move(store));
+  TRY_VOID(simulation.begin());
+  Way way{};
+  std::size_t done = 0;
+  for (std::size_t step = 0; step < kTrainings.size(); ++step) {
+    for (; done < kTrainings[step]; ++done) {
+      TRY_VOID(simulation.search(false, done));
+      if (!is_poisoned || done % (kAddresses / kPoisoners) != 0) continue;
+      for (int i = 0; i < static_cast<int>(service::ClickCaps().per_prefix); ++i)
+        TRY_VOID(simulation.search(true, kAddresses + done));
+    }
+    TRY_VOID(simulation.learn());
+    way[step] = simulation.precision(on_test);
+  }
+  return way;
+}
+
+std::vector<double> leads_at(const std::vector<Way>& ways, std::size_t step, double rrf) {
+  std::vector<double> out;
+  for (const Way& way : ways) out.push_back(way[step] - rrf);
+  return out;
+}
+
+double deviation_of(const std::vector<double>& values) {
+  const double mean = mean_of(values);
+  double squares = 0.0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return std::sqrt(squares / static_cast<double>(std::max<std::size_t>(1, values.size() - 1)));
+}
+
+void describe(const UserKind& kind, const std::vector<Way>& honest, const std::vector<Way>& poisoned,
+              double rrf, Table& table, PaperReport& report) {
+  double lowest = 1.0;
+  double moved = 0.0;
+  JsonObject json;
+  for (std::size_t step = 0; step < kTrainings.size(); ++step) {
+    const auto leads = leads_at(honest, step, rrf);
+    const auto with = leads_at(poisoned, step, rrf);
+    const double least = *std::min_element(leads.begin(), leads.end());
+    lowest = std::min(lowest, least);
+    table.add({fmt::format("{}, {}", kind.name, kTrainings[step]), to_text(interval_of(leads), 4),
+               fmt::format("{:+.4f}", least), fmt::format("{:+.4f}", mean_of(with)),
+               fixed(deviation_of(leads), 4)});
+    json[std::to_string(kTrainings[step])] =
+        JsonObject{{"clicks", json_array(leads)}, {"poisoned", json_array(with)}};
+  }
+  report.json[kind.name] = std::move(json);
+  const std::size_t last = kTrainings.size() - 1;
+  const auto end = leads_at(honest, last, rrf);
+  const auto end_poisoned = leads_at(poisoned, last, rrf);
+  moved = mean_of(end_poisoned) - mean_of(end);
+  report.judge(kind.name + ": after 1,000 searches the model of clicks alone is ahead of RRF",
+               mean_of(end) > 0.0, fmt::format("{:+.4f}", mean_of(end)));
+  report.judge(fmt::format("{}: no model on the way is more than {} below RRF", kind.name, kTolerated),
+               lowest >= -kTolerated, fmt::format("lowest {:+.4f}", lowest));
+  report.judge(kind.name + ": a poisoner with 1 % of the addresses moves the model by no more than the noise",
+               std::abs(moved) <= deviation_of(end),
+               fmt::format("{:+.4f}, noise {:.4f}", moved, deviation_of(end)));
+}
+
+}  // namespace
+}  // namespace click_learning
+
+Result<std::string> run_click_learning(const ExperimentOptions& options) {
+  using namespace click_learning;
+  if (options.data.empty()) return fail(Code::usage, "give --data DIR, the folder of the data sets");
+  const std::size_t draws = options.is_quick() ? 2 : options.is_full() ? 20 : 8;
+  TRY(const auto collection, read_simulated_collection(options.data));
+  TRY(const auto measures, evaluation::parse_measures("map"));
+  const QueryMeasures on_test(collection.test, measures);
+  TRY(const auto plain, train("reciprocal-ranks", collection.set, {}, {}));
+  double rrf = 0.0;
+  const auto rows = on_test.of(plain.ranker->score(collection.test.matrix));
+  for (const auto& row : rows) rrf += row[0] / static_cast<double>(rows.size());
+  PaperReport report;
+  report.name = "click-learning";
+  report.title = "What clicks alone teach";
+  Table table;
+  table.add({"users, searches", "MAP - RRF", "lowest draw", "with a poisoner", "noise"});
+  for (const UserKind& kind : kKinds) {
+    TRY(const auto ways, run_all(2 * draws, options.threads, options.progress, [&](std::size_t i) {
+          return run_way(collection, kind, i / 2, i % 2 == 1, options);
+        }));
+    std::vector<Way> honest;
+    std::vector<Way> poisoned;
+    for (std::size_t i = 0; i < ways.size(); ++i) (i % 2 == 1 ? poisoned : honest).push_back(ways[i]);
+    describe(kind, honest, poisoned, rrf, table, report);
+  }
+  report.text = fmt::format(
+      "MQ2008-agg: users ask queries of four parts, models are measured on the fifth, where RRF has {:.4f}; "
+      "{} "
+      "draws.\n± is half of the 95 % interval over the draws, noise their standard deviation. Poisoner: of "
+      "{} "
+      "addresses {} click\non the last result as often as a day's cap lets them.\n\n{}",
+      rrf, draws, kAddresses, kPoisoners, table.text());
+  return deliver(std::move(report), options);
+}
+
+}  // namespace metafuse::experiments
