@@ -7,13 +7,17 @@
 #include <chrono>
 #include <filesystem>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <numeric>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "core/atomic_file.h"
+#include "core/json.h"
 #include "core/random.h"
+#include "core/text_file.h"
 #include "evaluation/significance/significance.h"
 #include "experiments/data_sets.h"
 #include "experiments/home_pages/home_pages.h"
@@ -195,6 +199,79 @@ Result<Outcome> run_draw(const JudgedQueries& queries, const Draw& draw,
   return out;
 }
 
+/// Draws that are done, one JSON line each, so that a run that was ended goes on where it was.
+class DrawLog {
+ public:
+  /// in:     folder - of the output; empty: nothing is kept
+  /// errors: those of reading; bad_data for a line that is none of ours
+  static Result<std::unique_ptr<DrawLog>> open(const std::string& folder) {
+    auto log = std::make_unique<DrawLog>();
+    if (folder.empty()) return log;
+    log->path_ = folder + "/learning-curve.draws.jsonl";
+    if (!std::filesystem::exists(log->path_)) return log;
+    TRY(log->text_, read_text(log->path_, kMostLogBytes));
+    std::size_t number = 0;
+    for (std::size_t begin = 0; begin < log->text_.size();) {
+      const std::size_t end = std::min(log->text_.find('\n', begin), log->text_.size());
+      const std::string place = fmt::format("{}:{}", log->path_, ++number);
+      TRY(const auto line, parse_json(log->text_.substr(begin, end - begin), place));
+      TRY_VOID(log->take(line, place));
+      begin = end + 1;
+    }
+    return log;
+  }
+
+  std::optional<Outcome> find(const std::string& draw) {
+    const std::lock_guard lock(mutex_);
+    const auto found = done_.find(draw);
+    return found == done_.end() ? std::nullopt : std::optional<Outcome>(found->second);
+  }
+
+  Result<void> add(const std::string& draw, const Outcome& outcome) {
+    const std::lock_guard lock(mutex_);
+    if (path_.empty()) return {};
+    text_ += metafuse::to_text(JsonObject{{"draw", draw},
+                                          {"map", json_array(outcome.values)},
+                                          {"chosen", outcome.chosen},
+                                          {"auto_seconds", outcome.seconds_of_auto},
+                                          {"rankboost_seconds", outcome.seconds_of_rankboost}}) +
+             "\n";
+    return write_file(path_, text_);
+  }
+
+ private:
+  static constexpr std::size_t kMostLogBytes = std::size_t{64} << 20;
+
+  Result<void> take(const Json& line, const std::string& place) {
+    const auto number = [&](std::string_view key) {
+      const Json* value = line.is_object() ? line.get_object().if_contains(key) : nullptr;
+      return value != nullptr && value->is_number() ? value->to_number<double>() : -1.0;
+    };
+    Outcome outcome;
+    outcome.seconds_of_auto = number("auto_seconds");
+    outcome.seconds_of_rankboost = number("rankboost_seconds");
+    const Json* draw = line.is_object() ? line.get_object().if_contains("draw") : nullptr;
+    const Json* chosen = line.is_object() ? line.get_object().if_contains("chosen") : nullptr;
+    const Json* values = line.is_object() ? line.get_object().if_contains("map") : nullptr;
+    const bool is_ours = draw != nullptr && draw->is_string() && chosen != nullptr && chosen->is_string() &&
+                         values != nullptr && values->is_array() && outcome.seconds_of_auto >= 0.0 &&
+                         outcome.seconds_of_rankboost >= 0.0 &&
+                         values->get_array().size() == methods().size();
+    if (!is_ours)
+      return fail(Code::bad_data, place + ": no draw of this experiment; remove the file to begin anew");
+    for (const Json& value : values->get_array())
+      outcome.values.push_back(value.is_number() ? value.to_number<double>() : 0.0);
+    outcome.chosen = std::string(chosen->get_string());
+    done_[std::string(draw->get_string())] = std::move(outcome);
+    return {};
+  }
+
+  std::string path_;
+  std::string text_;
+  std::map<std::string, Outcome> done_;
+  std::mutex mutex_;
+};
+
 /// All draws of one number of queries.
 struct Point {
   std::size_t queries = 0;
@@ -213,7 +290,8 @@ struct Point {
   }
 };
 
-Result<std::vector<Point>> curve_of_queries(const JudgedQueries& queries, const ExperimentOptions& options) {
+Result<std::vector<Point>> curve_of_queries(const JudgedQueries& queries, DrawLog& log,
+                                            const ExperimentOptions& options) {
   const std::size_t draws = options.is_quick() ? 3 : options.is_full() ? 30 : 10;
   const std::size_t in_last_part =
       static_cast<std::size_t>(std::count(queries.part_of.begin(), queries.part_of.end(), kFifths - 1));
@@ -223,8 +301,15 @@ Result<std::vector<Point>> curve_of_queries(const JudgedQueries& queries, const 
   for (const std::size_t count : kCounts) {
     if (count >= most || (options.is_quick() && (count > 20 || count == kAll))) continue;
     const std::size_t needed = count != kAll ? draws : queries.is_part_fixed ? 1 : kFifths;
-    TRY(auto outcomes, run_all(needed, options.threads, options.progress, [&](std::size_t i) {
-          return run_draw(queries, draw_queries(queries, count, i, options.seed), measures, options.seed);
+    TRY(auto outcomes,
+        run_all(needed, options.threads, options.progress, [&](std::size_t i) -> Result<Outcome> {
+          const std::string draw =
+              fmt::format("{}, {} queries, draw {}, seed {}", queries.name, count, i, options.seed);
+          if (auto done = log.find(draw)) return std::move(*done);
+          TRY(auto outcome,
+              run_draw(queries, draw_queries(queries, count, i, options.seed), measures, options.seed));
+          TRY_VOID(log.add(draw, outcome));
+          return outcome;
         }));
     points.push_back({count == kAll ? most : count, std::move(outcomes)});
   }
@@ -324,9 +409,12 @@ Result<std::string> run_learning_curve(const ExperimentOptions& options) {
       "± is half of the 95 % interval over the draws (Student's t). \"time\": auto's, in RankBoosts of 100 "
       "rounds.\n\n";
   std::vector<evaluation::Curve> curves;
+  std::error_code ignored;  // writing says what is wrong
+  if (!options.output.empty()) std::filesystem::create_directories(options.output, ignored);
+  TRY(const auto log, DrawLog::open(options.output));
   const auto add = [&](Result<JudgedQueries> read) -> Result<void> {
     TRY(const auto queries, std::move(read));
-    TRY(const auto points, curve_of_queries(queries, options));
+    TRY(const auto points, curve_of_queries(queries, *log, options));
     curves.push_back(describe(queries.name, points, report));
     judge(queries.name, points, report);
     return {};

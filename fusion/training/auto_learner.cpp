@@ -16,6 +16,7 @@
 #include "evaluation/significance/significance.h"
 #include "fusion/data/training_set.h"
 #include "fusion/learners/common/options.h"
+#include "fusion/learners/reciprocal_ranks/learner.h"
 #include "fusion/model/weak_ranking.h"
 
 // What is best depends on how many queries are judged and on how many lists there are, so it is measured:
@@ -25,16 +26,21 @@
 // fusion. A safe candidate within one standard error of the best mean is taken (Breiman, Friedman, Olshen,
 // Stone 1984, sec. 3.4.3), else the best; the error is that of the paired differences, widened by Student's t
 // since a few queries estimate it badly. With fewer than kFewestForRich queries the safe candidates alone are
-// compared: among many the luckiest would win. Without two queries to compare on, the first that can be
-// trained is taken.
+// compared (with many lists tuned weights too): among many the luckiest would win. Without two queries to
+// compare on, the first that can be trained is taken.
 namespace metafuse::fusion {
 namespace {
 
 constexpr const char* kRrfName = "RRF";
+/// How RankBoost starts from RRF.
+const std::map<std::string, std::string> kFromRrf = {{"rounds", "50"}};
 constexpr std::size_t kMostFolds = 10;
 constexpr std::size_t kFewestForRich = 20;
 /// Folds when all candidates are compared: three cost half of what five do.
 constexpr std::size_t kRichFolds = 3;
+/// The same with many lists, where tuned weights alone cost several RankBoosts.
+constexpr std::size_t kManyListsFolds = 3;
+constexpr std::size_t kManyListsRichFolds = 2;
 /// What a normal variable exceeds by one standard error or more with the probability that is left.
 constexpr double kOneErrorLevel = 0.841344746068543;
 /// Comparing may take this share of the time limit; the rest is for training what was chosen.
@@ -43,26 +49,35 @@ constexpr double kLeastSeconds = 1e-3;  // a limit that has passed still lets a 
 constexpr const char* kNoTime = "the time limit left none for it";
 /// Bags and trees cost several RankBoosts per fold: beyond this many judged queries they gain too little.
 constexpr std::size_t kMostQueriesForBags = 200;
+/// With more lists than this bags, trees and 2.cum cost 10 to 100 RankBoosts and are behind weighted lists,
+/// which a handful of queries teaches already.
+constexpr std::size_t kManyLists = 30;
+
+/// A number of rounds that a training may be cut to, and what it is called then.
+struct Cut {
+  std::string name;
+  std::optional<std::size_t> rounds;  ///< nothing: as the options say
+};
 
 /// One training on each fold, which may be cut to several numbers of rounds.
 struct Candidate {
-  std::string name;
   const Learner* learner = nullptr;
   std::map<std::string, std::string> options;
-  std::string trial_bags;           ///< bags of a trial, where fewer than in the end will do; else empty
-  bool is_safe = false;             ///< taken when the best is not better by more than its error
-  std::vector<std::size_t> rounds;  ///< numbers of rounds to choose among; empty: as the options say
+  std::vector<Cut> cuts;    ///< to choose among, at least one
+  std::string trial_bags;   ///< bags of a trial, where fewer than in the end will do; else empty
+  bool is_safe = false;     ///< taken when the best is not better by more than its error
+  bool is_for_few = false;  ///< also compared with fewer than kFewestForRich queries
 };
 
 /// A candidate at one number of rounds, and how it did.
 struct Choice {
   std::string name;
   std::size_t candidate = 0;
-  std::size_t rounds = 0;      ///< 0: as the options say
-  std::vector<double> values;  ///< one per query that is measured, higher is better
-  std::string problem;         ///< why it is out; empty while it is in
-  bool is_safe = false;        ///< as its candidate
-  double seconds = 0.0;        ///< of the longest trial; only known under a time limit
+  std::optional<std::size_t> rounds;  ///< as Cut::rounds
+  std::vector<double> values;         ///< one per query that is measured, higher is better
+  std::string problem;                ///< why it is out; empty while it is in
+  bool is_safe = false;               ///< as its candidate
+  double seconds = 0.0;               ///< of the longest trial; only known under a time limit
 
   double mean() const {
     return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -99,55 +114,77 @@ void declare_options(OptionTable& table, AutoOptions& options) {
               "folds of the training queries that the candidates are compared on");
 }
 
-const Learner* find_row(const std::vector<Learner>& learners, std::string_view name) {
-  for (const Learner& learner : learners)
-    if (learner.name == name) return &learner;
-  return nullptr;
+std::size_t count_lists(const TrainingSet& set) {
+  const auto& features = set.matrix.features();
+  return static_cast<std::size_t>(std::count_if(features.begin(), features.end(), [](const Feature& feature) {
+    return feature.kind == FeatureKind::rank;
+  }));
 }
 
-/// From the safest on.
-std::vector<Candidate> candidates_of(const TrainingSet& set, const std::vector<Learner>& learners) {
-  std::vector<Candidate> out;
-  const auto add = [&](std::string name, std::string_view learner, std::map<std::string, std::string> options,
-                       std::vector<std::size_t> rounds = {}, std::string trial_bags = {}) {
-    if (const Learner* row = find_row(learners, learner))
-      out.push_back(
-          {std::move(name), row, std::move(options), std::move(trial_bags), false, std::move(rounds)});
-  };
-  const auto& features = set.matrix.features();
-  const bool has_ranks = std::any_of(features.begin(), features.end(), [](const Feature& feature) {
-    return feature.kind == FeatureKind::rank;
-  });
-  if (has_ranks) {
-    add("RankBoost from RRF", "reciprocal-ranks", {{"rounds", "50"}});
-    add(kRrfName, "reciprocal-ranks", {});
-    for (Candidate& candidate : out) candidate.is_safe = true;
-    add("best list", "reciprocal-ranks", {{"weights", "best"}});
-    add("tuned weights", "reciprocal-ranks", {{"weights", "tuned"}});
+/// The candidates, from the safest on.
+class CandidateList {
+ public:
+  CandidateList(const TrainingSet& set, const std::vector<Learner>& learners) : learners_(learners) {
+    const std::size_t lists = count_lists(set);
+    const bool are_bags_cheap = set.queries.size() <= kMostQueriesForBags && lists <= kManyLists;
+    if (lists > 0) add_lists(lists > kManyLists);
+    add_boosted(lists <= kManyLists, lists == 0);
+    if (are_bags_cheap) add_bags(lists > 0, set.pairs.empty());
   }
-  add("RankBoost 3.cum", "rankboost", {{"rounds", "100"}}, {20, 50, 100});
-  if (!has_ranks) out.back().is_safe = true;
-  add("RankBoost 2.cum", "rankboost", {{"rounds", "50"}, {"weak-learner", "2.cum"}}, {20, 50});
-  add("RankBoost of values", "rankboost", {{"rounds", "50"}, {"weak-ranking", "value"}});
-  if (set.queries.size() <= kMostQueriesForBags) {
-    if (has_ranks)
-      add("bagged RankBoost from RRF", "reciprocal-ranks", {{"rounds", "50"}, {"bags", "10"}}, {}, "3");
-    add("bagged RankBoost", "rankboost-bagged", {{"rounds", "50"}, {"bags", "10"}}, {}, "3");
-    if (set.pairs.empty())
-      add("monotone trees", "monotone-trees", {{"bags", "8"}, {"tree-depth", "2"}}, {}, "1");
+
+  std::vector<Candidate> take() { return std::move(candidates_); }
+
+ private:
+  /// Does nothing when the learner is not among those to choose from.
+  void add(std::string_view learner, std::map<std::string, std::string> options, std::vector<Cut> cuts,
+           bool is_safe = false, std::string trial_bags = {}) {
+    for (const Learner& row : learners_)
+      if (row.name == learner)
+        candidates_.push_back(
+            {&row, std::move(options), std::move(cuts), std::move(trial_bags), is_safe, is_safe});
   }
-  return out;
-}
+
+  static std::vector<Cut> after(const std::string& name, std::initializer_list<std::size_t> rounds) {
+    std::vector<Cut> cuts;
+    for (const std::size_t count : rounds) cuts.push_back({fmt::format("{}, {} rounds", name, count), count});
+    return cuts;
+  }
+
+  void add_lists(bool are_many) {
+    add("reciprocal-ranks", kFromRrf, {{"RankBoost from RRF", {}}}, true);
+    add("reciprocal-ranks", {}, {{kRrfName, {}}}, true);
+    add("reciprocal-ranks", {{"weights", "best"}}, {{"best list", {}}});
+    // Weights are tuned once for both.
+    add("reciprocal-ranks", {{"weights", "tuned"}, {"k-by", "training"}, {"rounds", "50"}},
+        {{"tuned weights", 0}, {"RankBoost from tuned weights", 50}});
+    if (!candidates_.empty()) candidates_.back().is_for_few = are_many;
+  }
+
+  void add_boosted(bool is_cheap, bool is_safe) {
+    add("rankboost", {{"rounds", "100"}}, after("RankBoost 3.cum", {20, 50, 100}), is_safe);
+    if (is_cheap)
+      add("rankboost", {{"rounds", "50"}, {"weak-learner", "2.cum"}}, after("RankBoost 2.cum", {20, 50}));
+    add("rankboost", {{"rounds", "50"}, {"weak-ranking", "value"}}, {{"RankBoost of values", {}}});
+  }
+
+  void add_bags(bool has_lists, bool is_graded) {
+    auto from_rrf = kFromRrf;
+    from_rrf["bags"] = "10";
+    if (has_lists) add("reciprocal-ranks", from_rrf, {{"bagged RankBoost from RRF", {}}}, false, "3");
+    add("rankboost-bagged", {{"rounds", "50"}, {"bags", "10"}}, {{"bagged RankBoost", {}}}, false, "3");
+    if (is_graded)
+      add("monotone-trees", {{"bags", "8"}, {"tree-depth", "2"}}, {{"monotone trees", {}}}, false, "1");
+  }
+
+  const std::vector<Learner>& learners_;
+  std::vector<Candidate> candidates_;
+};
 
 std::vector<Choice> choices_of(const std::vector<Candidate>& candidates) {
   std::vector<Choice> out;
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    const Candidate& candidate = candidates[i];
-    if (candidate.rounds.empty()) out.push_back({candidate.name, i, 0, {}, {}, candidate.is_safe});
-    for (const std::size_t rounds : candidate.rounds)
-      out.push_back(
-          {fmt::format("{}, {} rounds", candidate.name, rounds), i, rounds, {}, {}, candidate.is_safe});
-  }
+  for (std::size_t i = 0; i < candidates.size(); ++i)
+    for (const Cut& cut : candidates[i].cuts)
+      out.push_back({cut.name, i, cut.rounds, {}, {}, candidates[i].is_safe});
   return out;
 }
 
@@ -192,8 +229,10 @@ Result<Trials> make_trials(const TrainingRequest& request, const AutoOptions& op
   if (trials.queries.size() < 2) return trials;
   std::vector<std::string_view> ids;
   for (const MeasuredQueryOfFold& query : trials.queries) ids.push_back(query.set.queries.front().id);
-  const std::size_t most = ids.size() < kFewestForRich ? options.folds : std::min(kRichFolds, options.folds);
-  const std::size_t count = std::min(most, ids.size());
+  const bool are_many = count_lists(set) > kManyLists;
+  const std::size_t most = ids.size() < kFewestForRich ? (are_many ? kManyListsFolds : kMostFolds)
+                                                       : (are_many ? kManyListsRichFolds : kRichFolds);
+  const std::size_t count = std::min({most, options.folds, ids.size()});
   TRY(const auto folds, evaluation::random_folds(ids, count, request.seed));
   for (std::size_t i = 0; i < ids.size(); ++i) trials.queries[i].fold = folds.fold_of[i];
   for (std::size_t fold = 0; fold < count; ++fold) {
@@ -208,11 +247,14 @@ Result<Trials> make_trials(const TrainingRequest& request, const AutoOptions& op
   return trials;
 }
 
-/// The ranker of the first rounds alone.
-std::shared_ptr<const Ranker> cut(const Model& model, std::size_t rounds) {
+/// The ranker of the first rounds alone; the whole one where rounds are not told apart.
+std::shared_ptr<const Ranker> cut(const Model& model, std::optional<std::size_t> rounds) {
+  if (!rounds) return model.ranker;
+  if (const auto* sum = dynamic_cast<const reciprocal_ranks::ReciprocalRanker*>(model.ranker.get()))
+    return std::make_shared<reciprocal_ranks::ReciprocalRanker>(sum->first_rounds(*rounds, model.features));
   const auto* steps = dynamic_cast<const StepRanker*>(model.ranker.get());
-  if (rounds == 0 || steps == nullptr || steps->rankings().size() <= rounds) return model.ranker;
-  const auto end = steps->rankings().begin() + static_cast<std::ptrdiff_t>(rounds);
+  if (steps == nullptr || steps->rankings().size() <= *rounds) return model.ranker;
+  const auto end = steps->rankings().begin() + static_cast<std::ptrdiff_t>(*rounds);
   return std::make_shared<StepRanker>(std::vector<WeakRanking>(steps->rankings().begin(), end),
                                       model.features);
 }
@@ -353,9 +395,11 @@ Result<TrainingResult> train_auto(const TrainingRequest& request, const std::vec
   TRY(const auto options, read_options<AutoOptions>(request.options));
   const TimeLeft time(request);
   const std::string measure = request.measure_name.empty() ? "map" : request.measure_name;
-  std::vector<Candidate> candidates = candidates_of(*request.train, learners);
+  std::vector<Candidate> candidates = CandidateList(*request.train, learners).take();
   TRY(const auto trials, make_trials(request, options, measure));
-  if (trials.queries.size() < kFewestForRich) candidates.resize(std::min<std::size_t>(2, candidates.size()));
+  const auto is_for_few = [](const Candidate& each) { return each.is_for_few; };
+  if (trials.queries.size() < kFewestForRich && std::any_of(candidates.begin(), candidates.end(), is_for_few))
+    std::erase_if(candidates, [&](const Candidate& each) { return !is_for_few(each); });
   std::vector<Choice> choices = choices_of(candidates);
   const bool is_measured = !trials.training.empty() && trials.queries.size() >= 2;
   if (is_measured) run_trials(trials, candidates, request, time, choices);
@@ -364,7 +408,7 @@ Result<TrainingResult> train_auto(const TrainingRequest& request, const std::vec
     const Candidate& candidate = candidates[choices[place].candidate];
     TrainingRequest last = request;
     last.options = candidate.options;
-    if (choices[place].rounds > 0) last.options["rounds"] = std::to_string(choices[place].rounds);
+    if (choices[place].rounds) last.options["rounds"] = std::to_string(*choices[place].rounds);
     last.clock = candidate.learner->can_limit_time ? request.clock : nullptr;
     last.time_limit_seconds = time.is_limited() ? std::max(time.for_all(), kLeastSeconds) : 0.0;
     // The choice has been made: what is left of the request's validation is not to cut it again.

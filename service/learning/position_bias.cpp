@@ -11,7 +11,7 @@
 namespace metafuse::service {
 namespace {
 
-constexpr int kSteps = 1000;             // of Gauss and Seidel's iteration, which converges long before
+constexpr int kFitSteps = 1000;          // of Gauss and Seidel's iteration, which converges long before
 constexpr double kLeastLookedAt = 0.01;  // a click counts for at most a hundred
 constexpr double kFewestOfRatio = 5;     // clicks at each of two positions, for their ratio to count
 
@@ -30,7 +30,7 @@ struct SharedClicks {
 using SharedTable = std::array<std::array<SharedClicks, kBiasPositions>, kBiasPositions>;
 
 /// Adds what one result says; at - its exposures, one per position.
-double add_result(std::span<const Exposure> at, SharedTable& table) {
+double add_shared_result(std::span<const Exposure> at, SharedTable& table) {
   double clicks = 0;
   for (const Exposure& exposure : at) clicks += exposure.clicks;
   if (at.size() < 2) return 0;
@@ -60,7 +60,7 @@ std::vector<bool> joined_to_first(const SharedTable& table) {
 /// Logarithms of looking that fit the ratios best, 0 for the first position.
 std::vector<double> fitted(const SharedTable& table, const std::vector<bool>& is_joined) {
   std::vector<double> logs(kBiasPositions, 0.0);
-  for (int step = 0; step < kSteps; ++step)
+  for (int step = 0; step < kFitSteps; ++step)
     for (std::size_t k = 1; k < kBiasPositions; ++k) {
       if (!is_joined[k]) continue;
       double sum = 0;
@@ -104,7 +104,7 @@ PositionBias harvest_position_bias(std::vector<Exposure> exposures) {
   PositionBias out;
   for (std::size_t begin = 0, end = 0; begin < joined.size(); begin = end) {
     while (end < joined.size() && joined[end].result == joined[begin].result) ++end;
-    out.clicks += add_result(std::span(joined).subspan(begin, end - begin), *table);
+    out.clicks += add_shared_result(std::span(joined).subspan(begin, end - begin), *table);
   }
   const std::vector<bool> is_joined = joined_to_first(*table);
   const auto last = std::find(is_joined.rbegin(), is_joined.rend(), true);

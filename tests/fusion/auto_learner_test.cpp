@@ -1,5 +1,6 @@
 #include "fusion/training/auto_learner.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -210,6 +211,60 @@ TEST_CASE("auto stays with RRF where nothing can be learned and leaves it where 
   }
   CHECK(chosen > rrf + 0.2);
   CHECK(result.summary.find("auto chose " + chosen_of(result)) != std::string::npos);
+}
+
+TEST_CASE("with many lists auto tunes weights from a handful of queries on", "[fusion][auto]") {
+  const TrainingSet set = queries_with_a_good_list(12, false, 1.0, 36);
+  const TrainingResult result = auto_result(set);
+  CHECK(chosen_of(result).find("tuned weights") != std::string::npos);
+  const auto names_of = [](const TrainingResult& trained) {
+    std::vector<std::string> names;
+    for (const Json& row : trained.model.training.at("auto").at("among").as_array())
+      names.emplace_back(row.as_object().at("name").as_string());
+    return names;
+  };
+  const std::vector<std::string> expected = {"RankBoost from RRF", "RRF", "tuned weights",
+                                             "RankBoost from tuned weights"};
+  CHECK(names_of(result) == expected);
+  // What few lists have and many have not.
+  for (const std::string& name : names_of(auto_result(queries_with_a_good_list(24, false, 1.0, 36)))) {
+    CHECK(name.find("bagged") == std::string::npos);
+    CHECK(name.find("trees") == std::string::npos);
+  }
+}
+
+TEST_CASE("one query's pairs count for no more than their share", "[fusion][reciprocal_ranks]") {
+  const TrainingSet set = queries_with_a_good_list(2, false);
+  const auto result = reciprocal(set, {{"rounds", "5"}, {"pairs-of-query", "3"}, {"prior-pairs", "8"}});
+  REQUIRE(result.has_value());
+  CHECK(result->model.training.at("share_of_learned").to_number<double>() == Approx(36.0 / (36.0 + 64.0)));
+}
+
+TEST_CASE("the k of reciprocal ranks is one that fuses the training queries best",
+          "[fusion][reciprocal_ranks]") {
+  const auto k_of = [](const TrainingSet& set, const char* by) {
+    const auto result = reciprocal(set, {{"weights", "tuned"}, {"k-by", by}});
+    REQUIRE(result.has_value());
+    return result->model.training.at("k").to_number<double>();
+  };
+  const TrainingSet set = queries_with_a_good_list(20, false);
+  CHECK(k_of(set, "given") == 60.0);
+  const double chosen = k_of(set, "training");
+  CHECK((chosen == 5.0 || chosen == 10.0 || chosen == 20.0 || chosen == 40.0));
+  // No relevant document, nothing to choose by.
+  const auto none = reciprocal(queries_with_a_good_list(3, false, 0.0), {{"k-by", "training"}});
+  REQUIRE(none.has_value());
+  CHECK(none->model.training.at("k").to_number<double>() == 60.0);
+}
+
+TEST_CASE("auto trains where all grades are equal and where one query alone says something",
+          "[fusion][auto]") {
+  TrainingSet set = queries_with_a_good_list(5, false);
+  std::fill(set.grades.begin(), set.grades.end(), 1.0);
+  CHECK(chosen_of(auto_result(set)) == "RRF");
+  TrainingSet half = queries_with_a_good_list(2, false);
+  std::fill(half.grades.begin(), half.grades.begin() + 10, 0.0);
+  CHECK(chosen_of(auto_result(half)) == "RankBoost from RRF");
 }
 
 TEST_CASE("auto's model is the same for any number of threads and comes back from its file",

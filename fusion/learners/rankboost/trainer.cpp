@@ -11,6 +11,8 @@ namespace metafuse::fusion::rankboost {
 namespace {
 
 constexpr int kHalvings = 200;
+/// Of alpha_of_scores(): what is left of the interval no order of documents depends on.
+constexpr int kHalvingsOfScores = 32;
 
 double epsilon(std::uint64_t m) {
   return 1.0 / (2.0 * static_cast<double>(m));
@@ -98,7 +100,7 @@ double alpha_of_scores(const Feedback& feedback, std::span<const double> scores,
   double low = 0.0;
   double high = most;
   if (normaliser_of(feedback, scores, low).slope >= 0.0) return 0.0;
-  for (int step = 0; step < 60; ++step) {
+  for (int step = 0; step < kHalvingsOfScores; ++step) {
     const double middle = 0.5 * (low + high);
     (normaliser_of(feedback, scores, middle).slope < 0.0 ? low : high) = middle;
   }

@@ -31,7 +31,7 @@ std::optional<double> alpha_by_search(const Distribution& distribution, const Co
 /// convex, so its slope is bisected.
 ///
 /// in:     scores - one per row; most - the largest alpha
-/// cost:   60 times O(documents + general pairs)
+/// cost:   32 times O(documents + general pairs)
 double alpha_of_scores(const Feedback& feedback, std::span<const double> scores, double most);
 
 /// One round of boosting.

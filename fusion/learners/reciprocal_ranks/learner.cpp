@@ -1,6 +1,7 @@
 #include "fusion/learners/reciprocal_ranks/learner.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <numeric>
@@ -14,6 +15,7 @@
 #include "fusion/learners/common/options.h"
 #include "fusion/learners/rankboost/trainer.h"
 #include "fusion/unsupervised/supervised_fusion.h"
+#include "fusion/unsupervised/weight_search.h"
 
 // Reciprocal rank fusion (Cormack, Clarke, Buettcher 2009) as a learner, in three steps of what is learned:
 // nothing (equal weights), which list is best or how much each list counts, and RankBoost on top. Boosting
@@ -26,13 +28,18 @@ namespace {
 
 constexpr double kLargestScore = 30.0;  // of the prior, so that e^H stays far from overflow
 
+constexpr std::array<double, 4> kTriedK = {5.0, 10.0, 20.0, 40.0};
+
 enum class ListWeights { equal, best, tuned };
+enum class KBy { given, training };
 
 struct ReciprocalOptions {
   ListWeights weights = ListWeights::equal;
   double k = kRrfConstant;
+  KBy k_by = KBy::given;
   std::size_t rounds = 0;
   double prior_pairs = 2000.0;
+  double pairs_of_query = 2000.0;
   std::size_t bags = 1;
 };
 
@@ -41,18 +48,22 @@ void declare_options(OptionTable& table, ReciprocalOptions& options) {
                {{"equal", ListWeights::equal}, {"best", ListWeights::best}, {"tuned", ListWeights::tuned}},
                "every list counts the same, only the best one does, or as coordinate search finds best");
   table.number("k", options.k, 0.0, 1e6, "of weight / (k + rank)");
+  table.choice(
+      "k-by", options.k_by, {{"given", KBy::given}, {"training", KBy::training}},
+      "--k, or the one of 5, 10, 20 and 40 by which lists that count as their own precision fuse best");
   table.count("rounds", options.rounds, 0, 100'000, "rounds of RankBoost that start from the fused scores");
   table.number("prior-pairs", options.prior_pairs, 0.0, 1e12,
                "crucial pairs that the fused scores weigh as much as");
+  table.number("pairs-of-query", options.pairs_of_query, 1.0, 1e12,
+               "crucial pairs that one base query counts for at most, beside --prior-pairs");
   table.count(
       "bags", options.bags, 1, 1000,
       "the mean of so many RankBoosts on bootstrap samples of the base queries; 1: one on all of them");
   table.hide_default();
 }
 
-/// The rank features of one query as lists whose scores are reciprocal rank shares, with the
-/// relevant documents.
-JudgedLists judged_lists(const TrainingSet& set, const QueryRange& query, double k) {
+/// The rank features of one query as lists whose scores are ranks, with the relevant documents.
+JudgedLists judged_ranks(const TrainingSet& set, const QueryRange& query) {
   JudgedLists out;
   for (std::size_t row = query.begin; row < query.end; ++row) {
     out.query.documents.push_back(set.documents[row]);
@@ -65,24 +76,54 @@ JudgedLists judged_lists(const TrainingSet& set, const QueryRange& query, double
     std::vector<ListEntry> list;
     for (std::size_t row = query.begin; row < query.end; ++row)
       if (!set.matrix.is_unranked(row, feature))
-        list.push_back({static_cast<std::uint32_t>(row - query.begin),
-                        reciprocal_rank_share(-set.matrix.value(row, feature), k)});
+        list.push_back({static_cast<std::uint32_t>(row - query.begin), -set.matrix.value(row, feature)});
     std::stable_sort(list.begin(), list.end(),
-                     [](const ListEntry& a, const ListEntry& b) { return a.score > b.score; });
+                     [](const ListEntry& a, const ListEntry& b) { return a.score < b.score; });
     out.query.lists.push_back(std::move(list));
   }
   return out;
 }
 
-/// One weight per feature, 0 of value features.
-/// errors: bad_data: weights are to be learned, and no list holds a relevant document
-Result<std::vector<double>> list_weights(const TrainingSet& set, const ReciprocalOptions& options) {
-  const std::vector<Feature>& features = set.matrix.features();
+/// The same with reciprocal rank shares as scores.
+std::vector<JudgedLists> judged_shares(std::vector<JudgedLists> ranks, double k) {
+  for (JudgedLists& query : ranks)
+    for (std::vector<ListEntry>& list : query.query.lists)
+      for (ListEntry& entry : list) entry.score = reciprocal_rank_share(entry.score, k);
+  return ranks;
+}
+
+/// The k to take: what the options say, or what fuses the training queries' lists best (the largest such).
+double steepness(const std::vector<JudgedLists>& ranks, const ReciprocalOptions& options) {
+  if (options.k_by == KBy::given) return options.k;
+  double chosen = options.k;
+  double best = 0.0;
+  for (const double k : kTriedK) {
+    const double precision = precision_of_weighted_lists(judged_shares(ranks, k), Normalisation::none);
+    if (precision < best || precision <= 0.0) continue;
+    best = precision;
+    chosen = k;
+  }
+  return chosen;
+}
+
+/// How lists are summed: the k of the reciprocal ranks, and one weight per feature, 0 of value features.
+struct ListSum {
+  double k = 0.0;
   std::vector<double> weights;
-  for (const Feature& feature : features) weights.push_back(feature.kind == FeatureKind::rank ? 1.0 : 0.0);
-  if (options.weights == ListWeights::equal) return weights;
-  std::vector<JudgedLists> queries;
-  for (const QueryRange& query : set.queries) queries.push_back(judged_lists(set, query, options.k));
+};
+
+/// errors: bad_data: weights are to be learned, and no list holds a relevant document
+Result<ListSum> list_sum(const TrainingSet& set, const ReciprocalOptions& options) {
+  const std::vector<Feature>& features = set.matrix.features();
+  ListSum out{options.k, {}};
+  for (const Feature& feature : features)
+    out.weights.push_back(feature.kind == FeatureKind::rank ? 1.0 : 0.0);
+  if (options.weights == ListWeights::equal && options.k_by == KBy::given) return out;
+  std::vector<JudgedLists> ranks;
+  for (const QueryRange& query : set.queries) ranks.push_back(judged_ranks(set, query));
+  out.k = steepness(ranks, options);
+  if (options.weights == ListWeights::equal) return out;
+  const std::vector<JudgedLists> queries = judged_shares(std::move(ranks), out.k);
   const FusionMethod* method =
       find_fusion_method(options.weights == ListWeights::best ? "weighted_sum" : "tuned_weights");
   FusionOptions raw;
@@ -93,20 +134,20 @@ Result<std::vector<double>> list_weights(const TrainingSet& set, const Reciproca
   for (std::size_t feature = 0; feature < features.size(); ++feature) {
     if (features[feature].kind != FeatureKind::rank) continue;
     const auto at = learned.weights.begin() + static_cast<std::ptrdiff_t>(list++);
-    weights[feature] = options.weights == ListWeights::best ? (at == best ? 1.0 : 0.0) : *at;
+    out.weights[feature] = options.weights == ListWeights::best ? (at == best ? 1.0 : 0.0) : *at;
   }
-  return weights;
+  return out;
 }
 
 /// RankBoost's rounds on top of H_0, on the request's threads.
+/// in: prior - H_0 of every row
 Result<std::vector<WeakRanking>> boosted_once(const TrainingRequest& request, const TrainingSet& set,
-                                              const ReciprocalRanker& prior, std::size_t rounds) {
+                                              const std::vector<double>& prior, std::size_t rounds) {
   TRY(const auto feedback, rankboost::make_feedback(set));
   rankboost::Options options;
   options.rounds = rounds;
   const CodedFeatures features(set.matrix, options.thresholds, feedback.is_used);
-  const std::vector<double> scores = prior.score(set.matrix);
-  rankboost::Trainer trainer(feedback, features, options, request.threads, nullptr, scores);
+  rankboost::Trainer trainer(feedback, features, options, request.threads, nullptr, prior);
   std::vector<WeakRanking> rankings;
   const TimePoint begin = request.clock != nullptr ? request.clock->now() : TimePoint();
   while (rankings.size() < rounds) {
@@ -134,24 +175,26 @@ Result<std::vector<WeakRanking>> boosted_bags(const TrainingRequest& request, co
     TrainingRequest inner = request;
     inner.threads = 1;
     inner.time_limit_seconds = time_of_bag(request, options.bags);
-    auto rankings = boosted_once(inner, select_queries(*request.train, sample), prior, options.rounds);
+    const TrainingSet own = select_queries(*request.train, sample);
+    auto rankings = boosted_once(inner, own, prior.score(own.matrix), options.rounds);
     if (rankings) trained[bag] = std::move(*rankings);
   });
   const std::vector<std::span<const WeakRanking>> bags(trained.begin(), trained.end());
   return mean_of_bags(bags);
 }
 
-/// How much of what was learned counts: p^2 / (p^2 + prior^2) for p crucial pairs.
-double share_of_learned(const rankboost::Feedback& feedback, double prior_pairs) {
-  const double pairs = static_cast<double>(feedback.crucial_pairs);
-  return pairs * pairs / (pairs * pairs + prior_pairs * prior_pairs);
+/// How much of what was learned counts: p^2 / (p^2 + prior^2) for p crucial pairs. The pairs of one query say
+/// much the same, so a query counts for no more than options.pairs_of_query.
+double share_of_learned(const rankboost::Feedback& feedback, const ReciprocalOptions& options) {
+  const double most = options.pairs_of_query * static_cast<double>(feedback.queries.size());
+  const double pairs = std::min(static_cast<double>(feedback.crucial_pairs), most);
+  return pairs * pairs / (pairs * pairs + options.prior_pairs * options.prior_pairs);
 }
 
 /// What the fused scores are multiplied by: the alpha of least Z as far as the pairs can tell it, and for the
 /// rest the one that makes their standard deviation within a query 1.
-double prior_alpha(const TrainingSet& set, const rankboost::Feedback& feedback, const Ranker& fused,
-                   double share) {
-  const std::vector<double> scores = fused.score(set.matrix);
+double prior_alpha(const TrainingSet& set, const rankboost::Feedback& feedback,
+                   const std::vector<double>& scores, double share) {
   double squares = 0.0;
   double most = 0.0;
   for (const QueryRange& query : set.queries) {
@@ -177,18 +220,20 @@ Result<TrainingResult> train_reciprocal(const TrainingRequest& request) {
                    [](const Feature& feature) { return feature.kind == FeatureKind::rank; }))
     return fail(Code::bad_data,
                 "reciprocal-ranks fuses lists, and no feature is a rank; take the learner rankboost");
-  TRY(auto weights, list_weights(set, options));
+  TRY(auto sum, list_sum(set, options));
   std::vector<WeakRanking> rankings;
   TrainingResult result;
   if (options.rounds > 0) {
     TRY(const auto feedback, rankboost::make_feedback(set));
-    const double share = share_of_learned(feedback, options.prior_pairs);
-    const double alpha =
-        prior_alpha(set, feedback, ReciprocalRanker(options.k, weights, StepRanker({}, features)), share);
-    for (double& weight : weights) weight *= alpha;
-    const ReciprocalRanker prior(options.k, weights, StepRanker({}, features));
+    const double share = share_of_learned(feedback, options);
+    std::vector<double> scores =
+        ReciprocalRanker(sum.k, sum.weights, StepRanker({}, features)).score(set.matrix);
+    const double alpha = prior_alpha(set, feedback, scores, share);
+    for (double& weight : sum.weights) weight *= alpha;
+    for (double& score : scores) score *= alpha;
+    const ReciprocalRanker prior(sum.k, sum.weights, StepRanker({}, features));
     TRY(rankings, options.bags > 1 ? boosted_bags(request, prior, options)
-                                   : boosted_once(request, set, prior, options.rounds));
+                                   : boosted_once(request, set, scores, options.rounds));
     for (WeakRanking& ranking : rankings) ranking.alpha *= share;
     result.model.training["crucial_pairs"] = feedback.crucial_pairs;
     result.model.training["share_of_learned"] = share;
@@ -198,8 +243,9 @@ Result<TrainingResult> train_reciprocal(const TrainingRequest& request) {
   result.model.learner = "reciprocal-ranks";
   result.model.features = features;
   result.model.training["options"] = options_json(options, '-');
+  result.model.training["k"] = sum.k;
   result.model.training["queries"] = set.queries.size();
-  result.model.ranker = std::make_shared<ReciprocalRanker>(options.k, std::move(weights),
+  result.model.ranker = std::make_shared<ReciprocalRanker>(sum.k, std::move(sum.weights),
                                                            StepRanker(std::move(rankings), features));
   return result;
 }
@@ -239,10 +285,19 @@ double ReciprocalRanker::share(const FeatureMatrix& documents, std::size_t docum
 
 std::vector<double> ReciprocalRanker::score(const FeatureMatrix& documents) const {
   std::vector<double> scores = steps_.score(documents);
+  std::vector<std::size_t> used;
+  for (std::size_t feature = 0; feature < weights_.size(); ++feature)
+    if (weights_[feature] != 0.0) used.push_back(feature);
   for (std::size_t document = 0; document < scores.size(); ++document)
-    for (std::size_t feature = 0; feature < weights_.size(); ++feature)
-      scores[document] += share(documents, document, feature);
+    for (const std::size_t feature : used) scores[document] += share(documents, document, feature);
   return scores;
+}
+
+ReciprocalRanker ReciprocalRanker::first_rounds(std::size_t rounds,
+                                                const std::vector<Feature>& features) const {
+  const auto& all = steps_.rankings();
+  const auto end = all.begin() + static_cast<std::ptrdiff_t>(std::min(rounds, all.size()));
+  return {k_, weights_, StepRanker(std::vector<WeakRanking>(all.begin(), end), features)};
 }
 
 std::vector<double> ReciprocalRanker::contributions(const FeatureMatrix& documents,

@@ -19,6 +19,8 @@ class ReciprocalRanker final : public Ranker {
       : k_(k), weights_(std::move(weights)), steps_(std::move(steps)) {}
 
   const std::vector<double>& weights() const { return weights_; }
+  /// With the first of the weak rankings alone.
+  ReciprocalRanker first_rounds(std::size_t rounds, const std::vector<Feature>& features) const;
 
   std::vector<double> score(const FeatureMatrix& documents) const override;
   std::vector<double> contributions(const FeatureMatrix& documents, std::size_t document) const override;
