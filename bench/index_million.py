@@ -92,7 +92,7 @@ def main():
     for i in range(FILES):
         write_file(folder / f"{i:03}.jsonl", i * share, share, i)
     index(program, folder, share * FILES, "built")
-    write_file(folder / "007.jsonl", 7 * share, share, "changed")
+    write_file(folder / "007.jsonl", 7 * share, share, FILES)
     index(program, folder, share, "one file of a hundred changed")
     search(program, folder)
 
