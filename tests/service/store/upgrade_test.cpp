@@ -20,7 +20,7 @@ using namespace metafuse::service;
 namespace {
 
 /// Runs SQL as another program would.
-void run_sql(const std::string& location, const std::string& sql) {
+void run_statement(const std::string& location, const std::string& sql) {
   if (is_postgres_url(location)) {
     const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
     test::ChildProcess psql(
@@ -87,7 +87,7 @@ void check_versions_side_by_side(const std::string& location) {
     auto running = open_store(location);
     if (!running) FAIL(running.error().text);
     use(**running, "before");
-    for (const char* sql : kExtensions) run_sql(location, sql);
+    for (const char* sql : kExtensions) run_statement(location, sql);
     use(**running, "meanwhile");
     CHECK((*running)->remove_before(1).has_value());
   }
@@ -98,7 +98,7 @@ void check_versions_side_by_side(const std::string& location) {
     CHECK((*stepped_back)->template_versions("shoes")->size() == 3);
     CHECK((*stepped_back)->shared_files(0)->size() == 3);
   }
-  run_sql(location, "UPDATE meta SET value = '4' WHERE name = 'schema'");
+  run_statement(location, "UPDATE meta SET value = '4' WHERE name = 'schema'");
   const auto refused = open_store(location);
   REQUIRE(refused.has_error());
   CHECK(refused.error().code == Code::bad_data);
