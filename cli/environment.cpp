@@ -7,10 +7,10 @@
 #include <system_error>
 #include <vector>
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/module.h"
 #include "core/text_file.h"
 #include "core/yaml_reader.h"
 #include "service/config/engines.h"
@@ -143,16 +143,9 @@ std::optional<std::string> environment_secret(std::string_view name) {
 }
 
 Result<fusion::MpiModule> load_mpi() {
-  std::error_code error;
-  const auto folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
-  const auto beside = folder / kMpiFile;
-  const auto path = std::filesystem::exists(beside, error) ? beside : folder / METAFUSE_MODULES / kMpiFile;
-  // OpenMPI loads parts of itself later, which look for the symbols of those that are there
-  void* module = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
-  if (module == nullptr) return no_mpi(::dlerror());
-  const void* symbol = ::dlsym(module, fusion::kMpiModuleSymbol);
-  if (symbol == nullptr) return no_mpi(path.string() + " is of another version");
-  return *static_cast<const fusion::MpiModule*>(symbol);
+  const auto module = load_module(kMpiFile, fusion::kMpiModuleSymbol);
+  if (!module) return no_mpi(module.error().text);
+  return *static_cast<const fusion::MpiModule*>(*module);
 }
 
 }  // namespace metafuse::cli

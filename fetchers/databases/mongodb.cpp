@@ -1,18 +1,20 @@
-// MongoDB, Atlas and what speaks their protocol, by MongoDB's C driver: an aggregation whose values are
-// filled into BSON, never into text. The driver blocks, so an engine of this type is asked on a thread of its
-// own, and the driver's time limits and the server's `maxTimeMS` bound that. Clients are used by one thread
-// at a time: they have no thread of their own.
+// MongoDB, Atlas and what speaks their protocol, by MongoDB's C driver in a module: an aggregation whose
+// values are filled into BSON, never into text. The driver blocks, so an engine of this type is asked on a
+// thread of its own, and the driver's time limits and the server's `maxTimeMS` bound that.
 
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <span>
 
+#include <bson/bson.h>
 #include <fmt/format.h>
-#include <mongoc/mongoc.h>
 
+#include "core/module.h"
 #include "core/utf8.h"
 #include "fetchers/databases/database.h"
 #include "fetchers/databases/idle_connections.h"
+#include "fetchers/databases/mongo_module.h"
 #include "fetchers/databases/mongo_pipeline.h"
 
 namespace metafuse::fetchers {
@@ -23,21 +25,18 @@ constexpr std::size_t kMaxMongoFields = 256;           ///< of a document
 constexpr int kMaxMongoDepth = 8;
 constexpr int kMaxBatch = 100;
 
-// Of MongoDB's error codes.
-constexpr std::uint32_t kMongoUnauthorized = 13;
-constexpr std::uint32_t kMongoAuthenticationFailed = 18;
-constexpr std::uint32_t kMongoTimeExpired = 50;
+Result<const MongoModule*> mongo_module() {
+  static const Result<const void*> module = load_module(kMongoModuleFile, kMongoModuleSymbol);
+  if (!module) return fail(Code::unavailable, fmt::format("MongoDB's driver: {}", module.error().text));
+  return static_cast<const MongoModule*>(*module);
+}
 
-struct MongoDeleter {
-  void operator()(mongoc_client_t* client) const { mongoc_client_destroy(client); }
-  void operator()(mongoc_uri_t* uri) const { mongoc_uri_destroy(uri); }
-  void operator()(mongoc_collection_t* collection) const { mongoc_collection_destroy(collection); }
-  void operator()(mongoc_cursor_t* cursor) const { mongoc_cursor_destroy(cursor); }
+/// Ends a connection by the module that opened it.
+struct MongoCloser {
+  const MongoModule* module = nullptr;
+  void operator()(MongoConnection* connection) const { module->close(connection); }
 };
-using MongoClient = std::unique_ptr<mongoc_client_t, MongoDeleter>;
-using MongoUri = std::unique_ptr<mongoc_uri_t, MongoDeleter>;
-using MongoCollection = std::unique_ptr<mongoc_collection_t, MongoDeleter>;
-using MongoCursor = std::unique_ptr<mongoc_cursor_t, MongoDeleter>;
+using MongoClient = std::unique_ptr<MongoConnection, MongoCloser>;
 
 /// A document of ours. (bson_t is aligned, which a template's argument forgets.)
 class Bson {
@@ -54,16 +53,9 @@ class Bson {
   bson_t* document_;
 };
 
-Error mongo_error(const bson_error_t& error, const Deadline& deadline) {
-  const std::string said = "MongoDB: " + to_valid_utf8(error.message);
-  const bool is_of_server = error.domain == MONGOC_ERROR_SERVER || error.domain == MONGOC_ERROR_QUERY ||
-                            error.domain == MONGOC_ERROR_WRITE_CONCERN;
-  if (is_of_server && error.code == kMongoTimeExpired) return fail(Code::try_again, said);
-  if (is_of_server && error.code != kMongoUnauthorized && error.code != kMongoAuthenticationFailed)
-    return fail(Code::bad_config, said);
-  if (error.domain == MONGOC_ERROR_BSON || error.domain == MONGOC_ERROR_PROTOCOL)
-    return fail(Code::bad_data, said);
-  return fail(deadline.has_passed() ? Code::try_again : Code::unavailable, said);
+Error mongo_error(const MongoFailure& failure, const Deadline& deadline) {
+  const bool is_late = failure.code == Code::unavailable && deadline.has_passed();
+  return fail(is_late ? Code::try_again : failure.code, "MongoDB: " + to_valid_utf8(failure.message));
 }
 
 std::string text_of(const bson_iter_t& at) {
@@ -143,14 +135,7 @@ struct MongoFields {
 
 class Mongodb final : public Database {
  public:
-  Mongodb(DatabaseAccess access, Duration timeout) : access_(std::move(access)), timeout_(timeout) {
-    static const bool is_started = [] {
-      mongoc_init();
-      mongoc_log_set_handler(nullptr, nullptr);  // errors come back as results
-      return true;
-    }();
-    static_cast<void>(is_started);
-  }
+  Mongodb(DatabaseAccess access, Duration timeout) : access_(std::move(access)), timeout_(timeout) {}
 
   Result<RankedList> search(const SqlWindow& window, const Deadline& deadline) override {
     if (window.query.find('\0') != std::string_view::npos)
@@ -171,23 +156,13 @@ class Mongodb final : public Database {
   }
 
   Result<MongoClient> open() const {
-    bson_error_t error{};
-    const MongoUri uri(
-        access_.connection.empty()
-            ? mongoc_uri_new_for_host_port(
-                  access_.host.c_str(), static_cast<std::uint16_t>(access_.port > 0 ? access_.port : 27017))
-            : mongoc_uri_new_with_error(access_.connection.c_str(), &error));
-    if (!uri) return fail(Code::bad_config, "connection: " + to_valid_utf8(error.message));
-    if (!access_.username.empty()) mongoc_uri_set_username(uri.get(), access_.username.c_str());
-    if (!access_.password.empty()) mongoc_uri_set_password(uri.get(), access_.password.c_str());
-    mongoc_uri_set_appname(uri.get(), "metafuse");
-    for (const char* option :
-         {MONGOC_URI_SERVERSELECTIONTIMEOUTMS, MONGOC_URI_CONNECTTIMEOUTMS, MONGOC_URI_SOCKETTIMEOUTMS})
-      mongoc_uri_set_option_as_int32(uri.get(), option, milliseconds());
-    MongoClient client(mongoc_client_new_from_uri_with_error(uri.get(), &error));
-    if (!client) return fail(Code::unavailable, "MongoDB: " + to_valid_utf8(error.message));
-    mongoc_client_set_error_api(client.get(), MONGOC_ERROR_API_VERSION_2);
-    return client;
+    TRY(const auto* module, mongo_module());
+    MongoFailure failure;
+    MongoClient client(module->open(access_, milliseconds(), failure), MongoCloser{module});
+    if (client) return client;
+    if (failure.code == Code::bad_config)
+      return fail(Code::bad_config, "connection: " + to_valid_utf8(failure.message));
+    return fail(Code::unavailable, "MongoDB: " + to_valid_utf8(failure.message));
   }
 
   Result<RankedList> ask(MongoClient client, const Json& pipeline, const SqlWindow& window,
@@ -200,28 +175,26 @@ class Mongodb final : public Database {
     const int wanted = window.depth + (pipeline_skips(pipeline) ? 0 : window.offset);
     const Bson options(BCON_NEW("maxTimeMS", BCON_INT64(milliseconds()), "batchSize",
                                 BCON_INT32(std::clamp(wanted, 1, kMaxBatch))));
-    const MongoCollection collection(
-        mongoc_client_get_collection(client.get(), access_.database.c_str(), access_.collection.c_str()));
     HitRows rows(access_.url_format, window.depth, wanted - window.depth);
-    {
-      const MongoCursor cursor(mongoc_collection_aggregate(collection.get(), MONGOC_QUERY_NONE, stages.get(),
-                                                           options.get(), nullptr));
-      const bson_t* document = nullptr;
-      while (!rows.is_full() && mongoc_cursor_next(cursor.get(), &document)) {
-        if (deadline.has_passed()) return fail(Code::try_again, "MongoDB did not answer in time");
-        MongoFields fields;
-        fields.add(*document);
-        fields.rename(access_.columns);
-        rows.add(std::vector<std::string_view>(fields.names.begin(), fields.names.end()),
-                 std::vector<std::string_view>(fields.values.begin(), fields.values.end()));
-      }
-      if (mongoc_cursor_error(cursor.get(), &error)) {
-        const Error failed = mongo_error(error, deadline);
-        if (failed.code == Code::bad_config) idle_.give_back(std::move(client));  // in order, it only refused
-        return failed;
-      }
-    }
-    idle_.give_back(std::move(client));
+    bool is_late = false;
+    const auto take = [&](std::span<const std::uint8_t> bytes) {
+      is_late = deadline.has_passed();
+      bson_t document;
+      if (is_late || !bson_init_static(&document, bytes.data(), bytes.size())) return !is_late;
+      MongoFields fields;
+      fields.add(document);
+      fields.rename(access_.columns);
+      rows.add(std::vector<std::string_view>(fields.names.begin(), fields.names.end()),
+               std::vector<std::string_view>(fields.values.begin(), fields.values.end()));
+      return !rows.is_full();
+    };
+    MongoFailure failure;
+    const MongoModule& module = *client.get_deleter().module;
+    const bool is_well = module.aggregate(*client, access_, *stages.get(), *options.get(), take, failure);
+    if (is_late) return fail(Code::try_again, "MongoDB did not answer in time");
+    // a server that only refused is in order
+    if (is_well || failure.code == Code::bad_config) idle_.give_back(std::move(client));
+    if (!is_well) return mongo_error(failure, deadline);
     return rows.take();
   }
 
