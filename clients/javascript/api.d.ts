@@ -274,7 +274,13 @@ export interface components {
                 features?: string[];
                 online?: Record<string, never>;
                 interleaved_with?: string;
-                auto?: Record<string, never>;
+                auto?: {
+                    chosen: string;
+                    queries: number;
+                    measure?: string;
+                    value?: number;
+                    rrf?: number;
+                };
             };
             notices?: string[];
             search_id?: string;
@@ -304,6 +310,7 @@ export interface components {
             model: string | null;
             /** @description the first 12 digits of the model file's SHA-256 */
             version: string | null;
+            /** @description the first 12 digits of the template file's SHA-256 */
             templates?: string;
             notice: string | null;
             features: string[];
@@ -312,7 +319,13 @@ export interface components {
                 examples: number;
             };
             interleaved_with?: string;
-            auto?: Record<string, never>;
+            auto?: {
+                chosen: string;
+                queries: number;
+                measure?: string;
+                value?: number;
+                rrf?: number;
+            };
             search_id?: string;
         };
         Placement: {
@@ -450,6 +463,7 @@ export interface components {
          *       "total": 1,
          *       "has_more": false,
          *       "suggestions": [],
+         *       "corrections": [],
          *       "failed": [],
          *       "fusion": {
          *         "domain": "pages",
@@ -477,6 +491,8 @@ export interface components {
             has_more: boolean;
             search_id?: string;
             suggestions: string[];
+            /** @description What was probably meant, by the domain's own words */
+            corrections: string[];
             failed: components["schemas"]["FailedList"][];
             fusion: components["schemas"]["Fusion"];
             queries?: {
@@ -601,6 +617,7 @@ export interface operations {
                      *       "total": 1,
                      *       "has_more": false,
                      *       "suggestions": [],
+                     *       "corrections": [],
                      *       "failed": [],
                      *       "fusion": {
                      *         "domain": "pages",
