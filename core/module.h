@@ -4,8 +4,9 @@
 
 namespace metafuse {
 
-/// Loads a part of the program that is a file of its own, because few need it and its libraries cost every start time
-/// and memory. It lies beside the program or, once installed, in the folder of its modules, and stays loaded.
+/// Loads a part of the program that is a file of its own, because few need it and its libraries cost every
+/// start time and memory. It lies beside the program or, once installed, in the folder of its modules, and
+/// stays loaded.
 ///
 /// in:     file - its name without folder; symbol - of the one variable that it exports
 /// out:    the variable

@@ -12,8 +12,8 @@
 
 namespace metafuse::fetchers {
 
-/// bad_config: the server does not take the pipeline, or the address is none; try_again: not in time; bad_data: an
-/// answer that is no BSON; unavailable: all else
+/// bad_config: the server does not take the pipeline, or the address is none; try_again: not in time;
+/// bad_data: an answer that is no BSON; unavailable: all else
 struct MongoFailure {
   Code code = Code::unavailable;
   std::string message;  ///< as the driver or the server says it
@@ -21,8 +21,8 @@ struct MongoFailure {
 
 class MongoConnection;
 
-/// What the module metafuse_mongodb.so holds: all of MongoDB's driver that the engine type calls. It is loaded with
-/// the first engine of the type, because the driver makes a file of shared memory when it is loaded.
+/// What the module metafuse_mongodb.so holds: all of MongoDB's driver that the engine type calls. It is loaded
+/// with the first engine of the type, because the driver makes a file of shared memory when it is loaded.
 struct MongoModule {
   /// in:     milliseconds - for finding a server, connecting, and each answer
   /// out:    nullptr where it failed

@@ -4,7 +4,8 @@
 
 #include "fetchers/databases/mongo_module.h"
 
-// The one file that calls MongoDB's driver. Clients are used by one thread at a time: they have no thread of their own.
+// The one file that calls MongoDB's driver. Clients are used by one thread at a time: they have no thread of
+// their own.
 
 namespace metafuse::fetchers {
 namespace {
