@@ -21,8 +21,8 @@ struct MongoFailure {
 
 class MongoConnection;
 
-/// What the module metafuse_mongodb.so holds: all of MongoDB's driver that the engine type calls. It is loaded
-/// with the first engine of the type, because the driver makes a file of shared memory when it is loaded.
+/// What the module metafuse_mongodb.so holds: all of MongoDB's driver that the engine type calls. It is
+/// loaded with the first engine of the type, because the driver makes a file of shared memory when it is.
 struct MongoModule {
   /// in:     milliseconds - for finding a server, connecting, and each answer
   /// out:    nullptr where it failed
