@@ -87,7 +87,9 @@ TEST_CASE("a further TLS connection to an engine goes on with the session of an 
   const std::vector<ExpandedQuery> two = {{"t", "e", "a"},
                                           {"t", "e", "b"}};  // one of them needs a new connection
   const SteadyClock clock;
-  for (const FetchedList& list : fetcher->fetch(two, {.deadline = Deadline(clock, seconds(5))}, {}))
-    CHECK_FALSE(list.has_failed());
-  CHECK(server.resumed() == 1);
+  // where the first answer is there before the second transfer begins, that one takes its connection
+  for (int round = 0; round < 100 && server.resumed() == 0; ++round)
+    for (const FetchedList& list : fetcher->fetch(two, {.deadline = Deadline(clock, seconds(5))}, {}))
+      CHECK_FALSE(list.has_failed());
+  CHECK(server.resumed() > 0);
 }
