@@ -1,9 +1,11 @@
 #include "service/http/server.h"
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <exception>
 #include <future>
+#include <limits>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -27,6 +29,9 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using ErrorCode = boost::system::error_code;
 
+/// Looks for connections that were still being made when the listener began to close.
+constexpr int kLastRounds = 3;
+constexpr auto kBetweenLastRounds = std::chrono::milliseconds(5);
 /// Connections that stay open without a request this long are closed when the server stops.
 constexpr auto kQuietBeforeClosing = std::chrono::milliseconds(500);
 /// What one client may have of all connections, as a fraction's denominator.
@@ -68,11 +73,21 @@ void close_on_exec(int socket) {
   (void)::fcntl(socket, F_SETFD, FD_CLOEXEC);
 }
 
-/// Lets the kernel drop what arrives for a listener: clients ask again, and are refused once it is closed.
-/// Without this, a connection that is made between the last accept and the close is reset.
+/// Lets the kernel drop first packets (SYN) that arrive for a listener: clients ask again, and are refused once
+/// it is closed. Without this, a connection that is made between the last accept and the close is reset.
+/// Packets that end a handshake pass.
 void ignore_newcomers(int listener) {
-  sock_filter drop_all = BPF_STMT(BPF_RET | BPF_K, 0);
-  const sock_fprog program{1, &drop_all};
+  constexpr std::uint32_t kFlagsAt = 13;  // of a TCP header
+  constexpr std::uint32_t kSyn = 0x02;
+  constexpr std::uint32_t kAck = 0x10;
+  std::array<sock_filter, 5> drop_first_packets = {{
+      BPF_STMT(BPF_LD | BPF_B | BPF_ABS, kFlagsAt),
+      BPF_STMT(BPF_ALU | BPF_AND | BPF_K, kSyn | kAck),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kSyn, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, 0),
+      BPF_STMT(BPF_RET | BPF_K, std::numeric_limits<std::uint32_t>::max()),
+  }};
+  const sock_fprog program{drop_first_packets.size(), drop_first_packets.data()};
   // a kernel without filters only brings the short race back
   (void)::setsockopt(listener, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
 }
@@ -215,10 +230,14 @@ class HttpServer::Body {
     ErrorCode error;
     ignore_newcomers(acceptor_.native_handle());
     acceptor_.non_blocking(true, error);
-    while (!error) {
-      SessionSocket socket(next_loop());
-      acceptor_.accept(socket, error);
-      if (!error) take(std::move(socket));
+    for (int round = 0; round < kLastRounds; ++round) {
+      while (!error) {
+        SessionSocket socket(next_loop());
+        acceptor_.accept(socket, error);
+        if (!error) take(std::move(socket));
+      }
+      error = {};
+      std::this_thread::sleep_for(kBetweenLastRounds);  // for handshakes that had begun
     }
     acceptor_.close(error);
     pause_.cancel();

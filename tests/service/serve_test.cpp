@@ -1,5 +1,7 @@
 #include <atomic>
 #include <chrono>
+#include <mutex>
+#include <string>
 #include <thread>
 
 #include <catch2/catch.hpp>
@@ -17,6 +19,14 @@ const std::string kPatient = "limits: {max_queue: 1000, queue_seconds: 60}\n";
 struct Counts {
   std::atomic<int> answered{0};
   std::atomic<int> dropped{0};
+  std::mutex mutex;
+  std::string last_dropped;  ///< what came instead of an answer
+
+  void drop(const std::string& answer) {
+    ++dropped;
+    const std::lock_guard lock(mutex);
+    last_dropped = answer.empty() ? "nothing" : answer;
+  }
 };
 
 /// Sends requests over connections that are kept until the server closes them, until it accepts no more.
@@ -36,7 +46,7 @@ void send_until_gone(std::uint16_t port, Counts& counts) {
         if (status_in(answer) == 200)
           ++counts.answered;
         else if (!answer.empty() || !was_late)
-          ++counts.dropped;
+          counts.drop(answer);
         if (answer.empty() || answer.find("Connection: close") != std::string::npos) break;
       }
     }
@@ -54,6 +64,7 @@ void end_under_load(int requests) {
   CHECK(becomes_true([&] { return counts.answered >= requests; }));
   CHECK(server.process().end(SIGTERM) == 0);
   for (std::thread& client : clients) client.join();
+  INFO(counts.last_dropped);
   CHECK(counts.dropped == 0);
 }
 
@@ -75,6 +86,7 @@ void reload_under_load(int reloads) {
   }
   CHECK(server.process().end(SIGTERM) == 0);
   for (std::thread& client : clients) client.join();
+  INFO(counts.last_dropped);
   CHECK(counts.dropped == 0);
 }
 
