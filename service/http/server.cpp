@@ -73,8 +73,8 @@ void close_on_exec(int socket) {
   (void)::fcntl(socket, F_SETFD, FD_CLOEXEC);
 }
 
-/// Lets the kernel drop first packets (SYN) that arrive for a listener: clients ask again, and are refused once
-/// it is closed. Without this, a connection that is made between the last accept and the close is reset.
+/// Lets the kernel drop first packets (SYN) that arrive for a listener: clients ask again, and are refused
+/// once it is closed. Without this, a connection that is made between the last accept and the close is reset.
 /// Packets that end a handshake pass.
 void ignore_newcomers(int listener) {
   constexpr std::uint32_t kFlagsAt = 13;  // of a TCP header
