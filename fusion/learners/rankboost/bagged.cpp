@@ -91,9 +91,14 @@ Result<TrainingResult> train_bagged(const TrainingRequest& request) {
     return fail(Code::usage,
                 "--weak-ranking value cannot be bagged; use threshold, or the learner rankboost");
   if (request.train->queries.empty()) return fail(Code::bad_data, "no base query to train on");
-  const std::vector<TrainedBag> trained = train_bags(request, options.bags);
-  for (const TrainedBag& bag : trained)
-    if (!bag->has_value()) return bag->error();
+  std::vector<TrainedBag> trained = train_bags(request, options.bags);
+  // with few queries a sample may hold none that teaches anything: it has no vote
+  const auto has_taught = [](const TrainedBag& bag) { return bag->has_value(); };
+  const auto failed = std::find_if_not(trained.begin(), trained.end(), has_taught);
+  const bool has_any = std::any_of(trained.begin(), trained.end(), has_taught);
+  if (failed != trained.end() && (!has_any || (*failed)->error().code != Code::bad_data))
+    return (*failed)->error();
+  std::erase_if(trained, [&](const TrainedBag& bag) { return !has_taught(bag); });
   TrainingResult result;
   result.model.learner = "rankboost-bagged";
   result.model.features = request.train->matrix.features();
@@ -106,7 +111,7 @@ Result<TrainingResult> train_bagged(const TrainingRequest& request) {
   }
   if (request.wants_trace) result.trace = trace_of(request, trained, rounds);
   std::vector<WeakRanking> rankings = merged(trained, rounds);
-  result.summary = std::to_string(options.bags) + " bags of " +
+  result.summary = std::to_string(trained.size()) + " bags of " +
                    std::to_string(request.train->queries.size()) + " queries, " +
                    std::to_string(rankings.size()) + " different weak rankings\n" + choice;
   result.model.ranker = std::make_shared<StepRanker>(std::move(rankings), result.model.features);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,28 @@ TEST_CASE("Input without a crucial pair is refused: one grade, or one document a
   check_refused(train_on_bad_input(folder, "1 qid:1 1:1\n1 qid:1 1:2\n"), 65, "no query has a crucial pair");
   check_refused(train_on_bad_input(folder, "1 qid:1 1:1\n0 qid:2 1:2\n"), 65, "no query has a crucial pair");
   CHECK_FALSE(has_model(folder));
+}
+
+TEST_CASE("Samples of the queries that teach nothing have no vote among the bags", "[fusion][rankboost]") {
+  const TemporaryFolder folder;
+  // one query of five has two grades: of a hundred samples a third (.8 to the fifth) does without it
+  std::string judged = "0 qid:1 1:1\n1 qid:1 1:2\n";
+  for (const std::string query : {"2", "3", "4", "5"}) judged += "1 qid:" + query + " 1:1\n";
+  const auto bagged = [&](const std::string& text) {
+    return run_metafuse({"train", "--learner", "rankboost-bagged", "--bags", "100", "--letor",
+                         folder.write("judged", text), "--model", folder.path("model")});
+  };
+  check_refused(bagged("1 qid:1 1:1\n1 qid:2 1:2\n"), 65, "no query has a crucial pair");
+  CHECK_FALSE(has_model(folder));
+  const CommandResult done = bagged(judged);
+  CHECK(done.status == 0);
+  const std::size_t said = done.err.find(" bags of 5 queries");
+  REQUIRE(said != std::string::npos);
+  INFO(done.err);
+  const std::size_t line = done.err.rfind('\n', said) + 1;
+  const int voted = std::stoi(done.err.substr(said > 3 ? std::max(line, said - 3) : 0));
+  CHECK(voted > 40);
+  CHECK(voted < 95);
 }
 
 TEST_CASE("Numbers that are not finite are refused with their line", "[fusion][rankboost]") {
