@@ -297,12 +297,7 @@ struct CosineEngine::Shared {
       reader.page.bind(1, static_cast<std::int64_t>(ids[i]));
       TRY(const bool has_row, reader.page.step());
       if (!has_row) return damaged_cosine(access.database);
-      Hit hit;
-      hit.url = reader.page.text(0);
-      hit.title = reader.page.text(1);
-      hit.snippet = reader.page.text(2);
-      hit.score = scores[ids[i]];
-      list.hits.push_back(std::move(hit));
+      list.hits.push_back(indexed_hit(reader.page, scores[ids[i]]));
       reader.page.reset();
     }
     return list;

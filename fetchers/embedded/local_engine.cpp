@@ -138,16 +138,20 @@ Result<RankedList> read_hits(SqliteStatement& statement) {
   while (true) {
     TRY(auto row, statement.step());
     if (!row) return list;
-    Hit hit;
-    hit.url = statement.text(0);
-    hit.title = statement.text(1);
-    hit.snippet = statement.text(2);
-    hit.score = statement.number(3);
-    list.hits.push_back(std::move(hit));
+    list.hits.push_back(indexed_hit(statement, statement.number(3)));
   }
 }
 
 }  // namespace
+
+Hit indexed_hit(const SqliteStatement& row, double score) {
+  Hit hit;
+  hit.url = row.text(0);
+  hit.title = row.text(1);
+  hit.snippet = row.text(2);
+  hit.score = score;
+  return hit;
+}
 
 struct LocalEngine::Shared {
   LocalAccess access;

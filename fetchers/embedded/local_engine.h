@@ -93,6 +93,9 @@ struct WordsTable {
   friend bool operator==(const WordsTable&, const WordsTable&) = default;
 };
 
+/// A result of a row that begins with the columns url, title and snippet of `pages`.
+Hit indexed_hit(const SqliteStatement& row, double score);
+
 /// The full-text tables of an index, `documents` first.
 /// errors: those of SQLite
 Result<std::vector<WordsTable>> read_words_tables(SqliteDatabase& database);

@@ -215,12 +215,7 @@ struct VectorEngine::Shared {
       reader.page.bind(1, scored[i].id);
       TRY(const bool has_row, reader.page.step());
       if (!has_row) return damaged_row(access.database);
-      Hit hit;
-      hit.url = reader.page.text(0);
-      hit.title = reader.page.text(1);
-      hit.snippet = reader.page.text(2);
-      hit.score = scored[i].score;
-      list.hits.push_back(std::move(hit));
+      list.hits.push_back(indexed_hit(reader.page, scored[i].score));
       reader.page.reset();
     }
     return list;

@@ -154,18 +154,8 @@ void PageReader::configure(const PagesConfig& config) {
   const std::lock_guard lock(mutex_);
   if (config == config_) return;
   config_ = config;
-  transport_.reset();
+  transport_.set_allowed(config.allow_private);
   pages_.clear();
-}
-
-PageReader::Transport PageReader::transport() {
-  const std::lock_guard lock(mutex_);
-  if (transport_ == nullptr) {
-    auto guard = fetchers::AddressGuard::make(config_.allow_private);
-    require(guard.has_value(), "the configuration was checked");
-    transport_ = fetchers::make_curl_transport(std::move(*guard));
-  }
-  return transport_;
 }
 
 std::shared_ptr<const fetchers::RobotsRules> PageReader::known_robots(const std::string& site) {
@@ -285,7 +275,7 @@ std::vector<Result<SharedPage>> PageReader::read(std::span<const std::string> ur
       if (!reading.outcome)
         reading.fail_with(fail(Code::try_again, "too many pages are being read; try again in a few seconds"));
   } else if (missing > 0) {
-    const Transport sender = transport();
+    const Transport sender = transport_.get();
     look_for_robots(sender, readings, end);
     fetch_pages(sender, readings, end);
   }

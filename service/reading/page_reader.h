@@ -15,6 +15,7 @@
 #include "fetchers/http/transport.h"
 #include "service/base/expiring_cache.h"
 #include "service/config/config.h"
+#include "service/reading/guarded_transport.h"
 
 namespace metafuse::service {
 
@@ -56,7 +57,6 @@ class PageReader {
   using Transport = std::shared_ptr<fetchers::Transport>;
   struct Reading;
 
-  Transport transport();
   void look_for_robots(const Transport& transport, std::vector<Reading>& readings, TimePoint end);
   void fetch_pages(const Transport& transport, std::vector<Reading>& readings, TimePoint end);
   std::shared_ptr<const fetchers::RobotsRules> known_robots(const std::string& site);
@@ -65,7 +65,7 @@ class PageReader {
   std::atomic<std::size_t> under_way_{0};
   std::mutex mutex_;
   PagesConfig config_;
-  Transport transport_;  ///< made when the first page is read
+  GuardedTransport transport_;
   ExpiringCache<std::shared_ptr<const fetchers::RobotsRules>> robots_;
   ExpiringCache<SharedPage> pages_;
 };

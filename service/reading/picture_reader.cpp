@@ -6,7 +6,6 @@
 #include <optional>
 #include <utility>
 
-#include "core/contract.h"
 #include "core/url_text.h"
 #include "service/base/digest.h"
 #include "service/base/process.h"
@@ -131,7 +130,7 @@ void PictureReader::configure(const PicturesConfig& config) {
   const std::lock_guard lock(mutex_);
   if (config == config_) return;
   config_ = config;
-  transport_.reset();
+  transport_.set_allowed(config.allow_private);
   pictures_.clear();
 }
 
@@ -140,22 +139,12 @@ PictureLinks PictureReader::links() const {
   return {secret_, config_.has_icons, config_.has_thumbnails};
 }
 
-std::shared_ptr<fetchers::Transport> PictureReader::transport() {
-  const std::lock_guard lock(mutex_);
-  if (transport_ == nullptr) {
-    auto guard = fetchers::AddressGuard::make(config_.allow_private);
-    require(guard.has_value(), "the configuration was checked");
-    transport_ = fetchers::make_curl_transport(std::move(*guard));
-  }
-  return transport_;
-}
-
 Result<SharedPicture> PictureReader::fetch(PictureKind kind, const std::string& url) {
   const auto parts = parts_of_url(url);
   if (!parts) return fail(Code::no_input, "no http or https URL");
   const auto answered = std::make_shared<std::promise<fetchers::HttpAnswer>>();
   auto future = answered->get_future();
-  const auto sender = transport();
+  const auto sender = transport_.get();
   sender->send(picture_request(kind, url, *parts),
                [answered](fetchers::HttpAnswer answer) { answered->set_value(std::move(answer)); });
   // every request ends within its timeout; the second is for a machine that is busy

@@ -13,6 +13,7 @@
 #include "service/base/expiring_cache.h"
 #include "service/base/picture_links.h"
 #include "service/config/config.h"
+#include "service/reading/guarded_transport.h"
 
 namespace metafuse::service {
 
@@ -57,7 +58,6 @@ class PictureReader {
   Result<SharedPicture> read(PictureKind kind, const std::string& url);
 
  private:
-  std::shared_ptr<fetchers::Transport> transport();
   Result<SharedPicture> fetch(PictureKind kind, const std::string& url);
 
   const Clock& clock_;
@@ -65,8 +65,8 @@ class PictureReader {
   std::atomic<int> under_way_{0};
   mutable std::mutex mutex_;
   PicturesConfig config_;
-  std::shared_ptr<fetchers::Transport> transport_;  ///< made when the first picture is read
-  ExpiringCache<SharedPicture> pictures_;           ///< nullptr: there is none
+  GuardedTransport transport_;
+  ExpiringCache<SharedPicture> pictures_;  ///< nullptr: there is none
 };
 
 }  // namespace metafuse::service
