@@ -3,7 +3,7 @@
 #include <array>
 
 #include "core/encoding.h"
-#include "core/json_stream.h"
+#include "core/json_writer.h"
 #include "service/answers/reasons.h"
 #include "service/base/dates.h"
 #include "service/search/list_fusion.h"
@@ -106,17 +106,17 @@ std::array<std::string_view, 6> parsed_url(std::string_view rest) {
 }
 
 /// A member that is null where there is no text.
-void write_text_or_null(JsonWriter& out, std::string_view key, const std::string& text) {
+void write_text_or_null(JsonWriter& out, JsonKey key, const std::string& text) {
   out.key(key);
   text.empty() ? out.json(Json(nullptr)) : out.text(text);
 }
 
-void write_text(JsonWriter& out, std::string_view key, std::string_view text) {
+void write_text(JsonWriter& out, JsonKey key, std::string_view text) {
   out.key(key).text(text);
 }
 
 template <class Texts>
-void write_texts(JsonWriter& out, std::string_view key, const Texts& texts) {
+void write_texts(JsonWriter& out, JsonKey key, const Texts& texts) {
   out.key(key).open_array();
   for (const auto& text : texts) out.text(text);
   out.close_array();
@@ -158,9 +158,7 @@ void write_searxng_result(JsonWriter& out, const LoadedDomain& domain, const Sea
 std::string searxng_json(const Snapshot& snapshot, const SearchAnswer& answer, const ShownResults& shown,
                          const SearchParameters& parameters) {
   const LoadedDomain& domain = *snapshot.find_domain(answer.domain);
-  std::string text;
-  text.reserve(kUsualResultBytes * (shown.positions.size() + 2));
-  JsonWriter out(text);
+  JsonWriter out(kUsualResultBytes * (shown.positions.size() + 2));
   out.open_object();
   write_text(out, "query", answer.query);
   out.key("number_of_results").whole(shown.total);
@@ -186,7 +184,7 @@ std::string searxng_json(const Snapshot& snapshot, const SearchAnswer& answer, c
   if (!shown.search_id.empty()) fusion["search_id"] = shown.search_id;
   out.key("fusion").json(fusion);
   out.close_object();
-  return text;
+  return out.take();
 }
 
 std::string searxng_csv(const SearchAnswer& answer, const ShownResults& shown) {

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <set>
-#include <unordered_map>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/string.hpp>
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <fmt/format.h>
 
 #include "core/near_names.h"
@@ -172,7 +172,7 @@ class ListReader {
 
   FuseRequest& request_;
   const TrackingParameters& tracking_;
-  std::unordered_map<std::string_view, std::uint32_t> numbers_;
+  boost::unordered_flat_map<std::string_view, std::uint32_t> numbers_;
   std::vector<std::size_t> last_list_;  // by document: the list that named it last, from 1
   std::set<std::string> names_;
 };

@@ -10,7 +10,8 @@
 #include <boost/json/string.hpp>
 #include <fmt/format.h>
 
-#include "core/json_stream.h"
+#include "core/json_document.h"
+#include "core/json_writer.h"
 #include "core/near_names.h"
 #include "fusion/unsupervised/fusion_method.h"
 #include "service/answers/reasons.h"
@@ -34,7 +35,15 @@ struct FusedPlace {
 /// Writes the results of one request.
 class FusedWriter {
  public:
-  FusedWriter(const FuseRequest& request, JsonWriter& out) : request_(request), out_(out) {}
+  FusedWriter(const FuseRequest& request, JsonWriter& out) : request_(request), out_(out) {
+    for (const CallerList& list : request.lists) {
+      JsonWriter name(list.name.size() + 32);
+      name.open_object();
+      name.key("name").text(list.name);
+      name.key("rank");
+      places_.push_back(name.take());
+    }
+  }
 
   /// Begins a result with all its members but the explanation; close_object() ends it. What the lists said of
   /// it comes back untouched, from the list that ranks it best and says it.
@@ -49,9 +58,8 @@ class FusedWriter {
     out_.key("relative_score").number(place.relative_score);
     out_.key("lists").open_array();
     for (const auto& [at, list] : holders_) {
-      out_.open_object();
-      out_.key("name").text(request_.lists[list].name);
-      out_.key("rank").whole(at);
+      out_.begin_as(places_[list]);
+      out_.whole(at);
       out_.close_object();
     }
     out_.close_array();
@@ -60,7 +68,7 @@ class FusedWriter {
   }
 
  private:
-  static constexpr std::array<std::string_view, 4> kOwn = {"url", "title", "snippet", "fields"};
+  static constexpr std::array<JsonKey, 4> kOwn = {"url", "title", "snippet", "fields"};
   using Own = std::array<const Json*, 4>;
   using Holder = std::pair<std::uint32_t, std::uint32_t>;  ///< rank, list
 
@@ -78,7 +86,7 @@ class FusedWriter {
     std::sort(by_rank_.begin(), by_rank_.end());  // of equal ranks the first list's
     for (const Holder& holder : by_rank_)
       for (std::size_t i = 0; i < kOwn.size(); ++i)
-        if (own[i] == nullptr) own[i] = members_of(holder)->if_contains(kOwn[i]);
+        if (own[i] == nullptr) own[i] = members_of(holder)->if_contains(kOwn[i].name());
     return own;
   }
   const JsonObject* members_of(const Holder& holder) const {
@@ -87,6 +95,7 @@ class FusedWriter {
 
   const FuseRequest& request_;
   JsonWriter& out_;
+  std::vector<std::string> places_;  ///< by list: its place in a result, up to the rank
   std::vector<Holder> holders_, by_rank_;
 };
 
@@ -340,10 +349,9 @@ Result<std::string> fuse_text(std::string_view text, const FusingPlace& place) {
   TRY(const auto document, JsonDocument::parse(text, "body", Code::usage, limits));
   const JsonObject* body = document->root().if_object();
   if (body == nullptr) return fail(Code::usage, "the body must be a JSON object");
-  std::string out;
-  JsonWriter writer(out);
+  JsonWriter writer(std::min(4 * text.size(), std::size_t{64} << 10));
   TRY_VOID(body->contains("requests") ? fuse_batch(*body, place, writer) : fuse_one(*body, place, writer));
-  return out;
+  return writer.take();
 }
 
 std::string fuse_lines(std::string_view text, const FusingPlace& place,

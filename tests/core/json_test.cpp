@@ -5,7 +5,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "core/json_stream.h"
+#include "core/json_document.h"
+#include "core/json_writer.h"
 #include "core/random.h"
 
 using namespace metafuse;
@@ -89,11 +90,10 @@ TEST_CASE("A character that must be escaped is found at every place of a text", 
 }
 
 TEST_CASE("A JSON writer writes the bytes of to_text", "[core][json]") {
-  std::string out;
-  JsonWriter writer(out);
+  JsonWriter writer(1);
   const Json value = *parse_json(R"({"a":[1,"\u0001",{"b":null}]})", "text");
   writer.open_object();
-  writer.key("q\"uote").text("line\n\xC3\xA4");
+  writer.key("quote").text("line\n\xC3\xA4");
   writer.key("numbers").open_array();
   for (const double number : {0.1, 1.0, 1e300, -0.0}) writer.number(number);
   writer.whole(18446744073709551615ULL);
@@ -110,8 +110,9 @@ TEST_CASE("A JSON writer writes the bytes of to_text", "[core][json]") {
   writer.close_array();
   writer.close_object();
   const std::string expected =
-      R"({"q\"uote":"line\nä","numbers":[0.1,1,1e+300,-0.0,18446744073709551615],"empty":{},)"
+      R"({"quote":"line\nä","numbers":[0.1,1,1e+300,-0.0,18446744073709551615],"empty":{},)"
       R"("value":{"a":[1,"\u0001",{"b":null}]},"last":[{},{"x":0}]})";
+  const std::string out = writer.take();
   CHECK(out == expected);
   CHECK(to_text(*parse_json(out, "text")) == expected);
 }

@@ -1,0 +1,259 @@
+#include "core/json_writer.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/string.hpp>
+
+#include "core/byte_blocks.h"
+#include "core/contract.h"
+
+namespace metafuse {
+namespace {
+
+constexpr double kWholeLimit = 9007199254740992.0;  // 2^53: up to here whole doubles are written as integers
+
+/// An escape for the characters that may not stand in a string, else nothing.
+const char* short_escape(char c) {
+  switch (c) {
+    case '"':
+      return "\\\"";
+    case '\\':
+      return "\\\\";
+    case '\b':
+      return "\\b";
+    case '\f':
+      return "\\f";
+    case '\n':
+      return "\\n";
+    case '\r':
+      return "\\r";
+    case '\t':
+      return "\\t";
+    default:
+      return nullptr;
+  }
+}
+
+/// Not 0 for each byte that a string must escape.
+auto escaped_bytes(ByteBlock bytes) {
+  return (bytes < 0x20) | (bytes == '"') | (bytes == '\\');
+}
+
+/// Both ends of a text of sizeof(Part) to 2 sizeof(Part) bytes, which may overlap; copied and looked at in one.
+template <class Part>
+bool copy_both_ends(char* to, std::string_view text) {
+  constexpr std::size_t kBytes = sizeof(Part);
+  std::array<Part, sizeof(ByteBlock) / kBytes> parts;
+  std::memset(&parts, 'x', sizeof parts);
+  std::memcpy(&parts[0], text.data(), kBytes);
+  std::memcpy(&parts[1], text.data() + text.size() - kBytes, kBytes);
+  std::memcpy(to, &parts[0], kBytes);
+  std::memcpy(to + text.size() - kBytes, &parts[1], kBytes);
+  ByteBlock block;
+  std::memcpy(&block, &parts, sizeof block);
+  return !has_any(escaped_bytes(block));
+}
+
+/// Copies a text that needs no escape; false for another, of which anything may have been copied.
+bool copy_plain(char* to, std::string_view text) {
+  const std::size_t size = text.size();
+  if (size >= sizeof(ByteBlock)) {
+    auto escaped = escaped_bytes(ByteBlock{} + 'x');
+    const auto copy = [&](std::size_t at) {
+      const ByteBlock block = block_at(text.data() + at);
+      std::memcpy(to + at, &block, sizeof block);
+      escaped |= escaped_bytes(block);
+    };
+    for (std::size_t at = 0; at + sizeof(ByteBlock) <= size; at += sizeof(ByteBlock)) copy(at);
+    copy(size - sizeof(ByteBlock));
+    return !has_any(escaped);
+  }
+  if (size >= 8) return copy_both_ends<std::uint64_t>(to, text);
+  if (size >= 4) return copy_both_ends<std::uint32_t>(to, text);
+  for (std::size_t at = 0; at < size; ++at) {
+    if (static_cast<unsigned char>(text[at]) < 0x20 || text[at] == '"' || text[at] == '\\') return false;
+    to[at] = text[at];
+  }
+  return true;
+}
+
+/// Copies a text with its escapes, at most six times as long; returns the end.
+char* copy_escaped(char* to, std::string_view text) {
+  constexpr char kHex[] = "0123456789abcdef";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (const char* escape = short_escape(c)) {
+      *to++ = *escape++;
+      *to++ = *escape;
+    } else if (byte < 0x20) {
+      for (const char part : {'\\', 'u', '0', '0', kHex[byte >> 4], kHex[byte & 15]}) *to++ = part;
+    } else {
+      *to++ = c;
+    }
+  }
+  return to;
+}
+
+bool is_scalar_list(const Json& value) {
+  const auto is_scalar = [](const Json& item) { return !item.is_array() && !item.is_object(); };
+  if (const auto* array = value.if_array()) {
+    for (const Json& item : *array)
+      if (!is_scalar(item)) return false;
+  } else if (const auto* object = value.if_object()) {
+    for (const auto& item : *object)
+      if (!is_scalar(item.value())) return false;
+  }
+  return true;
+}
+
+void indent(std::string& out, std::size_t depth) {
+  out.append(2 * depth, ' ');
+}
+
+void append_pretty(std::string& out, const Json& value, std::size_t depth) {
+  if (is_scalar_list(value)) {
+    out += to_text(value);
+    return;
+  }
+  const auto* object = value.if_object();
+  out += object != nullptr ? "{\n" : "[\n";
+  std::size_t left = object != nullptr ? object->size() : value.get_array().size();
+  const auto append_item = [&](const Json& item) {
+    append_pretty(out, item, depth + 1);
+    out += --left > 0 ? ",\n" : "\n";
+  };
+  if (object != nullptr) {
+    for (const auto& item : *object) {
+      indent(out, depth + 1);
+      out += to_text(Json(item.key()));
+      out += ": ";
+      append_item(item.value());
+    }
+  } else {
+    for (const Json& item : value.get_array()) {
+      indent(out, depth + 1);
+      append_item(item);
+    }
+  }
+  indent(out, depth);
+  out += object != nullptr ? '}' : ']';
+}
+
+}  // namespace
+
+JsonWriter::JsonWriter(std::size_t expected_bytes)
+    : bytes_(std::make_unique_for_overwrite<char[]>(expected_bytes)),
+      end_(bytes_.get()),
+      limit_(end_ + expected_bytes) {}
+
+void JsonWriter::grow(std::size_t bytes) {
+  const auto used = static_cast<std::size_t>(end_ - bytes_.get());
+  const std::size_t size = std::max(2 * (used + bytes), std::size_t{256});
+  auto larger = std::make_unique_for_overwrite<char[]>(size);
+  if (used > 0) std::memcpy(larger.get(), bytes_.get(), used);
+  bytes_ = std::move(larger);
+  end_ = bytes_.get() + used;
+  limit_ = bytes_.get() + size;
+}
+
+std::string JsonWriter::take() {
+  std::string out(bytes_.get(), end_);
+  end_ = bytes_.get();
+  needs_comma_ = false;
+  return out;
+}
+
+void JsonWriter::string(std::string_view text) {
+  char* at = room(text.size() + 2);
+  *at = '"';
+  if (copy_plain(at + 1, text)) {
+    end_ = at + 1 + text.size();
+  } else {
+    at = room(6 * text.size() + 2);
+    *at = '"';
+    end_ = copy_escaped(at + 1, text);
+  }
+  *end_++ = '"';
+}
+
+void JsonWriter::text(std::string_view value) {
+  separated(0);
+  string(value);
+}
+
+/// A double reads back as itself: 1, 0.5, 1e-300; -0.0 and whole numbers beyond 2^53 say by ".0" or an
+/// exponent that they are doubles.
+void JsonWriter::number(double value) {
+  require(std::isfinite(value), "JSON holds finite numbers only");
+  constexpr std::size_t kMostBytes = 34;
+  char* const at = separated(kMostBytes);
+  const bool is_whole = value == std::trunc(value);
+  if (is_whole && std::abs(value) <= kWholeLimit && !(value == 0.0 && std::signbit(value))) {
+    end_ = std::to_chars(at, at + kMostBytes, static_cast<std::int64_t>(value)).ptr;
+    return;
+  }
+  end_ = std::to_chars(at, at + kMostBytes - 2, value).ptr;
+  if (is_whole && std::find(at, end_, 'e') == end_) {
+    *end_++ = '.';
+    *end_++ = '0';
+  }
+}
+
+void JsonWriter::json(const Json& value) {
+  switch (value.kind()) {
+    case boost::json::kind::null:
+      return word("null");
+    case boost::json::kind::bool_:
+      return word(value.get_bool() ? "true" : "false");
+    case boost::json::kind::int64: {
+      char* const at = separated(20);
+      end_ = std::to_chars(at, at + 20, value.get_int64()).ptr;
+      return;
+    }
+    case boost::json::kind::uint64:
+      return whole(value.get_uint64());
+    case boost::json::kind::double_:
+      return number(value.get_double());
+    case boost::json::kind::string:
+      return text(value.get_string());
+    case boost::json::kind::array:
+      open_array();
+      for (const Json& item : value.get_array()) json(item);
+      return close_array();
+    case boost::json::kind::object:
+      open_object();
+      for (const auto& item : value.get_object()) {
+        text(item.key());
+        *room(1) = ':';
+        ++end_;
+        needs_comma_ = false;
+        json(item.value());
+      }
+      return close_object();
+  }
+}
+
+void JsonWriter::word(std::string_view word) {
+  char* const at = separated(word.size());
+  std::memcpy(at, word.data(), word.size());
+  end_ = at + word.size();
+}
+
+std::string to_text(const Json& value) {
+  JsonWriter writer(256);
+  writer.json(value);
+  return writer.take();
+}
+
+std::string to_pretty_text(const Json& value) {
+  std::string out;
+  append_pretty(out, value, 0);
+  out += '\n';
+  return out;
+}
+
+}  // namespace metafuse
