@@ -1,7 +1,7 @@
-// rankboost_rounds FILE [absent=unranked] [threads=N] [OPTION=VALUE ...]
+// rankboost_rounds FILE [absent=unranked] [threads=N] [trace=yes] [OPTION=VALUE ...]
 //
 // Processor and wall seconds a round of RankBoost on a LETOR file, reading and set-up told apart, and the
-// peak of memory. Without a trace, as `metafuse train` runs without --trace.
+// peak of memory. trace=yes: as `metafuse train` runs with --trace.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -44,7 +44,9 @@ double median(std::vector<double> values) {
 int main(int count, char** arguments) {
   using namespace metafuse;
   if (count < 2) {
-    std::fprintf(stderr, "usage: rankboost_rounds FILE [absent=unranked] [threads=N] [OPTION=VALUE ...]\n");
+    std::fprintf(
+        stderr,
+        "usage: rankboost_rounds FILE [absent=unranked] [threads=N] [trace=yes] [OPTION=VALUE ...]\n");
     return 64;
   }
   fusion::TrainingInput input;
@@ -56,7 +58,9 @@ int main(int count, char** arguments) {
     const std::size_t equals = std::min(argument.find('='), argument.size() - 1);
     const std::string name = argument.substr(0, equals);
     const std::string value = argument.substr(equals + 1);
-    if (name == "absent")
+    if (name == "trace")
+      request.wants_trace = value == "yes";
+    else if (name == "absent")
       input.is_absent_unranked = value == "unranked";
     else if (name == "feedback")
       input.feedback.is_bipartite = value == "bipartite";

@@ -30,3 +30,4 @@ pkg_check_modules(odbc REQUIRED IMPORTED_TARGET odbc)
 pkg_check_modules(icu REQUIRED IMPORTED_TARGET icu-uc)
 pkg_check_modules(hiredis REQUIRED IMPORTED_TARGET hiredis)
 pkg_check_modules(nlopt REQUIRED IMPORTED_TARGET nlopt)
+find_package(benchmark QUIET)  # bench/kernels

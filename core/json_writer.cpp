@@ -43,7 +43,7 @@ auto escaped_bytes(ByteBlock bytes) {
   return (bytes < 0x20) | (bytes == '"') | (bytes == '\\');
 }
 
-/// Both ends of a text of sizeof(Part) to 2 sizeof(Part) bytes, which may overlap; copied and looked at in one.
+/// Both ends of a text of sizeof(Part) to 2 sizeof(Part) bytes, which may overlap: copied and looked at.
 template <class Part>
 bool copy_both_ends(char* to, std::string_view text) {
   constexpr std::size_t kBytes = sizeof(Part);

@@ -1,6 +1,6 @@
 #pragma once
 
-// JSON answers that are only written, many and short-lived: the text is made at once, without a tree of values.
+// JSON answers that are only written, many and short-lived: text at once, without a tree of values.
 
 #include <charconv>
 #include <cstddef>

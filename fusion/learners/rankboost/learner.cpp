@@ -65,6 +65,8 @@ Result<void> check_options(const Options& options) {
 
 namespace {
 
+/// So often the sums of GrowingLoss are made anew, before their rounding could part documents that tie.
+constexpr std::size_t kRoundsOfSums = 256;
 constexpr double kFlatShare = 0.01;  // what the loss must fall by within the rounds of --stop-when-flat
 
 /// One training run, from its rounds to the model, the trace and the summary.
@@ -107,6 +109,7 @@ class Run {
 
   void take(const Round& round) {
     rounds_.push_back(round);
+    if (request_.wants_trace || options_.flat_rounds > 0) add_to_loss(round);
     if (request_.wants_trace) trace_.push_back(trace_line(round));
     if (request_.measure) validate(round);
     if (options_.flat_rounds > 0) watch_loss();
@@ -121,10 +124,18 @@ class Run {
           fmt::format("{} did not improve for {} rounds", request_.measure_name, request_.patience);
   }
 
+  void add_to_loss(const Round& round) {
+    if (!loss_ || rounds_.size() % kRoundsOfSums == 0)
+      loss_.emplace(feedback_, trainer_.scores());
+    else
+      loss_->add(trainer_.ranking_of(round.candidate), round.alpha);
+    training_loss_ = loss_->value(request_.communicator);
+  }
+
   /// Freund et al. 2003, sec. 6.1.2, take the number of rounds after which the training error "did not
   /// decrease significantly".
   void watch_loss() {
-    losses_.push_back(ranking_loss(feedback_, trainer_.scores(), request_.communicator));
+    losses_.push_back(training_loss_);
     if (losses_.size() <= options_.flat_rounds) return;
     const double before = losses_[losses_.size() - 1 - options_.flat_rounds];
     is_flat_ = before - losses_.back() <= kFlatShare * before;
@@ -235,7 +246,7 @@ class Run {
     line["r"] = round.candidate.r;
     line["z"] = round.z;
     line["bound"] = portable_exp(round.log_bound);
-    line["ranking_loss"] = ranking_loss(feedback_, trainer_.scores(), request_.communicator);
+    line["ranking_loss"] = training_loss_;
     return line;
   }
 
@@ -332,6 +343,8 @@ class Run {
   Trainer trainer_;
   std::optional<ValidationScores> validation_;
   BestRound best_;
+  std::optional<GrowingLoss> loss_;     // only with a trace or --stop-when-flat
+  double training_loss_ = 0.0;          // of the rounds so far
   std::vector<double> losses_ = {0.5};  // after each number of rounds; only with --stop-when-flat
   bool is_flat_ = false;
   std::optional<Checkpoint> saved_;

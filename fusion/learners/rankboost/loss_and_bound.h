@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/json.h"
+#include "fusion/learners/rankboost/distribution.h"
 #include "fusion/learners/rankboost/feedback.h"
 
 namespace metafuse::fusion::rankboost {
@@ -19,6 +21,34 @@ bool is_tie(double a, double b);
 /// cost:   O(documents log documents of a query x grades + pairs); pairs are not enumerated
 double ranking_loss(const Feedback& feedback, std::span<const double> scores,
                     Communicator* communicator = nullptr);
+
+/// The ranking loss of a growing sum of weak rankings. Each query's documents stay in order from one round to
+/// the next: a {0, 1}-valued weak ranking only shifts some of them past others, so both kinds are merged.
+/// Requires a feedback that outlives it.
+class GrowingLoss {
+ public:
+  /// in:     scores - a row
+  GrowingLoss(const Feedback& feedback, std::vector<double> scores);
+
+  /// H += alpha h. cost: O(documents), and O(documents log documents of a query) for another h
+  void add(const CodedRanking& ranking, double alpha);
+  /// As ranking_loss(). cost: O(documents x grades + pairs)
+  double value(Communicator* communicator = nullptr) const;
+
+ private:
+  struct Ranked {
+    double score = 0.0;
+    std::uint32_t row = 0;
+  };
+
+  void merge(std::span<std::uint32_t> rows, const CodedRanking& ranking, double alpha);
+
+  const Feedback& feedback_;
+  std::vector<double> scores_;
+  std::vector<std::uint32_t> rows_;  ///< with feedback, query by query, ascending by score
+  std::vector<std::size_t> starts_;  ///< of each query in rows_, and the end
+  std::vector<Ranked> low_, high_;   ///< documents of the query at hand with h = 0 and with h = 1
+};
 
 /// The bound of theorem 3 (Freund et al. 2003, sec. 5.3) on |training error - true error|, which holds with
 /// probability 1 - delta: for a sum of `rounds` weak rankings from a class of VC dimension d >= 2, m

@@ -60,13 +60,14 @@ class Trainer {
   const std::string& stop_reason() const { return stop_reason_; }
   /// H of every row of the training matrix: the prior and the sum of the step tables in feature order.
   std::vector<double> scores() const;
+  /// A candidate on the training documents.
+  CodedRanking ranking_of(const Candidate& candidate) const;
 
  private:
   Round take(const Candidate& candidate, double alpha);
   Round finish(const Candidate& candidate, double alpha);
   bool is_perfect(const Candidate& candidate) const;
   double alpha_of(const Candidate& candidate) const;
-  CodedRanking ranking_of(const Candidate& candidate) const;
   std::vector<double> table_by_code(std::size_t feature) const;
 
   const Feedback* feedback_;
