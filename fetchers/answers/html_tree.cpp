@@ -26,7 +26,8 @@ HtmlDocument parse_html(std::string_view body, std::string_view content_type) {
   // libxml2 always gets UTF-8: its own conversion prints what it cannot convert
   if (first_invalid_utf8(body) != std::string_view::npos)
     body = text = as_utf8(body, charset_of_page(body, content_type)).value_or(to_valid_utf8(body));
-  const int options = HTML_PARSE_NONET | HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING | HTML_PARSE_COMPACT;
+  const int options =
+      HTML_PARSE_NONET | HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING | HTML_PARSE_COMPACT;
   return HtmlDocument(htmlReadMemory(body.data(), static_cast<int>(body.size()), nullptr, "utf-8", options));
 }
 
