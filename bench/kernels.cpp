@@ -1,8 +1,7 @@
 // kernels: the inner loops of a search and of a round of training, by Google Benchmark
 //
-// What one search has: 16 answers of 30 results, 360 bytes each, as JSON and as HTML pages with what such pages carry
-// around their results. "validate" is simdjson reading the same bytes and no more; bench/README.md has the ratios.
-// bench/kernels.py prints them.
+// What one search has: 16 answers of 30 results, 360 bytes each, as JSON and as HTML pages. "validate" is
+// simdjson reading the same bytes and no more. bench/README.md has the ratios.
 #include <cstdint>
 #include <memory>
 #include <string>

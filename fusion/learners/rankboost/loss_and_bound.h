@@ -30,9 +30,13 @@ class GrowingLoss {
   /// in:     scores - a row
   GrowingLoss(const Feedback& feedback, std::vector<double> scores);
 
-  /// H += alpha h. cost: O(documents), and O(documents log documents of a query) for another h
+  /// H += alpha h.
+  ///
+  /// cost:   O(documents); with a sort of each query where h is no step
   void add(const CodedRanking& ranking, double alpha);
-  /// As ranking_loss(). cost: O(documents x grades + pairs)
+  /// As ranking_loss().
+  ///
+  /// cost:   O(documents x grades + pairs)
   double value(Communicator* communicator = nullptr) const;
 
  private:
