@@ -4,43 +4,77 @@
 #include <tuple>
 #include <utility>
 
+#include "core/contract.h"
+
 namespace metafuse::service {
+namespace {
+
+std::size_t less(std::size_t from, std::size_t by) {
+  return from - std::min(from, by);
+}
+
+std::size_t& places_for(const AdmissionControl& admission, Room& room, TimePoint now) {
+  return admission.is_crowded(now) ? room.of_crowd : room.of_calm;
+}
+
+}  // namespace
 
 void FairLine::push(Item item) {
-  owner(item.owner).waiting.push_back(std::move(item));
+  owner(item.owner, item.since).waiting.push_back(std::move(item));
   ++size_;
 }
 
-FairLine::Item FairLine::take() {
+/// The places that nobody's running work has.
+Room FairLine::free_places(const Room& room, TimePoint now) const {
+  Room free = room;
+  for (const Owner& each : owners_) {
+    std::size_t& places = places_for(each.admission, free, now);
+    places = less(places, each.running);
+  }
+  return free;
+}
+
+std::size_t FairLine::ready(const Room& room, TimePoint now) const {
+  Room free = free_places(room, now);
+  std::size_t all = 0;
+  for (const Owner& each : owners_) {
+    std::size_t& places = places_for(each.admission, free, now);
+    const std::size_t own = std::min({each.waiting.size(), less(room.of_one, each.running), places});
+    places -= own;
+    all += own;
+  }
+  return all;
+}
+
+FairLine::Item FairLine::take(const Room& room, TimePoint now) {
+  Room free = free_places(room, now);
   const auto place = [](const Owner& each) {
     return std::tuple(each.running, each.last_turn, each.waiting.front().since);
   };
   Owner* next = nullptr;
-  for (Owner& each : owners_)
-    if (!each.waiting.empty() && (next == nullptr || place(each) < place(*next))) next = &each;
+  for (Owner& each : owners_) {
+    if (each.waiting.empty() || each.running >= room.of_one || places_for(each.admission, free, now) == 0)
+      continue;
+    if (next == nullptr || place(each) < place(*next)) next = &each;
+  }
+  require(next != nullptr, "an item is taken while one is ready");
   ++next->running;
   next->last_turn = ++turns_;
   return take_front(*next);
 }
 
 void FairLine::note_end(std::string_view owner) {
-  for (std::size_t i = 0; i < owners_.size(); ++i) {
-    if (owners_[i].name != owner) continue;
-    --owners_[i].running;
-    return forget_idle(i);
-  }
+  for (Owner& each : owners_)
+    if (each.name == owner) --each.running;
 }
 
 FairLine::Item FairLine::take_oldest() {
-  std::size_t oldest = owners_.size();
-  for (std::size_t i = 0; i < owners_.size(); ++i) {
-    if (owners_[i].waiting.empty()) continue;
-    if (oldest == owners_.size() || owners_[i].waiting.front().since < owners_[oldest].waiting.front().since)
-      oldest = i;
+  Owner* oldest = nullptr;
+  for (Owner& each : owners_) {
+    if (each.waiting.empty()) continue;
+    if (oldest == nullptr || each.waiting.front().since < oldest->waiting.front().since) oldest = &each;
   }
-  Item item = take_front(owners_[oldest]);
-  forget_idle(oldest);
-  return item;
+  return take_front(*oldest);
 }
 
 TimePoint FairLine::oldest_since() const {
@@ -50,20 +84,52 @@ TimePoint FairLine::oldest_since() const {
   return oldest;
 }
 
-std::size_t FairLine::turns_for(std::string_view owner) const {
-  const auto own =
-      std::find_if(owners_.begin(), owners_.end(), [&](const Owner& each) { return each.name == owner; });
-  const std::size_t mine = (own == owners_.end() ? 0 : own->items()) + 1;
+std::size_t FairLine::turns_for(std::string_view owner, TimePoint now) const {
+  const Owner* own = find(owner);
+  const std::size_t mine = (own == nullptr ? 0 : own->items()) + 1;
+  const bool is_crowd = own != nullptr && own->admission.is_crowded(now);
   std::size_t turns = mine;
   for (const Owner& each : owners_)
-    if (each.name != owner) turns += std::min(each.items(), mine);
+    if (&each != own && each.admission.is_crowded(now) == is_crowd) turns += std::min(each.items(), mine);
   return turns;
 }
 
-FairLine::Owner& FairLine::owner(const std::string& name) {
+AdmissionControl* FairLine::admission(std::string_view owner) {
+  for (Owner& each : owners_)
+    if (each.name == owner && each.items() > 0) return &each.admission;
+  return nullptr;
+}
+
+bool FairLine::is_crowd(std::string_view owner, TimePoint now) const {
+  const Owner* own = find(owner);
+  return own != nullptr && own->admission.is_crowded(now);
+}
+
+void FairLine::forget_refusals() {
+  for (Owner& each : owners_) each.admission = {};
+}
+
+const FairLine::Owner* FairLine::find(std::string_view name) const {
+  for (const Owner& each : owners_)
+    if (each.name == name) return &each;
+  return nullptr;
+}
+
+FairLine::Owner& FairLine::owner(const std::string& name, TimePoint now) {
   for (Owner& each : owners_)
     if (each.name == name) return each;
-  return owners_.emplace_back(Owner{name, 0, 0, {}});
+  forget_idle(now);
+  return owners_.emplace_back(Owner{name, 0, 0, {}, {}});
+}
+
+/// Whoever was refused a short while ago must not begin anew; unless too many were.
+void FairLine::forget_idle(TimePoint now) {
+  const auto idle =
+      std::count_if(owners_.begin(), owners_.end(), [](const Owner& each) { return each.items() == 0; });
+  const bool are_too_many = static_cast<std::size_t>(idle) > kMostRemembered;
+  std::erase_if(owners_, [&](const Owner& each) {
+    return each.items() == 0 && (are_too_many || each.admission.is_at_rest(now));
+  });
 }
 
 FairLine::Item FairLine::take_front(Owner& from) {
@@ -71,12 +137,6 @@ FairLine::Item FairLine::take_front(Owner& from) {
   from.waiting.pop_front();
   --size_;
   return item;
-}
-
-void FairLine::forget_idle(std::size_t index) {
-  if (owners_[index].items() > 0) return;
-  std::swap(owners_[index], owners_.back());
-  owners_.pop_back();
 }
 
 }  // namespace metafuse::service

@@ -36,6 +36,17 @@ CoreTime CoreTimeMeter::read() const {
   return {std::chrono::nanoseconds(ran), std::chrono::nanoseconds(waited)};
 }
 
+void UsualWork::note(const CoreTime& spent, std::chrono::nanoseconds took) {
+  took_ += (took - took_) / kMeanOver;
+  at_cores_ += (spent.ran + spent.waited - at_cores_) / kMeanOver;
+}
+
+std::size_t UsualWork::running_for(std::size_t at_cores, std::size_t most) const {
+  const auto running =
+      static_cast<std::int64_t>(at_cores) * took_ / std::max(at_cores_, std::chrono::nanoseconds(1));
+  return std::clamp(static_cast<std::size_t>(running), std::min(at_cores, most), most);
+}
+
 void ConcurrencyLimit::note(const CoreTime& spent, std::chrono::nanoseconds took) {
   spent_.ran += spent.ran;
   spent_.waited += spent.waited;

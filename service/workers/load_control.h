@@ -34,6 +34,23 @@ class CoreTimeMeter {
   int file_;
 };
 
+/// What the last pieces of work took, in the mean.
+class UsualWork {
+ public:
+  /// in: took - by the clock
+  void note(const CoreTime& spent, std::chrono::nanoseconds took);
+  /// 0 before the first
+  std::chrono::nanoseconds took() const { return took_; }
+  /// How many run at once when so many of them have a core or wait for one, the others for engines.
+  std::size_t running_for(std::size_t at_cores, std::size_t most) const;
+
+ private:
+  static constexpr int kMeanOver = 8;
+
+  std::chrono::nanoseconds took_{0};
+  std::chrono::nanoseconds at_cores_{0};
+};
+
 /// How many pieces of work may run at once: as few as keep the cores busy. More would make all of it late and
 /// none of it sooner. Work that waits for engines leaves the cores idle, and then may take every thread.
 ///
@@ -79,6 +96,8 @@ class AdmissionControl {
   /// in: wait - the expected one; took - time of the last pieces, in the mean; longest - wait of any
   bool admits(Wait wait, Wait took, Wait longest, Time now);
 
+  /// Whether nothing was refused for so long that this is as good as a new one.
+  bool is_at_rest(Time now) const { return now >= whole_at_; }
   /// Whether more was refused than admitted just now.
   bool is_crowded(Time now) const {
     return are_most_refused_ && now < whole_at_ && now < refused_at_ + kQuiet;

@@ -8,8 +8,6 @@ namespace metafuse::service {
 
 namespace {
 
-/// Items whose times make the usual one.
-constexpr int kMeanOver = 8;
 constexpr std::chrono::hours kNoEnd{24};
 
 constexpr unsigned kWorkersPerCore = 32;
@@ -32,7 +30,11 @@ std::size_t running_in_crowd() {
 }  // namespace
 
 WorkerPool::WorkerPool(unsigned max_threads, const QueueLimits& limits, const Clock& clock)
-    : max_threads_(max_threads), clock_(clock), limits_(limits), concurrency_limit_(max_threads) {
+    : max_threads_(max_threads),
+      most_threads_(max_threads + (max_threads + 3) / 4),
+      clock_(clock),
+      limits_(limits),
+      concurrency_limit_(most_threads_) {
   giver_up_ = std::thread([this] { give_up_late(); });
 }
 
@@ -46,11 +48,10 @@ bool WorkerPool::try_run(std::function<void()> work, std::function<void()> give_
   {
     const std::lock_guard lock(mutex_);
     const TimePoint now = clock_.now();
-    if (is_stopping_ || !admission_.admits(expected_wait(owner, now), usual_time_, longest_wait(), now))
-      return false;
+    if (is_stopping_ || !admits(owner, now)) return false;
     queue_.push({std::move(work), std::move(give_up), now, owner});
-    if (queue_.size() + running_ > threads_.size()) add_thread();
-    needs_watch = !is_watched_ && running_ + queue_.size() > std::min(threads_.size(), allowed(now));
+    if (queue_.ready(room(now), now) + running_ > threads_.size()) add_thread();
+    needs_watch = !is_watched_ && are_threads_missing(now);
   }
   ready_.notify_one();
   if (needs_watch) may_be_late_.notify_one();
@@ -58,7 +59,7 @@ bool WorkerPool::try_run(std::function<void()> work, std::function<void()> give_
 }
 
 void WorkerPool::add_thread() {
-  if (threads_.size() >= max_threads_) return;
+  if (threads_.size() >= most_threads_) return;
   try {
     threads_.emplace_back(&WorkerPool::work, this);
   } catch (const std::system_error&) {
@@ -70,7 +71,8 @@ void WorkerPool::set_limits(const QueueLimits& limits) {
   {
     const std::lock_guard lock(mutex_);
     limits_ = limits;
-    admission_ = {};
+    newcomers_ = {};
+    queue_.forget_refusals();
   }
   may_be_late_.notify_one();
 }
@@ -96,12 +98,16 @@ void WorkerPool::work() {
   const CoreTimeMeter meter;
   std::unique_lock lock(mutex_);
   while (true) {
-    ready_.wait(lock,
-                [this] { return is_stopping_ || (!queue_.empty() && running_ < allowed(clock_.now())); });
+    Room places{};
+    TimePoint begin;
+    ready_.wait(lock, [&] {
+      begin = clock_.now();
+      places = room(begin);
+      return is_stopping_ || queue_.ready(places, begin) > 0;
+    });
     if (queue_.empty()) return;
-    const TimePoint begin = clock_.now();
     const bool may_be_late = !is_stopping_ && are_threads_missing(begin);
-    FairLine::Item next = queue_.take();
+    FairLine::Item next = queue_.take(places, begin);
     if (may_be_late && end_of_wait(next.since) <= begin) next.work = std::move(next.give_up);
     ++running_;
     lock.unlock();
@@ -111,27 +117,37 @@ void WorkerPool::work() {
     const CoreTime spent = meter.read() - before;
     lock.lock();
     --running_;
+    const TimePoint end = clock_.now();
+    const auto took = end - begin;
+    (queue_.is_crowd(next.owner, end) ? crowds_ : usual_).note(spent, took);
     queue_.note_end(next.owner);
-    const auto took = clock_.now() - begin;
-    usual_time_ += (took - usual_time_) / kMeanOver;
     concurrency_limit_.note(spent, took);
   }
 }
 
-/// How many items may run at once just now.
-std::size_t WorkerPool::allowed(TimePoint now) {
-  if (limits_.max_running_when_busy == 0) return max_threads_;
-  const bool is_less = limits_.max_running_in_crowd > 0 && admission_.is_crowded(now);
-  return concurrency_limit_.at(now, is_less ? limits_.max_running_in_crowd : limits_.max_running_when_busy);
+/// How many items may run at once just now; all of them once the pool ends.
+Room WorkerPool::room(TimePoint now) {
+  if (is_stopping_) return {most_threads_, most_threads_, most_threads_};
+  if (limits_.max_running_when_busy == 0) return {max_threads_, most_threads_, most_threads_};
+  const std::size_t busy = limits_.max_running_when_busy;
+  const std::size_t crowd = limits_.max_running_in_crowd > 0 ? limits_.max_running_in_crowd : busy;
+  const std::size_t fewest = concurrency_limit_.at(now, crowd);
+  if (newcomers_.is_crowded(now)) return {max_threads_, fewest, fewest};
+  return {max_threads_, std::max(fewest, usual_.running_for(busy, most_threads_)), fewest};
 }
 
-/// How long one more item of this owner would wait; for ever when the queue is full.
-std::chrono::nanoseconds WorkerPool::expected_wait(const std::string& owner, TimePoint now) {
-  const std::size_t all = queue_.turns_for(owner);
-  const std::size_t running = allowed(now);
-  const std::size_t waiting = all - std::min(all, running);
-  if (waiting > limits_.max_queue) return std::chrono::nanoseconds::max();
-  return usual_time_ * waiting / running;
+/// Whether one more item of this owner would not wait too long, by the number of turns until its own.
+bool WorkerPool::admits(const std::string& owner, TimePoint now) {
+  const bool is_crowd = queue_.is_crowd(owner, now);
+  const Room places = room(now);
+  const std::size_t running = std::min(places.of_one, is_crowd ? places.of_crowd : places.of_calm);
+  const std::size_t turns = queue_.turns_for(owner, now);
+  const std::size_t waiting = turns - std::min(turns, running);
+  using Wait = AdmissionControl::Wait;
+  const Wait took = (is_crowd && crowds_.took() > Wait::zero() ? crowds_ : usual_).took();
+  const Wait wait = waiting > limits_.max_queue ? Wait::max() : Wait(took * waiting / running);
+  AdmissionControl* own = queue_.admission(owner);
+  return (own != nullptr ? *own : newcomers_).admits(wait, took, longest_wait(), now);
 }
 
 /// The last quarter of the limit is for what was expected wrongly: a stall must not cost those who wait.
@@ -142,7 +158,8 @@ std::chrono::nanoseconds WorkerPool::longest_wait() const {
 /// Whether what waits does so because threads are missing: where one is free, the system has only not yet
 /// run it.
 bool WorkerPool::are_threads_missing(TimePoint now) {
-  return running_ + queue_.size() > std::min(threads_.size(), allowed(now));
+  const std::size_t ready = queue_.ready(room(now), now);
+  return ready < queue_.size() || running_ + ready > threads_.size();
 }
 
 /// When an item that came at `since` has waited too long.
@@ -169,7 +186,7 @@ void WorkerPool::give_up_late() {
       lock.lock();
     } else {
       // more may run by now, or a free thread slept while the cores were busy
-      if (running_ < allowed(now)) ready_.notify_all();
+      if (queue_.ready(room(now), now) > 0) ready_.notify_all();
       const Duration next_look = ConcurrencyLimit::kBetweenLooks;
       may_be_late_.wait_for(lock, may_be_late ? std::min(end - now, next_look) : next_look);
     }

@@ -22,18 +22,24 @@ struct QueueLimits {
   std::size_t max_queue = 16;
   /// What waited this long is given up, what would wait three quarters of it is not taken; 0 for no end.
   std::chrono::nanoseconds max_wait{0};
-  /// While the cores are busy, no more than this many run at once (see ConcurrencyLimit); 0 for no
-  /// such bound.
+  /// While the cores are busy, no more than this many have one or wait for one (see ConcurrencyLimit); 0 for
+  /// no such bound.
   std::size_t max_running_when_busy = 0;
-  /// The same while more is refused than admitted; 0 for as many.
+  /// While the cores are busy, no more than this many run of owners that make a crowd (see FairLine), all
+  /// together and beside what runs of others; 0 for as many as of those.
   std::size_t max_running_in_crowd = 0;
 };
 
 /// Threads that do what may block, behind a queue that is bounded in length and in time. A thread is started
 /// when work finds none idle, so that a pool for many slow engines costs little while it is not needed.
+///
+/// Admission is per owner: who has work here already is judged by how its own work fared, whoever comes with
+/// the first piece by how others' first pieces did. So one owner's crowd has only its own work wait or be
+/// refused, and a crowd of owners is refused as fast as one owner's.
 class WorkerPool {
  public:
-  /// in: clock - by which work is late; must outlive the pool
+  /// in: max_threads - that one owner's work may have; a quarter more are for others beside it;
+  /// clock - by which work is late; must outlive the pool
   WorkerPool(unsigned max_threads, const QueueLimits& limits, const Clock& clock);
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
@@ -41,8 +47,7 @@ class WorkerPool {
 
   /// Hands work over; false when it would wait too long (see AdmissionControl). Neither function may throw.
   ///
-  /// in: give_up - called instead of `work` when no thread came to it in time; owner - whose work it is: one
-  /// owner's crowd makes only that owner's work wait (see FairLine)
+  /// in: give_up - called instead of `work` when no thread came to it in time; owner - whose work it is
   bool try_run(std::function<void()> work, std::function<void()> give_up, const std::string& owner = {});
   void set_limits(const QueueLimits& limits);
   /// Finishes what is queued and joins the threads.
@@ -56,13 +61,14 @@ class WorkerPool {
   void work();
   void add_thread();
   void give_up_late();
-  std::size_t allowed(TimePoint now);
-  std::chrono::nanoseconds expected_wait(const std::string& owner, TimePoint now);
+  Room room(TimePoint now);
+  bool admits(const std::string& owner, TimePoint now);
   std::chrono::nanoseconds longest_wait() const;
   bool are_threads_missing(TimePoint now);
   TimePoint end_of_wait(TimePoint since) const;
 
-  const unsigned max_threads_;
+  const unsigned max_threads_;   ///< for one owner's work
+  const unsigned most_threads_;  ///< in all
   const Clock& clock_;
   mutable std::mutex mutex_;
   QueueLimits limits_;
@@ -72,8 +78,9 @@ class WorkerPool {
   bool is_stopping_ = false;
   bool is_watched_ = false;  ///< the queue, by the thread that gives up
   ConcurrencyLimit concurrency_limit_;
-  AdmissionControl admission_;
-  std::chrono::nanoseconds usual_time_{0};  ///< that an item takes
+  AdmissionControl newcomers_;  ///< judges owners that have nothing here
+  UsualWork usual_;
+  UsualWork crowds_;  ///< of owners that make a crowd
   std::atomic<std::size_t> running_{0};
   std::vector<std::thread> threads_;
   std::thread giver_up_;

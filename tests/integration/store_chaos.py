@@ -69,7 +69,7 @@ class Load:
 
     def __init__(self, port):
         self.port, self.is_over, self.is_quiet = port, False, False
-        self.searches, self.clicks, self.acknowledged, self.refused, self.wrong = [], [], [], 0, []
+        self.searches, self.clicks, self.acknowledged, self.refused, self.faults = [], [], [], 0, []
         self.threads = [threading.Thread(target=self.search, args=(i,)) for i in range(SEARCHERS)]
         self.threads += [threading.Thread(target=self.click) for _ in range(CLICKERS)]
         for thread in self.threads:
@@ -84,19 +84,23 @@ class Load:
         connection.close()
         return answer.status, answer.headers, text, time.monotonic() - begin
 
+    def wrong(self, text):
+        self.faults.append(text)
+        print("wrong:", text, flush=True)
+
     def guarded(self, work):
         while not self.is_over:
             try:
                 work()
             except Exception as error:  # an answer that is none
-                self.wrong.append(repr(error))
+                self.wrong(repr(error))
             time.sleep(PAUSE)
 
     def found(self, headers={}):
         status, answer, text, seconds = self.ask("GET", f"/search?q=ada+{random.randrange(10**9)}&format=json", None, headers)
         self.searches.append(seconds)
         if status != 200 or answer["X-Unresponsive-Engines"] or not json.loads(text)["results"]:
-            self.wrong.append(f"search: {status} {answer['X-Unresponsive-Engines']} {text[:200]}")
+            self.wrong(f"search: {status} {answer['X-Unresponsive-Engines']} {text[:200]}")
             return None
         return json.loads(text)["fusion"].get("search_id")
 
@@ -116,7 +120,7 @@ class Load:
             elif status in (404, 503):  # 404: its search was dropped while the database was away
                 self.refused += 1
             else:
-                self.wrong.append(f"click: {status} {text[:200]}")
+                self.wrong(f"click: {status} {text[:200]}")
         self.guarded(once)
 
     def end(self):
@@ -130,7 +134,7 @@ def wait_for_click(load):
     before, end = len(load.acknowledged), time.monotonic() + PATIENCE
     while len(load.acknowledged) == before:
         if time.monotonic() > end:
-            load.wrong.append(f"no click was acknowledged within {PATIENCE} s after the fault")
+            load.wrong(f"no click was acknowledged within {PATIENCE} s after the fault")
             return
         time.sleep(0.01)
 
@@ -167,11 +171,11 @@ def main():
             wait_for_click(load)
             for backend in (postgres, redis):
                 for fault in FAULTS if ONLY in ("", backend.name) else ():
-                    marks = len(load.searches), len(load.clicks), load.refused, len(load.wrong)
+                    marks = len(load.searches), len(load.clicks), load.refused, len(load.faults)
                     for _ in range(EPISODES):
                         happen(backend, fault)
                         wait_for_click(load)
-                    print(f"{backend.name} {fault}, {EPISODES} times: {len(load.searches) - marks[0]} searches, {len(load.wrong) - marks[3]} wrong, "
+                    print(f"{backend.name} {fault}, {EPISODES} times: {len(load.searches) - marks[0]} searches, {len(load.faults) - marks[3]} wrong, "
                           f"{shares(load.searches[marks[0]:])}; {len(load.clicks) - marks[1]} clicks, {load.refused - marks[2]} refused, "
                           f"{shares(load.clicks[marks[1]:])}; {len(missing(postgres, list(load.acknowledged)))} of "
                           f"{len(load.acknowledged)} acknowledged ones lost", flush=True)
@@ -181,14 +185,12 @@ def main():
             server.process.send_signal(signal.SIGTERM)
             status = server.process.wait(timeout=60)
             print(f"{len(load.acknowledged)} clicks acknowledged, {len(lost)} lost; SIGTERM: status {status} after {time.monotonic() - begin:.1f} s")
-            wrong = load.wrong + ([f"the server ended with {status}"] if status else [])
+            wrong = load.faults + ([f"the server ended with {status}"] if status else [])
         finally:
             load.end()
             server.process.kill()
             postgres.process.kill()
             redis.process.kill()
-        for text in wrong[:20]:
-            print("wrong:", text)
         sys.exit(1 if wrong or lost else 0)
 
 

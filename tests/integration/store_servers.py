@@ -12,7 +12,7 @@ import threading
 import time
 
 SLOW_SECONDS = 0.15
-PATIENCE = 20  # for a server to be back; a loaded machine is slow
+PATIENCE = 60  # for a server to be back; a loaded machine is slow
 
 
 class Relay:

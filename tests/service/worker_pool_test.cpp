@@ -20,6 +20,8 @@ using metafuse::service::CoreTime;
 using metafuse::service::CoreTimeMeter;
 using metafuse::service::FairLine;
 using metafuse::service::QueueLimits;
+using metafuse::service::Room;
+using metafuse::service::UsualWork;
 using metafuse::service::WorkerPool;
 using metafuse::test::ManualClock;
 using std::chrono::milliseconds;
@@ -105,6 +107,21 @@ TEST_CASE("As few run at once as keep the cores busy, and all where they rest", 
   // engines take most of the time, whatever else the machine does
   for (const std::size_t expected : {31, 47, 64, 64})
     CHECK(after(milliseconds(20), is_pressed, milliseconds(600)) == expected);
+}
+
+TEST_CASE("More run at once the more of their time they wait for engines", "[service][pool]") {
+  UsualWork usual;
+  CHECK(usual.took() == milliseconds(0));
+  CHECK(usual.running_for(6, 80) == 6);  // nothing is known
+  for (int i = 0; i < 200; ++i) usual.note({milliseconds(2), milliseconds(3)}, milliseconds(20));
+  CHECK(usual.took() > milliseconds(19));
+  CHECK(usual.running_for(6, 80) == 24);  // a quarter of the time of each is a core's
+  CHECK(usual.running_for(6, 10) == 10);
+  CHECK(usual.running_for(6, 4) == 4);
+  for (int i = 0; i < 200; ++i) usual.note({milliseconds(15), milliseconds(5)}, milliseconds(20));
+  CHECK(usual.running_for(6, 80) == 6);
+  for (int i = 0; i < 200; ++i) usual.note({}, milliseconds(20));  // no account is kept
+  CHECK(usual.running_for(6, 80) == 80);
 }
 
 TEST_CASE("A thread's time on a core and its wait for one are told apart", "[service][pool]") {
@@ -220,6 +237,60 @@ TEST_CASE("What threads are free for does not count as waiting", "[service][pool
   may_end.set_value();
 }
 
+namespace {
+
+constexpr Room kWide{100, 100, 100};
+
+void push_some(FairLine& line, const std::string& owner, int count) {
+  for (int i = 0; i < count; ++i) line.push({[] {}, [] {}, {}, owner});
+}
+
+/// Has this owner's work here refused until most of it is; it must have some.
+void make_crowd(FairLine& line, const std::string& owner, metafuse::TimePoint& now) {
+  const auto refuse = [&] {
+    CHECK_FALSE(line.admission(owner)->admits(milliseconds(2), milliseconds(1), milliseconds(1), now));
+  };
+  refuse();
+  now += milliseconds(20);
+  refuse();
+}
+
+/// A pool of one thread per owner, whose work takes 10 ms as far as it knows, and which ends on demand.
+struct HeldPool {
+  HeldPool() : pool(1, {100, milliseconds(40), 0}, clock) {
+    std::promise<void> is_done;
+    CHECK(pool.try_run(
+        [&] {
+          clock.advance(milliseconds(80));  // the first of eight
+          is_done.set_value();
+        },
+        [] {}));
+    is_done.get_future().wait();
+    while (pool.running() > 0) std::this_thread::yield();
+  }
+  ~HeldPool() { may_end = 1000; }
+
+  bool send(const std::string& owner) {
+    return pool.try_run(
+        [this] {
+          ++begun;
+          while (may_end <= 0) std::this_thread::yield();
+          --may_end;
+        },
+        [] {}, owner);
+  }
+  void wait_for_begun(int count) const {
+    while (begun < count) std::this_thread::yield();  // for ever, if they did not run
+  }
+
+  std::atomic<int> begun{0};
+  std::atomic<int> may_end{0};
+  ManualClock clock;
+  WorkerPool pool;
+};
+
+}  // namespace
+
 TEST_CASE("Waiting work is taken in turns by its owner", "[service][pool]") {
   FairLine line;
   metafuse::TimePoint now{};
@@ -227,7 +298,7 @@ TEST_CASE("Waiting work is taken in turns by its owner", "[service][pool]") {
     now += milliseconds(1);
     line.push({[] {}, [] {}, now, owner});
   };
-  const auto taken = [&] { return line.take().owner; };
+  const auto taken = [&] { return line.take(kWide, now).owner; };
   for (int i = 0; i < 4; ++i) push("crowd");
   push("first");
   push("second");
@@ -248,34 +319,132 @@ TEST_CASE("Waiting work is taken in turns by its owner", "[service][pool]") {
 
 TEST_CASE("An owner waits behind no more of another's work than it has itself", "[service][pool]") {
   FairLine line;
-  const auto push = [&](const std::string& owner, int count) {
-    for (int i = 0; i < count; ++i) line.push({[] {}, [] {}, {}, owner});
-  };
-  CHECK(line.turns_for("new") == 1);
-  push("crowd", 10);
-  push("few", 2);
-  CHECK(line.turns_for("new") == 3);     // itself and one of each
-  CHECK(line.turns_for("few") == 6);     // its three and three of the crowd's
-  CHECK(line.turns_for("crowd") == 13);  // its eleven and both of the few
-  line.take();
-  CHECK(line.turns_for("crowd") == 13);  // what runs counts as what waits
+  CHECK(line.turns_for("new", {}) == 1);
+  push_some(line, "crowd", 10);
+  push_some(line, "few", 2);
+  CHECK(line.turns_for("new", {}) == 3);     // itself and one of each
+  CHECK(line.turns_for("few", {}) == 6);     // its three and three of the crowd's
+  CHECK(line.turns_for("crowd", {}) == 13);  // its eleven and both of the few
+  line.take(kWide, {});
+  CHECK(line.turns_for("crowd", {}) == 13);  // what runs counts as what waits
 }
 
-TEST_CASE("A crowd of one owner's work refuses nobody else's", "[service][pool]") {
-  std::promise<void> may_end;
-  const auto end = may_end.get_future().share();
-  WorkerPool pool(1, {2, milliseconds(0), 0}, kSteady);
-  CHECK(pool.try_run([&] { end.wait(); }, [] {}, "crowd"));
-  while (pool.running() == 0) std::this_thread::yield();
-  std::vector<std::string> order;
-  const auto send = [&](const std::string& owner) {
-    return pool.try_run([&order, owner] { order.push_back(owner); }, [] {}, owner);
+TEST_CASE("No owner's work takes more places than one may have", "[service][pool]") {
+  FairLine line;
+  const Room room{2, 3, 0};
+  push_some(line, "crowd", 5);
+  CHECK(line.ready(room, {}) == 2);
+  line.take(room, {});
+  line.take(room, {});
+  CHECK(line.ready(room, {}) == 0);
+  push_some(line, "other", 2);
+  CHECK(line.ready(room, {}) == 1);
+  CHECK(line.take(room, {}).owner == "other");
+  line.note_end("crowd");
+  CHECK(line.ready(room, {}) == 1);
+  CHECK(line.take(room, {}).owner == "crowd");  // one runs of each
+  line.note_end("crowd");
+  line.note_end("other");
+  CHECK(line.ready(room, {}) == 2);
+  CHECK(line.take(room, {}).owner == "other");  // none of its runs
+}
+
+TEST_CASE("Who makes a crowd has places and turns apart from everybody else's", "[service][pool]") {
+  FairLine line;
+  metafuse::TimePoint now{std::chrono::hours(1)};
+  const Room room{100, 3, 1};
+  push_some(line, "crowd", 6);
+  CHECK(line.admission("few") == nullptr);
+  line.take(room, now);
+  line.take(room, now);
+  CHECK_FALSE(line.is_crowd("crowd", now));
+  make_crowd(line, "crowd", now);
+  CHECK(line.is_crowd("crowd", now));
+  CHECK(line.ready(room, now) == 0);  // two run already, one may
+  push_some(line, "few", 4);
+  CHECK_FALSE(line.is_crowd("few", now));
+  CHECK(line.turns_for("few", now) == 5);
+  CHECK(line.turns_for("crowd", now) == 7);
+  CHECK(line.ready(room, now) == 3);
+  for (int i = 0; i < 3; ++i) CHECK(line.take(room, now).owner == "few");
+  CHECK(line.ready(room, now) == 0);
+  line.note_end("crowd");
+  CHECK(line.ready(room, now) == 0);
+  line.note_end("crowd");
+  CHECK(line.ready(room, now) == 1);
+  CHECK(line.take(room, now).owner == "crowd");
+  const auto later = now + milliseconds(100);  // nothing was refused for so long
+  CHECK_FALSE(line.is_crowd("crowd", later));
+  CHECK(line.turns_for("few", later) == 9);
+}
+
+TEST_CASE("Who was refused does not begin anew by coming back, unless too many were", "[service][pool]") {
+  FairLine line;
+  metafuse::TimePoint now{std::chrono::hours(1)};
+  const auto come_and_go = [&](const std::string& owner) {
+    line.push({[] {}, [] {}, now, owner});
+    line.take(kWide, now);
   };
-  CHECK(send("crowd"));
-  CHECK(send("crowd"));
-  CHECK_FALSE(send("crowd"));
-  CHECK(send("other"));
-  may_end.set_value();
-  pool.stop();
-  CHECK(order == std::vector<std::string>{"other", "crowd", "crowd"});
+  const auto refused = [&](int number) {
+    const std::string owner = "refused " + std::to_string(number);
+    come_and_go(owner);
+    make_crowd(line, owner, now);
+    line.note_end(owner);
+  };
+  refused(0);
+  come_and_go("another");
+  CHECK(line.is_crowd("refused 0", now));
+  CHECK(line.admission("refused 0") == nullptr);  // judged as a newcomer: it has nothing here
+  now += std::chrono::seconds(10);
+  come_and_go("a third");
+  refused(1);
+  SECTION("as many as are remembered") {
+    for (int i = 2; i <= 128; ++i) {
+      now -= milliseconds(20);  // all of them at once
+      refused(i);
+    }
+    come_and_go("last");
+    CHECK(line.is_crowd("refused 1", now));
+  }
+  SECTION("one more") {
+    for (int i = 2; i <= 129; ++i) {
+      now -= milliseconds(20);
+      refused(i);
+    }
+    come_and_go("last");
+    CHECK_FALSE(line.is_crowd("refused 1", now));
+  }
+  CHECK(line.turns_for("last", now) == 4);  // those that have work are never forgotten
+}
+
+TEST_CASE("A crowd of one owner's work has nobody else's refused", "[service][pool]") {
+  HeldPool held;
+  CHECK(held.send("crowd"));
+  held.wait_for_begun(1);
+  for (int i = 0; i < 3; ++i) CHECK(held.send("crowd"));  // 10, 20 and 30 ms
+  for (int i = 0; i < 20; ++i) CHECK_FALSE(held.send("crowd"));
+  held.clock.advance(milliseconds(20));
+  for (int i = 0; i < 20; ++i) CHECK_FALSE(held.send("crowd"));
+  CHECK(held.send("other"));  // in a thread beside the one that the crowd has
+  held.wait_for_begun(2);
+  // its own wait 10, 20 and 30 ms, however long the crowd's would: more than half of the time that one takes
+  for (int i = 0; i < 3; ++i) CHECK(held.send("other"));
+  CHECK_FALSE(held.send("other"));
+}
+
+TEST_CASE("A crowd of owners with one piece of work each is refused as fast as one owner's",
+          "[service][pool]") {
+  HeldPool held;
+  for (int i = 1; i <= 4; ++i) {  // 0, 10, 20 and 30 ms
+    CHECK(held.send("owner " + std::to_string(i)));
+    if (i <= 2) held.wait_for_begun(i);
+  }
+  CHECK_FALSE(held.send("owner 5"));
+  held.may_end = 2;
+  held.wait_for_begun(4);
+  // two turns before it, of less than 10 ms each: it would fit, were it not that one like it was refused
+  CHECK_FALSE(held.send("owner 6"));
+  held.may_end = 2;
+  while (held.pool.running() > 0) std::this_thread::yield();
+  CHECK(held.send("owner 7"));
 }
