@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "core/contract.h"
 #include "core/portable_math.h"
@@ -83,11 +84,40 @@ void PairSampler::draw_query(const Query& query, Random& random, std::span<const
 
 namespace {
 
+constexpr std::size_t kSparseDivisor = 4;  // a feature that ranks at most 1/4 of the documents is sparse
+
 /// Added to the curvature of a node, as a share of the whole tree's: limits the steps of nearly empty leaves.
 constexpr double kCalm = 1e-4;
 
 /// The pairs of all queries weigh 1 together, so a smaller gain is a rounding error.
 constexpr double kLeastGain = 1e-14;
+
+/// Pushes in whole numbers: sums are exact in any order, and what is left of one when another is taken out.
+constexpr double kPushScale = 0x1p58;
+
+struct WholePush {
+  std::int64_t potential = 0;
+  std::int64_t curvature = 0;
+
+  WholePush& operator+=(const WholePush& other) {
+    potential += other.potential;
+    curvature += other.curvature;
+    return *this;
+  }
+  WholePush& operator-=(const WholePush& other) {
+    potential -= other.potential;
+    curvature -= other.curvature;
+    return *this;
+  }
+};
+
+WholePush whole(const Push& push) {
+  return {std::llrint(push.potential * kPushScale), std::llrint(push.curvature * kPushScale)};
+}
+
+Push push_of(const WholePush& sum) {
+  return {static_cast<double>(sum.potential) / kPushScale, static_cast<double>(sum.curvature) / kPushScale};
+}
 
 struct Bounds {
   double lowest = -std::numeric_limits<double>::infinity();
@@ -102,32 +132,45 @@ struct Question {
   double above = 0.0;
 };
 
-using Sums = std::array<Push, 256>;  // one per code
+/// The documents of a node: a range of Grower's order, and what it sums up to.
+struct NodeDocuments {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  WholePush total;
+
+  std::size_t count() const { return end - begin; }
+};
+
+/// Of one node: the sums of the pushes per code, feature after feature. Code 0 stays empty: who asks needs the
+/// codes from some on.
+using Sums = std::vector<WholePush>;
 
 class Grower {
  public:
   Grower(const GrowInput& input, std::span<double> steps)
       : in_(input), steps_(steps), order_(input.pushes.size()) {
     std::iota(order_.begin(), order_.end(), std::uint32_t{0});
-    calm_ = kCalm * total(0, order_.size()).curvature;
+    pushes_.reserve(order_.size());
+    for (const Push& push : input.pushes) pushes_.push_back(whole(push));
+    for (const std::uint32_t feature : input.askable) {
+      starts_.push_back(size_);
+      size_ += input.data.most(feature) + 1;
+    }
   }
 
   Tree run() {
+    const NodeDocuments all{0, order_.size(), total(0, order_.size())};
+    calm_ = kCalm * push_of(all.total).curvature;
     tree_.emplace_back();
-    grow(0, 0, order_.size(), in_.depth, {});
+    grow(0, all, in_.depth, {}, sums_of(all));
     return std::move(tree_);
   }
 
  private:
-  Push total(std::size_t begin, std::size_t end) const {
-    Push sum;
-    for (std::size_t i = begin; i < end; ++i) add(in_.pushes[order_[i]], sum);
+  WholePush total(std::size_t begin, std::size_t end) const {
+    WholePush sum;
+    for (std::size_t i = begin; i < end; ++i) sum += pushes_[order_[i]];
     return sum;
-  }
-
-  static void add(const Push& push, Push& sum) {
-    sum.potential += push.potential;
-    sum.curvature += push.curvature;
   }
 
   double best_value(const Push& push, const Bounds& bounds) const {
@@ -139,14 +182,14 @@ class Grower {
     return 2.0 * push.potential * value - (push.curvature + calm_) * value * value;
   }
 
-  /// Documents order_[begin, end) stand at node `at`, whose value is set.
-  void grow(std::size_t at, std::size_t begin, std::size_t end, std::size_t depth, const Bounds& bounds) {
-    const Question best = depth == 0 ? Question{} : best_question(begin, end, tree_[at].value, bounds);
+  /// Grows below node `at`, whose value is set. Each level sums up the fewer documents of two children; what
+  /// the others sum up to is left over from their parent.
+  void grow(std::size_t at, const NodeDocuments& node, std::size_t depth, const Bounds& bounds, Sums sums) {
+    const Question best = depth == 0 ? Question{} : best_question(node, tree_[at].value, bounds, sums);
     if (best.feature == TreeNode::kLeaf) {
-      for (std::size_t i = begin; i < end; ++i) steps_[order_[i]] = tree_[at].value;
+      for (std::size_t i = node.begin; i < node.end; ++i) steps_[order_[i]] = tree_[at].value;
       return;
     }
-    const std::size_t middle = part(begin, end, best);
     const auto below = static_cast<std::uint32_t>(tree_.size());
     tree_.resize(tree_.size() + 2);
     tree_[at] = {best.feature, in_.data.threshold(best.feature, best.code), below, below + 1,
@@ -154,58 +197,112 @@ class Grower {
     tree_[below].value = best.below;
     tree_[below + 1].value = best.above;
     const double between = 0.5 * (best.below + best.above);
-    grow(below, begin, middle, depth - 1, {bounds.lowest, between});
-    grow(below + 1, middle, end, depth - 1, {between, bounds.highest});
+    const auto [low, high] = part(node, best);
+    Sums low_sums, high_sums;
+    if (depth > 1) {
+      const bool is_low_smaller = low.count() <= high.count();
+      Sums smaller = sums_of(is_low_smaller ? low : high);
+      for (std::size_t i = 0; i < size_; ++i) sums[i] -= smaller[i];
+      low_sums = is_low_smaller ? std::move(smaller) : std::move(sums);
+      high_sums = is_low_smaller ? std::move(sums) : std::move(smaller);
+    }
+    grow(below, low, depth - 1, {bounds.lowest, between}, std::move(low_sums));
+    grow(below + 1, high, depth - 1, {between, bounds.highest}, std::move(high_sums));
   }
 
   /// Puts the documents of "no" before those of "yes".
-  /// out:    where "yes" begins
-  std::size_t part(std::size_t begin, std::size_t end, const Question& question) {
-    const std::vector<std::uint8_t>& codes = in_.data.codes(question.feature);
-    const auto first = order_.begin() + static_cast<std::ptrdiff_t>(begin);
-    const auto last = order_.begin() + static_cast<std::ptrdiff_t>(end);
-    const auto middle =
-        std::stable_partition(first, last, [&](std::uint32_t i) { return codes[i] < question.code; });
-    return static_cast<std::size_t>(middle - order_.begin());
+  std::pair<NodeDocuments, NodeDocuments> part(const NodeDocuments& node, const Question& question) {
+    const std::uint8_t* codes = in_.data.codes(question.feature).data();
+    yes_.resize(node.count() + 1);
+    std::size_t no_end = node.begin;
+    std::size_t yes_count = 0;
+    for (std::size_t i = node.begin; i < node.end; ++i) {  // without a branch on what nobody can foresee
+      const std::uint32_t document = order_[i];
+      const bool is_yes = codes[document] >= question.code;
+      order_[no_end] = document;
+      yes_[yes_count] = document;
+      no_end += is_yes ? 0 : 1;
+      yes_count += is_yes ? 1 : 0;
+    }
+    std::copy_n(yes_.begin(), yes_count, order_.begin() + static_cast<std::ptrdiff_t>(no_end));
+    const WholePush low = total(node.begin, no_end);
+    WholePush high = node.total;
+    high -= low;
+    return {{node.begin, no_end, low}, {no_end, node.end, high}};
   }
 
-  /// The sums of the pushes per code. Neighbouring documents go to different partial sums: many have the same
-  /// code, and each addition would otherwise wait for the one before.
-  void add_up(std::size_t begin, std::size_t end, std::uint32_t feature, Sums& sums) const {
+  Sums sums_of(const NodeDocuments& node) {
+    Sums sums(size_);
+    const bool is_all = node.count() == order_.size();
+    if (!is_all) mark(node);
+    for (std::size_t i = 0; i < starts_.size(); ++i) {
+      WholePush* const own = sums.data() + starts_[i];
+      const std::span<const RankedDocument> ranked = in_.data.ranked(in_.askable[i]);
+      if (!in_.data.is_sparse(in_.askable[i]))
+        add_up(node, is_all, in_.askable[i], own);
+      else if (is_all || ranked.size() < node.count())
+        for (const RankedDocument& place : ranked) {
+          if (is_all || is_inside_[place.document] != 0) own[place.code] += pushes_[place.document];
+        }
+      else
+        add_up(node, false, in_.askable[i], own);
+      own[0] = {};
+    }
+    return sums;
+  }
+
+  /// Says of each document whether it is the node's.
+  void mark(const NodeDocuments& node) {
+    is_inside_.assign(order_.size(), 0);
+    for (std::size_t i = node.begin; i < node.end; ++i) is_inside_[order_[i]] = 1;
+  }
+
+  /// Neighbouring documents go to different partial sums: many have the same code, and each addition would
+  /// otherwise wait for the one before.
+  void add_up(const NodeDocuments& node, bool is_all, std::uint32_t feature, WholePush* sums) const {
     const std::size_t count = in_.data.most(feature) + 1;
     const std::uint8_t* codes = in_.data.codes(feature).data();
-    Sums odd;
-    std::fill_n(sums.begin(), count, Push{});
-    std::fill_n(odd.begin(), count, Push{});
-    std::size_t i = begin;
-    for (; i + 1 < end; i += 2) {
-      add(in_.pushes[order_[i]], sums[codes[order_[i]]]);
-      add(in_.pushes[order_[i + 1]], odd[codes[order_[i + 1]]]);
-    }
-    if (i < end) add(in_.pushes[order_[i]], sums[codes[order_[i]]]);
-    for (std::size_t code = 0; code < count; ++code) add(odd[code], sums[code]);
+    std::array<WholePush, 256> odd;
+    std::fill_n(odd.begin(), count, WholePush{});
+    const auto add = [&](auto document_at) {
+      std::size_t i = node.begin;
+      for (; i + 1 < node.end; i += 2) {
+        const std::size_t first = document_at(i);
+        const std::size_t second = document_at(i + 1);
+        sums[codes[first]] += pushes_[first];
+        odd[codes[second]] += pushes_[second];
+      }
+      if (i < node.end) sums[codes[document_at(i)]] += pushes_[document_at(i)];
+    };
+    if (is_all)
+      add([](std::size_t i) { return i; });
+    else
+      add([&](std::size_t i) -> std::size_t { return order_[i]; });
+    for (std::size_t code = 0; code < count; ++code) sums[code] += odd[code];
   }
 
-  Question best_question(std::size_t begin, std::size_t end, double value, const Bounds& bounds) const {
-    const Push all = total(begin, end);
+  Question best_question(const NodeDocuments& node, double value, const Bounds& bounds,
+                         const Sums& sums) const {
+    const Push all = push_of(node.total);
     Question best;
     best.gain = kLeastGain;
     const double unasked = gain_of(all, value);
-    Sums sums;
-    for (const std::uint32_t feature : in_.askable) {
-      const std::size_t codes = in_.data.most(feature);
-      add_up(begin, end, feature, sums);
-      Push above;
-      for (std::size_t code = codes; code > 0; --code) {
-        if (sums[code].curvature <= 0.0) continue;
-        add(sums[code], above);
-        const Push below{all.potential - above.potential, all.curvature - above.curvature};
+    for (std::size_t i = 0; i < starts_.size(); ++i) {
+      WholePush above_sum;
+      for (std::size_t code = in_.data.most(in_.askable[i]); code > 0; --code) {
+        const WholePush& here = sums[starts_[i] + code];
+        if (here.curvature <= 0) continue;
+        above_sum += here;
+        WholePush below_sum = node.total;
+        below_sum -= above_sum;
+        const Push above = push_of(above_sum);
+        const Push below = push_of(below_sum);
         if (below.curvature <= 1e-9 * all.curvature) break;
         const double low = best_value(below, bounds);
         const double high = best_value(above, bounds);
         if (low > high) continue;
         const double gain = gain_of(below, low) + gain_of(above, high) - unasked;
-        if (gain > best.gain) best = {gain, feature, static_cast<std::uint32_t>(code), low, high};
+        if (gain > best.gain) best = {gain, in_.askable[i], static_cast<std::uint32_t>(code), low, high};
       }
     }
     return best;
@@ -214,6 +311,11 @@ class Grower {
   const GrowInput& in_;
   std::span<double> steps_;
   std::vector<std::uint32_t> order_;
+  std::vector<WholePush> pushes_;    // per document
+  std::vector<std::size_t> starts_;  // of each askable feature in Sums
+  std::size_t size_ = 0;             // of Sums
+  std::vector<std::uint32_t> yes_;
+  std::vector<std::uint8_t> is_inside_;
   Tree tree_;
   double calm_ = 0.0;
 };
@@ -225,10 +327,19 @@ GrowData::GrowData(const CodedFeatures& features, std::span<const FeatureKind> k
     : features_(features),
       kinds_(kinds.begin(), kinds.end()),
       documents_(rows.size()),
-      codes_(features.feature_count()) {
-  for (std::size_t feature = 0; feature < codes_.size(); ++feature)
+      codes_(features.feature_count()),
+      ranked_(features.feature_count()),
+      is_sparse_(features.feature_count(), 0) {
+  for (std::size_t feature = 0; feature < codes_.size(); ++feature) {
+    auto& codes = codes_[feature];
     for (const std::size_t row : rows)
-      codes_[feature].push_back(static_cast<std::uint8_t>(features.code(row, feature)));
+      codes.push_back(static_cast<std::uint8_t>(features.code(row, feature)));
+    const auto unranked = static_cast<std::size_t>(std::count(codes.begin(), codes.end(), 0));
+    if ((codes.size() - unranked) * kSparseDivisor > codes.size()) continue;
+    for (std::uint32_t document = 0; document < codes.size(); ++document)
+      if (codes[document] > 0) ranked_[feature].push_back({document, codes[document]});
+    is_sparse_[feature] = 1;
+  }
 }
 
 double GrowData::threshold(std::uint32_t feature, std::size_t code) const {
