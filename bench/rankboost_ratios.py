@@ -15,9 +15,9 @@ SHAPES = {'small': ('100', '100', '20', '1'), 'medium': ('1000', '100', '46', '2
 CHILD = r'''
 import json, resource, sys, time
 import xgboost
-path, rounds = sys.argv[1], int(sys.argv[2])
+path, rounds, depth = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 data = xgboost.DMatrix(path + '?format=libsvm')
-booster = xgboost.Booster({'objective': 'rank:pairwise', 'tree_method': 'hist', 'max_depth': 1, 'nthread': 1,
+booster = xgboost.Booster({'objective': 'rank:pairwise', 'tree_method': 'hist', 'max_depth': depth, 'nthread': 1,
                            'verbosity': 0}, [data])
 times = []
 for i in range(rounds):
@@ -46,10 +46,10 @@ def peak_mb(command):
     return usage.ru_maxrss / 1024
 
 
-def cpu_seconds(command):
+def cpu_seconds(command, quiet=False):
     """Processor seconds of one command, which must succeed."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, check=True)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL if quiet else None)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
@@ -61,8 +61,8 @@ def ours(build, path, name, rounds, *options):
     return {key: float(value) for key, value in zip(words[::2], words[1::2])}
 
 
-def xgboost(environment, path, rounds):
-    done = subprocess.run(['/usr/bin/python3', '-c', CHILD, path, str(rounds)], env=environment, capture_output=True, text=True)
+def xgboost(environment, path, rounds, depth=1):
+    done = subprocess.run(['/usr/bin/python3', '-c', CHILD, path, str(rounds), str(depth)], env=environment, capture_output=True, text=True)
     if done.returncode: sys.exit('xgboost: ' + done.stderr.strip()[-300:])
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -123,4 +123,5 @@ def main():
     print(subprocess.run([f'{a.build}/bench/fuse_lists'], check=True, capture_output=True, text=True).stdout, end='')
 
 
-main()
+if __name__ == '__main__':
+    main()

@@ -141,8 +141,8 @@ struct NodeDocuments {
   std::size_t count() const { return end - begin; }
 };
 
-/// Of one node: the sums of the pushes per code, feature after feature. Code 0 stays empty: who asks needs the
-/// codes from some on.
+/// Of one node: the sums of the pushes per code, feature after feature. Code 0 stays empty: every question is
+/// about the codes from some on.
 using Sums = std::vector<WholePush>;
 
 class Grower {
