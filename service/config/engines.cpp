@@ -74,6 +74,12 @@ Result<LoadedEngines> load_engines(const ServerConfig& config, const SecretLooku
   std::vector<Engine> engines;
   std::map<std::string, std::string> file_of;
   std::map<std::string, const QuerySyntax*, std::less<>> syntaxes;
+  std::map<std::string, std::shared_ptr<const IndexVocabulary>> by_database;
+  const auto vocabulary_of = [&](const std::string& database) {
+    auto& vocabulary = by_database[database];  // several engines may ask one index
+    if (vocabulary == nullptr) vocabulary = std::make_shared<const IndexVocabulary>(database);
+    return vocabulary;
+  };
   std::string mistakes;
   std::string defined;
   for (const std::string& file : config.engines) {
@@ -92,7 +98,7 @@ Result<LoadedEngines> load_engines(const ServerConfig& config, const SecretLooku
       syntaxes[engine.name] = engine.query_syntax;
       out.traits[engine.name] = traits_of(engine);
       if (const auto* local = std::get_if<fetchers::LocalAccess>(&engine.access))
-        out.vocabularies[engine.name] = std::make_shared<const IndexVocabulary>(local->database);
+        out.vocabularies[engine.name] = vocabulary_of(local->database);
       note_forwarded(engine, out.forwarded);
       engines.push_back(std::move(engine));
     }

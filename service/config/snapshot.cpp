@@ -102,7 +102,7 @@ void load_challenger(const ServerConfig& config, LoadedDomain& out, std::vector<
   out.challenger_version = state->challenger;
 }
 
-/// Those of the embedded engines that a domain's templates ask, each once.
+/// Those of the embedded indexes that a domain's templates ask, each once.
 std::vector<std::shared_ptr<const IndexVocabulary>> vocabularies_of(const templates::Domain& domain,
                                                                     const LoadedEngines& engines) {
   std::set<std::string> names;
@@ -110,7 +110,8 @@ std::vector<std::shared_ptr<const IndexVocabulary>> vocabularies_of(const templa
     names.insert(item.engines.begin(), item.engines.end());
   std::vector<std::shared_ptr<const IndexVocabulary>> out;
   for (const std::string& name : names)
-    if (const auto at = engines.vocabularies.find(name); at != engines.vocabularies.end())
+    if (const auto at = engines.vocabularies.find(name);
+        at != engines.vocabularies.end() && std::find(out.begin(), out.end(), at->second) == out.end())
       out.push_back(at->second);
   return out;
 }

@@ -9,6 +9,7 @@
 
 #include "core/json.h"
 #include "core/random.h"
+#include "service/config/engines.h"
 #include "service/search/suggester.h"
 #include "tests/support/test_server.h"
 
@@ -125,4 +126,18 @@ TEST_CASE("Completion answers over HTTP in both forms, for the domain that is as
   CHECK(body_in(server.get("/autocompleter?q=ad", "X-Requested-With: XMLHttpRequest\r\n")) ==
         R"(["ada lovelace"])");
   CHECK(body_in(server.get("/suggest?q=ad&domain=none")) == R"(["ad",[]])");
+}
+
+TEST_CASE("Engines that ask one index share its vocabulary", "[service][vocabulary]") {
+  const TemporaryFolder folder;
+  service::ServerConfig config;
+  config.engines = {folder.write("engines.yaml",
+                                 "engines:\n  - {name: a, engine: local, database: one.db}\n"
+                                 "  - {name: b, engine: local, database: one.db, tokenizer: porter}\n"
+                                 "  - {name: c, engine: local, database: other.db}\n")};
+  const auto engines =
+      service::load_engines(config, [](std::string_view) { return std::optional<std::string>(); });
+  REQUIRE(engines.has_value());
+  CHECK(engines->vocabularies.at("a") == engines->vocabularies.at("b"));
+  CHECK(engines->vocabularies.at("a") != engines->vocabularies.at("c"));
 }
