@@ -35,7 +35,7 @@ class Diagnostics {
   void add(const Diagnostics& other);
 
   const std::string& file() const { return file_; }
-  /// Errors were left out: no use in looking for more.
+  /// True once further errors are left out, so that a reader may stop looking for more.
   bool is_full() const { return errors_.size() >= kMost; }
   bool has_errors() const { return !errors_.empty(); }
   const std::vector<std::string>& warnings() const { return warnings_; }

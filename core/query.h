@@ -37,7 +37,8 @@ struct Hit {
   std::string published;  ///< ISO 8601 date or date-time, empty when the engine gave none
   std::string thumbnail;
   std::optional<double> score;
-  std::string key{};  ///< canonical_url_key(url), set by who fetched the list; empty: not computed yet
+  std::string key{};       ///< canonical_url_key(url), set by who fetched the list; empty: not computed yet
+  std::string language{};  ///< BCP 47 tag of the page's language ("de", "pt-BR"), empty when not told
 
   friend bool operator==(const Hit&, const Hit&) = default;
 };

@@ -80,7 +80,9 @@ std::string shown_list(const RankedList& list) {
   for (const Hit& hit : list.hits) {
     out += std::to_string(++rank) + ". " + hit.title + "\n   " + hit.url + "\n";
     if (!hit.snippet.empty()) out += "   " + std::string(truncate_utf8(hit.snippet, 160)) + "\n";
-    if (!hit.published.empty()) out += "   " + hit.published + "\n";
+    if (!hit.published.empty() || !hit.language.empty())
+      out += "   " + hit.published + (hit.published.empty() || hit.language.empty() ? "" : ", ") +
+             hit.language + "\n";
   }
   for (const std::string& suggestion : list.suggestions) out += "suggestion: " + suggestion + "\n";
   return out;
@@ -94,11 +96,12 @@ std::string in_backquotes(const std::vector<std::string>& words) {
 
 /// What was found for each part of the first items. A part without a path is shown only where it has a text.
 std::string shown_fields(const AnswerRules& rules, const AnswerFindings& found) {
-  const std::array<std::pair<std::string_view, const PartRule*>, 6> parts = {
+  const std::array<std::pair<std::string_view, const PartRule*>, 7> parts = {
       {{"url", &rules.url},
        {"title", &rules.title},
        {"content", &rules.content},
        {"published", &rules.published},
+       {"language", &rules.language},
        {"score", &rules.score},
        {"thumbnail", &rules.thumbnail}}};
   std::string out;
@@ -149,6 +152,7 @@ std::string json_list(const RankedList& list) {
   for (const Hit& hit : list.hits) {
     JsonObject object{{"url", hit.url}, {"title", hit.title}, {"content", hit.snippet}};
     if (!hit.published.empty()) object["published"] = hit.published;
+    if (!hit.language.empty()) object["language"] = hit.language;
     if (!hit.thumbnail.empty()) object["thumbnail"] = hit.thumbnail;
     if (hit.score) object["score"] = *hit.score;
     hits.push_back(std::move(object));

@@ -510,6 +510,7 @@ export interface components {
             title: string;
             snippet: string;
             published: string | null;
+            language?: string;
             score: number;
             relative_score: number;
             moved_from?: number;

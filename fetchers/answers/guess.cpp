@@ -147,6 +147,7 @@ std::string definition_text(const AnswerRules& rules, const std::string& name,
   write_part("title", rules.title);
   write_part("content", rules.content);
   write_part("published", rules.published);
+  write_part("language", rules.language);
   write_part("thumbnail", rules.thumbnail);
   return out;
 }

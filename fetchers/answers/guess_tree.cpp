@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/ascii.h"
+#include "core/languages.h"
 #include "fetchers/answers/answer_text.h"
 #include "fetchers/answers/guess.h"
 
@@ -58,6 +59,9 @@ constexpr std::array kDateWords = {Word{"published", 7}, Word{"pubdate", 7}, Wor
                                    Word{"time", 3},      Word{"year", 3},    Word{"ts", 3}};
 constexpr std::array kPictureWords = {Word{"thumbnail", 7}, Word{"thumb", 6},   Word{"image", 5},
                                       Word{"picture", 4},   Word{"artwork", 4}, Word{"icon", 2}};
+
+constexpr std::array kLanguageWords = {Word{"language", 7}, Word{"lang", 7}, Word{"locale", 5},
+                                       Word{"languages", 5}};
 
 /// Keys on the way that mean something other than the result.
 constexpr std::array<std::string_view, 20> kOthers = {
@@ -171,6 +175,13 @@ double date_worth(const Part& part, std::size_t items) {
   const double key = worth_of_path(part, kDateWords);
   const double share =
       share_of(part, items, [](const std::string& text) { return !clean_date(text).empty(); });
+  return key <= 0 || share < 0.4 ? 0 : key * share;
+}
+
+double language_worth(const Part& part, std::size_t items) {
+  const double key = worth_of_path(part, kLanguageWords);
+  const double share =
+      share_of(part, items, [](const std::string& text) { return !language_tag(text).empty(); });
   return key <= 0 || share < 0.4 ? 0 : key * share;
 }
 
@@ -307,6 +318,7 @@ Guess guess_of(const List& list) {
   guess.rules.title = title.path;
   guess.rules.content = text.path;
   guess.rules.published = best_of(parts, items, date_worth).path;
+  guess.rules.language = best_of(parts, items, language_worth).path;
   guess.rules.thumbnail = best_of(parts, items, picture_worth, url.path).path;
   guess.worth = std::min(url.worth, 8.0) + std::min(title.worth, 8.0) + std::min(text.worth, 8.0) / 2 +
                 std::min(4.0, std::log2(1.0 + static_cast<double>(items))) - 0.7 * list.depth;
@@ -338,7 +350,8 @@ Result<AnswerRules> guess_in_tree(const Json& root, AnswerRules::Format format) 
   rules.format = format;
   if (format == AnswerRules::Format::xml) {
     rules.results = as_xpath(rules.results, false);
-    for (PartRule* part : {&rules.url, &rules.title, &rules.content, &rules.published, &rules.thumbnail})
+    for (PartRule* part :
+         {&rules.url, &rules.title, &rules.content, &rules.published, &rules.language, &rules.thumbnail})
       if (!part->empty()) *part = PartRule(as_xpath(part->first(), true));
   }
   return rules;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/encoding.h"
+#include "core/languages.h"
 #include "core/url_text.h"
 #include "fetchers/answers/answer_text.h"
 #include "fetchers/answers/redirect_links.h"
@@ -79,6 +80,7 @@ void note_findings(AnswerFindings* findings, const RawHit& raw) {
         {"title", &raw.title},
         {"content", &raw.content},
         {"published", &raw.published},
+        {"language", &raw.language},
         {"score", &raw.score},
         {"thumbnail", &raw.thumbnail}})
     parts.emplace_back(name, std::string(part->view()));
@@ -113,6 +115,7 @@ RawHit read_raw_hit(const AnswerRules& rules, const PartOf& part_of, const Answe
   hit.title = read(rules.title);
   hit.content = read(rules.content);
   hit.published = read(rules.published);
+  hit.language = read(rules.language);
   hit.score = read(rules.score);
   hit.thumbnail = read(rules.thumbnail);
   if (context.ids != nullptr) hit.id = read(rules.id);
@@ -132,6 +135,7 @@ void append_hit(RankedList& list, const RawHit& raw, const AnswerRules& rules, c
   hit.title = clean_text(raw.title.view(), is_text_html || rules.is_title_html, kMaxTitleBytes);
   hit.snippet = clean_text(raw.content.view(), is_text_html || rules.is_content_html, kMaxSnippetBytes);
   if (!raw.published.empty()) hit.published = clean_date(raw.published.view());
+  if (!raw.language.empty()) hit.language = language_tag(raw.language.view());
   if (!raw.thumbnail.empty()) hit.thumbnail = resolved_url(raw.thumbnail.view(), context.url).value_or("");
   if (double score = 0; !raw.score.empty() && clean_number(raw.score.view(), score)) hit.score = score;
 }

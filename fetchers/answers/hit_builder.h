@@ -37,6 +37,7 @@ struct RawHit {
   PartText title;
   PartText content;
   PartText published;
+  PartText language;
   PartText score;
   PartText thumbnail;
   PartText id;

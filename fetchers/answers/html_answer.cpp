@@ -133,8 +133,8 @@ void append_node(RankedList& list, HtmlPage& page, xmlNode* node, const AnswerRu
     const auto texts = page.texts(xpath, node);
     if (texts.empty()) return std::nullopt;
     if (separator != nullptr) return joined_texts(texts, *separator);
-    const bool is_one_value =
-        is_of(rules.url, xpath) || is_of(rules.thumbnail, xpath) || is_of(rules.published, xpath);
+    const bool is_one_value = is_of(rules.url, xpath) || is_of(rules.thumbnail, xpath) ||
+                              is_of(rules.published, xpath) || is_of(rules.language, xpath);
     return is_one_value ? texts.front() : joined_texts(texts, " ");
   };
   append_hit(list, read_raw_hit(rules, part_of, context), rules, context, false);

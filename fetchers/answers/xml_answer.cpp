@@ -91,6 +91,15 @@ std::string link_of(const pugi::xml_node& item) {
   return text_of_element(child_named(item, {"id"}));
 }
 
+/// A feed's item has the language that it says, else that of the feed.
+std::string language_of(const pugi::xml_node& item, const pugi::xml_node& root) {
+  for (const pugi::xml_node& node : {item, item.parent(), root}) {
+    if (const auto element = child_named(node, {"language"})) return text_of_element(element);
+    if (const auto attribute = node.attribute("xml:lang")) return attribute.value();
+  }
+  return text_of_element(child_named(child_named(root, {"channel"}), {"language"}));
+}
+
 /// RSS 0.9 to 2.0, Atom and their OpenSearch forms.
 Result<RankedList> read_feed(const pugi::xml_document& document, const AnswerRules& rules,
                              const AnswerContext& context) {
@@ -117,6 +126,7 @@ Result<RankedList> read_feed(const pugi::xml_document& document, const AnswerRul
     raw.title = text_of_element(child_named(item, {"title"}));
     raw.content = text_of_element(child_named(item, {"description", "summary", "encoded", "content"}));
     raw.published = text_of_element(child_named(item, {"pubDate", "published", "date", "updated"}));
+    raw.language = language_of(item, root);
     raw.score = text_of_element(child_named(item, {"score"}));
     append_hit(list, raw, rules, context, true);
   }

@@ -5,6 +5,7 @@
 
 #include "core/contract.h"
 #include "core/encoding.h"
+#include "core/languages.h"
 #include "core/number.h"
 #include "core/url_text.h"
 #include "fetchers/answers/answer_text.h"
@@ -160,6 +161,7 @@ void HitRows::add(std::span<const std::string_view> columns, std::span<const std
   hit.title = clean_text(value_of("title"), false, kMaxRowTitleBytes);
   hit.snippet = clean_text(value_of("content"), false, kMaxRowSnippetBytes);
   hit.published = clean_date(value_of("published"));
+  hit.language = language_tag(value_of("language"));
   double score = 0;
   if (to_double(value_of("score"), score)) hit.score = score;
   list_.hits.push_back(std::move(hit));

@@ -41,8 +41,8 @@ struct SqlStatementText {
 /// errors: bad_config: an unknown name; a ? or $1 of the statement's own, which would be a value's place
 Result<SqlStatementText> with_marks(std::string_view sql, SqlStatementText::Marks marks);
 
-/// Rows become hits: by the columns url, title, content, published and score. Rows before the window, and
-/// such without a URL, are left out.
+/// Rows become hits: by the columns url, title, content, published, language and score. Rows before the
+/// window, and such without a URL, are left out.
 class HitRows {
  public:
   /// in:  url_format - "https://host/{COLUMN}", or empty where a column url says it

@@ -51,6 +51,7 @@ struct AnswerRules {
   PartRule title;
   PartRule content;
   PartRule published;
+  PartRule language;
   PartRule score;
   PartRule thumbnail;
   PartRule id;  ///< the identifier that an earlier step found: results stand in the order of that step
@@ -179,7 +180,7 @@ struct SqliteAccess {
 };
 
 /// A database server that is queried by a statement: :query, :wildcard, :vector, :limit and :offset are
-/// bound; the columns url, title, content, published and score make the results.
+/// bound; the columns url, title, content, published, language and score make the results.
 struct DatabaseAccess {
   enum class Server { postgresql, mariadb, mongodb, odbc };
 

@@ -122,6 +122,7 @@ void take_answer_keys(EngineBlock& block, AnswerRules& rules) {
   take_part(block, format, "title", rules.title);
   take_part(block, format, "content", rules.content);
   take_part(block, format, "published", rules.published);
+  take_part(block, format, "language", rules.language);
   take_part(block, format, "score", rules.score);
   take_part(block, format, "thumbnail", rules.thumbnail);
   if (rules.thumbnail.empty() && format == Format::json)
@@ -307,6 +308,7 @@ void preset_federation(HttpAccess& access) {
   access.answer.title = "$/title";
   access.answer.content = "$/content";
   access.answer.published = "$/publishedDate";
+  access.answer.language = "$/language";
   access.answer.score = "$/score";
   access.answer.thumbnail = "$/thumbnail";
   access.answer.suggestion = "$/suggestions";

@@ -121,7 +121,7 @@ void read_mongodb(EngineBlock& block) {
   access.url_format = block.map.take_string("url_format").value_or("");
   if (const YamlNode* node = block.map.take("columns")) {
     YamlMap map(*node, "columns", block.diagnostics);
-    for (const char* column : {"url", "title", "content", "published", "score"})
+    for (const char* column : {"url", "title", "content", "published", "language", "score"})
       if (auto path = map.take_string(column)) access.columns.emplace_back(column, std::move(*path));
     map.finish();
   }

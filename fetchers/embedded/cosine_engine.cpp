@@ -266,7 +266,8 @@ struct CosineEngine::Shared {
     TRY(auto here, lengths_of(*database, std::move(version)));
     auto part = database->prepare("SELECT documents, postings FROM cosine_parts WHERE part=?", true);
     if (!part) return damaged_cosine(path);
-    TRY(auto page, database->prepare("SELECT url, title, snippet FROM pages WHERE id=?", true));
+    TRY(auto page,
+        database->prepare("SELECT " + shown_columns(*database) + " FROM pages AS p WHERE p.id=?", true));
     TRY(auto matches, database->prepare("SELECT rowid FROM documents WHERE documents MATCH ?", true));
     TRY(auto words, WordFinder::make(false));
     TRY(auto stems, WordFinder::make(true));

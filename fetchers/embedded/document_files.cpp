@@ -149,23 +149,25 @@ std::string without_marks(std::string_view line) {
   return out;
 }
 
-/// Cuts the front matter (between two lines of ---) off;
-/// out:    its title
-std::string take_front_matter(std::string_view& text) {
+/// Cuts the front matter (between two lines of ---) off and returns it.
+std::string_view take_front_matter(std::string_view& text) {
   if (!text.starts_with("---\n")) return {};
   const std::size_t end = text.find("\n---", 3);
   if (end == std::string_view::npos) return {};
-  std::string title;
-  const std::string_view matter = text.substr(4, end - 4 + 1);
-  const std::size_t at = matter.starts_with("title:") ? 0 : matter.find("\ntitle:");
-  if (at != std::string_view::npos) {
-    const std::size_t begin = matter.find(':', at) + 1;
-    title = in_one_line(matter.substr(begin, matter.find('\n', begin) - begin));
-    if (title.size() > 1 && (title.front() == '"' || title.front() == '\'') && title.back() == title.front())
-      title = title.substr(1, title.size() - 2);
-  }
+  const std::string_view matter = text.substr(3, end - 3 + 1);
   text.remove_prefix(std::min(text.size(), end + 4));
-  return title;
+  return matter;
+}
+
+/// The value of "name: value" in front matter, without quotation marks.
+std::string matter_value(std::string_view matter, const std::string& name) {
+  const std::size_t at = matter.find('\n' + name + ':');
+  if (at == std::string_view::npos) return {};
+  const std::size_t begin = matter.find(':', at) + 1;
+  std::string value = in_one_line(matter.substr(begin, matter.find('\n', begin) - begin));
+  if (value.size() > 1 && (value.front() == '"' || value.front() == '\'') && value.back() == value.front())
+    value = value.substr(1, value.size() - 2);
+  return value;
 }
 
 SourceDocument text_document(std::string_view text) {
@@ -279,8 +281,8 @@ Result<void> read_json_lines(const std::string& path, const TakeDocument& take) 
 std::string url_of_file(const std::filesystem::path& path, const std::filesystem::path& folder,
                         const std::string& base_url) {
   std::error_code error;
-  const auto shown =
-      base_url.empty() ? std::filesystem::absolute(path, error) : path.lexically_relative(folder);
+  const auto shown = base_url.empty() ? std::filesystem::absolute(path, error).lexically_normal()
+                                      : path.lexically_relative(folder);
   std::string url = base_url.empty() ? "file://localhost" : base_url;
   if (url.ends_with('/')) url.pop_back();
   for (const auto& part : shown)
@@ -393,7 +395,8 @@ SourceDocument html_document(std::string_view page) {
 
 SourceDocument markdown_document(std::string_view text) {
   SourceDocument document;
-  std::string title = take_front_matter(text);
+  const std::string_view matter = take_front_matter(text);
+  std::string title = matter_value(matter, "title");
   std::string words;
   std::string first_line;
   for (std::size_t begin = 0; begin < text.size();) {
@@ -410,6 +413,9 @@ SourceDocument markdown_document(std::string_view text) {
   set_field(document, "title",
             std::string(truncate_utf8(title.empty() ? first_line : title, kMaxTitleBytes)));
   set_field(document, "text", std::move(words));
+  const std::string language = matter_value(matter, "language");
+  set_field(document, "language", language.empty() ? matter_value(matter, "lang") : language);
+  set_field(document, "date", matter_value(matter, "date"));
   return document;
 }
 

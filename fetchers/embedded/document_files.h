@@ -50,7 +50,8 @@ Result<std::vector<std::string>> read_documents(const std::string& path, const D
 /// is left out. Any bytes are a page: libxml2 mends what is malformed.
 SourceDocument html_document(std::string_view page);
 
-/// The title is the front matter's, else the first heading, else the first line.
+/// The title is the front matter's, else the first heading, else the first line; language and date are the
+/// front matter's (`language` or `lang`, `date`).
 SourceDocument markdown_document(std::string_view text);
 
 }  // namespace metafuse::fetchers

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/encoding.h"
+#include "core/languages.h"
 #include "core/sqlite_database.h"
 #include "core/url_text.h"
 #include "fetchers/answers/answer_text.h"
@@ -130,6 +131,7 @@ Hit hit_of(const CommandAccess& access, std::string_view line) {
     if (field == "title") hit.title = clean_text(value, false, kMaxEmbeddedTitleBytes);
     if (field == "content") hit.snippet = clean_text(value, false, kMaxEmbeddedSnippetBytes);
     if (field == "published") hit.published = clean_date(value);
+    if (field == "language") hit.language = language_tag(value);
     line.remove_prefix(std::min(end + access.delimiter.size(), line.size()));
   }
   if (hit.title.empty()) hit.title = hit.url;

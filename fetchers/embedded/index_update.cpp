@@ -8,7 +8,9 @@
 #include <fmt/format.h>
 
 #include "core/json.h"
+#include "core/languages.h"
 #include "core/utf8.h"
+#include "fetchers/answers/answer_text.h"
 #include "fetchers/embedded/cosine_index.h"
 
 namespace metafuse::fetchers {
@@ -101,7 +103,7 @@ class IndexUpdate {
     auto sources = database_.prepare("SELECT count(*) FROM sources");
     if (!sources) return false;
     TRY(shape_, shape_of_index(database_));
-    if (shape_.tables != wanted_tables(options_)) return false;
+    if (shape_.tables != wanted_tables(options_) || !has_shown_facts(database_)) return false;
     TRY_VOID(database_.run("BEGIN; CREATE TEMP TABLE seen(id INTEGER PRIMARY KEY);"));
     TRY(auto writer, SourceWriter::make(database_, shape_));
     writer_.emplace(std::move(writer));
@@ -281,8 +283,15 @@ std::string_view field_of(const SourceDocument& document, const std::string& col
   return found == document.fields.end() ? std::string_view() : std::string_view(found->second);
 }
 
-std::string_view snippet_of(const SourceDocument& document) {
-  return truncate_utf8(field_of(document, "text"), kSnippetBytes);
+void bind_page(SqliteStatement& page, std::int64_t id, const SourceDocument& document) {
+  const std::string_view date = field_of(document, "date");
+  const std::string_view language = field_of(document, "language");
+  page.bind(1, id);
+  page.bind(2, document.url);
+  page.bind(3, field_of(document, "title"));
+  page.bind(4, truncate_utf8(field_of(document, "text"), kSnippetBytes));
+  page.bind(5, clean_date(date.empty() ? field_of(document, "published") : date));
+  page.bind(6, language_tag(language.empty() ? field_of(document, "lang") : language));
 }
 
 Result<NumberWriter> NumberWriter::make(SqliteDatabase& database, const std::vector<std::string>& numbers) {
@@ -366,7 +375,7 @@ Result<SourceWriter> SourceWriter::make(SqliteDatabase& database, const IndexSha
   TRY(writer.words_, WordsWriter::make(database, shape));
   TRY(writer.numbers_, NumberWriter::make(database, shape.numbers));
   TRY(writer.source_, database.prepare("INSERT INTO sources VALUES(?, ?, ?, ?, ?)"));
-  TRY(writer.page_, database.prepare("INSERT INTO pages VALUES(?, ?, ?, ?)"));
+  TRY(writer.page_, database.prepare(kInsertPage));
   TRY(writer.no_source_, database.prepare("DELETE FROM sources WHERE id=?"));
   TRY(writer.no_page_, database.prepare("DELETE FROM pages WHERE id=?"));
   return writer;
@@ -379,10 +388,7 @@ Result<void> SourceWriter::insert(std::int64_t id, const SourceDocument& documen
   source_.bind(3, stamp.empty() ? std::string_view() : std::string_view(document.place));
   source_.bind(4, stamp);
   source_.bind(5, fields_as_json(document));
-  page_.bind(1, id);
-  page_.bind(2, document.url);
-  page_.bind(3, field_of(document, "title"));
-  page_.bind(4, snippet_of(document));
+  bind_page(page_, id, document);
   for (SqliteStatement* statement : {&source_, &page_}) TRY_VOID(run_once(*statement));
   TRY_VOID(words_.insert(id, document));
   return numbers_.insert(id, document);

@@ -18,8 +18,9 @@ namespace metafuse::fetchers {
 /// `"title", "text"` of columns, or a `?` for each.
 std::string joined_columns(const std::vector<std::string>& columns, bool as_marks = false);
 
-/// What a result shows of a document's text.
-std::string_view snippet_of(const SourceDocument& document);
+/// Binds a document to kInsertPage: what a result shows of it. The date is the field `date`, else
+/// `published`, the language `language`, else `lang`.
+void bind_page(SqliteStatement& page, std::int64_t id, const SourceDocument& document);
 
 /// A field of a document, or nothing.
 std::string_view field_of(const SourceDocument& document, const std::string& column);

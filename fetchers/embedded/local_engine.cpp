@@ -46,6 +46,18 @@ Result<std::vector<WordsTable>> read_words_tables(SqliteDatabase& database) {
   }
 }
 
+bool has_shown_facts(SqliteDatabase& database) {
+  auto row = database.prepare("SELECT 1 FROM pragma_table_info('pages') WHERE name='language'");
+  if (!row) return false;
+  const auto stepped = row->step();
+  return stepped && *stepped;
+}
+
+std::string shown_columns(SqliteDatabase& database) {
+  return std::string("p.url, p.title, p.snippet, ") +
+         (has_shown_facts(database) ? "p.published, p.language" : "'', ''");
+}
+
 namespace detail {
 
 /// A connection with the statement that searches.
@@ -101,10 +113,11 @@ Result<std::string> rank_function(SqliteDatabase& database, const LocalAccess& a
 Result<std::string> search_statement(SqliteDatabase& database, const LocalAccess& access) {
   TRY(const auto rank, rank_function(database, access));
   TRY(const auto table, words_table(database, access));
+  const std::string shown = shown_columns(database);
   const std::string matches = "(SELECT rowid AS id, rank AS score FROM " + table + " WHERE " + table +
                               " MATCH ?1 AND rank MATCH '" + rank + "'";
   if (access.order_by.empty())
-    return "SELECT p.url, p.title, p.snippet, -d.score FROM " + matches +
+    return "SELECT " + shown + ", -d.score FROM " + matches +
            " ORDER BY rank, rowid LIMIT ?2 OFFSET ?3) AS d JOIN pages AS p ON p.id = d.id "
            "ORDER BY d.score, d.id";
   TRY(auto known,
@@ -115,7 +128,7 @@ Result<std::string> search_statement(SqliteDatabase& database, const LocalAccess
     return fail(Code::bad_config, access.database + ": order_by \"" + access.order_by +
                                       "\", but the documents have no number of that name");
   const std::string number = "n.\"" + access.order_by + '"';
-  return "SELECT p.url, p.title, p.snippet, " + number + " FROM " + matches +
+  return "SELECT " + shown + ", " + number + " FROM " + matches +
          ") AS d JOIN numbers AS n ON n.id = d.id JOIN pages AS p ON p.id = d.id WHERE " + number +
          " IS NOT NULL ORDER BY " + number + " DESC, d.score, d.id LIMIT ?2 OFFSET ?3";
 }
@@ -138,7 +151,7 @@ Result<RankedList> read_hits(SqliteStatement& statement) {
   while (true) {
     TRY(auto row, statement.step());
     if (!row) return list;
-    list.hits.push_back(indexed_hit(statement, statement.number(3)));
+    list.hits.push_back(indexed_hit(statement, statement.number(kShownColumns)));
   }
 }
 
@@ -149,6 +162,8 @@ Hit indexed_hit(const SqliteStatement& row, double score) {
   hit.url = row.text(0);
   hit.title = row.text(1);
   hit.snippet = row.text(2);
+  hit.published = row.text(3);
+  hit.language = row.text(4);
   hit.score = score;
   return hit;
 }

@@ -93,7 +93,21 @@ struct WordsTable {
   friend bool operator==(const WordsTable&, const WordsTable&) = default;
 };
 
-/// A result of a row that begins with the columns url, title and snippet of `pages`.
+/// The SQL that makes `pages`, and the one that writes a row of it.
+inline constexpr const char* kCreatePages =
+    "CREATE TABLE pages(id INTEGER PRIMARY KEY, url TEXT NOT NULL, title TEXT NOT NULL, snippet TEXT NOT "
+    "NULL, "
+    "published TEXT NOT NULL, language TEXT NOT NULL);";
+inline constexpr const char* kInsertPage = "INSERT INTO pages VALUES(?, ?, ?, ?, ?, ?)";
+
+/// False for an index of an earlier version, which keeps neither dates nor languages for its results.
+bool has_shown_facts(SqliteDatabase& database);
+
+/// The columns of `pages AS p` that indexed_hit() reads, for a SELECT.
+std::string shown_columns(SqliteDatabase& database);
+constexpr int kShownColumns = 5;
+
+/// A result of a row that begins with shown_columns().
 Hit indexed_hit(const SqliteStatement& row, double score);
 
 /// The full-text tables of an index, `documents` first.

@@ -94,13 +94,11 @@ class Collector {
 
 Result<void> create_tables(SqliteDatabase& database, const Collector& collected,
                            const IndexOptions& options) {
-  std::string sql =
-      "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; BEGIN;" + std::string(kCreateIndexMeta) +
-      "CREATE TABLE pages(id INTEGER PRIMARY KEY, url TEXT NOT NULL, title TEXT NOT NULL, snippet TEXT NOT "
-      "NULL);" +
-      (collected.shape.numbers.empty() ? std::string()
-                                       : "CREATE TABLE numbers(id INTEGER PRIMARY KEY, " +
-                                             joined_columns(collected.shape.numbers) + ");");
+  std::string sql = "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; BEGIN;" +
+                    std::string(kCreateIndexMeta) + kCreatePages +
+                    (collected.shape.numbers.empty() ? std::string()
+                                                     : "CREATE TABLE numbers(id INTEGER PRIMARY KEY, " +
+                                                           joined_columns(collected.shape.numbers) + ");");
   for (const WordsTable& table : wanted_tables(options)) {
     const std::string how = table.tokenizer == "trigram" ? "tokenize='trigram'"
                             : table.tokenizer == "porter"
@@ -119,15 +117,12 @@ class PlainWriter {
     PlainWriter writer;
     TRY(writer.words_, WordsWriter::make(database, shape));
     TRY(writer.numbers_, NumberWriter::make(database, shape.numbers));
-    TRY(writer.page_, database.prepare("INSERT INTO pages VALUES(?, ?, ?, ?)"));
+    TRY(writer.page_, database.prepare(kInsertPage));
     return writer;
   }
 
   Result<void> insert(std::int64_t id, const SourceDocument& document) {
-    page_.bind(1, id);
-    page_.bind(2, document.url);
-    page_.bind(3, field_of(document, "title"));
-    page_.bind(4, snippet_of(document));
+    bind_page(page_, id, document);
     TRY_VOID(page_.step());
     page_.reset();
     TRY_VOID(words_.insert(id, document));

@@ -93,7 +93,8 @@ Result<std::shared_ptr<const LoadedVectors>> load_vectors(const std::string& pat
 Result<std::unique_ptr<VectorReader>> open_reader(const std::string& path, const VectorMeta& meta) {
   TRY(auto database, open_index(path));
   TRY(auto row, database.prepare("SELECT row FROM vectors WHERE id=?", true));
-  TRY(auto page, database.prepare("SELECT url, title, snippet FROM pages WHERE id=?", true));
+  TRY(auto page,
+      database.prepare("SELECT " + shown_columns(database) + " FROM pages AS p WHERE p.id=?", true));
   auto reader = std::make_unique<VectorReader>(
       VectorReader{std::move(database), std::move(row), std::move(page), std::nullopt, std::nullopt});
   if (meta.source != VectorSource::lsi) return reader;

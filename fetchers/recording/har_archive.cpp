@@ -357,6 +357,7 @@ HttpAnswer embedded_answer(const Result<RankedList>& list, Duration elapsed) {
   for (const Hit& hit : list->hits) {
     JsonObject object{{"url", hit.url}, {"title", hit.title}, {"snippet", hit.snippet}};
     if (!hit.published.empty()) object["published"] = hit.published;
+    if (!hit.language.empty()) object["language"] = hit.language;
     if (hit.score) object["score"] = *hit.score;
     hits.push_back(std::move(object));
   }
@@ -381,6 +382,7 @@ Result<RankedList> read_embedded_answer(const HttpAnswer& answer) {
             text_in(*object, "published"),
             {},
             {}};
+    hit.language = text_in(*object, "language");
     if (object->contains("score")) hit.score = number_in(*object, "score");
     list.hits.push_back(std::move(hit));
   }

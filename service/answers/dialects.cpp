@@ -32,6 +32,7 @@ JsonObject result_json(const LoadedDomain& domain, const SearchAnswer& answer, c
   out["title"] = result.hit.title;
   out["snippet"] = result.hit.snippet;
   out["published"] = result.hit.published.empty() ? Json(nullptr) : Json(result.hit.published);
+  if (!result.hit.language.empty()) out["language"] = result.hit.language;
   out["score"] = result.score;
   out["relative_score"] = result.relative_score;
   add_online(result, out);
@@ -142,6 +143,7 @@ void write_searxng_result(JsonWriter& out, const LoadedDomain& domain, const Sea
   out.key("score").number(result.score);
   write_text(out, "category", answer.domain);
   write_text_or_null(out, "publishedDate", result.hit.published);
+  if (!result.hit.language.empty()) write_text(out, "language", result.hit.language);
   out.key("fusion").open_object();
   out.key("score").number(result.relative_score);
   if (result.moved_from > 0) {
@@ -209,7 +211,8 @@ std::string searxng_rss(const SearchAnswer& answer, const ShownResults& shown,
   std::string out =
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
       "<rss version=\"2.0\" xmlns:opensearch=\"http://a9.com/-/spec/opensearch/1.1/\" "
-      "xmlns:atom=\"http://www.w3.org/2005/Atom\">\n<channel>\n";
+      "xmlns:atom=\"http://www.w3.org/2005/Atom\" "
+      "xmlns:dc=\"http://purl.org/dc/elements/1.1/\">\n<channel>\n";
   out += element("title", "metafuse: " + answer.query) + element("link", self);
   out += element("description", "Search results for \"" + answer.query + "\"");
   out += element("opensearch:totalResults", std::to_string(shown.total));
@@ -224,6 +227,7 @@ std::string searxng_rss(const SearchAnswer& answer, const ShownResults& shown,
     out += element("description", result.hit.snippet);
     if (const auto at_moment = moment_of(result.hit.published))
       out += element("pubDate", rfc822_text(*at_moment));
+    if (!result.hit.language.empty()) out += element("dc:language", result.hit.language);
     out += "</item>\n";
   }
   return out + "</channel>\n</rss>\n";

@@ -11,6 +11,7 @@
 
 #include "core/contract.h"
 #include "core/encoding.h"
+#include "core/languages.h"
 #include "service/http/head.h"
 #include "service/http/message.h"
 
@@ -154,15 +155,6 @@ struct Choice {
   std::string_view value, text;
 };
 
-constexpr Choice kLanguages[] = {
-    {"", "the engines' own"}, {"ar", "العربية"},   {"cs", "Čeština"},   {"da", "Dansk"},
-    {"de", "Deutsch"},        {"el", "Ελληνικά"},  {"en", "English"},   {"es", "Español"},
-    {"fa", "فارسی"},          {"fi", "Suomi"},     {"fr", "Français"},  {"he", "עברית"},
-    {"hi", "हिन्दी"},          {"hu", "Magyar"},    {"id", "Indonesia"}, {"it", "Italiano"},
-    {"ja", "日本語"},         {"ko", "한국어"},    {"nb", "Norsk"},     {"nl", "Nederlands"},
-    {"pl", "Polski"},         {"pt", "Português"}, {"ro", "Română"},    {"ru", "Русский"},
-    {"sv", "Svenska"},        {"th", "ไทย"},       {"tr", "Türkçe"},    {"uk", "Українська"},
-    {"vi", "Tiếng Việt"},     {"zh", "中文"}};
 constexpr Choice kSafeSearch[] = {{"0", "off"}, {"1", "moderate"}, {"2", "strict"}};
 constexpr Choice kPageSizes[] = {{"", "30"}, {"10", "10"}, {"20", "20"}, {"50", "50"}, {"100", "100"}};
 constexpr Choice kThemes[] = {{"", "as the system"}, {"light", "light"}, {"dark", "dark"}};
@@ -180,6 +172,12 @@ void add_choices(std::span<const Choice> choices, std::string_view chosen, std::
   if (!is_listed) add(chosen, chosen);
 }
 
+std::vector<Choice> language_choices() {
+  std::vector<Choice> choices{{"", "the engines' own"}};
+  for (const Language& language : known_languages()) choices.push_back({language.tag, language.own_name});
+  return choices;
+}
+
 }  // namespace
 
 std::string preferences_page(const Exchange& exchange, const Preferences& preferences,
@@ -189,7 +187,7 @@ std::string preferences_page(const Exchange& exchange, const Preferences& prefer
   if (request.is_saved) view.add("SAVED");
   if (request.offered != nullptr) view.add("OFFERED");
   if (!request.site.empty()) view.add("ONE_SITE").set("HOST", request.site).set("BACK", request.back);
-  add_choices(kLanguages, shown.language, "LANGUAGE", view);
+  add_choices(language_choices(), shown.language, "LANGUAGE", view);
   add_choices(kSafeSearch, std::to_string(shown.safe_search), "SAFE", view);
   add_choices(kPageSizes, shown.results == 0 ? "" : std::to_string(shown.results), "RESULTS", view);
   add_choices(kThemes, shown.theme, "COLOURS", view);

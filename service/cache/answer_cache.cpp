@@ -14,7 +14,7 @@ constexpr std::size_t kHitAllocationBytes = 5 * 24;
 
 std::size_t memory_of(const Hit& hit) {
   return sizeof(Hit) + kHitAllocationBytes + hit.url.size() + hit.title.size() + hit.snippet.size() +
-         hit.published.size() + hit.thumbnail.size();
+         hit.published.size() + hit.thumbnail.size() + hit.language.size();
 }
 
 }  // namespace

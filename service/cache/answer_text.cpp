@@ -11,17 +11,12 @@
 namespace metafuse::service {
 namespace {
 
-constexpr std::int64_t kVersion = 2;
-constexpr std::size_t kHitFields = 7;
+constexpr std::int64_t kVersion = 3;
+constexpr std::size_t kHitFields = 8;
 
 JsonArray hit_json(const Hit& hit) {
-  return {hit.url,
-          hit.title,
-          hit.snippet,
-          hit.published,
-          hit.thumbnail,
-          hit.key,
-          hit.score ? Json(*hit.score) : Json()};
+  return {hit.url,       hit.title, hit.snippet,  hit.published,
+          hit.thumbnail, hit.key,   hit.language, hit.score ? Json(*hit.score) : Json()};
 }
 
 JsonObject list_json(const fetchers::FetchedList& list) {
@@ -46,7 +41,8 @@ Result<Hit> read_hit(const Json& json) {
   const JsonArray& fields = json.get_array();
   Hit hit;
   std::size_t i = 0;
-  for (std::string* text : {&hit.url, &hit.title, &hit.snippet, &hit.published, &hit.thumbnail, &hit.key}) {
+  for (std::string* text :
+       {&hit.url, &hit.title, &hit.snippet, &hit.published, &hit.thumbnail, &hit.key, &hit.language}) {
     if (!fields[i].is_string()) return damaged();
     *text = std::string(fields[i++].get_string());
   }

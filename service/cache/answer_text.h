@@ -14,7 +14,7 @@ namespace metafuse::service {
 /// process does by its own model. Requires an answer without failed lists.
 ///
 /// {"version":2,"query","lists":[{"template","engine","text","suggestions":[...],
-///  "hits":[[url,title,snippet,published,thumbnail,key,score or null]...]}...]}
+///  "hits":[[url,title,snippet,published,thumbnail,key,language,score or null]...]}...]}
 std::string answer_text(const SearchAnswer& answer);
 
 /// Reads what answer_text() wrote and fuses it.

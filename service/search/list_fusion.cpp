@@ -157,6 +157,7 @@ FusedResult result_of(std::size_t document, const fusion::QueryInstances& instan
     if (out.hit.title.empty()) out.hit.title = hit.title;
     if (out.hit.snippet.empty()) out.hit.snippet = hit.snippet;
     if (out.hit.published.empty()) out.hit.published = hit.published;
+    if (out.hit.language.empty()) out.hit.language = hit.language;
     if (out.hit.thumbnail.empty()) out.hit.thumbnail = hit.thumbnail;
   }
   return out;

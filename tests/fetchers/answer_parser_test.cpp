@@ -140,19 +140,23 @@ TEST_CASE("RSS, Atom, RDF and any XML by XPath", "[fetchers][xml]") {
   AnswerRules feed;
   feed.format = Format::xml;
   const auto rss = parsed(feed, R"(<?xml version="1.0"?><rss><channel><title>no</title><link>http://no/</link>
-    <item><title>A &amp;amp; B</title><link>http://a/</link><description>&lt;b&gt;x&lt;/b&gt; y</description>
+    <language>de-at</language><item><language>French</language><title>A &amp;amp; B</title><link>http://a/</link><description>&lt;b&gt;x&lt;/b&gt; y</description>
     <pubDate>Tue, 10 Jun 2003 04:00:00 GMT</pubDate></item>
     <item><title>G</title><guid>http://g/</guid></item></channel></rss>)");
   REQUIRE(rss.hits.size() == 2);
   CHECK(rss.hits[0].title == "A & B");
   CHECK(rss.hits[0].snippet == "x y");
   CHECK(rss.hits[0].published == "2003-06-10T04:00:00Z");
+  CHECK(rss.hits[0].language == "fr");
   CHECK(rss.hits[1].url == "http://g/");
+  CHECK(rss.hits[1].language == "de-AT");
   const auto atom = parsed(
-      feed, R"(<a:feed xmlns:a="http://www.w3.org/2005/Atom"><a:entry><a:id>tag:1</a:id><a:title>T</a:title>
+      feed,
+      R"(<a:feed xmlns:a="http://www.w3.org/2005/Atom" xml:lang="es"><a:entry><a:id>tag:1</a:id><a:title>T</a:title>
     <a:link rel="self" href="http://self/"/><a:link href="http://alt/"/></a:entry></a:feed>)");
   REQUIRE(atom.hits.size() == 1);
   CHECK(atom.hits[0].url == "http://alt/");
+  CHECK(atom.hits[0].language == "es");
   CHECK(why(feed, "<html/>").find("no RSS or Atom") != std::string::npos);
   CHECK(why(feed, "{}").find("no XML") != std::string::npos);
   AnswerRules rules = rules_of(Format::xml, "//hit", "./@href", "./t", "string(./s)");

@@ -77,6 +77,7 @@ void check_case(const Engine& engine, const YamlNode& example) {
   CHECK(hit.url == scalar_of(example, "url"));
   CHECK(hit.title == scalar_of(example, "title"));
   CHECK(hit.published == scalar_of(example, "date"));
+  CHECK(hit.language == scalar_of(example, "language"));
   if (!access.answer.content.empty()) CHECK_FALSE(hit.snippet.empty());
   if (!access.answer.thumbnail.empty()) CHECK_FALSE(hit.thumbnail.empty());
   if (!access.answer.published.empty()) CHECK_FALSE(hit.published.empty());

@@ -102,15 +102,16 @@ TEST_CASE("named values become a driver's marks outside texts, names and comment
 
 TEST_CASE("rows become results, and rows without a URL are left out", "[fetchers][databases]") {
   HitRows rows("https://h.example/{id}", 2, 1);
-  const std::vector<std::string_view> columns = {"id", "title", "score", "published"};
+  const std::vector<std::string_view> columns = {"id", "title", "score", "published", "language"};
   for (const char* id : {"skipped", "a b", "c", "too many"})
-    rows.add(columns, std::vector<std::string_view>{id, "<b>T</b>", "0.5", "2024-05-01"});
+    rows.add(columns, std::vector<std::string_view>{id, "<b>T</b>", "0.5", "2024-05-01", "ger"});
   const RankedList list = rows.take();
   REQUIRE(list.hits.size() == 2);
   CHECK(list.hits[0].url == "https://h.example/a%20b");
   CHECK(list.hits[0].title == "T");
   CHECK(list.hits[0].score == 0.5);
   CHECK(list.hits[0].published.starts_with("2024-05-01"));
+  CHECK(list.hits[0].language == "de");
 }
 
 TEST_CASE("definitions of databases say their mistakes", "[fetchers][databases]") {

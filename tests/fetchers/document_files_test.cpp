@@ -60,9 +60,12 @@ TEST_CASE("any bytes are a page, and nesting has an end", "[fetchers][documents]
 
 TEST_CASE("Markdown's title is the front matter's, else the first heading, else the first line",
           "[fetchers][documents]") {
-  auto front = markdown_document("---\nlayout: x\ntitle: \"My page\"\n---\n# Heading\nwords\n");
+  auto front = markdown_document(
+      "---\nlang: de\nlayout: x\ntitle: \"My page\"\ndate: 2024-05-06\n---\n# Heading\nwords\n");
   CHECK(front.fields["title"] == "My page");
   CHECK(front.fields["text"] == "Heading words");
+  CHECK(front.fields["language"] == "de");
+  CHECK(front.fields["date"] == "2024-05-06");
   CHECK(markdown_document("intro\n\n## The *heading*\n").fields["title"] == "The heading");
   CHECK(markdown_document("only a line\nmore").fields["title"] == "only a line");
   CHECK(markdown_document("- see [the docs](https://x.example/y) `now`\n").fields["text"] ==

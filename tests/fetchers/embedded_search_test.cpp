@@ -281,6 +281,47 @@ TEST_CASE("an update reads only files that changed, and asks an endpoint only fo
   CHECK_FALSE(build().is_update);
 }
 
+TEST_CASE("results of an index show their documents' dates and languages", "[fetchers][local]") {
+  const Index index(
+      "{\"url\":\"http://a/\",\"title\":\"one\",\"date\":\"March 9, 2016\",\"language\":\"German\"}\n"
+      "{\"url\":\"http://b/\",\"title\":\"one two\",\"published\":\"2024\",\"lang\":\"en_us\"}\n"
+      "{\"url\":\"http://c/\",\"title\":\"one two three\",\"date\":\"soon\",\"language\":\"none\"}\n");
+  const auto list = LocalEngine({index.database, {}}).search("one", 30, 0, soon());
+  REQUIRE(urls_of(list) == Urls{"http://a/", "http://b/", "http://c/"});
+  CHECK(list->hits[0].published == "2016-03-09");
+  CHECK(list->hits[0].language == "de");
+  CHECK(list->hits[1].published == "2024");
+  CHECK(list->hits[1].language == "en-US");
+  CHECK(list->hits[2].published.empty());
+  CHECK(list->hits[2].language.empty());
+}
+
+TEST_CASE("an index of an earlier version, without dates and languages, is searched, and updated anew",
+          "[fetchers][local][update]") {
+  const test::TemporaryFolder folder;
+  const std::string database = folder.path("x.db");
+  IndexOptions options;
+  options.updates = true;
+  options.has_cosine = true;
+  const std::string lines =
+      folder.write("d.jsonl", "{\"url\":\"http://a/\",\"title\":\"one\",\"language\":\"de\"}\n");
+  REQUIRE(build_local_index(database, {lines}, options).has_value());
+  auto file = SqliteDatabase::open(database, {.mode = SqliteMode::create});
+  REQUIRE(file.has_value());
+  REQUIRE(file->run("ALTER TABLE pages DROP COLUMN language; ALTER TABLE pages DROP COLUMN published;")
+              .has_value());
+  const auto word = [&] { return LocalEngine({database, {}}).search("one", 30, 0, soon()); };
+  const auto cosine = [&] { return CosineEngine({database}).search("one", 30, 0, soon()); };
+  CHECK(urls_of(word()) == Urls{"http://a/"});
+  CHECK(urls_of(cosine()) == Urls{"http://a/"});
+  CHECK(word()->hits[0].language.empty());
+  const auto updated = build_local_index(database, {lines}, options);
+  REQUIRE(updated.has_value());
+  CHECK_FALSE(updated->is_update);
+  CHECK(word()->hits[0].language == "de");
+  CHECK(cosine()->hits[0].language == "de");
+}
+
 TEST_CASE("documents with a new field, and indexes without sources, are indexed anew",
           "[fetchers][local][update]") {
   const test::TemporaryFolder folder;
