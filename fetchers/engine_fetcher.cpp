@@ -1,8 +1,6 @@
 #include "fetchers/engine_fetcher.h"
 
 #include <algorithm>
-#include <condition_variable>
-#include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -15,66 +13,12 @@
 #include "fetchers/fetcher.h"
 #include "fetchers/http/transport.h"
 #include "fetchers/list_task.h"
+#include "fetchers/mailbox.h"
 #include "fetchers/make_fetcher.h"
 #include "fetchers/recording/har_archive.h"
 #include "fetchers/vectors/embedder.h"
 
 namespace metafuse::fetchers {
-
-/// Events for a caller that waits; once it left, events run where they arise.
-class Mailbox {
- public:
-  void post(std::function<void()> event) {
-    {
-      std::unique_lock lock(mutex_);
-      if (!has_left_) {
-        const bool is_first = events_.empty();  // who takes one event takes all
-        events_.push_back(std::move(event));
-        lock.unlock();
-        if (is_first) arrived_.notify_one();
-        return;
-      }
-    }
-    event();
-  }
-
-  bool has_news() {
-    const std::lock_guard lock(mutex_);
-    return !events_.empty();
-  }
-
-  /// Waits until `until` when nothing has arrived.
-  void wait(TimePoint until) {
-    std::unique_lock lock(mutex_);
-    if (events_.empty()) arrived_.wait_until(lock, until, [&] { return !events_.empty(); });
-  }
-
-  /// Runs what has arrived.
-  void run() {
-    std::deque<std::function<void()>> events;
-    {
-      const std::lock_guard lock(mutex_);
-      events.swap(events_);
-    }
-    for (const auto& event : events) event();
-  }
-
-  void leave() {
-    std::deque<std::function<void()>> events;
-    {
-      const std::lock_guard lock(mutex_);
-      has_left_ = true;
-      events.swap(events_);
-    }
-    for (const auto& event : events) event();
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable arrived_;
-  std::deque<std::function<void()>> events_;
-  bool has_left_ = false;
-};
 
 namespace {
 

@@ -46,8 +46,8 @@ struct Authorization {
   friend bool operator==(const Authorization&, const Authorization&) = default;
 };
 
-/// A text of `message` or `headers` with what stands between braces filled in: method, path, query, host,
-/// timestamp (seconds since 1970), date (RFC 7231), body, body_sha256, signature.
+/// Fills in the names between braces in `message` or in one of `headers`. They are {method}, {path}, {query},
+/// {host}, {timestamp} (seconds since 1970), {date} (RFC 7231), {body}, {body_sha256} and {signature}.
 ///
 /// errors: bad_config: another name between braces
 Result<std::string> filled_signature_text(std::string_view text, const HttpRequest& request,

@@ -38,13 +38,13 @@ struct CatalogueEntry {
 /// All definitions, in the order of kinds and files. Parsed once, when first asked for.
 const std::vector<CatalogueEntry>& catalogue();
 
-/// The block of an engines file that names a definition of the catalogue, or a module of SearXNG that one
-/// stands for, as the block that is meant: the definition, what the block says in place of it.
+/// Completes a block whose `engine` is no engine type but a definition of the catalogue, or a module of
+/// SearXNG that a definition stands for: the keys of the definition, where the block has none of its own.
 ///
-/// in:     type - of the block, no engine type of ours; is_searxng - of a whole settings.yml: `type` is a
-///         module of SearXNG first, and keys that would change our requests are left out
-/// out:    nothing when the catalogue has no such definition; a block with mistakes when it has one that
-///         cannot serve the block's parameters, which `diagnostics` then says
+/// in:     type - the block's `engine`; is_searxng - the block is one of a whole settings.yml: `type` is
+///         first looked for among SearXNG's modules, and keys that would change our requests are left out
+/// out:    nothing when the catalogue has no such definition. Where it has one that cannot serve the block's
+///         parameters, `diagnostics` says so
 std::optional<YamlNode> catalogue_block(const YamlNode& block, const std::string& type, bool is_searxng,
                                         Diagnostics& diagnostics);
 

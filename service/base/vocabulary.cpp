@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::size_t kLongestTitle = 120;
 constexpr std::size_t kShortestCorrected = 3;
-constexpr std::size_t kShortestPlural = 4;
 constexpr std::size_t kMostReplacements = 60;
 constexpr std::size_t kMostCorrectedWords = 12;
 constexpr std::size_t kLongestWord = 40;
@@ -56,12 +55,6 @@ bool is_plain_word(std::string_view folded) {
 
 bool has_digit(std::string_view word) {
   return std::any_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
-/// A word, and its plural or singular.
-std::vector<std::string> forms_of(const std::string& word) {
-  if (word.size() < kShortestPlural) return {word};
-  return {word, word.ends_with('s') ? word.substr(0, word.size() - 1) : word + 's'};
 }
 
 /// Bytes [begin, end) of a folded text's next word from `at` on; end == begin: there is none.
@@ -211,7 +204,7 @@ std::vector<const Vocabulary::Word*> Vocabulary::nearest(std::string_view folded
 }
 
 bool Vocabulary::is_known(const std::string& folded) const {
-  const auto forms = forms_of(folded);
+  const auto forms = word_forms(folded);
   return std::any_of(forms.begin(), forms.end(),
                      [&](const std::string& form) { return find_word(form) != nullptr; });
 }
@@ -253,7 +246,7 @@ std::optional<std::string> Vocabulary::correct(std::string_view query,
   std::vector<TypedWord> words = plain_words(typed);
   if (words.empty() || words.size() > kMostCorrectedWords) return std::nullopt;
   std::vector<std::vector<std::string>> groups;
-  for (const TypedWord& word : words) groups.push_back(forms_of(word.folded));
+  for (const TypedWord& word : words) groups.push_back(word_forms(word.folded));
   if (documents_with(groups) > 0) return std::nullopt;
   struct Best {
     std::tuple<bool, std::size_t, std::size_t> worth;
@@ -267,7 +260,7 @@ std::optional<std::string> Vocabulary::correct(std::string_view query,
     auto with = groups;
     for (const Word* candidate : nearest(words[i].folded)) {
       if (++tried > kMostReplacements) break;
-      with[i] = forms_of(candidate->text);
+      with[i] = word_forms(candidate->text);
       const std::size_t documents = documents_with(with);
       const std::tuple worth{is_new, documents, candidate->count};
       if (documents > 0 && (best.replacement == nullptr || worth > best.worth)) best = {worth, i, candidate};

@@ -57,6 +57,12 @@ bool is_boundary(char32_t a, char32_t b) {
 
 }  // namespace
 
+std::vector<std::string> word_forms(const std::string& word) {
+  constexpr std::size_t kShortestPlural = 4;
+  if (word.size() < kShortestPlural || word.find(' ') != std::string::npos) return {word};
+  return {word, word.ends_with('s') ? word.substr(0, word.size() - 1) : word + 's'};
+}
+
 std::string folded_text(std::string_view text) {
   std::string out;
   if (first_invalid_utf8(text) != std::string::npos) return out;

@@ -16,6 +16,9 @@ namespace metafuse::service {
 /// The text as it is compared: small letters without accents, and one blank for each white space.
 std::string folded_text(std::string_view text);
 
+/// A word, and its plural or singular by an s where it is long enough; a phrase alone.
+std::vector<std::string> word_forms(const std::string& word);
+
 /// Bytes [begin, end) of a text.
 struct TextRange {
   std::size_t begin = 0;

@@ -10,6 +10,7 @@
 #include "service/answers/analytics_page.h"
 #include "service/base/log.h"
 #include "service/errors.h"
+#include "service/handlers/domain_page.h"
 #include "service/handlers/handlers.h"
 #include "service/http/head.h"
 #include "service/http/message.h"
@@ -20,7 +21,6 @@
 namespace metafuse::service {
 namespace {
 
-constexpr std::string_view kAnalyticsHtml = "text/html; charset=utf-8";
 constexpr std::string_view kCsvAction = "csv-";
 
 std::optional<int> days_of(std::string_view text) {
@@ -69,31 +69,22 @@ HttpResponse handle_get_analytics(Records& records, Log& log, const Exchange& ex
 }
 
 HttpResponse handle_analytics_list(const Exchange& exchange) {
-  return make_response(200, kAnalyticsHtml, analytics_list_page(exchange));
+  return make_response(200, kDomainPageType, analytics_list_page(exchange));
 }
 
 HttpResponse handle_analytics_page(Records& records, const Exchange& exchange) {
-  const LoadedDomain* domain = exchange.find_domain(exchange.path_values.front());
-  if (domain == nullptr)
-    return error_response(Dialect::page, 404, "no domain \"" + exchange.path_values.front() + "\"");
-  AnalyticsPageState state;
-  state.is_off = records.store == nullptr;
-  return make_response(200, kAnalyticsHtml, analytics_page(exchange, *domain, state));
+  return first_domain_page<AnalyticsPageState>(records, exchange, analytics_page);
 }
 
 HttpResponse handle_analytics_form(Records& records, Log& log, const Exchange& exchange) {
-  const LoadedDomain* domain = exchange.find_domain(exchange.path_values.front());
-  if (domain == nullptr || records.store == nullptr) return handle_analytics_page(records, exchange);
-  if (exchange.refused_action && exchange.snapshot->config.needs_key)  // which hides what domains there are
-    return refusal_response(Dialect::page, *exchange.refused_action);
   AnalyticsPageState state;
   state.days = days_of(form_value(exchange.form, "days")).value_or(state.days);
   state.are_queries_hashed = exchange.snapshot->config.privacy.hash_queries;
+  auto found = domain_of_form(records, exchange, analytics_page, state);
+  if (auto* refused = std::get_if<HttpResponse>(&found)) return std::move(*refused);
+  const LoadedDomain* domain = std::get<const LoadedDomain*>(found);
   int status = 200;
-  if (exchange.refused_action) {
-    state.wrong = exchange.refused_action->text;
-    status = exchange.refused_action->status;
-  } else if (auto figures = figures_of(records, domain->domain.name, state.days)) {
+  if (auto figures = figures_of(records, domain->domain.name, state.days)) {
     const std::string action = form_value(exchange.form, "action");
     if (action.starts_with(kCsvAction) &&
         is_analytics_table(std::string_view(action).substr(kCsvAction.size())))
@@ -104,7 +95,7 @@ HttpResponse handle_analytics_form(Records& records, Log& log, const Exchange& e
     state.wrong = "the server's store does not answer; try again";
     status = 503;
   }
-  return make_response(status, kAnalyticsHtml, analytics_page(exchange, *domain, state));
+  return make_response(status, kDomainPageType, analytics_page(exchange, *domain, state));
 }
 
 }  // namespace metafuse::service

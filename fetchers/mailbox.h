@@ -1,0 +1,68 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+
+#include "core/deadline.h"
+
+namespace metafuse::fetchers {
+
+/// Events for a caller that waits; once it left, events run where they arise.
+class Mailbox {
+ public:
+  void post(std::function<void()> event) {
+    {
+      std::unique_lock lock(mutex_);
+      if (!has_left_) {
+        // The consumer drains the queue, so only the first producer wakes it.
+        const bool is_first = events_.empty();
+        events_.push_back(std::move(event));
+        lock.unlock();
+        if (is_first) arrived_.notify_one();
+        return;
+      }
+    }
+    event();
+  }
+
+  bool has_news() {
+    const std::lock_guard lock(mutex_);
+    return !events_.empty();
+  }
+
+  /// Waits until `until` when nothing has arrived.
+  void wait(TimePoint until) {
+    std::unique_lock lock(mutex_);
+    if (events_.empty()) arrived_.wait_until(lock, until, [&] { return !events_.empty(); });
+  }
+
+  /// Runs what has arrived.
+  void run() {
+    std::deque<std::function<void()>> events;
+    {
+      const std::lock_guard lock(mutex_);
+      events.swap(events_);
+    }
+    for (const auto& event : events) event();
+  }
+
+  void leave() {
+    std::deque<std::function<void()>> events;
+    {
+      const std::lock_guard lock(mutex_);
+      has_left_ = true;
+      events.swap(events_);
+    }
+    for (const auto& event : events) event();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::deque<std::function<void()>> events_;
+  bool has_left_ = false;
+};
+
+}  // namespace metafuse::fetchers

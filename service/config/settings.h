@@ -1,0 +1,138 @@
+#pragma once
+
+// How the configuration is read: each key of the file is a row, with its name, where its value goes, its range
+// and its meaning. Reading, checking and config_reference() go by these rows; defaults are those of the structs.
+
+#include <cstddef>
+#include <filesystem>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/yaml_reader.h"
+#include "service/config/config.h"
+
+namespace metafuse::service {
+
+constexpr std::size_t kMaxConfigBytes = std::size_t{1} << 20;
+constexpr double kMaxRate = 1e6;  ///< requests per second
+
+/// One parse: the value so far, its mistakes, and the folder that paths start from.
+struct ConfigReading {
+  ServerConfig config;
+  Diagnostics diagnostics;
+  std::filesystem::path folder;
+
+  std::string resolve(const std::string& path) const {
+    if (path.empty() || std::filesystem::path(path).is_absolute()) return path;
+    return (folder / path).lexically_normal().string();
+  }
+};
+
+/// Reads a value that is more than a number, a switch, a text or a list of texts.
+using ReadNode = void (*)(const YamlNode& node, ConfigReading& reading);
+
+/// A member that is a path, relative to the configuration's folder.
+template <class Section>
+struct PathMember {
+  std::string Section::*member;
+};
+
+template <class Section>
+struct Setting {
+  const char* key;
+  std::variant<double Section::*, std::size_t Section::*, unsigned Section::*, bool Section::*,
+               std::string Section::*, PathMember<Section>, std::vector<std::string> Section::*, ReadNode>
+      value;
+  double low = 0;  ///< of a number
+  double high = 0;
+  const char* meaning;
+};
+
+template <class Section>
+void read_setting(YamlMap& map, const Setting<Section>& setting, Section& out, ConfigReading& reading) {
+  const auto read = [&](auto value) {
+    using Value = decltype(value);
+    if constexpr (std::is_same_v<Value, ReadNode>) {
+      if (const YamlNode* node = map.take(setting.key)) value(*node, reading);
+    } else if constexpr (std::is_same_v<Value, PathMember<Section>>) {
+      if (const auto path = map.take_string(setting.key)) out.*value.member = reading.resolve(*path);
+    } else {
+      auto& member = out.*value;
+      using Member = std::remove_reference_t<decltype(member)>;
+      if constexpr (std::is_same_v<Member, double>) {
+        member = map.take_number(setting.key, setting.low, setting.high).value_or(member);
+      } else if constexpr (std::is_same_v<Member, bool>) {
+        member = map.take_bool(setting.key).value_or(member);
+      } else if constexpr (std::is_same_v<Member, std::string>) {
+        member = map.take_string(setting.key).value_or(member);
+      } else if constexpr (std::is_same_v<Member, std::vector<std::string>>) {
+        member = map.take_strings(setting.key).value_or(member);
+      } else if (const auto number = map.take_integer(setting.key, static_cast<long long>(setting.low),
+                                                      static_cast<long long>(setting.high))) {
+        member = static_cast<Member>(*number);
+      }
+    }
+  };
+  std::visit(read, setting.value);
+}
+
+template <class Section, std::size_t N>
+void read_settings(YamlMap& map, const Setting<Section> (&settings)[N], Section& out,
+                   ConfigReading& reading) {
+  for (const Setting<Section>& setting : settings) read_setting(map, setting, out, reading);
+}
+
+template <class Section, std::size_t N>
+void read_section(const YamlNode& node, const char* name, const Setting<Section> (&settings)[N], Section& out,
+                  ConfigReading& reading) {
+  YamlMap map(node, name, reading.diagnostics);
+  read_settings(map, settings, out, reading);
+  map.finish();
+}
+
+/// Appends a line for each row: type, range and default are those that reading uses.
+template <class Section, std::size_t N>
+void describe_settings(std::string& out, std::string_view prefix, const Setting<Section> (&settings)[N]) {
+  const Section defaults{};
+  for (const Setting<Section>& setting : settings) {
+    const auto type = [&](auto value) -> std::string {
+      using Value = decltype(value);
+      if constexpr (std::is_same_v<Value, ReadNode>) {
+        return "";
+      } else if constexpr (std::is_same_v<Value, PathMember<Section>>) {
+        return "path";
+      } else {
+        using Member = std::remove_cvref_t<decltype(defaults.*value)>;
+        if constexpr (std::is_same_v<Member, bool>)
+          return fmt::format("true or false, default {}", defaults.*value);
+        else if constexpr (std::is_same_v<Member, std::string>)
+          return "text";
+        else if constexpr (std::is_same_v<Member, std::vector<std::string>>)
+          return "list of texts";
+        else
+          return fmt::format("{} from {:g} to {:g}, default {}",
+                             std::is_same_v<Member, double> ? "number" : "whole number", setting.low,
+                             setting.high, defaults.*value);
+      }
+    };
+    const std::string form = std::visit(type, setting.value);
+    fmt::format_to(std::back_inserter(out), "{}{}: {}{}{}\n", prefix, setting.key, setting.meaning,
+                   form.empty() ? "" : "; ", form);
+  }
+}
+
+// key_settings.cpp
+
+void read_keys(const YamlNode& node, ConfigReading& reading);
+/// Keys of a file of their own, which may not be there yet: servers of one store take it from there. Mistakes
+/// are reported with the file's own places.
+void read_keys_file(const YamlNode& node, ConfigReading& reading);
+void describe_keys(std::string& out);
+
+}  // namespace metafuse::service
