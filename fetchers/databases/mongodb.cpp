@@ -27,7 +27,12 @@ constexpr int kMaxBatch = 100;
 
 Result<const MongoModule*> mongo_module() {
   static const Result<const void*> module = load_module(kMongoModuleFile, kMongoModuleSymbol);
-  if (!module) return fail(Code::unavailable, fmt::format("MongoDB's driver: {}", module.error().text));
+  if (!module)
+    return fail(
+        Code::unavailable,
+        fmt::format(
+            "MongoDB's driver cannot be loaded; install the package metafuse-mongodb, or build {} ({})",
+            kMongoModuleFile, module.error().text));
   return static_cast<const MongoModule*>(*module);
 }
 
