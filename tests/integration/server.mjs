@@ -5,7 +5,7 @@ import { mkdtempSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-const documents = [
+const editors = [
   ["https://www.vim.org/", "Vim the editor", "highly configurable text editor built for efficient editing"],
   ["https://www.gnu.org/software/emacs/", "GNU Emacs", "extensible, customizable text editor and lisp environment"],
   ["https://nano-editor.org/", "GNU nano", "small friendly text editor inspired by pico"],
@@ -24,8 +24,9 @@ templates:
   - {id: phrase, engine: local, query: '{TOPIC|phrase}'}
 `;
 
-/// in: more - further lines of the server's configuration; host - the address to listen on
-export async function startServer(more = "", host = "127.0.0.1") {
+/// in: more - further lines of the server's configuration; host - the address to listen on; documents - [url, title,
+///     text] of each
+export async function startServer(more = "", host = "127.0.0.1", documents = editors) {
   const metafuse = process.env.METAFUSE ?? "build/release/metafuse";
   const folder = mkdtempSync(join(tmpdir(), "metafuse-integration-"));
   const digest = (key) => createHash("sha256").update(key).digest("hex");
