@@ -21,6 +21,7 @@
 #include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "core/atomic_file.h"
+#include "core/json.h"
 #include "core/parallel.h"
 #include "fetchers/embedded/local_engine.h"
 #include "service/base/digest.h"
@@ -57,7 +58,7 @@ models: models
 # Searches, clicks and judgments, from which `metafuse train --store` learns.
 store: metafuse.db
 reports: reports
-# The key itself is in admin.key; here is its SHA-256. Searching needs no key unless you add `needs_key: true`.
+{files}# The key itself is in admin.key; here is its SHA-256. Searching needs no key unless you add `needs_key: true`.
 keys:
   - {{name: admin, sha256: "{digest}", roles: [admin, judge]}}
 )";
@@ -159,6 +160,21 @@ Result<void> write_secret(const fs::path& path, const std::string& text) {
   return {};
 }
 
+/// The folders of `documents`, whose files the page opens by way of the server.
+std::string files_key(const InitArguments& a) {
+  std::string folders;
+  std::error_code error;
+  for (const std::string& path : a.documents)
+    if (a.base_url.empty() && fs::is_directory(path, error))
+      folders += (folders.empty() ? "" : ", ") +
+                 to_text(Json(fs::absolute(path, error).lexically_normal().string()));
+  if (folders.empty()) return {};
+  return "# Browsers open no file: link of a page. The server hands out what was found below these folders, "
+         "and nothing\n"
+         "# else; without this line results show their paths alone.\nfiles: [" +
+         folders + "]\n";
+}
+
 Result<void> write_configuration(const InitArguments& a, const std::vector<InitEngine>& others,
                                  const fs::path& folder) {
   std::string documents;
@@ -189,9 +205,10 @@ Result<void> write_configuration(const InitArguments& a, const std::vector<InitE
   TRY_VOID(write_secret(folder / "admin.key", key + "\n"));
   TRY_VOID(write_file((folder / "engines.yaml").string(), engines));
   TRY_VOID(write_file((folder / "templates" / (a.domain + ".yaml")).string(), templates));
-  return write_file((folder / "metafuse.yaml").string(),
-                    fmt::format(kConfigurationText, fmt::arg("listen", a.listen),
-                                fmt::arg("domain", a.domain), fmt::arg("digest", service::sha256_hex(key))));
+  return write_file(
+      (folder / "metafuse.yaml").string(),
+      fmt::format(kConfigurationText, fmt::arg("listen", a.listen), fmt::arg("domain", a.domain),
+                  fmt::arg("digest", service::sha256_hex(key)), fmt::arg("files", files_key(a))));
 }
 
 Result<void> run_init(InitArguments& a) {

@@ -52,6 +52,8 @@ constexpr Route kRoutes[] = {
      "Search in Tavily's dialect (JSON) or SearXNG's (form)"},
     {"GET", "/picture", "picture", reads(plain, Access::search, little), worker, with<handle_picture>,
      "A small picture beside a result, where pictures are switched on; links to it are signed"},
+    {"GET", "/files/{domain}", "files", reads(page, Access::search), worker, with<handle_file>,
+     "A result that is a file of this machine, where `files` is set; links to it are signed"},
     {"POST", "/extract", "extract", asking(tavily, Body::json), worker, with<handle_extract>,
      "The readable text of pages, in Tavily's dialect"},
     {"POST", "/mcp", "mcp", asking(mcp, Body::json), worker, with<handle_mcp>,

@@ -33,7 +33,7 @@ void add_pool_choices(const JudgedPool& pool, View& view) {
   }
 }
 
-void add_results(const ResultsToJudge& open, View& page) {
+void add_results(const ResultsToJudge& open, const FileLinks& files, const std::string& domain, View& page) {
   View& view = page.add("OPEN");
   view.set("QUERY_WORDS", open.text).set("SEARCH", open.search).set("QUERY_DIGEST", open.query);
   if (open.results.empty()) view.add("NOTHING");
@@ -41,7 +41,9 @@ void add_results(const ResultsToJudge& open, View& page) {
     View& item = view.add("RESULT");
     const std::string position = std::to_string(result.position);
     const std::string& title = result.title.empty() ? result.url : result.title;
-    item.set("URL", result.url).set("TITLE", title).set("SNIPPET", result.snippet).set("POSITION", position);
+    const std::string file = files.link(domain, result.url);
+    item.set("LINK", file.empty() ? result.url : file).set("URL", result.url).set("TITLE", title);
+    item.set("SNIPPET", result.snippet).set("POSITION", position);
     for (const GradeName& row : kGradeNames) {
       View& grade = item.add("GRADE");
       grade.set("AT", position).set("VALUE", std::to_string(row.grade)).set("NAME", row.name);
@@ -117,7 +119,7 @@ std::string judging_page(const Exchange& exchange, const LoadedDomain& domain,
     kept.set("ORDER", state.is_by_suggestion ? "telling" : "asked");
     for (const PoolChoice& choice : kPoolChoices)
       if (choice.pool == state.pool) kept.set("VALUE", choice.value);
-    add_results(*state.open, inside);
+    add_results(*state.open, state.files, name, inside);
     return render_page("judge", view);
   }
   View& start = inside.add("START");

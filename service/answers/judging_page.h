@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "service/base/local_files.h"
 #include "service/http/exchange.h"
 #include "service/learning/judging.h"
 
@@ -37,6 +38,7 @@ struct JudgingPageState {
   JudgedPool pool;
   bool is_by_suggestion = false;       ///< the order of the queue: what tells most first; else the most asked
   std::optional<ResultsToJudge> open;  ///< without: the queue
+  FileLinks files = {};                ///< for results that are files
 };
 
 /// The base query in words: its slots' values.

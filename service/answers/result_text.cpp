@@ -16,7 +16,6 @@ constexpr std::size_t kMostMarks = 16;
 constexpr std::size_t kBeforeMatch = 60;
 constexpr std::size_t kSearchedBytes = 8192;
 constexpr std::size_t kPathBytes = 90;
-constexpr std::size_t kShortestPlural = 4;
 
 std::vector<std::string> split_words(std::string_view text) {
   std::vector<std::string> out;
@@ -28,14 +27,8 @@ std::vector<std::string> split_words(std::string_view text) {
   return out;
 }
 
-/// The word, and its plural or singular.
 void add_forms(const std::string& word, std::vector<std::string>& out) {
-  out.push_back(word);
-  if (word.size() < kShortestPlural || word.find(' ') != std::string::npos) return;
-  if (word.ends_with('s'))
-    out.push_back(word.substr(0, word.size() - 1));
-  else
-    out.push_back(word + 's');
+  for (std::string& form : word_forms(word)) out.push_back(std::move(form));
 }
 
 /// Single letters, and English words that stand in any text.
@@ -127,10 +120,12 @@ std::string excerpt(std::string_view text, std::span<const FoldedText> words, st
 ReadableAddress readable_address(std::string_view url) {
   const std::size_t scheme = url.find("://");
   if (scheme == std::string_view::npos) return {std::string(truncate_utf8(url, kPathBytes)), {}};
+  const bool is_file = url.starts_with("file:");
   url.remove_prefix(scheme + 3);
   const std::size_t slash = std::min(url.find_first_of("/?#"), url.size());
   ReadableAddress out;
   out.host = std::string(url.substr(0, slash));
+  if (is_file && out.host == "localhost") out.host.clear();
   if (out.host.starts_with("www.")) out.host.erase(0, 4);
   std::string_view rest = url.substr(slash);
   rest = rest.substr(0, rest.find('#'));
@@ -143,7 +138,8 @@ ReadableAddress readable_address(std::string_view url) {
     rest.remove_prefix(part.size());
     if (part.empty()) continue;
     const auto decoded = percent_decode(part, false);
-    out.path += " › " + (decoded && is_safe_to_show(*decoded) ? *decoded : std::string(part));
+    out.path +=
+        (is_file ? "/" : " › ") + (decoded && is_safe_to_show(*decoded) ? *decoded : std::string(part));
   }
   out.path += query;
   if (out.path.size() > kPathBytes) out.path = std::string(truncate_utf8(out.path, kPathBytes)) + "…";

@@ -39,10 +39,12 @@ std::string excerpt(std::string_view text, std::span<const FoldedText> words, st
 /// A URL for people.
 struct ReadableAddress {
   std::string host;  ///< without "www."
-  std::string path;  ///< " › a › b.html", decoded where that is safe to show; empty for a site's first page
+  /// " › a › b.html", decoded where that is safe to show; empty for a site's first page. Of a file of this
+  /// machine "/a/b.html", to be copied.
+  std::string path;
 };
 
-/// in: url - http or https; of others the whole text is the host
+/// in: url - http, https or file; of others the whole text is the host
 ReadableAddress readable_address(std::string_view url);
 
 /// The ending of an address that says what opens it: "pdf", "odt"; empty for pages and what is not known.

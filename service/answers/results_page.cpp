@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/languages.h"
 #include "core/utf8.h"
 #include "service/answers/reasons.h"
 #include "service/answers/result_filters.h"
@@ -126,7 +127,18 @@ struct PageWriter {
   WithoutLists without;
   std::size_t most_reasons;
   const PictureLinks& pictures;
+  const FileLinks& files;
+  bool has_closed_files = false;  ///< a result is a file that cannot be opened from the page
 };
+
+/// Where a result's title leads. That of a file that is not handed out leads to the words that say so; its
+/// path stands below it.
+std::string target_of(PageWriter& writer, const std::string& url) {
+  if (!url.starts_with("file:")) return url;
+  const std::string link = writer.files.link(writer.answer.domain, url);
+  writer.has_closed_files = writer.has_closed_files || link.empty();
+  return link.empty() ? "#files" : link;
+}
 
 /// A feature's name without the engine, where all lists are of one.
 std::string short_name(const SearchAnswer& answer, const std::string& feature) {
@@ -199,11 +211,24 @@ void add_marked(std::string_view text, const std::vector<FoldedText>& words, std
   }
 }
 
+/// "2024-05-01 · Deutsch · pdf": what is known of a result's date, language and type. The language that the
+/// reader asked for goes without saying.
+std::string small_text(const Hit& hit, const Preferences& preferences) {
+  std::string out;
+  const auto add = [&](std::string_view text) {
+    if (!text.empty()) out += std::string(out.empty() ? "" : " · ") + std::string(text);
+  };
+  add(std::string_view(hit.published).substr(0, 10));
+  if (hit.language != preferences.language) add(language_name(hit.language));
+  add(shown_file_type(hit.url));
+  return out;
+}
+
 void add_result(PageWriter& writer, std::size_t at, View& page) {
   const Hit& hit = writer.answer.results[at].hit;
   View& view = page.add("RESULT");
   const ReadableAddress address = readable_address(hit.url);
-  view.set("URL", hit.url).set("HOST_TEXT", address.host).set("PATH", address.path);
+  view.set("URL", target_of(writer, hit.url)).set("HOST_TEXT", address.host).set("PATH", address.path);
   if (const std::string icon = writer.pictures.link(PictureKind::icon, hit.url); !icon.empty())
     view.add("ICON").set("PICTURE", icon);
   if (const std::string picture = writer.pictures.link(PictureKind::thumbnail, hit.thumbnail);
@@ -215,13 +240,13 @@ void add_result(PageWriter& writer, std::size_t at, View& page) {
   if (!hit.snippet.empty())
     add_marked(excerpt(hit.snippet, writer.words, kSnippetBytes), writer.words, "TEXT_PART",
                view.add("SNIPPET"));
-  std::string details = hit.published.substr(0, 10);
-  if (const std::string type = shown_file_type(hit.url); !type.empty())
-    details += (details.empty() ? "" : " · ") + type;
-  if (!details.empty()) view.add("DETAILS").set("TEXT", details);
+  if (const std::string details = small_text(hit, writer.preferences); !details.empty())
+    view.add("DETAILS").set("TEXT", details);
+  if (!hit.language.empty()) view.add("LANG").set("TAG", hit.language);
   writer.badges.add(writer.answer.results[at], view);
   add_reasons(writer, at, view);
-  if (const std::string host = host_of(hit.url); !host.empty()) view.add("SITE").set("HOST", host);
+  if (const std::string host = host_of(hit.url); !host.empty() && !hit.url.starts_with("file:"))
+    view.add("SITE").set("HOST", host);
 }
 
 void add_failures(const SearchAnswer& answer, View& page) {
@@ -371,8 +396,10 @@ std::string results_page(const Exchange& exchange, const SearchAnswer& answer, c
                     Badges(answer),
                     WithoutLists(domain, answer),
                     reasons_each(answer, shown.positions.size()),
-                    request.pictures};
+                    request.pictures,
+                    request.files};
   for (const std::size_t at : shown.positions) add_result(writer, at, view);
+  if (writer.has_closed_files) view.add("CLOSED_FILES");
   add_site_preferences(request.preferences->sites, view);
   add_pages(domain, answer, request, links, view);
   return render_page("search", view);

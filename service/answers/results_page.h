@@ -3,6 +3,7 @@
 #include <string>
 
 #include "service/answers/page.h"
+#include "service/base/local_files.h"
 #include "service/base/picture_links.h"
 #include "service/http/exchange.h"
 #include "service/http/message.h"
@@ -21,6 +22,7 @@ struct PageRequest {
   const Fields* fields = nullptr;  ///< of the request, for links to other pages of the same search
   UnixTime now = 0;
   PictureLinks pictures = {};
+  FileLinks files = {};
   bool is_asked_instead = false;  ///< the answer is that of the correction, for what was typed has none
 };
 

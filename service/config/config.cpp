@@ -1,106 +1,22 @@
 #include "service/config/config.h"
 
-#include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <iterator>
 #include <set>
-#include <type_traits>
-#include <variant>
 
 #include <fmt/format.h>
 #include <glob.h>
 
 #include "core/text_file.h"
 #include "core/url_text.h"
-#include "core/yaml_reader.h"
 #include "fetchers/http/address_guard.h"
-#include "service/base/dates.h"
+#include "service/config/settings.h"
 #include "service/store/redis_client.h"
 #include "service/store/store.h"
-
-// Each key of the file is one row of a table below: its name, where its value goes, its range and its
-// meaning. Reading, checking and config_reference() go by these rows; defaults are those of the structs.
 
 namespace metafuse::service {
 namespace {
 
-constexpr std::size_t kMaxConfigBytes = std::size_t{1} << 20;
-
-/// One parse: the value so far, its mistakes, and the folder that paths start from.
-struct Reading {
-  ServerConfig config;
-  Diagnostics diagnostics;
-  std::filesystem::path folder;
-
-  std::string resolve(const std::string& path) const {
-    if (path.empty() || std::filesystem::path(path).is_absolute()) return path;
-    return (folder / path).lexically_normal().string();
-  }
-};
-
-/// Reads a value that is more than a number, a switch, a text or a list of texts.
-using ReadNode = void (*)(const YamlNode& node, Reading& reading);
-
-/// A member that is a path, relative to the configuration's folder.
-template <class Section>
-struct PathMember {
-  std::string Section::*member;
-};
-
-template <class Section>
-struct Setting {
-  const char* key;
-  std::variant<double Section::*, std::size_t Section::*, unsigned Section::*, bool Section::*,
-               std::string Section::*, PathMember<Section>, std::vector<std::string> Section::*, ReadNode>
-      value;
-  double low = 0;  ///< of a number
-  double high = 0;
-  const char* meaning;
-};
-
-template <class Section>
-void read_setting(YamlMap& map, const Setting<Section>& setting, Section& out, Reading& reading) {
-  const auto read = [&](auto value) {
-    using Value = decltype(value);
-    if constexpr (std::is_same_v<Value, ReadNode>) {
-      if (const YamlNode* node = map.take(setting.key)) value(*node, reading);
-    } else if constexpr (std::is_same_v<Value, PathMember<Section>>) {
-      if (const auto path = map.take_string(setting.key)) out.*value.member = reading.resolve(*path);
-    } else {
-      auto& member = out.*value;
-      using Member = std::remove_reference_t<decltype(member)>;
-      if constexpr (std::is_same_v<Member, double>) {
-        member = map.take_number(setting.key, setting.low, setting.high).value_or(member);
-      } else if constexpr (std::is_same_v<Member, bool>) {
-        member = map.take_bool(setting.key).value_or(member);
-      } else if constexpr (std::is_same_v<Member, std::string>) {
-        member = map.take_string(setting.key).value_or(member);
-      } else if constexpr (std::is_same_v<Member, std::vector<std::string>>) {
-        member = map.take_strings(setting.key).value_or(member);
-      } else if (const auto number = map.take_integer(setting.key, static_cast<long long>(setting.low),
-                                                      static_cast<long long>(setting.high))) {
-        member = static_cast<Member>(*number);
-      }
-    }
-  };
-  std::visit(read, setting.value);
-}
-
-template <class Section, std::size_t N>
-void read_settings(YamlMap& map, const Setting<Section> (&settings)[N], Section& out, Reading& reading) {
-  for (const Setting<Section>& setting : settings) read_setting(map, setting, out, reading);
-}
-
-template <class Section, std::size_t N>
-void read_section(const YamlNode& node, const char* name, const Setting<Section> (&settings)[N], Section& out,
-                  Reading& reading) {
-  YamlMap map(node, name, reading.diagnostics);
-  read_settings(map, settings, out, reading);
-  map.finish();
-}
-
-constexpr double kMaxRate = 1e6;
 constexpr double kMaxCount = 1e15;
 
 constexpr Setting<LimitsConfig> kLimits[] = {
@@ -124,7 +40,7 @@ constexpr Setting<LimitsConfig> kLimits[] = {
     {"drain_seconds", &LimitsConfig::drain_seconds, 0.1, 3600, "from SIGTERM to the end, whatever hangs"},
 };
 
-void read_redis(const YamlNode& node, Reading& reading) {
+void read_redis(const YamlNode& node, ConfigReading& reading) {
   std::string& redis = reading.config.cache.redis;
   redis = node.text;
   if (const auto address = parse_redis_url(node.is_scalar() ? redis : ""); !address)
@@ -165,7 +81,7 @@ constexpr Setting<LearnedWaitConfig> kLearnedWait[] = {
     {"ceiling", &LearnedWaitConfig::ceiling_seconds, 0.001, 120, "seconds that are never waited"},
 };
 
-void read_mode(const YamlNode& node, Reading& reading) {
+void read_mode(const YamlNode& node, ConfigReading& reading) {
   using Mode = RecordingsConfig::Mode;
   Mode& mode = reading.config.recordings.mode;
   if (node.text == "record")
@@ -181,81 +97,7 @@ constexpr Setting<RecordingsConfig> kRecordings[] = {
     {"directory", PathMember<RecordingsConfig>{&RecordingsConfig::directory}, 0, 0, "where"},
 };
 
-constexpr Setting<KeyConfig> kKey[] = {
-    {"name", &KeyConfig::name, 0, 0, "in logs, judgments and quotas"},
-    {"sha256", &KeyConfig::sha256, 0, 0, "the key's digest; `metafuse key new` prints both"},
-    {"quota_per_day", &KeyConfig::quota_per_day, 0, 1e12, "expanded queries; 0 for no limit"},
-    {"domains", &KeyConfig::domains, 0, 0, "those that it may use; all without it"},
-    {"engines", &KeyConfig::engines, 0, 0, "those that its searches ask; all without it"},
-    {"expires", &KeyConfig::expires, 0, 0, "YYYY-MM-DD: the last day on which it counts (UTC)"},
-    {"requests_per_second", &KeyConfig::requests_per_second, 0, kMaxRate, "0 for no limit"},
-    {"burst", &KeyConfig::burst, 1, kMaxRate, "requests at once"},
-};
-
-void read_roles(YamlMap& map, const YamlNode& node, KeyConfig& key, Reading& reading) {
-  const auto names = map.take_strings("roles");
-  if (!names) key.roles.push_back(Role::search);
-  for (const std::string& name : names.value_or(std::vector<std::string>{})) {
-    if (const auto role = role_named(name))
-      key.roles.push_back(*role);
-    else
-      reading.diagnostics.error(node.place,
-                                "no role \"" + name + "\"; roles are search, judge, admin, raw, metrics");
-  }
-}
-
-void read_key(const YamlNode& node, Reading& reading) {
-  YamlMap map(node, "a key", reading.diagnostics);
-  KeyConfig key;
-  for (const char* required : {"name", "sha256"}) static_cast<void>(map.take_required_string(required));
-  read_settings(map, kKey, key, reading);
-  std::transform(key.sha256.begin(), key.sha256.end(), key.sha256.begin(),
-                 [](char c) { return c >= 'A' && c <= 'F' ? static_cast<char>(c + 32) : c; });
-  const bool is_digest =
-      key.sha256.size() == 64 && key.sha256.find_first_not_of("0123456789abcdef") == std::string::npos;
-  if (!key.sha256.empty() && !is_digest)
-    reading.diagnostics.error(node.place,
-                              "sha256 is 64 hexadecimal digits; make it with `printf %s KEY | sha256sum`");
-  if (!key.expires.empty() && (key.expires.size() != 10 || !moment_of(key.expires)))
-    reading.diagnostics.error(node.place,
-                              "expires is a date such as 2027-01-31, not \"" + key.expires + "\"");
-  read_roles(map, node, key, reading);
-  map.finish();
-  for (const KeyConfig& other : reading.config.keys)
-    if (other.name == key.name)
-      reading.diagnostics.error(node.place, "two keys are named \"" + key.name + "\"; rename one");
-  reading.config.keys.push_back(std::move(key));
-}
-
-void read_keys(const YamlNode& node, Reading& reading) {
-  if (!node.is_list()) reading.diagnostics.error(node.place, "keys is a list of {name, sha256, roles}");
-  for (const YamlNode& item : node.items) read_key(item, reading);
-}
-
-/// Keys of a file of their own, which may not be there yet: servers of one store take it from there. Mistakes
-/// are reported with the file's own places.
-void read_keys_file(const YamlNode& node, Reading& reading) {
-  const auto path = yaml_string(node, "keys_file", reading.diagnostics);
-  if (!path) return;
-  reading.config.keys_file = reading.resolve(*path);
-  const std::string name = reading.config.keys_file;
-  std::error_code error;
-  if (!std::filesystem::exists(name, error)) return;
-  const auto text = read_text(name, kMaxConfigBytes);
-  if (!text) return reading.diagnostics.error(node.place, "keys_file: " + text.error().text);
-  const auto root = parse_yaml(*text, name);
-  if (!root) return reading.diagnostics.error(node.place, "keys_file: " + root.error().text);
-  Reading inside{std::move(reading.config), Diagnostics(name), reading.folder};
-  YamlMap map(*root, "the file of keys", inside.diagnostics);
-  map.take_integer("version", 1, 1);
-  if (const YamlNode* keys = map.take("keys")) read_keys(*keys, inside);
-  map.finish();
-  reading.config = std::move(inside.config);
-  if (inside.diagnostics.has_errors())
-    reading.diagnostics.error(node.place, "keys_file: " + inside.diagnostics.to_error(Code::bad_config).text);
-}
-
-void read_listen(const YamlNode& node, Reading& reading) {
+void read_listen(const YamlNode& node, ConfigReading& reading) {
   auto listen = parse_listen(node.text);
   if (!listen) return reading.diagnostics.error(node.place, listen.error().text);
   reading.config.listen_host = listen->host;
@@ -263,7 +105,7 @@ void read_listen(const YamlNode& node, Reading& reading) {
 }
 
 /// Files and patterns; each must name at least one file.
-std::vector<std::string> read_files(const YamlNode& node, const char* key, Reading& reading) {
+std::vector<std::string> read_files(const YamlNode& node, const char* key, ConfigReading& reading) {
   std::set<std::string> files;
   const auto add = [&](const YamlNode& item) {
     const auto text = yaml_string(item, key, reading.diagnostics);
@@ -284,19 +126,38 @@ std::vector<std::string> read_files(const YamlNode& node, const char* key, Readi
   return {files.begin(), files.end()};
 }
 
-void read_templates(const YamlNode& node, Reading& reading) {
+void read_templates(const YamlNode& node, ConfigReading& reading) {
   reading.config.templates = read_files(node, "templates", reading);
 }
-void read_engines(const YamlNode& node, Reading& reading) {
+void read_engines(const YamlNode& node, ConfigReading& reading) {
   reading.config.engines = read_files(node, "engines", reading);
 }
 
-void read_store(const YamlNode& node, Reading& reading) {
+void read_store(const YamlNode& node, ConfigReading& reading) {
   const std::string store = yaml_string(node, "store", reading.diagnostics).value_or("");
   reading.config.store = is_postgres_url(store) ? store : reading.resolve(store);
 }
 
-void read_proxies(const YamlNode& node, Reading& reading) {
+/// Folders by their absolute paths, as the addresses of files have them.
+void read_shared_folders(const YamlNode& node, ConfigReading& reading) {
+  const std::vector<YamlNode> one = {node};
+  for (const YamlNode& item : node.is_list() ? node.items : one) {
+    const auto text = yaml_string(item, "files", reading.diagnostics);
+    if (!text) continue;
+    std::error_code error;
+    const auto folder = std::filesystem::absolute(reading.resolve(*text), error).lexically_normal();
+    if (text->empty() || !std::filesystem::is_directory(folder, error))
+      reading.diagnostics.error(item.place,
+                                fmt::format("files: \"{}\" is no folder; correct the path", *text));
+    else if (folder == folder.root_path())
+      reading.diagnostics.error(item.place,
+                                "files: all of the machine's files is more than readers need; name a folder");
+    else
+      reading.config.files.push_back(folder.string());
+  }
+}
+
+void read_proxies(const YamlNode& node, ConfigReading& reading) {
   if (!node.is_list()) reading.diagnostics.error(node.place, "trusted_proxies is a list of addresses");
   for (const YamlNode& item : node.items) {
     const auto text = yaml_string(item, "trusted_proxies", reading.diagnostics);
@@ -308,7 +169,7 @@ void read_proxies(const YamlNode& node, Reading& reading) {
   }
 }
 
-void read_metrics(const YamlNode& node, Reading& reading) {
+void read_metrics(const YamlNode& node, ConfigReading& reading) {
   static constexpr std::pair<std::string_view, MetricsAccess> kAccess[] = {
       {"loopback", MetricsAccess::loopback}, {"open", MetricsAccess::open}, {"key", MetricsAccess::key}};
   for (const auto& [name, access] : kAccess) {
@@ -320,7 +181,7 @@ void read_metrics(const YamlNode& node, Reading& reading) {
 }
 
 /// Mistakes in the file that is named are reported with its own places.
-void read_tracking(const YamlNode& node, Reading& reading) {
+void read_tracking(const YamlNode& node, ConfigReading& reading) {
   const auto path = yaml_string(node, "tracking_parameters", reading.diagnostics);
   if (!path) return;
   const std::string file = reading.resolve(*path);
@@ -332,32 +193,32 @@ void read_tracking(const YamlNode& node, Reading& reading) {
     reading.diagnostics.error(node.place, "tracking_parameters: " + list.error().text);
 }
 
-void read_recordings(const YamlNode& node, Reading& reading) {
+void read_recordings(const YamlNode& node, ConfigReading& reading) {
   RecordingsConfig& out = reading.config.recordings;
   read_section(node, "recordings", kRecordings, out, reading);
   if (out.mode != RecordingsConfig::Mode::off && out.directory.empty())
     reading.diagnostics.error(node.place, "recordings need a directory; add `directory: FOLDER`");
 }
-void read_limits(const YamlNode& node, Reading& reading) {
+void read_limits(const YamlNode& node, ConfigReading& reading) {
   read_section(node, "limits", kLimits, reading.config.limits, reading);
 }
-void read_cache(const YamlNode& node, Reading& reading) {
+void read_cache(const YamlNode& node, ConfigReading& reading) {
   read_section(node, "cache", kCache, reading.config.cache, reading);
 }
-void read_privacy(const YamlNode& node, Reading& reading) {
+void read_privacy(const YamlNode& node, ConfigReading& reading) {
   read_section(node, "privacy", kPrivacy, reading.config.privacy, reading);
 }
-void read_learning(const YamlNode& node, Reading& reading) {
+void read_learning(const YamlNode& node, ConfigReading& reading) {
   read_section(node, "learning", kLearning, reading.config.learning, reading);
 }
-void read_learned_wait(const YamlNode& node, Reading& reading) {
+void read_learned_wait(const YamlNode& node, ConfigReading& reading) {
   LearnedWaitConfig& out = reading.config.learned_wait;
   read_section(node, "learned_wait", kLearnedWait, out, reading);
   if (out.ceiling_seconds < out.floor_seconds)
     reading.diagnostics.error(node.place, "learned_wait: the ceiling is below the floor; raise it");
 }
 
-void read_page_access(const YamlNode& node, Reading& reading) {
+void read_page_access(const YamlNode& node, ConfigReading& reading) {
   using enum PagesConfig::Access;
   static constexpr std::pair<std::string_view, PagesConfig::Access> kAccess[] = {
       {"off", off}, {"key", key}, {"search", search}};
@@ -375,7 +236,7 @@ constexpr Setting<PagesConfig> kPages[] = {
     {"allow_private", &PagesConfig::allow_private, 0, 0, "host:port of pages beyond public addresses"},
 };
 
-void read_pages(const YamlNode& node, Reading& reading) {
+void read_pages(const YamlNode& node, ConfigReading& reading) {
   read_section(node, "fetch_pages", kPages, reading.config.pages, reading);
   if (const auto guard = fetchers::AddressGuard::make(reading.config.pages.allow_private); !guard)
     reading.diagnostics.error(node.place, "fetch_pages: " + guard.error().text);
@@ -387,7 +248,7 @@ constexpr Setting<PicturesConfig> kPictures[] = {
     {"allow_private", &PicturesConfig::allow_private, 0, 0, "host:port of pictures beyond public addresses"},
 };
 
-void read_pictures(const YamlNode& node, Reading& reading) {
+void read_pictures(const YamlNode& node, ConfigReading& reading) {
   read_section(node, "pictures", kPictures, reading.config.pictures, reading);
   if (const auto guard = fetchers::AddressGuard::make(reading.config.pictures.allow_private); !guard)
     reading.diagnostics.error(node.place, "pictures: " + guard.error().text);
@@ -398,7 +259,7 @@ constexpr Setting<TracesConfig> kTraces[] = {
     {"share", &TracesConfig::share, 0, 1, "of the requests whose caller brings no traceparent"},
 };
 
-void read_traces(const YamlNode& node, Reading& reading) {
+void read_traces(const YamlNode& node, ConfigReading& reading) {
   read_section(node, "traces", kTraces, reading.config.traces, reading);
   const std::string& url = reading.config.traces.url;
   if (!url.empty() && !parts_of_url(url))
@@ -443,9 +304,10 @@ constexpr Setting<ServerConfig> kServer[] = {
     {"traces", &read_traces, 0, 0, "OpenTelemetry by OTLP over HTTP; off without it"},
     {"fetch_pages", &read_pages, 0, 0, "reading pages for agents: fetch_page and /extract"},
     {"pictures", &read_pictures, 0, 0, "beside results, fetched by this server"},
+    {"files", &read_shared_folders, 0, 0, "folders; results that are files below them can be opened"},
 };
 
-void read_root(const YamlNode& root, Reading& reading) {
+void read_root(const YamlNode& root, ConfigReading& reading) {
   YamlMap map(root, "the server configuration", reading.diagnostics);
   ServerConfig& out = reading.config;
   map.take_integer("version", 1, 1);
@@ -458,73 +320,22 @@ void read_root(const YamlNode& root, Reading& reading) {
   map.finish();
 }
 
-/// Appends a line for each row: type, range and default are those that reading uses.
-template <class Section, std::size_t N>
-void describe(std::string& out, std::string_view prefix, const Setting<Section> (&settings)[N]) {
-  const Section defaults{};
-  for (const Setting<Section>& setting : settings) {
-    const auto type = [&](auto value) -> std::string {
-      using Value = decltype(value);
-      if constexpr (std::is_same_v<Value, ReadNode>) {
-        return "";
-      } else if constexpr (std::is_same_v<Value, PathMember<Section>>) {
-        return "path";
-      } else {
-        using Member = std::remove_cvref_t<decltype(defaults.*value)>;
-        if constexpr (std::is_same_v<Member, bool>)
-          return fmt::format("true or false, default {}", defaults.*value);
-        else if constexpr (std::is_same_v<Member, std::string>)
-          return "text";
-        else if constexpr (std::is_same_v<Member, std::vector<std::string>>)
-          return "list of texts";
-        else
-          return fmt::format("{} from {:g} to {:g}, default {}",
-                             std::is_same_v<Member, double> ? "number" : "whole number", setting.low,
-                             setting.high, defaults.*value);
-      }
-    };
-    const std::string form = std::visit(type, setting.value);
-    fmt::format_to(std::back_inserter(out), "{}{}: {}{}{}\n", prefix, setting.key, setting.meaning,
-                   form.empty() ? "" : "; ", form);
-  }
-}
-
 }  // namespace
 
 std::string config_reference() {
   std::string out;
-  describe(out, "", kServer);
-  describe(out, "keys[].", kKey);
-  out += "keys[].roles: what it may do; list of search, judge, admin, raw, metrics, default search\n";
-  describe(out, "recordings.", kRecordings);
-  describe(out, "learned_wait.", kLearnedWait);
-  describe(out, "limits.", kLimits);
-  describe(out, "cache.", kCache);
-  describe(out, "privacy.", kPrivacy);
-  describe(out, "learning.", kLearning);
-  describe(out, "fetch_pages.", kPages);
-  describe(out, "pictures.", kPictures);
-  describe(out, "traces.", kTraces);
+  describe_settings(out, "", kServer);
+  describe_keys(out);
+  describe_settings(out, "recordings.", kRecordings);
+  describe_settings(out, "learned_wait.", kLearnedWait);
+  describe_settings(out, "limits.", kLimits);
+  describe_settings(out, "cache.", kCache);
+  describe_settings(out, "privacy.", kPrivacy);
+  describe_settings(out, "learning.", kLearning);
+  describe_settings(out, "fetch_pages.", kPages);
+  describe_settings(out, "pictures.", kPictures);
+  describe_settings(out, "traces.", kTraces);
   return out;
-}
-
-std::optional<Role> role_named(std::string_view name) {
-  for (const auto& [role_name, role] : kRoles)
-    if (role_name == name) return role;
-  return std::nullopt;
-}
-
-bool KeyConfig::has(Role role) const {
-  return std::find(roles.begin(), roles.end(), role) != roles.end();
-}
-bool KeyConfig::may_use_domain(std::string_view domain) const {
-  return domains.empty() || std::find(domains.begin(), domains.end(), domain) != domains.end();
-}
-bool KeyConfig::may_ask_engine(std::string_view engine) const {
-  return engines.empty() || std::find(engines.begin(), engines.end(), engine) != engines.end();
-}
-bool KeyConfig::has_expired(std::int64_t now) const {
-  return !expires.empty() && now >= moment_of(expires).value_or(0) + kSecondsPerDay;
 }
 
 Result<ListenAddress> parse_listen(std::string_view text) {
@@ -550,7 +361,7 @@ Result<ListenAddress> parse_listen(std::string_view text) {
 
 Result<ServerConfig> parse_config(std::string_view text, const std::string& name) {
   TRY(auto root, parse_yaml(text, name));
-  Reading reading{{}, Diagnostics(name), std::filesystem::path(name).parent_path()};
+  ConfigReading reading{{}, Diagnostics(name), std::filesystem::path(name).parent_path()};
   reading.config.file = name;
   read_root(root, reading);
   if (reading.diagnostics.has_errors()) return reading.diagnostics.to_error(Code::bad_config);

@@ -171,6 +171,7 @@ struct ServerConfig {
   LearningConfig learning;
   PagesConfig pages;
   PicturesConfig pictures;
+  std::vector<std::string> files;  ///< absolute folders; results that are files below them can be opened
   TracesConfig traces;
   std::vector<std::string> warnings;
 

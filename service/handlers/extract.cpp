@@ -2,8 +2,10 @@
 #include <string>
 #include <vector>
 
+#include "core/encoding.h"
 #include "core/json.h"
 #include "service/access/gate.h"
+#include "service/base/local_files.h"
 #include "service/errors.h"
 #include "service/handlers/handlers.h"
 #include "service/http/message.h"
@@ -96,6 +98,26 @@ HttpResponse handle_picture(PictureReader& pictures, const Exchange& exchange) {
     return response;
   }
   return error_response(Dialect::plain, 404, "pictures are off, or this server did not make the link");
+}
+
+HttpResponse handle_file(PictureReader& pictures, const Exchange& exchange) {
+  const FileLinks links{pictures.links().secret, exchange.snapshot->config.files};
+  const std::string path(exchange.request.parameter("path").value_or(""));
+  if (!links.has_signed(exchange.path_values.front(), path, exchange.request.parameter("sign").value_or("")))
+    return error_response(Dialect::page, 404,
+                          "files are not handed out, or this server did not make the link");
+  auto file = read_local_file(links.folders, path);
+  if (!file) return error_response(Dialect::page, 404, file.error().text);
+  HttpResponse response = make_response(200, file->media_type, std::move(file->bytes));
+  const std::string name = percent_encoded(path.substr(path.rfind('/') + 1));
+  response.set("Content-Disposition",
+               (file->is_shown ? "inline; filename*=UTF-8''" : "attachment; filename*=UTF-8''") + name);
+  // A page of the folder runs nothing, asks nothing of anybody, and is of no origin.
+  response.set(
+      "Content-Security-Policy",
+      "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'");
+  response.set("Cache-Control", "private, no-cache");
+  return response;
 }
 
 }  // namespace metafuse::service

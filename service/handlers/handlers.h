@@ -11,6 +11,7 @@ HttpResponse handle_home(const Exchange& exchange);
 HttpResponse handle_search(Searcher& searcher, PictureReader& pictures, const Exchange& exchange);
 HttpResponse handle_post_search(Searcher& searcher, PictureReader& pictures, const Exchange& exchange);
 HttpResponse handle_picture(PictureReader& pictures, const Exchange& exchange);
+HttpResponse handle_file(PictureReader& pictures, const Exchange& exchange);
 HttpResponse handle_native_search(Searcher& searcher, const Exchange& exchange);
 HttpResponse handle_fuse(Searcher& searcher, const Exchange& exchange);
 HttpResponse handle_get_templates(const Exchange& exchange);
@@ -50,7 +51,8 @@ HttpResponse handle_judging_results(Searcher& searcher, Records& records, Log& l
 HttpResponse handle_grades(Records& records, Log& log, const Exchange& exchange);
 HttpResponse handle_judge_list(const Exchange& exchange);
 HttpResponse handle_judge_page(Records& records, const Exchange& exchange);
-HttpResponse handle_judge_form(Searcher& searcher, Records& records, Log& log, const Exchange& exchange);
+HttpResponse handle_judge_form(Searcher& searcher, Records& records, PictureReader& pictures, Log& log,
+                               const Exchange& exchange);
 HttpResponse handle_preferences(const Exchange& exchange);
 HttpResponse handle_searxng_config(const Exchange& exchange);
 HttpResponse handle_autocompleter(Searcher& searcher, const Exchange& exchange);

@@ -14,11 +14,13 @@
 #include "service/answers/judging_page.h"
 #include "service/base/log.h"
 #include "service/errors.h"
+#include "service/handlers/domain_page.h"
 #include "service/handlers/handlers.h"
 #include "service/http/head.h"
 #include "service/http/message.h"
 #include "service/learning/records.h"
 #include "service/learning/suggestions.h"
+#include "service/reading/picture_reader.h"
 #include "service/recording/recording.h"
 #include "service/requests/json_fields.h"
 #include "service/searcher.h"
@@ -29,7 +31,6 @@
 namespace metafuse::service {
 namespace {
 
-constexpr std::string_view kJudgingHtml = "text/html; charset=utf-8";
 constexpr std::string_view kQrelsType = "text/plain; charset=utf-8";
 constexpr std::string_view kLinesType = "application/x-ndjson";
 /// How long grades wait for their search to be written.
@@ -342,9 +343,11 @@ Result<GradesByPosition> chosen_grades(const Fields& form) {
 /// One request of the page's form.
 class JudgeForm {
  public:
-  JudgeForm(Searcher& searcher, Records& records, Log& log, const Exchange& exchange,
+  JudgeForm(Searcher& searcher, Records& records, FileLinks files, Log& log, const Exchange& exchange,
             const LoadedDomain& domain)
-      : searcher_(searcher), records_(records), log_(log), exchange_(exchange), domain_(domain) {}
+      : searcher_(searcher), records_(records), log_(log), exchange_(exchange), domain_(domain) {
+    state_.files = std::move(files);
+  }
 
   HttpResponse answer() {
     state_.is_signed_in = true;
@@ -371,7 +374,7 @@ class JudgeForm {
   const std::string& judge() const { return exchange_.key->name; }
 
   HttpResponse page() const {
-    return make_response(status_, kJudgingHtml, judging_page(exchange_, domain_, state_));
+    return make_response(status_, kDomainPageType, judging_page(exchange_, domain_, state_));
   }
 
   /// What the store's failure looks like to a judge; its own words are for the log.
@@ -462,30 +465,20 @@ class JudgeForm {
 }  // namespace
 
 HttpResponse handle_judge_list(const Exchange& exchange) {
-  return make_response(200, kJudgingHtml, judge_list_page(exchange));
+  return make_response(200, kDomainPageType, judge_list_page(exchange));
 }
 
 HttpResponse handle_judge_page(Records& records, const Exchange& exchange) {
-  const LoadedDomain* domain = exchange.find_domain(exchange.path_values.front());
-  if (domain == nullptr)
-    return error_response(Dialect::page, 404, "no domain \"" + exchange.path_values.front() + "\"");
-  JudgingPageState state;
-  state.is_off = records.store == nullptr;
-  return make_response(200, kJudgingHtml, judging_page(exchange, *domain, state));
+  return first_domain_page<JudgingPageState>(records, exchange, judging_page);
 }
 
-HttpResponse handle_judge_form(Searcher& searcher, Records& records, Log& log, const Exchange& exchange) {
-  const LoadedDomain* domain = exchange.find_domain(exchange.path_values.front());
-  if (domain == nullptr || records.store == nullptr) return handle_judge_page(records, exchange);
-  if (exchange.refused_action && exchange.snapshot->config.needs_key)  // which hides what domains there are
-    return refusal_response(Dialect::page, *exchange.refused_action);
-  if (exchange.refused_action) {
-    JudgingPageState state;
-    state.wrong = exchange.refused_action->text;
-    return make_response(exchange.refused_action->status, kJudgingHtml,
-                         judging_page(exchange, *domain, state));
-  }
-  return JudgeForm(searcher, records, log, exchange, *domain).answer();
+HttpResponse handle_judge_form(Searcher& searcher, Records& records, PictureReader& pictures, Log& log,
+                               const Exchange& exchange) {
+  auto domain = domain_of_form(records, exchange, judging_page, JudgingPageState());
+  if (auto* refused = std::get_if<HttpResponse>(&domain)) return std::move(*refused);
+  return JudgeForm(searcher, records, {pictures.links().secret, exchange.snapshot->config.files}, log,
+                   exchange, *std::get<const LoadedDomain*>(domain))
+      .answer();
 }
 
 }  // namespace metafuse::service

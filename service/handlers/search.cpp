@@ -235,6 +235,7 @@ HttpResponse search_fields(Searcher& searcher, const PictureReader& pictures, co
   if (!parameters) return error_response(dialect, 400, parameters.error().text);
   PageRequest page{&*parameters, nullptr, &preferences, &fields, searcher.unix_time()};
   page.pictures = pictures.links();
+  page.files = {page.pictures.secret, exchange.snapshot->config.files};
   const bool is_by_rrf = parameters->is_by_rrf;
   // what was shown to compare two rankings is no search to learn from, so it is not stored
   const WantedSearch wanted{parameters->search, parameters->first(), is_by_rrf ? 0 : parameters->limit,

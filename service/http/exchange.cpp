@@ -113,7 +113,8 @@ void add_common_headers(const Exchange& exchange, HttpResponse& response) {
   // not no-referrer: over plain HTTP browsers would then send the forms of our own pages with `Origin: null`
   response.set("Referrer-Policy", "same-origin");
   response.set("X-Frame-Options", "DENY");
-  response.set("Content-Security-Policy", kContentSecurityPolicy);
+  if (response.header("Content-Security-Policy").empty())
+    response.set("Content-Security-Policy", kContentSecurityPolicy);
   response.set("Cross-Origin-Opener-Policy", "same-origin");
   if (response.header("Cross-Origin-Resource-Policy").empty())
     response.set("Cross-Origin-Resource-Policy", "same-origin");

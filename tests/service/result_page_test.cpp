@@ -88,6 +88,7 @@ TEST_CASE("The page marks, badges, narrows and explains without scripts", "[serv
     fetchers::FetchedList list = TestServer::default_answer(query);
     list.list.hits.front().snippet = "Ada <b>wrote</b> programs; ada";
     list.list.hits.front().published = "2024-05-01";
+    list.list.hits.front().language = "pt-BR";
     list.list.hits.push_back({"http://www.files.example/a/Notes.PDF", "Notes of Ada", "", "", "", {}});
     return list;
   });
@@ -96,7 +97,8 @@ TEST_CASE("The page marks, badges, narrows and explains without scripts", "[serv
   CHECK(shows(page, "<i class=\"g0\">one <b>1</b></i>"));
   CHECK(shows(page, "<i class=\"g1\">two <b>1</b></i>"));
   CHECK(shows(page, "<b>files.example</b> › a › Notes.PDF"));
-  CHECK(shows(page, "<span>2024-05-01</span>"));
+  CHECK(shows(page, "<span>2024-05-01 · Português (BR)</span>"));
+  CHECK(shows(page, "lang=\"pt-BR\">"));
   CHECK(shows(page, "<span>pdf</span>"));
   // what narrows it, and the link without it
   CHECK(shows(

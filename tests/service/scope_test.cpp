@@ -40,6 +40,7 @@ constexpr ScopeRow kScopeRows[] = {
     {"POST /v1/fuse", "/v1/fuse", R"({"domain":"DOMAIN","lists":[{"name":"own","results":["a"]}]})", 400},
     {"POST /extract", "/extract", R"({"urls":["http://10.0.0.1/"]})"},
     {"GET /picture", "/picture"},
+    {"GET /files/{domain}", "/files/DOMAIN?path=%2Fa.txt&sign=0", "", 403},
     {"GET /docs", "/docs"},
     {"GET /preferences", "/preferences"},
     {"GET /v1/templates/{domain}", "/v1/templates/DOMAIN", "", 403},

@@ -41,6 +41,7 @@ constexpr RouteExpectation kExpectations[] = {
     {"GET /search", "search admin", "-", true},
     {"POST /search", "search admin", "json|form", true},
     {"GET /picture", "search admin", "-", false},
+    {"GET /files/{domain}", "search admin", "-", false},
     {"POST /extract", "search admin", "json", true},
     {"POST /mcp", "search admin", "json", true},
     {"POST /v1/search", "search admin", "json", true},
