@@ -28,7 +28,7 @@ struct FileType {
   bool is_shown;
 };
 
-/// What is handed out. Everything that could run in a browser is text or is saved; HTML is shown in a sandbox.
+/// What is handed out. All that could run in a browser is text or is saved; HTML is shown in a sandbox.
 constexpr std::array kFileTypes = {FileType{".html", "text/html", true},
                                    FileType{".htm", "text/html", true},
                                    FileType{".txt", "text/plain; charset=utf-8", true},
@@ -77,8 +77,7 @@ class Descriptor {
   int number_;
 };
 
-/// Opens a path that begins at a folder; the kernel refuses every way out of it, whoever changes links
-/// meanwhile.
+/// Opens a path that begins at a folder; the kernel itself refuses every way out of it.
 int open_beneath(int folder, const std::string& path) {
   open_how how{};
   how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;

@@ -22,8 +22,8 @@ struct FileLinks {
   std::string secret;
   std::vector<std::string> folders;  ///< absolute; none: no file is handed out
 
-  /// "/files/DOMAIN?path=...&sign=..."; empty where the URL is no file below the folders, or of a type that is
-  /// not handed out.
+  /// "/files/DOMAIN?path=...&sign=..."; empty where the URL is no file below the folders, or of a type that
+  /// is not handed out.
   std::string link(std::string_view domain, std::string_view url) const;
   bool has_signed(std::string_view domain, std::string_view path, std::string_view signature) const;
 };

@@ -1,7 +1,8 @@
 #pragma once
 
-// How the configuration is read: each key of the file is a row, with its name, where its value goes, its range
-// and its meaning. Reading, checking and config_reference() go by these rows; defaults are those of the structs.
+// How the configuration is read: each key of the file is a row, with its name, where its value goes, its
+// range and its meaning. Reading, checking and config_reference() go by these rows; defaults are those of
+// the structs.
 
 #include <cstddef>
 #include <filesystem>

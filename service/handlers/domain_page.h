@@ -7,9 +7,9 @@
 #include "service/http/message.h"
 #include "service/learning/records.h"
 
-// What the operators' pages of one domain (/judge/DOMAIN, /analytics/DOMAIN) begin with: which domain is meant,
-// whether the server remembers anything, and whether whoever sent the form may. `draw` makes the page of a
-// state, which has the members is_off and wrong.
+// What the operators' pages of one domain (/judge/DOMAIN, /analytics/DOMAIN) begin with: which domain is
+// meant, whether the server remembers anything, and whether whoever sent the form may. `draw` makes the page
+// of a state, which has the members is_off and wrong.
 
 namespace metafuse::service {
 
