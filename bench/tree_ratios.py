@@ -21,7 +21,7 @@ def sparse_file(source, target):
     chance = random.Random(5)
     with open(source) as lines, open(target, 'w') as out:
         for line in lines:
-            grade, query, *values = line.split()
+            grade, query, *values = line.split('#')[0].split()
             out.write(' '.join([grade, query, *(value for value in values if chance.random() < .1)]) + '\n')
 
 

@@ -25,7 +25,8 @@ Result<std::string_view> document_at(const char* const* documents, std::size_t i
 }
 
 Result<void> check_differ(const std::vector<RunEntry>& entries, std::string_view query) {
-  evaluation::IdTable ids;
+  thread_local evaluation::IdTable ids;
+  ids.clear();
   bool is_new = false;
   for (const RunEntry& entry : entries) {
     ids.insert(entry.document, is_new);
@@ -66,8 +67,9 @@ Result<void> add_ordered(metafuse_run& run, std::string_view query, const char* 
     entries[i].score = scores == nullptr ? static_cast<double>(count - i) : scores[i];
     TRY_VOID(check_finite(entries[i].score, query, entries[i].document));
   }
-  std::stable_sort(entries.begin(), entries.end(),
-                   [](const RunEntry& a, const RunEntry& b) { return a.score > b.score; });
+  const auto stands_before = [](const RunEntry& a, const RunEntry& b) { return a.score > b.score; };
+  if (!std::is_sorted(entries.begin(), entries.end(), stands_before))
+    std::stable_sort(entries.begin(), entries.end(), stands_before);
   TRY_VOID(add_list(run, query, std::move(entries)));
   run.has_scores = run.has_scores && scores != nullptr;
   return {};
@@ -82,12 +84,17 @@ struct QueryRows {
 Result<std::vector<QueryRows>> rows_by_query(const char* const* queries, std::size_t count) {
   std::vector<QueryRows> out;
   std::unordered_map<std::string_view, std::size_t> places;
+  std::size_t place = 0;
   for (std::size_t i = 0; i < count; ++i) {
     if (queries[i] == nullptr)
       return fail(Code::bad_data, fmt::format("row {}: the query is NULL; give an id", i + 1));
-    const auto [at, is_new] = places.try_emplace(queries[i], out.size());
-    if (is_new) out.push_back({at->first, {}});
-    out[at->second].rows.push_back(i);
+    // mostly the rows of a query stand together
+    if (i == 0 || (queries[i] != queries[i - 1] && out[place].query != queries[i])) {
+      const auto [at, is_new] = places.try_emplace(queries[i], out.size());
+      if (is_new) out.push_back({at->first, {}});
+      place = at->second;
+    }
+    out[place].rows.push_back(i);
   }
   return out;
 }
@@ -96,6 +103,7 @@ Result<std::vector<QueryRows>> rows_by_query(const char* const* queries, std::si
 Result<std::vector<RunEntry>> ordered_rows(const QueryRows& query, const char* const* documents,
                                            const double* scores, const std::int64_t* ranks) {
   std::vector<evaluation::RunLine> lines;
+  lines.reserve(query.rows.size());
   for (const std::size_t row : query.rows) {
     TRY(const std::string_view document, document_at(documents, row, query.query));
     const std::int64_t rank = ranks == nullptr ? 0 : ranks[row];
@@ -104,6 +112,7 @@ Result<std::vector<RunEntry>> ordered_rows(const QueryRows& query, const char* c
   }
   evaluation::sort_as_listed(lines);
   std::vector<RunEntry> entries;
+  entries.reserve(lines.size());
   for (const evaluation::RunLine& line : lines) entries.push_back({line.document, line.score});
   return entries;
 }
@@ -114,6 +123,7 @@ Result<void> add_judged(metafuse_qrels& qrels, const QueryRows& query, const cha
     return fail(Code::bad_data,
                 fmt::format("the query {} has judgments already; add each query once", query.query));
   evaluation::QueryJudgments judged{query.query, {}};
+  judged.documents.reserve(query.rows.size());
   for (const std::size_t row : query.rows) {
     TRY(const std::string_view document, document_at(documents, row, query.query));
     judged.documents.push_back({document, grades[row]});

@@ -32,13 +32,14 @@ double number_of(py::handle object, const char* query, const char* document) {
   throw usage(std::string("query ") + query + ": the score of " + document + " is no number");
 }
 
-/// The texts of a list, tuple or array of objects; `kept` holds references to them.
+/// The texts of a list, tuple or other sequence; `kept` holds what holds them.
 std::vector<const char*> texts_of(const py::object& items, const char* what, std::vector<py::object>& kept) {
-  std::vector<const char*> out;
-  for (const py::handle item : items) {
-    kept.push_back(py::reinterpret_borrow<py::object>(item));
-    out.push_back(text_of(item, what));
-  }
+  kept.push_back(py::reinterpret_steal<py::object>(PySequence_Fast(items.ptr(), "give a sequence")));
+  const py::object& sequence = kept.back();
+  if (!sequence) throw py::error_already_set();
+  PyObject* const* const first = PySequence_Fast_ITEMS(sequence.ptr());
+  std::vector<const char*> out(static_cast<std::size_t>(PySequence_Fast_GET_SIZE(sequence.ptr())));
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = text_of(first[i], what);
   return out;
 }
 
@@ -49,6 +50,8 @@ void add_list(metafuse_run* run, const char* query, const py::handle& list) {
   std::vector<py::object> kept;
   const bool is_scored = py::isinstance<py::dict>(list);
   if (is_scored) {
+    documents.reserve(py::len(list));
+    scores.reserve(py::len(list));
     for (const auto& [document, score] : py::reinterpret_borrow<py::dict>(list)) {
       documents.push_back(text_of(document, "the document"));
       scores.push_back(number_of(score, query, documents.back()));
@@ -63,9 +66,12 @@ void add_list(metafuse_run* run, const char* query, const py::handle& list) {
 }
 
 std::int32_t grade_of(py::handle grade, const char* query, const char* document) {
-  const py::object index = py::reinterpret_steal<py::object>(PyNumber_Index(grade.ptr()));
-  const long long value = index ? PyLong_AsLongLong(index.ptr()) : -1;
-  const bool is_wrong = PyErr_Occurred() != nullptr;
+  const bool is_int = PyLong_Check(grade.ptr());
+  const py::object index =
+      is_int ? py::object() : py::reinterpret_steal<py::object>(PyNumber_Index(grade.ptr()));
+  const PyObject* const whole = is_int ? grade.ptr() : index.ptr();
+  const long long value = whole != nullptr ? PyLong_AsLongLong(const_cast<PyObject*>(whole)) : -1;
+  const bool is_wrong = value == -1 && PyErr_Occurred() != nullptr;
   PyErr_Clear();
   if (is_wrong || value < std::numeric_limits<std::int32_t>::min() ||
       value > std::numeric_limits<std::int32_t>::max())
@@ -109,28 +115,42 @@ py::dict PythonRun::to_dict() const {
   py::dict out;
   for (std::size_t q = 0; q < metafuse_run_query_count(handle()); ++q) {
     py::dict list;
-    for (std::size_t i = 0; i < metafuse_run_size(handle(), q); ++i)
-      list[py::str(metafuse_run_document(handle(), q, i))] = metafuse_run_score(handle(), q, i);
+    const std::size_t size = metafuse_run_size(handle(), q);
+    for (std::size_t i = 0; i < size; ++i) {
+      const py::str document(metafuse_run_document(handle(), q, i));
+      const py::float_ score(metafuse_run_score(handle(), q, i));
+      if (PyDict_SetItem(list.ptr(), document.ptr(), score.ptr()) != 0) throw py::error_already_set();
+    }
     out[py::str(metafuse_run_query(handle(), q))] = std::move(list);
   }
   return out;
 }
 
 py::tuple PythonRun::to_rows() const {
-  py::list queries;
-  py::list documents;
-  std::vector<std::int64_t> ranks;
-  std::vector<double> scores;
+  std::size_t count = 0;
+  for (std::size_t q = 0; q < metafuse_run_query_count(handle()); ++q)
+    count += metafuse_run_size(handle(), q);
+  const py::array queries = py::module_::import("numpy").attr("empty")(count, "object");
+  const py::array documents = queries.attr("copy")();
+  py::array_t<std::int64_t> ranks(static_cast<py::ssize_t>(count));
+  py::array_t<double> scores(static_cast<py::ssize_t>(count));
+  const auto put = [](const py::array& array, std::size_t row, const py::object& value) {
+    PyObject*& place = static_cast<PyObject**>(const_cast<void*>(array.data()))[row];
+    Py_XDECREF(place);
+    place = py::object(value).release().ptr();
+  };
+  std::size_t row = 0;
   for (std::size_t q = 0; q < metafuse_run_query_count(handle()); ++q) {
     const py::str query(metafuse_run_query(handle(), q));
-    for (std::size_t i = 0; i < metafuse_run_size(handle(), q); ++i) {
-      queries.append(query);
-      documents.append(py::str(metafuse_run_document(handle(), q, i)));
-      ranks.push_back(static_cast<std::int64_t>(i + 1));
-      scores.push_back(metafuse_run_score(handle(), q, i));
+    const std::size_t size = metafuse_run_size(handle(), q);
+    for (std::size_t i = 0; i < size; ++i, ++row) {
+      put(queries, row, query);
+      put(documents, row, py::str(metafuse_run_document(handle(), q, i)));
+      ranks.mutable_data()[row] = static_cast<std::int64_t>(i + 1);
+      scores.mutable_data()[row] = metafuse_run_score(handle(), q, i);
     }
   }
-  return py::make_tuple(queries, documents, py::array(py::cast(ranks)), py::array(py::cast(scores)));
+  return py::make_tuple(queries, documents, ranks, scores);
 }
 
 PythonQrels::PythonQrels() {

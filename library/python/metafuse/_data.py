@@ -104,7 +104,9 @@ class Run:
 
 
 def _texts(column) -> list:
-    return [value if isinstance(value, str) else str(value) for value in column]
+    values = column.tolist()
+    return values if set(map(type, values)) == {str} else [
+        value if isinstance(value, str) else str(value) for value in values]
 
 
 def runs_of(runs) -> list[Run]:
