@@ -7,16 +7,20 @@
 
 namespace metafuse {
 
-Result<const void*> load_module(const char* file, const char* symbol) {
+std::string module_path(const char* file) {
   std::error_code error;
   const auto folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
   const auto beside = folder / file;
-  const auto path = std::filesystem::exists(beside, error) ? beside : folder / METAFUSE_MODULES / file;
+  return (std::filesystem::exists(beside, error) ? beside : folder / METAFUSE_MODULES / file).string();
+}
+
+Result<const void*> load_module(const char* file, const char* symbol) {
+  const std::string path = module_path(file);
   // OpenMPI loads parts of itself later, which look for the symbols of those that are there
   void* const module = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (module == nullptr) return fail(Code::unavailable, ::dlerror());
   const void* const found = ::dlsym(module, symbol);
-  if (found == nullptr) return fail(Code::unavailable, path.string() + " is of another version");
+  if (found == nullptr) return fail(Code::unavailable, path + " is of another version");
   return found;
 }
 

@@ -1,18 +1,9 @@
 #include "fetchers/embedded/embedded_search.h"
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <csignal>
-#include <cstring>
 #include <vector>
 
-#include <fcntl.h>
-#include <poll.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
+#include "core/child_process.h"
 #include "core/encoding.h"
 #include "core/languages.h"
 #include "core/sqlite_database.h"
@@ -49,77 +40,6 @@ Result<std::vector<std::string>> filled_arguments(const CommandAccess& access, s
   return out;
 }
 
-/// A program that runs with its standard output in a pipe; killed with its whole group when it goes away.
-class Process {
- public:
-  Process() = default;
-  Process(const Process&) = delete;
-  Process& operator=(const Process&) = delete;
-  ~Process() {
-    if (output_ >= 0) ::close(output_);
-    if (id_ <= 0) return;
-    ::kill(-id_, SIGKILL);
-    while (::waitpid(id_, nullptr, 0) < 0 && errno == EINTR) {
-    }
-  }
-
-  Result<void> start(std::vector<std::string> arguments) {
-    std::array<int, 2> ends{};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return fail(Code::try_again, std::strerror(errno));
-    output_ = ends[0];
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawnattr_init(&attributes);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
-    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addclosefrom_np(&actions, 3);  // nothing of ours is inherited
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setflags(&attributes,
-                             POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    std::vector<char*> words;
-    for (std::string& argument : arguments) words.push_back(argument.data());
-    words.push_back(nullptr);
-    std::array<char*, 1> environment = {nullptr};
-    pid_t id = 0;
-    const int status = ::posix_spawn(&id, words[0], &actions, &attributes, words.data(), environment.data());
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-    ::close(ends[1]);
-    if (status != 0) return fail(Code::unavailable, arguments[0] + ": " + std::strerror(status));
-    id_ = id;
-    return {};
-  }
-
-  /// All output up to the limit; what is beyond it is not waited for.
-  Result<std::string> read(std::size_t max_bytes, const Deadline& deadline) {
-    std::string out;
-    std::array<char, 16384> buffer{};
-    while (out.size() < max_bytes) {
-      if (deadline.has_passed()) return fail(Code::try_again, "the program did not end in time");
-      const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline.left()).count();
-      pollfd waiting{output_, POLLIN, 0};
-      if (::poll(&waiting, 1, static_cast<int>(std::min<long>(50, static_cast<long>(left)))) <= 0) continue;
-      const ssize_t count = ::read(output_, buffer.data(), std::min(buffer.size(), max_bytes - out.size()));
-      if (count == 0) return out;
-      if (count < 0 && errno != EINTR) return fail(Code::bad_data, std::strerror(errno));
-      if (count > 0) out.append(buffer.data(), static_cast<std::size_t>(count));
-    }
-    out.resize(out.rfind('\n') + 1);
-    return out;
-  }
-
- private:
-  int output_ = -1;
-  pid_t id_ = 0;
-};
-
 Hit hit_of(const CommandAccess& access, std::string_view line) {
   Hit hit;
   for (std::size_t i = 0; i < access.fields.size(); ++i) {
@@ -143,7 +63,7 @@ Hit hit_of(const CommandAccess& access, std::string_view line) {
 Result<RankedList> search_command(const CommandAccess& access, std::string_view query, int depth,
                                   const Deadline& deadline) {
   TRY(auto arguments, filled_arguments(access, query));
-  Process process;
+  ChildProcess process;
   TRY_VOID(process.start(std::move(arguments)));
   TRY(const auto output, process.read(access.max_bytes, deadline));
   RankedList list;

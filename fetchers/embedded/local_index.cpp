@@ -201,7 +201,11 @@ Result<IndexReport> build_anew(const std::string& path, const std::vector<std::s
         }));
     left_out.insert(left_out.end(), here.begin(), here.end());
   }
-  if (collected.documents.empty()) return fail(Code::bad_data, documents.front() + ": no document to index");
+  if (collected.documents.empty())
+    return fail(Code::bad_data,
+                documents.front() +
+                    ": no document to index; name HTML, Markdown, text, CSV or JSON lines, or "
+                    "a folder that holds some");
   const auto dimensions = write_index(path, collected, options);
   if (!dimensions) return fail(dimensions.error().code, "cannot write the index: " + dimensions.error().text);
   IndexReport report;

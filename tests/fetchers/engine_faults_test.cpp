@@ -121,6 +121,31 @@ TEST_CASE("engines: PostgreSQL behind a faulty wire", "[fetchers][databases][cha
                  });
 }
 
+TEST_CASE("engines: PostgreSQL by its ODBC driver behind a faulty wire",
+          "[fetchers][databases][odbc][chaos][engines][full]") {
+  const auto server = PostgresServer::start();
+  if (!server) return;
+  const std::string url = server->new_database();
+  const std::string name = url.substr(14, url.find('?') - 14);
+  const auto block = [&](int port) {
+    return "  - {name: e, engine: odbc, timeout: 0.5, connection: 'Driver=PostgreSQL "
+           "Unicode;Servername=127.0.0.1;"
+           "Port=" +
+           std::to_string(port) + ";Database=" + name +
+           ";Username=tester', query_str: \"SELECT 'http://p/' || n AS url, CAST(:query AS text) AS title "
+           "FROM "
+           "generate_series(1, 2) AS n\"}\n";
+  };
+  const FetchedList driver = fetch_one(*fetcher_of(block(1)), "e", seconds(5));
+  if (driver.message.find("file not found") != std::string::npos ||
+      driver.message.find("Data source name not found") != std::string::npos) {
+    std::cout << "SKIPPED: install the Debian package odbc-postgresql\n";
+    return;
+  }
+  CHECK(driver.failure == Failure::refused);
+  check_database([&] { return connected_to(server->socket()); }, block);
+}
+
 TEST_CASE("engines: MariaDB behind a faulty wire", "[fetchers][databases][chaos][engines][full]") {
   const auto server = MariadbServer::start();
   if (!server) return;
