@@ -143,12 +143,16 @@ std::string definition_text(const AnswerRules& rules, const std::string& name,
   write("results", rules.results);
   write_part("url", rules.url);
   if (rules.url.empty() && !rules.results.empty())
-    out += "    url_format: \"https://host.example/{id}\"  # no address was found: say how to build it\n";
+    out += "    url_format: " +
+           in_quotes(rules.url_format.empty() ? std::string("https://host.example/{id}") : rules.url_format) +
+           "  # no address was found: say how to build it\n";
   write_part("title", rules.title);
   write_part("content", rules.content);
   write_part("published", rules.published);
   write_part("language", rules.language);
   write_part("thumbnail", rules.thumbnail);
+  if (rules.is_title_html) out += "    title_html_to_text: true\n";
+  if (rules.is_content_html) out += "    content_html_to_text: true\n";
   return out;
 }
 

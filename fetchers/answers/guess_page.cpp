@@ -92,8 +92,38 @@ std::string kind_of(const xmlNode* node) {
   return out;
 }
 
+/// Whether elements are a page's own: its navigation, head and foot.
+bool is_navigation(const xmlNode* node) {
+  for (; node != nullptr && node->type == XML_ELEMENT_NODE; node = node->parent) {
+    const std::string_view name = name_of_node(node);
+    if (name == "nav" || name == "footer" || name == "header" || name == "aside") return true;
+  }
+  return false;
+}
+
+/// The kind of an element as one of a list: a row's table says more of it than the row does.
+std::string kind_in_list(const xmlNode* node) {
+  const std::string kind = kind_of(node);
+  if (name_of_node(node) != "tr" || kind.find('.') != std::string::npos) return kind;
+  for (const xmlNode* above = node->parent; above != nullptr; above = above->parent)
+    if (name_of_node(above) == "table") return kind_of(above) + ">" + kind;
+  return kind;
+}
+
+/// A cell without a class is told by its place in the row.
+std::string kind_of_text(const xmlNode* node) {
+  const std::string kind = kind_of(node);
+  if (kind != "td") return kind;
+  int place = 1;
+  for (const xmlNode* before = node->prev; before != nullptr; before = before->prev)
+    place += name_of_node(before) == "td" ? 1 : 0;
+  return "td[" + std::to_string(place) + "]";
+}
+
 /// `div.result` as `name[contains(concat(" ", @class, " "), " result ")]`.
 std::string xpath_of_kind(const std::string& kind) {
+  if (const std::size_t inner = kind.find('>'); inner != std::string::npos)
+    return xpath_of_kind(kind.substr(0, inner)) + "//" + xpath_of_kind(kind.substr(inner + 1));
   const std::size_t dot = kind.find('.');
   if (dot == std::string::npos) return kind;
   return kind.substr(0, dot) + "[contains(concat(\" \", normalize-space(@class), \" \"), \" " +
@@ -195,7 +225,7 @@ PageGuess guess_of_kind(const std::string& kind, const Kind& elements) {
     addresses.insert(attribute_of(found.link, "href"));
     letters += std::min<std::size_t>(found.text_size, 400);
     titles.push_back(kind_of(found.heading != nullptr ? found.heading : found.link));
-    texts.push_back(found.text == nullptr ? "" : kind_of(found.text));
+    texts.push_back(found.text == nullptr ? "" : kind_of_text(found.text));
   }
   const double share = static_cast<double>(good) / static_cast<double>(elements.nodes.size());
   if (good < kFewest || share < 0.6 || addresses.size() * 10 < good * 7) return guess;
@@ -234,14 +264,16 @@ Result<AnswerRules> guess_in_page(std::string_view body, const AnswerContext& co
     if (name != "div" && name != "li" && name != "article" && name != "tr" && name != "a" &&
         name != "section" && name != "dl")
       continue;
-    Kind& kind = kinds[kind_of(node)];
+    if (is_navigation(node)) continue;
+    Kind& kind = kinds[kind_in_list(node)];
     // of elements inside one another the outer
     if (kind.nodes.size() < 200 && (kind.nodes.empty() || !is_inside(node, kind.nodes.back())))
       kind.nodes.push_back(node);
   }
   PageGuess best;
   for (const auto& [name, kind] : kinds) {
-    if (kind.nodes.size() < kFewest || name.find('.') == std::string::npos) continue;
+    const bool is_named = name.find_first_of(".>") != std::string::npos || name == "article";
+    if (kind.nodes.size() < kFewest || !is_named) continue;
     PageGuess guess = guess_of_kind(name, kind);
     if (guess.worth > best.worth) best = std::move(guess);
   }

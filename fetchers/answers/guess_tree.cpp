@@ -26,6 +26,7 @@ constexpr std::size_t kMostParts = 400;
 struct Part {
   std::vector<std::string> keys;
   std::vector<std::string> values;
+  bool is_chosen = false;  ///< of several values in one item the first address
 };
 
 struct List {
@@ -49,17 +50,21 @@ constexpr std::array kUrlWords = {Word{"htmlurl", 7},     Word{"weburl", 7},    
 constexpr std::array kTitleWords = {
     Word{"title", 7},   Word{"headline", 7}, Word{"fullname", 6}, Word{"displayname", 6}, Word{"name", 5},
     Word{"subject", 5}, Word{"label", 4},    Word{"heading", 4},  Word{"summary", 2},     Word{"caption", 2}};
-constexpr std::array kTextWords = {Word{"description", 7},   Word{"snippet", 7}, Word{"abstract", 7},
-                                   Word{"excerpt", 6},       Word{"summary", 6}, Word{"content", 5},
-                                   Word{"desc", 6},          Word{"blurb", 6},   Word{"selftext", 6},
-                                   Word{"extract", 6},       Word{"body", 6},    Word{"text", 5},
-                                   Word{"firstsentence", 6}, Word{"info", 3},    Word{"note", 4}};
+constexpr std::array kTextWords = {Word{"description", 7},   Word{"snippet", 7},  Word{"abstract", 7},
+                                   Word{"excerpt", 6},       Word{"summary", 6},  Word{"content", 5},
+                                   Word{"desc", 6},          Word{"blurb", 6},    Word{"selftext", 6},
+                                   Word{"extract", 6},       Word{"body", 6},     Word{"text", 5},
+                                   Word{"teaser", 6},        Word{"overview", 6}, Word{"intro", 5},
+                                   Word{"comment", 4},       Word{"message", 4},  Word{"lead", 3},
+                                   Word{"firstsentence", 6}, Word{"info", 3},     Word{"note", 4}};
 constexpr std::array kDateWords = {Word{"published", 7}, Word{"pubdate", 7}, Word{"date", 6},
                                    Word{"created", 5},   Word{"updated", 4}, Word{"modified", 4},
                                    Word{"time", 3},      Word{"year", 3},    Word{"ts", 3}};
 constexpr std::array kPictureWords = {Word{"thumbnail", 7}, Word{"thumb", 6},   Word{"image", 5},
                                       Word{"picture", 4},   Word{"artwork", 4}, Word{"icon", 2}};
 
+constexpr std::array kIdWords = {Word{"slug", 7}, Word{"id", 6},   Word{"identifier", 6}, Word{"path", 5},
+                                 Word{"key", 5},  Word{"uuid", 4}, Word{"number", 3},     Word{"code", 3}};
 constexpr std::array kLanguageWords = {Word{"language", 7}, Word{"lang", 7}, Word{"locale", 5},
                                        Word{"languages", 5}};
 
@@ -185,6 +190,45 @@ double language_worth(const Part& part, std::size_t items) {
   return key <= 0 || share < 0.4 ? 0 : key * share;
 }
 
+/// What tells the items apart and may build their addresses.
+double id_worth(const Part& part, std::size_t items) {
+  const std::string last = plain_key(part.keys.back());
+  const double key =
+      std::max(worth_of_path(part, kIdWords), last.size() > 2 && last.ends_with("id") ? 4.0 : 0.0);
+  const double share = share_of(part, items, [](std::string_view text) {
+    return text.size() < 200 && text.find(' ') == std::string_view::npos && !is_address(text);
+  });
+  return share < 0.9 || share_distinct(part) < 0.9 ? 0 : key;
+}
+
+// Where no key says what the texts are, their looks do: titles are short, differ, and are no codes.
+
+double title_looks(const Part& part, std::size_t items) {
+  const double share = share_of(part, items, [](const std::string& text) {
+    return text.size() > 2 && text.size() < 200 && !is_address(text) && clean_date(text).empty() &&
+           std::any_of(text.begin(), text.end(),
+                       [](char c) { return ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z'; });
+  });
+  if (share < 0.8 || share_distinct(part) < 0.7) return 0;
+  const double with_digits = share_of(part, items, [](std::string_view text) {
+    return text.find_first_of("0123456789") != std::string_view::npos;
+  });
+  return std::max(0.1, 2 - mean_size(part) / 200 - with_digits);
+}
+
+double text_looks(const Part& part, std::size_t items) {
+  const double share = share_of(part, items, [](std::string_view text) {
+    return text.size() > 8 && !is_address(text) && text.find(' ') != std::string_view::npos;
+  });
+  return share < 0.4 ? 0 : 0.5 + std::min(3.0, mean_size(part) / 60);
+}
+
+bool holds_markup(const std::string& text) {
+  return text.find("</") != std::string::npos || text.find("<br") != std::string::npos ||
+         text.find("&amp;") != std::string::npos || text.find("&quot;") != std::string::npos ||
+         text.find("&#") != std::string::npos;
+}
+
 double picture_worth(const Part& part, std::size_t items) {
   const double key = worth_of_path(part, kPictureWords);
   const double share = share_of(part, items, is_address);
@@ -200,10 +244,18 @@ std::optional<std::string> scalar_text(const Json& value) {
 /// Every path in the items and what it finds there, the first of a list.
 class PartCollector {
  public:
+  /// in: chooses_addresses - of several texts the first address is taken, else the first text
+  explicit PartCollector(bool chooses_addresses) : chooses_addresses_(chooses_addresses) {}
+
   void add(const Json& item) {
     seen_.clear();
     std::vector<std::string> keys;
-    walk(item, keys, 0);
+    const JsonArray* row = item.if_array();
+    if (row == nullptr) return walk(item, keys, 0);
+    for (std::size_t i = 0; i < row->size(); ++i) {
+      keys.assign(1, std::to_string(i));
+      walk((*row)[i], keys, 1);
+    }
   }
   std::vector<Part> parts() {
     std::vector<Part> out;
@@ -224,14 +276,21 @@ class PartCollector {
         keys.pop_back();
       }
     } else if (const JsonArray* array = value.if_array(); array != nullptr && !array->empty()) {
-      if (const auto text = scalar_text(array->front())) return take(keys, *text);
+      if (const auto text = scalar_text(array->front())) return take_one(keys, *array, *text);
       keys.emplace_back("*");
       walk(array->front(), keys, depth + 1);
       keys.pop_back();
     }
   }
 
-  void take(const std::vector<std::string>& keys, const std::string& text) {
+  void take_one(const std::vector<std::string>& keys, const JsonArray& texts, const std::string& first) {
+    if (chooses_addresses_ && !is_address(first))
+      for (const Json& other : texts)
+        if (const auto text = scalar_text(other); text && is_address(*text)) return take(keys, *text, true);
+    take(keys, first);
+  }
+
+  void take(const std::vector<std::string>& keys, const std::string& text, bool is_chosen = false) {
     if (keys.empty() || text.empty()) return;
     std::string path;
     for (const std::string& key : keys) path += '/' + key;
@@ -240,13 +299,24 @@ class PartCollector {
     Part& part = parts_[path];
     part.keys = keys;
     part.values.push_back(text);
+    part.is_chosen = part.is_chosen || is_chosen;
   }
+
+  bool chooses_addresses_;
 
   std::map<std::string, Part> parts_;
   std::set<std::string> seen_;
 };
 
-/// All lists of objects in an answer by their paths; items of lists in lists are one list.
+/// A row of a table: several texts or numbers.
+bool is_row(const Json& item) {
+  const JsonArray* row = item.if_array();
+  return row != nullptr && row->size() > 1 && std::none_of(row->begin(), row->end(), [](const Json& cell) {
+           return cell.is_object() || cell.is_array();
+         });
+}
+
+/// All lists of objects or rows in an answer by their paths; items of lists in lists are one list.
 class ListCollector {
  public:
   void walk(const Json& value, const std::string& path, int depth) {
@@ -255,7 +325,7 @@ class ListCollector {
       std::size_t looked_at = 0;
       for (const Json& item : *array) {
         if (++looked_at > kMostItems) break;
-        if (item.is_object()) add(path, depth, item);
+        if (item.is_object() || is_row(item)) add(path, depth, item);
         walk(item, path + "/*", depth + 1);
       }
     } else if (const JsonObject* object = value.if_object()) {
@@ -284,6 +354,8 @@ class ListCollector {
 struct Choice {
   std::string path;
   double worth = 0;
+  bool is_chosen = false;
+  bool is_html = false;
 };
 
 template <class Worth>
@@ -294,7 +366,7 @@ Choice best_of(const std::vector<Part>& parts, std::size_t items, const Worth& w
     std::string path = "$";
     for (const std::string& key : part.keys) path += '/' + key;
     const double value = path == taken ? 0 : worth(part, items);
-    if (value > best.worth) best = {path, value};
+    if (value > best.worth) best = {path, value, part.is_chosen, share_of(part, items, holds_markup) > 0.3};
   }
   return best;
 }
@@ -302,27 +374,36 @@ Choice best_of(const std::vector<Part>& parts, std::size_t items, const Worth& w
 struct Guess {
   AnswerRules rules;
   double worth = 0;
+  bool chooses_address = false;
 };
 
-Guess guess_of(const List& list) {
-  PartCollector collector;
+Guess guess_of(const List& list, AnswerRules::Format format) {
+  PartCollector collector(format == AnswerRules::Format::xml);
   for (const Json* item : list.items) collector.add(*item);
   const std::vector<Part> parts = collector.parts();
   const std::size_t items = list.items.size();
-  const Choice title = best_of(parts, items, title_worth);
+  Choice title = best_of(parts, items, title_worth);
   const Choice url = best_of(parts, items, url_worth);
-  const Choice text = best_of(parts, items, text_worth, title.path);
+  if (title.path.empty() && !url.path.empty()) title = best_of(parts, items, title_looks);
+  Choice text = best_of(parts, items, text_worth, title.path);
+  if (text.path.empty() && !url.path.empty()) text = best_of(parts, items, text_looks, title.path);
   Guess guess;
   guess.rules.results = "$" + list.path;
   guess.rules.url = url.path;
   guess.rules.title = title.path;
   guess.rules.content = text.path;
+  guess.rules.is_title_html = title.is_html;
+  guess.rules.is_content_html = text.is_html;
+  guess.chooses_address = url.is_chosen;
+  // No address was found: what the items are told apart by may build one.
+  if (url.path.empty()) guess.rules.id = best_of(parts, items, id_worth, title.path).path;
   guess.rules.published = best_of(parts, items, date_worth).path;
   guess.rules.language = best_of(parts, items, language_worth).path;
   guess.rules.thumbnail = best_of(parts, items, picture_worth, url.path).path;
   guess.worth = std::min(url.worth, 8.0) + std::min(title.worth, 8.0) + std::min(text.worth, 8.0) / 2 +
                 std::min(4.0, std::log2(1.0 + static_cast<double>(items))) - 0.7 * list.depth;
   if (title.worth == 0) guess.worth -= 6;
+  if (url.worth == 0 && guess.rules.id.empty()) guess.worth -= 4;
   return guess;
 }
 
@@ -341,7 +422,7 @@ Result<AnswerRules> guess_in_tree(const Json& root, AnswerRules::Format format) 
   collector.walk(root, "", 0);
   Guess best;
   for (const auto& [path, list] : collector.lists()) {
-    Guess guess = guess_of(list);
+    Guess guess = guess_of(list, format);
     const bool is_possible = !guess.rules.title.empty() || !guess.rules.url.empty();
     if (is_possible && guess.worth > best.worth) best = std::move(guess);
   }
@@ -350,10 +431,14 @@ Result<AnswerRules> guess_in_tree(const Json& root, AnswerRules::Format format) 
   rules.format = format;
   if (format == AnswerRules::Format::xml) {
     rules.results = as_xpath(rules.results, false);
-    for (PartRule* part :
-         {&rules.url, &rules.title, &rules.content, &rules.published, &rules.language, &rules.thumbnail})
+    for (PartRule* part : {&rules.url, &rules.title, &rules.content, &rules.published, &rules.language,
+                           &rules.thumbnail, &rules.id})
       if (!part->empty()) *part = PartRule(as_xpath(part->first(), true));
+    if (best.chooses_address)
+      rules.url = PartRule(rules.url.first() + "[starts-with(normalize-space(.), 'http')]");
   }
+  if (!rules.id.empty()) rules.url_format = "https://host.example/{" + rules.id.first() + "}";
+  rules.id = {};
   return rules;
 }
 

@@ -29,6 +29,27 @@ std::string known_types() {
   return out;
 }
 
+void add_entry(YamlNode& map, const std::string& key, const YamlNode& value) {
+  YamlEntry entry{value, value};
+  entry.first.text = key;
+  map.entries.push_back(std::move(entry));
+}
+
+/// YAML 1.1's merge key, which SearXNG's parser knows: what `<<` names stands in the map, but for keys that
+/// the map has itself.
+YamlNode with_merged_keys(const YamlNode& map) {
+  YamlNode out = map;
+  std::erase_if(out.entries, [](const YamlEntry& entry) { return entry.first.text == "<<"; });
+  for (const YamlEntry& entry : map.entries) {
+    if (entry.first.text != "<<") continue;
+    const std::vector<YamlNode> one = {entry.second};
+    for (const YamlNode& source : entry.second.is_list() ? entry.second.items : one)
+      for (const YamlEntry& merged : source.entries)
+        if (out.find(merged.first.text) == nullptr) out.entries.push_back(merged);
+  }
+  return out;
+}
+
 class FileReader {
  public:
   FileReader(std::string folder, Diagnostics& diagnostics)
@@ -37,25 +58,51 @@ class FileReader {
   EngineFile read(const YamlNode& root) {
     YamlMap map(root, "the file", diagnostics_);
     map.take_integer("version", 1, 1);
-    const YamlNode* list = map.take_required("engines");
-    if (list != nullptr && !list->is_list())
-      diagnostics_.error(list->place, "engines must be a list: one \"- name: ...\" block an engine");
     is_whole_settings_ = std::any_of(root.entries.begin(), root.entries.end(), [](const YamlEntry& entry) {
       return entry.first.text == "use_default_settings" || entry.first.text == "search" ||
-             entry.first.text == "server";
+             entry.first.text == "server" || entry.first.text == "general";
     });
+    const YamlNode* defaults = map.take("use_default_settings");
+    const YamlNode* list = defaults == nullptr ? map.take_required("engines") : map.take("engines");
+    if (list != nullptr && !list->is_list())
+      diagnostics_.error(list->place, "engines must be a list: one \"- name: ...\" block an engine");
     if (const YamlNode* node = map.take("embedding"))
       embedding_ = read_embedding(*node, folder_, diagnostics_);
     if (list != nullptr && list->is_list())
-      for (const YamlNode& block : list->items) read_block(block);
-    // A whole settings.yml of SearXNG has more sections than engines.
-    map.finish({"use_default_settings", "general", "brand", "search", "server", "redis", "valkey", "ui",
-                "outgoing", "preferences", "plugins", "checker", "categories_as_tabs", "doi_resolvers",
-                "default_doi_resolver", "enabled_plugins", "hostnames", "hostname_replace"});
+      for (const YamlNode& block : list->items) read_block(with_merged_keys(block));
+    if (defaults != nullptr) read_kept(*defaults);
+    for (const YamlEntry& entry : root.entries)
+      if (entry.first.text == "use_default_settings" && !entry.second.is_map())
+        diagnostics_.warning(entry.first.place, "the key \"use_default_settings\" has no effect here");
+    // A whole settings.yml of SearXNG has more sections than engines, and anchors of its own beside them.
+    std::vector<std::string> sections;
+    if (is_whole_settings_)
+      for (const YamlEntry& entry : root.entries) sections.push_back(entry.first.text);
+    map.finish(sections);
     return {std::move(engines_), {}, std::move(refused_), std::move(embedding_)};
   }
 
  private:
+  /// SearXNG's own blocks that `use_default_settings` keeps: those of the catalogue.
+  void read_kept(const YamlNode& defaults) {
+    const YamlNode* engines = defaults.is_map() ? defaults.find("engines") : nullptr;
+    const YamlNode* kept = engines != nullptr && engines->is_map() ? engines->find("keep_only") : nullptr;
+    if (kept != nullptr && kept->is_list())
+      for (const YamlNode& name : kept->items)
+        if (name.is_scalar() && !places_.contains(name.text)) {
+          YamlNode block;
+          block.kind = YamlNode::Kind::map;
+          block.place = name.place;
+          add_entry(block, "name", name);
+          read_block(block);
+        }
+    if (engines_.empty() && refused_.empty())
+      diagnostics_.error(
+          defaults.place,
+          "this settings.yml takes the engines that come with SearXNG and names none of its own; name "
+          "those you want in `engines:`, or read SearXNG's own settings.yml");
+  }
+
   /// A block with mistakes refuses a file of ours, and is left out of SearXNG's.
   void read_block(const YamlNode& block) {
     Diagnostics mistakes(diagnostics_.file());
@@ -96,6 +143,13 @@ class FileReader {
 
   /// A block may name a definition of the catalogue, and has its parameters filled in.
   YamlNode meant_block(const YamlNode& written, Diagnostics& diagnostics) const {
+    if (const YamlNode* name = written.find("name");
+        is_whole_settings_ && written.find("engine") == nullptr && name != nullptr && name->is_scalar()) {
+      // It changes a block that comes with SearXNG, which is mostly named for its engine.
+      YamlNode changed = written;
+      add_entry(changed, "engine", *name);
+      return meant_block(changed, diagnostics);
+    }
     const YamlNode* type = written.find("engine");
     std::optional<YamlNode> block;
     if (type != nullptr && type->is_scalar() && find_engine_type(type->text) == nullptr)

@@ -268,6 +268,39 @@ TEST_CASE("no value breaks out of a body", "[fetchers][definition][security]") {
   }
 }
 
+TEST_CASE("oddities of settings.yml files are taken as SearXNG takes them",
+          "[fetchers][definition][searxng]") {
+  const auto names = [](const std::string& text) {
+    const auto file = parse_engine_file(text, "settings.yml");
+    std::string out = file ? "" : file.error().text;
+    if (file)
+      for (const Engine& engine : file->engines) out += engine.name + (engine.is_disabled ? " off " : " ");
+    return out;
+  };
+  // sections of its own with anchors, merge keys, folded texts
+  CHECK(names(R"(general: {debug: off}
+x-mine: &mine {engine: xpath, timeout: 4.0, paging: yes}
+engines:
+  - <<: *mine
+    name: folded
+    search_url: >-
+      https://folded.example/find?q={query}
+    results_xpath: //div
+    url_xpath: ./a/@href
+    title_xpath: ./a
+    disabled: True
+)") == "folded off ");
+  // blocks that only change one that comes with SearXNG
+  CHECK(names("use_default_settings: true\nengines:\n  - {name: crossref, disabled: true}\n"
+              "  - {name: openalex}\n") == "crossref off openalex ");
+  CHECK(names("use_default_settings: {engines: {keep_only: [openalex, no such, crossref]}}\n") ==
+        "openalex crossref ");
+  CHECK(names("use_default_settings: true\nserver: {secret_key: x}\n").find("names none of its own") !=
+        std::string::npos);
+  CHECK(names("use_default_settings: true\nengines: {google: {engine: google}}\n").find("must be a list") !=
+        std::string::npos);
+}
+
 TEST_CASE("a whole settings.yml is served as far as it can be", "[fetchers][definition][searxng]") {
   const std::string settings =
       "use_default_settings: true\nserver: {port: 8888}\nengines:\n"

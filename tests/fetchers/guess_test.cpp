@@ -88,6 +88,57 @@ TEST_CASE("a definition is guessed from the names and the looks of values", "[fe
   CHECK_FALSE(guess_rules("no answer", {}).has_value());
 }
 
+TEST_CASE("shapes of answers that no name gives away are guessed by their looks", "[fetchers][guess]") {
+  const AnswerContext context{"https://e.example/find?q=otter", "", "en"};
+  const auto found_in = [&](const std::string& body) {
+    const AnswerRules rules = guess_of_text(body);
+    const auto list = parse_answer(rules, body, context);
+    if (!list) FAIL(list.error().text);
+    std::string out;
+    for (const Hit& hit : list->hits)
+      out += hit.url + " | " + hit.title + " | " + hit.snippet + " | " + hit.published + " | " +
+             hit.language + "\n";
+    return out;
+  };
+  // GraphQL: edges of nodes, markup in the text, and a slug instead of an address
+  CHECK(found_in(R"({"data":{"search":{"totalCount":2,"edges":[
+    {"cursor":"Y3","node":{"slug":"otter-stew","headline":"Stew for otters","teaserHtml":"<p>With <i>fish</i> and reeds.</p>","publishedAt":1714550400000}},
+    {"cursor":"Y4","node":{"slug":"river-soup","headline":"River soup","teaserHtml":"<p>No otter in it at all.</p>","publishedAt":1714636800000}}]}}})") ==
+        "https://host.example/otter-stew | Stew for otters | With fish and reeds. | 2024-05-01T08:00:00Z | \n"
+        "https://host.example/river-soup | River soup | No otter in it at all. | 2024-05-02T08:00:00Z | \n");
+  // rows of a table, named elsewhere
+  CHECK(found_in(R"({"took":3,"columns":[{"name":"page"},{"name":"label"},{"name":"comment"}],"rows":[
+    ["https://f.example/otter","Otter","A semiaquatic mammal of rivers.","2020-02-02"],
+    ["https://f.example/sea","Sea otter","It floats on its back in the kelp.","2021-03-04"]]})") ==
+        "https://f.example/otter | Otter | A semiaquatic mammal of rivers. |  | \n"
+        "https://f.example/sea | Sea otter | It floats on its back in the kelp. |  | \n");
+  // single letters as keys, results by number, behind a guard
+  CHECK(
+      found_in(
+          ")]}',\n"
+          R"({"s":"ok","res":{"0":{"t":"River &amp; otter","u":"//f.example/5","x":"Seen at the weir yesterday evening.","nb":12},
+    "1":{"t":"Lost otter","u":"//f.example/6","x":"Grey, answers to the name of Tom.","nb":1}}})") ==
+      "https://f.example/5 | River & otter | Seen at the weir yesterday evening. |  | \n"
+      "https://f.example/6 | Lost otter | Grey, answers to the name of Tom. |  | \n");
+  // SRU: the address is one of several identifiers
+  CHECK(found_in(R"(<?xml version="1.0"?><zs:response xmlns:zs="urn:z" xmlns:dc="urn:d"><zs:records>
+    <zs:record><dc:dc><dc:title>Otters of the north</dc:title><dc:date>1987</dc:date><dc:language>eng</dc:language><dc:description>A survey of rivers.</dc:description><dc:identifier>ISBN 1-23</dc:identifier><dc:identifier>https://l.example/1</dc:identifier></dc:dc></zs:record>
+    <zs:record><dc:dc><dc:title>Fischotter</dc:title><dc:date>2001</dc:date><dc:language>ger</dc:language><dc:description>Alles von den Ottern.</dc:description><dc:identifier>https://l.example/2</dc:identifier></dc:dc></zs:record></zs:records></zs:response>)") ==
+        "https://l.example/1 | Otters of the north | A survey of rivers. | 1987 | en\n"
+        "https://l.example/2 | Fischotter | Alles von den Ottern. | 2001 | de\n");
+  // rows of a page without classes, beside a navigation that has them
+  CHECK(
+      found_in(
+          R"(<html><body><nav><ul><li class=n><a href="/">Home of all pages</a></li><li class=n><a href="/a">About the archive here</a></li><li class=n><a href="/h">Help with searching it</a></li></ul></nav>
+    <table class="hits"><thead><tr><th>Title<th>Year<th>Text</thead><tbody>
+    <tr><td><a href="post/1">Otter by the stream</a></td><td>1912</td><td>A photograph of an otter in winter.</td></tr>
+    <tr><td><a href="post/2">Prices of furs</a></td><td>1743</td><td>Account book with prices of otter furs.</td></tr>
+    <tr><td><a href="post/3">Letter on otters</a></td><td>1888</td><td>A fisher complains of otters in the lake.</td></tr></tbody></table></body></html>)") ==
+      "https://e.example/post/1 | Otter by the stream | A photograph of an otter in winter. |  | \n"
+      "https://e.example/post/2 | Prices of furs | Account book with prices of otter furs. |  | \n"
+      "https://e.example/post/3 | Letter on otters | A fisher complains of otters in the lake. |  | \n");
+}
+
 TEST_CASE("what is guessed is written as a definition that can be read", "[fetchers][guess]") {
   const AnswerRules rules = guess_of_text(
       R"({"r":[{"url":"https://a.example/1","title":"One of two"},{"url":"https://a.example/2","title":"Two of two"}]})");
