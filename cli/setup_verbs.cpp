@@ -6,6 +6,7 @@
 #include <fstream>
 #include <functional>
 #include <iostream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,13 +24,17 @@
 #include "core/atomic_file.h"
 #include "core/json.h"
 #include "core/parallel.h"
+#include "core/sqlite_database.h"
 #include "fetchers/embedded/local_engine.h"
 #include "service/base/digest.h"
+#include "service/store/model_versions.h"
 
 namespace metafuse::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::size_t kShownLeftOut = 5;
 
 struct InitArguments {
   std::string folder;  ///< to write into
@@ -214,6 +219,8 @@ Result<void> write_configuration(const InitArguments& a, const std::vector<InitE
 Result<void> run_init(InitArguments& a) {
   TRY_VOID(ask_what_to_search(a));
   TRY_VOID(service::parse_listen(a.listen));
+  if (!service::is_domain_name(a.domain))
+    return fail(Code::usage, fmt::format("--domain \"{}\": 1 to 64 characters of a-z, 0-9 and -", a.domain));
   std::vector<std::string> asked = a.engines;
   if (!a.searxng.empty()) asked.insert(asked.begin(), "searx_engine=" + a.searxng);
   TRY(const auto others, init_engines(asked, a.presets, a.apis));
@@ -237,6 +244,8 @@ Result<void> run_init(InitArguments& a) {
     TRY(const auto report, fetchers::build_local_index((folder / "index.db").string(), a.documents, options));
     found = fmt::format(" with an index of {} documents", report.documents);
     if (!report.left_out.empty()) found += fmt::format(" ({} files left out)", report.left_out.size());
+    for (std::size_t i = 0; i < std::min(kShownLeftOut, report.left_out.size()); ++i)
+      std::cerr << "left out: " << report.left_out[i] << '\n';
   }
   TRY_VOID(write_configuration(a, others.engines, folder));
   TRY(const auto config, read_server_configuration((folder / "metafuse.yaml").string()));
@@ -346,6 +355,43 @@ Result<std::string> look_at_port(const service::ServerConfig& config) {
                                              shown, std::generic_category().message(number)));
 }
 
+/// The file that an engine searches in this process; empty for other engines.
+std::string index_of(const fetchers::Engine& engine) {
+  if (const auto* local = std::get_if<fetchers::LocalAccess>(&engine.access)) return local->database;
+  if (const auto* vectors = std::get_if<fetchers::VectorAccess>(&engine.access)) return vectors->database;
+  if (const auto* cosine = std::get_if<fetchers::CosineAccess>(&engine.access)) return cosine->database;
+  return {};
+}
+
+Result<std::string> look_at_indexes(const service::ServerConfig& config) {
+  std::set<std::string> indexes;
+  for (const std::string& file : config.engines) {
+    TRY(const auto engines, fetchers::read_engine_file(file));
+    for (const fetchers::Engine& engine : engines.engines)
+      if (const std::string index = index_of(engine); !index.empty() && !engine.is_disabled)
+        indexes.insert(index);
+  }
+  for (const std::string& index : indexes) {
+    auto database = SqliteDatabase::open(index, {});
+    if (!database)
+      return fail(database.error().code, database.error().text + "; build the index with metafuse index");
+    TRY_VOID(fetchers::check_index_format(*database, index));
+  }
+  return indexes.empty() ? std::string("none in this configuration")
+                         : fmt::format("{} can be searched", indexes.size());
+}
+
+Result<std::string> look_at_shared_files(const service::ServerConfig& config) {
+  for (const std::string& folder : config.files)
+    if (::access(folder.c_str(), R_OK | X_OK) != 0)
+      return fail(Code::no_input, folder +
+                                      ": this user may not read it, so results there do not open; change the "
+                                      "permissions, or `files` in the configuration");
+  return config.files.empty()
+             ? std::string("no results that are files are handed out")
+             : fmt::format("below {} folders can be opened from the page", config.files.size());
+}
+
 /// Too few are no obstacle: the server serves, and refuses connections beyond them.
 Result<std::string> look_at_open_files(const service::ServerConfig& config) {
   rlimit limit{};
@@ -387,6 +433,8 @@ Result<void> run_doctor(const DoctorArguments& arguments) {
          return fmt::format("{} domains, {} files of engines", snapshot->domains.size(),
                             config.engines.size());
        }},
+      {"indexes", [&] { return look_at_indexes(config); }},
+      {"files", [&] { return look_at_shared_files(config); }},
       {"store", [&] { return look_at_folder(config.store, "store"); }},
       {"models", [&] { return look_at_folder(config.models.empty() ? "" : config.models + "/.", "models"); }},
       {"port", [&] { return look_at_port(config); }},

@@ -33,7 +33,7 @@ int file_of(const std::string& text) {
   return file;
 }
 
-/// What the program's first three descriptors are, and that it is a group with signals as they are by default.
+/// What the program's first three descriptors are, and that it is a group with signals as by default.
 class SpawnPlan {
  public:
   SpawnPlan(int input, int output) {

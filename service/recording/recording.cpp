@@ -81,9 +81,14 @@ Result<std::vector<JudgedBaseQuery>> read_judged_queries(const std::string& path
     if (line.find_first_not_of(" \t") == std::string_view::npos) return {};
     JsonLimits limits;
     limits.first_line = number;
-    TRY(auto json, parse_json(line, path, Code::bad_data, limits));
+    auto json = parse_json(line, path, Code::bad_data, limits);
+    if (!json && queries.empty())  // a file of another kind
+      return fail(
+          Code::bad_data,
+          json.error().text + R"(; base queries are JSON lines: {"id":"1","slots":{"NAME":"value"}})");
+    if (!json) return json.error();
     const std::string place = path + ":" + std::to_string(number);
-    TRY(auto query, read_judged_query(json, place, tracking));
+    TRY(auto query, read_judged_query(*json, place, tracking));
     const auto [at, is_new] = lines.emplace(query.id, number);
     if (!is_new)
       return fail(Code::bad_data, place + ": the id " + query.id + " stands in line " +

@@ -1,5 +1,5 @@
-// One search of an ODBC database: a prepared statement with bound values, on a connection that asks its driver to
-// read only. The request comes on standard input as fetchers/databases/odbc.cpp writes it, a JSON object:
+// One search of an ODBC database: a prepared statement with bound values, on a connection that asks its
+// driver to read only. The request comes on standard input as fetchers/databases/odbc.cpp writes it, JSON:
 //   {"connection", "statement", "values": [text or number], "seconds", "rows"}
 // The answer is JSON lines: {"columns": [...]}, then an array of texts per row, or {"error", "code"}.
 
