@@ -46,13 +46,14 @@ constexpr std::array kSecondVersion = {
     "INSERT INTO meta (name, value) SELECT 'bytes', CAST(coalesce(sum(bytes), 0) AS text) FROM searches",
 };
 
-/// Tables that later programs of one version added: earlier ones do not miss them.
-constexpr std::array kAddedTables = {
+/// Tables and indexes that later programs of one version added: earlier ones do not miss them.
+constexpr std::array kAdded = {
     "CREATE TABLE IF NOT EXISTS shared_files (name text PRIMARY KEY, digest text NOT NULL, text text NOT "
     "NULL, "
     "change bigint NOT NULL)",
     "CREATE INDEX IF NOT EXISTS shared_files_change ON shared_files (change)",
     "CREATE TABLE IF NOT EXISTS tasks (name text PRIMARY KEY, holder text NOT NULL, ends bigint NOT NULL)",
+    "CREATE INDEX IF NOT EXISTS clicks_at ON clicks (at)",
 };
 
 /// From version 2: how many results a search showed, -1 where an earlier version did not say, and an index
@@ -73,7 +74,7 @@ Result<void> make_tables(SqlSession& session) {
     TRY_VOID(session.run("INSERT INTO meta (name, value) VALUES ('schema', '1')"));
     version = "1";
   }
-  for (const char* sql : kAddedTables) TRY_VOID(session.run(sql));
+  for (const char* sql : kAdded) TRY_VOID(session.run(sql));
   if (version == "1") {
     for (const char* sql : kSecondVersion) TRY_VOID(session.run(sql));
     version = "2";

@@ -1,18 +1,14 @@
 #include "service/store/sql_store.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <map>
+#include <functional>
+#include <limits>
+#include <optional>
 #include <set>
 #include <utility>
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include "core/text_file.h"
 #include "service/base/digest.h"
 #include "service/store/sql_rows.h"
 
@@ -20,10 +16,9 @@ namespace metafuse::service {
 namespace {
 
 constexpr std::size_t kRowBytes = 300;  ///< of a search beyond its texts: id, digest, index entries
-/// Rows that one transaction removes, so that clicks and searches can be written in between.
-constexpr std::int64_t kRemovedAtOnce = 2000;
+/// Rows that one transaction goes through, so that clicks and searches can be written in between.
+constexpr std::int64_t kRowsAtOnce = 2000;
 constexpr std::int64_t kRemovedForRoom = 100;
-constexpr std::size_t kSecretDigits = 64;
 
 Result<void> add_bytes(SqlSession& session, std::int64_t bytes) {
   return session.run("UPDATE meta SET value = CAST(CAST(value AS bigint) + $1 AS text) WHERE name = 'bytes'",
@@ -109,76 +104,67 @@ Result<void> copy_searches(SqlSession& session, const std::vector<SearchRow>& ro
   return {};
 }
 
-/// Removes the rows that a statement (of $1 and $2, the most rows) deletes RETURNING their bytes, in parts.
-Result<std::uint64_t> remove_in_parts(SqlDatabase& database, std::string_view sql, UnixTime time) {
+/// What is done to the rows of a table between two times, both included; returns how many it removed.
+using PartWork = std::function<Result<std::int64_t>(SqlSession& session, UnixTime first, UnixTime last)>;
+
+/// Goes through a table's rows before a time, from the oldest on, by parts in a transaction each. Every part
+/// begins where the one before ended, so that rows that stay, and those that are gone but not yet tidied up
+/// by the database, are passed once.
+///
+/// cost: linear in the rows
+Result<std::uint64_t> remove_in_parts(SqlDatabase& database, std::string_view table, UnixTime time,
+                                      const PartWork& work) {
+  const std::string next_part = fmt::format(
+      "SELECT count(*), coalesce(max(at), 0) FROM "
+      "(SELECT at FROM {} WHERE at >= $1 AND at < $2 ORDER BY at LIMIT $3) AS part",
+      table);
   std::uint64_t removed = 0;
-  for (;;) {
+  for (UnixTime first = std::numeric_limits<UnixTime>::min();;) {
     std::int64_t rows = 0;
+    std::int64_t done = 0;
+    UnixTime last = 0;
     const auto change = [&](SqlSession& session) -> Result<void> {
-      rows = 0;
-      std::int64_t bytes = 0;
-      TRY_VOID(session.run(sql, {time, kRemovedAtOnce}, [&](SqlRow row) -> Result<void> {
-        ++rows;
-        bytes += integer_of(row[0]);
+      TRY_VOID(session.run(next_part, {first, time, kRowsAtOnce}, [&](SqlRow row) -> Result<void> {
+        rows = integer_of(row[0]);
+        last = integer_of(row[1]);
         return {};
       }));
-      return bytes == 0 ? Result<void>() : add_bytes(session, -bytes);
+      if (rows == 0) return {};
+      TRY(done, work(session, first, last));
+      return {};
     };
     TRY_VOID(database.write(change));
-    removed += static_cast<std::uint64_t>(rows);
-    if (rows < kRemovedAtOnce) return removed;
+    removed += static_cast<std::uint64_t>(done);
+    if (rows < kRowsAtOnce) return removed;
+    first = last + 1;
   }
 }
 
-bool is_secret(std::string_view text) {
-  return text.size() == kSecretDigits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+Result<std::int64_t> remove_clicks(SqlSession& session, UnixTime first, UnixTime last) {
+  return count_rows(
+      session,
+      "DELETE FROM clicks WHERE search IN (SELECT search FROM clicks WHERE at >= $1 AND at <= $2) "
+      "RETURNING 1",
+      {first, last});
 }
 
-/// Makes a file that only its owner can read, and that is not there yet.
-Result<void> make_secret_file(const std::string& path, const std::string& secret) {
-  const auto problem = [&] {
-    return fail(Code::no_input,
-                fmt::format("{}: {}; the store's secret must be kept there", path, std::strerror(errno)));
-  };
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (file < 0) return problem();
-  const std::string line = secret + "\n";
-  const bool is_written =
-      ::write(file, line.data(), line.size()) == static_cast<ssize_t>(line.size()) && ::fsync(file) == 0;
-  const Error error = is_written ? Error{} : problem();
-  ::close(file);
-  if (is_written) return {};
-  ::unlink(path.c_str());
-  return error;
-}
-
-/// Hashes the documents of some searches after the id `last`, which goes on. Stored lists begin with their
-/// documents (see lists_text()), so that those that are hashed already are passed over unread.
-Result<void> hide_some_searches(SqlSession& session, const std::string& secret, std::string& last,
-                                bool& has_more) {
-  std::vector<std::pair<std::string, std::string>> changes;
-  const std::string after = last;
-  const auto take = [&](SqlRow row) -> Result<void> {
-    last = text_of(row[0]);
-    StoredSearch search;
-    TRY_VOID(read_lists_text(text_of(row[1]), search));
-    for (std::string& document : search.documents) document = hashed_document(secret, document);
-    changes.emplace_back(last, lists_text(search));
-    return {};
-  };
+/// Searches that were judged or clicked stay without their words.
+Result<std::int64_t> remove_searches(SqlSession& session, UnixTime first, UnixTime last) {
+  std::int64_t rows = 0;
+  std::int64_t bytes = 0;
   TRY_VOID(
-      session.run("SELECT id, lists FROM searches WHERE id > $1 AND substr(lists, 1, 15) = "
-                  "'{\"documents\":[\"' AND substr(lists, 16, 1) <> '#' ORDER BY id LIMIT 200",
-                  {after}, take));
-  for (const auto& [id, lists] : changes)
-    TRY_VOID(session.run("UPDATE searches SET lists = $1 WHERE id = $2", {lists, id}));
-  has_more = !changes.empty();
-  return {};
-}
-
-/// The short digest by which a database knows the secret that lies outside of it.
-std::string mark_of(const std::string& secret) {
-  return sha256_hex("metafuse secret " + secret).substr(0, 16);
+      session.run("DELETE FROM searches WHERE at >= $1 AND at <= $2 AND NOT EXISTS "
+                  "(SELECT 1 FROM judgments WHERE judgments.search = searches.id) AND NOT EXISTS "
+                  "(SELECT 1 FROM clicks WHERE substr(clicks.search, 1, 32) = searches.id) RETURNING bytes",
+                  {first, last}, [&](SqlRow row) -> Result<void> {
+                    ++rows;
+                    bytes += integer_of(row[0]);
+                    return {};
+                  }));
+  TRY_VOID(session.run("UPDATE searches SET slots = '{}' WHERE at >= $1 AND at <= $2 AND slots <> '{}'",
+                       {first, last}));
+  if (bytes > 0) TRY_VOID(add_bytes(session, -bytes));
+  return rows;
 }
 
 }  // namespace
@@ -272,175 +258,9 @@ Result<std::uint64_t> SqlStore::add_usage(std::string_view key, std::int64_t day
   return static_cast<std::uint64_t>(sum);
 }
 
-/// A random value that is made once and then stays.
-Result<std::string> SqlStore::remembered(std::string_view name, Wait wait) {
-  const std::string fresh = random_hex(kSecretDigits / 2);
-  std::string value;
-  const auto change = [&](SqlSession& session) -> Result<void> {
-    TRY_VOID(session.run("INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING",
-                         {name, fresh}));
-    return session.run("SELECT value FROM meta WHERE name = $1", {name}, into(value));
-  };
-  TRY_VOID(database_->write(change, wait));
-  return value;
-}
-
-Result<std::string> SqlStore::secret() {
-  const std::lock_guard lock(secret_mutex_);
-  if (!secret_.empty()) return secret_;
-  TRY(auto secret, secret_file_.empty() ? remembered("secret", Patience::background) : secret_in_file());
-  secret_ = std::move(secret);
-  return secret_;
-}
-
-/// The file is written before the database forgets the secret, so that a crash between loses nothing.
-Result<std::string> SqlStore::secret_in_file() {
-  std::string inside;
-  std::string mark;
-  const auto look = [&](SqlSession& session) -> Result<void> {
-    TRY_VOID(session.run("SELECT value FROM meta WHERE name = 'secret'", {}, into(inside)));
-    return session.run("SELECT value FROM meta WHERE name = 'secret mark'", {}, into(mark));
-  };
-  TRY_VOID(database_->read(look));
-  std::string secret;
-  if (std::filesystem::exists(secret_file_)) {
-    TRY(const auto text, read_text(secret_file_, std::size_t{4096}));
-    secret = text.substr(0, text.find_last_not_of(" \n\r\t") + 1);
-    if (!is_secret(secret))
-      return fail(Code::bad_config, secret_file_ + ": holds no secret of 64 hexadecimal digits");
-    if ((!mark.empty() && mark_of(secret) != mark) || (!inside.empty() && inside != secret))
-      return fail(Code::bad_config, secret_file_ + ": the secret of another store; put this store's there");
-  } else {
-    if (inside.empty() && !mark.empty())
-      return fail(Code::no_input,
-                  secret_file_ + ": the store's secret is gone; restore the file from a backup");
-    secret = inside.empty() ? random_hex(kSecretDigits / 2) : inside;
-    TRY_VOID(make_secret_file(secret_file_, secret));
-  }
-  if (inside.empty() && !mark.empty()) return secret;
-  const std::string new_mark = mark_of(secret);
-  const auto change = [&](SqlSession& session) -> Result<void> {
-    TRY_VOID(session.run("DELETE FROM meta WHERE name = 'secret'"));
-    return session.run(
-        "INSERT INTO meta (name, value) VALUES ('secret mark', $1) ON CONFLICT (name) DO NOTHING",
-        {new_mark});
-  };
-  TRY_VOID(database_->write(change));
-  return secret;
-}
-
-Result<std::string> SqlStore::daily_salt(std::int64_t day, TimePoint end) {
-  const std::string name = fmt::format("salt {}", day);
-  std::string salt;
-  TRY_VOID(database_->read(
-      [&](SqlSession& session) {
-        return session.run("SELECT value FROM meta WHERE name = $1", {name}, into(salt));
-      },
-      {Patience::request, end}));
-  if (!salt.empty()) return salt;
-  // Once a day: without a salt nobody can link its day's prefixes. Yesterday's stays for servers whose clocks
-  // are behind, tomorrow's for those that are ahead.
-  const auto change = [&](SqlSession& session) -> Result<void> {
-    TRY_VOID(
-        session.run("DELETE FROM meta WHERE CASE WHEN name LIKE 'salt %' "
-                    "THEN CAST(substr(name, 6) AS bigint) ELSE $1 END < $1",
-                    {day - 1}));
-    return session.run("UPDATE clicks SET prefix = '' WHERE day < $1 AND prefix <> ''", {day - 1});
-  };
-  TRY_VOID(database_->write(change, {Patience::request, end}));
-  return remembered(name, {Patience::request, end});
-}
-
-Result<std::uint64_t> SqlStore::unify_queries(std::string_view domain, std::string_view plain_slot) {
-  TRY(const std::string secret, this->secret());
-  const std::string mark = fmt::format("identity {}", domain);
-  const std::string done = plain_slot.empty() ? "-" : std::string(plain_slot);
-  std::map<std::string, std::string> changes;
-  const auto change = [&](SqlSession& session) -> Result<void> {
-    changes.clear();
-    std::string unified;
-    TRY_VOID(session.run("SELECT value FROM meta WHERE name = $1", {mark}, into(unified)));
-    if (unified == done) return {};
-    const auto take = [&](SqlRow row) -> Result<void> {
-      TRY(const auto slots, read_slots_text(text_of(row[1])));
-      std::string now = query_digest(secret, domain, slots, plain_slot);
-      if (now != text_of(row[0])) changes[text_of(row[0])] = std::move(now);
-      return {};
-    };
-    TRY_VOID(session.run("SELECT DISTINCT query, slots FROM searches WHERE domain = $1 AND slots <> '{}'",
-                         {domain}, take));
-    for (const auto& [before, now] : changes) {
-      TRY_VOID(session.run("UPDATE searches SET query = $1 WHERE query = $2 AND domain = $3",
-                           {now, before, domain}));
-      // the primary key holds one judgment per query, document and judge: the later one
-      TRY_VOID(session.run(
-          "INSERT INTO judgments (domain, query, document, judge, grade, search, at) "
-          "SELECT domain, $1, document, judge, grade, search, at FROM judgments "
-          "WHERE query = $2 AND domain = $3 ON CONFLICT (domain, query, document, judge) DO UPDATE SET "
-          "grade = excluded.grade, search = excluded.search, at = excluded.at "
-          "WHERE excluded.at > judgments.at",
-          {now, before, domain}));
-      TRY_VOID(session.run("DELETE FROM judgments WHERE query = $1 AND domain = $2", {before, domain}));
-    }
-    return session.run(
-        "INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET "
-        "value = excluded.value",
-        {mark, done});
-  };
-  TRY_VOID(database_->write(change, Patience::migration));
-  return changes.size();
-}
-
-Result<void> SqlStore::hide_queries() {
-  TRY(const std::string secret, this->secret());
-  std::string last;
-  for (bool has_more = true; has_more;) {
-    const auto change = [&](SqlSession& session) {
-      return hide_some_searches(session, secret, last, has_more);
-    };
-    TRY_VOID(database_->write(change, Patience::migration));
-  }
-  const auto change = [&](SqlSession& session) -> Result<void> {
-    TRY_VOID(session.run("UPDATE searches SET slots = '{}' WHERE slots <> '{}'"));
-    std::vector<std::pair<std::string, std::string>> changes;
-    TRY_VOID(session.run("SELECT DISTINCT document FROM judgments", {}, [&](SqlRow row) -> Result<void> {
-      const std::string document = text_of(row[0]);
-      if (std::string hashed = hashed_document(secret, document); hashed != document)
-        changes.emplace_back(document, std::move(hashed));
-      return {};
-    }));
-    for (const auto& [document, hashed] : changes) {
-      // judged in both forms, when the setting was changed more than once
-      TRY_VOID(
-          session.run("DELETE FROM judgments WHERE document = $1 AND EXISTS (SELECT 1 FROM judgments AS o "
-                      "WHERE o.document = $2 AND o.domain = judgments.domain AND "
-                      "o.query = judgments.query AND o.judge = judgments.judge)",
-                      {document, hashed}));
-      TRY_VOID(session.run("UPDATE judgments SET document = $1 WHERE document = $2", {hashed, document}));
-    }
-    return {};
-  };
-  return database_->write(change, Patience::migration);
-}
-
 Result<RemovedCounts> SqlStore::remove_before(UnixTime time) {
-  TRY(const auto clicks,
-      remove_in_parts(
-          *database_,
-          "DELETE FROM clicks WHERE search IN (SELECT search FROM clicks WHERE at < $1 LIMIT $2) RETURNING 0",
-          time));
-  TRY_VOID(remove_in_parts(*database_,
-                           "UPDATE searches SET slots = '{}' WHERE id IN (SELECT id FROM searches WHERE "
-                           "at < $1 AND slots <> '{}' LIMIT $2) RETURNING 0",
-                           time));
-  TRY(const auto searches,
-      remove_in_parts(
-          *database_,
-          "DELETE FROM searches WHERE id IN (SELECT id FROM searches WHERE at < $1 AND NOT EXISTS "
-          "(SELECT 1 FROM judgments WHERE judgments.search = searches.id) AND NOT EXISTS "
-          "(SELECT 1 FROM clicks WHERE substr(clicks.search, 1, 32) = searches.id) LIMIT $2) "
-          "RETURNING bytes",
-          time));
+  TRY(const auto clicks, remove_in_parts(*database_, "clicks", time, remove_clicks));
+  TRY(const auto searches, remove_in_parts(*database_, "searches", time, remove_searches));
   return RemovedCounts{searches, clicks, 0};
 }
 

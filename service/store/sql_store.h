@@ -22,8 +22,8 @@ namespace metafuse::service {
 /// errors: bad_data: no store of ours, or of another version
 Result<void> prepare_schema(SqlDatabase& database, StoreMode mode);
 
-/// The store in a database. Its functions are in sql_store.cpp (searches, what is forgotten, secrets, usage,
-/// template versions) and in sql_feedback, sql_figures, sql_shared and sql_export.cpp. What requests wait
+/// The store in a database. Its functions are in sql_store.cpp (searches, what is forgotten, usage, template
+/// versions) and in sql_secrets, sql_feedback, sql_figures, sql_shared and sql_export.cpp. What requests wait
 /// for is impatient: it gets the patience of a request.
 class SqlStore final : public Store {
  public:

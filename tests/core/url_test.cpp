@@ -89,6 +89,14 @@ TEST_CASE("plain URLs have the key that the parser gives them", "[core][url]") {
       INFO(url);
       CHECK(*canonical_url_key(url) == *canonical_url_key("H" + url.substr(1)));
     }
+  for (const std::string url :
+       {"http://a.org/x y", "http://a.org/?q=x y", "http://a.org/?q=x+y", "http://a.org/?x y",
+        "http://a.org/#!/x y", "http://a.org/x\x7f", "http://a.org/x\\y", "http://a.org/x\x01"}) {
+    INFO(url);
+    const auto plain = canonical_url_key(url), parsed = canonical_url_key("H" + url.substr(1));
+    REQUIRE(plain.has_value() == parsed.has_value());
+    if (plain) CHECK(*plain == *parsed);
+  }
 }
 
 TEST_CASE("the shipped list of tracking parameters is the one that is compiled in", "[core][url]") {

@@ -243,6 +243,32 @@ void check_retention(Store& store) {
   CHECK(*store.remove_before(kNewYear + kDay) == RemovedCounts{});
 }
 
+/// More than a transaction goes through, and more of one second than that, with some that stay in each part.
+void check_retention_of_many(Store& store) {
+  constexpr int kOfOneSecond = 2100;
+  constexpr int kAll = 4300;
+  std::vector<StoredSearch> searches;
+  for (int i = 0; i < kAll; ++i)
+    searches.push_back(sample_search("shoes", kNewYear + std::max(0, i - kOfOneSecond + 1)));
+  REQUIRE(store.add_searches(searches).has_value());
+  const UnixTime end = searches.back().at;
+  const std::vector<int> kept = {0, 1999, 2000, kOfOneSecond, 4000};
+  for (const int i : kept) {
+    const StoredSearch& judged = searches[static_cast<std::size_t>(i)];
+    REQUIRE(store.set_judgment({"shoes", judged.query, document_key(i), "ann", 1, judged.id, kNewYear})
+                .has_value());
+    add_click(store, click_on(judged, 0, judged.at));
+  }
+  CHECK(*store.remove_before(end) == RemovedCounts{kAll - 1 - kept.size(), kept.size(), 0});
+  for (const int i : kept) {
+    const auto search = store.find_search(searches[static_cast<std::size_t>(i)].id);
+    REQUIRE(search->has_value());
+    CHECK((**search).slots.slots.empty());
+  }
+  CHECK((**store.find_search(searches.back().id)).slots == searches.back().slots);
+  CHECK_FALSE(store.find_search(searches[kAll - 2].id)->has_value());
+}
+
 void check_template_versions(Store& store) {
   const auto save = [&](const std::string& domain, const std::string& text) {
     auto number = store.add_template_version({domain, 0, text, "ann", kNewYear});
@@ -350,6 +376,9 @@ void check_conformance(const std::function<std::unique_ptr<Store>()>& open_new) 
   }
   SECTION("retention") {
     check_retention(*store);
+  }
+  SECTION("retention of many") {
+    check_retention_of_many(*store);
   }
   SECTION("template versions") {
     check_template_versions(*store);
