@@ -143,9 +143,9 @@ bool WorkerPool::admits(const std::string& owner, TimePoint now) {
   const std::size_t running = std::min(places.of_one, is_crowd ? places.of_crowd : places.of_calm);
   const std::size_t turns = queue_.turns_for(owner, now);
   const std::size_t waiting = turns - std::min(turns, running);
-  using Wait = AdmissionControl::Wait;
-  const Wait took = (is_crowd && crowds_.took() > Wait::zero() ? crowds_ : usual_).took();
-  const Wait wait = waiting > limits_.max_queue ? Wait::max() : Wait(took * waiting / running);
+  using Span = AdmissionControl::Wait;
+  const Span took = (is_crowd && crowds_.took() > Span::zero() ? crowds_ : usual_).took();
+  const Span wait = waiting > limits_.max_queue ? Span::max() : Span(took * waiting / running);
   AdmissionControl* own = queue_.admission(owner);
   return (own != nullptr ? *own : newcomers_).admits(wait, took, longest_wait(), now);
 }
