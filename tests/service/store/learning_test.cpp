@@ -47,15 +47,24 @@ StoredSearch shown(std::size_t results) {
 /// "noise" in no order. Users see them as `shown` says.
 struct World {
   test::TemporaryFolder folder{test::TemporaryFolder::in_memory()};
-  std::unique_ptr<Store> store;
+  std::unique_ptr<Store> store = open_store(folder.path("store.db")).value();
   Random random{11};
   ClickCaps no_caps{1e9, 1e9};
   int searches = 0;
 
-  World() {
-    auto made = open_store(folder.path("store.db"));
-    REQUIRE(made.has_value());
-    store = std::move(*made);
+  /// A search of which the third result was clicked.
+  StoredSearch add_clicked(const std::string& query) {
+    StoredSearch search = sample_search();
+    search.query = query;
+    REQUIRE(store->add_searches({&search, 1}).has_value());
+    add_click(search, 2);
+    return search;
+  }
+  void add_click(const StoredSearch& search, std::uint32_t position) {
+    Click click = click_at(position);
+    click.search = search.id;
+    click.domain = "shoes";
+    REQUIRE(store->add_click(click, no_caps).has_value());
   }
 
   StoredSearch search(std::set<std::uint32_t>& relevant, const std::string& query) {
@@ -100,10 +109,7 @@ struct World {
       const bool is_seen = random.uniform() * (position + 1) < 1;
       const bool is_wanted = relevant.contains(made.shown[position].document);
       if (!is_seen || random.uniform() >= (is_wanted ? 0.8 : 0.1)) continue;
-      Click click = click_at(position);
-      click.search = made.id;
-      click.domain = "shoes";
-      REQUIRE(store->add_click(click, no_caps).has_value());
+      add_click(made, position);
     }
   }
 
@@ -226,12 +232,7 @@ TEST_CASE("a store becomes a training set by the features that were served", "[s
   held.query = "00000001";
   const StoredSearch all[] = {clicked, judged, held};
   REQUIRE(world.store->add_searches(all).has_value());
-  for (const StoredSearch& search : all) {
-    Click click = click_at(2);
-    click.search = search.id;
-    click.domain = "shoes";
-    if (search.id != judged.id) REQUIRE(world.store->add_click(click, {}).has_value());
-  }
+  for (const StoredSearch& search : {clicked, held}) world.add_click(search, 2);
   REQUIRE(!is_held_out("00000005"));
   REQUIRE(is_held_out(held.query));
   for (const StoredSearch* search : {&judged, &held})
@@ -276,13 +277,7 @@ TEST_CASE("clicks count as far as held-out judgments agree with them", "[service
     World world;
     for (const std::string query : {"00000005", "00000001"})  // the second is held out
       for (int i = 0; i < 40; ++i) {
-        StoredSearch search = sample_search();
-        search.query = query;
-        REQUIRE(world.store->add_searches({&search, 1}).has_value());
-        Click click = click_at(2);
-        click.search = search.id;
-        click.domain = "shoes";
-        REQUIRE(world.store->add_click(click, world.no_caps).has_value());
+        const StoredSearch search = world.add_clicked(query);
         if (i > 0 || !is_held_out(query)) continue;
         for (std::size_t place = 0; place < search.shown.size(); ++place)
           REQUIRE(world.store
@@ -323,15 +318,7 @@ TEST_CASE("an empty store teaches nothing and says what to do", "[service][learn
 
 TEST_CASE("one base query clicked again and again does not become the ranking", "[service][learning]") {
   World world;
-  for (int i = 0; i < 100; ++i) {
-    StoredSearch search = sample_search();
-    search.query = "00000005";
-    REQUIRE(world.store->add_searches({&search, 1}).has_value());
-    Click click = click_at(2);
-    click.search = search.id;
-    click.domain = "shoes";
-    REQUIRE(world.store->add_click(click, world.no_caps).has_value());
-  }
+  for (int i = 0; i < 100; ++i) world.add_clicked("00000005");
   StoreTrainingReport report;
   StoreTrainingOptions options;
   options.domain = "shoes";

@@ -56,6 +56,19 @@ struct SharingServer {
   ModelVersions versions;
 };
 
+/// Two servers of one SQLite store, with the same templates.
+struct TwoServers {
+  TwoServers() {
+    a.step();
+    b.step();
+  }
+
+  test::TemporaryFolder folder{test::TemporaryFolder::in_memory()};
+  std::unique_ptr<Store> store = open_store(folder.path("s.db")).value();
+  SharingServer a{*store, "one"};
+  SharingServer b{*store, "one"};
+};
+
 fusion::Model shared_model(double alpha) {
   fusion::Model model;
   model.learner = "rankboost";
@@ -201,12 +214,8 @@ TEST_CASE("a change of models that the store did not take is taken back at once"
 
 TEST_CASE("push and pull move files that were edited by hand, and name those of both sides",
           "[service][shared]") {
-  const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
-  auto store = open_store(folder.path("s.db"));
-  REQUIRE(store.has_value());
-  SharingServer a(**store, "one"), b(**store, "one");
-  a.step();
-  b.step();
+  TwoServers two;
+  SharingServer &a = two.a, &b = two.b;
   a.folder.write("shoes.yaml", "edited at a");
   const auto refused = a.mirror.pull(false);
   REQUIRE(refused.has_error());
@@ -230,14 +239,10 @@ TEST_CASE("push and pull move files that were edited by hand, and name those of 
 }
 
 TEST_CASE("a restart tells what others changed from what was edited here", "[service][shared]") {
-  const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
-  auto store = open_store(folder.path("s.db"));
-  REQUIRE(store.has_value());
-  SharingServer a(**store, "one"), b(**store, "one");
-  a.step();
-  b.step();
+  TwoServers two;
+  SharingServer &a = two.a, &b = two.b;
   REQUIRE(*a.mirror.replace_templates("shoes", "one", "two"));
-  Mirror again(**store, {{{"shoes", b.file}}, b.folder.path("models")});
+  Mirror again(*two.store, {{{"shoes", b.file}}, b.folder.path("models")});
   const auto changes = again.step();
   REQUIRE(changes.has_value());
   CHECK(changes->set_aside.empty());
@@ -245,17 +250,14 @@ TEST_CASE("a restart tells what others changed from what was edited here", "[ser
 }
 
 TEST_CASE("names from the store reach no file outside the folder of models", "[service][shared][security]") {
-  const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
-  auto store = open_store(folder.path("s.db"));
-  REQUIRE(store.has_value());
-  SharingServer a(**store, "one");
+  TwoServers two;
   for (const char* name : {"models/../out.json", "models//out.json", "models/x.yaml", "templates/../out",
                            "out", "models/versions/shoes/../../../out.json"}) {
     const SharedChange change{name, "", "text"};
-    REQUIRE(*(*store)->change_shared_files({&change, 1}));
+    REQUIRE(*two.store->change_shared_files({&change, 1}));
   }
-  CHECK(a.step().taken.empty());
-  CHECK_FALSE(std::filesystem::exists(a.folder.path("out.json")));
+  CHECK(two.a.step().taken.empty());
+  CHECK_FALSE(std::filesystem::exists(two.a.folder.path("out.json")));
 }
 
 TEST_CASE("evaluation reports and keys are those of all servers", "[service][shared]") {
@@ -300,15 +302,11 @@ TEST_CASE("files that the store does not take are read again less and less often
 }
 
 TEST_CASE("what was taken before a step failed is told by the next", "[service][shared]") {
-  const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
-  auto store = open_store(folder.path("s.db"));
-  REQUIRE(store.has_value());
-  SharingServer a(**store, "one"), b(**store, "one");
-  a.step();
-  b.step();
+  TwoServers two;
+  SharingServer& b = two.b;
   const std::vector<SharedChange> changes{{"keys", "", "keys: []\n"},
                                           {"templates/shoes", sha256_hex("one"), "two"}};
-  REQUIRE(*(*store)->change_shared_files(changes));
+  REQUIRE(*two.store->change_shared_files(changes));
   std::filesystem::remove(b.file);
   std::filesystem::create_directories(b.file + "/x");  // where the second is to be written
   CHECK(b.mirror.step().has_error());
