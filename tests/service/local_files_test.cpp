@@ -20,7 +20,7 @@ std::string file_url(const std::string& path) {
   return "file://localhost" + path;
 }
 
-std::string answer_of(const Result<LocalFile>& file) {
+std::string answer_of_file(const Result<LocalFile>& file) {
   return file ? std::string(file->media_type) + ": " + file->bytes : "no";
 }
 
@@ -79,7 +79,7 @@ TEST_CASE("a file is read below its folder, and no link leads out", "[service][f
   fs::create_directory(folder.path("docs/folder.txt"));
   REQUIRE(::mkfifo(folder.path("docs/pipe.txt").c_str(), 0600) == 0);
   const auto read = [&](const std::string& name) {
-    return answer_of(read_local_file({folder.path("none"), folder.path("docs")}, folder.path(name)));
+    return answer_of_file(read_local_file({folder.path("none"), folder.path("docs")}, folder.path(name)));
   };
   CHECK(read("docs/in/a.TXT") == "text/plain; charset=utf-8: words");
   CHECK(read("docs/inside.txt") == "text/plain; charset=utf-8: words");
