@@ -10,6 +10,7 @@
 #include "service/learning/store_training.h"
 #include "service/search/expansion.h"
 #include "tests/service/store/sample_search.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/support/test_server.h"
 
 using namespace metafuse;
@@ -234,6 +235,24 @@ TEST_CASE("The page's form judges without scripts: queue, results, grades, files
   CHECK(file.find("Content-Disposition: attachment; filename=\"pages.qrels\"") != std::string::npos);
   const std::string body = body_in(file);
   CHECK(std::count(body.begin(), body.end(), '\n') == 2);
+}
+
+TEST_CASE("A judge opens results that are files through the server", "[service][judging][files]") {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("docs/a.txt", "words of the file");
+  TestServer server(
+      [&](const ExpandedQuery& query) {
+        fetchers::FetchedList list = TestServer::default_answer(query);
+        list.list.hits.front().url = "file://localhost" + file;
+        return list;
+      },
+      judging_config("files: [" + folder.path("docs") + "]\n"));
+  const std::string open = form_post(server, "key=ann-key&action=next&text=ada&pool=fused-10");
+  const std::size_t at = open.find("/files/pages?path=");
+  REQUIRE(at != std::string::npos);
+  std::string link = open.substr(at, open.find('"', at) - at);
+  link.replace(link.find("&amp;"), 5, "&");
+  CHECK(body_in(server.get(link)) == "words of the file");
 }
 
 TEST_CASE("Where queries are hashed judges type them, and nothing of them is stored in clear",
