@@ -65,7 +65,7 @@ class Fetcher {
   /// Blocks until every list is in, has failed, or the deadline passed; never fails as a whole.
   ///
   /// in:  on_list - called for each list as it arrives, from any thread, one call at a time; may be empty
-  /// out: one entry a query, in the order of `queries`
+  /// out: one entry per query, in the order of `queries`
   virtual std::vector<FetchedList> fetch(std::span<const ExpandedQuery> queries, const FetchOptions& options,
                                          const std::function<void(const FetchedList&)>& on_list) = 0;
 };

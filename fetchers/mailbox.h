@@ -9,7 +9,7 @@
 
 namespace metafuse::fetchers {
 
-/// Events for a caller that waits; once it left, events run where they arise.
+/// Events for a caller that waits. After the caller has left, an event runs on the thread that posts it.
 class Mailbox {
  public:
   void post(std::function<void()> event) {

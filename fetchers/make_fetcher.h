@@ -48,7 +48,7 @@ struct FetcherOptions {
 /// with every list waited for until the deadline; a replay has neither breaker nor learned waits, so that it
 /// depends on nothing but the recording.
 ///
-/// errors: bad_config: a secret that is not set (says which), a bad allow_private{}; no_input or bad_data: a
+/// errors: bad_config: a secret that is not set (says which), a bad allow_private; no_input or bad_data: a
 ///         recording that cannot be read
 /// cost:   one thread for all HTTP engines; nothing is sent before the first fetch
 Result<std::shared_ptr<Fetcher>> make_fetcher(std::vector<Engine> engines, FetcherOptions options = {});

@@ -28,7 +28,7 @@ std::optional<PartText> error_of(element root) {
   return std::nullopt;
 }
 
-/// The key paths of one engine, parsed once an answer.
+/// The key paths of one engine, parsed once per answer.
 class ResultReader {
  public:
   ResultReader(const AnswerRules& rules, const AnswerContext& context) : rules_(rules), context_(context) {}

@@ -67,8 +67,8 @@ void sign_aws_request(HttpRequest& request, const Authorization& auth, std::int6
 HttpRequest build_token_request(const Authorization& auth, const std::string& engine,
                                 const std::string& refresh_token);
 
-/// The token of one engine, for all its requests: asked for when there is none, and again ahead of its end,
-/// while the old one still serves. From any thread.
+/// The token of one engine, for all its requests. It is asked for when there is none, and again before it
+/// ends, while the old one still serves. From any thread.
 class TokenKeeper {
  public:
   /// nothing: the token could not be had; `why` says it
@@ -79,7 +79,7 @@ class TokenKeeper {
   TokenKeeper(Authorization auth, std::string engine)
       : auth_(std::move(auth)), engine_(std::move(engine)), refresh_token_(auth_.refresh_token) {}
 
-  /// Calls `take` once, at once where a token is at hand.
+  /// Calls `take` once; immediately where a token is at hand.
   static void get(const std::shared_ptr<TokenKeeper>& keeper, TimePoint now, const Clock& clock,
                   const Send& send, Take take);
   /// The engine did not accept this token.

@@ -96,8 +96,8 @@ struct LearningConfig {
   bool is_promotion_automatic = false;
   double interleave_share = 0;  ///< of searches, 0 to 1
   double click_half_life_days = 30;
-  double clicks_per_address = 20;    ///< weight a day that counts from one address prefix
-  double clicks_per_key = 200;       ///< the same of one API key
+  double clicks_per_address = 20;    ///< weight per day that counts from one address prefix
+  double clicks_per_key = 200;       ///< the same for one API key
   bool has_online_reranker = false;  ///< feedback changes the order at once
 
   friend bool operator==(const LearningConfig&, const LearningConfig&) = default;
@@ -164,7 +164,7 @@ struct ServerConfig {
   double deadline_seconds = 3;  ///< for all lists of one search
   LearnedWaitConfig learned_wait;
   TrackingParameters tracking = default_tracking_parameters();
-  unsigned workers = 0;  ///< threads that fetch and score, 0 for 32 a core
+  unsigned workers = 0;  ///< threads that fetch and score, 0 for 32 per core
   LimitsConfig limits;
   CacheConfig cache;
   PrivacyConfig privacy;
@@ -181,8 +181,8 @@ struct ServerConfig {
 /// Reads a server configuration.
 ///
 /// in:     text - YAML; name - the file's path, to whose folder the paths inside are relative
-/// errors: bad_config with every mistake as "FILE:LINE:COLUMN: what; what to do", one a line, at once. A file
-///         or pattern that names nothing is a mistake too.
+/// errors: bad_config with every mistake as "FILE:LINE:COLUMN: what; what to do", one per line, at once. A
+///         file or pattern that names nothing is a mistake too.
 Result<ServerConfig> parse_config(std::string_view text, const std::string& name);
 Result<ServerConfig> read_config(const std::string& path);
 
