@@ -49,6 +49,24 @@ TEST_CASE("documents without a base URL are found as files", "[cli][init]") {
   const auto found = run_in(folder.path("mine"), METAFUSE_EXECUTABLE " search leaves");
   CHECK(found.out.find("\tfile://localhost" + folder.path("pages") + "/green%20tea.txt\t") !=
         std::string::npos);
+  // the page opens what lies there, and doctor looks whether it can
+  const auto looked =
+      run_in(folder.path("mine"), "METAFUSE_LISTEN=127.0.0.1:0 " METAFUSE_EXECUTABLE " doctor");
+  CHECK(looked.out.find("below 1 folders can be opened from the page") != std::string::npos);
+}
+
+TEST_CASE("init says what it left out, and what a domain may be called", "[cli][init]") {
+  const TemporaryFolder folder;
+  folder.write("pages/tea.txt", "Green tea");
+  folder.write("pages/tea.exe", "MZ");
+  const auto done = run_metafuse({"init", folder.path("mine"), "--documents", folder.path("pages")});
+  CHECK(done.status == 0);
+  CHECK(done.err.find("left out: " + folder.path("pages/tea.exe")) != std::string::npos);
+  const auto wrong =
+      run_metafuse({"init", folder.path("other"), "--documents", folder.path("pages"), "--domain", "a b/c"});
+  CHECK(wrong.status == 64);
+  CHECK(wrong.err.find("1 to 64 characters of a-z, 0-9 and -") != std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(folder.path("other")));
 }
 
 TEST_CASE("init replaces nothing and says what it needs", "[cli][init]") {
@@ -168,6 +186,9 @@ TEST_CASE("doctor finds a whole installation good, and says what is wrong with a
   CHECK(bad.status == 69);
   CHECK(bad.out.find("mkdir -p /nowhere") != std::string::npos);
   CHECK(bad.out.find("others may read it; run: chmod 600") != std::string::npos);
+  folder.write("my search/index.db", "");
+  const auto empty = run_in(folder.path("my search"), here);
+  CHECK(empty.out.find("index.db: no index of documents") != std::string::npos);
 }
 
 TEST_CASE("completions name every verb and the values that have names", "[cli][completion]") {
