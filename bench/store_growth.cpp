@@ -1,20 +1,26 @@
 // What a store's work costs when it holds so many searches: written in the batches of a server, clicked,
 // judged, counted for analytics, read for training, and half of them deleted when their time is over.
-// usage: store_growth LOCATION SEARCHES
+// usage: store_growth LOCATION SEARCHES [SERVER_PID]
 // LOCATION is an SQLite file that does not exist yet, or the URL of an empty PostgreSQL database. Of ten
 // searches one is clicked, of a hundred one is judged. Prints one JSON object: seconds of each kind of work,
-// and how many things it did.
+// the processor's seconds of this program and of the server and the processes that it started, and how many
+// things were done.
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <iostream>
 #include <map>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "core/json.h"
 #include "core/random.h"
@@ -66,18 +72,51 @@ StoredSearch search_number(std::size_t i, std::size_t all, Random& random) {
   return search;
 }
 
+/// Processor seconds of a process and of those that it started.
+double server_cpu(pid_t server) {
+  double ticks = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream file(entry.path() / "stat");
+    std::string line;
+    if (!std::getline(file, line)) continue;
+    std::istringstream fields(line.substr(line.rfind(')') + 1));
+    std::string state;
+    std::string skipped;
+    pid_t parent = 0;
+    fields >> state >> parent;
+    for (int i = 5; i < 14; ++i) fields >> skipped;
+    double user = 0;
+    double system = 0;
+    double ended_user = 0;
+    double ended_system = 0;
+    fields >> user >> system >> ended_user >> ended_system;
+    if (parent == server || entry.path().filename() == std::to_string(server)) ticks += user + system;
+    if (entry.path().filename() == std::to_string(server)) ticks += ended_user + ended_system;
+  }
+  return ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
 /// Seconds and things done, by name in the order of the work.
 class Work {
  public:
+  explicit Work(pid_t server) : server_(server) {}
+
   void time(const std::string& name, const std::function<std::size_t()>& work) {
+    const double cpu = cpu_seconds();
     const auto begin = std::chrono::steady_clock::now();
     const std::size_t done = work();
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-    out_[name] = JsonObject{{"seconds", took.count()}, {"done", done}};
+    out_[name] = JsonObject{{"seconds", took.count()}, {"cpu_seconds", cpu_seconds() - cpu}, {"done", done}};
   }
   const JsonObject& out() const { return out_; }
 
  private:
+  double cpu_seconds() const {
+    const double own = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+    return own + (server_ == 0 ? 0.0 : server_cpu(server_));
+  }
+
+  pid_t server_;
   JsonObject out_;
 };
 
@@ -140,13 +179,13 @@ std::size_t read_for_training(Store& store) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::size_t all = argc == 3 ? std::strtoul(argv[2], nullptr, 10) : 0;
+  const std::size_t all = argc >= 3 ? std::strtoul(argv[2], nullptr, 10) : 0;
   if (all == 0) {
-    std::cerr << "usage: store_growth LOCATION SEARCHES\n";
+    std::cerr << "usage: store_growth LOCATION SEARCHES [SERVER_PID]\n";
     return 64;
   }
   const auto store = must(open_store(argv[1]));
-  Work work;
+  Work work(argc > 3 ? std::atoi(argv[3]) : 0);
   work.time("write searches", [&] { return write_searches(*store, all); });
   work.time("write clicks", [&] { return write_clicks(*store, all); });
   work.time("write judgments", [&] { return write_judgments(*store, all); });

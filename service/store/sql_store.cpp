@@ -148,14 +148,16 @@ Result<std::int64_t> remove_clicks(SqlSession& session, UnixTime first, UnixTime
       {first, last});
 }
 
-/// Searches that were judged or clicked stay without their words.
+/// Searches that were judged or clicked stay without their words. SQLite looks into the index of what clicks
+/// belong to only for a value without a column's affinity, hence substr() on both sides.
 Result<std::int64_t> remove_searches(SqlSession& session, UnixTime first, UnixTime last) {
   std::int64_t rows = 0;
   std::int64_t bytes = 0;
   TRY_VOID(
       session.run("DELETE FROM searches WHERE at >= $1 AND at <= $2 AND NOT EXISTS "
                   "(SELECT 1 FROM judgments WHERE judgments.search = searches.id) AND NOT EXISTS "
-                  "(SELECT 1 FROM clicks WHERE substr(clicks.search, 1, 32) = searches.id) RETURNING bytes",
+                  "(SELECT 1 FROM clicks WHERE substr(clicks.search, 1, 32) = substr(searches.id, 1, 32)) "
+                  "RETURNING bytes",
                   {first, last}, [&](SqlRow row) -> Result<void> {
                     ++rows;
                     bytes += integer_of(row[0]);
