@@ -13,8 +13,11 @@ using namespace metafuse::fusion;
 
 namespace {
 
-/// Queries of `documents` documents in `lists` lists of drawn length, scores with ties.
-std::vector<JudgedLists> drawn_queries(Random& random, std::size_t lists, std::size_t documents) {
+/// Queries of `documents` documents in `lists` lists of drawn length. With ties scores repeat and documents
+/// stand in no list; without, the first list has all documents and is good, so that it keeps a weight, and
+/// every score is drawn.
+std::vector<JudgedLists> drawn_queries(Random& random, std::size_t lists, std::size_t documents,
+                                       bool has_ties) {
   std::vector<JudgedLists> out;
   for (int q = 0; q < 4; ++q) {
     JudgedLists query;
@@ -27,10 +30,14 @@ std::vector<JudgedLists> drawn_queries(Random& random, std::size_t lists, std::s
       std::vector<std::uint32_t> order;
       for (std::uint32_t d = 0; d < documents; ++d) order.push_back(d);
       random.shuffle(order);
-      order.resize(static_cast<std::size_t>(random.below(documents + 1)));
+      if (has_ties || l > 0) order.resize(static_cast<std::size_t>(random.below(documents + 1)));
       std::vector<ListEntry> list;
       for (std::size_t i = 0; i < order.size(); ++i)
-        list.push_back({order[i], 1.0 / static_cast<double>(1 + i / 2)});
+        list.push_back({order[i], has_ties ? 1.0 / static_cast<double>(1 + i / 2) : random.uniform()});
+      if (!has_ties && l == 0)
+        for (ListEntry& entry : list) entry.score += query.is_relevant[entry.document] != 0 ? 0.5 : 0.0;
+      std::sort(list.begin(), list.end(),
+                [](const ListEntry& a, const ListEntry& b) { return a.score > b.score; });
       query.query.lists.push_back(std::move(list));
     }
     out.push_back(std::move(query));
@@ -99,19 +106,18 @@ TEST_CASE("weights are tuned as a search that measures every trial from scratch 
           "[fusion][weight_search]") {
   Random random(7);
   for (int trial = 0; trial < 40; ++trial) {
-    const auto queries = drawn_queries(random, 2 + random.below(6), 3 + random.below(30));
+    const auto queries = drawn_queries(random, 2 + random.below(6), 3 + random.below(30), false);
     const auto tuned = tune_weights(queries, Normalisation::none);
-    const auto expected = slow_search(queries);
-    REQUIRE(tuned.size() == expected.size());
-    // Sums that were moved to and fro differ from fresh ones by rounding, which breaks some ties.
-    CHECK(slow_precision(queries, tuned) == Approx(slow_precision(queries, expected)).margin(0.03));
-    CHECK(slow_precision(queries, tuned) > precision_of_weighted_lists(queries, Normalisation::none) - 0.03);
+    // Sums that were moved to and fro differ from fresh ones by rounding, which no tie turns into an order.
+    CHECK(tuned == slow_search(queries));
+    CHECK(slow_precision(queries, tuned) >=
+          precision_of_weighted_lists(queries, Normalisation::none) * (1.0 - 1e-9));
   }
 }
 
 TEST_CASE("the precision of weighted lists is that of their sum", "[fusion][weight_search]") {
   Random random(8);
-  const auto queries = drawn_queries(random, 3, 12);
+  const auto queries = drawn_queries(random, 3, 12, true);
   std::vector<double> weights = mean_average_precisions(queries);
   const double most = *std::max_element(weights.begin(), weights.end());
   for (double& weight : weights) weight /= most;
