@@ -433,7 +433,9 @@ Result<std::string> run_learning_curve(const ExperimentOptions& options) {
       curves,
       {"Mean average precision ahead of reciprocal rank fusion (RRF)", "judged queries", "MAP - RRF", true});
   report.plots.push_back(plot);
-  if (!options.output.empty()) TRY_VOID(write_file(options.output + "/learning-curve.svg", plot));
+  // On its own the picture has no page whose colours it could take.
+  const std::string alone = R"(<svg style="background:#fff;color:#222")" + plot.substr(plot.find(' '));
+  if (!options.output.empty()) TRY_VOID(write_file(options.output + "/learning-curve.svg", alone));
   return deliver(std::move(report), options);
 }
 

@@ -34,13 +34,17 @@ namespace {
 constexpr const char* kRrfName = "RRF";
 /// How RankBoost starts from RRF.
 const std::map<std::string, std::string> kFromRrf = {{"rounds", "50"}};
+/// The same where pairs are given. Most are clicks', which are balanced so that they do not tell the order
+/// that was shown: the rounds learn beside RRF instead of from it, and count as far as they are reliable.
+const std::map<std::string, std::string> kBesideRrf = {
+    {"rounds", "50"}, {"start", "nothing"}, {"shrink-by", "halves"}};
 constexpr std::size_t kMostFolds = 10;
 constexpr std::size_t kFewestForRich = 20;
-/// Folds when all candidates are compared: three cost half of what five do.
+/// Folds when all candidates are compared: three cost half of what five do, and two half of that. Two are
+/// enough of many queries; with many lists tuned weights alone cost several RankBoosts.
 constexpr std::size_t kRichFolds = 3;
-/// The same with many lists, where tuned weights alone cost several RankBoosts.
+constexpr std::size_t kCheapFolds = 2;
 constexpr std::size_t kManyListsFolds = 3;
-constexpr std::size_t kManyListsRichFolds = 2;
 /// What a normal variable exceeds by one standard error or more with the probability that is left.
 constexpr double kOneErrorLevel = 0.841344746068543;
 /// Comparing may take this share of the time limit; the rest is for training what was chosen.
@@ -67,6 +71,7 @@ struct Candidate {
   std::string trial_bags;   ///< bags of a trial, where fewer than in the end will do; else empty
   bool is_safe = false;     ///< taken when the best is not better by more than its error
   bool is_for_few = false;  ///< also compared with fewer than kFewestForRich queries
+  bool is_bold = false;     ///< stakes all on one list: taken only when beyond its error of all others
 };
 
 /// A candidate at one number of rounds, and how it did.
@@ -77,6 +82,7 @@ struct Choice {
   std::vector<double> values;         ///< one per query that is measured, higher is better
   std::string problem;                ///< why it is out; empty while it is in
   bool is_safe = false;               ///< as its candidate
+  bool is_bold = false;               ///< as its candidate
   double seconds = 0.0;               ///< of the longest trial; only known under a time limit
 
   double mean() const {
@@ -127,6 +133,8 @@ class CandidateList {
   CandidateList(const TrainingSet& set, const std::vector<Learner>& learners) : learners_(learners) {
     const std::size_t lists = count_lists(set);
     const bool are_bags_cheap = set.queries.size() <= kMostQueriesForBags && lists <= kManyLists;
+    if (lists > 0 && !set.pairs.empty())
+      add("reciprocal-ranks", kBesideRrf, {{"RankBoost beside RRF", {}}}, true);
     if (lists > 0) add_lists(lists > kManyLists);
     add_boosted(lists <= kManyLists, lists == 0);
     if (are_bags_cheap) add_bags(lists > 0, set.pairs.empty());
@@ -154,6 +162,7 @@ class CandidateList {
     add("reciprocal-ranks", kFromRrf, {{"RankBoost from RRF", {}}}, true);
     add("reciprocal-ranks", {}, {{kRrfName, {}}}, true);
     add("reciprocal-ranks", {{"weights", "best"}}, {{"best list", {}}});
+    if (!candidates_.empty()) candidates_.back().is_bold = true;
     // Weights are tuned once for both.
     add("reciprocal-ranks", {{"weights", "tuned"}, {"k-by", "training"}, {"rounds", "50"}},
         {{"tuned weights", 0}, {"RankBoost from tuned weights", 50}});
@@ -184,7 +193,7 @@ std::vector<Choice> choices_of(const std::vector<Candidate>& candidates) {
   std::vector<Choice> out;
   for (std::size_t i = 0; i < candidates.size(); ++i)
     for (const Cut& cut : candidates[i].cuts)
-      out.push_back({cut.name, i, cut.rounds, {}, {}, candidates[i].is_safe});
+      out.push_back({cut.name, i, cut.rounds, {}, {}, candidates[i].is_safe, candidates[i].is_bold});
   return out;
 }
 
@@ -230,8 +239,9 @@ Result<Trials> make_trials(const TrainingRequest& request, const AutoOptions& op
   std::vector<std::string_view> ids;
   for (const MeasuredQueryOfFold& query : trials.queries) ids.push_back(query.set.queries.front().id);
   const bool are_many = count_lists(set) > kManyLists;
-  const std::size_t most = ids.size() < kFewestForRich ? (are_many ? kManyListsFolds : kMostFolds)
-                                                       : (are_many ? kManyListsRichFolds : kRichFolds);
+  std::size_t most = are_many ? kManyListsFolds : kMostFolds;
+  if (ids.size() >= kFewestForRich)
+    most = are_many || ids.size() > kMostQueriesForBags ? kCheapFolds : kRichFolds;
   const std::size_t count = std::min({most, options.folds, ids.size()});
   TRY(const auto folds, evaluation::random_folds(ids, count, request.seed));
   for (std::size_t i = 0; i < ids.size(); ++i) trials.queries[i].fold = folds.fold_of[i];
@@ -329,20 +339,33 @@ double error_of_difference(const std::vector<double>& a, const std::vector<doubl
   return boost::math::quantile(t, kOneErrorLevel) * std::sqrt(squares / (n - 1.0) / n);
 }
 
+/// Whether the first is better than the second by no more than the error of their difference.
+bool is_within_error(const Choice& top, const Choice& choice) {
+  return top.mean() - choice.mean() <= error_of_difference(top.values, choice.values);
+}
+
+/// The place of the highest mean; a bold one's only where it is beyond its error of all others.
+std::optional<std::size_t> best_choice(const std::vector<Choice>& choices) {
+  std::optional<std::size_t> best;
+  std::optional<std::size_t> best_sober;
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    if (!choices[i].problem.empty()) continue;
+    if (!best || choices[i].mean() > choices[*best].mean()) best = i;
+    if (!choices[i].is_bold && (!best_sober || choices[i].mean() > choices[*best_sober].mean()))
+      best_sober = i;
+  }
+  return best && best_sober && is_within_error(choices[*best], choices[*best_sober]) ? best_sober : best;
+}
+
 /// Places of the choices in the order of training: the chosen one, then from the safest on.
 std::vector<std::size_t> order_of_choice(const std::vector<Choice>& choices, bool is_measured) {
   std::vector<std::size_t> order;
-  std::optional<std::size_t> best;
-  if (is_measured)
-    for (std::size_t i = 0; i < choices.size(); ++i)
-      if (choices[i].problem.empty() && (!best || choices[i].mean() > choices[*best].mean())) best = i;
+  const auto best = is_measured ? best_choice(choices) : std::nullopt;
   if (best) {
     const Choice& top = choices[*best];
-    const auto is_taken = [&](const Choice& choice) {
-      return choice.is_safe && choice.problem.empty() &&
-             top.mean() - choice.mean() <= error_of_difference(top.values, choice.values);
-    };
-    const auto safe = std::find_if(choices.begin(), choices.end(), is_taken);
+    const auto safe = std::find_if(choices.begin(), choices.end(), [&](const Choice& choice) {
+      return choice.is_safe && choice.problem.empty() && is_within_error(top, choice);
+    });
     order.push_back(safe == choices.end() ? *best : static_cast<std::size_t>(safe - choices.begin()));
   }
   for (std::size_t i = 0; i < choices.size(); ++i)

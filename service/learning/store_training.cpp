@@ -43,11 +43,7 @@ class Collector {
     TRY(const auto clicked, store_.clicked_searches(options_.domain, options_.most_clicked_searches));
     TRY_VOID(choose_features(judged, clicked));
     rules_ = options_.clicks;
-    if (!clicked.empty() && !rules_.bias.is_known()) {
-      TRY(rules_.bias, position_bias_of(store_, options_.domain, options_.now - kHarvestSeconds,
-                                        options_.most_clicked_searches));
-    }
-    report_.has_position_bias = rules_.bias.is_known();
+    TRY_VOID(balance_positions(clicked));
     std::set<std::string_view> judged_here;
     for (const JudgedQuery& query : judged) {
       judged_here.insert(query.query);
@@ -138,6 +134,24 @@ class Collector {
     return {};
   }
 
+  /// Counts which positions were clicked, over all searches that clicks are learned from.
+  Result<void> balance_positions(const std::vector<std::string>& clicked) {
+    PositionBias bias;
+    if (!clicked.empty()) {
+      TRY(bias, position_bias_of(store_, options_.domain, options_.now - kHarvestSeconds,
+                                 options_.most_clicked_searches));
+    }
+    report_.has_position_bias = bias.is_known();
+    rules_.balance = PositionBalance(std::move(bias));
+    for (const std::string& id : clicked) {
+      TRY(const auto search, store_.find_search(id));
+      if (!search || common_features(*search, features_) == 0) continue;
+      TRY(const auto clicks, store_.clicks_of(id));
+      rules_.balance.add(*search, clicks);
+    }
+    return {};
+  }
+
   void add_offline(const OfflineQuery& query) {
     if (!options_.are_held_out_used && is_held_out(query.search.query)) {
       ++report_.held_out_queries;
@@ -171,8 +185,10 @@ class Collector {
     }
     used += sum;
     if (sum <= 0) return {};
-    add_rows("clicked " + id, found, {});
-    pending_.push_back({"clicked " + id, found.documents, std::move(pairs)});
+    // What stands before '#' is one base query: its searches stay together where queries are divided.
+    const std::string name = "clicked " + found.query + '#' + id;
+    add_rows(name, found, {});
+    pending_.push_back({name, found.documents, std::move(pairs)});
     ++report_.clicked_searches;
     return {};
   }

@@ -43,7 +43,7 @@ struct StoreTrainingReport {
   std::size_t agreeing_pairs = 0;
   std::size_t disagreeing_pairs = 0;
   double click_trust = 0;          ///< what a click's pair counts beside a judged one, from 0 to 1
-  bool has_position_bias = false;  ///< harvested from results that stood at several positions
+  bool has_position_bias = false;  ///< harvested from results that stood at several positions; else believed
 
   std::string text() const;
 };
@@ -56,7 +56,8 @@ bool is_held_out(std::string_view query);
 std::map<std::string, int> grades_of(const JudgedQuery& query);
 
 /// Judgments and clicks of a domain as a training set: a judged base query with the lists of the search that
-/// was judged last, and a clicked search with the pairs of click_pairs(), which decay and are bounded.
+/// was judged last, and a clicked search with the pairs of click_pairs(), which decay and are bounded. A
+/// clicked search's query is named "clicked DIGEST#SEARCH".
 ///
 /// errors: those of the store; bad_data when nothing was judged or clicked, with what to do
 Result<fusion::TrainingSet> training_set_from_store(Store& store, const StoreTrainingOptions& options,

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,6 +17,7 @@
 #include "core/random.h"
 #include "fusion/data/features.h"
 #include "fusion/input/training_set_builder.h"
+#include "fusion/learners/common/bagging.h"
 #include "fusion/learners/rankboost/trainer.h"
 #include "fusion/learners/reciprocal_ranks/learner.h"
 #include "fusion/training/registry.h"
@@ -238,6 +241,49 @@ TEST_CASE("one query's pairs count for no more than their share", "[fusion][reci
   const auto result = reciprocal(set, {{"rounds", "5"}, {"pairs-of-query", "3"}, {"prior-pairs", "8"}});
   REQUIRE(result.has_value());
   CHECK(result->model.training.at("share_of_learned").to_number<double>() == Approx(36.0 / (36.0 + 64.0)));
+}
+
+TEST_CASE("what halves of the queries do not teach alike does not count", "[fusion][reciprocal_ranks]") {
+  const auto agreement = [](const TrainingSet& set) {
+    const auto result = reciprocal(set, {{"rounds", "10"}, {"start", "nothing"}, {"shrink-by", "halves"}});
+    REQUIRE(result.has_value());
+    const JsonObject& training = result->model.training;
+    const double pairs = training.at("crucial_pairs").to_number<double>();
+    const double of_halves = training.at("agreement_of_halves").to_number<double>();
+    CHECK(training.at("share_of_learned").to_number<double>() ==
+          Approx(of_halves * pairs * pairs / (pairs * pairs + 2000.0 * 2000.0)));
+    return of_halves;
+  };
+  CHECK(agreement(queries_with_a_good_list(40, false)) > 0.9);
+  CHECK(agreement(queries_with_a_good_list(40, true, 1.0, 20)) < 0.5);
+  CHECK(agreement(queries_with_a_good_list(1, false)) == 0.0);  // no two halves
+}
+
+TEST_CASE("searches of one base query stay in one half", "[fusion][reciprocal_ranks]") {
+  TrainingSet set;
+  for (const char* id : {"a#1", "a#2", "b", "c#1", "c#2", "c#3", "d"}) set.queries.push_back({id, 0, 0});
+  const auto halves = halves_of_queries(set, Random(3));
+  CHECK(halves[0].size() + halves[1].size() == set.queries.size());
+  std::map<char, std::set<std::size_t>> sides;
+  for (std::size_t side = 0; side < 2; ++side)
+    for (const std::size_t query : halves[side]) sides[set.queries[query].id[0]].insert(side);
+  for (const auto& [name, of] : sides) CHECK(of.size() == 1);
+  CHECK_FALSE(halves[0].empty());
+  CHECK_FALSE(halves[1].empty());
+}
+
+TEST_CASE("where pairs are given auto learns beside RRF", "[fusion][auto]") {
+  TrainingSet set = queries_with_a_good_list(30, false);
+  for (const QueryRange& query : set.queries)
+    for (std::size_t above = query.begin; above < query.end; ++above)
+      for (std::size_t below = query.begin; below < query.end; ++below)
+        if (set.grades[above] > set.grades[below])
+          set.pairs.push_back({static_cast<std::uint32_t>(below), static_cast<std::uint32_t>(above), 1.0});
+  std::sort(set.pairs.begin(), set.pairs.end(), [](const auto& a, const auto& b) {
+    return a.below != b.below ? a.below < b.below : a.above < b.above;
+  });
+  std::fill(set.grades.begin(), set.grades.end(), 0.0);
+  CHECK(chosen_of(auto_result(set)) == "RankBoost beside RRF");
 }
 
 TEST_CASE("the k of reciprocal ranks is one that fuses the training queries best",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
+#include <string_view>
 #include <thread>
 #include <tuple>
 
@@ -28,6 +29,22 @@ std::vector<std::size_t> bootstrap_sample(std::size_t queries, Random random) {
   for (std::size_t& query : sample) query = static_cast<std::size_t>(random.below(queries));
   std::sort(sample.begin(), sample.end());
   return sample;
+}
+
+std::array<std::vector<std::size_t>, 2> halves_of_queries(const TrainingSet& set, Random random) {
+  std::vector<std::string_view> names;
+  for (const QueryRange& query : set.queries)
+    names.push_back(std::string_view(query.id).substr(0, query.id.find('#')));
+  std::vector<std::string_view> drawn = names;
+  std::sort(drawn.begin(), drawn.end());
+  drawn.erase(std::unique(drawn.begin(), drawn.end()), drawn.end());
+  random.shuffle(drawn);
+  drawn.resize(drawn.size() / 2);
+  std::sort(drawn.begin(), drawn.end());
+  std::array<std::vector<std::size_t>, 2> halves;
+  for (std::size_t query = 0; query < names.size(); ++query)
+    halves[std::binary_search(drawn.begin(), drawn.end(), names[query]) ? 0 : 1].push_back(query);
+  return halves;
 }
 
 double time_of_bag(const TrainingRequest& request, std::size_t bags) {

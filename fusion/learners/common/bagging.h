@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <span>
@@ -19,6 +20,11 @@ void for_each_bag(const TrainingRequest& request, std::size_t bags,
 
 /// As many queries as the set has, drawn with replacement, ascending.
 std::vector<std::size_t> bootstrap_sample(std::size_t queries, Random random);
+
+/// Rows of the queries in two halves at random, several searches of one base query in the same one.
+/// in:     set - what stands before '#' in a query's id names its base query
+/// out:    places in set.queries, ascending
+std::array<std::vector<std::size_t>, 2> halves_of_queries(const TrainingSet& set, Random random);
 
 /// What a bag may spend of the request's time limit, 0 for no limit: bags are trained on the request's
 /// threads, one after the other on each.

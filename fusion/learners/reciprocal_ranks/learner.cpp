@@ -28,16 +28,23 @@ namespace {
 
 constexpr double kLargestScore = 30.0;  // of the prior, so that e^H stays far from overflow
 
+constexpr std::size_t kDivisions = 3;       // of the queries into halves
+constexpr double kTimeShareOfHalves = 0.5;  // of the time limit
+
 constexpr std::array<double, 4> kTriedK = {5.0, 10.0, 20.0, 40.0};
 
 enum class ListWeights { equal, best, tuned };
 enum class KBy { given, training };
+enum class StartOfRounds { fused, nothing };
+enum class ShrinkBy { pairs, halves };
 
 struct ReciprocalOptions {
   ListWeights weights = ListWeights::equal;
   double k = kRrfConstant;
   KBy k_by = KBy::given;
   std::size_t rounds = 0;
+  StartOfRounds start = StartOfRounds::fused;
+  ShrinkBy shrink_by = ShrinkBy::pairs;
   double prior_pairs = 2000.0;
   double pairs_of_query = 2000.0;
   std::size_t bags = 1;
@@ -51,7 +58,15 @@ void declare_options(OptionTable& table, ReciprocalOptions& options) {
   table.choice(
       "k-by", options.k_by, {{"given", KBy::given}, {"training", KBy::training}},
       "--k, or the one of 5, 10, 20 and 40 by which lists that count as their own precision fuse best");
-  table.count("rounds", options.rounds, 0, 100'000, "rounds of RankBoost that start from the fused scores");
+  table.count("rounds", options.rounds, 0, 100'000, "rounds of RankBoost on top of the fused scores");
+  table.choice("start", options.start, {{"fused", StartOfRounds::fused}, {"nothing", StartOfRounds::nothing}},
+               "the rounds learn what the fused scores get wrong, or from nothing, as where the pairs were "
+               "balanced so that they do not tell the order that was shown");
+  table.hide_default();
+  table.choice("shrink-by", options.shrink_by, {{"pairs", ShrinkBy::pairs}, {"halves", ShrinkBy::halves}},
+               "what the rounds learn counts by the number of crucial pairs alone, or also by how far two "
+               "halves of the base queries teach the same");
+  table.hide_default();
   table.number("prior-pairs", options.prior_pairs, 0.0, 1e12,
                "crucial pairs that the fused scores weigh as much as");
   table.number("pairs-of-query", options.pairs_of_query, 1.0, 1e12,
@@ -165,8 +180,19 @@ Result<std::vector<WeakRanking>> boosted_once(const TrainingRequest& request, co
   return rankings;
 }
 
+/// One score per row of the queries that were selected.
+std::vector<double> rows_of(const std::vector<double>& scores, const TrainingSet& set,
+                            const std::vector<std::size_t>& queries) {
+  std::vector<double> out;
+  for (const std::size_t query : queries)
+    out.insert(out.end(), scores.begin() + static_cast<std::ptrdiff_t>(set.queries[query].begin),
+               scores.begin() + static_cast<std::ptrdiff_t>(set.queries[query].end));
+  return out;
+}
+
 /// The mean of RankBoosts on bootstrap samples of the queries; a sample without a crucial pair adds nothing.
-Result<std::vector<WeakRanking>> boosted_bags(const TrainingRequest& request, const ReciprocalRanker& prior,
+Result<std::vector<WeakRanking>> boosted_bags(const TrainingRequest& request,
+                                              const std::vector<double>& prior,
                                               const ReciprocalOptions& options) {
   std::vector<std::vector<WeakRanking>> trained(options.bags);
   const Random random(request.seed);
@@ -176,7 +202,7 @@ Result<std::vector<WeakRanking>> boosted_bags(const TrainingRequest& request, co
     inner.threads = 1;
     inner.time_limit_seconds = time_of_bag(request, options.bags);
     const TrainingSet own = select_queries(*request.train, sample);
-    auto rankings = boosted_once(inner, own, prior.score(own.matrix), options.rounds);
+    auto rankings = boosted_once(inner, own, rows_of(prior, *request.train, sample), options.rounds);
     if (rankings) trained[bag] = std::move(*rankings);
   });
   const std::vector<std::span<const WeakRanking>> bags(trained.begin(), trained.end());
@@ -189,6 +215,52 @@ double share_of_learned(const rankboost::Feedback& feedback, const ReciprocalOpt
   const double most = options.pairs_of_query * static_cast<double>(feedback.queries.size());
   const double pairs = std::min(static_cast<double>(feedback.crucial_pairs), most);
   return pairs * pairs / (pairs * pairs + options.prior_pairs * options.prior_pairs);
+}
+
+/// The scores less their mean within each query.
+std::vector<double> centred(std::vector<double> scores, const TrainingSet& set) {
+  for (const QueryRange& query : set.queries) {
+    const std::span own(scores.data() + query.begin, query.end - query.begin);
+    const double mean = std::accumulate(own.begin(), own.end(), 0.0) / static_cast<double>(own.size());
+    for (double& score : own) score -= mean;
+  }
+  return scores;
+}
+
+double product(const std::vector<double>& a, const std::vector<double>& b) {
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+}
+
+/// How reliable what the rounds learn is: with r the correlation of what two halves of the base queries
+/// teach, over several divisions, 2 r / (1 + r) is that of all queries' with what ever more of them would
+/// teach (Spearman 1910, Brown 1910), and by that much it counts. 0 where a half teaches nothing.
+double agreement_of_halves(const TrainingRequest& request, const std::vector<double>& prior,
+                           std::size_t rounds) {
+  const TrainingSet& set = *request.train;
+  std::array<std::vector<double>, 2 * kDivisions> learned;
+  const Random random(request.seed);
+  TrainingRequest quiet = request;
+  quiet.progress = nullptr;
+  for_each_bag(quiet, learned.size(), [&](std::size_t part) {
+    const auto half = halves_of_queries(set, random.split(part / 2))[part % 2];
+    if (half.empty()) return;
+    TrainingRequest inner = request;
+    inner.threads = 1;
+    inner.time_limit_seconds = time_of_bag(request, learned.size()) * kTimeShareOfHalves;
+    const auto rankings = boosted_once(inner, select_queries(set, half), rows_of(prior, set, half), rounds);
+    if (rankings)
+      learned[part] = centred(StepRanker(*rankings, set.matrix.features()).score(set.matrix), set);
+  });
+  double together = 0.0;
+  double squares = 0.0;
+  for (std::size_t part = 0; part < learned.size(); part += 2) {
+    if (learned[part].empty() || learned[part + 1].empty()) return 0.0;
+    together += product(learned[part], learned[part + 1]);
+    squares +=
+        std::sqrt(product(learned[part], learned[part]) * product(learned[part + 1], learned[part + 1]));
+  }
+  const double correlation = squares > 0.0 ? std::max(0.0, together / squares) : 0.0;
+  return 2.0 * correlation / (1.0 + correlation);
 }
 
 /// What the fused scores are multiplied by: the alpha of least Z as far as the pairs can tell it, and for the
@@ -225,14 +297,19 @@ Result<TrainingResult> train_reciprocal(const TrainingRequest& request) {
   TrainingResult result;
   if (options.rounds > 0) {
     TRY(const auto feedback, rankboost::make_feedback(set));
-    const double share = share_of_learned(feedback, options);
+    double share = share_of_learned(feedback, options);
     std::vector<double> scores =
         ReciprocalRanker(sum.k, sum.weights, StepRanker({}, features)).score(set.matrix);
-    const double alpha = prior_alpha(set, feedback, scores, share);
+    const bool is_from_fused = options.start == StartOfRounds::fused;
+    const double alpha = prior_alpha(set, feedback, scores, is_from_fused ? share : 0.0);
     for (double& weight : sum.weights) weight *= alpha;
-    for (double& score : scores) score *= alpha;
-    const ReciprocalRanker prior(sum.k, sum.weights, StepRanker({}, features));
-    TRY(rankings, options.bags > 1 ? boosted_bags(request, prior, options)
+    for (double& score : scores) score = is_from_fused ? score * alpha : 0.0;
+    if (options.shrink_by == ShrinkBy::halves) {
+      const double agreement = agreement_of_halves(request, scores, options.rounds);
+      result.model.training["agreement_of_halves"] = agreement;
+      share *= agreement;
+    }
+    TRY(rankings, options.bags > 1 ? boosted_bags(request, scores, options)
                                    : boosted_once(request, set, scores, options.rounds));
     for (WeakRanking& ranking : rankings) ranking.alpha *= share;
     result.model.training["crucial_pairs"] = feedback.crucial_pairs;
