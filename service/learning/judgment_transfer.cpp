@@ -272,6 +272,10 @@ Result<ImportReport> import_lines(Store& store, const std::string& path, const s
       TRY(version.author, line.text("author"));
       TRY(version.at, line.number("at"));
       TRY_VOID(store.add_template_version(version));
+    } else if (kind != "click") {  // whose addresses are gone: a click counts where it was made
+      return fail(Code::bad_data, fmt::format("{}:{}: kind \"{}\" is none of search, click, judgment and "
+                                              "template; import what `metafuse store export` wrote",
+                                              path, number, kind));
     }
     return {};
   };

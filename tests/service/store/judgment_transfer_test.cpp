@@ -128,13 +128,18 @@ TEST_CASE("an export comes back as it was, the newer judgment winning", "[servic
   REQUIRE(conflict->conflicts.size() == 1);
   CHECK(conflict->conflicts[0].find(document_key(1)) != std::string::npos);
   CHECK(store->judged_queries("shoes")->at(0).judgments.at(0).grade == 0);
-  for (const char* line : {"[]", "{}", R"({"kind":"judgment","domain":"shoes"})",
-                           R"({"kind":"search","domain":"shoes","id":"x"})"}) {
+  for (const char* line :
+       {"[]", "{}", R"({"kind":"judgment","domain":"shoes"})", R"({"kind":"judgement","domain":"shoes"})",
+        R"({"kind":"search","domain":"shoes","id":"x"})"}) {
     const auto wrong = import_lines(*store, folder.write("wrong.jsonl", std::string(line) + "\n"), "shoes");
     REQUIRE(wrong.has_error());
     CHECK(wrong.error().code == Code::bad_data);
     CHECK(wrong.error().text.find("wrong.jsonl:1") != std::string::npos);
   }
+  // Clicks stay where they were made.
+  CHECK(import_lines(*store, folder.write("click.jsonl", "{\"kind\":\"click\",\"domain\":\"shoes\"}\n"),
+                     "shoes")
+            .has_value());
 }
 
 TEST_CASE("files beside a store are learned from too; the store's judgments of a query win",
