@@ -113,7 +113,11 @@ Error unknown_placeholder(std::string_view name) {
   for (const Placeholder& placeholder : kPlaceholders)
     if (!placeholder.name.starts_with("query_") && placeholder.name != "id_values")  // written by us alone
       known += (known.empty() ? "{" : ", {") + std::string(placeholder.name) + "}";
-  return fail(Code::bad_config, "unknown placeholder {" + std::string(name) + "}; known are " + known);
+  // GraphQL and JSON have braces of their own.
+  const bool is_name = name.find_first_of(" ({:,\"\n") == std::string_view::npos;
+  return fail(Code::bad_config,
+              "unknown placeholder {" + std::string(name) + "}; known are " + known +
+                  (is_name ? "" : "; braces that are meant themselves are written twice: {{ and }}"));
 }
 
 /// Hands on the pieces of a template in order: characters, and placeholders by their rows.

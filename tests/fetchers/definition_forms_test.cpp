@@ -206,6 +206,8 @@ TEST_CASE("a JSON body is written as values", "[fetchers][definition]") {
       "engine: json_engine, search_url: \"http://e.example/s\", url_query: u, title_query: t, ";
   CHECK(error_of_keys(keys + "json_body: {a: \"{nothing}\"}")
             .find("json_body: unknown placeholder {nothing}") != std::string::npos);
+  CHECK(error_of_keys(keys + "json_body: {query: '{search(q: $q) {url}}', q: \"{query}\"}")
+            .find("are written twice: {{ and }}") != std::string::npos);
   CHECK(error_of_keys(keys + "json_body: {a: b}").find("lacks {query}") != std::string::npos);
   CHECK(error_of_keys(keys + "json_body: {a: \"{query}\"}, request_body: x").find("keep one") !=
         std::string::npos);
