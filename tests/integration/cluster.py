@@ -100,6 +100,7 @@ class Cluster:
     def __init__(self, folder, program, other, away_seconds):
         self.folder, self.program, self.other, self.away_seconds = folder, program, other, away_seconds
         self.texts = {parts.digest(parts.templates(0))[:12]: 0}  # number by digest: what may serve
+        self.saves_refused = 0
         self.slowest = 0.0
         self.engine = http.server.ThreadingHTTPServer(("127.0.0.1", 0), parts.Engine)
         self.engine.daemon_threads = True
@@ -162,7 +163,14 @@ class Cluster:
     def save_templates(self):
         text = self.new_text()
         writer = random.choice(self.servers)
-        assert save(writer, etag_of(writer)[0], text) == 200
+        end = time.monotonic() + 15
+        while (status := save(writer, etag_of(writer)[0], text)) != 200:
+            # 503: the store did not answer in half a second, which happens where this machine has other work
+            assert status == 503 and time.monotonic() < end, status
+            self.saves_refused += 1
+            time.sleep(0.2)
+            if etag_of(writer)[1] == text:
+                break  # it was there all the same
         self.slowest = max(self.slowest, self.wait_until_all(lambda server: etag_of(server)[1] == text, "a saved text"))
 
     def save_a_hundred_at_once(self):
@@ -344,7 +352,8 @@ def main():
     starts = sum(server.starts for server in cluster.servers)
     print(f"{took / 60:.1f} minutes, clocks {CLOCKS if parts.FAKETIME else 'alike'}; episodes {dict(done)}; {dict(counts)}; "
           f"searches that failed {len(wrong)}; acknowledged clicks lost {len(lost)}; a change was on all servers after "
-          f"{cluster.slowest:.2f} s at most; quota of 40 searches let {small} through; {metered} metered queries, {used} counted "
+          f"{cluster.slowest:.2f} s at most, {cluster.saves_refused} saves refused with 503 and sent again; quota of 40 searches let "
+          f"{small} through; {metered} metered queries, {used} counted "
           f"in blocks of {block} by {starts} starts")
     assert not wrong, wrong[:5]
     assert not lost, lost[:5]
