@@ -164,20 +164,20 @@ TEST_CASE("a clicked result belongs above every other one that was not clicked",
 TEST_CASE("however users look, both directions of two positions weigh as is believed or known",
           "[service][learning]") {
   // Of 1000 searches with two results one in ten is clicked at the second alone, or nearly all.
-  for (const int seconds : {100, 900}) {
+  for (const int below : {100, 900}) {
     const auto total = [&](const PositionBias& bias, std::uint32_t clicked) {
       PositionBalance balance(bias);
       for (int i = 0; i < 1000; ++i) {
-        const Click click[] = {click_at(i < seconds ? 1 : 0)};
+        const Click click[] = {click_at(i < below ? 1 : 0)};
         balance.add(shown(2), click);
       }
-      return balance.factor(clicked, 1 - clicked) * (clicked == 1 ? seconds : 1000 - seconds);
+      return balance.factor(clicked, 1 - clicked) * (clicked == 1 ? below : 1000 - below);
     };
     CHECK(total({}, 1) / total({}, 0) == Approx(1 / std::cbrt(2.0)).epsilon(0.1));
     PositionBias bias;
     bias.looked_at = {1.0, 0.5};
     // Known: a click on what only half look at counts twice.
-    CHECK(total(bias, 1) / total(bias, 0) == Approx(2.0 * seconds / (1000 - seconds)).epsilon(0.1));
+    CHECK(total(bias, 1) / total(bias, 0) == Approx(2.0 * below / (1000 - below)).epsilon(0.1));
   }
 }
 
