@@ -36,14 +36,16 @@ CoreTime CoreTimeMeter::read() const {
   return {std::chrono::nanoseconds(ran), std::chrono::nanoseconds(waited)};
 }
 
-void UsualWork::note(const CoreTime& spent, std::chrono::nanoseconds took) {
+void UsualWork::note(const CoreTime& spent, std::chrono::nanoseconds took, bool is_busy) {
   took_ += (took - took_) / kMeanOver;
-  at_cores_ += (spent.ran + spent.waited - at_cores_) / kMeanOver;
+  if (is_busy) return;
+  calm_took_ += (took - calm_took_) / kMeanOver;
+  calm_at_cores_ += (spent.ran + spent.waited - calm_at_cores_) / kMeanOver;
 }
 
 std::size_t UsualWork::running_for(std::size_t at_cores, std::size_t most) const {
-  const auto running =
-      static_cast<std::int64_t>(at_cores) * took_ / std::max(at_cores_, std::chrono::nanoseconds(1));
+  const auto running = static_cast<std::int64_t>(at_cores) * calm_took_ /
+                       std::max(calm_at_cores_, std::chrono::nanoseconds(1));
   return std::clamp(static_cast<std::size_t>(running), std::min(at_cores, most), most);
 }
 
@@ -59,7 +61,8 @@ bool ConcurrencyLimit::is_busy() const {
 
 std::size_t ConcurrencyLimit::at(Time now, std::size_t least) {
   if (now - looked_at_ < kBetweenLooks) return now_;
-  now_ = is_busy() ? now_ / 2 : now_ + now_ / 2 + 1;
+  were_busy_ = is_busy();
+  now_ = were_busy_ ? now_ / 2 : now_ + now_ / 2 + 1;
   now_ = std::clamp(now_, std::min(least, most_), most_);
   looked_at_ = now;
   spent_ = {};

@@ -37,18 +37,21 @@ class CoreTimeMeter {
 /// What the last pieces of work took, in the mean.
 class UsualWork {
  public:
-  /// in: took - by the clock
-  void note(const CoreTime& spent, std::chrono::nanoseconds took);
+  /// in: took - by the clock; is_busy - whether the cores were
+  void note(const CoreTime& spent, std::chrono::nanoseconds took, bool is_busy);
   /// 0 before the first
   std::chrono::nanoseconds took() const { return took_; }
-  /// How many run at once when so many of them have a core or wait for one, the others for engines.
+  /// How many run at once when so many of them have a core or wait for one, the others for engines. It counts
+  /// how long work waits for engines while the cores are not busy: engines on busy cores are late as well, and
+  /// running more for it would make them later. Before the first such work, as many as are at cores.
   std::size_t running_for(std::size_t at_cores, std::size_t most) const;
 
  private:
   static constexpr int kMeanOver = 8;
 
   std::chrono::nanoseconds took_{0};
-  std::chrono::nanoseconds at_cores_{0};
+  std::chrono::nanoseconds calm_took_{0};
+  std::chrono::nanoseconds calm_at_cores_{0};
 };
 
 /// How many pieces of work may run at once: as few as keep the cores busy. More would make all of it late and
@@ -71,6 +74,8 @@ class ConcurrencyLimit {
   ///
   /// in: least - the limit never falls below this
   std::size_t at(Time now, std::size_t least);
+  /// Whether the last look found the cores busy.
+  bool were_busy() const { return were_busy_; }
 
   static constexpr std::chrono::milliseconds kBetweenLooks{20};
 
@@ -79,6 +84,7 @@ class ConcurrencyLimit {
 
   const std::size_t most_;
   std::size_t now_;
+  bool were_busy_ = false;
   Time looked_at_{};
   CoreTime spent_;  ///< since the last look, as `took_`
   std::chrono::nanoseconds took_{0};

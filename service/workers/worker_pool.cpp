@@ -119,7 +119,7 @@ void WorkerPool::work() {
     --running_;
     const TimePoint end = clock_.now();
     const auto took = end - begin;
-    (queue_.is_crowd(next.owner, end) ? crowds_ : usual_).note(spent, took);
+    (queue_.is_crowd(next.owner, end) ? crowds_ : usual_).note(spent, took, concurrency_limit_.were_busy());
     queue_.note_end(next.owner);
     concurrency_limit_.note(spent, took);
   }

@@ -113,14 +113,18 @@ TEST_CASE("More run at once the more of their time they wait for engines", "[ser
   UsualWork usual;
   CHECK(usual.took() == milliseconds(0));
   CHECK(usual.running_for(6, 80) == 6);  // nothing is known
-  for (int i = 0; i < 200; ++i) usual.note({milliseconds(2), milliseconds(3)}, milliseconds(20));
+  for (int i = 0; i < 200; ++i) usual.note({milliseconds(2), milliseconds(3)}, milliseconds(20), false);
   CHECK(usual.took() > milliseconds(19));
   CHECK(usual.running_for(6, 80) == 24);  // a quarter of the time of each is a core's
   CHECK(usual.running_for(6, 10) == 10);
   CHECK(usual.running_for(6, 4) == 4);
-  for (int i = 0; i < 200; ++i) usual.note({milliseconds(15), milliseconds(5)}, milliseconds(20));
+  // engines on busy cores are late as well: running more would make them later still
+  for (int i = 0; i < 200; ++i) usual.note({milliseconds(1), milliseconds(1)}, milliseconds(400), true);
+  CHECK(usual.took() > milliseconds(390));
+  CHECK(usual.running_for(6, 80) == 24);
+  for (int i = 0; i < 200; ++i) usual.note({milliseconds(15), milliseconds(5)}, milliseconds(20), false);
   CHECK(usual.running_for(6, 80) == 6);
-  for (int i = 0; i < 200; ++i) usual.note({}, milliseconds(20));  // no account is kept
+  for (int i = 0; i < 200; ++i) usual.note({}, milliseconds(20), false);  // no account is kept
   CHECK(usual.running_for(6, 80) == 80);
 }
 
