@@ -41,8 +41,8 @@ class UsualWork {
   void note(const CoreTime& spent, std::chrono::nanoseconds took, bool is_busy);
   /// 0 before the first
   std::chrono::nanoseconds took() const { return took_; }
-  /// How many run at once when so many of them have a core or wait for one, the others for engines. It counts
-  /// how long work waits for engines while the cores are not busy: engines on busy cores are late as well, and
+  /// How many run at once when so many of them have a core or wait for one, the others for engines. Counts
+  /// how long work waits for engines while the cores are calm: engines on busy cores are late as well, and
   /// running more for it would make them later. Before the first such work, as many as are at cores.
   std::size_t running_for(std::size_t at_cores, std::size_t most) const;
 
