@@ -209,6 +209,10 @@ Result<void> search(const SearchArguments& arguments) {
         *snapshot, answer, service::shown_results(answer, 0, arguments.limit, {}), arguments.is_explained));
   else
     print_text(*snapshot, answer, arguments);
+  const bool have_all_failed = std::all_of(answer.lists.begin(), answer.lists.end(),
+                                           [](const auto& list) { return list.has_failed(); });
+  if (have_all_failed && !answer.lists.empty())
+    return fail(Code::unavailable, "every list failed; metafuse config check --live asks each engine once");
   return {};
 }
 

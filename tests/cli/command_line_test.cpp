@@ -143,6 +143,28 @@ TEST_CASE("near names are said of methods, measures, learners, domains, formats 
         std::string::npos);
 }
 
+TEST_CASE("a search whose lists all failed says so by its status", "[cli]") {
+  const TemporaryFolder folder;
+  folder.write(
+      "t.yaml",
+      "version: 1\ndomain: d\nslots: {Q: {required: true}}\ntemplates: [{id: t, engine: e, query: '{Q}'}]\n");
+  const std::string config = folder.write("c.yaml", "version: 1\ntemplates: [t.yaml]\nengines: [e.yaml]\n");
+  const auto search_by = [&](const std::string& engine) {
+    folder.write("e.yaml", "engines:\n  - {name: e, " + engine + "}\n");
+    return run_metafuse({"search", "--config", config, "--set", "Q=x"});
+  };
+  const auto failed = search_by(
+      "engine: json_engine, search_url: 'http://127.0.0.1:1/{query}', results_query: r, url_query: u, "
+      "title_query: t");
+  CHECK(failed.status == 69);
+  CHECK(failed.err.find("every list failed") != std::string::npos);
+  const auto found = search_by(
+      "engine: command, command: [/bin/echo, 'http://a.example/', '{{QUERY}}'], "
+      "delimiter: {chars: ' ', keys: [url, title]}");
+  CHECK(found.status == 0);
+  CHECK(found.out.find("http://a.example/") != std::string::npos);
+}
+
 TEST_CASE("a file of another kind is called what it is", "[cli]") {
   const auto check = [](const std::string& file) {
     return run_metafuse({"config", "check", METAFUSE_SOURCE_DIR "/" + file});
