@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <thread>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -115,6 +116,18 @@ Result<std::string> ChildProcess::read(std::size_t max_bytes, const Deadline& de
   }
   out.resize(out.rfind('\n') + 1);
   return out;
+}
+
+Result<int> ChildProcess::status(const Deadline& deadline) const {
+  constexpr std::chrono::milliseconds kBetweenLooks{1};
+  while (!deadline.has_passed()) {
+    siginfo_t info{};
+    // without WNOWAIT its number would be free while we still kill its group by it
+    if (::waitid(P_PID, static_cast<id_t>(id_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0)
+      return info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
+  return fail(Code::try_again, "the program did not end in time");
 }
 
 }  // namespace metafuse

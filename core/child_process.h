@@ -35,6 +35,11 @@ class ChildProcess {
   /// errors: try_again: the deadline passed before the output ended; bad_data: it cannot be read
   Result<std::string> read(std::size_t max_bytes, const Deadline& deadline);
 
+  /// What the program ended with: its status, or 128 and the signal that killed it.
+  ///
+  /// errors: try_again: the deadline passed before it ended
+  Result<int> status(const Deadline& deadline) const;
+
  private:
   int output_ = -1;
   pid_t id_ = 0;

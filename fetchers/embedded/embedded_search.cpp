@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/child_process.h"
 #include "core/encoding.h"
 #include "core/languages.h"
@@ -15,6 +17,9 @@
 
 namespace metafuse::fetchers {
 namespace {
+
+/// With this status grep and the like say that they found nothing; a higher one is a failure.
+constexpr int kNothingFound = 1;
 
 constexpr std::size_t kMaxEmbeddedTitleBytes = 500;
 constexpr std::size_t kMaxEmbeddedSnippetBytes = 2000;
@@ -66,6 +71,12 @@ Result<RankedList> search_command(const CommandAccess& access, std::string_view 
   ChildProcess process;
   TRY_VOID(process.start(std::move(arguments)));
   TRY(const auto output, process.read(access.max_bytes, deadline));
+  if (output.empty()) {
+    TRY(const int status, process.status(deadline));
+    if (status > kNothingFound)
+      return fail(Code::unavailable,
+                  fmt::format("the program printed nothing and ended with status {}", status));
+  }
   RankedList list;
   for (std::string_view rest = output; !rest.empty() && static_cast<int>(list.hits.size()) < depth;) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());

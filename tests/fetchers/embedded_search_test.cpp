@@ -404,4 +404,16 @@ TEST_CASE("a command is stopped in time, and its output is limited", "[fetchers]
   access.arguments = {"/usr/bin/env", "{{QUERY}}"};
   access.delimiter = "\t";
   CHECK(urls_of(search_command(access, "/usr/bin/env", 10, soon())).empty());  // an empty environment
+  const auto ends_with = [&](const char* script) {
+    access.arguments = {"/bin/sh", "-c", script, "{{QUERY}}"};
+    return search_command(access, "x", 10, soon());
+  };
+  CHECK(urls_of(ends_with("exit 1")).empty());  // as grep that found nothing
+  CHECK(urls_of(ends_with("echo http://z.example/; exit 2")).size() == 1);
+  for (const char* script : {"exit 2", "kill -9 $$"}) {
+    const auto failed = ends_with(script);
+    REQUIRE(!failed.has_value());
+    CHECK(failed.error().code == Code::unavailable);
+    CHECK(failed.error().text.find("printed nothing and ended with status") != std::string::npos);
+  }
 }
