@@ -18,6 +18,7 @@
 #include "fusion/learners/common/options.h"
 #include "fusion/learners/reciprocal_ranks/learner.h"
 #include "fusion/model/weak_ranking.h"
+#include "fusion/training/auto_candidates.h"
 
 // What is best depends on how many queries are judged and on how many lists there are, so it is measured:
 // every candidate is trained on all folds of the training queries but one and measured on that one, query by
@@ -31,13 +32,6 @@
 namespace metafuse::fusion {
 namespace {
 
-constexpr const char* kRrfName = "RRF";
-/// How RankBoost starts from RRF.
-const std::map<std::string, std::string> kFromRrf = {{"rounds", "50"}};
-/// The same where pairs are given. Most are clicks', which are balanced so that they do not tell the order
-/// that was shown: the rounds learn beside RRF instead of from it, and count as far as they are reliable.
-const std::map<std::string, std::string> kBesideRrf = {
-    {"rounds", "50"}, {"start", "nothing"}, {"shrink-by", "halves"}};
 constexpr std::size_t kMostFolds = 10;
 constexpr std::size_t kFewestForRich = 20;
 /// Folds when all candidates are compared: three cost half of what five do, and two half of that. Two are
@@ -51,29 +45,6 @@ constexpr double kOneErrorLevel = 0.841344746068543;
 constexpr double kShareOfComparing = 0.5;
 constexpr double kLeastSeconds = 1e-3;  // a limit that has passed still lets a learner do what it must
 constexpr const char* kNoTime = "the time limit left none for it";
-/// Bags and trees cost several RankBoosts per fold: beyond this many judged queries they gain too little.
-constexpr std::size_t kMostQueriesForBags = 200;
-/// With more lists than this bags, trees and 2.cum cost 10 to 100 RankBoosts and are behind weighted lists,
-/// which a handful of queries teaches already.
-constexpr std::size_t kManyLists = 30;
-
-/// A number of rounds that a training may be cut to, and what it is called then.
-struct Cut {
-  std::string name;
-  std::optional<std::size_t> rounds;  ///< nothing: as the options say
-};
-
-/// One training on each fold, which may be cut to several numbers of rounds.
-struct Candidate {
-  const Learner* learner = nullptr;
-  std::map<std::string, std::string> options;
-  std::vector<Cut> cuts;    ///< to choose among, at least one
-  std::string trial_bags;   ///< bags of a trial, where fewer than in the end will do; else empty
-  bool is_safe = false;     ///< taken when the best is not better by more than its error
-  bool is_for_few = false;  ///< also compared with fewer than kFewestForRich queries
-  bool is_bold = false;     ///< stakes all on one list: taken only when beyond its error of all others
-};
-
 /// A candidate at one number of rounds, and how it did.
 struct Choice {
   std::string name;
@@ -119,75 +90,6 @@ void declare_options(OptionTable& table, AutoOptions& options) {
   table.count("inner-folds", options.folds, 2, kMostFolds,
               "folds of the training queries that the candidates are compared on");
 }
-
-std::size_t count_lists(const TrainingSet& set) {
-  const auto& features = set.matrix.features();
-  return static_cast<std::size_t>(std::count_if(features.begin(), features.end(), [](const Feature& feature) {
-    return feature.kind == FeatureKind::rank;
-  }));
-}
-
-/// The candidates, from the safest on.
-class CandidateList {
- public:
-  CandidateList(const TrainingSet& set, const std::vector<Learner>& learners) : learners_(learners) {
-    const std::size_t lists = count_lists(set);
-    const bool are_bags_cheap = set.queries.size() <= kMostQueriesForBags && lists <= kManyLists;
-    if (lists > 0 && !set.pairs.empty())
-      add("reciprocal-ranks", kBesideRrf, {{"RankBoost beside RRF", {}}}, true);
-    if (lists > 0) add_lists(lists > kManyLists);
-    add_boosted(lists <= kManyLists, lists == 0);
-    if (are_bags_cheap) add_bags(lists > 0, set.pairs.empty());
-  }
-
-  std::vector<Candidate> take() { return std::move(candidates_); }
-
- private:
-  /// Does nothing when the learner is not among those to choose from.
-  void add(std::string_view learner, std::map<std::string, std::string> options, std::vector<Cut> cuts,
-           bool is_safe = false, std::string trial_bags = {}) {
-    for (const Learner& row : learners_)
-      if (row.name == learner)
-        candidates_.push_back(
-            {&row, std::move(options), std::move(cuts), std::move(trial_bags), is_safe, is_safe});
-  }
-
-  static std::vector<Cut> after(const std::string& name, std::initializer_list<std::size_t> rounds) {
-    std::vector<Cut> cuts;
-    for (const std::size_t count : rounds) cuts.push_back({fmt::format("{}, {} rounds", name, count), count});
-    return cuts;
-  }
-
-  void add_lists(bool are_many) {
-    add("reciprocal-ranks", kFromRrf, {{"RankBoost from RRF", {}}}, true);
-    add("reciprocal-ranks", {}, {{kRrfName, {}}}, true);
-    add("reciprocal-ranks", {{"weights", "best"}}, {{"best list", {}}});
-    if (!candidates_.empty()) candidates_.back().is_bold = true;
-    // Weights are tuned once for both.
-    add("reciprocal-ranks", {{"weights", "tuned"}, {"k-by", "training"}, {"rounds", "50"}},
-        {{"tuned weights", 0}, {"RankBoost from tuned weights", 50}});
-    if (!candidates_.empty()) candidates_.back().is_for_few = are_many;
-  }
-
-  void add_boosted(bool is_cheap, bool is_safe) {
-    add("rankboost", {{"rounds", "100"}}, after("RankBoost 3.cum", {20, 50, 100}), is_safe);
-    if (is_cheap)
-      add("rankboost", {{"rounds", "50"}, {"weak-learner", "2.cum"}}, after("RankBoost 2.cum", {20, 50}));
-    add("rankboost", {{"rounds", "50"}, {"weak-ranking", "value"}}, {{"RankBoost of values", {}}});
-  }
-
-  void add_bags(bool has_lists, bool is_graded) {
-    auto from_rrf = kFromRrf;
-    from_rrf["bags"] = "10";
-    if (has_lists) add("reciprocal-ranks", from_rrf, {{"bagged RankBoost from RRF", {}}}, false, "3");
-    add("rankboost-bagged", {{"rounds", "50"}, {"bags", "10"}}, {{"bagged RankBoost", {}}}, false, "3");
-    if (is_graded)
-      add("monotone-trees", {{"bags", "8"}, {"tree-depth", "2"}}, {{"monotone trees", {}}}, false, "1");
-  }
-
-  const std::vector<Learner>& learners_;
-  std::vector<Candidate> candidates_;
-};
 
 std::vector<Choice> choices_of(const std::vector<Candidate>& candidates) {
   std::vector<Choice> out;
@@ -238,7 +140,7 @@ Result<Trials> make_trials(const TrainingRequest& request, const AutoOptions& op
   if (trials.queries.size() < 2) return trials;
   std::vector<std::string_view> ids;
   for (const MeasuredQueryOfFold& query : trials.queries) ids.push_back(query.set.queries.front().id);
-  const bool are_many = count_lists(set) > kManyLists;
+  const bool are_many = has_many_lists(set);
   std::size_t most = are_many ? kManyListsFolds : kMostFolds;
   if (ids.size() >= kFewestForRich)
     most = are_many || ids.size() > kMostQueriesForBags ? kCheapFolds : kRichFolds;
@@ -418,7 +320,7 @@ Result<TrainingResult> train_auto(const TrainingRequest& request, const std::vec
   TRY(const auto options, read_options<AutoOptions>(request.options));
   const TimeLeft time(request);
   const std::string measure = request.measure_name.empty() ? "map" : request.measure_name;
-  std::vector<Candidate> candidates = CandidateList(*request.train, learners).take();
+  std::vector<Candidate> candidates = auto_candidates(*request.train, learners);
   TRY(const auto trials, make_trials(request, options, measure));
   const auto is_for_few = [](const Candidate& each) { return each.is_for_few; };
   if (trials.queries.size() < kFewestForRich && std::any_of(candidates.begin(), candidates.end(), is_for_few))
@@ -479,7 +381,7 @@ JsonObject brief_choice(const JsonObject& training) {
     const Json* value = item.get_object().if_contains("value");
     if (name == nullptr || value == nullptr || !value->is_number()) continue;
     if (*name == *chosen) out["value"] = *value;
-    if (*name == Json(kRrfName)) out["rrf"] = *value;
+    if (*name == Json(kRrfCandidate)) out["rrf"] = *value;
   }
   if (const Json* measure = record.if_contains("measure"); measure != nullptr && out.contains("value"))
     out["measure"] = *measure;
