@@ -167,22 +167,17 @@ std::string JsonWriter::take() {
   return out;
 }
 
-void JsonWriter::string(std::string_view text) {
-  char* at = room(text.size() + 2);
+void JsonWriter::text(std::string_view value) {
+  char* at = separated(value.size() + 2);
   *at = '"';
-  if (copy_plain(at + 1, text)) {
-    end_ = at + 1 + text.size();
+  if (copy_plain(at + 1, value)) {
+    end_ = at + 1 + value.size();
   } else {
-    at = room(6 * text.size() + 2);
+    at = room(6 * value.size() + 2);
     *at = '"';
-    end_ = copy_escaped(at + 1, text);
+    end_ = copy_escaped(at + 1, value);
   }
   *end_++ = '"';
-}
-
-void JsonWriter::text(std::string_view value) {
-  separated(0);
-  string(value);
 }
 
 /// A double reads back as itself: 1, 0.5, 1e-300; -0.0 and whole numbers beyond 2^53 say by ".0" or an
@@ -190,12 +185,10 @@ void JsonWriter::text(std::string_view value) {
 void JsonWriter::number(double value) {
   require(std::isfinite(value), "JSON holds finite numbers only");
   constexpr std::size_t kMostBytes = 34;
-  char* const at = separated(kMostBytes);
   const bool is_whole = value == std::trunc(value);
-  if (is_whole && std::abs(value) <= kWholeLimit && !(value == 0.0 && std::signbit(value))) {
-    end_ = std::to_chars(at, at + kMostBytes, static_cast<std::int64_t>(value)).ptr;
-    return;
-  }
+  if (is_whole && std::abs(value) <= kWholeLimit && !(value == 0.0 && std::signbit(value)))
+    return digits(static_cast<std::int64_t>(value));
+  char* const at = separated(kMostBytes);
   end_ = std::to_chars(at, at + kMostBytes - 2, value).ptr;
   if (is_whole && std::find(at, end_, 'e') == end_) {
     *end_++ = '.';
@@ -209,11 +202,8 @@ void JsonWriter::json(const Json& value) {
       return word("null");
     case boost::json::kind::bool_:
       return word(value.get_bool() ? "true" : "false");
-    case boost::json::kind::int64: {
-      char* const at = separated(20);
-      end_ = std::to_chars(at, at + 20, value.get_int64()).ptr;
-      return;
-    }
+    case boost::json::kind::int64:
+      return digits(value.get_int64());
     case boost::json::kind::uint64:
       return whole(value.get_uint64());
     case boost::json::kind::double_:

@@ -56,11 +56,7 @@ class JsonWriter {
   void text(std::string_view value);
   /// Requires a finite number.
   void number(double value);
-  void whole(std::uint64_t value) {
-    constexpr std::size_t kMostDigits = 20;
-    char* const at = separated(kMostDigits);
-    end_ = std::to_chars(at, at + kMostDigits, value).ptr;
-  }
+  void whole(std::uint64_t value) { digits(value); }
   void json(const Json& value);
   /// The beginning of a value that was written before, up to behind a key: what recurs is escaped once.
   void begin_as(std::string_view beginning) {
@@ -96,8 +92,13 @@ class JsonWriter {
     if (static_cast<std::size_t>(limit_ - end_) < bytes) grow(bytes);
     return end_;
   }
+  template <class Whole>
+  void digits(Whole value) {
+    constexpr std::size_t kMost = 20;  // of any 64 bits, with a sign
+    char* const at = separated(kMost);
+    end_ = std::to_chars(at, at + kMost, value).ptr;
+  }
   void grow(std::size_t bytes);
-  void string(std::string_view text);
   void word(std::string_view word);
 
   std::unique_ptr<char[]> bytes_;

@@ -64,8 +64,7 @@ FairLine::Item FairLine::take(const Room& room, TimePoint now) {
 }
 
 void FairLine::note_end(std::string_view owner) {
-  for (Owner& each : owners_)
-    if (each.name == owner) --each.running;
+  if (Owner* own = find(owner)) --own->running;
 }
 
 FairLine::Item FairLine::take_oldest() {
@@ -87,17 +86,16 @@ TimePoint FairLine::oldest_since() const {
 std::size_t FairLine::turns_for(std::string_view owner, TimePoint now) const {
   const Owner* own = find(owner);
   const std::size_t mine = (own == nullptr ? 0 : own->items()) + 1;
-  const bool is_crowd = own != nullptr && own->admission.is_crowded(now);
+  const bool is_own_crowd = is_crowd(owner, now);
   std::size_t turns = mine;
   for (const Owner& each : owners_)
-    if (&each != own && each.admission.is_crowded(now) == is_crowd) turns += std::min(each.items(), mine);
+    if (&each != own && each.admission.is_crowded(now) == is_own_crowd) turns += std::min(each.items(), mine);
   return turns;
 }
 
 AdmissionControl* FairLine::admission(std::string_view owner) {
-  for (Owner& each : owners_)
-    if (each.name == owner && each.items() > 0) return &each.admission;
-  return nullptr;
+  Owner* own = find(owner);
+  return own != nullptr && own->items() > 0 ? &own->admission : nullptr;
 }
 
 bool FairLine::is_crowd(std::string_view owner, TimePoint now) const {
@@ -109,15 +107,14 @@ void FairLine::forget_refusals() {
   for (Owner& each : owners_) each.admission = {};
 }
 
-const FairLine::Owner* FairLine::find(std::string_view name) const {
-  for (const Owner& each : owners_)
+FairLine::Owner* FairLine::find(std::string_view name) {
+  for (Owner& each : owners_)
     if (each.name == name) return &each;
   return nullptr;
 }
 
 FairLine::Owner& FairLine::owner(const std::string& name, TimePoint now) {
-  for (Owner& each : owners_)
-    if (each.name == name) return each;
+  if (Owner* own = find(name)) return *own;
   forget_idle(now);
   return owners_.emplace_back(Owner{name, 0, 0, {}, {}});
 }

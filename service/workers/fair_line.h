@@ -76,7 +76,8 @@ class FairLine {
   /// Refusals of so many owners that have nothing here are remembered.
   static constexpr std::size_t kMostRemembered = 128;
 
-  const Owner* find(std::string_view name) const;
+  Owner* find(std::string_view name);
+  const Owner* find(std::string_view name) const { return const_cast<FairLine*>(this)->find(name); }
   Owner& owner(const std::string& name, TimePoint now);
   void forget_idle(TimePoint now);
   Item take_front(Owner& from);

@@ -141,8 +141,8 @@ struct NodeDocuments {
   std::size_t count() const { return end - begin; }
 };
 
-/// Of one node: the sums of the pushes per code, feature after feature. Code 0 stays empty: every question is
-/// about the codes from some on.
+/// Of one node: the sums of the pushes per code, feature after feature. Code 0 is never read: every question
+/// is about the codes from some on.
 using Sums = std::vector<WholePush>;
 
 class Grower {
@@ -155,6 +155,7 @@ class Grower {
     for (const std::uint32_t feature : input.askable) {
       starts_.push_back(size_);
       size_ += input.data.most(feature) + 1;
+      has_sparse_ = has_sparse_ || input.data.is_sparse(feature);
     }
   }
 
@@ -234,19 +235,17 @@ class Grower {
   Sums sums_of(const NodeDocuments& node) {
     Sums sums(size_);
     const bool is_all = node.count() == order_.size();
-    if (!is_all) mark(node);
+    if (!is_all && has_sparse_) mark(node);
     for (std::size_t i = 0; i < starts_.size(); ++i) {
       WholePush* const own = sums.data() + starts_[i];
       const std::span<const RankedDocument> ranked = in_.data.ranked(in_.askable[i]);
-      if (!in_.data.is_sparse(in_.askable[i]))
-        add_up(node, is_all, in_.askable[i], own);
-      else if (is_all || ranked.size() < node.count())
+      const bool is_by_rank = in_.data.is_sparse(in_.askable[i]) && (is_all || ranked.size() < node.count());
+      if (is_by_rank)
         for (const RankedDocument& place : ranked) {
           if (is_all || is_inside_[place.document] != 0) own[place.code] += pushes_[place.document];
         }
       else
-        add_up(node, false, in_.askable[i], own);
-      own[0] = {};
+        add_up(node, is_all, in_.askable[i], own);
     }
     return sums;
   }
@@ -315,6 +314,7 @@ class Grower {
   std::vector<std::size_t> starts_;  // of each askable feature in Sums
   std::size_t size_ = 0;             // of Sums
   std::vector<std::uint32_t> yes_;
+  bool has_sparse_ = false;  // an askable feature is
   std::vector<std::uint8_t> is_inside_;
   Tree tree_;
   double calm_ = 0.0;
