@@ -48,7 +48,7 @@ const std::vector<CatalogueEntry>& catalogue();
 std::optional<YamlNode> catalogue_block(const YamlNode& block, const std::string& type, bool is_searxng,
                                         Diagnostics& diagnostics);
 
-/// Fills the `parameters` of a block in: "<name>" in its texts becomes the value of its key `name`, else the
+/// Fills in the `parameters` of a block. "<name>" in its texts becomes the value of its key `name`, else the
 /// first of the parameter's values. A parameter that lists several values takes no other.
 void fill_parameters(YamlNode& block, Diagnostics& diagnostics);
 

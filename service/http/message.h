@@ -97,7 +97,7 @@ struct ResponseFraming {
 bool has_body(int status);
 
 /// Status line, headers and the empty line. A header with a control character, or with a colon in its name,
-/// is left out: no value can end its line and write headers of its own.
+/// is left out, so that no value can end its line and write headers of its own.
 std::string response_head(const HttpResponse& response, const ResponseFraming& framing);
 
 /// One piece as HTTP/1.1's chunked coding frames it.

@@ -129,13 +129,12 @@ class Run {
       loss_.emplace(feedback_, trainer_.scores());
     else
       loss_->add(trainer_.ranking_of(round.candidate), round.alpha);
-    training_loss_ = loss_->value(request_.communicator);
+    losses_.push_back(loss_->value(request_.communicator));
   }
 
   /// Freund et al. 2003, sec. 6.1.2, take the number of rounds after which the training error "did not
   /// decrease significantly".
   void watch_loss() {
-    losses_.push_back(training_loss_);
     if (losses_.size() <= options_.flat_rounds) return;
     const double before = losses_[losses_.size() - 1 - options_.flat_rounds];
     is_flat_ = before - losses_.back() <= kFlatShare * before;
@@ -246,7 +245,7 @@ class Run {
     line["r"] = round.candidate.r;
     line["z"] = round.z;
     line["bound"] = portable_exp(round.log_bound);
-    line["ranking_loss"] = training_loss_;
+    line["ranking_loss"] = losses_.back();
     return line;
   }
 
@@ -344,8 +343,7 @@ class Run {
   std::optional<ValidationScores> validation_;
   BestRound best_;
   std::optional<GrowingLoss> loss_;     // only with a trace or --stop-when-flat
-  double training_loss_ = 0.0;          // of the rounds so far
-  std::vector<double> losses_ = {0.5};  // after each number of rounds; only with --stop-when-flat
+  std::vector<double> losses_ = {0.5};  // after each number of rounds; only where loss_ is
   bool is_flat_ = false;
   std::optional<Checkpoint> saved_;
   std::vector<Round> rounds_;
