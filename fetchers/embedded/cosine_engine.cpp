@@ -12,33 +12,13 @@
 #include "fetchers/embedded/idle_pool.h"
 #include "fetchers/embedded/local_engine.h"
 #include "fetchers/embedded/word_finder.h"
+#include "fetchers/embedded/word_query.h"
 
 namespace metafuse::fetchers {
 namespace {
 
 constexpr std::size_t kMaxCosineQueryBytes = 4096;
 constexpr std::size_t kMaxQueryParts = 2000;
-
-bool is_word_byte(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         static_cast<unsigned char>(c) >= 0x80;
-}
-
-/// The next token of FTS5: a string with its quotes, a run of word characters, or one other character.
-std::string_view next_token(std::string_view& rest) {
-  std::size_t end = 1;
-  if (rest.front() == '"') {
-    end = rest.find('"', 1);
-    while (end != std::string_view::npos && end + 1 < rest.size() && rest[end + 1] == '"')
-      end = rest.find('"', end + 2);
-    end = end == std::string_view::npos ? rest.size() : end + 1;
-  } else if (is_word_byte(rest.front())) {
-    while (end < rest.size() && is_word_byte(rest[end])) ++end;
-  }
-  const std::string_view token = rest.substr(0, end);
-  rest.remove_prefix(end);
-  return token;
-}
 
 /// Whether a text begins with FTS5's `column :` or `{a b} :`.
 bool names_column(std::string_view rest) {
@@ -269,8 +249,8 @@ struct CosineEngine::Shared {
     TRY(auto page,
         database->prepare("SELECT " + shown_columns(*database) + " FROM pages AS p WHERE p.id=?", true));
     TRY(auto matches, database->prepare("SELECT rowid FROM documents WHERE documents MATCH ?", true));
-    TRY(auto words, WordFinder::make(false));
-    TRY(auto stems, WordFinder::make(true));
+    TRY(auto words, WordFinder::make("unicode61"));
+    TRY(auto stems, WordFinder::make("porter"));
     return std::make_unique<CosineReader>(CosineReader{std::move(*database), std::move(*part),
                                                        std::move(page), std::move(matches), std::move(words),
                                                        std::move(stems), std::move(here)});

@@ -10,6 +10,7 @@
 
 #include "core/contract.h"
 #include "core/utf8.h"
+#include "fetchers/embedded/number_bytes.h"
 
 namespace metafuse::fetchers {
 namespace {
@@ -35,26 +36,6 @@ std::vector<std::string> grams_of(std::string_view word) {
   for (std::size_t i = 0; i + kGramCharacters <= characters; ++i)
     grams.push_back(text.substr(begins[i], begins[i + kGramCharacters] - begins[i]));
   return grams;
-}
-
-void append_number_bytes(std::string& out, std::uint32_t number) {
-  for (; number >= 0x80; number >>= 7) out += static_cast<char>((number & 0x7f) | 0x80);
-  out += static_cast<char>(number);
-}
-
-/// False where the bytes end too soon or hold no number of 32 bits.
-bool take_number_bytes(std::string_view& bytes, std::uint32_t& number) {
-  std::uint64_t value = 0;
-  for (unsigned shift = 0; shift < 35; shift += 7) {
-    if (bytes.empty()) return false;
-    const auto byte = static_cast<unsigned char>(bytes.front());
-    bytes.remove_prefix(1);
-    value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
-    if ((byte & 0x80) != 0) continue;
-    number = static_cast<std::uint32_t>(value);
-    return value <= 0xffffffff;
-  }
-  return false;
 }
 
 /// The tables while they are written.
@@ -164,7 +145,7 @@ using PartWords = std::map<std::string, std::vector<std::pair<std::uint32_t, std
 
 Result<PartWords> parts_of_words(const std::vector<std::string>& words) {
   PartWords parts;
-  TRY(auto stems, WordFinder::make(true));
+  TRY(auto stems, WordFinder::make("porter"));
   for (std::size_t i = 0; i < words.size(); ++i) {
     TRY(const auto found, parts_of_word(words[i], stems));
     for (const TextPart& part : found)

@@ -12,6 +12,7 @@
 #include "core/utf8.h"
 #include "fetchers/answers/answer_text.h"
 #include "fetchers/embedded/cosine_index.h"
+#include "fetchers/embedded/ranking_tables.h"
 
 namespace metafuse::fetchers {
 
@@ -162,6 +163,7 @@ class IndexUpdate {
 
   Result<IndexReport> finish() {
     TRY_VOID(remove_unseen());
+    TRY_VOID(renew_ranking());
     TRY_VOID(renew_cosine());
     TRY(report_.dimensions, renew_vectors());
     TRY(const auto count, number_from(database_, "SELECT count(*) FROM pages"));
@@ -200,6 +202,11 @@ class IndexUpdate {
     }
     report_.removed = gone.size();
     return {};
+  }
+
+  Result<void> renew_ranking() {
+    if (has_ranking(database_, shape_) && renewed_.empty() && report_.removed == 0) return {};
+    return write_ranking(database_, shape_, options_);
   }
 
   /// What the cosine needs begins anew where anything changed.

@@ -13,6 +13,7 @@
 #include "core/text_file.h"
 #include "core/utf8.h"
 #include "fetchers/embedded/idle_pool.h"
+#include "fetchers/embedded/word_search.h"
 
 namespace metafuse::fetchers {
 
@@ -60,10 +61,13 @@ std::string shown_columns(SqliteDatabase& database) {
 
 namespace detail {
 
-/// A connection with the statement that searches.
+/// A connection with what searches: lists of words where the index has them, and a statement of FTS5's for
+/// every other query.
 struct LocalConnection {
   SqliteDatabase database;
   SqliteStatement statement;
+  SqliteStatement page;  ///< by id
+  std::optional<WordSearch> words;
 };
 
 }  // namespace detail
@@ -73,31 +77,35 @@ namespace {
 using Connection = detail::LocalConnection;
 
 /// The full-text table whose words a tokenizer makes.
-Result<std::string> words_table(SqliteDatabase& database, const LocalAccess& access) {
-  if (access.tokenizer.empty()) return std::string("documents");
+Result<WordsTable> words_table(SqliteDatabase& database, const LocalAccess& access) {
   TRY(const auto tables, read_words_tables(database));
   for (const WordsTable& table : tables)
-    if (table.tokenizer == access.tokenizer) return table.name;
+    if (access.tokenizer.empty() ? table.name == "documents" : table.tokenizer == access.tokenizer)
+      return table;
+  if (access.tokenizer.empty()) return not_an_index(access.database, "no documents");
   return fail(Code::bad_config, access.database + ": the index has no words by the tokenizer " +
                                     access.tokenizer + "; build it with metafuse index --tokenizer " +
                                     access.tokenizer);
 }
 
-/// "bm25(10.0, 1.0)": one weight a column, in the order of the index.
-Result<std::string> rank_function(SqliteDatabase& database, const LocalAccess& access) {
+/// The columns of an index with their weights, in its order.
+struct WeightedColumns {
+  std::vector<std::string> names;
+  std::vector<double> weights;
+};
+
+Result<WeightedColumns> weighted_columns(SqliteDatabase& database, const LocalAccess& access) {
   auto columns = database.prepare("SELECT name FROM pragma_table_info('documents')");
   if (!columns) return not_an_index(access.database, "no documents");
-  std::string out;
-  std::vector<std::string> names;
+  WeightedColumns out;
+  auto& names = out.names;
   while (true) {
     TRY(auto row, columns->step());
     if (!row) break;
     names.emplace_back(columns->text(0));
-    double weight = 1;
+    out.weights.push_back(1);
     for (const auto& [name, value] : access.weights)
-      if (name == names.back()) weight = value;
-    out += out.empty() ? "" : ", ";
-    append_number(out, weight);
+      if (name == names.back()) out.weights.back() = value;
   }
   for (const auto& [name, value] : access.weights)
     if (std::find(names.begin(), names.end(), name) == names.end()) {
@@ -106,13 +114,22 @@ Result<std::string> rank_function(SqliteDatabase& database, const LocalAccess& a
       return fail(Code::bad_config, access.database + ": a weight for \"" + name +
                                         "\", but the index has the columns " + known);
     }
-  return "bm25(" + out + ")";
+  return out;
+}
+
+/// "bm25(10.0, 1.0)"
+std::string rank_function(const std::vector<double>& weights) {
+  std::string out = "bm25(";
+  for (const double weight : weights) {
+    out += out.back() == '(' ? "" : ", ";
+    append_number(out, weight);
+  }
+  return out + ')';
 }
 
 /// The statement whose matches are ordered by relevance, or by one of their numbers.
-Result<std::string> search_statement(SqliteDatabase& database, const LocalAccess& access) {
-  TRY(const auto rank, rank_function(database, access));
-  TRY(const auto table, words_table(database, access));
+Result<std::string> search_statement(SqliteDatabase& database, const LocalAccess& access,
+                                     const std::string& table, const std::string& rank) {
   const std::string shown = shown_columns(database);
   const std::string matches = "(SELECT rowid AS id, rank AS score FROM " + table + " WHERE " + table +
                               " MATCH ?1 AND rank MATCH '" + rank + "'";
@@ -133,17 +150,26 @@ Result<std::string> search_statement(SqliteDatabase& database, const LocalAccess
          " IS NOT NULL ORDER BY " + number + " DESC, d.score, d.id LIMIT ?2 OFFSET ?3";
 }
 
-Result<Connection> connect(const LocalAccess& access) {
+Result<Connection> connect(const LocalAccess& access, SharedLengths& lengths) {
   auto database = SqliteDatabase::open(access.database, {});
   if (!database)
     return fail(database.error().code, database.error().text + "; build the index with metafuse index");
   TRY_VOID(check_index_format(*database, access.database));
   if (auto set = database->run("PRAGMA mmap_size=268435456; PRAGMA cache_size=-4096;"); !set)
     return set.error();
-  TRY(const auto sql, search_statement(*database, access));
+  TRY(auto columns, weighted_columns(*database, access));
+  TRY(const auto table, words_table(*database, access));
+  TRY(const auto sql, search_statement(*database, access, table.name, rank_function(columns.weights)));
   TRY(auto statement, database->prepare(sql));
-  Connection connection{std::move(*database), std::move(statement)};
-  return connection;
+  TRY(auto page,
+      database->prepare("SELECT " + shown_columns(*database) + " FROM pages AS p WHERE p.id=?", true));
+  std::optional<WordSearch> words;
+  if (access.order_by.empty()) {
+    TRY(words, WordSearch::open(
+                   *database, {access.database, table, std::move(columns.names), std::move(columns.weights)},
+                   lengths));
+  }
+  return Connection{std::move(*database), std::move(statement), std::move(page), std::move(words)};
 }
 
 Result<RankedList> read_hits(SqliteStatement& statement) {
@@ -153,6 +179,34 @@ Result<RankedList> read_hits(SqliteStatement& statement) {
     if (!row) return list;
     list.hits.push_back(indexed_hit(statement, statement.number(kShownColumns)));
   }
+}
+
+/// The results of documents, from the one at `first` on.
+Result<RankedList> read_pages(SqliteStatement& page, const std::vector<ScoredDocument>& documents,
+                              std::size_t first) {
+  RankedList list;
+  for (std::size_t i = first; i < documents.size(); ++i) {
+    page.bind(1, documents[i].id);
+    TRY(const bool has_row, page.step());
+    if (has_row) list.hits.push_back(indexed_hit(page, documents[i].score));
+    page.reset();
+  }
+  return list;
+}
+
+Result<RankedList> search_with(Connection& connection, std::string_view query, std::size_t depth,
+                               std::size_t offset, const Deadline& deadline) {
+  if (connection.words) {
+    TRY(const auto found, connection.words->find(query, offset + depth, deadline));
+    if (found) return read_pages(connection.page, *found, offset);
+  }
+  SqliteStatement& statement = connection.statement;
+  statement.bind(1, query);
+  statement.bind(2, static_cast<std::int64_t>(depth));
+  statement.bind(3, static_cast<std::int64_t>(offset));
+  auto list = read_hits(statement);
+  statement.reset();
+  return list;
 }
 
 }  // namespace
@@ -171,6 +225,7 @@ Hit indexed_hit(const SqliteStatement& row, double score) {
 struct LocalEngine::Shared {
   LocalAccess access;
   IdlePool<detail::LocalConnection> pool;
+  SharedLengths lengths;
 };
 
 LocalEngine::LocalEngine(LocalAccess access) : shared_(std::make_unique<Shared>()) {
@@ -184,18 +239,15 @@ Result<RankedList> LocalEngine::search(std::string_view query, int depth, int of
   if (query.find_first_not_of(" \t\r\n") == std::string_view::npos) return RankedList{};
   auto connection = shared_->pool.take();
   if (connection == nullptr) {
-    TRY(auto opened, connect(shared_->access));
+    TRY(auto opened, connect(shared_->access, shared_->lengths));
     connection = std::make_unique<Connection>(std::move(opened));
   }
-  SqliteStatement& statement = connection->statement;
   connection->database.set_deadline(&deadline);
-  statement.bind(1, query);
-  statement.bind(2, static_cast<std::int64_t>(depth));
-  statement.bind(3, static_cast<std::int64_t>(offset));
-  auto list = read_hits(statement);
-  statement.reset();
+  auto list = search_with(*connection, query, static_cast<std::size_t>(depth),
+                          static_cast<std::size_t>(offset), deadline);
   connection->database.set_deadline(nullptr);
-  shared_->pool.give_back(std::move(connection));
+  // a connection whose search failed may stand in the middle of a row
+  if (list) shared_->pool.give_back(std::move(connection));
   if (!list && list.error().code == Code::bad_data)
     return fail(Code::bad_data, "the index does not understand the query: " + list.error().text);
   return list;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -40,6 +41,7 @@ struct IndexOptions {
   ProgressReport progress;
   DocumentFileOptions files;
   VectorOptions vectors;
+  std::int64_t common_word = 4096;  ///< times that a word stands in the documents to get a list for ranking
 };
 
 /// Builds the embedded engine's index (SQLite FTS5) of documents: each has a URL, a title and a text; further

@@ -14,6 +14,8 @@
 #include "fetchers/embedded/document_files.h"
 #include "fetchers/embedded/index_update.h"
 #include "fetchers/embedded/local_engine.h"
+#include "fetchers/embedded/ranking_tables.h"
+#include "fetchers/embedded/word_finder.h"
 
 namespace metafuse::fetchers {
 namespace {
@@ -100,12 +102,10 @@ Result<void> create_tables(SqliteDatabase& database, const Collector& collected,
                                                      : "CREATE TABLE numbers(id INTEGER PRIMARY KEY, " +
                                                            joined_columns(collected.shape.numbers) + ");");
   for (const WordsTable& table : wanted_tables(options)) {
-    const std::string how = table.tokenizer == "trigram" ? "tokenize='trigram'"
-                            : table.tokenizer == "porter"
-                                ? "prefix='3', tokenize='porter unicode61 remove_diacritics 2'"
-                                : "prefix='3', tokenize='unicode61 remove_diacritics 2'";
+    const std::string prefixes = table.tokenizer == "trigram" ? "" : "prefix='3', ";
     sql += "CREATE VIRTUAL TABLE " + table.name + " USING fts5(" + joined_columns(collected.shape.columns) +
-           ", content='', " + how + ");";
+           ", content='', " + prefixes + "tokenize='" + std::string(tokenizer_arguments(table.tokenizer)) +
+           "');";
   }
   return database.run(sql.c_str());
 }
@@ -150,6 +150,7 @@ Result<void> insert_all(SqliteDatabase& database, const Collector& collected, co
   for (const WordsTable& table : shape.tables)
     TRY_VOID(
         database.run(("INSERT INTO " + table.name + "(" + table.name + ") VALUES('optimize');").c_str()));
+  TRY_VOID(write_ranking(database, shape, options));
   if (!options.has_cosine) return {};
   return write_cosine(database, table_of_words(shape.tables)->name, collected.documents.size(),
                       options.is_interrupted);

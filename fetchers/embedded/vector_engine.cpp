@@ -100,7 +100,7 @@ Result<std::unique_ptr<VectorReader>> open_reader(const std::string& path, const
   if (meta.source != VectorSource::lsi) return reader;
   TRY(auto word, reader->database.prepare("SELECT row FROM lsi_words WHERE word=?", true));
   reader->word = std::move(word);
-  TRY(auto finder, WordFinder::make(meta.stems_english));
+  TRY(auto finder, WordFinder::make(meta.stems_english ? "porter" : "unicode61"));
   reader->finder = std::move(finder);
   return reader;
 }

@@ -6,14 +6,18 @@
 
 namespace metafuse::fetchers {
 
-Result<WordFinder> WordFinder::make(bool stems_english) {
+std::string_view tokenizer_arguments(std::string_view tokenizer) {
+  if (tokenizer == "trigram") return "trigram";
+  return tokenizer == "porter" ? "porter unicode61 remove_diacritics 2" : "unicode61 remove_diacritics 2";
+}
+
+Result<WordFinder> WordFinder::make(std::string_view tokenizer) {
   WordFinder finder;
   TRY(auto database, SqliteDatabase::open(":memory:", {.mode = SqliteMode::create}));
   const std::string sql = fmt::format(
-      "CREATE VIRTUAL TABLE texts USING fts5(text, content='', tokenize='{}unicode61 "
-      "remove_diacritics 2');"
+      "CREATE VIRTUAL TABLE texts USING fts5(text, content='', tokenize='{}');"
       "CREATE VIRTUAL TABLE words USING fts5vocab(texts, instance);",
-      stems_english ? "porter " : "");
+      tokenizer_arguments(tokenizer));
   TRY_VOID(database.run(sql.c_str()));
   TRY(auto insert, database.prepare("INSERT INTO texts(rowid, text) VALUES(1, ?)", true));
   TRY(auto select, database.prepare("SELECT term, count(*) FROM words GROUP BY term", true));

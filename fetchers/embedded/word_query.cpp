@@ -1,0 +1,219 @@
+#include "fetchers/embedded/word_query.h"
+
+#include <algorithm>
+#include <memory>
+
+namespace metafuse::fetchers {
+
+bool is_word_byte(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         static_cast<unsigned char>(c) >= 0x80;
+}
+
+std::string_view next_token(std::string_view& rest) {
+  std::size_t end = 1;
+  if (rest.front() == '"') {
+    end = rest.find('"', 1);
+    while (end != std::string_view::npos && end + 1 < rest.size() && rest[end + 1] == '"')
+      end = rest.find('"', end + 2);
+    end = end == std::string_view::npos ? rest.size() : end + 1;
+  } else if (is_word_byte(rest.front())) {
+    while (end < rest.size() && is_word_byte(rest[end])) ++end;
+  }
+  const std::string_view token = rest.substr(0, end);
+  rest.remove_prefix(end);
+  return token;
+}
+
+namespace {
+
+constexpr std::size_t kMaxWordQueryBytes = 4096;
+constexpr int kMaxWordQueryDepth = 40;
+
+struct Node {
+  enum class Kind { word, all, any, without };
+
+  Kind kind = Kind::word;
+  std::size_t word = 0;
+  std::vector<Node> children;
+};
+
+char lower_of(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+bool is_same_name(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return lower_of(x) == lower_of(y); });
+}
+
+/// What stands between quotes; nothing where the quotes do not end.
+std::optional<std::string> unquoted(std::string_view token) {
+  if (std::count(token.begin(), token.end(), '"') % 2 != 0) return std::nullopt;
+  std::string out;
+  for (std::size_t i = 1; i + 1 < token.size(); ++i) {
+    out += token[i];
+    if (token[i] == '"') ++i;
+  }
+  return out;
+}
+
+/// FTS5's grammar without phrases, NEAR, prefixes and `-`: NOT binds closer than AND, AND closer than OR, and
+/// words beside each other closest. Nothing where a query has more.
+class WordQueryParser {
+ public:
+  WordQueryParser(std::string_view query, const std::vector<std::string>& columns)
+      : rest_(query), columns_(columns) {
+    take();
+  }
+
+  std::optional<Node> parse() {
+    auto node = parse_binary("OR", kAllColumns);
+    return token_.empty() ? std::move(node) : std::nullopt;
+  }
+
+  std::vector<QueryWord> words;
+
+ private:
+  void take() {
+    rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\r\n"), rest_.size()));
+    token_ = rest_.empty() ? std::string_view() : next_token(rest_);
+  }
+
+  bool is_word() const {
+    return !token_.empty() && (token_.front() == '"' || is_word_byte(token_.front())) && token_ != "AND" &&
+           token_ != "OR" && token_ != "NOT" && token_ != "NEAR";
+  }
+
+  static std::string_view closer_than(std::string_view operation) {
+    return operation == "OR" ? "AND" : operation == "AND" ? "NOT" : "";
+  }
+
+  std::optional<Node> parse_binary(std::string_view operation, ColumnSet columns) {
+    if (operation.empty()) return parse_primary(columns);
+    auto left = parse_binary(closer_than(operation), columns);
+    while (left && token_ == operation) {
+      take();
+      auto right = parse_binary(closer_than(operation), columns);
+      if (!right) return std::nullopt;
+      Node both;
+      both.kind = operation == "OR"    ? Node::Kind::any
+                  : operation == "AND" ? Node::Kind::all
+                                       : Node::Kind::without;
+      both.children.push_back(std::move(*left));
+      both.children.push_back(std::move(*right));
+      left = std::move(both);
+    }
+    return left;
+  }
+
+  /// `(...)`, or words beside each other, each of them perhaps behind columns.
+  std::optional<Node> parse_primary(ColumnSet columns) {
+    Node all;
+    all.kind = Node::Kind::all;
+    while (true) {
+      const auto wanted = take_columns(columns);
+      if (!wanted) return std::nullopt;
+      if (token_ == "(") return all.children.empty() ? parse_group(*wanted) : std::nullopt;
+      if (!is_word()) return std::nullopt;
+      auto word = take_word(*wanted);
+      if (!word) return std::nullopt;
+      all.children.push_back(std::move(*word));
+      const bool goes_on = is_word() || token_ == "{";
+      if (!goes_on) return all.children.size() == 1 ? std::move(all.children.front()) : std::move(all);
+    }
+  }
+
+  std::optional<Node> parse_group(ColumnSet columns) {
+    if (++depth_ > kMaxWordQueryDepth) return std::nullopt;
+    take();
+    auto inner = parse_binary("OR", columns);
+    if (!inner || token_ != ")") return std::nullopt;
+    take();
+    --depth_;
+    return inner;
+  }
+
+  std::optional<Node> take_word(ColumnSet columns) {
+    const auto text = token_.front() == '"' ? unquoted(token_) : std::string(token_);
+    if (!text || words.size() == kMaxQueryWords) return std::nullopt;
+    take();
+    Node node;
+    node.word = words.size();
+    words.push_back({*text, columns});
+    return node;
+  }
+
+  /// The columns that stand before a word or parenthesis, of those that may be asked; nothing where there is
+  /// none of that name, or none is left.
+  std::optional<ColumnSet> take_columns(ColumnSet allowed) {
+    const bool is_list = token_ == "{";
+    std::string_view behind = rest_;
+    behind.remove_prefix(std::min(behind.find_first_not_of(" \t\r\n"), behind.size()));
+    if (!is_list && (!is_word() || !behind.starts_with(':'))) return allowed;
+    ColumnSet named = 0;
+    if (is_list) take();
+    do {
+      const auto bit = column_bit();
+      if (!bit) return std::nullopt;
+      named |= *bit;
+      take();
+    } while (is_list && token_ != "}");
+    if (is_list) take();
+    if (token_ != ":" || (named & allowed) == 0) return std::nullopt;
+    take();
+    return named & allowed;
+  }
+
+  std::optional<ColumnSet> column_bit() const {
+    if (!is_word()) return std::nullopt;
+    const auto name = token_.front() == '"' ? unquoted(token_) : std::string(token_);
+    for (std::size_t i = 0; name && i < columns_.size(); ++i)
+      if (is_same_name(columns_[i], *name)) return ColumnSet{1} << i;
+    return std::nullopt;
+  }
+
+  std::string_view rest_, token_;
+  const std::vector<std::string>& columns_;
+  int depth_ = 0;
+};
+
+/// Puts all words of a node into a group; false where they are not joined by OR alone.
+bool put_alternatives(const Node& node, std::size_t group, std::vector<QueryWord>& words) {
+  if (node.kind == Node::Kind::word) {
+    words[node.word].group = group;
+    return true;
+  }
+  return node.kind == Node::Kind::any &&
+         std::all_of(node.children.begin(), node.children.end(),
+                     [&](const Node& one) { return put_alternatives(one, group, words); });
+}
+
+/// Makes groups of what a node requires; false where it is not groups.
+bool put_required(const Node& node, WordQuery& query) {
+  switch (node.kind) {
+    case Node::Kind::all:
+      return std::all_of(node.children.begin(), node.children.end(),
+                         [&](const Node& one) { return put_required(one, query); });
+    case Node::Kind::without:
+      return put_required(node.children[0], query) &&
+             put_alternatives(node.children[1], QueryWord::kExcluded, query.words);
+    default:
+      return put_alternatives(node, query.groups++, query.words);
+  }
+}
+
+}  // namespace
+
+std::optional<WordQuery> read_word_query(std::string_view query, const std::vector<std::string>& columns) {
+  if (query.size() > kMaxWordQueryBytes || query.find('\0') != std::string_view::npos) return std::nullopt;
+  WordQueryParser parser(query, columns);
+  const auto node = parser.parse();
+  if (!node) return std::nullopt;
+  WordQuery out;
+  out.words = std::move(parser.words);
+  if (!put_required(*node, out)) return std::nullopt;
+  return out;
+}
+
+}  // namespace metafuse::fetchers
