@@ -32,35 +32,12 @@ using namespace metafuse;
 using namespace metafuse::service;
 using metafuse::test::document_key;
 using metafuse::test::kNewYear;
+using metafuse::test::opened_store;
 using metafuse::test::sample_search;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 namespace {
-
-/// What lasts longer had no bound: each wait that is tested here ends within two seconds on idle cores, and
-/// would last five, ten or for ever without its bound.
-constexpr milliseconds kMuch{4500};
-
-/// Looks again until a claim holds, at most 20 s.
-bool becomes_so(const std::function<bool()>& claim) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (!claim())
-    if (std::chrono::steady_clock::now() > end) return false;
-  return true;
-}
-
-Duration time_of(const std::function<void()>& work) {
-  const auto begin = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::steady_clock::now() - begin;
-}
-
-std::unique_ptr<Store> hardened_store(const std::string& location) {
-  auto store = open_store(location);
-  if (!store) FAIL(store.error().text);
-  return std::move(*store);
-}
 
 std::string bytes_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -75,12 +52,6 @@ void change_database(const std::string& path, const std::string& sql) {
   INFO((problem == nullptr ? "" : problem));
   REQUIRE(status == SQLITE_OK);
   sqlite3_close(database);
-}
-
-/// A URL of the test server by way of a relay.
-std::string relayed(const std::string& url, const test::TcpRelay& relay) {
-  const std::string name = url.substr(std::string("postgresql:///").size(), url.find('?') - 14);
-  return "postgresql://tester@127.0.0.1:" + std::to_string(relay.port()) + "/" + name;
 }
 
 /// What is written fails or throws, as a broken disk or our own mistake would.
@@ -100,128 +71,6 @@ class BrokenDatabase final : public SqlDatabase {
 };
 
 }  // namespace
-
-TEST_CASE("a black hole before PostgreSQL costs a request half a second, then nothing",
-          "[service][store][security]") {
-  const auto server = test::PostgresServer::start();
-  if (server == nullptr) return;
-  const std::string url = server->new_database();
-  const std::string folder = url.substr(url.find("host=") + 5, url.find("&user") - url.find("host=") - 5);
-  test::TcpRelay relay(folder + "/.s.PGSQL.5432");
-  const auto store = hardened_store(relayed(url, relay));
-  const StoredSearch search = sample_search();
-  REQUIRE(store->add_searches({&search, 1}).has_value());
-  CHECK(store->trouble().empty());
-  relay.swallow();
-  // Each call waits for an answer that does not come, until the server is left alone.
-  for (int i = 0; i < 5; ++i)
-    CHECK(time_of([&] { CHECK(store->find_search(search.id).error().code == Code::unavailable); }) < kMuch);
-  CHECK_FALSE(store->trouble().empty());
-  CHECK(becomes_so([&] {
-    return store->find_search(search.id).error().text.find("left alone for a second") != std::string::npos;
-  }));
-  relay.pass();
-  CHECK(becomes_so([&] { return store->find_search(search.id).has_value(); }));
-  CHECK(store->trouble().empty());
-  relay.swallow();
-  // Work in the background is patient, but not when the process ends.
-  CHECK(time_of([&] {
-          std::thread hurries([&] {
-            std::this_thread::sleep_for(milliseconds(200));
-            store->hurry();
-          });
-          CHECK_FALSE(store->bytes().has_value());
-          hurries.join();
-        }) < kMuch);
-}
-
-TEST_CASE("a PostgreSQL that accepts and never answers is refused at the start in time",
-          "[service][store][security]") {
-  const test::TcpRelay hole;
-  CHECK(time_of([&] {
-          const auto store =
-              open_store("postgresql://tester@127.0.0.1:" + std::to_string(hole.port()) + "/db");
-          REQUIRE(store.has_error());
-          CHECK(store.error().code == Code::unavailable);
-        }) < kMuch);
-  const auto wrong = open_store("postgresql://u:secret@[::1/db");
-  REQUIRE(wrong.has_error());
-  CHECK(wrong.error().code == Code::bad_config);
-  CHECK(wrong.error().text.find("secret") == std::string::npos);
-}
-
-TEST_CASE("a Redis that answers byte by byte or never is cut off", "[service][redis][security]") {
-  const SteadyClock clock;
-  const test::TcpRelay hole;
-  RedisClient silent({"127.0.0.1", hole.port(), 0, ""}, clock);
-  CHECK(time_of([&] { CHECK_FALSE(silent.get("a").has_value()); }) < kMuch);
-
-  const int listener = test::bound_socket();
-  ::listen(listener, 4);
-  std::atomic<bool> is_done{false};
-  std::thread drips([&] {
-    const int client = ::accept(listener, nullptr, nullptr);
-    const std::string reply = "$1000\r\n" + std::string(1000, 'x');
-    for (std::size_t i = 0; i < reply.size() && !is_done; ++i) {
-      if (::send(client, &reply[i], 1, MSG_NOSIGNAL) != 1) break;
-      std::this_thread::sleep_for(milliseconds(10));
-    }
-    ::close(client);
-  });
-  RedisClient dripping({"127.0.0.1", test::port_of(listener), 0, ""}, clock);
-  CHECK(time_of([&] { CHECK_FALSE(dripping.get("a").has_value()); }) < kMuch);
-  is_done = true;
-  drips.join();
-  ::close(listener);
-}
-
-TEST_CASE("a name is looked up without waiting longer than wanted", "[service][security]") {
-  NameLookup local("localhost");
-  const auto found = local.addresses(seconds(10));
-  CHECK(std::find(found.begin(), found.end(), "127.0.0.1") != found.end());
-  NameLookup nowhere("no-such-host.invalid");
-  CHECK(time_of([&] { CHECK(nowhere.addresses(milliseconds(1)).empty()); }) < kMuch);
-  CHECK(NameLookup("192.0.2.1").addresses(Duration::zero()) == std::vector<std::string>{"192.0.2.1"});
-  CHECK(NameLookup("2001:db8::1").addresses(Duration::zero()) == std::vector<std::string>{"2001:db8::1"});
-}
-
-TEST_CASE("a request joins only work that ends before its own deadline, and waits no longer",
-          "[service][cache][security]") {
-  const SteadyClock clock;
-  AnswerCache cache(10, seconds(10), clock);
-  std::atomic<bool> may_end{false};
-  std::atomic<int> made{0};
-  const auto slow = [&]() -> Result<SearchAnswer> {
-    ++made;
-    while (!may_end) std::this_thread::sleep_for(milliseconds(1));
-    return SearchAnswer{};
-  };
-  const auto quick = [&]() -> Result<SearchAnswer> {
-    ++made;
-    return fail(Code::usage, "its own");
-  };
-  const TimePoint now = clock.now();
-  std::thread first([&] {
-    bool was_cached = false;
-    CHECK(cache.get("same", slow, was_cached, now + milliseconds(400)).has_value());
-  });
-  while (made == 0) std::this_thread::yield();
-  bool was_cached = true;
-  // an earlier deadline than the work's: on its own
-  CHECK(cache.get("same", quick, was_cached, now + milliseconds(100)).error().text == "its own");
-  CHECK_FALSE(was_cached);
-  // a later one: joins, and gives up when the work does not keep its time
-  CHECK(time_of([&] {
-          const auto got = cache.get("same", quick, was_cached, now + milliseconds(500));
-          CHECK(got.error().code == Code::try_again);
-        }) < kMuch);
-  CHECK(was_cached);
-  CHECK(made == 2);
-  CHECK(cache.waiting() == 0);
-  may_end = true;
-  first.join();
-  CHECK(cache.get("same", quick, was_cached, clock.now()).has_value());
-}
 
 TEST_CASE("every part of a request and of what its lists depend on changes the key of a shared answer",
           "[service][cache][security]") {
@@ -310,7 +159,7 @@ TEST_CASE("a transaction that fails midway leaves nothing, and the next one work
 
 TEST_CASE("an answer that is shown a thousand times is one row", "[service][store][security]") {
   const test::TemporaryFolder folder;
-  const auto store = hardened_store(folder.path("store.db"));
+  const auto store = opened_store(folder.path("store.db"));
   const auto shown = std::make_shared<const StoredSearch>(sample_search());
   {
     SearchLog log(*store);
@@ -346,7 +195,7 @@ TEST_CASE("an answer that is shown a thousand times is one row", "[service][stor
 TEST_CASE("a store keeps within its bytes: the oldest searches go, judged ones stay",
           "[service][store][security]") {
   const test::TemporaryFolder folder;
-  const auto store = hardened_store(folder.path("store.db"));
+  const auto store = opened_store(folder.path("store.db"));
   std::vector<StoredSearch> searches;
   for (int i = 0; i < 500; ++i) searches.push_back(sample_search("shoes", kNewYear + i));
   REQUIRE(store->add_searches(searches).has_value());
@@ -402,7 +251,7 @@ TEST_CASE("the secret lies in a file beside the store, and one that lay inside i
   const test::TemporaryFolder folder;
   const std::string path = folder.path("store.db");
   const StoredSearch search = sample_search();
-  REQUIRE(hardened_store(path)->add_searches({&search, 1}).has_value());
+  REQUIRE(opened_store(path)->add_searches({&search, 1}).has_value());
   const std::string old_secret(64, 'a');
   // as version 1 left it
   change_database(path,
@@ -415,7 +264,7 @@ TEST_CASE("the secret lies in a file beside the store, and one that lay inside i
     const auto read = open_store(path, StoreMode::read);
     REQUIRE(read.has_error());
     CHECK(read.error().text.find("start the server once") != std::string::npos);
-    const auto store = hardened_store(path);
+    const auto store = opened_store(path);
     CHECK(*store->secret() == old_secret);
     CHECK(**store->find_search(search.id) == search);
     CHECK(*store->bytes() > lists_text(search).size());
@@ -426,12 +275,12 @@ TEST_CASE("the secret lies in a file beside the store, and one that lay inside i
   CHECK(bytes_of(path + ".secret") == old_secret + "\n");
   change_database(path, "VACUUM");
   CHECK(bytes_of(path).find(old_secret) == std::string::npos);
-  CHECK(*hardened_store(path)->secret() == old_secret);
+  CHECK(*opened_store(path)->secret() == old_secret);
   // another store's secret, and none at all, are mistakes
   std::ofstream(path + ".secret") << std::string(64, 'b') << '\n';
-  CHECK(hardened_store(path)->secret().error().code == Code::bad_config);
+  CHECK(opened_store(path)->secret().error().code == Code::bad_config);
   std::filesystem::remove(path + ".secret");
-  CHECK(hardened_store(path)->secret().error().code == Code::no_input);
+  CHECK(opened_store(path)->secret().error().code == Code::no_input);
 }
 
 TEST_CASE("where queries are hashed no address of a result stands in the store",
@@ -441,7 +290,7 @@ TEST_CASE("where queries are hashed no address of a result stands in the store",
   StoredSearch search = sample_search();
   search.documents[2] = "verysecret.example/page";
   {
-    const auto store = hardened_store(path);
+    const auto store = opened_store(path);
     REQUIRE(store->add_searches({&search, 1}).has_value());
     for (const char* judge : {"ann", "bob"})
       REQUIRE(store->set_judgment({"shoes", search.query, search.documents[2], judge, 1, search.id, kNewYear})
@@ -471,7 +320,7 @@ TEST_CASE("where queries are hashed no address of a result stands in the store",
 
 TEST_CASE("a search id is bound to the address prefix that got it", "[service][feedback][security]") {
   const test::TemporaryFolder folder;
-  const auto store = hardened_store(folder.path("store.db"));
+  const auto store = opened_store(folder.path("store.db"));
   const StoredSearch search = sample_search();
   REQUIRE(store->add_searches({&search, 1}).has_value());
   FeedbackRules rules;
@@ -499,7 +348,7 @@ TEST_CASE("a search id is bound to the address prefix that got it", "[service][f
 
 TEST_CASE("a click counts for six hours and not a second longer", "[service][feedback][security]") {
   const test::TemporaryFolder folder;
-  const auto store = hardened_store(folder.path("store.db"));
+  const auto store = opened_store(folder.path("store.db"));
   const StoredSearch search = sample_search();
   REQUIRE(store->add_searches({&search, 1}).has_value());
   FeedbackRequest request;
@@ -515,7 +364,7 @@ TEST_CASE("a click counts for six hours and not a second longer", "[service][fee
 TEST_CASE("servers whose clocks are apart around midnight keep each other's salts",
           "[service][store][security]") {
   const test::TemporaryFolder folder;
-  const auto store = hardened_store(folder.path("store.db"));
+  const auto store = opened_store(folder.path("store.db"));
   const std::string today = *store->daily_salt(20000);
   const std::string tomorrow = *store->daily_salt(20001);
   for (int i = 0; i < 3; ++i) {
@@ -547,7 +396,7 @@ TEST_CASE("queries that mean the same have one digest", "[service][store][identi
 TEST_CASE("a store's queries become one identity in one transaction, the later judgment winning",
           "[service][store][identity]") {
   const test::TemporaryFolder folder;
-  const auto store = hardened_store(folder.path("store.db"));
+  const auto store = opened_store(folder.path("store.db"));
   const std::string forms[] = {"vpn broken", "Vpn Broken", "other"};
   const auto add = [&](const std::string& text, const char* slot, UnixTime at, int grade) {
     StoredSearch search = sample_search("shoes", at);

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <catch2/catch.hpp>
 
 #include "service/learning/feedback.h"
 #include "service/store/store.h"
@@ -15,6 +18,13 @@ inline constexpr service::UnixTime kNewYear = 1735689600;
 
 inline std::string document_key(int number) {
   return "example.org/" + std::to_string(number);
+}
+
+/// A store that opens, or the test fails.
+inline std::unique_ptr<service::Store> opened_store(const std::string& location) {
+  auto store = service::open_store(location);
+  if (!store) FAIL(store.error().text);
+  return std::move(*store);
 }
 
 /// Four documents, two lists, all shown in order.
