@@ -204,6 +204,7 @@ constexpr const char* kExamples =
     "--model m.json\n"
     "  metafuse train --letor large.txt --rounds 5000 --checkpoint c.json --model m.json\n"
     "  mpirun -np 4 metafuse train --letor large.txt --rounds 500 --model m.json\n"
+    "  metafuse train --letor huge.txt --learner rankboost --memory-limit 2G --model m.json\n"
     "  metafuse train --learner oap-bpm --letor S1.txt S2.txt --passes 5 --model m.json\n"
     "  metafuse train --store state/metafuse.db --domain ml-homepages --model models/ml-homepages.json\n"
     "  tail -f judged.txt | metafuse train --learner oap-bpm --stream --resume m.json --model m.json";
@@ -236,6 +237,20 @@ void add_interruption(CLI::App& verb, TrainArguments& arguments) {
       "--resume", arguments.resume,
       "a checkpoint to go on from; of an online learner: a model. The result is the same as without "
       "the interruption");
+}
+
+void add_memory(CLI::App& verb, TrainArguments& arguments) {
+  CLI::Option* memory =
+      verb.add_option(
+              "--memory-limit", arguments.memory_limit,
+              "of --letor and --letor-ranks, for data larger than memory: how much this process may take, "
+              "such as 512M; feature columns go to a file without a name and are read from there. The model "
+              "is the same as without it")
+          ->transform(CLI::AsSizeValue(false))
+          ->type_name("SIZE");
+  verb.add_option("--temporary", arguments.temporary,
+                  "of --memory-limit: the folder of that file, on a disk; the default is the model's")
+      ->needs(memory);
 }
 
 void add_stream_input(CLI::App& verb, TrainArguments& arguments) {
@@ -281,11 +296,12 @@ void add_train_options(CLI::App& verb, TrainArguments& arguments) {
       "sure it is and each list's weight; 25 more trainings");
   add_validation(verb, arguments);
   add_interruption(verb, arguments);
+  add_memory(verb, arguments);
   add_stream_input(verb, arguments);
   add_store_input(verb, arguments);
   show_rarely(verb, "More about training",
-              {"--trace", "--patience", "--checkpoint", "--checkpoint-every", "--resume", "--stream",
-               "--bad-lines", "--half-life", "--use-held-out"});
+              {"--trace", "--patience", "--memory-limit", "--temporary", "--checkpoint", "--checkpoint-every",
+               "--resume", "--stream", "--bad-lines", "--half-life", "--use-held-out"});
   verb.footer(kExamples);
 }
 

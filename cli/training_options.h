@@ -66,6 +66,8 @@ struct TrainArguments {
   std::vector<std::string> validate;
   std::optional<std::string> metric;
   std::optional<std::size_t> patience;
+  std::uint64_t memory_limit = 0;  ///< bytes; 0: no limit
+  std::string temporary;
   double time_limit = 0.0;
   std::string checkpoint;
   std::size_t checkpoint_every = 100;

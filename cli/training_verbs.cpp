@@ -186,6 +186,7 @@ Result<fusion::TrainingSet> read_validation(const TrainArguments& arguments, fus
                                             const std::vector<fusion::Feature>& features) {
   input.expected = features;
   input.communicator = nullptr;  // every process measures all of it
+  input.progress = {};
   input.pairs.clear();
   if (input.query_weights != "equal") input.query_weights = "pairs";
   if (!input.runs.empty()) {
@@ -273,10 +274,38 @@ Result<void> check_shareable(const TrainArguments& arguments) {
   return {};
 }
 
+Result<void> check_memory(const TrainArguments& arguments, const fusion::Learner& learner) {
+  if (arguments.memory_limit == 0) return {};
+  if (!learner.bytes_per_document)
+    return fail(Code::usage,
+                "the learner " + learner.name +
+                    " needs all columns in memory; leave out --memory-limit, or give --learner rankboost");
+  if (arguments.wants_certainty || !arguments.store.empty())
+    return fail(Code::usage, std::string("--memory-limit reads --letor and --letor-ranks once; leave out ") +
+                                 (arguments.wants_certainty ? "--certainty" : "--store"));
+  return {};
+}
+
+/// What --memory-limit and --temporary say, if anything.
+std::optional<fusion::MemoryLimit> memory_limit(const TrainArguments& arguments,
+                                                const fusion::Learner& learner, bool is_first) {
+  if (arguments.memory_limit == 0) return std::nullopt;
+  fusion::MemoryLimit limit;
+  limit.bytes = arguments.memory_limit;
+  const auto model_folder = std::filesystem::path(arguments.model).parent_path();
+  limit.folder = !arguments.temporary.empty() ? arguments.temporary
+                 : model_folder.empty()       ? "."
+                                              : model_folder.string();
+  limit.bytes_per_document = *learner.bytes_per_document;
+  if (is_first) limit.progress = terminal_progress("columns");
+  return limit;
+}
+
 /// Everything that is asked before the work.
 Result<void> check_request(const TrainArguments& arguments, const fusion::Learner& learner,
                            const fusion::Communicator* communicator) {
   TRY_VOID(check_abilities(arguments, learner));
+  TRY_VOID(check_memory(arguments, learner));
   if (arguments.wants_certainty && (communicator != nullptr || arguments.is_stream))
     return fail(Code::usage, "--certainty is for one process and no stream; leave it out");
   if (communicator != nullptr && !learner.can_distribute)
@@ -347,8 +376,10 @@ Result<void> train_in_processes(const TrainArguments& arguments, fusion::Communi
   fusion::TrainingInput input = chosen_input(arguments.input, threads);
   if (resumed) input.expected = resumed->features;
   input.communicator = communicator;
-  TRY(const auto data, read_data(arguments, input));
   const bool is_first = communicator == nullptr || communicator->rank() == 0;
+  input.limit = memory_limit(arguments, *learner, is_first);
+  if (is_first) input.progress = terminal_progress("read");
+  TRY(const auto data, read_data(arguments, input));
   const SteadyClock clock;
   fusion::TrainingRequest request;
   request.train = &data.set;

@@ -2,10 +2,21 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "core/contract.h"
 
 namespace metafuse::fusion {
+
+CodedColumn coded_column(std::vector<double> values, std::vector<std::uint32_t> codes) {
+  CodedColumn column;
+  if (values.size() <= std::numeric_limits<std::uint8_t>::max())
+    column.bytes = std::vector<std::uint8_t>(codes.begin(), codes.end());
+  else
+    column.words = std::move(codes);
+  column.values = std::move(values);
+  return column;
+}
 
 FeatureMatrix::FeatureMatrix(std::vector<Feature> features, std::size_t documents)
     : features_(std::move(features)),
@@ -13,8 +24,11 @@ FeatureMatrix::FeatureMatrix(std::vector<Feature> features, std::size_t document
       cells_(documents * features_.size(), std::numeric_limits<double>::quiet_NaN()) {}
 
 FeatureMatrix::FeatureMatrix(std::vector<Feature> features, std::size_t documents,
-                             std::vector<CodedColumn> columns)
-    : features_(std::move(features)), documents_(documents), columns_(std::move(columns)) {
+                             std::vector<CodedColumn> columns, std::shared_ptr<ColumnFile> file)
+    : features_(std::move(features)),
+      documents_(documents),
+      columns_(std::move(columns)),
+      file_(std::move(file)) {
   require(columns_.size() == features_.size(), "a column per feature");
 }
 

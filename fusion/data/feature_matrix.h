@@ -2,8 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include "fusion/data/column_file.h"
 
 namespace metafuse::fusion {
 
@@ -24,12 +27,15 @@ struct Feature {
 /// One feature of many documents as codes into the dictionary of its distinct values: code 0 is unranked,
 /// code c stands for values[c - 1].
 struct CodedColumn {
-  std::vector<double> values;        ///< distinct, finite, ascending
-  std::vector<std::uint8_t> bytes;   ///< codes in document order, while there are at most 255 values
-  std::vector<std::uint32_t> words;  ///< codes in document order, when there are more
+  FrozenArray<double> values;        ///< distinct, finite, ascending
+  FrozenArray<std::uint8_t> bytes;   ///< codes in document order, while there are at most 255 values
+  FrozenArray<std::uint32_t> words;  ///< codes in document order, when there are more
 
   std::uint32_t code(std::size_t document) const { return bytes.empty() ? words[document] : bytes[document]; }
 };
+
+/// The column of these codes into the values, in bytes where there are at most 255 values.
+CodedColumn coded_column(std::vector<double> values, std::vector<std::uint32_t> codes);
 
 /// Documents x ranking features with an explicit "unranked" (the paper's bottom). The one form of features
 /// that training, scoring and serving share.
@@ -40,7 +46,9 @@ class FeatureMatrix {
   FeatureMatrix(std::vector<Feature> features, std::size_t documents);
   /// The lean form of large matrices, which set() may not change. Requires a column per feature, each of
   /// `documents` codes.
-  FeatureMatrix(std::vector<Feature> features, std::size_t documents, std::vector<CodedColumn> columns);
+  /// in:     file - that holds the columns, and takes what learners make of them; null: they are in memory
+  FeatureMatrix(std::vector<Feature> features, std::size_t documents, std::vector<CodedColumn> columns,
+                std::shared_ptr<ColumnFile> file = nullptr);
 
   const std::vector<Feature>& features() const { return features_; }
   std::size_t feature_count() const { return features_.size(); }
@@ -53,6 +61,8 @@ class FeatureMatrix {
   const CodedColumn* column(std::size_t feature) const {
     return columns_.empty() ? nullptr : &columns_[feature];
   }
+  /// The file that holds the columns, or nullptr when they are in memory.
+  ColumnFile* file() const { return file_.get(); }
   /// Requires a finite value, and a matrix that is not of the lean form.
   void set(std::size_t document, std::size_t feature, double value);
   /// Makes a cell unranked. Requires a matrix that is not of the lean form.
@@ -63,6 +73,7 @@ class FeatureMatrix {
   std::size_t documents_ = 0;
   std::vector<double> cells_;         // row-major; a quiet NaN is "unranked" and never leaves this class
   std::vector<CodedColumn> columns_;  // instead of cells_ in the lean form
+  std::shared_ptr<ColumnFile> file_;
 };
 
 }  // namespace metafuse::fusion

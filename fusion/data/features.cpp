@@ -246,22 +246,18 @@ namespace {
 
 /// Codes of a column of values, NaN where unranked.
 CodedColumn coded(const std::vector<double>& values) {
-  CodedColumn column;
+  std::vector<double> distinct;
   for (const double value : values)
-    if (!std::isnan(value)) column.values.push_back(value);
-  std::sort(column.values.begin(), column.values.end());
-  column.values.erase(std::unique(column.values.begin(), column.values.end()), column.values.end());
-  const bool fits_bytes = column.values.size() <= std::numeric_limits<std::uint8_t>::max();
+    if (!std::isnan(value)) distinct.push_back(value);
+  std::sort(distinct.begin(), distinct.end());
+  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+  std::vector<std::uint32_t> codes;
+  codes.reserve(values.size());
   for (const double value : values) {
-    const auto at =
-        std::lower_bound(column.values.begin(), column.values.end(), value) - column.values.begin();
-    const auto code = std::isnan(value) ? 0U : static_cast<std::uint32_t>(at + 1);
-    if (fits_bytes)
-      column.bytes.push_back(static_cast<std::uint8_t>(code));
-    else
-      column.words.push_back(code);
+    const auto at = std::lower_bound(distinct.begin(), distinct.end(), value) - distinct.begin();
+    codes.push_back(std::isnan(value) ? 0U : static_cast<std::uint32_t>(at + 1));
   }
-  return column;
+  return coded_column(std::move(distinct), std::move(codes));
 }
 
 std::vector<double> values_of(const FeatureMatrix& matrix, std::size_t feature) {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <numeric>
+#include <utility>
 
 #include "core/contract.h"
 #include "core/diagnostics.h"
@@ -61,13 +61,19 @@ Census census_of_processes(Communicator& communicator, const Census& own) {
     flat.push_back(own.values[i]);
     flat.push_back(static_cast<double>(own.counts[i]));
   }
-  std::map<double, std::size_t> merged;
-  const std::vector<double> all = numbers_of_processes(&communicator, std::move(flat));
-  for (std::size_t i = 0; i + 1 < all.size(); i += 2) merged[all[i]] += static_cast<std::size_t>(all[i + 1]);
+  std::vector<double> all = numbers_of_processes(&communicator, std::move(flat));
+  std::vector<std::pair<double, double>> entries;
+  entries.reserve(all.size() / 2);
+  for (std::size_t i = 0; i + 1 < all.size(); i += 2) entries.emplace_back(all[i], all[i + 1]);
+  all = {};
+  std::sort(entries.begin(), entries.end());
   Census census;
-  for (const auto& [value, count] : merged) {
-    census.values.push_back(value);
-    census.counts.push_back(count);
+  for (const auto& [value, count] : entries) {
+    if (census.values.empty() || census.values.back() != value) {
+      census.values.push_back(value);
+      census.counts.push_back(0);
+    }
+    census.counts.back() += static_cast<std::size_t>(count);
   }
   return census;
 }
@@ -195,47 +201,70 @@ Result<void> check_given_thresholds(const GivenThresholds& given, std::span<cons
   return {};
 }
 
-CodedFeatures::CodedFeatures(const FeatureMatrix& matrix, const ThresholdOptions& options,
-                             std::span<const std::uint8_t> is_counted, Communicator* communicator)
-    : documents_(matrix.document_count()) {
-  thresholds_.reserve(matrix.feature_count());
-  columns_.resize(matrix.feature_count());
+namespace {
+
+/// Codes of a column, in its matrix's file where it has one.
+template <class Code, class CodeOf>
+Result<FrozenArray<Code>> frozen_codes(const FeatureMatrix& matrix, const CodeOf& code_of) {
+  std::vector<Code> codes(matrix.document_count());
+  for (std::size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<Code>(code_of(i));
+  if (matrix.file() != nullptr) return matrix.file()->freeze(std::span<const Code>(codes));
+  return FrozenArray<Code>(std::move(codes));
+}
+
+}  // namespace
+
+/// in: is_every_value - each value that the matrix's column has is a threshold, but for the highest
+Result<CodedFeatures::Column> CodedFeatures::column_of(const FeatureMatrix& matrix, std::size_t feature,
+                                                       const Thresholds& thresholds, bool is_every_value) {
+  const CodedColumn* coded = matrix.column(feature);
+  const bool is_byte = thresholds.size() <= kMostByteThresholds;
+  if (is_every_value && is_byte == !coded->bytes.empty() && matrix.document_count() > 0)
+    return Column{coded->bytes, coded->words};
+  std::vector<std::uint32_t> translated{0};
+  if (coded != nullptr)
+    for (const double value : coded->values) translated.push_back(thresholds.code(value));
+  const auto code_of = [&](std::size_t i) -> std::uint32_t {
+    if (coded != nullptr) return translated[coded->code(i)];
+    return matrix.is_unranked(i, feature) ? 0 : thresholds.code(matrix.value(i, feature));
+  };
+  Column column;
+  if (is_byte) {
+    TRY(column.bytes, frozen_codes<std::uint8_t>(matrix, code_of));
+  } else {
+    TRY(column.words, frozen_codes<std::uint32_t>(matrix, code_of));
+  }
+  return column;
+}
+
+Result<CodedFeatures> CodedFeatures::make(const FeatureMatrix& matrix, const ThresholdOptions& options,
+                                          std::span<const std::uint8_t> is_counted,
+                                          Communicator* communicator) {
+  CodedFeatures out;
+  out.documents_ = matrix.document_count();
+  out.is_in_file_ = matrix.file() != nullptr;
+  out.thresholds_.reserve(matrix.feature_count());
   for (std::size_t feature = 0; feature < matrix.feature_count(); ++feature) {
     const CodedColumn* coded = matrix.column(feature);
-    Census census = coded != nullptr ? census_of_codes(*coded, documents_, is_counted)
+    Census census = coded != nullptr ? census_of_codes(*coded, out.documents_, is_counted)
                                      : census_of_cells(matrix, feature, is_counted);
     if (communicator != nullptr) census = census_of_processes(*communicator, census);
-    thresholds_.push_back(thresholds_of(matrix.features()[feature], census, options));
-    const Thresholds& thresholds = thresholds_.back();
-    Column& column = columns_[feature];
-    const bool is_byte = thresholds.size() <= kMostByteThresholds;
-    const bool is_same = coded != nullptr && !thresholds.is_reduced && census.values == coded->values &&
-                         thresholds.size() == census.values.size();
-    if (is_same && is_byte == !coded->bytes.empty() && documents_ > 0) {
-      if (is_byte)
-        column.bytes = coded->bytes.data();
-      else
-        column.words = coded->words.data();
-      continue;
-    }
-    std::vector<std::uint32_t> translated{0};
-    if (coded != nullptr)
-      for (const double value : coded->values) translated.push_back(thresholds.code(value));
-    const auto code_of = [&](std::size_t i) -> std::uint32_t {
-      if (coded != nullptr) return translated[coded->code(i)];
-      return matrix.is_unranked(i, feature) ? 0 : thresholds.code(matrix.value(i, feature));
-    };
-    if (is_byte) {
-      column.own_bytes.resize(documents_);
-      for (std::size_t i = 0; i < documents_; ++i)
-        column.own_bytes[i] = static_cast<std::uint8_t>(code_of(i));
-      column.bytes = column.own_bytes.data();
-    } else {
-      column.own_words.resize(documents_);
-      for (std::size_t i = 0; i < documents_; ++i) column.own_words[i] = code_of(i);
-      column.words = column.own_words.data();
-    }
+    out.thresholds_.push_back(thresholds_of(matrix.features()[feature], census, options));
+    const Thresholds& thresholds = out.thresholds_.back();
+    const bool is_every_value = coded != nullptr && !thresholds.is_reduced &&
+                                std::ranges::equal(census.values, coded->values) &&
+                                thresholds.size() == census.values.size();
+    census = {};
+    TRY(auto column, column_of(matrix, feature, thresholds, is_every_value));
+    out.columns_.push_back(std::move(column));
   }
+  return out;
+}
+
+CodedFeatures::CodedFeatures(const FeatureMatrix& matrix, const ThresholdOptions& options,
+                             std::span<const std::uint8_t> is_counted, Communicator* communicator) {
+  require(matrix.file() == nullptr, "columns in memory");
+  *this = std::move(*make(matrix, options, is_counted, communicator));
 }
 
 }  // namespace metafuse::fusion

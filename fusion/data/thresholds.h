@@ -67,11 +67,16 @@ Thresholds choose_thresholds(std::span<const double> values, std::span<const std
                              const ThresholdOptions& options);
 
 /// Training documents as codes, one byte where a feature has at most 255 thresholds. Columns that the matrix
-/// already holds as such codes are borrowed, so it must outlive this.
+/// already holds as such codes are shared with it; where its columns lie in a file, so do the others.
 class CodedFeatures {
  public:
-  /// in: is_counted - a document: 0 where its values are no candidates (of a query without feedback); empty
-  ///     counts all; communicator - of the processes that hold the other documents, or null
+  /// in:     is_counted - a document: 0 where its values are no candidates (of a query without feedback);
+  ///         empty counts all; communicator - of the processes that hold the other documents, or null
+  /// errors: those of the matrix's file of columns; none without one
+  static Result<CodedFeatures> make(const FeatureMatrix& matrix, const ThresholdOptions& options,
+                                    std::span<const std::uint8_t> is_counted = {},
+                                    Communicator* communicator = nullptr);
+  /// The same of columns in memory. Requires a matrix without a file.
   CodedFeatures(const FeatureMatrix& matrix, const ThresholdOptions& options,
                 std::span<const std::uint8_t> is_counted = {}, Communicator* communicator = nullptr);
   CodedFeatures(const CodedFeatures&) = delete;
@@ -86,23 +91,28 @@ class CodedFeatures {
   /// 0 when unranked, else as Thresholds::code.
   std::uint32_t code(std::size_t document, std::size_t feature) const {
     const Column& column = columns_[feature];
-    return column.bytes != nullptr ? column.bytes[document] : column.words[document];
+    return column.bytes.empty() ? column.words[document] : column.bytes[document];
   }
-  bool is_byte(std::size_t feature) const { return columns_[feature].bytes != nullptr; }
+  bool is_byte(std::size_t feature) const { return !columns_[feature].bytes.empty(); }
+  /// The codes lie in a file: nothing as large as they should be kept in memory.
+  bool is_in_file() const { return is_in_file_; }
   /// A feature's codes in document order. Requires is_byte().
-  const std::uint8_t* bytes(std::size_t feature) const { return columns_[feature].bytes; }
+  const std::uint8_t* bytes(std::size_t feature) const { return columns_[feature].bytes.data(); }
   /// A feature's codes in document order. Requires !is_byte().
-  const std::uint32_t* words(std::size_t feature) const { return columns_[feature].words; }
+  const std::uint32_t* words(std::size_t feature) const { return columns_[feature].words.data(); }
 
  private:
-  struct Column {
-    const std::uint8_t* bytes = nullptr;
-    const std::uint32_t* words = nullptr;
-    std::vector<std::uint8_t> own_bytes;
-    std::vector<std::uint32_t> own_words;
+  struct Column {  // codes in one of the two
+    FrozenArray<std::uint8_t> bytes;
+    FrozenArray<std::uint32_t> words;
   };
 
+  CodedFeatures() = default;
+  static Result<Column> column_of(const FeatureMatrix& matrix, std::size_t feature,
+                                  const Thresholds& thresholds, bool is_every_value);
+
   std::size_t documents_ = 0;
+  bool is_in_file_ = false;
   std::vector<Thresholds> thresholds_;
   std::vector<Column> columns_;
 };

@@ -20,21 +20,16 @@ CodedColumn select_rows(const CodedColumn& column, const std::vector<std::uint32
   std::vector<std::uint32_t> translated(column.values.size() + 1, 0);
   for (const std::uint32_t row : rows) translated[column.code(row)] = 1;
   translated[0] = 0;
-  CodedColumn out;
+  std::vector<double> values;
   for (std::size_t code = 1; code < translated.size(); ++code) {
     if (translated[code] == 0) continue;
-    out.values.push_back(column.values[code - 1]);
-    translated[code] = static_cast<std::uint32_t>(out.values.size());
+    values.push_back(column.values[code - 1]);
+    translated[code] = static_cast<std::uint32_t>(values.size());
   }
-  const bool fits_bytes = out.values.size() <= std::numeric_limits<std::uint8_t>::max();
-  for (const std::uint32_t row : rows) {
-    const std::uint32_t code = translated[column.code(row)];
-    if (fits_bytes)
-      out.bytes.push_back(static_cast<std::uint8_t>(code));
-    else
-      out.words.push_back(code);
-  }
-  return out;
+  std::vector<std::uint32_t> codes;
+  codes.reserve(rows.size());
+  for (const std::uint32_t row : rows) codes.push_back(translated[column.code(row)]);
+  return coded_column(std::move(values), std::move(codes));
 }
 
 FeatureMatrix select_rows(const FeatureMatrix& matrix, const std::vector<std::uint32_t>& rows) {
@@ -109,7 +104,27 @@ std::string text_of(std::uint64_t state) {
 
 enum Part { kQueries, kDocuments, kGrades, kValues, kPairs, kPartCount };
 
-/// Adds one query's digests: sums, so that ranks can add theirs up.
+void add_to(std::int64_t& sum, const Digest& digest) {
+  sum = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) + digest.state());
+}
+
+/// Adds the digests of every query's values of a feature: column by column, since columns may lie in a file.
+void add_value_bytes(const TrainingSet& set, std::size_t feature, std::int64_t& sum) {
+  for (const QueryRange& query : set.queries) {
+    Digest digest;
+    digest.add(std::string_view(query.id));
+    digest.add(static_cast<std::uint64_t>(feature));
+    for (std::size_t row = query.begin; row < query.end; ++row) {
+      if (set.matrix.is_unranked(row, feature))
+        digest.add(~std::uint64_t{0});
+      else
+        digest.add(set.matrix.value(row, feature));
+    }
+    add_to(sum, digest);
+  }
+}
+
+/// Adds one query's digests but that of its values: sums, so that ranks can add theirs up.
 void add_query_bytes(const TrainingSet& set, const QueryRange& query, std::size_t& next_pair,
                      std::vector<std::int64_t>& sums) {
   std::array<Digest, kPartCount> parts;
@@ -120,12 +135,6 @@ void add_query_bytes(const TrainingSet& set, const QueryRange& query, std::size_
     parts[kDocuments].add(set.documents[row]);
     parts[kGrades].add(set.grades[row]);
     parts[kGrades].add(static_cast<std::uint64_t>(set.in_feedback[row]));
-    for (std::size_t feature = 0; feature < set.matrix.feature_count(); ++feature) {
-      if (set.matrix.is_unranked(row, feature))
-        parts[kValues].add(~std::uint64_t{0});
-      else
-        parts[kValues].add(set.matrix.value(row, feature));
-    }
   }
   for (; next_pair < set.pairs.size() && set.pairs[next_pair].below < query.end; ++next_pair) {
     const WeightedPair& pair = set.pairs[next_pair];
@@ -133,8 +142,7 @@ void add_query_bytes(const TrainingSet& set, const QueryRange& query, std::size_
                       (pair.above - query.begin));
     parts[kPairs].add(pair.weight);
   }
-  for (std::size_t part = 0; part < kPartCount; ++part)
-    sums[part] = static_cast<std::int64_t>(static_cast<std::uint64_t>(sums[part]) + parts[part].state());
+  for (std::size_t part = 0; part < kPartCount; ++part) add_to(sums[part], parts[part]);
 }
 
 }  // namespace
@@ -150,6 +158,8 @@ std::vector<std::pair<std::string, std::string>> fingerprint(const TrainingSet& 
   std::vector<std::int64_t> sums(kPartCount, 0);
   std::size_t next_pair = 0;
   for (const QueryRange& query : set.queries) add_query_bytes(set, query, next_pair, sums);
+  for (std::size_t feature = 0; feature < set.matrix.feature_count(); ++feature)
+    add_value_bytes(set, feature, sums[kValues]);
   sum_over_processes(communicator, sums);
   Digest feedback;
   feedback.add(static_cast<std::uint64_t>(set.feedback.is_bipartite ? 1 : 0));

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <type_traits>
+#include <utility>
 
 namespace metafuse::fusion {
 namespace {
@@ -43,77 +43,131 @@ void GrowingColumn::set_wide(std::size_t row, std::uint32_t code) {
   words_.put(row, code);
 }
 
-double GrowingColumn::sort_key(std::size_t row, bool is_absent_zero) const {
-  const std::uint32_t code = raw(row);
+RawColumn GrowingColumn::raw(std::size_t rows) {
+  if (rows > 0 && is_wide_ && words_.size() < rows) words_.put(rows - 1, 0);
+  if (rows > 0 && !is_wide_ && bytes_.size() < rows) bytes_.put(rows - 1, 0);
+  RawColumn column;
+  column.values = values_;
+  if (is_wide_)
+    column.words = {words_.begin(), rows};
+  else
+    column.bytes = {bytes_.begin(), rows};
+  return column;
+}
+
+double RawColumn::sort_key(std::size_t row, bool is_absent_zero) const {
+  const std::uint32_t code = words.empty() ? bytes[row] : words[row];
   if (code == 0) return is_absent_zero ? 0.0 : -std::numeric_limits<double>::infinity();
-  const double value = std::bit_cast<double>(values_[code]);
+  const double value = std::bit_cast<double>(values[code]);
   return std::isnan(value) ? -std::numeric_limits<double>::infinity() : value;
 }
 
-/// Some of the first `rows` rows have no cell.
-bool GrowingColumn::has_absent(std::size_t rows) const {
-  const auto is_short = [rows](const auto& codes) {
-    return codes.size() < rows || std::find(codes.begin(), codes.end(), 0) != codes.end();
-  };
-  return is_wide_ ? is_short(words_) : is_short(bytes_);
+namespace {
+
+bool has_absent(const RawColumn& column) {
+  const auto has_zero = [](auto codes) { return std::find(codes.begin(), codes.end(), 0) != codes.end(); };
+  return !column.is_full && (column.words.empty() ? has_zero(column.bytes) : has_zero(column.words));
 }
 
-/// Adds the values that occur in the first `rows` rows.
-void GrowingColumn::add_values(std::size_t rows, bool is_absent_zero, std::vector<double>& values) const {
-  for (const std::uint64_t bits : std::span(values_).subspan(1))
+}  // namespace
+
+Result<ColumnPiece> GrowingColumn::write(ColumnFile& file, std::size_t rows) {
+  const RawColumn column = raw(rows);
+  const auto codes = is_wide_ ? std::as_bytes(column.words) : std::as_bytes(column.bytes);
+  const auto values = std::as_bytes(column.values);
+  std::vector<std::byte> bytes(values.begin(), values.end());
+  bytes.insert(bytes.end(), codes.begin(), codes.end());
+  TRY(const std::uint64_t begin, file.append(bytes));
+  return ColumnPiece{begin, values_.size(), rows, is_wide_, !has_absent(column)};
+}
+
+RawColumn ColumnPiece::in(std::span<const std::byte> file) const {
+  // Pieces begin at multiples of 8, and values stand in front of codes.
+  const std::byte* const first = file.data() + begin;
+  const std::byte* const codes = first + values * sizeof(std::uint64_t);
+  RawColumn column;
+  column.values = {reinterpret_cast<const std::uint64_t*>(first), values};
+  if (is_wide)
+    column.words = {reinterpret_cast<const std::uint32_t*>(codes), rows};
+  else
+    column.bytes = {reinterpret_cast<const std::uint8_t*>(codes), rows};
+  column.is_full = is_full;
+  return column;
+}
+
+Result<void> RowPart::write_columns(ColumnFile& file) {
+  for (GrowingColumn& column : columns) {
+    TRY(const auto piece, column.write(file, size()));
+    pieces.push_back(piece);
+    column = GrowingColumn();
+  }
+  return {};
+}
+
+namespace {
+
+/// Adds the values that occur in a part.
+void add_values(const RawColumn& part, bool is_absent_zero, std::vector<double>& values) {
+  for (const std::uint64_t bits : part.values.subspan(1))
     if (const auto value = std::bit_cast<double>(bits); !std::isnan(value)) values.push_back(value);
-  if (is_absent_zero && has_absent(rows)) values.push_back(0.0);
+  if (is_absent_zero && has_absent(part)) values.push_back(0.0);
 }
 
-void GrowingColumn::fill_up(std::size_t rows) {
-  if (is_wide_ && words_.size() < rows) words_.put(rows - 1, 0);
-  if (!is_wide_ && bytes_.size() < rows) bytes_.put(rows - 1, 0);
-}
-
-/// The final code of every raw code of this piece.
-std::vector<std::uint32_t> GrowingColumn::translation(const std::vector<double>& sorted,
-                                                      bool is_absent_zero) const {
+/// The final code of every code of a part.
+std::vector<std::uint32_t> translation(const RawColumn& part, const std::vector<double>& sorted,
+                                       bool is_absent_zero) {
   const auto place = [&](double value) {
     const auto at = std::lower_bound(sorted.begin(), sorted.end(), value);
     return static_cast<std::uint32_t>(at - sorted.begin() + 1);
   };
   std::vector<std::uint32_t> translated{is_absent_zero ? place(0.0) : 0};
-  for (const std::uint64_t bits : std::span(values_).subspan(1)) {
+  for (const std::uint64_t bits : part.values.subspan(1)) {
     const auto value = std::bit_cast<double>(bits);
     translated.push_back(std::isnan(value) ? 0 : place(value));
   }
   return translated;
 }
 
-CodedColumn finish_column(std::span<GrowingColumn* const> parts, std::span<const RowSegment> segments,
-                          std::span<const std::uint32_t> rows, bool is_absent_zero) {
-  std::vector<std::size_t> counts(parts.size(), 0);  // rows of a part
-  for (const RowSegment& segment : segments) counts[segment.part] += segment.end - segment.begin;
-  CodedColumn column;
-  std::vector<double>& values = column.values;
-  for (std::size_t i = 0; i < parts.size(); ++i) parts[i]->add_values(counts[i], is_absent_zero, values);
+/// An array as it shall be kept.
+template <class Number>
+Result<FrozenArray<Number>> frozen(std::vector<Number> numbers, ColumnFile* file) {
+  if (file != nullptr) return file->freeze(std::span<const Number>(numbers));
+  return FrozenArray<Number>(std::move(numbers));
+}
+
+}  // namespace
+
+Result<CodedColumn> finish_column(std::span<const RawColumn> parts, std::span<const RowSegment> segments,
+                                  std::span<const std::uint32_t> rows, bool is_absent_zero,
+                                  ColumnFile* file) {
+  std::vector<double> values;
+  for (const RawColumn& part : parts) add_values(part, is_absent_zero, values);
   std::sort(values.begin(), values.end());
   values.erase(std::unique(values.begin(), values.end()), values.end());
-  std::vector<std::vector<std::uint32_t>> translations;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    translations.push_back(parts[i]->translation(values, is_absent_zero));
-    parts[i]->fill_up(counts[i]);
-  }
-  const auto put_all = [&](auto& codes) {
-    using Code = typename std::remove_reference_t<decltype(codes)>::value_type;
+  const auto coded = [&](auto codes) {
+    using Code = typename decltype(codes)::value_type;
     codes.resize(rows.size());
-    for (const RowSegment& segment : segments) {
-      const std::uint32_t* const translation = translations[segment.part].data();
+    std::vector<std::uint32_t> translated;
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+      const RowSegment& segment = segments[i];
+      const RawColumn& part = parts[segment.part];
+      if (i == 0 || segment.part != segments[i - 1].part)
+        translated = translation(part, values, is_absent_zero);
       const auto put = [&](const auto* raw_codes) {
-        for (std::size_t i = segment.begin; i < segment.end; ++i)
-          codes[i] = static_cast<Code>(translation[raw_codes[rows[i] - segment.first]]);
+        for (std::size_t at = segment.begin; at < segment.end; ++at)
+          codes[at] = static_cast<Code>(translated[raw_codes[rows[at] - segment.first]]);
       };
-      const GrowingColumn& part = *parts[segment.part];
-      part.is_wide_ ? put(part.words_.begin()) : put(part.bytes_.begin());
+      part.words.empty() ? put(part.bytes.data()) : put(part.words.data());
     }
+    return frozen(std::move(codes), file);
   };
-  values.size() <= GrowingColumn::kMostByteValues ? put_all(column.bytes) : put_all(column.words);
-  for (GrowingColumn* const part : parts) *part = GrowingColumn();
+  CodedColumn column;
+  if (values.size() <= std::numeric_limits<std::uint8_t>::max()) {
+    TRY(column.bytes, coded(std::vector<std::uint8_t>()));
+  } else {
+    TRY(column.words, coded(std::vector<std::uint32_t>()));
+  }
+  TRY(column.values, frozen(std::move(values), file));
   return column;
 }
 

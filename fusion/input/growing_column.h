@@ -14,6 +14,7 @@
 
 #include <sys/mman.h>
 
+#include "core/result.h"
 #include "core/text_list.h"
 #include "fusion/data/feature_matrix.h"
 
@@ -36,6 +37,8 @@ class GrowingArray {
 
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
+  /// Of memory that was written.
+  std::size_t bytes() const { return size_ * sizeof(Number); }
   Number operator[](std::size_t i) const { return numbers_[i]; }
   const Number* begin() const { return numbers_; }
   const Number* end() const { return numbers_ + size_; }
@@ -109,6 +112,30 @@ struct RowSegment {
   std::size_t end = 0;
 };
 
+/// A column of one part when all its rows are there, in memory or in a file: codes in row order, and the bits
+/// of the value that each code stands for. Code 0 is "no cell".
+struct RawColumn {
+  std::span<const std::uint64_t> values;  ///< by code; code 0 has none
+  std::span<const std::uint8_t> bytes;    ///< codes, in one of the two
+  std::span<const std::uint32_t> words;
+  bool is_full = false;  ///< known to have a cell in every row
+
+  /// The value of a row's cell as a number that orders cells: unranked lowest. For tie-breaking only.
+  double sort_key(std::size_t row, bool is_absent_zero) const;
+};
+
+/// Where a part's column lies in a file of columns: its values, then its codes.
+struct ColumnPiece {
+  std::uint64_t begin = 0;
+  std::size_t values = 0;
+  std::size_t rows = 0;
+  bool is_wide = false;
+  bool is_full = false;
+
+  /// in: file - all of it
+  RawColumn in(std::span<const std::byte> file) const;
+};
+
 /// A column while it grows: values in the order in which they were first seen, found by open addressing.
 /// Code 0 is "no cell"; NaN is a value like any other here and becomes "unranked" at the end.
 class GrowingColumn {
@@ -122,17 +149,20 @@ class GrowingColumn {
       set_wide(row, code);
   }
 
-  /// The value of a row's cell as a number that orders cells: unranked lowest. For tie-breaking only.
-  double sort_key(std::size_t row, bool is_absent_zero) const;
+  /// The column of so many rows, while this neither changes nor ends. Rows that have no cell get code 0.
+  RawColumn raw(std::size_t rows);
+
+  /// Writes the column of so many rows into a file.
+  Result<ColumnPiece> write(ColumnFile& file, std::size_t rows);
+
+  /// About how much memory it takes.
+  std::size_t memory() const {
+    return values_.capacity() * sizeof(std::uint64_t) + slots_.capacity() * sizeof(std::uint32_t) +
+           bytes_.bytes() + words_.bytes();
+  }
 
  private:
   static constexpr std::size_t kMostByteValues = 255;
-
-  std::uint32_t raw(std::size_t row) const {
-    if (!is_wide_) return row < bytes_.size() ? bytes_[row] : 0;
-    return row < words_.size() ? words_[row] : 0;
-  }
-  bool has_absent(std::size_t rows) const;
 
   static std::uint64_t bits_of(double value) {
     if (value == 0.0) return 0;  // minus zero is zero
@@ -159,10 +189,6 @@ class GrowingColumn {
   std::uint32_t find_or_add(std::uint64_t bits);
   void set_wide(std::size_t row, std::uint32_t code);
   void put_in_slot(std::uint32_t code);
-  void add_values(std::size_t rows, bool is_absent_zero, std::vector<double>& values) const;
-  std::vector<std::uint32_t> translation(const std::vector<double>& sorted, bool is_absent_zero) const;
-  /// Makes cells of all rows that have none.
-  void fill_up(std::size_t rows);
 
   std::vector<std::uint64_t> values_{0};  // bits by code; code 0 has none
   std::vector<std::uint32_t> slots_{0, 0,
@@ -171,21 +197,21 @@ class GrowingColumn {
   GrowingArray<std::uint8_t> bytes_;
   GrowingArray<std::uint32_t> words_;
   bool is_wide_ = false;
-
-  friend CodedColumn finish_column(std::span<GrowingColumn* const> parts,
-                                   std::span<const RowSegment> segments, std::span<const std::uint32_t> rows,
-                                   bool is_absent_zero);
 };
 
-/// One feature of all parts in its final form: rows in the order of `rows`, values ascending. Leaves
-/// nothing behind.
-CodedColumn finish_column(std::span<GrowingColumn* const> parts, std::span<const RowSegment> segments,
-                          std::span<const std::uint32_t> rows, bool is_absent_zero);
+/// One feature of all parts in its final form: rows in the order of `rows`, values ascending.
+///
+/// in:     segments - by part; file - that takes the column; null: it stays in memory
+/// errors: those of the file
+/// cost:   memory: 8 bytes per distinct value of each part and the codes
+Result<CodedColumn> finish_column(std::span<const RawColumn> parts, std::span<const RowSegment> segments,
+                                  std::span<const std::uint32_t> rows, bool is_absent_zero, ColumnFile* file);
 
 /// Judged documents in the order in which one reader met them.
 struct RowPart {
   std::size_t first = 0;  ///< the number of the first row, where those of several parts are counted on
   std::vector<GrowingColumn> columns;
+  std::vector<ColumnPiece> pieces;  ///< of the same columns, which are empty once they lie in a file
   TextList documents;
   GrowingArray<double> grades;
   GrowingArray<std::uint8_t> in_feedback;
@@ -195,6 +221,8 @@ struct RowPart {
 
   std::size_t size() const { return grades.size(); }
   std::size_t end() const { return first + size(); }
+  /// Moves the columns to a file.
+  Result<void> write_columns(ColumnFile& file);
 };
 
 }  // namespace metafuse::fusion

@@ -22,6 +22,9 @@ Result<TrainingSet> read_training_set(const TrainingInput& input, TrainingInputR
   if (kinds != 1)
     return fail(Code::usage,
                 "one input is needed: --runs RUN... --qrels FILE, --letor FILE... or --letor-ranks FILE...");
+  if (input.limit && (!input.runs.empty() || !input.derive.empty()))
+    return fail(Code::usage, "--memory-limit is for the features of --letor and --letor-ranks; leave out --" +
+                                 std::string(input.derive.empty() ? "runs" : "derive"));
   auto set = input.runs.empty() ? read_from_letor(input, told) : read_from_runs(input, told);
   if (!set) return set;
   TRY_VOID(apply_query_weights(input.query_weights, *set));

@@ -1,15 +1,18 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/progress.h"
 #include "core/result.h"
 #include "evaluation/runs/judgments.h"
 #include "evaluation/runs/run_file.h"
 #include "fusion/data/communicator.h"
 #include "fusion/data/training_set.h"
+#include "fusion/input/memory_budget.h"
 
 namespace metafuse::fusion {
 
@@ -29,6 +32,8 @@ struct TrainingInput {
   std::string query_weights = "pairs";    ///< pairs, equal, documents, or a file of `qid weight` lines
   FeedbackOptions feedback;               ///< its query_weights are set from the field above
   unsigned threads = 1;
+  std::optional<MemoryLimit> limit;      ///< of letor and letor_ranks: columns lie in a file
+  ProgressReport progress = {};          ///< of letor and letor_ranks: bytes read of plain files
   Communicator* communicator = nullptr;  ///< each process reads the part of the queries that is its own
   /// When not empty: features that the input must have, in this order (what a model was trained on).
   std::vector<Feature> expected;
@@ -42,9 +47,11 @@ struct TrainingInputReport {
 
 /// Reads judged base queries into a canonical training set.
 ///
-/// errors: usage: none or several inputs, unknown derived features; those of the readers; bad_data: a pair
-///         that names an unknown query or document, or a weight that is not positive; features that differ
-///         from the expected ones, by name; with a communicator: a query whose lines stand in several parts
+/// errors: usage: none or several inputs, unknown derived features, more documents than the memory limit
+///         allows, or a limit of runs or of derived features; those of the readers and of files of columns;
+///         bad_data: a pair that names an unknown query or document, or a weight that is not positive;
+///         features that differ from the expected ones, by name; with a communicator: a query whose lines
+///         stand in several parts
 Result<TrainingSet> read_training_set(const TrainingInput& input, TrainingInputReport* report = nullptr);
 
 // What the readers of training inputs have in common.

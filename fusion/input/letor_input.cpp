@@ -1,9 +1,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <memory>
+#include <mutex>
 #include <set>
 #include <span>
 #include <utility>
@@ -117,6 +120,45 @@ Result<std::vector<Feature>> letor_derived(const TrainingInput& input, const std
   return derived;
 }
 
+bool is_packed(const std::string& path) {
+  char head[8] = {};
+  std::ifstream file(path, std::ios::binary);
+  file.read(head, sizeof head);
+  return packing_of({head, static_cast<std::size_t>(file.gcount())}) != Packing::none;
+}
+
+constexpr std::size_t kBlockBytes = std::size_t{1} << 20;
+
+/// Reports how much of plain files is read, from any worker. Of others nobody knows how much there is.
+class ReadProgress {
+ public:
+  ReadProgress(const ProgressReport& report, const InputShare& share, bool is_by_query,
+               const std::vector<std::string>& files) {
+    if (!report) return;
+    for (const std::string& file : files) {
+      std::error_code unknown;
+      const bool is_plain = std::filesystem::is_regular_file(file, unknown) && !is_packed(file);
+      const auto size = is_plain ? std::filesystem::file_size(file, unknown) : 0;
+      if (!is_plain || unknown) return;
+      total_ += static_cast<std::size_t>(size) / (is_by_query ? 1 : share.parts);
+    }
+    report_ = report;
+  }
+
+  void add(std::size_t bytes) {
+    if (!report_) return;
+    const std::lock_guard lock(mutex_);
+    done_ = std::min(done_ + bytes, total_);  // a BOM, and where a process's part ends, are not counted
+    report_(done_, total_);
+  }
+
+ private:
+  ProgressReport report_;
+  std::size_t total_ = 0;
+  std::mutex mutex_;
+  std::size_t done_ = 0;
+};
+
 /// The files of an input, read by workers that keep what they read apart.
 class LetorReader {
  public:
@@ -125,7 +167,8 @@ class LetorReader {
         share_(input.communicator),
         is_by_query_(is_by_query),
         options_{!input.letor_ranks.empty()},
-        workers_(std::max(input.threads, 1U)) {}
+        workers_(std::max(input.threads, 1U)),
+        progress_(input.progress, share_, is_by_query, files_) {}
 
   /// Every row of every file, or of this process's part of them, with the worker that it came to.
   template <class Take>
@@ -144,11 +187,11 @@ class LetorReader {
     std::atomic<bool> has_rows{false};
     const auto take_lines = [&](unsigned worker, std::string_view lines,
                                 std::size_t first_line) -> Result<void> {
+      progress_.add(lines.size());
       return evaluation::parse_letor_lines(path, lines, first_line, options_,
                                            [&](const evaluation::LetorRow& row) -> Result<void> {
                                              if (!has_rows) has_rows = true;
-                                             if (is_own(row)) take(worker, row);
-                                             return {};
+                                             return is_own(row) ? take(worker, row) : Result<void>();
                                            });
     };
     if (share_.parts > 1 && !is_by_query_) return read_own_part(path, take_lines);
@@ -166,9 +209,17 @@ class LetorReader {
     TRY(const auto file, open_text(path));
     const auto [begin, end] = own_part(file.text, share_);
     const std::string_view own = file.text.substr(begin, end - begin);
-    auto read = take_lines(0, own, 1);
-    // Which line it is only matters when it is refused: the others' parts are not read to count it.
-    return read ? read : take_lines(0, own, file.line_of(own.data()));
+    for (std::size_t at = 0; at < own.size();) {
+      const std::size_t last = own.find('\n', std::min(at + kBlockBytes, own.size() - 1));
+      const std::string_view lines = own.substr(at, last == std::string_view::npos ? last : last + 1 - at);
+      // Which line it is only matters when it is refused: the others' parts are not read to count it.
+      if (auto read = take_lines(0, lines, 1); !read) {
+        auto again = take_lines(0, lines, file.line_of(lines.data()));
+        return again ? read : again;
+      }
+      at += lines.size();
+    }
+    return {};
   }
 
   const std::vector<std::string>& files_;
@@ -176,21 +227,24 @@ class LetorReader {
   bool is_by_query_;  // each process reads every line and keeps those of its own queries
   evaluation::LetorOptions options_;
   unsigned workers_;
+  ReadProgress progress_;
 };
 
 /// What one worker makes of its rows.
 class RowTaker {
  public:
-  explicit RowTaker(const TrainingInput& input)
+  RowTaker(const TrainingInput& input, std::shared_ptr<MemoryBudget> budget)
       : input_(&input),
         are_ranks_(!input.letor_ranks.empty()),
-        depth_(input.expected.empty() ? input.depth : input.expected.front().depth) {}
+        depth_(input.expected.empty() ? input.depth : input.expected.front().depth),
+        builder_(std::move(budget)) {}
 
-  void take(const evaluation::LetorRow& row) {
+  Result<void> take(const evaluation::LetorRow& row) {
     if (!row.cells.empty()) feature_count_ = std::max<std::size_t>(feature_count_, row.cells.back().index);
     cells_.clear();
     for (const evaluation::LetorCell& cell : row.cells) take_cell(cell);
     builder_.add({row.query, row.document, kept_grade(row.grade, *input_), true, cells_});
+    return builder_.keep_within_budget();
   }
 
   std::size_t feature_count() const { return feature_count_; }
@@ -233,20 +287,19 @@ Error duplicate_in_files(const TrainingInput& input, const Error& found) {
 /// Packed files have no part that could be read alone; every process unpacks them and keeps its own queries.
 bool has_packed_file(const TrainingInput& input) {
   const auto& files = input.letor_ranks.empty() ? input.letor : input.letor_ranks;
-  return std::any_of(files.begin(), files.end(), [](const std::string& path) {
-    char head[8] = {};
-    std::ifstream file(path, std::ios::binary);
-    file.read(head, sizeof head);
-    return packing_of({head, static_cast<std::size_t>(file.gcount())}) != Packing::none;
-  });
+  return std::any_of(files.begin(), files.end(), is_packed);
 }
 
 Result<TrainingSet> read_rows(const TrainingInput& input, bool is_by_query) {
   LetorReader reader(input, is_by_query);
+  std::shared_ptr<MemoryBudget> budget;
+  if (input.limit) {
+    TRY(budget, MemoryBudget::open(*input.limit, reader.workers()));
+  }
   std::vector<RowTaker> takers;
-  for (unsigned worker = 0; worker < reader.workers(); ++worker) takers.emplace_back(input);
+  for (unsigned worker = 0; worker < reader.workers(); ++worker) takers.emplace_back(input, budget);
   auto read = reader.for_each_row(
-      [&](unsigned worker, const evaluation::LetorRow& row) { takers[worker].take(row); });
+      [&](unsigned worker, const evaluation::LetorRow& row) { return takers[worker].take(row); });
   if (!read) return read.error();
   std::size_t count = takers.front().feature_count();
   TrainingSetBuilder builder = std::move(takers.front().builder());
@@ -258,7 +311,8 @@ Result<TrainingSet> read_rows(const TrainingInput& input, bool is_by_query) {
   TRY(const auto derived, letor_derived(input, features));
   auto set = builder.finish(features, input.feedback, !reader.are_ranks() && !input.is_absent_unranked,
                             reader.workers());
-  if (!set) return duplicate_in_files(input, set.error());
+  if (!set && set.error().code == Code::bad_data) return duplicate_in_files(input, set.error());
+  if (!set) return set;
   add_derived_columns(*set, derived);
   return set;
 }

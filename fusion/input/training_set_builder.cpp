@@ -1,8 +1,10 @@
 #include "fusion/input/training_set_builder.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -39,16 +41,18 @@ std::vector<Block> sorted_blocks(std::span<const RowPart> parts) {
 
 /// Which part holds a row.
 std::size_t part_at(std::span<const RowPart> parts, std::uint32_t row) {
-  std::size_t i = parts.size() - 1;
-  while (row < parts[i].first) --i;
-  return i;
+  const auto behind =
+      std::upper_bound(parts.begin(), parts.end(), row,
+                       [](std::uint32_t number, const RowPart& part) { return number < part.first; });
+  return static_cast<std::size_t>(behind - parts.begin()) - 1;
 }
 
 /// Orders the documents of one query after another.
 class DocumentOrder {
  public:
-  DocumentOrder(std::span<const RowPart> parts, bool is_absent_zero)
-      : parts_(parts), is_absent_zero_(is_absent_zero) {}
+  DocumentOrder(std::span<const RowPart> parts, const std::vector<std::vector<RawColumn>>& columns,
+                bool is_absent_zero)
+      : parts_(parts), columns_(columns), is_absent_zero_(is_absent_zero) {}
 
   /// out: whether a document may stand twice
   bool sort(std::span<std::uint32_t> rows) {
@@ -77,11 +81,11 @@ class DocumentOrder {
 
  private:
   double value(std::size_t feature, std::uint32_t row) const {
-    const RowPart& part = part_of(row);
-    return part.columns[feature].sort_key(row - part.first, is_absent_zero_);
+    const std::size_t part = part_at(parts_, row);
+    return columns_[part][feature].sort_key(row - parts_[part].first, is_absent_zero_);
   }
 
-  double first_value(std::uint32_t row) const { return parts_[0].columns.empty() ? 0.0 : value(0, row); }
+  double first_value(std::uint32_t row) const { return columns_[0].empty() ? 0.0 : value(0, row); }
 
   bool precedes(std::uint32_t a, std::uint32_t b) const {
     const int ids = id_of(a).compare(id_of(b));
@@ -90,7 +94,7 @@ class DocumentOrder {
   }
 
   bool precedes_by_content(std::uint32_t a, std::uint32_t b) const {
-    for (std::size_t feature = 0; feature < parts_[0].columns.size(); ++feature) {
+    for (std::size_t feature = 0; feature < columns_[0].size(); ++feature) {
       const double left = value(feature, a);
       const double right = value(feature, b);
       if (left != right) return left < right;
@@ -103,6 +107,7 @@ class DocumentOrder {
   }
 
   std::span<const RowPart> parts_;
+  const std::vector<std::vector<RawColumn>>& columns_;  // of each part
   bool is_absent_zero_;
   std::vector<std::uint64_t> keys_;
 };
@@ -127,10 +132,12 @@ std::vector<RowSegment> segments_of(std::span<const RowPart> parts, const std::v
 
 }  // namespace
 
-Result<CanonicalOrder> canonical_order(std::span<const RowPart> parts, bool is_absent_zero) {
+Result<CanonicalOrder> canonical_order(std::span<const RowPart> parts,
+                                       const std::vector<std::vector<RawColumn>>& columns,
+                                       bool is_absent_zero) {
   CanonicalOrder order;
   order.rows.reserve(parts.back().end());
-  DocumentOrder documents(parts, is_absent_zero);
+  DocumentOrder documents(parts, columns, is_absent_zero);
   const std::vector<Block> blocks = sorted_blocks(parts);
   for (std::size_t i = 0; i < blocks.size();) {
     const std::string_view query = blocks[i].query;
@@ -154,14 +161,6 @@ Result<CanonicalOrder> canonical_order(std::span<const RowPart> parts, bool is_a
 
 namespace {
 
-/// One feature of all parts, which keep nothing of it.
-CodedColumn take_column(std::span<RowPart> parts, std::size_t feature, const CanonicalOrder& order,
-                        bool is_absent_zero) {
-  std::vector<GrowingColumn*> columns;
-  for (RowPart& part : parts) columns.push_back(&part.columns[feature]);
-  return finish_column(columns, order.segments, order.rows, is_absent_zero);
-}
-
 /// All but the columns, freed in the parts.
 void take_rows(std::span<RowPart> parts, const CanonicalOrder& order, TrainingSet& set) {
   std::size_t characters = 0;
@@ -181,6 +180,7 @@ void take_rows(std::span<RowPart> parts, const CanonicalOrder& order, TrainingSe
   for (RowPart& part : parts) {
     RowPart left;
     left.columns = std::move(part.columns);
+    left.pieces = std::move(part.pieces);
     part = std::move(left);
   }
 }
@@ -189,6 +189,9 @@ void take_rows(std::span<RowPart> parts, const CanonicalOrder& order, TrainingSe
 
 struct TrainingSetBuilder::State {
   std::vector<RowPart> parts{1};
+  std::shared_ptr<MemoryBudget> budget;
+  std::size_t counted = 0;             // rows of the last part that the budget knows of
+  std::size_t counted_characters = 0;  // of their ids
 };
 
 void set_rank_cells(std::span<const std::uint32_t> ranks, std::vector<Cell>& cells) {
@@ -197,7 +200,10 @@ void set_rank_cells(std::span<const std::uint32_t> ranks, std::vector<Cell>& cel
     if (ranks[list] > 0) cells.push_back({list, -static_cast<double>(ranks[list])});
 }
 
-TrainingSetBuilder::TrainingSetBuilder() : state_(std::make_unique<State>()) {}
+TrainingSetBuilder::TrainingSetBuilder(std::shared_ptr<MemoryBudget> budget)
+    : state_(std::make_unique<State>()) {
+  state_->budget = std::move(budget);
+}
 TrainingSetBuilder::~TrainingSetBuilder() = default;
 TrainingSetBuilder::TrainingSetBuilder(TrainingSetBuilder&&) noexcept = default;
 TrainingSetBuilder& TrainingSetBuilder::operator=(TrainingSetBuilder&&) noexcept = default;
@@ -221,6 +227,42 @@ void TrainingSetBuilder::add(const InstanceRow& row) {
   }
 }
 
+namespace {
+
+constexpr std::size_t kRowsBetweenLooks = 128;  // at the memory of columns
+
+std::size_t memory_of_columns(const RowPart& part) {
+  std::size_t bytes = 0;
+  for (const GrowingColumn& column : part.columns) bytes += column.memory();
+  return bytes;
+}
+
+}  // namespace
+
+Result<void> TrainingSetBuilder::keep_within_budget() {
+  if (state_->budget == nullptr || state_->parts.back().size() % kRowsBetweenLooks != 0) return {};
+  return count_rows();
+}
+
+Result<void> TrainingSetBuilder::count_rows() {
+  const RowPart& part = state_->parts.back();
+  MemoryBudget& budget = *state_->budget;
+  TRY_VOID(budget.add(part.size() - state_->counted, part.documents.bytes() - state_->counted_characters));
+  state_->counted = part.size();
+  state_->counted_characters = part.documents.bytes();
+  return memory_of_columns(part) < budget.part_bytes() ? Result<void>() : begin_part();
+}
+
+Result<void> TrainingSetBuilder::begin_part() {
+  RowPart& part = state_->parts.back();
+  TRY_VOID(part.write_columns(state_->budget->parts()));
+  RowPart next;
+  next.first = part.end();
+  state_->parts.push_back(std::move(next));
+  state_->counted = state_->counted_characters = 0;
+  return {};
+}
+
 void TrainingSetBuilder::append(TrainingSetBuilder&& other) {
   for (RowPart& part : other.state_->parts) {
     if (part.size() == 0) continue;
@@ -228,26 +270,144 @@ void TrainingSetBuilder::append(TrainingSetBuilder&& other) {
     require(part.end() < std::numeric_limits<std::uint32_t>::max(), "fewer than 2^32 documents");
     state_->parts.push_back(std::move(part));
   }
-  *other.state_ = State();
+  other.state_->parts = std::vector<RowPart>(1);
 }
+
+namespace {
+
+using RawColumns = std::vector<std::vector<RawColumn>>;  // of each part every feature
+
+/// The columns in memory, as they stand.
+RawColumns raw_columns(std::span<RowPart> parts, std::size_t features) {
+  RawColumns columns;
+  for (RowPart& part : parts) {
+    part.columns.resize(features);
+    columns.emplace_back();
+    for (GrowingColumn& column : part.columns) columns.back().push_back(column.raw(part.size()));
+  }
+  return columns;
+}
+
+/// A column without any cell, for parts that never saw a feature that others have.
+Result<ColumnPiece> empty_piece(std::span<const RowPart> parts, ColumnFile& file) {
+  std::size_t rows = 0;
+  for (const RowPart& part : parts) rows = std::max(rows, part.size());
+  return GrowingColumn().write(file, rows);
+}
+
+/// The columns of all parts in the file, to which those go that are still in memory.
+Result<RawColumns> raw_columns_in(std::span<RowPart> parts, std::size_t features, ColumnFile& file,
+                                  FrozenArray<std::byte>& bytes) {
+  TRY(auto nothing, empty_piece(parts, file));
+  for (RowPart& part : parts) {
+    if (part.pieces.empty()) TRY_VOID(part.write_columns(file));
+    nothing.rows = part.size();
+    part.pieces.resize(features, nothing);
+  }
+  TRY(bytes, file.map_all());
+  RawColumns columns;
+  for (const RowPart& part : parts) {
+    columns.emplace_back();
+    for (const ColumnPiece& piece : part.pieces)
+      columns.back().push_back(piece.in({bytes.data(), bytes.size()}));
+  }
+  return columns;
+}
+
+/// Reports finished columns from several threads.
+class ColumnProgress {
+ public:
+  ColumnProgress(const MemoryBudget* budget, std::size_t total)
+      : report_(budget != nullptr ? budget->progress() : ProgressReport()), total_(total) {}
+
+  void add_one() {
+    if (!report_) return;
+    const std::lock_guard lock(mutex_);
+    report_(++done_, total_);
+  }
+
+ private:
+  ProgressReport report_;
+  std::size_t total_;
+  std::mutex mutex_;
+  std::size_t done_ = 0;
+};
+
+/// The first error of work on several threads.
+class FirstError {
+ public:
+  bool is_set() const { return is_set_; }
+  void set(const Error& error) {
+    const std::lock_guard lock(mutex_);
+    if (!is_set_) error_ = error;
+    is_set_ = true;
+  }
+  const Error& error() const { return error_; }
+
+ private:
+  std::mutex mutex_;
+  std::atomic<bool> is_set_{false};
+  Error error_;
+};
+
+std::vector<RowSegment> by_part(std::vector<RowSegment> segments) {
+  std::stable_sort(segments.begin(), segments.end(),
+                   [](const RowSegment& a, const RowSegment& b) { return a.part < b.part; });
+  return segments;
+}
+
+/// Every feature in its final form; a part keeps nothing of it.
+Result<std::vector<CodedColumn>> finish_columns(std::span<RowPart> parts, const RawColumns& raw,
+                                                const CanonicalOrder& order, bool is_absent_zero,
+                                                unsigned threads, MemoryBudget* budget) {
+  const std::size_t features = raw.front().size();
+  ColumnFile* const file = budget != nullptr ? budget->columns().get() : nullptr;
+  const std::vector<RowSegment> segments = by_part(order.segments);
+  std::vector<CodedColumn> columns(features);
+  ColumnProgress progress(budget, features);
+  FirstError failure;
+  parallel_for(features, budget != nullptr ? budget->columns_at_once(threads) : threads,
+               [&](std::size_t feature) {
+                 if (failure.is_set()) return;
+                 std::vector<RawColumn> of_parts;
+                 for (const auto& part : raw) of_parts.push_back(part[feature]);
+                 auto column = finish_column(of_parts, segments, order.rows, is_absent_zero, file);
+                 for (RowPart& part : parts)
+                   if (feature < part.columns.size()) part.columns[feature] = GrowingColumn();
+                 if (column)
+                   columns[feature] = std::move(*column);
+                 else
+                   failure.set(column.error());
+                 progress.add_one();
+               });
+  if (failure.is_set()) return failure.error();
+  return columns;
+}
+
+}  // namespace
 
 Result<TrainingSet> TrainingSetBuilder::finish(std::vector<Feature> features, const FeedbackOptions& feedback,
                                                bool is_absent_zero, unsigned threads) {
   std::vector<RowPart>& parts = state_->parts;
-  for (RowPart& part : parts) {
-    require(part.columns.size() <= features.size(), "every cell belongs to a feature");
-    part.columns.resize(features.size());
+  MemoryBudget* const budget = state_->budget.get();
+  for (const RowPart& part : parts)
+    require(std::max(part.columns.size(), part.pieces.size()) <= features.size(),
+            "every cell belongs to a feature");
+  FrozenArray<std::byte> bytes;
+  RawColumns raw;
+  if (budget != nullptr) {
+    TRY(raw, raw_columns_in(parts, features.size(), budget->parts(), bytes));
+  } else {
+    raw = raw_columns(parts, features.size());
   }
-  TRY(auto order, canonical_order(parts, is_absent_zero));
+  TRY(auto order, canonical_order(parts, raw, is_absent_zero));
   TrainingSet set;
   set.feedback = feedback;
   set.queries = std::move(order.queries);
   take_rows(parts, order, set);
-  std::vector<CodedColumn> columns(features.size());
-  parallel_for(columns.size(), threads, [&](std::size_t feature) {
-    columns[feature] = take_column(parts, feature, order, is_absent_zero);
-  });
-  set.matrix = FeatureMatrix(std::move(features), order.rows.size(), std::move(columns));
+  TRY(auto columns, finish_columns(parts, raw, order, is_absent_zero, threads, budget));
+  set.matrix = FeatureMatrix(std::move(features), order.rows.size(), std::move(columns),
+                             budget != nullptr ? budget->columns() : nullptr);
   *state_ = State();
   return set;
 }

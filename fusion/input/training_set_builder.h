@@ -11,6 +11,7 @@
 #include "core/result.h"
 #include "fusion/data/training_set.h"
 #include "fusion/input/growing_column.h"
+#include "fusion/input/memory_budget.h"
 
 namespace metafuse::fusion {
 
@@ -21,11 +22,13 @@ struct CanonicalOrder {
   std::vector<QueryRange> queries;
 };
 
-/// in:     parts - counted on from one to the next by `first`
+/// in:     parts - counted on from one to the next by `first`; columns - of each part every feature
 /// out:    documents without id by their features, then grade
 /// errors: bad_data when a document stands twice in a query (documents without id excepted)
 /// cost:   O(blocks log blocks + documents), a comparison of whole rows only where ids do not decide
-Result<CanonicalOrder> canonical_order(std::span<const RowPart> parts, bool is_absent_zero);
+Result<CanonicalOrder> canonical_order(std::span<const RowPart> parts,
+                                       const std::vector<std::vector<RawColumn>>& columns,
+                                       bool is_absent_zero);
 
 /// One feature of a document. A NaN value says "unranked" where an absent cell would mean 0.
 struct Cell {
@@ -53,13 +56,18 @@ struct InstanceRow {
 /// feature has at most 255.
 class TrainingSetBuilder {
  public:
-  TrainingSetBuilder();
+  /// in: budget - of memory, which the builders of one input share; null: everything stays in memory
+  explicit TrainingSetBuilder(std::shared_ptr<MemoryBudget> budget = nullptr);
   ~TrainingSetBuilder();
   TrainingSetBuilder(TrainingSetBuilder&&) noexcept;
   TrainingSetBuilder& operator=(TrainingSetBuilder&&) noexcept;
 
   /// Rows may be added before all features are known.
   void add(const InstanceRow& row);
+  /// Moves columns to the budget's file when they have become large: to be called after add() where there is
+  /// a budget.
+  /// errors: those of the budget and of its file
+  Result<void> keep_within_budget();
   /// Takes over another builder's rows, as if they had been added behind these, and leaves it empty.
   void append(TrainingSetBuilder&& other);
 
@@ -68,12 +76,18 @@ class TrainingSetBuilder {
   ///         finish columns
   /// out:    queries ascending by id, documents by id then by features; queries without a crucial pair stay
   ///         in, learners leave them out
-  /// errors: bad_data when a document stands twice in a query (documents without id excepted)
+  /// errors: bad_data when a document stands twice in a query (documents without id excepted); those of the
+  ///         budget's files
   Result<TrainingSet> finish(std::vector<Feature> features, const FeedbackOptions& feedback,
                              bool is_absent_zero = false, unsigned threads = 1);
 
  private:
   struct State;
+
+  /// Tells the budget of new rows, and begins a part when the columns of this one are large.
+  Result<void> count_rows();
+  Result<void> begin_part();
+
   std::unique_ptr<State> state_;
 };
 

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -80,6 +82,8 @@ struct Learner {
   bool can_distribute = false;      ///< whether TrainingRequest::communicator may be set
   bool can_checkpoint = false;      ///< whether it knows checkpoints and resume_checkpoint
   bool can_limit_time = false;      ///< whether it knows the time limit
+  /// Memory that training takes per document where columns lie in a file; nothing: it needs them in memory.
+  std::optional<std::size_t> bytes_per_document = std::nullopt;
   bool chooses_by_measure = false;  ///< whether it reads measure_name, with validation data or without
 };
 

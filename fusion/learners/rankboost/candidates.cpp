@@ -88,7 +88,7 @@ Histograms::Histograms(const CodedFeatures& features, Communicator* communicator
   const std::size_t documents = features.document_count();
   for (std::size_t feature = 0; feature < features.feature_count(); ++feature) {
     starts_.push_back(starts_.back() + features.thresholds(feature).size() + 1);
-    if (documents == 0 || !features.is_byte(feature)) continue;
+    if (documents == 0 || !features.is_byte(feature) || features.is_in_file()) continue;
     const std::span codes(features.bytes(feature), documents);
     const auto ranked = documents - static_cast<std::size_t>(std::count(codes.begin(), codes.end(), 0));
     if (ranked * kSparseDivisor <= documents) sparse_[feature] = sparse_of(codes);

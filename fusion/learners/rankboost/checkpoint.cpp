@@ -9,7 +9,7 @@ namespace metafuse::fusion::rankboost {
 namespace {
 
 constexpr std::string_view kFormat = "metafuse-checkpoint";
-constexpr std::int64_t kVersion = 1;
+constexpr std::int64_t kVersion = 2;
 constexpr std::size_t kFields = 7;
 
 Error bad(const std::string& path, const std::string& what) {

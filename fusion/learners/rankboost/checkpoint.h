@@ -11,7 +11,7 @@
 namespace metafuse::fusion::rankboost {
 
 /// A training run as far as it came, as a file:
-/// {"format":"metafuse-checkpoint","version":1,"learner":"rankboost","options":{...},"data":{part:
+/// {"format":"metafuse-checkpoint","version":2,"learner":"rankboost","options":{...},"data":{part:
 /// digest...},
 ///  "rounds":[[feature, threshold, q_default, alpha, r, right, wrong]...]}
 /// Thresholds count as candidates do. Taking the same rounds again leads to the same bits, so that nothing of

@@ -52,6 +52,7 @@ struct Separation::Scratch {
 
 Separation::Separation(const Feedback& feedback, const CodedFeatures& features, unsigned threads)
     : feedback_(&feedback), features_(&features), orders_(features.feature_count()) {
+  if (features.is_in_file()) return;
   parallel_for(features.feature_count(), threads, [&](std::size_t feature) { order_documents(feature); });
 }
 
@@ -219,7 +220,7 @@ std::vector<std::int64_t> Separation::sweep(std::size_t feature, bool is_one_def
     if (query.classes > 1) {
       begin_query(query, scratch);
       weights_.factors->factors_of(query, scratch.query_factors);
-      const bool is_small = query.end - query.begin <= kMostInOrder;
+      const bool is_small = !orders_[feature].empty() && query.end - query.begin <= kMostInOrder;
       if (is_small)
         sweep_small(query, feature, is_one_default, scratch, changes);
       else

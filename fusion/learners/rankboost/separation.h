@@ -58,7 +58,8 @@ class Separation {
   Weights weights_;
   std::vector<double> costs_;  // per class of every query: weight of its pairs as the lower, over up
   std::vector<double> gains_;  // the same as the upper, over down
-  std::vector<std::vector<std::uint8_t>> orders_;  // per feature: rows from the query's first, best first
+  // Per feature: rows from the query's first, best first; none where the codes lie in a file.
+  std::vector<std::vector<std::uint8_t>> orders_;
 };
 
 }  // namespace metafuse::fusion::rankboost

@@ -13,10 +13,9 @@ namespace {
 
 /// A rank feature that ranks the rows given, at ranks 1 to 7 in turn.
 CodedColumn column_of(std::size_t documents, const std::vector<std::size_t>& ranked) {
-  CodedColumn column{{-7, -6, -5, -4, -3, -2, -1}, std::vector<std::uint8_t>(documents, 0), {}};
-  for (std::size_t i = 0; i < ranked.size(); ++i)
-    column.bytes[ranked[i]] = static_cast<std::uint8_t>(7 - i % 7);
-  return column;
+  std::vector<std::uint8_t> codes(documents, 0);
+  for (std::size_t i = 0; i < ranked.size(); ++i) codes[ranked[i]] = static_cast<std::uint8_t>(7 - i % 7);
+  return {{-7, -6, -5, -4, -3, -2, -1}, std::move(codes), {}};
 }
 
 std::vector<std::int64_t> sums_of(const CodedColumn& column, const std::vector<std::int64_t>& potentials) {

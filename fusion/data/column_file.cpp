@@ -1,0 +1,96 @@
+#include "fusion/data/column_file.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/atomic_file.h"
+
+namespace metafuse::fusion {
+namespace {
+
+constexpr std::uint64_t kPageBytes = 4096;
+constexpr mode_t kOwnerOnly = 0600;
+
+/// Bytes of a file in memory, until nobody holds them.
+struct Mapping {
+  void* bytes = MAP_FAILED;
+  std::size_t size = 0;
+
+  Mapping() = default;
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+  ~Mapping() {
+    if (bytes != MAP_FAILED) ::munmap(bytes, size);
+  }
+};
+
+/// A file without a name; where the file system knows none, one whose name is taken away at once.
+int open_nameless(const std::string& folder) {
+  const int descriptor = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, kOwnerOnly);
+  if (descriptor >= 0 || (errno != EOPNOTSUPP && errno != EISDIR)) return descriptor;
+  std::string pattern = folder + "/.metafuse-columns-XXXXXX";
+  const int named = ::mkostemp(pattern.data(), O_CLOEXEC);
+  if (named >= 0) ::unlink(pattern.c_str());
+  return named;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<ColumnFile>> ColumnFile::open(const std::string& folder) {
+  const int descriptor = open_nameless(folder);
+  if (descriptor < 0) return write_error(folder, errno);
+  return std::shared_ptr<ColumnFile>(new ColumnFile(descriptor, folder));
+}
+
+ColumnFile::~ColumnFile() {
+  ::close(descriptor_);
+}
+
+Result<std::uint64_t> ColumnFile::append_aligned(std::span<const std::byte> bytes, std::uint64_t alignment) {
+  std::uint64_t begin = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    begin = (end_ + alignment - 1) / alignment * alignment;
+    end_ = begin + bytes.size();
+  }
+  for (std::size_t done = 0; done < bytes.size();) {
+    const ssize_t written =
+        ::pwrite(descriptor_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(begin + done));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return write_error(folder_ + " (a file of columns)", errno);
+    done += static_cast<std::size_t>(written);
+  }
+  // Begun now, so that a page is clean when its memory is wanted.
+  ::sync_file_range(descriptor_, static_cast<off_t>(begin), static_cast<off_t>(bytes.size()),
+                    SYNC_FILE_RANGE_WRITE);
+  return begin;
+}
+
+Result<FrozenArray<std::byte>> ColumnFile::map(std::uint64_t begin, std::size_t size) const {
+  if (size == 0) return FrozenArray<std::byte>();
+  auto mapping = std::make_shared<Mapping>();
+  mapping->size = size;
+  mapping->bytes = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, descriptor_, static_cast<off_t>(begin));
+  if (mapping->bytes == MAP_FAILED)
+    return fail(Code::try_again, folder_ + ": cannot map a file of columns: " + std::strerror(errno) +
+                                     "; raise the limit on address space (ulimit -v)");
+  const std::span bytes(static_cast<const std::byte*>(mapping->bytes), size);
+  return FrozenArray<std::byte>(std::move(mapping), bytes);
+}
+
+Result<FrozenArray<std::byte>> ColumnFile::map_all() const {
+  const std::lock_guard lock(mutex_);
+  return map(0, end_);
+}
+
+Result<FrozenArray<std::byte>> ColumnFile::freeze_bytes(std::span<const std::byte> bytes) {
+  TRY(const std::uint64_t begin, append_aligned(bytes, kPageBytes));
+  return map(begin, bytes.size());
+}
+
+}  // namespace metafuse::fusion

@@ -1,0 +1,61 @@
+#include "fusion/input/memory_budget.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace metafuse::fusion {
+namespace {
+
+constexpr std::size_t kMebibyte = std::size_t{1} << 20;
+constexpr std::size_t kProgram = 32 * kMebibyte;  // of the process without any document
+constexpr std::size_t kPartShare = 4;             // of the limit, for columns of parts
+constexpr std::size_t kLeastPart = kMebibyte / 4;
+constexpr std::size_t kRowBytes = 13;   // of a document in a training set: grade, end of its id, a flag
+constexpr std::size_t kOrderBytes = 4;  // of a document while a set is put in order
+constexpr std::size_t kColumnBytes =
+    12;  // of a document in a column of which every value is another: value, code
+
+}  // namespace
+
+Result<std::shared_ptr<MemoryBudget>> MemoryBudget::open(const MemoryLimit& limit, unsigned readers) {
+  TRY(auto parts, ColumnFile::open(limit.folder));
+  TRY(auto columns, ColumnFile::open(limit.folder));
+  return std::shared_ptr<MemoryBudget>(
+      new MemoryBudget(limit, readers, std::move(parts), std::move(columns)));
+}
+
+MemoryBudget::MemoryBudget(const MemoryLimit& limit, unsigned readers, std::shared_ptr<ColumnFile> parts,
+                           std::shared_ptr<ColumnFile> columns)
+    : limit_(limit),
+      part_bytes_(limit.part_bytes > 0
+                      ? limit.part_bytes
+                      : std::max(limit.bytes / kPartShare / std::max(readers, 1U), kLeastPart)),
+      parts_(std::move(parts)),
+      columns_(std::move(columns)) {}
+
+Result<void> MemoryBudget::add(std::size_t documents, std::size_t characters) {
+  documents = documents_ += documents;
+  characters = characters_ += characters;
+  // Putting rows in order holds them twice; after that learning takes its own.
+  const std::size_t reading = 2 * (documents * kRowBytes + characters) + documents * kOrderBytes;
+  const std::size_t learning = documents * limit_.bytes_per_document + characters;
+  const std::size_t needed = kProgram + std::max(reading, learning);
+  if (needed <= limit_.bytes) return {};
+  return fail(
+      Code::usage,
+      fmt::format(
+          "--memory-limit: {} documents and what they are learned with need {} MiB beside their columns, "
+          "more than {} MiB; raise it, or share them out to several machines with mpirun",
+          documents, (needed + kMebibyte - 1) / kMebibyte, limit_.bytes / kMebibyte));
+}
+
+unsigned MemoryBudget::columns_at_once(unsigned threads) const {
+  const std::size_t documents = documents_;
+  const std::size_t held = kProgram + documents * (kRowBytes + kOrderBytes) + characters_;
+  const std::size_t left = limit_.bytes > held ? limit_.bytes - held : 0;
+  const std::size_t most = left / std::max<std::size_t>(documents * kColumnBytes, 1);
+  return static_cast<unsigned>(std::clamp<std::size_t>(most, 1, std::max(threads, 1U)));
+}
+
+}  // namespace metafuse::fusion

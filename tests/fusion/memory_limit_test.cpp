@@ -1,0 +1,192 @@
+#include <algorithm>
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+#include <sys/resource.h>
+
+#include "core/random.h"
+#include "fusion/data/thresholds.h"
+#include "fusion/data/training_set.h"
+#include "fusion/input/input_files.h"
+#include "tests/support/temporary_folder.h"
+
+using namespace metafuse;
+using namespace metafuse::fusion;
+
+namespace {
+
+/// Documents with and without ids, features of few and of many values, cells that are missing, and a feature
+/// that only the last lines name. Some documents differ in nothing or only in their grade.
+std::string wide_letor_text() {
+  Random random(11);
+  std::string text;
+  for (int i = 0; i < 6'000; ++i) {
+    std::string line = " qid:" + std::to_string(i / 20);
+    for (int j = 1; j <= 9; ++j) {
+      if (random.below(5) == 0) continue;
+      line += ' ' + std::to_string(j) + ':';
+      const auto value = random.below(j < 4 ? 3 : 1'000'000);
+      line += random.below(20) == 0 ? "NULL" : std::to_string(static_cast<double>(value) / 64);
+    }
+    if (i >= 5'900) line += " 12:-" + std::to_string(i);
+    text += std::to_string(random.below(3)) + line + (i % 2 == 0 ? " # d" + std::to_string(i) + "\n" : "\n");
+    if (i % 50 == 1) text += "1" + line + "\n0" + line + "\n";
+  }
+  return text;
+}
+
+std::string shuffled_lines(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1)
+    lines.push_back(text.substr(at, text.find('\n', at) + 1 - at));
+  Random(9).shuffle(lines);
+  std::string shuffled;
+  for (const std::string& line : lines) shuffled += line;
+  return shuffled;
+}
+
+MemoryLimit small_parts(const test::TemporaryFolder& folder) {
+  MemoryLimit limit;
+  limit.bytes = std::size_t{256} << 20;
+  limit.folder = folder.path();
+  limit.bytes_per_document = 100;
+  limit.part_bytes = 100'000;
+  return limit;
+}
+
+void check_same(const TrainingSet& found, const TrainingSet& wanted) {
+  CHECK(fingerprint(found) == fingerprint(wanted));
+  CHECK(found.documents == wanted.documents);
+  CHECK(found.grades == wanted.grades);
+  REQUIRE(found.matrix.feature_count() == wanted.matrix.feature_count());
+  for (std::size_t i = 0; i < wanted.matrix.feature_count(); ++i) {
+    CHECK(found.matrix.column(i)->values == wanted.matrix.column(i)->values);
+    CHECK(found.matrix.column(i)->bytes == wanted.matrix.column(i)->bytes);
+    CHECK(found.matrix.column(i)->words == wanted.matrix.column(i)->words);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("Columns in a file are those in memory, in whatever order lines stand and however many read them",
+          "[fusion][memory_limit]") {
+  const test::TemporaryFolder folder;
+  const std::string text = wide_letor_text();
+  TrainingInput input;
+  input.letor = {folder.write("train", text)};
+  const std::string shuffled = folder.write("shuffled", shuffled_lines(text));
+  for (const bool is_absent_unranked : {false, true}) {
+    input.is_absent_unranked = is_absent_unranked;
+    input.limit.reset();
+    input.letor = {folder.path("train")};
+    const auto in_memory = read_training_set(input);
+    REQUIRE(in_memory.has_value());
+    CHECK(in_memory->matrix.file() == nullptr);
+    input.limit = small_parts(folder);
+    for (const std::string& file : {folder.path("train"), shuffled})
+      for (const unsigned threads : {1U, 3U}) {
+        input.letor = {file};
+        input.threads = threads;
+        const auto in_file = read_training_set(input);
+        REQUIRE(in_file.has_value());
+        CHECK(in_file->matrix.file() != nullptr);
+        check_same(*in_file, *in_memory);
+      }
+  }
+}
+
+TEST_CASE("Thresholds of columns in a file are those of columns in memory", "[fusion][memory_limit]") {
+  const test::TemporaryFolder folder;
+  TrainingInput input;
+  input.letor = {folder.write("train", wide_letor_text())};
+  const auto in_memory = read_training_set(input);
+  input.limit = small_parts(folder);
+  const auto in_file = read_training_set(input);
+  REQUIRE(in_memory.has_value());
+  REQUIRE(in_file.has_value());
+  const std::vector<std::uint8_t> is_counted = [&] {
+    std::vector<std::uint8_t> all(in_memory->grades.size(), 1);
+    for (std::size_t i = 0; i < all.size(); i += 7) all[i] = 0;
+    return all;
+  }();
+  for (const std::size_t most : {std::size_t{2}, std::size_t{255}, ThresholdOptions::kAll}) {
+    const auto found = CodedFeatures::make(in_file->matrix, {most}, is_counted);
+    REQUIRE(found.has_value());
+    CHECK(found->is_in_file());
+    const CodedFeatures wanted(in_memory->matrix, {most}, is_counted);
+    for (std::size_t feature = 0; feature < wanted.feature_count(); ++feature) {
+      CHECK(found->thresholds(feature).values == wanted.thresholds(feature).values);
+      REQUIRE(found->is_byte(feature) == wanted.is_byte(feature));
+      for (std::size_t row = 0; row < wanted.document_count(); ++row)
+        if (found->code(row, feature) != wanted.code(row, feature)) FAIL("row " << row);
+    }
+  }
+}
+
+TEST_CASE("Documents that a memory limit has no room for are refused with what they need",
+          "[fusion][memory_limit]") {
+  const test::TemporaryFolder folder;
+  TrainingInput input;
+  input.letor = {folder.write("train", wide_letor_text())};
+  input.limit = small_parts(folder);
+  input.limit->bytes = std::size_t{32} << 20;
+  const auto refused = read_training_set(input);
+  REQUIRE(!refused.has_value());
+  CHECK(refused.error().code == Code::usage);
+  CHECK(refused.error().text.find("--memory-limit: 128 documents") == 0);
+  CHECK(refused.error().text.find("33 MiB beside their columns, more than 32 MiB") != std::string::npos);
+}
+
+TEST_CASE("A memory limit needs a folder, and features that lines name", "[fusion][memory_limit]") {
+  const test::TemporaryFolder folder;
+  TrainingInput input;
+  input.letor = {folder.write("train", wide_letor_text())};
+  input.limit = small_parts(folder);
+  input.limit->folder = folder.path("nowhere");
+  const auto without_folder = read_training_set(input);
+  REQUIRE(!without_folder.has_value());
+  CHECK(without_folder.error().code == Code::no_input);
+  CHECK(without_folder.error().text.find(folder.path("nowhere") + ": cannot write") == 0);
+  input.limit = small_parts(folder);
+  input.derive = "lists";
+  const auto derived = read_training_set(input);
+  REQUIRE(!derived.has_value());
+  CHECK(derived.error().text.find("leave out --derive") != std::string::npos);
+}
+
+TEST_CASE("A bad line far into a file is named where columns lie in a file", "[fusion][memory_limit]") {
+  const test::TemporaryFolder folder;
+  const std::string text = wide_letor_text();
+  const auto lines = std::count(text.begin(), text.end(), '\n');
+  TrainingInput input;
+  input.letor = {folder.write("train", text + "1 qid:9 1:x\n")};
+  input.limit = small_parts(folder);
+  const auto refused = read_training_set(input);
+  REQUIRE(!refused.has_value());
+  CHECK(refused.error().text.find("train:" + std::to_string(lines + 1) + ":") != std::string::npos);
+  input.letor = {folder.write("twice", text + "1 qid:0 1:1 # d0\n")};
+  const auto twice = read_training_set(input);
+  REQUIRE(!twice.has_value());
+  CHECK(twice.error().text.find("\"d0\" stands twice") != std::string::npos);
+}
+
+TEST_CASE("Codes that a file has no room for are an error", "[fusion][memory_limit]") {
+  const test::TemporaryFolder folder;
+  TrainingInput input;
+  input.letor = {folder.write("train", wide_letor_text())};
+  input.limit = small_parts(folder);
+  const auto set = read_training_set(input);
+  REQUIRE(set.has_value());
+  struct rlimit before {};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const struct rlimit none { 4096, before.rlim_max };
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &none) == 0);
+  const auto refused = CodedFeatures::make(set->matrix, {});
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &before) == 0);
+  std::signal(SIGXFSZ, handler);
+  REQUIRE(!refused.has_value());
+  CHECK(refused.error().code == Code::try_again);
+}

@@ -1,0 +1,133 @@
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "core/random.h"
+#include "core/text_file.h"
+#include "tests/support/command.h"
+
+using namespace metafuse;
+using test::run_command;
+using test::TemporaryFolder;
+
+namespace {
+
+constexpr int kDocuments = 8'000;
+
+/// 200 queries of 40 documents without ids, 30 features, most of many values: several parts of 40 MiB.
+std::string lines_of_many_values() {
+  Random random(23);
+  std::string text;
+  for (int i = 0; i < kDocuments; ++i) {
+    const auto grade = random.below(3);
+    text += std::to_string(grade) + " qid:" + std::to_string(i / 40);
+    for (int j = 1; j <= 30; ++j) {
+      const auto value = j < 4 ? random.below(12) + grade : random.below(900'000) + grade * 50'000;
+      if (random.below(8) > 0) text += " " + std::to_string(j) + ":" + std::to_string(value);
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+/// Trains with some words before the program, such as mpirun, and gives the model's bytes.
+std::string trained_bytes(const TemporaryFolder& folder, const std::string& before,
+                          const std::string& options) {
+  const std::string model = folder.path("model.json");
+  const auto done = run_command({"/bin/sh", "-c",
+                                 before + " " METAFUSE_EXECUTABLE " train --letor " + folder.path("judged") +
+                                     " --learner rankboost --model " + model + " " + options});
+  INFO(before << " " << options << ": " << done.err);
+  REQUIRE(done.status == 0);
+  const auto text = read_text(model, std::size_t{1} << 24);
+  REQUIRE(text.has_value());
+  return *text;
+}
+
+const std::vector<std::string> kFormsInFile = {
+    "--rounds 30", "--rounds 12 --weak-learner 2.cum --q-default learn --absent unranked",
+    "--rounds 12 --weak-learner 3 --alpha numeric --max-thresholds all --absent unranked"};
+
+const std::string kTwoRanks =
+    "ASAN_OPTIONS=detect_leaks=0 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
+    "OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 "
+    "OMPI_MCA_btl_vader_single_copy_mechanism=none mpirun -np 2";
+
+/// The names in a folder, ascending.
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    names.push_back(entry.path().filename());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("A model from columns in a file has the bytes of one from memory", "[fusion][rankboost]") {
+  const TemporaryFolder folder;
+  folder.write("judged", lines_of_many_values());
+  for (const std::string& form : kFormsInFile) {
+    const std::string in_memory = trained_bytes(folder, "", form);
+    CHECK(in_memory == trained_bytes(folder, "", form + " --threads 1 --memory-limit 40M"));
+    CHECK(in_memory == trained_bytes(folder, "", form + " --threads 2 --memory-limit 40M --temporary /tmp"));
+  }
+  CHECK(names_in(folder.path()) == std::vector<std::string>{"judged", "model.json"});
+}
+
+TEST_CASE("Two ranks of MPI with columns in files give the bytes of one process",
+          "[fusion][rankboost][mpi]") {
+  if (std::system("command -v mpirun >/dev/null 2>&1") != 0) {
+    std::cout << "SKIPPED: there is no mpirun (package openmpi-bin)\n";
+    return;
+  }
+  const TemporaryFolder folder;
+  folder.write("judged", lines_of_many_values());
+  for (const std::string& form : {kFormsInFile[0], kFormsInFile[1]})
+    CHECK(trained_bytes(folder, "", form) == trained_bytes(folder, kTwoRanks, form + " --memory-limit 40M"));
+}
+
+TEST_CASE("Training from a file of columns is killed without a trace, and resumed in memory or from a file",
+          "[fusion][rankboost]") {
+  const TemporaryFolder folder;
+  folder.write("judged", lines_of_many_values());
+  const std::string whole = trained_bytes(folder, "", "--rounds 40");
+  const std::string checkpoint = folder.path("checkpoint");
+  std::filesystem::remove(folder.path("model.json"));
+  const auto killed = run_command(
+      {"/bin/sh", "-c",
+       METAFUSE_EXECUTABLE " train --learner rankboost --memory-limit 40M --rounds 10000000 --letor " +
+           folder.path("judged") + " --model " + folder.path("model.json") +
+           " --checkpoint-every 5 --checkpoint " + checkpoint + " & job=$!; while [ ! -s " + checkpoint +
+           " ] && kill -0 $job; do sleep 0.02; done; kill -9 $job; wait $job"});
+  CHECK(killed.status == 128 + 9);
+  CHECK(names_in(folder.path()) == std::vector<std::string>{"checkpoint", "judged"});
+  CHECK(whole == trained_bytes(folder, "", "--rounds 40 --resume " + checkpoint));
+  CHECK(whole == trained_bytes(folder, "", "--rounds 40 --memory-limit 40M --resume " + checkpoint));
+}
+
+TEST_CASE("A file of columns that cannot grow ends training with one sentence and leaves nothing",
+          "[fusion][rankboost]") {
+  const TemporaryFolder folder;
+  folder.write("judged", lines_of_many_values());
+  const std::string command = METAFUSE_EXECUTABLE " train --letor " + folder.path("judged") + " --model " +
+                              folder.path("model.json") + " --memory-limit 40M --learner ";
+  const auto full = run_command({"/bin/sh", "-c", "ulimit -f 200; " + command + "rankboost"});
+  INFO(full.err);
+  CHECK(full.status == 75);
+  CHECK(full.err.find("(a file of columns): cannot write: File too large") != std::string::npos);
+  CHECK(std::count(full.err.begin(), full.err.end(), '\n') == 1);
+  const auto nowhere =
+      run_command({"/bin/sh", "-c", command + "rankboost --temporary " + folder.path("nowhere")});
+  CHECK(nowhere.status == 66);
+  CHECK(nowhere.err.find("nowhere: cannot write: No such file or directory") != std::string::npos);
+  const auto other = run_command({"/bin/sh", "-c", command + "mpboost"});
+  CHECK(other.status == 64);
+  CHECK(other.err.find("mpboost needs all columns in memory") != std::string::npos);
+  CHECK(names_in(folder.path()) == std::vector<std::string>{"judged"});
+}
