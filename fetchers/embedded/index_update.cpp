@@ -199,14 +199,18 @@ class IndexUpdate {
     for (const auto& [id, fields] : gone) {
       TRY(const auto document, document_of(fields, path_));
       TRY_VOID(writer_->remove(id, document));
+      removed_.push_back(id);
     }
     report_.removed = gone.size();
     return {};
   }
 
   Result<void> renew_ranking() {
-    if (has_ranking(database_, shape_) && renewed_.empty() && report_.removed == 0) return {};
-    return write_ranking(database_, shape_, options_);
+    ChangedDocuments changed;
+    changed.renewed = renewed_;
+    changed.removed = removed_;
+    changed.read = [this](std::int64_t id) { return source_of(id); };
+    return update_ranking(database_, shape_, options_, changed);
   }
 
   /// What the cosine needs begins anew where anything changed.
@@ -256,11 +260,21 @@ class IndexUpdate {
     return write_vectors(database_, wanted, writing);
   }
 
+  /// A document as it is now.
+  Result<SourceDocument> source_of(std::int64_t id) {
+    if (!source_) {
+      TRY(auto source, database_.prepare("SELECT fields FROM sources WHERE id=?", true));
+      source_.emplace(std::move(source));
+    }
+    source_->bind(1, id);
+    TRY_VOID(source_->step());
+    auto document = document_of(source_->text(0), path_);
+    source_->reset();
+    return document;
+  }
+
   Result<std::string> text_of(std::int64_t id) {
-    TRY(auto row, database_.prepare("SELECT fields FROM sources WHERE id=?"));
-    row.bind(1, id);
-    TRY_VOID(row.step());
-    TRY(const auto document, document_of(row.text(0), path_));
+    TRY(const auto document, source_of(id));
     return std::string(field_of(document, "title")) + '\n' + std::string(field_of(document, "text"));
   }
 
@@ -270,7 +284,8 @@ class IndexUpdate {
   IndexShape shape_;
   std::optional<SourceWriter> writer_;
   std::optional<Statements> statements_;
-  std::vector<std::int64_t> renewed_;
+  std::optional<SqliteStatement> source_;
+  std::vector<std::int64_t> renewed_, removed_;
   std::int64_t last_id_ = 0;
   bool needs_rebuild_ = false;
   IndexReport report_;

@@ -80,7 +80,8 @@ class LocalEngine {
 
 // The embedded engine's file: `meta` says what it is; `documents` (FTS5, without content) holds the words of
 // every column, and `documents_porter` and the like the same by other tokenizers; `pages` holds what a result
-// shows; `numbers`, where a document has some, what can order. A document has the same rowid in all.
+// shows; `numbers`, where a document has some, what can order; `ranking` and the like (ranking_tables.h) what
+// ranks by words without FTS5. A document has the same rowid in all.
 
 /// The SQL that begins such a file.
 inline constexpr const char* kCreateIndexMeta =

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include "core/atomic_file.h"
@@ -135,10 +136,28 @@ class PlainWriter {
   NumberWriter numbers_;
 };
 
+constexpr int kBulkBytes = 64 << 20;  ///< of words that FTS5 gathers before it writes them
+constexpr int kUsualBytes = 1 << 20;  ///< FTS5's own
+constexpr int kUsualMerge = 4;        ///< FTS5's own
+
+/// Sets how a full-text table gathers and merges words.
+Result<void> set_merging(SqliteDatabase& database, const std::string& table, int bytes, int merge) {
+  return database.run(fmt::format("INSERT INTO {0}({0}, rank) VALUES('hashsize', {1}), ('automerge', {2});",
+                                  table, bytes, merge)
+                          .c_str());
+}
+
+/// Merges what was written, once and for all, and sets what suits updates.
+Result<void> end_bulk(SqliteDatabase& database, const std::string& table) {
+  TRY_VOID(database.run(fmt::format("INSERT INTO {0}({0}) VALUES('optimize');", table).c_str()));
+  return set_merging(database, table, kUsualBytes, kUsualMerge);
+}
+
 template <class Writer>
 Result<void> insert_all(SqliteDatabase& database, const Collector& collected, const IndexOptions& options) {
   IndexShape shape = collected.shape;
   shape.tables = wanted_tables(options);
+  for (const WordsTable& table : shape.tables) TRY_VOID(set_merging(database, table.name, kBulkBytes, 0));
   TRY(auto writer, Writer::make(database, shape));
   for (std::size_t i = 0; i < collected.documents.size(); ++i) {
     TRY_VOID(writer.insert(static_cast<std::int64_t>(i + 1), collected.documents[i]));
@@ -147,9 +166,7 @@ Result<void> insert_all(SqliteDatabase& database, const Collector& collected, co
       options.progress(i + 1, collected.documents.size());
   }
   if (options.progress) options.progress(collected.documents.size(), collected.documents.size());
-  for (const WordsTable& table : shape.tables)
-    TRY_VOID(
-        database.run(("INSERT INTO " + table.name + "(" + table.name + ") VALUES('optimize');").c_str()));
+  for (const WordsTable& table : shape.tables) TRY_VOID(end_bulk(database, table.name));
   TRY_VOID(write_ranking(database, shape, options));
   if (!options.has_cosine) return {};
   return write_cosine(database, table_of_words(shape.tables)->name, collected.documents.size(),

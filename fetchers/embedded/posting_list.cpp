@@ -46,11 +46,16 @@ std::size_t PostingListWriter::Hash::operator()(const ColumnCounts& counts) cons
   return static_cast<std::size_t>(sum ^ (sum >> 32));
 }
 
-void PostingListWriter::add(std::uint32_t document, const ColumnCounts& counts) {
-  require(document < lengths_->size() && !counts.empty(), "a document of the index that has the word");
+std::uint32_t PostingListWriter::code_of(const ColumnCounts& counts) {
+  require(!counts.empty(), "counts of a word that is there");
+  return codes_.try_emplace(counts, static_cast<std::uint32_t>(codes_.size())).first->second;
+}
+
+void PostingListWriter::add(std::uint32_t document, std::uint32_t code) {
+  require(document < lengths_->size() && code < codes_.size(),
+          "a document of the index and a code of the list");
   require(entries_.empty() || document > entries_.back().document, "documents in ascending order");
-  const auto found = codes_.try_emplace(counts, static_cast<std::uint32_t>(codes_.size())).first;
-  entries_.push_back({document, found->second});
+  entries_.push_back({document, code});
 }
 
 std::string PostingListWriter::finish() {
@@ -63,8 +68,10 @@ std::string PostingListWriter::finish() {
     return codes[a].documents != codes[b].documents ? codes[a].documents > codes[b].documents
                                                     : codes[a].counts < codes[b].counts;
   });
+  // codes whose documents all went are left out
+  while (!order.empty() && codes[order.back()].documents == 0) order.pop_back();
   std::string out;
-  append_number_bytes(out, static_cast<std::uint32_t>(codes.size()));
+  append_number_bytes(out, static_cast<std::uint32_t>(order.size()));
   std::vector<std::uint32_t> places(codes.size());
   for (std::uint32_t i = 0; i < order.size(); ++i) {
     append_code(out, codes[order[i]]);
@@ -168,7 +175,12 @@ bool PostingCursor::read(std::array<Posting, PostingList::kWindow>& postings) co
   std::uint32_t next = 0;
   for (std::uint32_t i = 0; i < documents_; ++i) {
     std::uint32_t both = 0;
-    if (!take_number_bytes(rest, both)) return false;
+    if (!rest.empty() && (static_cast<unsigned char>(rest.front()) & 0x80) == 0) {
+      both = static_cast<unsigned char>(rest.front());  // most often
+      rest.remove_prefix(1);
+    } else if (!take_number_bytes(rest, both)) {
+      return false;
+    }
     std::uint32_t code = both % (kSmallCodes + 1);
     if (code == kSmallCodes) {
       std::uint32_t further = 0;

@@ -35,8 +35,10 @@ class PostingListWriter {
   /// in: lengths - words per document, by id; must outlive the writer
   explicit PostingListWriter(const std::vector<std::uint32_t>& lengths) : lengths_(&lengths) {}
 
-  /// Requires ids that ascend and have a length, and counts that are not empty.
-  void add(std::uint32_t document, const ColumnCounts& counts);
+  /// The number of a code, for add(). Requires counts that are not empty.
+  std::uint32_t code_of(const ColumnCounts& counts);
+  /// Requires ids that ascend and have a length.
+  void add(std::uint32_t document, std::uint32_t code);
   /// The bytes; the writer is empty afterwards.
   std::string finish();
 

@@ -1,11 +1,14 @@
 #include "fetchers/embedded/ranking_tables.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include <fmt/format.h>
 
+#include "core/utf8.h"
 #include "fetchers/embedded/local_engine.h"
+#include "fetchers/embedded/word_finder.h"
 
 namespace metafuse::fetchers {
 namespace {
@@ -52,14 +55,19 @@ Result<DocumentLengths> count_lengths(SqliteDatabase& database, const std::strin
   return out;
 }
 
-Result<void> write_lengths(SqliteDatabase& database, const std::string& table,
+/// in: changed - documents since common words were looked for
+Result<void> write_lengths(SqliteDatabase& database, const std::string& table, std::uint64_t changed,
                            const DocumentLengths& lengths) {
-  TRY(auto summary, database.prepare("INSERT INTO ranking VALUES(?, ?, ?, ?)"));
+  TRY(auto summary, database.prepare("INSERT OR REPLACE INTO ranking VALUES(?, ?, ?, ?, ?)"));
   summary.bind(1, table);
   summary.bind(2, lengths.version);
   summary.bind(3, static_cast<std::int64_t>(lengths.documents));
   summary.bind(4, static_cast<std::int64_t>(lengths.words));
+  summary.bind(5, static_cast<std::int64_t>(changed));
   TRY_VOID(summary.step());
+  TRY(auto before, database.prepare("DELETE FROM ranking_lengths WHERE words_table=?"));
+  before.bind(1, table);
+  TRY_VOID(before.step());
   TRY(auto row, database.prepare("INSERT INTO ranking_lengths VALUES(?, ?, ?)"));
   const auto& all = lengths.lengths;
   for (std::size_t begin = 0; begin < all.size(); begin += kLengthsInRow) {
@@ -73,63 +81,51 @@ Result<void> write_lengths(SqliteDatabase& database, const std::string& table,
   return {};
 }
 
-/// The numbers of columns by their names.
-class ColumnNumbers {
- public:
-  explicit ColumnNumbers(const std::vector<std::string>& columns) : columns_(columns) {}
-
-  std::uint32_t of(std::string_view name) const {
-    const auto found = std::find(columns_.begin(), columns_.end(), name);
-    return static_cast<std::uint32_t>(found - columns_.begin());
-  }
-
- private:
-  const std::vector<std::string>& columns_;
-};
-
-/// Reads one word's list from rows of (document, column) for each of its places.
-class PlacesReader {
- public:
-  PlacesReader(const std::vector<std::string>& columns, const std::vector<std::uint32_t>& lengths)
-      : columns_(columns), writer_(lengths), last_id_(lengths.size()) {}
-
-  Result<std::string> read(SqliteStatement& places, std::string_view word) {
-    places.bind(1, word);
-    while (true) {
-      auto has_row = places.step();
-      if (!has_row) return has_row.error();
-      if (!*has_row) break;
-      TRY_VOID(take(places.integer(0), columns_.of(places.text(1))));
+/// Calls `take` with the id and counts of each document that has a word, in the order of ids.
+/// in: places - selects (document, column) for each place of a word
+template <class Take>
+Result<void> for_each_document(SqliteStatement& places, std::string_view word,
+                               const std::vector<std::string>& columns, const Take& take) {
+  std::int64_t document = -1;
+  ColumnCounts counts;
+  places.bind(1, word);
+  while (true) {
+    auto has_row = places.step();
+    if (!has_row) return has_row.error();
+    const std::int64_t id = *has_row ? places.integer(0) : -1;
+    if (id != document && !counts.empty()) {
+      TRY_VOID(take(document, counts));
+      counts.clear();
     }
-    places.reset();
-    end_document();
-    return writer_.finish();
-  }
-
- private:
-  Result<void> take(std::int64_t id, std::uint32_t column) {
-    if (id < 0 || static_cast<std::uint64_t>(id) >= last_id_ || (!counts_.empty() && id < document_))
-      return damaged_ranking("documents");
-    if (id != document_) end_document();
-    document_ = id;
-    if (counts_.empty() || counts_.back().first != column)
-      counts_.emplace_back(column, 1);
+    if (!*has_row) break;
+    if (id < 0 || id < document) return damaged_ranking("words");
+    document = id;
+    const std::string_view name = places.text(1);
+    const auto column =
+        static_cast<std::uint32_t>(std::find(columns.begin(), columns.end(), name) - columns.begin());
+    if (counts.empty() || counts.back().first != column)
+      counts.emplace_back(column, 1);
     else
-      ++counts_.back().second;
-    return {};
+      ++counts.back().second;
   }
+  places.reset();
+  return {};
+}
 
-  void end_document() {
-    if (!counts_.empty()) writer_.add(static_cast<std::uint32_t>(document_), counts_);
-    counts_.clear();
-  }
-
-  ColumnNumbers columns_;
-  PostingListWriter writer_;
-  std::size_t last_id_;
-  std::int64_t document_ = -1;
-  ColumnCounts counts_;
-};
+/// A word's list, made from the full-text index.
+Result<std::string> list_from_places(SqliteStatement& places, std::string_view word,
+                                     const std::vector<std::string>& columns,
+                                     const std::vector<std::uint32_t>& lengths) {
+  PostingListWriter writer(lengths);
+  TRY_VOID(for_each_document(places, word, columns,
+                             [&](std::int64_t id, const ColumnCounts& counts) -> Result<void> {
+                               if (static_cast<std::uint64_t>(id) >= lengths.size())
+                                 return damaged_ranking("lengths of documents");
+                               writer.add(static_cast<std::uint32_t>(id), writer.code_of(counts));
+                               return {};
+                             }));
+  return writer.finish();
+}
 
 std::string create_places(const std::string& table) {
   return "CREATE VIRTUAL TABLE temp.places_" + table + " USING fts5vocab('main', '" + table +
@@ -161,16 +157,15 @@ Result<std::vector<std::string>> common_words(SqliteDatabase& database, const st
 Result<void> write_table(SqliteDatabase& database, const std::string& table,
                          const std::vector<std::string>& columns, const IndexOptions& options) {
   TRY(const auto lengths, count_lengths(database, table));
-  TRY_VOID(write_lengths(database, table, lengths));
+  TRY_VOID(write_lengths(database, table, 0, lengths));
   TRY(const auto words, common_words(database, table, options.common_word));
   TRY_VOID(database.run(create_places(table).c_str()));
   {
     TRY(auto places, database.prepare(select_places(table)));
     TRY(auto insert, database.prepare("INSERT INTO ranking_words VALUES(?, ?, ?)"));
-    PlacesReader reader(columns, lengths.lengths);
     for (const std::string& word : words) {
       if (options.is_interrupted && options.is_interrupted()) return fail(Code::try_again, "interrupted");
-      TRY(const std::string list, reader.read(places, word));
+      TRY(const std::string list, list_from_places(places, word, columns, lengths.lengths));
       insert.bind(1, table);
       insert.bind(2, word);
       insert.bind_bytes(3, list);
@@ -181,6 +176,132 @@ Result<void> write_table(SqliteDatabase& database, const std::string& table,
   return database.run(("DROP TABLE temp.places_" + table + ";").c_str());
 }
 
+struct RankingState {
+  std::uint64_t documents = 0, changed = 0;
+};
+
+/// Nothing for an index without the tables.
+Result<std::optional<RankingState>> ranking_state(SqliteDatabase& database, const std::string& table) {
+  using State = std::optional<RankingState>;
+  auto row = database.prepare("SELECT documents, changed FROM ranking WHERE words_table=?");
+  if (!row) return State();
+  row->bind(1, table);
+  TRY(const bool has_row, row->step());
+  if (!has_row) return State();
+  return State({static_cast<std::uint64_t>(row->integer(0)), static_cast<std::uint64_t>(row->integer(1))});
+}
+
+/// Puts renewed documents into a full-text table of their own, temp.renewed.
+Result<void> index_renewed(SqliteDatabase& database, const WordsTable& table,
+                           const std::vector<std::string>& columns, const ChangedDocuments& changed) {
+  const std::string names = joined_columns(columns);
+  TRY_VOID(database.run(
+      ("CREATE VIRTUAL TABLE temp.renewed USING fts5(" + names + ", content='', tokenize='" +
+       std::string(tokenizer_arguments(table.tokenizer)) +
+       "'); CREATE VIRTUAL TABLE temp.renewed_places USING fts5vocab('temp', 'renewed', 'instance');")
+          .c_str()));
+  TRY(auto insert, database.prepare("INSERT INTO temp.renewed(rowid, " + names + ") VALUES(?, " +
+                                    joined_columns(columns, true) + ")"));
+  for (const std::int64_t id : changed.renewed) {
+    TRY(const SourceDocument document, changed.read(id));
+    insert.bind(1, id);
+    for (std::size_t i = 0; i < columns.size(); ++i)
+      insert.bind(static_cast<int>(i) + 2, to_valid_utf8(field_of(document, columns[i])));
+    TRY_VOID(insert.step());
+    insert.reset();
+  }
+  return {};
+}
+
+/// A list without the documents that changed, and with them as they are in temp.renewed.
+class ListRenewal {
+ public:
+  ListRenewal(SqliteDatabase& database, const std::vector<std::string>& columns,
+              const std::vector<std::uint32_t>& lengths, const ChangedDocuments& changed)
+      : database_(database), columns_(columns), lengths_(lengths), changed_(changed.renewed) {
+    changed_.insert(changed_.end(), changed.removed.begin(), changed.removed.end());
+    std::sort(changed_.begin(), changed_.end());
+  }
+
+  Result<std::string> renew(std::string_view word, std::string before) {
+    PostingListWriter writer(lengths_);
+    std::vector<Entry> entries;
+    if (!read_kept(std::move(before), writer, entries)) return damaged_ranking("lists of words");
+    const auto kept = static_cast<std::ptrdiff_t>(entries.size());
+    if (!places_) {
+      TRY(auto places, database_.prepare("SELECT doc, col FROM temp.renewed_places WHERE term = ?"));
+      places_.emplace(std::move(places));
+    }
+    TRY_VOID(for_each_document(*places_, word, columns_,
+                               [&](std::int64_t id, const ColumnCounts& counts) -> Result<void> {
+                                 entries.emplace_back(static_cast<std::uint32_t>(id), writer.code_of(counts));
+                                 return {};
+                               }));
+    std::inplace_merge(entries.begin(), entries.begin() + kept, entries.end());
+    for (const auto& [id, code] : entries) {
+      if (id >= lengths_.size()) return damaged_ranking("lengths of documents");
+      writer.add(id, code);
+    }
+    return writer.finish();
+  }
+
+ private:
+  using Entry = std::pair<std::uint32_t, std::uint32_t>;  // document, code
+
+  bool read_kept(std::string before, PostingListWriter& writer, std::vector<Entry>& entries) {
+    const auto list = PostingList::read(std::move(before));
+    if (!list) return false;
+    std::vector<std::uint32_t> codes;
+    for (const PostingCode& code : list->codes) codes.push_back(writer.code_of(code.counts));
+    auto changed = changed_.begin();
+    PostingCursor cursor(*list);
+    for (std::uint32_t window = 0;; window = cursor.window() + 1) {
+      if (!cursor.advance(window)) return false;
+      if (cursor.is_at_end()) return true;
+      if (!cursor.read(postings_)) return false;
+      const std::uint32_t first = cursor.window() * PostingList::kWindow;
+      for (std::uint32_t i = 0; i < cursor.documents(); ++i) {
+        const std::uint32_t id = first + postings_[i].place;
+        while (changed != changed_.end() && *changed < id) ++changed;
+        if (changed == changed_.end() || *changed != id) entries.emplace_back(id, codes[postings_[i].code]);
+      }
+    }
+  }
+
+  SqliteDatabase& database_;
+  const std::vector<std::string>& columns_;
+  const std::vector<std::uint32_t>& lengths_;
+  std::vector<std::int64_t> changed_;
+  std::optional<SqliteStatement> places_;
+  std::array<PostingCursor::Posting, PostingList::kWindow> postings_;
+};
+
+Result<void> renew_lists(SqliteDatabase& database, const std::string& table,
+                         const std::vector<std::string>& columns, const std::vector<std::uint32_t>& lengths,
+                         const ChangedDocuments& changed, const IndexOptions& options) {
+  TRY(auto words,
+      database.prepare("SELECT rowid, word, postings FROM ranking_words WHERE words_table=? AND rowid>? "
+                       "ORDER BY rowid LIMIT 1"));
+  TRY(auto update, database.prepare("UPDATE ranking_words SET postings=? WHERE rowid=?"));
+  ListRenewal renewal(database, columns, lengths, changed);
+  for (std::int64_t last = 0;;) {
+    if (options.is_interrupted && options.is_interrupted()) return fail(Code::try_again, "interrupted");
+    words.bind(1, table);
+    words.bind(2, last);
+    TRY(const bool has_row, words.step());
+    if (!has_row) return {};
+    last = words.integer(0);
+    const std::string word(words.text(1));
+    std::string before(words.bytes(2));
+    words.reset();
+    TRY(const std::string after, renewal.renew(word, std::move(before)));
+    update.bind_bytes(1, after);
+    update.bind(2, last);
+    TRY_VOID(update.step());
+    update.reset();
+  }
+}
+
 }  // namespace
 
 Result<void> write_ranking(SqliteDatabase& database, const IndexShape& shape, const IndexOptions& options) {
@@ -189,7 +310,7 @@ Result<void> write_ranking(SqliteDatabase& database, const IndexShape& shape, co
                    "ranking_words;"
                    "CREATE TABLE ranking(words_table TEXT PRIMARY KEY, version TEXT NOT NULL, documents "
                    "INTEGER NOT NULL, words "
-                   "INTEGER NOT NULL);"
+                   "INTEGER NOT NULL, changed INTEGER NOT NULL);"
                    "CREATE TABLE ranking_lengths(words_table TEXT, first INTEGER, lengths BLOB NOT NULL, "
                    "PRIMARY KEY(words_table, "
                    "first));"
@@ -201,11 +322,25 @@ Result<void> write_ranking(SqliteDatabase& database, const IndexShape& shape, co
   return {};
 }
 
-bool has_ranking(SqliteDatabase& database, const IndexShape& shape) {
-  auto row = database.prepare("SELECT count(*) FROM ranking");
-  if (!row) return false;
-  const auto has_row = row->step();
-  return has_row && *has_row && row->integer(0) == static_cast<std::int64_t>(shape.tables.size());
+Result<void> update_ranking(SqliteDatabase& database, const IndexShape& shape, const IndexOptions& options,
+                            const ChangedDocuments& changed) {
+  const std::size_t count = changed.renewed.size() + changed.removed.size();
+  for (const WordsTable& table : shape.tables) {
+    TRY(const auto state, ranking_state(database, table.name));
+    // of a fifth, other words may be common
+    if (!state || (state->changed + count) * 5 > state->documents)
+      return write_ranking(database, shape, options);
+  }
+  if (count == 0) return {};
+  for (const WordsTable& table : shape.tables) {
+    TRY(const auto state, ranking_state(database, table.name));
+    TRY(const auto lengths, count_lengths(database, table.name));
+    TRY_VOID(write_lengths(database, table.name, state->changed + count, lengths));
+    TRY_VOID(index_renewed(database, table, shape.columns, changed));
+    TRY_VOID(renew_lists(database, table.name, shape.columns, lengths.lengths, changed, options));
+    TRY_VOID(database.run("DROP TABLE temp.renewed_places; DROP TABLE temp.renewed;"));
+  }
+  return {};
 }
 
 Result<std::optional<RankingReader>> RankingReader::open(SqliteDatabase& database, const std::string& table,
@@ -261,8 +396,7 @@ Result<std::shared_ptr<const PostingList>> RankingReader::list_of(std::string_vi
   std::string bytes = is_common ? std::string(common_.bytes(0)) : std::string();
   common_.reset();
   if (!is_common) {
-    PlacesReader reader(columns_, lengths.lengths);
-    TRY(bytes, reader.read(places_, word));
+    TRY(bytes, list_from_places(places_, word, columns_, lengths.lengths));
   }
   auto list = std::make_shared<PostingList>();
   auto read = PostingList::read(std::move(bytes));

@@ -29,8 +29,19 @@ namespace metafuse::fetchers {
 ///         the documents of one word and four bytes per document
 Result<void> write_ranking(SqliteDatabase& database, const IndexShape& shape, const IndexOptions& options);
 
-/// Whether an index has them for all its full-text tables.
-bool has_ranking(SqliteDatabase& database, const IndexShape& shape);
+/// What an update did to documents.
+struct ChangedDocuments {
+  std::vector<std::int64_t> renewed, removed;                   ///< ids
+  std::function<Result<SourceDocument>(std::int64_t id)> read;  ///< a renewed one
+};
+
+/// Brings the tables up to date with an index whose full-text tables are. Words keep or lack their lists
+/// until a fifth of the documents has changed; then, and where there are no tables yet, all is written anew.
+///
+/// errors: those of write_ranking(), and bad_data: damaged
+/// cost:   decodes and encodes every list; one pass over the words of what is renewed
+Result<void> update_ranking(SqliteDatabase& database, const IndexShape& shape, const IndexOptions& options,
+                            const ChangedDocuments& changed);
 
 /// How long the documents of a full-text table are.
 struct DocumentLengths {
