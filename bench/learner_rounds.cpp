@@ -102,13 +102,13 @@ int main(int count, char** arguments) {
   std::vector<Moment> moments;
   job.request.train = &*set;
   job.request.progress = [&moments](std::size_t, std::size_t) { moments.push_back(now()); };
-  const auto begin = WallClock::now();
+  const Moment begin = now();
   const auto result = job.learner->train(job.request);
-  const auto end = WallClock::now();
+  const Moment end = now();
   if (!result) return refuse(65, result.error().text);
   std::printf("%s", result->summary.c_str());
-  std::printf("read %.3f s, train %.3f s in all, peak %ld MB\n", seconds(begin - start), seconds(end - begin),
-              peak_megabytes());
+  std::printf("read %.3f s, train %.3f s in all (CPU %.3f s), peak %ld MB\n", seconds(begin.clock - start),
+              seconds(end.clock - begin.clock), end.processor - begin.processor, peak_megabytes());
   print_moments(moments);
   return 0;
 }

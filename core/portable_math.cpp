@@ -1,9 +1,14 @@
 #include "core/portable_math.h"
 
 #include <array>
+#include <bit>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 #include <limits>
 #include <numbers>
+
+#include "core/clones.h"
 
 namespace metafuse {
 namespace {
@@ -30,36 +35,115 @@ constexpr auto kInverseOdds = [] {
   return numbers;
 }();
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr std::uint64_t kBias = 1023;  // of a double's exponent, whose bits follow 52 of the mantissa
+constexpr std::uint64_t kMantissa = (std::uint64_t{1} << 52) - 1;
+
+/// One number, or several with the same operations on each.
+struct One {
+  using Number = double;
+  using Bits = std::uint64_t;
+};
+struct Eight {
+  using Number __attribute__((vector_size(64))) = double;
+  using Bits __attribute__((vector_size(64))) = std::uint64_t;
+};
+
+template <class To, class From>
+inline void copy_bits(To& to, const From& from) {
+  static_assert(sizeof to == sizeof from);
+  std::memcpy(&to, &from, sizeof to);
+}
+
+template <class Kind>
+inline void exp_of(const typename Kind::Number& x, typename Kind::Number& result) {
+  using Number = typename Kind::Number;
+  using Bits = typename Kind::Bits;
+  // Beyond these the result is 0 or infinity, as at these.
+  Number in_range = x < -746.0 ? Number{} - 746.0 : x;
+  in_range = in_range > 710.0 ? Number{} + 710.0 : in_range;
+  // x = k ln 2 + r with |r| <= ln 2 / 2, where 13 terms of the series leave less than 1e-17. A number this
+  // great has no fraction: its last bits hold the nearest k.
+  constexpr double kShift = 0x1.8p52;
+  const Number shifted = in_range * std::numbers::log2e + kShift;
+  const Number k = shifted - kShift;
+  const Number r = (in_range - k * kLn2High) - k * kLn2Low;
+  Number sum{};
+  for (const double inverse : kInverseFactorials) sum = (sum + inverse) * r;
+  const Number rest = 1.0 + (r + sum * r);
+  // Times 2^k by two powers that a double can hold, so that a result too small to be normal is rounded once.
+  Bits whole;
+  copy_bits(whole, shifted);
+  whole -= std::bit_cast<std::uint64_t>(kShift);
+  const Bits half = ((whole + std::uint64_t{2048}) >> 1) - std::uint64_t{1024};
+  Number first;
+  Number second;
+  copy_bits(first, (half + kBias) << 52);
+  copy_bits(second, (whole - half + kBias) << 52);
+  result = rest * first * second;
+}
+
+template <class Kind>
+inline void log_of(const typename Kind::Number& x, typename Kind::Number& result) {
+  using Number = typename Kind::Number;
+  using Bits = typename Kind::Bits;
+  const auto is_subnormal = x < std::numeric_limits<double>::min();
+  const Number normal = is_subnormal ? x * 0x1p54 : x;
+  Bits bits;
+  copy_bits(bits, normal);
+  Number m;  // within [1/2, 1)
+  copy_bits(m, (bits & kMantissa) | ((kBias - 1) << 52));
+  Number exponent;  // as the last bits of 2^52 first
+  copy_bits(exponent, (bits >> 52) | std::bit_cast<std::uint64_t>(0x1p52));
+  exponent = exponent - (0x1p52 + static_cast<double>(kBias - 1));
+  exponent = is_subnormal ? exponent - 54.0 : exponent;
+  const auto is_low = m < std::numbers::sqrt2 / 2.0;
+  m = is_low ? m * 2.0 : m;
+  exponent = is_low ? exponent - 1.0 : exponent;
+  // log m = 2 (s + s^3 / 3 + s^5 / 5 + ...) with |s| < 0.172: 12 terms leave less than 1e-17.
+  const Number s = (m - 1.0) / (m + 1.0);
+  const Number square = s * s;
+  Number sum{};
+  for (const double inverse : kInverseOdds) sum = (sum + inverse) * square;
+  const Number finite = exponent * kLn2High + (2.0 * s + (2.0 * s * sum + exponent * kLn2Low));
+  const Number of_zero_too = x == 0.0 ? Number{} - kInfinity : finite;
+  result = x < kInfinity ? of_zero_too : x;  // of infinity and of what is no number; x may be the result
+}
+
 }  // namespace
 
 double portable_exp(double x) {
-  if (std::isnan(x)) return x;
-  if (x > 709.79) return std::numeric_limits<double>::infinity();
-  if (x < -745.2) return 0.0;
-  // x = k ln 2 + r with |r| <= ln 2 / 2, where 13 terms of the series leave less than 1e-17.
-  const double k = std::nearbyint(x * std::numbers::log2e);
-  const double r = (x - k * kLn2High) - k * kLn2Low;
-  double sum = 0.0;
-  for (const double inverse : kInverseFactorials) sum = (sum + inverse) * r;
-  return std::ldexp(1.0 + (r + sum * r), static_cast<int>(k));
+  double result = 0.0;
+  exp_of<One>(x, result);
+  return result;
 }
 
 double portable_log(double x) {
-  if (std::isnan(x) || x == std::numeric_limits<double>::infinity()) return x;
-  if (x == 0.0) return -std::numeric_limits<double>::infinity();
-  int exponent = 0;
-  double m = std::frexp(x, &exponent);  // within [1/2, 1)
-  if (m < std::numbers::sqrt2 / 2.0) {
-    m *= 2.0;
-    --exponent;
+  double result = 0.0;
+  log_of<One>(x, result);
+  return result;
+}
+
+METAFUSE_CLONES void portable_exp(std::span<double> numbers) {
+  std::size_t i = 0;
+  for (; i + 8 <= numbers.size(); i += 8) {
+    Eight::Number eight;
+    std::memcpy(&eight, &numbers[i], sizeof eight);
+    exp_of<Eight>(eight, eight);
+    std::memcpy(&numbers[i], &eight, sizeof eight);
   }
-  // log m = 2 (s + s^3 / 3 + s^5 / 5 + ...) with |s| < 0.172: 12 terms leave less than 1e-17.
-  const double s = (m - 1.0) / (m + 1.0);
-  const double square = s * s;
-  double sum = 0.0;
-  for (const double inverse : kInverseOdds) sum = (sum + inverse) * square;
-  const double k = exponent;
-  return k * kLn2High + (2.0 * s + (2.0 * s * sum + k * kLn2Low));
+  for (; i < numbers.size(); ++i) exp_of<One>(numbers[i], numbers[i]);
+}
+
+METAFUSE_CLONES void portable_log(std::span<double> numbers) {
+  std::size_t i = 0;
+  for (; i + 8 <= numbers.size(); i += 8) {
+    Eight::Number eight;
+    std::memcpy(&eight, &numbers[i], sizeof eight);
+    log_of<Eight>(eight, eight);
+    std::memcpy(&numbers[i], &eight, sizeof eight);
+  }
+  for (; i < numbers.size(); ++i) log_of<One>(numbers[i], numbers[i]);
 }
 
 double portable_exp2(double x) {

@@ -1,7 +1,9 @@
 #include "core/portable_math.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
@@ -49,4 +51,47 @@ TEST_CASE("portable exp and log keep their special values", "[core][portable_mat
   CHECK(portable_log(5e-324) == Approx(std::log(5e-324)));
   CHECK(std::isnan(portable_log(std::nan(""))));
   for (int n = -1000; n <= 1000; n += 50) CHECK(portable_exp2(n) == std::ldexp(1.0, n));
+}
+
+TEST_CASE("exp and log of many numbers have the bits of one number's", "[core][portable_math]") {
+  Random random(4);
+  const double least = std::numeric_limits<double>::denorm_min();
+  const double most = std::numeric_limits<double>::max();
+  std::vector<double> exponents = {0.0,   -0.0,   kInfinity, -kInfinity, 709.78, 709.79,
+                                   710.0, -708.4, -744.4,    -745.2,     -746.0};
+  std::vector<double> arguments = {0.0,  1.0, kInfinity, least, 3.0 * least, 2.2250738585072014e-308,
+                                   most, 0.5, 2.0};
+  for (int i = 0; i < 10'000; ++i) {
+    exponents.push_back(uniform(random, -750.0, 715.0));
+    exponents.push_back(uniform(random, -1e-3, 1e-3));
+    arguments.push_back(portable_exp(uniform(random, -745.0, 709.0)));
+    arguments.push_back(1.0 + uniform(random, -0.5, 0.5));
+  }
+  for (const std::size_t count :
+       {arguments.size(), std::size_t{7}}) {  // a number that is no multiple of the lanes, too
+    std::vector<double> powers(exponents.begin(), exponents.begin() + static_cast<std::ptrdiff_t>(count));
+    std::vector<double> logarithms(arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(count));
+    portable_exp(powers);
+    portable_log(logarithms);
+    for (std::size_t i = 0; i < count; ++i) {
+      REQUIRE(powers[i] == portable_exp(exponents[i]));
+      REQUIRE(logarithms[i] == portable_log(arguments[i]));
+    }
+  }
+  std::vector<double> none(9, std::nan(""));
+  portable_exp(none);
+  CHECK(std::isnan(none[0]));
+  portable_log(none);
+  CHECK(std::isnan(none[8]));
+}
+
+TEST_CASE("exp rounds once where its result is not normal", "[core][portable_math]") {
+  Random random(5);
+  for (int i = 0; i < 10'000; ++i) {
+    const double x = uniform(random, -745.2, -708.0);
+    // The same series with twice as many digits, rounded to a double once.
+    const double exact = static_cast<double>(std::exp(static_cast<long double>(x)));
+    REQUIRE(std::abs(portable_exp(x) - exact) <=
+            std::max(std::numeric_limits<double>::denorm_min(), 4e-16 * exact));
+  }
 }

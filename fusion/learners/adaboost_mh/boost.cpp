@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "core/contract.h"
+#include "core/portable_math.h"
 
 namespace metafuse::fusion::adaboost_mh {
 
@@ -22,9 +23,9 @@ std::vector<std::uint32_t> weighted_documents(const SignedWeights& weights) {
   return documents;
 }
 
-/// Sums of signed weights over the documents.
+/// Sums of signed weights over the documents, each times its sign when `signs` is not empty.
 std::vector<double> totals_of(const SignedWeights& weights, std::span<const std::uint32_t> documents,
-                              std::span<const double> signs) {
+                              std::span<const std::int8_t> signs) {
   std::vector<double> totals(weights.stride, 0.0);
   for (const std::uint32_t document : documents) {
     const double* weight = weights.of(document);
@@ -38,39 +39,32 @@ std::int8_t vote_of(double weight) {
   return weight >= 0.0 ? std::int8_t{1} : std::int8_t{-1};
 }
 
-/// The signs of the terms' product over the documents, leaving one term out.
-std::vector<double> signs_without(const CodedFeatures& features, const std::vector<Cut>& terms,
-                                  std::size_t left_out, std::size_t documents) {
-  std::vector<double> signs(documents, 1.0);
-  for (std::size_t term = 0; term < terms.size(); ++term) {
-    if (term == left_out) continue;
-    const std::uint8_t* codes = features.bytes(terms[term].feature);
-    for (std::size_t d = 0; d < documents; ++d)
-      if (codes[d] <= terms[term].index) signs[d] = -signs[d];
-  }
-  return signs;
+/// Multiplies the documents' signs by what a stump says of them.
+void multiply_signs(const CodedFeatures& features, const Cut& cut, std::vector<std::int8_t>& signs) {
+  const std::uint8_t* codes = features.bytes(cut.feature);
+  for (std::size_t d = 0; d < signs.size(); ++d)
+    signs[d] = static_cast<std::int8_t>(codes[d] <= cut.index ? -signs[d] : signs[d]);
 }
 
-/// Votes and outputs of a finished product.
-void finish_product(const CodedFeatures& features, const SignedWeights& weights,
-                    std::span<const std::uint32_t> documents, FittedBase& fitted) {
-  const auto signs =
-      signs_without(features, fitted.base.terms, fitted.base.terms.size(), weights.document_count());
+/// Votes and outputs of a finished product, whose signs are given.
+void finish_product(const SignedWeights& weights, std::span<const std::uint32_t> documents,
+                    std::span<const std::int8_t> signs, FittedBase& fitted) {
   const auto totals = totals_of(weights, documents, signs);
   fitted.edge = 0.0;
   for (std::size_t l = 0; l < weights.classes; ++l) {
     fitted.base.votes.push_back(vote_of(totals[l]));
     fitted.edge += std::abs(totals[l]);
   }
-  for (const double sign : signs)
+  fitted.outputs.reserve(signs.size() * weights.classes);
+  for (const std::int8_t sign : signs)
     for (const std::int8_t vote : fitted.base.votes)
-      fitted.outputs.push_back(static_cast<std::int8_t>(sign < 0.0 ? -vote : vote));
+      fitted.outputs.push_back(static_cast<std::int8_t>(sign * vote));
 }
 
 /// A part of the training documents, with the best way to cut it.
 struct Region {
   std::vector<std::uint32_t> documents;
-  std::unique_ptr<Histogram> histogram;  // empty once it is known that the region stays a leaf
+  std::unique_ptr<Histogram> histogram;  // none in a region that stays a leaf
   std::vector<double> totals;
   BestCut best;
   double gain = 0.0;
@@ -84,21 +78,21 @@ double edge_of(const std::vector<double>& totals) {
   return edge;
 }
 
-void find_cut(Region& region) {
-  region.best = best_cut(*region.histogram, region.totals);
-  region.gain = region.best.is_found ? region.best.worth - edge_of(region.totals) : 0.0;
+void set_cut(Region& region, const BestCut& best) {
+  region.best = best;
+  region.gain = best.is_found ? best.worth - edge_of(region.totals) : 0.0;
 }
 
 class TreeGrower {
  public:
-  TreeGrower(const CodedFeatures& features, const SignedWeights& weights, unsigned threads)
-      : features_(features), weights_(weights), threads_(threads) {
+  TreeGrower(const CodedFeatures& features, const SignedWeights& weights, unsigned threads,
+             HistogramPool& spare)
+      : features_(features), weights_(weights), threads_(threads), spare_(spare) {
     Region root;
     root.documents = weighted_documents(weights);
     root.totals = totals_of(weights, root.documents, {});
-    root.histogram = std::make_unique<Histogram>(features, weights.stride);
-    root.histogram->fill(weights, root.documents, {}, threads);
-    find_cut(root);
+    root.histogram = new_histogram();
+    set_cut(root, root.histogram->fill(weights, root.documents, root.totals, threads));
     regions_.push_back(std::move(root));
   }
 
@@ -107,7 +101,7 @@ class TreeGrower {
       const std::size_t best = greatest_gain();
       // A smaller gain is a rounding error.
       if (regions_[best].gain <= 1e-12) break;
-      split(best);
+      split(best, regions_.size() + 1 == leaves);
     }
     return finish();
   }
@@ -122,7 +116,15 @@ class TreeGrower {
     return place;
   }
 
-  void split(std::size_t place) {
+  std::unique_ptr<Histogram> new_histogram() {
+    if (spare_.empty()) return std::make_unique<Histogram>(features_, weights_.stride);
+    auto histogram = std::move(spare_.back());
+    spare_.pop_back();
+    return histogram;
+  }
+
+  /// The parts of the last split are not searched: they stay leaves.
+  void split(std::size_t place, bool is_last) {
     Region whole = std::move(regions_[place]);
     const Cut cut = whole.best.cut;
     const auto node = static_cast<std::int32_t>(nodes_.size());
@@ -130,23 +132,43 @@ class TreeGrower {
     attach(whole, node);
     Region below;
     Region above;
-    const std::uint8_t* codes = features_.bytes(cut.feature);
-    for (const std::uint32_t document : whole.documents)
-      (codes[document] > cut.index ? above : below).documents.push_back(document);
+    divide(whole.documents, cut, below.documents, above.documents);
     below.parent = above.parent = node;
     above.is_above = true;
     below.totals = totals_of(weights_, below.documents, {});
     above.totals = totals_of(weights_, above.documents, {});
-    Region& smaller = below.documents.size() <= above.documents.size() ? below : above;
-    Region& larger = &smaller == &below ? above : below;
-    smaller.histogram = std::make_unique<Histogram>(features_, weights_.stride);
-    smaller.histogram->fill(weights_, smaller.documents, {}, threads_);
-    larger.histogram = std::move(whole.histogram);
-    larger.histogram->subtract(*smaller.histogram);
-    find_cut(below);
-    find_cut(above);
+    if (!is_last) search(below, above, std::move(whole.histogram));
     regions_[place] = std::move(below);
     regions_.push_back(std::move(above));
+  }
+
+  void divide(std::span<const std::uint32_t> documents, const Cut& cut, std::vector<std::uint32_t>& below,
+              std::vector<std::uint32_t>& above) const {
+    const std::uint8_t* codes = features_.bytes(cut.feature);
+    below.resize(documents.size());
+    above.resize(documents.size());
+    std::size_t below_count = 0;
+    std::size_t above_count = 0;
+    for (const std::uint32_t document : documents) {
+      const bool is_above = codes[document] > cut.index;
+      below[below_count] = above[above_count] = document;
+      below_count += is_above ? 0 : 1;
+      above_count += is_above ? 1 : 0;
+    }
+    below.resize(below_count);
+    above.resize(above_count);
+  }
+
+  /// Finds the cuts of two regions that were one, with `whole` as its histogram.
+  void search(Region& below, Region& above, std::unique_ptr<Histogram> whole) {
+    Region& smaller = below.documents.size() <= above.documents.size() ? below : above;
+    Region& larger = &smaller == &below ? above : below;
+    smaller.histogram = new_histogram();
+    larger.histogram = std::move(whole);
+    const auto [best, rest] = smaller.histogram->split_off(*larger.histogram, weights_, smaller.documents,
+                                                           smaller.totals, larger.totals, threads_);
+    set_cut(smaller, best);
+    set_cut(larger, rest);
   }
 
   void attach(const Region& region, std::int32_t child) {
@@ -159,7 +181,8 @@ class TreeGrower {
     FittedBase fitted;
     fitted.outputs.resize(weights_.document_count() * weights_.classes);
     for (std::size_t leaf = 0; leaf < regions_.size(); ++leaf) {
-      const Region& region = regions_[leaf];
+      Region& region = regions_[leaf];
+      if (region.histogram) spare_.push_back(std::move(region.histogram));
       attach(region, ~static_cast<std::int32_t>(leaf));
       for (std::size_t l = 0; l < weights_.classes; ++l) {
         const std::int8_t vote = vote_of(region.totals[l]);
@@ -176,6 +199,7 @@ class TreeGrower {
   const CodedFeatures& features_;
   const SignedWeights& weights_;
   unsigned threads_;
+  HistogramPool& spare_;         // histograms of these features that nobody uses
   std::vector<Region> regions_;  // the leaves
   std::vector<TreeNode> nodes_;
 };
@@ -187,44 +211,53 @@ FittedBase fit_product(const CodedFeatures& features, const SignedWeights& weigh
   const auto documents = weighted_documents(weights);
   Histogram histogram(features, weights.stride);
   std::vector<Cut> cuts;
+  std::vector<std::int8_t> signs(weights.document_count(), 1);  // by all terms
+  std::vector<std::int8_t> summed;                              // those that the histogram was summed with
   double edge = -1.0;
   for (std::size_t step = 0;; ++step) {
     const std::size_t term = step % terms;
-    const auto signs = signs_without(features, cuts, term, weights.document_count());
-    histogram.fill(weights, documents, signs, threads);
-    const BestCut best = best_cut(histogram, totals_of(weights, documents, signs));
+    std::vector<std::int8_t> others = signs;
+    if (term < cuts.size()) multiply_signs(features, cuts[term], others);
+    const auto totals = totals_of(weights, documents, others);
+    const BestCut best = summed.empty()
+                             ? histogram.fill(weights, documents, totals, threads)
+                             : histogram.change_signs(weights, documents, summed, others, totals, threads);
     if (!best.is_found || best.worth <= edge + 1e-12) break;
     edge = best.worth;
     if (term < cuts.size())
       cuts[term] = best.cut;
     else
       cuts.push_back(best.cut);
+    signs = others;
+    multiply_signs(features, best.cut, signs);
+    summed = std::move(others);
     if (terms == 1) break;
   }
   FittedBase fitted;
   fitted.base.terms = std::move(cuts);
-  finish_product(features, weights, documents, fitted);
+  finish_product(weights, documents, signs, fitted);
   return fitted;
 }
 
 FittedBase fit_tree(const CodedFeatures& features, const SignedWeights& weights, std::size_t leaves,
-                    unsigned threads) {
-  return TreeGrower(features, weights, threads).grow(leaves);
+                    unsigned threads, HistogramPool* spare) {
+  HistogramPool own;
+  return TreeGrower(features, weights, threads, spare != nullptr ? *spare : own).grow(leaves);
 }
 
 namespace {
 
 /// 1/2 ln((1 + edge)/(1 - edge)); finite for a perfect base classifier.
 double alpha_of(double edge, std::size_t entries) {
-  if (edge < 1.0 - 1e-12) return 0.5 * std::log((1.0 + edge) / (1.0 - edge));
+  if (edge < 1.0 - 1e-12) return 0.5 * portable_log((1.0 + edge) / (1.0 - edge));
   const double smoothing = 1.0 / static_cast<double>(entries);
-  return 0.5 * std::log((1.0 + edge + smoothing) / (std::max(0.0, 1.0 - edge) + smoothing));
+  return 0.5 * portable_log((1.0 + edge + smoothing) / (std::max(0.0, 1.0 - edge) + smoothing));
 }
 
 /// Multiplies weights by exp(-alpha h z), returns the sum before normalising to 1.
 double reweight(SignedWeights& weights, const FittedBase& fitted, double alpha) {
-  const double right = std::exp(-alpha);
-  const double wrong = std::exp(alpha);
+  const double right = portable_exp(-alpha);
+  const double wrong = portable_exp(alpha);
   double sum = 0.0;
   const std::size_t documents = weights.document_count();
   for (std::size_t d = 0; d < documents; ++d)
@@ -330,10 +363,12 @@ BoostRun boost(const Problem& problem, const BaseSetting& setting, std::size_t r
       const auto& [alpha, base] = start.classifier->rounds[t];
       progress.take(problem, replayed(base, *start.rows, progress.weights), alpha);
     }
+  HistogramPool spare;
   for (std::size_t t = progress.run.rounds.size(); t < rounds; ++t) {
-    FittedBase fitted = setting.kind == BaseKind::tree
-                            ? fit_tree(*problem.features, progress.weights, setting.size, problem.threads)
-                            : fit_product(*problem.features, progress.weights, setting.size, problem.threads);
+    FittedBase fitted =
+        setting.kind == BaseKind::tree
+            ? fit_tree(*problem.features, progress.weights, setting.size, problem.threads, &spare)
+            : fit_product(*problem.features, progress.weights, setting.size, problem.threads);
     if (fitted.edge <= 1e-12) {
       progress.run.stop_reason = "no base classifier is better than chance";
       break;

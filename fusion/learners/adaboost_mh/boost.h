@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,17 +22,22 @@ struct FittedBase {
 /// A product of at most `terms` stumps (one: a stump). Terms start as the constant +1 and are refitted in
 /// turn, each with the others held fixed, until one no longer raises the edge.
 /// source: Kegl, Busa-Fekete 2009, sec. 3
-/// cost:   about terms + 1 to 2 x terms histograms of all documents
+/// cost:   one histogram of all documents, then terms to 2 x terms of those whose sign a changed term
+///         changes, or of the others where these are fewer
 FittedBase fit_product(const CodedFeatures& features, const SignedWeights& weights, std::size_t terms,
                        unsigned threads = 1);
+
+/// Histograms of one problem's features that nobody uses at the moment.
+using HistogramPool = std::vector<std::unique_ptr<Histogram>>;
 
 /// A tree of at most `leaves` leaves, grown at the leaf where the best stump's edge exceeds the leaf's own
 /// most; each leaf votes for each label by the sign of its weight. Differs from the trees of Kegl,
 /// Busa-Fekete 2009 in that the two sides of a finished cut need not vote oppositely: for the same cuts the
 /// edge can only be greater.
-/// cost:   histograms of the smaller child of every cut; the larger one's is the difference
+/// in:     spare - histograms to take and to give back to, or null
+/// cost:   histograms of the smaller child of every cut but the last; the larger one's is the difference
 FittedBase fit_tree(const CodedFeatures& features, const SignedWeights& weights, std::size_t leaves,
-                    unsigned threads = 1);
+                    unsigned threads = 1, HistogramPool* spare = nullptr);
 
 enum class BaseKind { tree, product };
 

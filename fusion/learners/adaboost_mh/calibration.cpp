@@ -7,6 +7,8 @@
 
 #include <nlopt.h>
 
+#include "core/clones.h"
+#include "core/portable_math.h"
 #include "evaluation/measures/discounted_gain.h"
 #include "fusion/learners/common/state_fields.h"
 
@@ -14,88 +16,169 @@ namespace metafuse::fusion::adaboost_mh {
 
 namespace {
 
-constexpr double kEntropyPower = 2.0;  // C
-constexpr double kSmoothing = 0.01;    // sigma
+constexpr double kSmoothing = 0.01;  // sigma
 constexpr double kTiny = 1e-300;
 
-/// log(1 + exp(x)) without overflow.
-double softplus(double x) {
-  return x > 0.0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
+/// Votes as a column per class, and room for what one evaluation of a target makes of them.
+class VoteColumns {
+ public:
+  explicit VoteColumns(const CalibrationData& data)
+      : data_(data), votes_(data.votes.size()), posteriors_(data.votes.size()), scratch_(data.size()) {
+    for (std::size_t d = 0; d < size(); ++d)
+      for (std::size_t l = 0; l < data.width; ++l) votes_[l * size() + d] = data.row(d)[l];
+  }
+
+  const CalibrationData& data() const { return data_; }
+  std::size_t size() const { return data_.size(); }
+  std::size_t classes() const { return data_.width; }
+  const std::vector<double>& posteriors() const { return posteriors_; }
+  double posterior(std::size_t document, std::size_t label) const {
+    return posteriors_[label * size() + document];
+  }
+  std::size_t own_class(std::size_t document) const {
+    return static_cast<std::size_t>(data_.classes[document]);
+  }
+  void set_posteriors(const Sigmoid& sigmoid) {
+    sigmoid_posteriors(sigmoid, votes_, size(), posteriors_, scratch_);
+  }
+
+ private:
+  const CalibrationData& data_;
+  std::vector<double> votes_;
+  std::vector<double> posteriors_;
+  std::vector<double> scratch_;
+};
+
+/// log p of every document and class; of 0 that of a number that is nearly 0.
+std::vector<double> log_posteriors(const VoteColumns& columns) {
+  std::vector<double> logs(columns.posteriors().size());
+  for (std::size_t i = 0; i < logs.size(); ++i) logs[i] = std::max(columns.posteriors()[i], kTiny);
+  portable_log(logs);
+  return logs;
 }
 
-double document_value(SigmoidTarget target, std::span<const double> posterior, int own) {
-  const auto place = static_cast<std::size_t>(own);
-  const double log_loss = -std::log(std::max(posterior[place], kTiny));
-  double sum = 0.0;
+double log_loss(const VoteColumns& columns) {
+  std::vector<double> logs(columns.size());
+  for (std::size_t d = 0; d < logs.size(); ++d)
+    logs[d] = std::max(columns.posterior(d, columns.own_class(d)), kTiny);
+  portable_log(logs);
+  return -std::accumulate(logs.begin(), logs.end(), 0.0);
+}
+
+/// Each document's logarithmic loss, times its posterior's entropy to the power of C = 2.
+double entropy_weighted_loss(const VoteColumns& columns) {
+  const std::vector<double> logs = log_posteriors(columns);
+  const std::size_t size = columns.size();
+  double value = 0.0;
+  for (std::size_t d = 0; d < size; ++d) {
+    double entropy = 0.0;
+    for (std::size_t l = 0; l < columns.classes(); ++l)
+      entropy -= columns.posterior(d, l) * logs[l * size + d];
+    value -= logs[columns.own_class(d) * size + d] * entropy * entropy;
+  }
+  return value;
+}
+
+double expected_loss(const VoteColumns& columns) {
+  double value = 0.0;
+  for (std::size_t d = 0; d < columns.size(); ++d)
+    for (std::size_t l = 0; l < columns.classes(); ++l) {
+      const double distance = static_cast<double>(l) - static_cast<double>(columns.own_class(d));
+      value += columns.posterior(d, l) * distance * distance;
+    }
+  return value;
+}
+
+double expected_label_loss(const VoteColumns& columns) {
+  double value = 0.0;
+  for (std::size_t d = 0; d < columns.size(); ++d) {
+    double label = 0.0;
+    for (std::size_t l = 0; l < columns.classes(); ++l)
+      label += columns.posterior(d, l) * static_cast<double>(l);
+    const double error = label - static_cast<double>(columns.own_class(d));
+    value += error * error;
+  }
+  return value;
+}
+
+struct Scored {
+  double score;
+  double gain;
+};
+
+/// Minus the smoothed DCG of one query: documents by score, each position's gain a soft mixture.
+double query_value(std::vector<Scored>& documents) {
+  constexpr double kMostExponent = 40.0;  // a share beyond is below 1e-17 of the document's own
+  std::stable_sort(documents.begin(), documents.end(),
+                   [](const Scored& a, const Scored& b) { return a.score > b.score; });
+  const std::size_t count = documents.size();
+  std::vector<double> sums(count, 1.0);
+  std::vector<double> gains(count);
+  for (std::size_t i = 0; i < count; ++i) gains[i] = documents[i].gain;
+  std::vector<double> shares;
+  for (std::size_t i = 0; i < count; ++i) {
+    shares.clear();
+    for (std::size_t j = i + 1; j < count; ++j) {
+      const double distance = documents[i].score - documents[j].score;
+      const double exponent = distance * distance / kSmoothing;
+      if (exponent > kMostExponent) break;
+      shares.push_back(-exponent);
+    }
+    portable_exp(shares);
+    for (std::size_t j = i + 1; j <= i + shares.size(); ++j) {
+      const double share = shares[j - i - 1];  // of either in the other's position
+      sums[i] += share;
+      sums[j] += share;
+      gains[i] += share * documents[j].gain;
+      gains[j] += share * documents[i].gain;
+    }
+  }
+  double value = 0.0;
+  for (std::size_t i = 0; i < count; ++i) value -= gains[i] / sums[i] / evaluation::log_discount(i + 1);
+  return value;
+}
+
+double smoothed_value(const VoteColumns& columns) {
+  const std::vector<double>& gains = columns.data().gains;
+  double value = 0.0;
+  std::vector<Scored> documents;
+  for (const RowRange& query : columns.data().queries) {
+    documents.clear();
+    for (std::size_t d = query.begin; d < query.end; ++d) {
+      double score = 0.0;
+      for (std::size_t l = 0; l < columns.classes(); ++l) score += gains[l] * columns.posterior(d, l);
+      documents.push_back({score, gains[columns.own_class(d)]});
+    }
+    value += query_value(documents);
+  }
+  return value;
+}
+
+double value_at(SigmoidTarget target, const Sigmoid& sigmoid, VoteColumns& columns) {
+  columns.set_posteriors(sigmoid);
   switch (target) {
     case SigmoidTarget::log_sigmoid:
-      return log_loss;
+      return log_loss(columns);
     case SigmoidTarget::entropy_weighted:
-      for (const double p : posterior) sum -= p > 0.0 ? p * std::log(p) : 0.0;
-      return log_loss * std::pow(sum, kEntropyPower);
+      return entropy_weighted_loss(columns);
     case SigmoidTarget::expected_loss:
-      for (std::size_t l = 0; l < posterior.size(); ++l) {
-        const double distance = static_cast<double>(l) - own;
-        sum += posterior[l] * distance * distance;
-      }
-      return sum;
+      return expected_loss(columns);
     case SigmoidTarget::expected_label_loss:
-      for (std::size_t l = 0; l < posterior.size(); ++l) sum += posterior[l] * static_cast<double>(l);
-      return (sum - own) * (sum - own);
+      return expected_label_loss(columns);
     case SigmoidTarget::smoothed_ndcg:
-      break;
+      return smoothed_value(columns);
   }
   return 0.0;
 }
 
-/// Minus the smoothed DCG of one query: documents by score, each position's gain a soft mixture.
-double query_value(std::span<const double> scores, std::span<const double> gains) {
-  std::vector<std::size_t> order(scores.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return scores[a] > scores[b]; });
-  double value = 0.0;
-  for (std::size_t position = 0; position < order.size(); ++position) {
-    const double centre = scores[order[position]];
-    double sum = 0.0;
-    double gain = 0.0;
-    for (std::size_t i = 0; i < scores.size(); ++i) {
-      const double distance = scores[i] - centre;
-      const double exponent = distance * distance / kSmoothing;
-      if (exponent > 40.0) continue;  // below 1e-17 of the document's own share
-      const double share = std::exp(-exponent);
-      sum += share;
-      gain += share * gains[i];
-    }
-    value -= gain / sum / evaluation::log_discount(position + 1);
-  }
-  return value;
-}
-
-double smoothed_value(const Sigmoid& sigmoid, const CalibrationData& data) {
-  std::vector<double> posterior(data.gains.size());
-  double value = 0.0;
-  for (const RowRange& query : data.queries) {
-    std::vector<double> scores;
-    std::vector<double> gains;
-    for (std::size_t d = query.begin; d < query.end; ++d) {
-      sigmoid_posterior(sigmoid, {data.row(d), data.width}, posterior);
-      scores.push_back(bayes_score(posterior, data.gains));
-      gains.push_back(data.gains[static_cast<std::size_t>(data.classes[d])]);
-    }
-    value += query_value(scores, gains);
-  }
-  return value;
-}
-
 struct Objective {
   SigmoidTarget target;
-  const CalibrationData* data;
+  VoteColumns* columns;
 };
 
 double evaluate_at(unsigned, const double* at, double*, void* context) {
   const auto* objective = static_cast<const Objective*>(context);
-  const double value = target_value(objective->target, {std::exp(at[0]), at[1]}, *objective->data);
+  const double value = value_at(objective->target, {portable_exp(at[0]), at[1]}, *objective->columns);
   return std::isfinite(value) ? value : 1e300;
 }
 
@@ -117,16 +200,44 @@ std::string_view name_of(SigmoidTarget target) {
   return "";
 }
 
+METAFUSE_CLONES void sigmoid_posteriors(const Sigmoid& sigmoid, std::span<const double> votes,
+                                        std::size_t documents, std::span<double> posteriors,
+                                        std::span<double> scratch) {
+  const std::size_t classes = votes.size() / documents;
+  // Of x = a (vote - b) the sigmoid is 1 / (1 + e^-x). Where the greatest x is negative all sigmoids are
+  // divided by e^greatest, so that their ratio is defined even if every one underflows to zero.
+  double* greatest = scratch.data();
+  std::fill(greatest, greatest + documents, -INFINITY);
+  for (std::size_t l = 0; l < classes; ++l)
+    for (std::size_t d = 0; d < documents; ++d) {
+      const double x = sigmoid.a * (votes[l * documents + d] - sigmoid.b);
+      greatest[d] = x > greatest[d] ? x : greatest[d];
+    }
+  for (std::size_t d = 0; d < documents; ++d) greatest[d] = greatest[d] < 0.0 ? greatest[d] : 0.0;
+  for (std::size_t l = 0; l < classes; ++l)
+    for (std::size_t d = 0; d < documents; ++d) {
+      const double x = sigmoid.a * (votes[l * documents + d] - sigmoid.b);
+      posteriors[l * documents + d] = greatest[d] < 0.0 ? x - greatest[d] : -std::abs(x);
+    }
+  portable_exp(posteriors);
+  portable_exp(scratch.first(documents));
+  for (std::size_t l = 0; l < classes; ++l)
+    for (std::size_t d = 0; d < documents; ++d) {
+      double& p = posteriors[l * documents + d];
+      const bool is_numerator = greatest[d] < 1.0 || votes[l * documents + d] < sigmoid.b;
+      p = (is_numerator ? p : 1.0) / (1.0 + p * greatest[d]);
+    }
+  double* sums = scratch.data();
+  std::fill(sums, sums + documents, 0.0);
+  for (std::size_t l = 0; l < classes; ++l)
+    for (std::size_t d = 0; d < documents; ++d) sums[d] += posteriors[l * documents + d];
+  for (std::size_t l = 0; l < classes; ++l)
+    for (std::size_t d = 0; d < documents; ++d) posteriors[l * documents + d] /= sums[d];
+}
+
 void sigmoid_posterior(const Sigmoid& sigmoid, std::span<const double> votes, std::span<double> posterior) {
-  // In logarithms, so that the ratio is defined even if every sigmoid underflows to zero.
-  double most = -INFINITY;
-  for (std::size_t l = 0; l < votes.size(); ++l) {
-    posterior[l] = -softplus(-sigmoid.a * (votes[l] - sigmoid.b));
-    most = std::max(most, posterior[l]);
-  }
-  double sum = 0.0;
-  for (double& p : posterior) sum += p = std::exp(p - most);
-  for (double& p : posterior) p /= sum;
+  double scratch = 0.0;
+  sigmoid_posteriors(sigmoid, votes, 1, posterior, {&scratch, 1});
 }
 
 void standard_posterior(std::span<const double> votes, std::span<double> posterior) {
@@ -142,31 +253,26 @@ double bayes_score(std::span<const double> posterior, std::span<const double> ga
 }
 
 double target_value(SigmoidTarget target, const Sigmoid& sigmoid, const CalibrationData& data) {
-  if (target == SigmoidTarget::smoothed_ndcg) return smoothed_value(sigmoid, data);
-  std::vector<double> posterior(data.gains.size());
-  double value = 0.0;
-  for (std::size_t d = 0; d < data.size(); ++d) {
-    sigmoid_posterior(sigmoid, {data.row(d), data.width}, posterior);
-    value += document_value(target, posterior, data.classes[d]);
-  }
-  return value;
+  VoteColumns columns(data);
+  return value_at(target, sigmoid, columns);
 }
 
 std::optional<Sigmoid> fit_sigmoid(SigmoidTarget target, const CalibrationData& data) {
   if (data.size() == 0 || are_votes_constant(data)) return std::nullopt;
-  Objective objective{target, &data};
+  VoteColumns columns(data);
+  Objective objective{target, &columns};
   double at[2] = {0.0, 0.0};
   double least = INFINITY;
   for (const double a : {1.0, 4.0, 16.0, 64.0})
     for (const double b : {-0.5, 0.0, 0.5}) {
-      const double start[2] = {std::log(a), b};
+      const double start[2] = {portable_log(a), b};
       const double value = evaluate_at(2, start, nullptr, &objective);
       if (value >= least) continue;
       least = value;
       std::copy_n(start, 2, at);
     }
-  const double lower[2] = {std::log(0.01), -3.0};
-  const double upper[2] = {std::log(1000.0), 3.0};
+  const double lower[2] = {portable_log(0.01), -3.0};
+  const double upper[2] = {portable_log(1000.0), 3.0};
   const std::unique_ptr<nlopt_opt_s, void (*)(nlopt_opt)> optimiser(nlopt_create(NLOPT_LN_SBPLX, 2),
                                                                     nlopt_destroy);
   nlopt_set_min_objective(optimiser.get(), evaluate_at, &objective);
@@ -179,7 +285,7 @@ std::optional<Sigmoid> fit_sigmoid(SigmoidTarget target, const CalibrationData& 
   double value = least;
   nlopt_optimize(optimiser.get(), best, &value);
   if (value <= least) std::copy_n(best, 2, at);
-  return Sigmoid{std::exp(at[0]), at[1]};
+  return Sigmoid{portable_exp(at[0]), at[1]};
 }
 
 namespace {

@@ -36,6 +36,12 @@ struct Sigmoid {
 /// Class probabilities of one document by [4]: s(f_l) over their sum.
 void sigmoid_posterior(const Sigmoid& sigmoid, std::span<const double> votes, std::span<double> posterior);
 
+/// The same of many documents. Both matrices have a column of `documents` numbers for each class.
+///
+/// in:     scratch - room for a number per document
+void sigmoid_posteriors(const Sigmoid& sigmoid, std::span<const double> votes, std::size_t documents,
+                        std::span<double> posteriors, std::span<double> scratch);
+
 /// Class probabilities by [3]: votes shifted from [-1, 1] into [0, 1], over their sum; uniform when all are
 /// -1.
 void standard_posterior(std::span<const double> votes, std::span<double> posterior);
@@ -45,7 +51,8 @@ double bayes_score(std::span<const double> posterior, std::span<const double> ga
 
 /// The target function's value, to be minimised.
 ///
-/// cost:   O(documents x K); SN: sum of squares of the queries' documents
+/// cost:   O(documents x K), of which K + 1 exponentials a document, LS and EWLS 1 and K logarithms; SN:
+///         sum of squares of the queries' documents
 double target_value(SigmoidTarget target, const Sigmoid& sigmoid, const CalibrationData& data);
 
 /// The sigmoid that minimises the target: NLopt's Sbplx in (log a, b) from the best of a grid of starts.

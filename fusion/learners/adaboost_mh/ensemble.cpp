@@ -7,6 +7,7 @@
 
 #include "core/contract.h"
 #include "core/parallel.h"
+#include "core/portable_math.h"
 #include "evaluation/measures/discounted_gain.h"
 
 namespace metafuse::fusion::adaboost_mh {
@@ -47,7 +48,7 @@ std::vector<double> exponential_weights(std::span<const double> qualities, doubl
   std::vector<double> weights;
   double sum = 0.0;
   for (const double quality : qualities) {
-    weights.push_back(std::exp(c * (quality - most)));
+    weights.push_back(portable_exp(c * (quality - most)));
     sum += weights.back();
   }
   for (double& weight : weights) weight /= sum;

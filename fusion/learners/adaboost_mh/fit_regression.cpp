@@ -8,6 +8,7 @@
 #include <Eigen/Core>
 #include <nlopt.h>
 
+#include "core/portable_math.h"
 #include "core/random.h"
 #include "fusion/learners/adaboost_mh/regression.h"
 
@@ -17,6 +18,26 @@ namespace {
 
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
+
+using Votes = Eigen::Map<const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
+
+/// Documents x (width + 1): the votes and a one, which takes the place of an offset.
+MatrixXd votes_and_one(const CalibrationData& data) {
+  const auto documents = static_cast<Eigen::Index>(data.size());
+  const auto width = static_cast<Eigen::Index>(data.width);
+  MatrixXd rows = MatrixXd::Ones(documents, width + 1);
+  rows.leftCols(width) = Votes(data.votes.data(), documents, width);
+  return rows;
+}
+
+VectorXd gains_vector(const CalibrationData& data) {
+  const auto gains = document_gains(data);
+  return Eigen::Map<const VectorXd>(gains.data(), static_cast<Eigen::Index>(gains.size()));
+}
+
+std::span<double> numbers_of(MatrixXd& matrix) {
+  return {matrix.data(), static_cast<std::size_t>(matrix.size())};
+}
 
 /// Seeded documents, at most `most`.
 std::vector<std::size_t> drawn_points(std::size_t documents, std::size_t most, std::uint64_t seed) {
@@ -67,7 +88,10 @@ struct Process {
 Process solve_process(const MatrixXd& squares, const VectorXd& targets, double length, double noise) {
   Process process;
   for (double jitter = 0.0; jitter < 1.0; jitter = jitter == 0.0 ? 1e-10 : 100.0 * jitter) {
-    MatrixXd kernel = (squares.array() * (-0.5 / (length * length))).exp();
+    MatrixXd kernel = squares * (-0.5 / (length * length));
+    // The lower half is all that is factored.
+    for (Eigen::Index c = 0; c < kernel.cols(); ++c)
+      portable_exp({&kernel(c, c), static_cast<std::size_t>(kernel.rows() - c)});
     kernel.diagonal().array() += noise + jitter;
     const Eigen::LLT<MatrixXd> factor(kernel);
     if (factor.info() != Eigen::Success) {
@@ -78,8 +102,9 @@ Process solve_process(const MatrixXd& squares, const VectorXd& targets, double l
     const auto n = static_cast<double>(targets.size());
     const double fit = targets.dot(process.coefficients) / n;  // the signal variance that fits best
     if (!(fit > 0.0)) continue;
-    const MatrixXd lower = factor.matrixL();
-    process.log_likelihood = -0.5 * n * std::log(fit) - lower.diagonal().array().log().sum();
+    MatrixXd logs = factor.matrixLLT().diagonal();
+    portable_log(numbers_of(logs));
+    process.log_likelihood = -0.5 * n * portable_log(fit) - logs.sum();
     return process;
   }
   process.coefficients = VectorXd::Zero(targets.size());
@@ -96,9 +121,7 @@ VectorXd targets_of(const VectorXd& gains, const std::vector<std::size_t>& point
 }  // namespace
 
 void fit_gaussian_process(Regression& model, const CalibrationData& data, const RegressionOptions& options) {
-  const auto numbers = document_gains(data);
-  const VectorXd gains =
-      Eigen::Map<const VectorXd>(numbers.data(), static_cast<Eigen::Index>(numbers.size()));
+  const VectorXd gains = gains_vector(data);
   model.offset = gains.mean();
   const auto few =
       drawn_points(data.size(), std::min<std::size_t>(150, options.process_points), options.seed);
@@ -128,27 +151,23 @@ void fit_gaussian_process(Regression& model, const CalibrationData& data, const 
 
 namespace {
 
-using Eigen::MatrixXd;
-using Eigen::VectorXd;
-
 constexpr double kRidge = 1e-6;  // relative to the mean square: keeps collinear votes solvable
 constexpr double kDecay = 1e-4;  // of logistic and network weights, per document
 constexpr int kGradients = 200;
 
 void fit_polynomial(Regression& model, const CalibrationData& data) {
-  const auto columns = static_cast<Eigen::Index>(monomials(data.width, model.setting.degree).size());
-  const auto rows = static_cast<Eigen::Index>(data.size());
-  MatrixXd design(rows, columns);
-  for (Eigen::Index d = 0; d < rows; ++d) {
-    const auto values =
-        monomial_values({data.row(static_cast<std::size_t>(d)), data.width}, model.setting.degree);
-    for (Eigen::Index c = 0; c < columns; ++c) design(d, c) = values[static_cast<std::size_t>(c)];
+  const auto terms = monomials(data.width, model.setting.degree);
+  const MatrixXd votes = votes_and_one(data);
+  MatrixXd design(votes.rows(), static_cast<Eigen::Index>(terms.size()));
+  for (std::size_t m = 0; m < terms.size(); ++m) {
+    auto column = design.col(static_cast<Eigen::Index>(m));
+    column.setOnes();
+    for (const std::size_t variable : terms[m])
+      column.array() *= votes.col(static_cast<Eigen::Index>(variable)).array();
   }
   MatrixXd squares = design.transpose() * design;
-  squares.diagonal().array() += kRidge * static_cast<double>(rows);
-  const auto gains = document_gains(data);
-  const VectorXd solved =
-      squares.ldlt().solve(design.transpose() * Eigen::Map<const VectorXd>(gains.data(), rows));
+  squares.diagonal().array() += kRidge * static_cast<double>(votes.rows());
+  const VectorXd solved = squares.ldlt().solve(design.transpose() * gains_vector(data));
   model.weights.assign(solved.begin(), solved.end());
 }
 
@@ -181,77 +200,57 @@ std::vector<double> minimise(const Smooth& smooth, std::vector<double> start) {
 }
 
 void fit_logistic(Regression& model, const CalibrationData& data) {
-  const std::size_t k = data.gains.size();
-  const std::size_t stride = data.width + 1;
-  model.points = data.gains;
+  const auto k = static_cast<Eigen::Index>(data.gains.size());
+  const MatrixXd rows = votes_and_one(data);
   const auto n = static_cast<double>(data.size());
+  model.points = data.gains;
+  MatrixXd shares(rows.rows(), k);
   const Smooth loss = [&](const std::vector<double>& at, std::vector<double>& gradient) {
-    double value = 0.0;
-    std::fill(gradient.begin(), gradient.end(), 0.0);
-    std::vector<double> scores(k);
-    for (std::size_t d = 0; d < data.size(); ++d) {
-      double sum = 0.0;
-      for (std::size_t l = 0; l < k; ++l) {
-        scores[l] = at[l * stride + data.width];
-        for (std::size_t i = 0; i < data.width; ++i) scores[l] += at[l * stride + i] * data.row(d)[i];
-      }
-      const double most = *std::max_element(scores.begin(), scores.end());
-      const auto own = static_cast<std::size_t>(data.classes[d]);
-      const double own_score = scores[own] - most;
-      for (double& score : scores) sum += score = std::exp(score - most);
-      value += (std::log(sum) - own_score) / n;
-      for (std::size_t l = 0; l < k; ++l) {
-        const double slope = (scores[l] / sum - (l == own ? 1.0 : 0.0)) / n;
-        for (std::size_t i = 0; i < data.width; ++i) gradient[l * stride + i] += slope * data.row(d)[i];
-        gradient[l * stride + data.width] += slope;
-      }
-    }
-    for (std::size_t i = 0; i < at.size(); ++i) {
-      value += 0.5 * kDecay * at[i] * at[i];
-      gradient[i] += kDecay * at[i];
-    }
-    return value;
+    const Eigen::Map<const MatrixXd> weights(at.data(), rows.cols(), k);
+    shares.noalias() = rows * weights;
+    const VectorXd most = shares.rowwise().maxCoeff();
+    shares.colwise() -= most;
+    double own_scores = 0.0;
+    for (std::size_t d = 0; d < data.size(); ++d)
+      own_scores += shares(static_cast<Eigen::Index>(d), data.classes[d]);
+    portable_exp(numbers_of(shares));
+    MatrixXd sums = shares.rowwise().sum();
+    shares.array().colwise() /= sums.col(0).array();
+    for (std::size_t d = 0; d < data.size(); ++d)
+      shares(static_cast<Eigen::Index>(d), data.classes[d]) -= 1.0;
+    Eigen::Map<MatrixXd>(gradient.data(), rows.cols(), k) = rows.transpose() * shares / n + kDecay * weights;
+    portable_log(numbers_of(sums));
+    return (sums.sum() - own_scores) / n + 0.5 * kDecay * weights.squaredNorm();
   };
-  model.weights = minimise(loss, std::vector<double>(k * stride, 0.0));
+  model.weights = minimise(loss, std::vector<double>(static_cast<std::size_t>(rows.cols() * k), 0.0));
 }
 
 void fit_network(Regression& model, const CalibrationData& data, const RegressionOptions& options) {
-  const std::size_t stride = data.width + 1;
-  const std::size_t hidden = options.hidden;
+  const MatrixXd rows = votes_and_one(data);
+  const VectorXd gains = gains_vector(data);
+  const auto hidden = static_cast<Eigen::Index>(options.hidden);
+  const Eigen::Index inner = hidden * rows.cols();
   const auto n = static_cast<double>(data.size());
   Random random(options.seed);
-  std::vector<double> start(hidden * stride + hidden + 1);
+  std::vector<double> start(static_cast<std::size_t>(inner + hidden + 1));
   for (double& weight : start) weight = 0.5 * random.normal();
-  const auto gains = document_gains(data);
-  start.back() = std::accumulate(gains.begin(), gains.end(), 0.0) / n;
+  start.back() = gains.mean();
+  MatrixXd units(rows.rows(), hidden);
   const Smooth loss = [&](const std::vector<double>& at, std::vector<double>& gradient) {
-    std::fill(gradient.begin(), gradient.end(), 0.0);
-    std::vector<double> units(hidden);
-    double value = 0.0;
-    for (std::size_t d = 0; d < data.size(); ++d) {
-      const double* row = data.row(d);
-      double output = at.back();
-      for (std::size_t h = 0; h < hidden; ++h) {
-        double sum = at[h * stride + data.width];
-        for (std::size_t i = 0; i < data.width; ++i) sum += at[h * stride + i] * row[i];
-        units[h] = std::tanh(sum);
-        output += at[hidden * stride + h] * units[h];
-      }
-      const double error = output - gains[d];
-      value += 0.5 * error * error / n;
-      gradient.back() += error / n;
-      for (std::size_t h = 0; h < hidden; ++h) {
-        gradient[hidden * stride + h] += error * units[h] / n;
-        const double slope = error * at[hidden * stride + h] * (1.0 - units[h] * units[h]) / n;
-        for (std::size_t i = 0; i < data.width; ++i) gradient[h * stride + i] += slope * row[i];
-        gradient[h * stride + data.width] += slope;
-      }
-    }
-    for (std::size_t i = 0; i + 1 < at.size(); ++i) {
-      value += 0.5 * kDecay * at[i] * at[i];
-      gradient[i] += kDecay * at[i];
-    }
-    return value;
+    const Eigen::Map<const MatrixXd> weights(at.data(), rows.cols(), hidden);
+    const Eigen::Map<const VectorXd> outer(at.data() + inner, hidden);
+    const Eigen::Map<const VectorXd> decaying(at.data(), inner + hidden);
+    units.noalias() = rows * weights;
+    make_tangents(numbers_of(units));
+    const VectorXd errors = ((units * outer).array() + at.back()).matrix() - gains;
+    Eigen::Map<VectorXd> outer_slopes(gradient.data() + inner, hidden);
+    outer_slopes.noalias() = units.transpose() * errors / n;
+    units.array() = (1.0 - units.array().square()).colwise() * errors.array();
+    units.array().rowwise() *= outer.transpose().array() / n;
+    Eigen::Map<MatrixXd>(gradient.data(), rows.cols(), hidden).noalias() = rows.transpose() * units;
+    Eigen::Map<VectorXd>(gradient.data(), inner + hidden) += kDecay * decaying;
+    gradient.back() = errors.sum() / n;
+    return 0.5 * errors.squaredNorm() / n + 0.5 * kDecay * decaying.squaredNorm();
   };
   model.weights = minimise(loss, std::move(start));
 }

@@ -1,34 +1,147 @@
 #include "fusion/learners/adaboost_mh/histogram.h"
 
 #include <algorithm>
-#include <cmath>
+#include <cstring>
 
+#include "core/clones.h"
 #include "core/parallel.h"
 
 namespace metafuse::fusion::adaboost_mh {
 namespace {
 
-double worth_of(const double* below, const double* totals, std::size_t stride) {
-  double sum = 0.0;
-  for (std::size_t l = 0; l < stride; ++l) sum += std::abs(totals[l] - 2.0 * below[l]);
-  return sum;
+/// Features that are summed at a time, so that a sum need not wait for the one before into the same cell.
+constexpr std::size_t kFeatureGroup = 8;
+constexpr std::size_t kMostCodes = 256;  // of a feature that is one byte a document
+using Lanes __attribute__((vector_size(32))) = double;
+
+inline void load(Lanes& lanes, const double* numbers) {
+  std::memcpy(&lanes, numbers, sizeof lanes);
 }
 
-/// Worth of every cut of a feature, by its index.
-void scan(const Histogram& histogram, std::size_t feature, std::span<const double> totals,
-          std::vector<double>& worths) {
-  const std::size_t stride = histogram.stride();
-  const std::size_t cuts = histogram.codes(feature) - 1;
-  worths.resize(cuts);
-  double below[64] = {};
-  for (std::size_t index = 0; index < cuts; ++index) {
-    const double* cell = histogram.cell(feature, index);
-    for (std::size_t l = 0; l < stride; ++l) below[l] += cell[l];
-    worths[index] = worth_of(below, totals.data(), stride);
+inline void store(double* numbers, const Lanes& lanes) {
+  std::memcpy(numbers, &lanes, sizeof lanes);
+}
+
+struct SummedColumns {
+  const std::uint8_t* codes[kFeatureGroup];
+  double* sums[kFeatureGroup];
+};
+
+/// What is added to the columns' cells.
+struct AddedRows {
+  const std::uint32_t* documents;
+  std::size_t count;
+  const double* weights;
+  const std::int8_t* signs;  // of all documents, or null
+  double factor;
+};
+
+/// Four labels' weights at a time, which are `stride` apart.
+inline void add_lanes(const SummedColumns& columns, const AddedRows& rows, std::size_t stride) {
+  for (std::size_t i = 0; i < rows.count; ++i) {
+    const std::size_t document = rows.documents[i];
+    Lanes weight;
+    load(weight, rows.weights + document * stride);
+    if (rows.signs != nullptr) weight *= rows.factor * rows.signs[document];
+    for (std::size_t f = 0; f < kFeatureGroup; ++f) {
+      double* sum = columns.sums[f] + columns.codes[f][document] * stride;
+      Lanes cell;
+      load(cell, sum);
+      store(sum, cell + weight);
+    }
   }
 }
 
+METAFUSE_CLONES void add_rows(const SummedColumns& columns, const AddedRows& rows, std::size_t stride) {
+  if (stride == 4)
+    add_lanes(columns, rows, 4);
+  else
+    add_lanes(columns, rows, stride);
+}
+
+/// Worth of every cut of a feature by its index: the sum over labels of |total - 2 x the sum below|.
+METAFUSE_CLONES double scan(const double* cells, std::size_t cuts, const double* totals, std::size_t stride,
+                            double* worths) {
+  alignas(64) double moved[kMostCodes * 4];
+  std::fill(worths, worths + (cuts + 3) / 4 * 4, -1.0);  // so that the loop below may look at four at a time
+  std::fill(worths, worths + cuts, 0.0);
+  for (std::size_t first = 0; first < stride; first += 4) {
+    Lanes total;
+    load(total, totals + first);
+    Lanes below{};
+    for (std::size_t index = 0; index < cuts; ++index) {
+      Lanes cell;
+      load(cell, cells + index * stride + first);
+      below += cell;
+      const Lanes difference = total - 2.0 * below;
+      store(moved + 4 * index, difference < 0.0 ? -difference : difference);
+    }
+    for (std::size_t index = 0; index < cuts; ++index) {
+      const double* four = moved + 4 * index;
+      worths[index] = (((worths[index] + four[0]) + four[1]) + four[2]) + four[3];
+    }
+  }
+  Lanes most = {-1.0, -1.0, -1.0, -1.0};
+  for (std::size_t index = 0; index < cuts; index += 4) {
+    Lanes four;
+    load(four, worths + index);
+    most = four > most ? four : most;
+  }
+  return std::max(std::max(most[0], most[1]), std::max(most[2], most[3]));
+}
+
+METAFUSE_CLONES void subtract(double* from, const double* what, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) from[i] -= what[i];
+}
+
+METAFUSE_CLONES void negate(double* numbers, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) numbers[i] = -numbers[i];
+}
+
 }  // namespace
+
+struct Histogram::Addends {
+  const SignedWeights& weights;
+  std::span<const std::uint32_t> documents;
+  std::span<const std::int8_t> signs = {};
+  double factor = 1.0;
+};
+
+/// The best cut of a histogram: each feature's most first, then the first cut that is near the most of all.
+class Histogram::Search {
+ public:
+  Search(const Histogram& histogram, std::span<const double> totals)
+      : histogram_(histogram), totals_(totals), most_(histogram.feature_count(), -1.0) {}
+
+  void look_at(std::size_t feature) {
+    double worths[kMostCodes];
+    most_[feature] = worths_of(feature, worths);
+  }
+
+  BestCut best() const {
+    const double most = most_.empty() ? -1.0 : *std::max_element(most_.begin(), most_.end());
+    if (most < 0.0) return {};
+    const double enough = most - 1e-9 * most;
+    std::size_t feature = 0;
+    while (most_[feature] < enough) ++feature;
+    double worths[kMostCodes];
+    worths_of(feature, worths);
+    std::size_t index = cuts(feature) - 1;
+    while (worths[index] < enough) --index;
+    return {true, {static_cast<std::uint32_t>(feature), static_cast<std::uint8_t>(index)}, worths[index]};
+  }
+
+ private:
+  std::size_t cuts(std::size_t feature) const { return histogram_.codes(feature) - 1; }
+  double worths_of(std::size_t feature, double* worths) const {
+    if (cuts(feature) == 0) return -1.0;
+    return scan(histogram_.cell(feature, 0), cuts(feature), totals_.data(), histogram_.stride(), worths);
+  }
+
+  const Histogram& histogram_;
+  std::span<const double> totals_;
+  std::vector<double> most_;
+};
 
 Histogram::Histogram(const CodedFeatures& features, std::size_t stride)
     : features_(&features), stride_(stride) {
@@ -37,68 +150,94 @@ Histogram::Histogram(const CodedFeatures& features, std::size_t stride)
     starts_.push_back(cells);
     cells += codes(f);
   }
-  sums_.resize(cells * stride);
+  starts_.push_back(cells);
+  sums_.resize(cells * (stride / 4));
 }
 
-void Histogram::fill(const SignedWeights& weights, std::span<const std::uint32_t> documents,
-                     std::span<const double> signs, unsigned threads) {
+void Histogram::for_each_group(std::size_t documents, unsigned threads,
+                               const std::function<void(std::size_t, std::size_t)>& work) const {
   // With fewer additions than this, starting a thread costs more than it saves.
   constexpr std::size_t kWorthThreads = 1U << 18;
-  std::fill(sums_.begin(), sums_.end(), 0.0);
-  const bool is_worth = documents.size() * feature_count() >= kWorthThreads;
-  parallel_for(feature_count(), is_worth ? threads : 1,
-               [&](std::size_t f) { fill_feature(f, weights, documents, signs); });
+  const bool is_worth = documents * feature_count() >= kWorthThreads;
+  parallel_for((feature_count() + kFeatureGroup - 1) / kFeatureGroup, is_worth ? threads : 1,
+               [&](std::size_t group) {
+                 work(group * kFeatureGroup, std::min((group + 1) * kFeatureGroup, feature_count()));
+               });
 }
 
-void Histogram::fill_feature(std::size_t feature, const SignedWeights& weights,
-                             std::span<const std::uint32_t> documents, std::span<const double> signs) {
-  const std::uint8_t* codes = features_->bytes(feature);
-  double* sums = sums_.data() + starts_[feature] * stride_;
-  if (stride_ == 4 && signs.empty()) {
-    for (const std::uint32_t document : documents) {
-      const double* weight = weights.of(document);
-      double* sum = sums + codes[document] * 4U;
-      for (std::size_t l = 0; l < 4; ++l) sum[l] += weight[l];
+void Histogram::clear(std::size_t first, std::size_t last) {
+  std::fill(cells(first), cells(first) + (starts_[last] - starts_[first]) * stride_, 0.0);
+}
+
+void Histogram::add(std::size_t first, std::size_t last, const Addends& addends) {
+  // A group that is not full repeats its last feature, whose further sums nobody looks at.
+  std::vector<Four> unused(last - first < kFeatureGroup ? codes(last - 1) * (stride_ / 4) : 0);
+  for (std::size_t label = 0; label < stride_; label += 4) {
+    SummedColumns columns;
+    for (std::size_t f = 0; f < kFeatureGroup; ++f) {
+      columns.codes[f] = features_->bytes(std::min(first + f, last - 1));
+      columns.sums[f] = (first + f < last ? cells(first + f) : unused[0].numbers) + label;
     }
-  } else if (stride_ == 4) {
-    for (const std::uint32_t document : documents) {
-      const double* weight = weights.of(document);
-      double* sum = sums + codes[document] * 4U;
-      for (std::size_t l = 0; l < 4; ++l) sum[l] += weight[l] * signs[document];
-    }
-  } else {
-    for (const std::uint32_t document : documents) {
-      const double* weight = weights.of(document);
-      const double sign = signs.empty() ? 1.0 : signs[document];
-      double* sum = sums + codes[document] * stride_;
-      for (std::size_t l = 0; l < stride_; ++l) sum[l] += weight[l] * sign;
-    }
+    add_rows(columns,
+             {addends.documents.data(), addends.documents.size(), addends.weights.values.data() + label,
+              addends.signs.empty() ? nullptr : addends.signs.data(), addends.factor},
+             stride_);
   }
 }
 
-void Histogram::subtract(const Histogram& part) {
-  for (std::size_t i = 0; i < sums_.size(); ++i) sums_[i] -= part.sums_[i];
+BestCut Histogram::fill(const SignedWeights& weights, std::span<const std::uint32_t> documents,
+                        std::span<const double> totals, unsigned threads) {
+  Search search(*this, totals);
+  for_each_group(documents.size(), threads, [&](std::size_t first, std::size_t last) {
+    clear(first, last);
+    add(first, last, {weights, documents});
+    for (std::size_t f = first; f < last; ++f) search.look_at(f);
+  });
+  return search.best();
 }
 
-BestCut best_cut(const Histogram& histogram, std::span<const double> totals) {
-  std::vector<double> worths;
-  std::vector<double> best(histogram.feature_count(), -1.0);
-  double most = -1.0;
-  for (std::size_t f = 0; f < histogram.feature_count(); ++f) {
-    scan(histogram, f, totals, worths);
-    for (const double value : worths) best[f] = std::max(best[f], value);
-    most = std::max(most, best[f]);
+std::pair<BestCut, BestCut> Histogram::split_off(Histogram& whole, const SignedWeights& weights,
+                                                 std::span<const std::uint32_t> documents,
+                                                 std::span<const double> totals,
+                                                 std::span<const double> rest_totals, unsigned threads) {
+  Search search(*this, totals);
+  Search rest(whole, rest_totals);
+  for_each_group(documents.size(), threads, [&](std::size_t first, std::size_t last) {
+    clear(first, last);
+    add(first, last, {weights, documents});
+    subtract(whole.cells(first), cells(first), (starts_[last] - starts_[first]) * stride_);
+    for (std::size_t f = first; f < last; ++f) {
+      search.look_at(f);
+      rest.look_at(f);
+    }
+  });
+  return {search.best(), rest.best()};
+}
+
+BestCut Histogram::change_signs(const SignedWeights& weights, std::span<const std::uint32_t> documents,
+                                std::span<const std::int8_t> from, std::span<const std::int8_t> to,
+                                std::span<const double> totals, unsigned threads) {
+  std::vector<std::uint32_t> kept(documents.size());
+  std::vector<std::uint32_t> changed(documents.size());
+  std::size_t kept_count = 0;
+  std::size_t changed_count = 0;
+  for (const std::uint32_t document : documents) {
+    const bool is_kept = from[document] == to[document];
+    kept[kept_count] = changed[changed_count] = document;
+    kept_count += is_kept ? 1 : 0;
+    changed_count += is_kept ? 0 : 1;
   }
-  if (most < 0.0) return {};
-  const double enough = most - 1e-9 * most;
-  for (std::size_t f = 0; f < histogram.feature_count(); ++f) {
-    if (best[f] < enough) continue;
-    scan(histogram, f, totals, worths);
-    for (std::size_t index = worths.size(); index-- > 0;)
-      if (worths[index] >= enough)
-        return {true, {static_cast<std::uint32_t>(f), static_cast<std::uint8_t>(index)}, worths[index]};
-  }
-  return {};
+  // Where most signs change all sums do, and those of the other documents are put right.
+  const bool is_negated = changed_count > kept_count;
+  const std::span<const std::uint32_t> fewer =
+      is_negated ? std::span(kept).first(kept_count) : std::span(changed).first(changed_count);
+  Search search(*this, totals);
+  for_each_group(fewer.size(), threads, [&](std::size_t first, std::size_t last) {
+    if (is_negated) negate(cells(first), (starts_[last] - starts_[first]) * stride_);
+    add(first, last, {weights, fewer, to, 2.0});
+    for (std::size_t f = first; f < last; ++f) search.look_at(f);
+  });
+  return search.best();
 }
 
 }  // namespace metafuse::fusion::adaboost_mh

@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "fusion/data/thresholds.h"
@@ -20,43 +22,61 @@ struct SignedWeights {
   const double* of(std::size_t document) const { return values.data() + document * stride; }
 };
 
-/// For each (feature, code) the sum of the signed weights of documents that have the code.
-class Histogram {
- public:
-  Histogram(const CodedFeatures& features, std::size_t stride);
-
-  /// Sums over `documents`, each times its sign when `signs` is not empty. A thread sums whole features, so
-  /// any number of threads gives the same bytes.
-  void fill(const SignedWeights& weights, std::span<const std::uint32_t> documents,
-            std::span<const double> signs, unsigned threads = 1);
-  /// Leaves what is not in `part`.
-  void subtract(const Histogram& part);
-
-  std::size_t feature_count() const { return features_->feature_count(); }
-  std::size_t codes(std::size_t feature) const { return features_->thresholds(feature).size() + 1; }
-  const double* cell(std::size_t feature, std::size_t code) const {
-    return sums_.data() + (starts_[feature] + code) * stride_;
-  }
-  std::size_t stride() const { return stride_; }
-
- private:
-  void fill_feature(std::size_t feature, const SignedWeights& weights,
-                    std::span<const std::uint32_t> documents, std::span<const double> signs);
-
-  const CodedFeatures* features_;
-  std::size_t stride_;
-  std::vector<std::size_t> starts_;
-  std::vector<double> sums_;
-};
-
+/// The cut of greatest worth; of those within 1e-9 of it the first in the order features ascending,
+/// thresholds from the highest down.
 struct BestCut {
   bool is_found = false;
   Cut cut;
   double worth = 0.0;  ///< the edge of its stump: opposite votes on its two sides
 };
 
-/// The cut of greatest worth; of those within 1e-9 of it the first in the order features ascending,
-/// thresholds from the highest down. The sums over all documents are `totals` (stride long).
-BestCut best_cut(const Histogram& histogram, std::span<const double> totals);
+/// For each (feature, code) the sum of the signed weights of documents that have the code. Several features
+/// are summed and searched together while their cells are in the first cache; a thread takes whole features,
+/// so any number of threads gives the same bytes.
+class Histogram {
+ public:
+  Histogram(const CodedFeatures& features, std::size_t stride);
+
+  /// Sums over `documents`, and the best cut of them. Sums over all of them are `totals` (stride long).
+  BestCut fill(const SignedWeights& weights, std::span<const std::uint32_t> documents,
+               std::span<const double> totals, unsigned threads = 1);
+  /// As fill, and takes the sums away from `whole`, which holds these documents among others.
+  /// out:    the best cuts of `documents` and of what is left in `whole`
+  std::pair<BestCut, BestCut> split_off(Histogram& whole, const SignedWeights& weights,
+                                        std::span<const std::uint32_t> documents,
+                                        std::span<const double> totals, std::span<const double> rest_totals,
+                                        unsigned threads = 1);
+  /// Changes the sums from documents times the signs `from` to the same times the signs `to` (1 or -1), by
+  /// summing up the fewer of those whose sign changes and those whose sign does not.
+  BestCut change_signs(const SignedWeights& weights, std::span<const std::uint32_t> documents,
+                       std::span<const std::int8_t> from, std::span<const std::int8_t> to,
+                       std::span<const double> totals, unsigned threads = 1);
+
+  std::size_t feature_count() const { return features_->feature_count(); }
+  std::size_t codes(std::size_t feature) const { return features_->thresholds(feature).size() + 1; }
+  const double* cell(std::size_t feature, std::size_t code) const {
+    return sums_[(starts_[feature] + code) * (stride_ / 4)].numbers;
+  }
+  std::size_t stride() const { return stride_; }
+
+ private:
+  struct alignas(32) Four {
+    double numbers[4];
+  };
+  struct Addends;
+  class Search;
+
+  double* cells(std::size_t feature) { return sums_[starts_[feature] * (stride_ / 4)].numbers; }
+  /// Calls work(first, last) for every group of features, on several threads where it is worth it.
+  void for_each_group(std::size_t documents, unsigned threads,
+                      const std::function<void(std::size_t, std::size_t)>& work) const;
+  void clear(std::size_t first, std::size_t last);
+  void add(std::size_t first, std::size_t last, const Addends& addends);
+
+  const CodedFeatures* features_;
+  std::size_t stride_;
+  std::vector<std::size_t> starts_;  // of each feature's cells, and their number
+  std::vector<Four> sums_;
+};
 
 }  // namespace metafuse::fusion::adaboost_mh

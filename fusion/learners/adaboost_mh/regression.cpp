@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/contract.h"
+#include "core/portable_math.h"
 #include "fusion/learners/common/state_fields.h"
 
 namespace metafuse::fusion::adaboost_mh {
@@ -26,7 +27,7 @@ double logistic_gain(const Regression& model, std::span<const double> votes) {
   double sum = 0.0;
   double gain = 0.0;
   for (std::size_t l = 0; l < k; ++l) {
-    const double share = std::exp(scores[l] - most);
+    const double share = portable_exp(scores[l] - most);
     sum += share;
     gain += share * model.points[l];
   }
@@ -36,25 +37,30 @@ double logistic_gain(const Regression& model, std::span<const double> votes) {
 double network_gain(const Regression& model, std::span<const double> votes) {
   const std::size_t stride = model.width + 1;
   const std::size_t hidden = (model.weights.size() - 1) / (stride + 1);
-  double gain = model.weights.back();
+  std::vector<double> units(hidden);
   for (std::size_t h = 0; h < hidden; ++h) {
     const double* weights = &model.weights[h * stride];
-    double sum = weights[model.width];
-    for (std::size_t i = 0; i < model.width; ++i) sum += weights[i] * votes[i];
-    gain += model.weights[hidden * stride + h] * std::tanh(sum);
+    units[h] = weights[model.width];
+    for (std::size_t i = 0; i < model.width; ++i) units[h] += weights[i] * votes[i];
   }
+  make_tangents(units);
+  double gain = model.weights.back();
+  for (std::size_t h = 0; h < hidden; ++h) gain += model.weights[hidden * stride + h] * units[h];
   return gain;
 }
 
 double process_gain(const Regression& model, std::span<const double> votes) {
   const double factor = -0.5 / (model.length * model.length);
-  double gain = model.offset;
-  for (std::size_t p = 0; p < model.weights.size(); ++p) {
+  std::vector<double> kernel(model.weights.size());
+  for (std::size_t p = 0; p < kernel.size(); ++p) {
     const double* point = &model.points[p * model.width];
     double square = 0.0;
     for (std::size_t i = 0; i < model.width; ++i) square += (votes[i] - point[i]) * (votes[i] - point[i]);
-    gain += model.weights[p] * std::exp(factor * square);
+    kernel[p] = factor * square;
   }
+  portable_exp(kernel);
+  double gain = model.offset;
+  for (std::size_t p = 0; p < kernel.size(); ++p) gain += model.weights[p] * kernel[p];
   return gain;
 }
 
@@ -73,6 +79,15 @@ std::size_t weights_needed(const Regression& model) {
 }
 
 }  // namespace
+
+void make_tangents(std::span<double> numbers) {
+  // tanh x = (1 - e^-2|x|) / (1 + e^-2|x|) with the sign of x.
+  std::vector<double> powers(numbers.size());
+  for (std::size_t i = 0; i < powers.size(); ++i) powers[i] = -2.0 * std::abs(numbers[i]);
+  portable_exp(powers);
+  for (std::size_t i = 0; i < powers.size(); ++i)
+    numbers[i] = std::copysign((1.0 - powers[i]) / (1.0 + powers[i]), numbers[i]);
+}
 
 std::string RegressionSetting::name() const {
   if (kind == RegressionKind::polynomial)

@@ -30,34 +30,33 @@ inline std::vector<std::vector<std::size_t>> monomials(std::size_t inputs, int d
   return all;
 }
 
-/// The values of the monomials in that order.
+/// The sum of the monomials times their weights, which are as many.
 /// cost:   O(their number)
-inline std::vector<double> monomial_values(std::span<const double> votes, int degree) {
+inline double polynomial_value(std::span<const double> votes, int degree, std::span<const double> weights) {
   struct Item {
     double value;
     std::size_t last;
   };
-  std::vector<Item> items = {{1.0, 0}};
+  std::vector<Item> items;
+  items.reserve(weights.size());
+  items.push_back({1.0, 0});
+  double sum = weights[0];
   std::size_t begin = 0;
   for (int i = 0; i < degree; ++i) {
     const std::size_t end = items.size();
     for (std::size_t m = begin; m < end; ++m)
-      for (std::size_t variable = items[m].last; variable < votes.size(); ++variable)
-        items.push_back({items[m].value * votes[variable], variable});
+      for (std::size_t variable = items[m].last; variable < votes.size(); ++variable) {
+        const double value = items[m].value * votes[variable];
+        sum += weights[items.size()] * value;
+        items.push_back({value, variable});
+      }
     begin = end;
   }
-  std::vector<double> values;
-  for (const Item& item : items) values.push_back(item.value);
-  return values;
-}
-
-/// The sum of the monomials times their weights.
-inline double polynomial_value(std::span<const double> votes, int degree, std::span<const double> weights) {
-  const auto values = monomial_values(votes, degree);
-  double sum = 0.0;
-  for (std::size_t i = 0; i < values.size(); ++i) sum += weights[i] * values[i];
   return sum;
 }
+
+/// Each number's hyperbolic tangent in its place, the same bits on every processor; its error is below 1e-15.
+void make_tangents(std::span<double> numbers);
 
 enum class RegressionKind { polynomial, logistic, neural_network, gaussian_process };
 
