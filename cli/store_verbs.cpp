@@ -129,8 +129,14 @@ Result<void> import_store(const StoreArguments& arguments) {
   if (!arguments.recording.empty()) {
     files.qrels = arguments.recording + "/qrels";
     std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(arguments.recording + "/runs", error))
-      files.runs.push_back(entry.path().string());
+    for (const auto& entry : std::filesystem::directory_iterator(arguments.recording + "/runs", error)) {
+      const std::string name = entry.path().stem().string();
+      std::error_code unknown;  // reading says what is wrong
+      if (std::filesystem::file_size(entry.path(), unknown) == 0 && !unknown)
+        files.empty_lists.push_back(name);
+      else
+        files.runs.push_back(name + "=" + entry.path().string());
+    }
     if (error || files.runs.empty())
       return fail(Code::no_input, arguments.recording + ": no recording; name the folder that record wrote");
     std::sort(files.runs.begin(), files.runs.end());
@@ -141,14 +147,18 @@ Result<void> import_store(const StoreArguments& arguments) {
     return fail(Code::usage, "give one of FILE.jsonl, --runs with --qrels, and --recording");
   TRY(files.queries, base_queries(arguments.queries));
   TRY(const auto store, open(arguments, service::StoreMode::serve));
+  std::string plain_slot = arguments.plain_slot;
+  if (plain_slot.empty()) {
+    TRY(plain_slot, store->plain_slot(arguments.domain));
+  }
   service::ImportReport report;
   if (has_files) {
     TRY(const std::string secret, store->secret());
     const auto at = time_written(files.qrels);
-    TRY(const auto queries, service::read_offline_queries(files, secret, arguments.plain_slot, at));
+    TRY(const auto queries, service::read_offline_queries(files, secret, plain_slot, at));
     TRY(report, service::import_offline_queries(*store, queries, arguments.judge, at));
   } else {
-    TRY(report, service::import_lines(*store, arguments.lines, arguments.domain));
+    TRY(report, service::import_lines(*store, arguments.lines, arguments.domain, plain_slot));
   }
   std::cout << report.text() << '\n';
   return {};
@@ -245,7 +255,9 @@ void add_store(CLI::App& app, Result<void>& outcome) {
   import.add_option("--recording", from.recording, "folder that record wrote");
   import.add_option("--queries", from.queries, "what the ids stand for: JSON lines as record reads them");
   import.add_option("--judge", from.judge, "name of the judge in the store");
-  import.add_option("--plain-slot", from.plain_slot, "the domain's slot that plain queries fill");
+  import.add_option(
+      "--plain-slot", from.plain_slot,
+      "the domain's slot that plain queries fill; without it the one that its server told the store");
   import.add_option("--depth", from.depth, "how far down lists count; 0 for all")
       ->check(CLI::Range(0, 100000));
   import.footer(

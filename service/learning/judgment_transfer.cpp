@@ -15,7 +15,8 @@
 namespace metafuse::service {
 namespace {
 
-constexpr std::size_t kMostConflicts = 20;  ///< that are listed one by one
+constexpr std::size_t kMostConflicts = 20;     ///< that are listed one by one
+constexpr std::size_t kMostDomainsNamed = 10;  ///< in the error about a domain that a file does not have
 
 /// The lists of one topic as a search without anything shown but what was judged.
 void add_run_list(const evaluation::Run& run, std::string_view topic, int depth, StoredSearch& search,
@@ -176,6 +177,77 @@ Result<StoredJudgment> read_judgment_line(const ExportedLine& line) {
   return judgment;
 }
 
+/// The lines of an export that are one domain's.
+class ExportedFile {
+ public:
+  explicit ExportedFile(std::string domain) : domain_(std::move(domain)) {}
+
+  Result<void> add(std::string_view text, const std::string& place) {
+    TRY(const Json json, parse_json(text, place));
+    if (!json.is_object()) return fail(Code::bad_data, place + ": no object");
+    const ExportedLine line(json.get_object(), place);
+    TRY(const std::string kind, line.text("kind"));
+    TRY(const std::string of, line.text("domain"));
+    if (of != domain_) {
+      ++foreign_;
+      if (others_.size() < kMostDomainsNamed) others_.insert(of);
+      return {};
+    }
+    has_own_ = true;
+    if (kind == "search") {
+      TRY(auto search, read_search_line(line));
+      batch_.searches.push_back(std::move(search));
+    } else if (kind == "judgment") {
+      TRY(auto judgment, read_judgment_line(line));
+      batch_.judgments.push_back(std::move(judgment));
+    } else if (kind == "template") {
+      TemplateVersion version{domain_, 0, {}, {}, 0};
+      TRY(version.text, line.text("text"));
+      TRY(version.author, line.text("author"));
+      TRY(version.at, line.number("at"));
+      batch_.templates.push_back(std::move(version));
+    } else if (kind != "click") {  // whose addresses are gone: a click counts where it was made
+      return fail(Code::bad_data, fmt::format("{}: kind \"{}\" is none of search, click, judgment and "
+                                              "template; import what `metafuse store export` wrote",
+                                              place, kind));
+    }
+    return {};
+  }
+
+  /// errors: bad_data when all lines are other domains'
+  Result<void> check_domain(const std::string& path) const {
+    if (has_own_ || others_.empty()) return {};
+    return fail(Code::bad_data, fmt::format("{}: nothing in it is of the domain {}; --domain may be {}", path,
+                                            domain_, fmt::join(others_, ", ")));
+  }
+
+  std::size_t foreign() const { return foreign_; }
+
+  /// Everything, with the queries' digests under the secret of the store that takes it. A query whose slots
+  /// nobody keeps any more has the digest that it had.
+  StoreBatch take(std::string_view secret, std::string_view plain_slot) {
+    std::map<std::string, std::string> now;
+    for (StoredSearch& search : batch_.searches) {
+      if (search.slots.slots.empty()) continue;
+      const std::string digest = query_digest(secret, domain_, search.slots, plain_slot);
+      now[search.query] = digest;
+    }
+    const auto rename = [&](std::string& query) {
+      if (const auto at = now.find(query); at != now.end()) query = at->second;
+    };
+    for (StoredSearch& search : batch_.searches) rename(search.query);
+    for (StoredJudgment& judgment : batch_.judgments) rename(judgment.query);
+    return std::move(batch_);
+  }
+
+ private:
+  std::string domain_;
+  StoreBatch batch_;
+  bool has_own_ = false;
+  std::size_t foreign_ = 0;
+  std::set<std::string> others_;
+};
+
 }  // namespace
 
 std::string ImportReport::text() const {
@@ -190,7 +262,8 @@ std::string ImportReport::text() const {
 
 Result<std::vector<OfflineQuery>> read_offline_queries(const OfflineFiles& files, std::string_view secret,
                                                        std::string_view plain_slot, UnixTime at) {
-  TRY(const auto runs, evaluation::read_runs(files.runs));
+  TRY(auto runs, evaluation::read_runs(files.runs));
+  for (const std::string& name : files.empty_lists) runs.emplace_back().name = name;
   TRY(const auto qrels, evaluation::read_qrels(files.qrels));
   const int depth = files.depth > 0 ? files.depth : deepest_list(runs);
   std::vector<OfflineQuery> out;
@@ -228,58 +301,40 @@ Result<ImportReport> import_offline_queries(Store& store, const std::vector<Offl
   ImportReport report;
   if (queries.empty()) return report;
   TRY(auto known, KnownJudgments::read(store, queries.front().search.domain));
+  StoreBatch batch;
   for (const OfflineQuery& query : queries) {
     const StoredSearch& search = query.search;
-    TRY_VOID(store.add_searches({&search, 1}));
+    batch.searches.push_back(search);
     ++report.searches;
     const std::set<std::string_view> listed(search.documents.begin(), search.documents.end());
     for (const auto& [document, grade] : query.grades) {
       if (!listed.contains(document)) ++report.unlisted;
       const StoredJudgment judgment{search.domain, search.query, document, judge, grade, search.id, at};
       if (!known.is_news(judgment, report)) continue;
-      TRY_VOID(store.set_judgment(judgment));
+      batch.judgments.push_back(judgment);
       ++report.judgments;
     }
   }
+  TRY_VOID(store.add_batch(batch));
   return report;
 }
 
-Result<ImportReport> import_lines(Store& store, const std::string& path, const std::string& domain) {
+Result<ImportReport> import_lines(Store& store, const std::string& path, const std::string& domain,
+                                  std::string_view plain_slot) {
   ImportReport report;
+  ExportedFile file(domain);
+  TRY_VOID(for_each_line(path, [&](std::string_view text, std::size_t number) -> Result<void> {
+    return text.empty() ? Result<void>() : file.add(text, fmt::format("{}:{}", path, number));
+  }));
+  TRY_VOID(file.check_domain(path));
+  TRY(const std::string secret, store.secret());
+  StoreBatch batch = file.take(secret, plain_slot);
   TRY(auto known, KnownJudgments::read(store, domain));
-  const auto take = [&](std::string_view text, std::size_t number) -> Result<void> {
-    if (text.empty()) return {};
-    TRY(const Json json, parse_json(text, fmt::format("{}:{}", path, number)));
-    if (!json.is_object()) return fail(Code::bad_data, fmt::format("{}:{}: no object", path, number));
-    const ExportedLine line(json.get_object(), fmt::format("{}:{}", path, number));
-    TRY(const std::string kind, line.text("kind"));
-    TRY(const std::string of, line.text("domain"));
-    if (of != domain) {
-      ++report.foreign;
-    } else if (kind == "search") {
-      TRY(const StoredSearch search, read_search_line(line));
-      TRY(const auto before, store.find_search(search.id));
-      if (!before) TRY_VOID(store.add_searches({&search, 1}));
-      ++report.searches;
-    } else if (kind == "judgment") {
-      TRY(const StoredJudgment judgment, read_judgment_line(line));
-      if (!known.is_news(judgment, report)) return {};
-      TRY_VOID(store.set_judgment(judgment));
-      ++report.judgments;
-    } else if (kind == "template") {
-      TemplateVersion version{domain, 0, {}, {}, 0};
-      TRY(version.text, line.text("text"));
-      TRY(version.author, line.text("author"));
-      TRY(version.at, line.number("at"));
-      TRY_VOID(store.add_template_version(version));
-    } else if (kind != "click") {  // whose addresses are gone: a click counts where it was made
-      return fail(Code::bad_data, fmt::format("{}:{}: kind \"{}\" is none of search, click, judgment and "
-                                              "template; import what `metafuse store export` wrote",
-                                              path, number, kind));
-    }
-    return {};
-  };
-  TRY_VOID(for_each_line(path, take));
+  std::erase_if(batch.judgments, [&](const StoredJudgment& each) { return !known.is_news(each, report); });
+  TRY_VOID(store.add_batch(batch));
+  report.searches = batch.searches.size();
+  report.judgments = batch.judgments.size();
+  report.foreign = file.foreign();
   return report;
 }
 

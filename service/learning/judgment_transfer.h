@@ -28,6 +28,7 @@ struct OfflineFiles {
   int depth = 0;  ///< of each list; 0: whole lists
   /// What the queries' ids stand for. Without an entry the id itself is the query's text.
   std::map<std::string, BaseQuery> queries;
+  std::vector<std::string> empty_lists{};  ///< lists that found nothing for any query, which have no run
 };
 
 /// Reads runs and qrels. Judged queries that stand in no run are left out.
@@ -48,14 +49,19 @@ struct ImportReport {
   std::string text() const;
 };
 
-/// Adds offline queries to a store under one judge's name; of two judgments of this judge the newer wins.
+/// Adds offline queries to a store under one judge's name, in one transaction; of two judgments of this judge
+/// the newer wins.
 Result<ImportReport> import_offline_queries(Store& store, const std::vector<OfflineQuery>& queries,
                                             const std::string& judge, UnixTime at);
 
 /// Adds the searches, judgments and template versions of a file that export_lines() wrote, those of one
-/// domain. Clicks stay behind: whose they were is no part of an export.
+/// domain, in one transaction. Clicks stay behind: whose they were is no part of an export. Queries get the
+/// digests that this store would have given them.
 ///
-/// errors: bad_data with file and line; what stands before the line is in the store then
-Result<ImportReport> import_lines(Store& store, const std::string& path, const std::string& domain);
+/// in:     plain_slot - of query_digest()
+/// errors: bad_data with file and line, or when the file has other domains only; nothing is imported then
+/// cost:   memory for what is imported
+Result<ImportReport> import_lines(Store& store, const std::string& path, const std::string& domain,
+                                  std::string_view plain_slot = {});
 
 }  // namespace metafuse::service

@@ -90,13 +90,7 @@ Result<std::vector<BaseQuery>> SqlStore::popular_queries(std::string_view domain
 Result<void> SqlStore::set_judgments(std::span<const StoredJudgment> judgments, TimePoint end) {
   return database_->write(
       [&](SqlSession& session) -> Result<void> {
-        for (const StoredJudgment& judgment : judgments)
-          TRY_VOID(
-              session.run("INSERT INTO judgments (domain, query, document, judge, grade, search, at) "
-                          "VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (domain, query, document, judge) "
-                          "DO UPDATE SET grade = excluded.grade, search = excluded.search, at = excluded.at",
-                          {judgment.domain, judgment.query, judgment.document, judgment.judge,
-                           std::int64_t{judgment.grade}, judgment.search, judgment.at}));
+        for (const StoredJudgment& judgment : judgments) TRY_VOID(write_judgment(session, judgment));
         return {};
       },
       {Patience::request, end});

@@ -52,6 +52,15 @@ TemplateVersion read_template_row(SqlRow row) {
   return version;
 }
 
+Result<void> write_judgment(SqlSession& session, const StoredJudgment& judgment) {
+  return session.run(
+      "INSERT INTO judgments (domain, query, document, judge, grade, search, at) "
+      "VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (domain, query, document, judge) "
+      "DO UPDATE SET grade = excluded.grade, search = excluded.search, at = excluded.at",
+      {judgment.domain, judgment.query, judgment.document, judgment.judge, std::int64_t{judgment.grade},
+       judgment.search, judgment.at});
+}
+
 TakeRow into(std::string& text) {
   return [&text](SqlRow row) -> Result<void> {
     text = text_of(row[0]);

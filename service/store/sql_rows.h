@@ -29,6 +29,9 @@ Click read_click_row(SqlRow row);
 StoredJudgment read_judgment_row(SqlRow row);
 TemplateVersion read_template_row(SqlRow row);
 
+/// Stores a judgment in place of the judge's earlier one.
+Result<void> write_judgment(SqlSession& session, const StoredJudgment& judgment);
+
 /// Takers of a row's first cell.
 TakeRow into(std::string& text);
 TakeRow into(std::int64_t& value);

@@ -22,6 +22,12 @@ namespace metafuse::service {
 namespace {
 
 constexpr std::size_t kSecretDigits = 64;
+constexpr std::string_view kNoPlainSlot = "-";
+
+/// The name of the row that says by which plain slot a domain's queries were unified.
+std::string identity_mark(std::string_view domain) {
+  return fmt::format("identity {}", domain);
+}
 
 bool is_secret(std::string_view text) {
   return text.size() == kSecretDigits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
@@ -157,8 +163,8 @@ Result<std::string> SqlStore::daily_salt(std::int64_t day, TimePoint end) {
 
 Result<std::uint64_t> SqlStore::unify_queries(std::string_view domain, std::string_view plain_slot) {
   TRY(const std::string secret, this->secret());
-  const std::string mark = fmt::format("identity {}", domain);
-  const std::string done = plain_slot.empty() ? "-" : std::string(plain_slot);
+  const std::string mark = identity_mark(domain);
+  const std::string done = plain_slot.empty() ? std::string(kNoPlainSlot) : std::string(plain_slot);
   std::map<std::string, std::string> changes;
   const auto change = [&](SqlSession& session) -> Result<void> {
     changes.clear();
@@ -193,6 +199,16 @@ Result<std::uint64_t> SqlStore::unify_queries(std::string_view domain, std::stri
   };
   TRY_VOID(database_->write(change, Patience::migration));
   return changes.size();
+}
+
+Result<std::string> SqlStore::plain_slot(std::string_view domain) {
+  const std::string mark = identity_mark(domain);
+  std::string slot;
+  TRY_VOID(database_->read([&](SqlSession& session) {
+    slot.clear();
+    return session.run("SELECT value FROM meta WHERE name = $1", {mark}, into(slot));
+  }));
+  return slot == kNoPlainSlot ? std::string() : slot;
 }
 
 Result<void> SqlStore::hide_queries() {

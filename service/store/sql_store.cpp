@@ -63,7 +63,8 @@ Result<void> add_times(SqlSession& session, const StoredSearch& search) {
                      {static_cast<std::int64_t>(search.times), search.id});
 }
 
-Result<void> add_search(SqlSession& session, const SearchRow& row, std::int64_t& added) {
+/// out: whether it was not there yet
+Result<bool> insert_search(SqlSession& session, const SearchRow& row, std::int64_t& added) {
   static const std::string sql = fmt::format(
       "INSERT INTO searches ({}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (id) DO "
       "NOTHING RETURNING 1",
@@ -73,9 +74,13 @@ Result<void> add_search(SqlSession& session, const SearchRow& row, std::int64_t&
     is_new = true;
     return {};
   }));
-  if (!is_new) return add_times(session, *row.search);
-  added += row.bytes;
-  return {};
+  if (is_new) added += row.bytes;
+  return is_new;
+}
+
+Result<void> add_search(SqlSession& session, const SearchRow& row, std::int64_t& added) {
+  TRY(const bool is_new, insert_search(session, row, added));
+  return is_new ? Result<void>() : add_times(session, *row.search);
 }
 
 /// Many at once, by way of a table of this connection's own.
@@ -102,6 +107,34 @@ Result<void> copy_searches(SqlSession& session, const std::vector<SearchRow>& ro
       TRY_VOID(add_times(session, *row.search));
   }
   return {};
+}
+
+/// Rows are written in one order in all servers, so that none waits for another in a circle.
+bool by_id(const StoredSearch* a, const StoredSearch* b) {
+  return a->id < b->id;
+}
+
+/// out: the version's number
+Result<std::uint32_t> add_template(SqlSession& session, const TemplateVersion& version) {
+  TRY_VOID(session.lock("templates"));
+  std::int64_t number = 0;
+  std::string text;
+  TRY_VOID(
+      session.run("SELECT number, text FROM template_versions WHERE domain = $1 ORDER BY number DESC LIMIT 1",
+                  {version.domain}, [&](SqlRow row) -> Result<void> {
+                    number = integer_of(row[0]);
+                    text = text_of(row[1]);
+                    return {};
+                  }));
+  if (number > 0 && text == version.text) return static_cast<std::uint32_t>(number);
+  if (number >= kMaxTemplateVersions)
+    return fail(Code::try_again, fmt::format("{}: {} versions are kept; export and remove old ones first",
+                                             version.domain, number));
+  ++number;
+  TRY_VOID(session.run(
+      "INSERT INTO template_versions (domain, number, text, author, at) VALUES ($1, $2, $3, $4, $5)",
+      {version.domain, number, version.text, version.author, version.at}));
+  return static_cast<std::uint32_t>(number);
 }
 
 /// What is done to the rows of a table between two times, both included; returns how many it removed.
@@ -177,9 +210,8 @@ SqlStore::SqlStore(std::unique_ptr<SqlDatabase> database, std::string secret_fil
 Result<void> SqlStore::add_searches(std::span<const StoredSearch> searches) {
   if (searches.empty()) return {};
   std::vector<SearchRow> rows(searches.begin(), searches.end());
-  // in one order in all servers, so that none waits for another in a circle
   std::stable_sort(rows.begin(), rows.end(),
-                   [](const SearchRow& a, const SearchRow& b) { return a.search->id < b.search->id; });
+                   [](const SearchRow& a, const SearchRow& b) { return by_id(a.search, b.search); });
   return database_->write([&](SqlSession& session) -> Result<void> {
     std::int64_t added = 0;
     if (session.has_copy() && rows.size() >= kFewestCopied) {
@@ -205,29 +237,27 @@ Result<std::optional<StoredSearch>> SqlStore::find_search(std::string_view id, T
 }
 
 Result<std::uint32_t> SqlStore::add_template_version(const TemplateVersion& version) {
-  std::int64_t number = 0;
+  std::uint32_t number = 0;
   const auto change = [&](SqlSession& session) -> Result<void> {
-    TRY_VOID(session.lock("templates"));
-    number = 0;
-    std::string text;
-    TRY_VOID(session.run(
-        "SELECT number, text FROM template_versions WHERE domain = $1 ORDER BY number DESC LIMIT 1",
-        {version.domain}, [&](SqlRow row) -> Result<void> {
-          number = integer_of(row[0]);
-          text = text_of(row[1]);
-          return {};
-        }));
-    if (number > 0 && text == version.text) return {};
-    if (number >= kMaxTemplateVersions)
-      return fail(Code::try_again, fmt::format("{}: {} versions are kept; export and remove old ones first",
-                                               version.domain, number));
-    ++number;
-    return session.run(
-        "INSERT INTO template_versions (domain, number, text, author, at) VALUES ($1, $2, $3, $4, $5)",
-        {version.domain, number, version.text, version.author, version.at});
+    TRY(number, add_template(session, version));
+    return {};
   };
   TRY_VOID(database_->write(change, Patience::request));
-  return static_cast<std::uint32_t>(number);
+  return number;
+}
+
+Result<void> SqlStore::add_batch(const StoreBatch& batch) {
+  std::vector<const StoredSearch*> searches;
+  for (const StoredSearch& search : batch.searches) searches.push_back(&search);
+  std::stable_sort(searches.begin(), searches.end(), by_id);
+  return database_->write([&](SqlSession& session) -> Result<void> {
+    std::int64_t added = 0;
+    for (const StoredSearch* search : searches) TRY_VOID(insert_search(session, SearchRow(*search), added));
+    if (added > 0) TRY_VOID(add_bytes(session, added));
+    for (const StoredJudgment& judgment : batch.judgments) TRY_VOID(write_judgment(session, judgment));
+    for (const TemplateVersion& version : batch.templates) TRY_VOID(add_template(session, version));
+    return {};
+  });
 }
 
 Result<std::vector<TemplateVersion>> SqlStore::template_versions(std::string_view domain) {

@@ -55,6 +55,8 @@ class SqlStore final : public Store {
   Result<std::optional<TemplateVersion>> find_template_version(std::string_view domain,
                                                                std::uint32_t number) override;
 
+  Result<void> add_batch(const StoreBatch& batch) override;
+
   Result<std::vector<SharedFile>> shared_files(std::int64_t after) override;
   Result<bool> change_shared_files(std::span<const SharedChange> changes) override;
   std::unique_ptr<Listener> listen(std::function<void()> on_change) override;
@@ -65,6 +67,7 @@ class SqlStore final : public Store {
   Result<std::string> secret() override;
   Result<std::string> daily_salt(std::int64_t day, TimePoint end) override;
   Result<std::uint64_t> unify_queries(std::string_view domain, std::string_view plain_slot) override;
+  Result<std::string> plain_slot(std::string_view domain) override;
   Result<void> hide_queries() override;
 
   Result<RemovedCounts> remove_before(UnixTime time) override;

@@ -102,6 +102,13 @@ struct TemplateVersion {
   friend bool operator==(const TemplateVersion&, const TemplateVersion&) = default;
 };
 
+/// What is added to a store at once.
+struct StoreBatch {
+  std::vector<StoredSearch> searches;
+  std::vector<StoredJudgment> judgments;
+  std::vector<TemplateVersion> templates;  ///< their numbers are given anew
+};
+
 /// A file that several servers share: templates, models, reports, keys.
 struct SharedFile {
   std::string name;
@@ -201,6 +208,12 @@ class Store {
   virtual Result<std::optional<TemplateVersion>> find_template_version(std::string_view domain,
                                                                        std::uint32_t number) = 0;
 
+  /// One transaction: all of it is added or nothing. A search whose id is already there stays as it is; a
+  /// judgment replaces the judge's earlier one.
+  ///
+  /// errors: try_again too when a domain has kMaxTemplateVersions
+  virtual Result<void> add_batch(const StoreBatch& batch) = 0;
+
   /// Files that changed after a change, the earliest first.
   virtual Result<std::vector<SharedFile>> shared_files(std::int64_t after) = 0;
   /// Makes all of the changes, or none when one of the files is no longer what the caller knows. Of callers
@@ -236,6 +249,8 @@ class Store {
   /// in:  plain_slot - see canonical_query()
   /// out: digests that changed
   virtual Result<std::uint64_t> unify_queries(std::string_view domain, std::string_view plain_slot) = 0;
+  /// The slot that unify_queries() was last given for a domain; empty when it had none or never was.
+  virtual Result<std::string> plain_slot(std::string_view domain) = 0;
   /// Removes what slots and documents say in clear, in one transaction: see hashed_document().
   virtual Result<void> hide_queries() = 0;
 

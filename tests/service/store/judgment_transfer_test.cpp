@@ -116,10 +116,15 @@ TEST_CASE("an export comes back as it was, the newer judgment winning", "[servic
   REQUIRE(found->has_value());
   CHECK((**found).slots == search.slots);
   CHECK(lists_text(**found).size() == lists_text(search).size());
-  CHECK(store->judged_queries("shoes")->at(0).judgments.at(0) == judgment);
+  // the query by this store's secret, everything else as it was
+  StoredJudgment expected = judgment;
+  expected.query = query_digest(*store->secret(), "shoes", search.slots);
+  CHECK(expected.query != judgment.query);
+  CHECK(store->judged_queries("shoes")->at(0).judgments.at(0) == expected);
+  CHECK((**found).query == expected.query);
   // again: nothing new; then with a newer judgment in the store, which stays
   CHECK(import_lines(*store, file, "shoes")->judgments == 0);
-  StoredJudgment newer = judgment;
+  StoredJudgment newer = expected;
   newer.grade = 0;
   newer.at += 5;
   REQUIRE(store->set_judgment(newer).has_value());
@@ -136,10 +141,94 @@ TEST_CASE("an export comes back as it was, the newer judgment winning", "[servic
     CHECK(wrong.error().code == Code::bad_data);
     CHECK(wrong.error().text.find("wrong.jsonl:1") != std::string::npos);
   }
+  // A bad line leaves nothing of the lines before it, be it the last of many.
+  const auto untouched = transfer_store(folder.path("untouched.db"));
+  const std::string broken =
+      folder.write("broken.jsonl", lines + "{\"kind\":\"search\",\"domain\":\"shoes\"}\n");
+  REQUIRE(import_lines(*untouched, broken, "shoes").has_error());
+  CHECK_FALSE(untouched->find_search(search.id)->has_value());
+  CHECK(untouched->judged_queries("shoes")->empty());
+  // A domain that the file does not have.
+  const auto none = import_lines(*untouched, file, "boots");
+  REQUIRE(none.has_error());
+  CHECK(none.error().code == Code::bad_data);
+  CHECK(none.error().text.find("--domain may be hats, shoes") != std::string::npos);
   // Clicks stay where they were made.
   CHECK(import_lines(*store, folder.write("click.jsonl", "{\"kind\":\"click\",\"domain\":\"shoes\"}\n"),
                      "shoes")
             .has_value());
+}
+
+TEST_CASE("a batch that a store cannot hold leaves nothing of itself", "[service][store][import]") {
+  const test::TemporaryFolder folder;
+  const auto store = transfer_store(folder.path("store.db"));
+  const StoredSearch search = sample_search();
+  StoreBatch batch;
+  batch.searches = {search, search};
+  batch.judgments = {{"shoes", search.query, document_key(1), "ann", 2, search.id, kNewYear}};
+  for (std::uint32_t i = 0; i <= kMaxTemplateVersions; ++i)
+    batch.templates.push_back({"shoes", 0, std::to_string(i), "ann", kNewYear});
+  const auto refused = store->add_batch(batch);
+  REQUIRE(refused.has_error());
+  CHECK(refused.error().code == Code::try_again);
+  CHECK_FALSE(store->find_search(search.id)->has_value());
+  CHECK(store->judged_queries("shoes")->empty());
+  CHECK(store->template_versions("shoes")->empty());
+  batch.templates = {{"shoes", 0, "version: 1", "ann", kNewYear}};
+  REQUIRE(store->add_batch(batch).has_value());
+  REQUIRE(store->add_batch(batch).has_value());  // as often as one likes
+  CHECK((**store->find_search(search.id)).times == search.times);
+  CHECK(store->judged_queries("shoes")->size() == 1);
+  CHECK(store->template_versions("shoes")->size() == 1);
+}
+
+TEST_CASE("a recording becomes judged searches, with the list that found nothing",
+          "[service][store][import]") {
+  const test::TemporaryFolder folder;
+  folder.write(
+      "t.yaml",
+      "version: 1\ndomain: d\nslots: {Q: {required: true}}\ntemplates:\n"
+      "  - {id: words, engine: l, query: '{Q}'}\n  - {id: nothing, engine: l, query: 'zzz {Q} zzz'}\n");
+  folder.write("e.yaml", "engines: [{name: l, engine: local, database: i.db}]\n");
+  const std::string config = folder.write(
+      "c.yaml", "version: 1\ndefault_domain: d\ntemplates: [t.yaml]\nengines: [e.yaml]\nstore: store.db\n");
+  std::string documents, queries;
+  for (int i = 0; i < 6; ++i) {
+    const std::string word = "word" + std::to_string(i);
+    const std::string url = "http://www.a.example/" + word + "/";
+    documents += "{\"url\":\"" + url + "\",\"title\":\"" + word + "\"}\n";
+    queries += "{\"id\":\"q" + std::to_string(i) + "\",\"slots\":{\"Q\":\"" + word +
+               "\"},\"relevant\":[{\"url\":\"" + url + "\",\"grade\":2}]}\n";
+  }
+  const std::string asked = folder.write("q.jsonl", queries);
+  REQUIRE(
+      run_metafuse({"index", "--database", folder.path("i.db"), folder.write("d.jsonl", documents)}).status ==
+      0);
+  const std::string recording = folder.path("rec");
+  REQUIRE(
+      run_metafuse({"record", "--config", config, "--domain", "d", "--queries", asked, "--output", recording})
+          .status == 0);
+  transfer_store(folder.path("store.db"));
+  const auto done = run_metafuse({"store", "import", "--config", config, "--domain", "d", "--recording",
+                                  recording, "--queries", asked, "--plain-slot", "Q"});
+  INFO(done.err);
+  REQUIRE(done.status == 0);
+  CHECK(done.out.find("6 searches and 6 judgments imported") == 0);
+  CHECK(done.out.find("0 judged documents stand in no list") != std::string::npos);
+  const auto store = transfer_store(folder.path("store.db"));
+  const std::string online = query_digest(*store->secret(), "d", {{{"QUERY", "Word3"}}}, "Q");
+  const auto query = store->find_query("d", online);
+  REQUIRE(query->has_value());
+  const auto search = store->find_search((**query).search);
+  REQUIRE((**search).lists.size() == 2);
+  CHECK((**search).lists[0].feature == "words@l");
+  CHECK((**search).lists[0].documents.size() == 1);
+  CHECK((**search).lists[1].feature == "nothing@l");
+  CHECK((**search).lists[1].documents.empty());
+  const auto wrong = run_metafuse(
+      {"store", "import", "--config", config, "--domain", "d", "--recording", folder.path("nowhere")});
+  CHECK(wrong.status == 66);
+  CHECK(wrong.err.find("no recording") != std::string::npos);
 }
 
 TEST_CASE("files beside a store are learned from too; the store's judgments of a query win",

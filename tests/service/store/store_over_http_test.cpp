@@ -194,3 +194,57 @@ TEST_CASE("a hanging PostgreSQL costs feedback a 503 within a second, and search
   CHECK(refused.find("tester") == std::string::npos);
   CHECK(timed([&] { server.app().stop(); }) < milliseconds(6000));
 }
+
+TEST_CASE("a server makes the forms of a query in an older store one, and goes on with that one",
+          "[service][store][identity]") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path("old.db");
+  const std::vector<std::pair<std::string, std::string>> forms[] = {
+      {{"NAME", "Ada Lovelace"}},
+      {{"NAME", "ada  lovelace "}, {"PLACE", " "}},                 // blanks and an empty slot
+      {{"QUERY", "ADA LOVELACE"}},                                  // plain, in capitals
+      {{"NAME", "\xef\xbc\xa1\xef\xbc\xa4\xef\xbc\xa1 Lovelace"}},  // in full width: NFKC
+  };
+  {
+    const auto store = open_store(path);
+    REQUIRE(store.has_value());
+    UnixTime at = 1735689600;
+    for (const auto& slots : forms) {
+      StoredSearch search;
+      search.id = new_search_id();
+      search.domain = "pages";
+      for (const auto& [name, value] : slots) search.slots.slots[name] = value;
+      search.query = sha256_hex(slots_text(search.slots)).substr(0, 32);  // each form was a query of its own
+      search.at = ++at;
+      search.documents = {"a.example"};
+      search.lists = {{"plain@one", 10, false, {0}}};
+      search.shown = {{0, Team::none}};
+      REQUIRE((*store)->add_searches({&search, 1}).has_value());
+      REQUIRE((*store)
+                  ->set_judgment(
+                      {"pages", search.query, "a.example", "ann", static_cast<int>(at % 3), search.id, at})
+                  .has_value());
+    }
+    REQUIRE((*store)->judged_queries("pages")->size() == std::size(forms));
+  }
+  std::string asked;
+  {
+    TestServer server(TestServer::default_answer, "store: " + path + "\n");
+    asked = id_in(server.get("/search?q=ada+LOVELACE&format=json"));
+    REQUIRE_FALSE(asked.empty());
+    rows_in(server);
+  }
+  const auto store = open_store(path);
+  REQUIRE(store.has_value());
+  const std::string digest = query_digest(*(*store)->secret(), "pages", {{{"NAME", "ada lovelace"}}}, "NAME");
+  const auto judged = (*store)->judged_queries("pages");
+  REQUIRE(judged->size() == 1);
+  CHECK(judged->front().query == digest);
+  REQUIRE(judged->front().judgments.size() == 1);
+  CHECK(judged->front().judgments.front().at == 1735689600 + 4);  // the latest stays
+  const auto queries = (*store)->asked_queries("pages", 10);
+  REQUIRE(queries->size() == 1);
+  CHECK(queries->front().query == digest);
+  CHECK((**(*store)->find_search(asked)).query == digest);
+  CHECK(*(*store)->plain_slot("pages") == "NAME");
+}
