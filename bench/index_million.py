@@ -5,7 +5,8 @@ usage: bench/index_million.py METAFUSE WORK_FOLDER [DOCUMENTS]
 Makes DOCUMENTS (1,000,000) documents of a title of 5 words and 40 more, drawn from 200,000 words by Zipf's law, in a hundred
 files of JSON lines in WORK_FOLDER. Prints documents per second of `metafuse index --update` from nothing, of the same after one
 file changed, processor seconds and the largest memory of each; then milliseconds of 1,000 searches by a server, one after
-another and without a cache: of one, two and three words, as likely as documents have them. Needs Debian's python3-numpy.
+another and without a cache: of one, two and three words, as likely as documents have them, by the clock and of the server's
+processor time, which other work on the machine hardly changes. Needs Debian's python3-numpy.
 """
 import http.client
 import json
@@ -55,6 +56,16 @@ def index(program, folder, count, what):
           f"largest memory so far {after.ru_maxrss >> 10} MiB", flush=True)
 
 
+def processor_ms(process):
+    """Milliseconds that all threads of a process have run."""
+    return sum(int((thread / "schedstat").read_text().split()[0]) for thread in pathlib.Path(f"/proc/{process}/task").iterdir()) / 1e6
+
+
+def spread(times):
+    times = sorted(times)
+    return f"median {times[len(times) // 2]:.1f} ms, p99 {times[len(times) * 99 // 100]:.1f} ms, most {times[-1]:.1f} ms"
+
+
 def search(program, folder):
     (folder / "t.yaml").write_text("version: 1\ndomain: d\nslots: {Q: {required: true}}\ntemplates:\n"
                                    "  - {id: all, engine: pages, query: '{Q}'}\n")
@@ -66,18 +77,18 @@ def search(program, folder):
     connection = http.client.HTTPConnection("127.0.0.1", int(server.stdout.readline().rsplit(":", 1)[1]))
     try:
         for words in (1, 2, 3):
-            times, found = [], 0
+            times, processor, found = [], [], 0
             for query in Words(words).texts(SEARCHES, words):
-                begin = time.monotonic()
+                before, begin = processor_ms(server.pid), time.monotonic()
                 connection.request("GET", "/search?format=json&q=" + urllib.parse.quote(query))
                 answer = connection.getresponse()
                 body = json.loads(answer.read())
                 times.append((time.monotonic() - begin) * 1000)
+                processor.append(processor_ms(server.pid) - before)
                 assert answer.status == 200 and not body.get("unresponsive_engines"), body
                 found += bool(body["results"])
-            times.sort()
-            print(f"search, words {words}: median {times[len(times) // 2]:.1f} ms, p99 {times[len(times) * 99 // 100]:.1f} ms, "
-                  f"most {times[-1]:.1f} ms; {found} of {len(times)} found something", flush=True)
+            print(f"search, words {words}: by the clock {spread(times)}; processor {spread(processor)}; "
+                  f"{found} of {len(times)} found something", flush=True)
     finally:
         server.terminate()
         server.wait()

@@ -136,7 +136,7 @@ class PlainWriter {
   NumberWriter numbers_;
 };
 
-constexpr int kBulkBytes = 64 << 20;  ///< of words that FTS5 gathers before it writes them
+constexpr int kBulkBytes = 16 << 20;  ///< of words that FTS5 gathers before it writes them
 constexpr int kUsualBytes = 1 << 20;  ///< FTS5's own
 constexpr int kUsualMerge = 4;        ///< FTS5's own
 

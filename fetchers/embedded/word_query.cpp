@@ -30,14 +30,6 @@ namespace {
 constexpr std::size_t kMaxWordQueryBytes = 4096;
 constexpr int kMaxWordQueryDepth = 40;
 
-struct Node {
-  enum class Kind { word, all, any, without };
-
-  Kind kind = Kind::word;
-  std::size_t word = 0;
-  std::vector<Node> children;
-};
-
 char lower_of(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
@@ -67,7 +59,7 @@ class WordQueryParser {
     take();
   }
 
-  std::optional<Node> parse() {
+  std::optional<QueryNode> parse() {
     auto node = parse_binary("OR", kAllColumns);
     return token_.empty() ? std::move(node) : std::nullopt;
   }
@@ -89,17 +81,17 @@ class WordQueryParser {
     return operation == "OR" ? "AND" : operation == "AND" ? "NOT" : "";
   }
 
-  std::optional<Node> parse_binary(std::string_view operation, ColumnSet columns) {
+  std::optional<QueryNode> parse_binary(std::string_view operation, ColumnSet columns) {
     if (operation.empty()) return parse_primary(columns);
     auto left = parse_binary(closer_than(operation), columns);
     while (left && token_ == operation) {
       take();
       auto right = parse_binary(closer_than(operation), columns);
       if (!right) return std::nullopt;
-      Node both;
-      both.kind = operation == "OR"    ? Node::Kind::any
-                  : operation == "AND" ? Node::Kind::all
-                                       : Node::Kind::without;
+      QueryNode both;
+      both.kind = operation == "OR"    ? QueryNode::Kind::any
+                  : operation == "AND" ? QueryNode::Kind::all
+                                       : QueryNode::Kind::without;
       both.children.push_back(std::move(*left));
       both.children.push_back(std::move(*right));
       left = std::move(both);
@@ -108,9 +100,9 @@ class WordQueryParser {
   }
 
   /// `(...)`, or words beside each other, each of them perhaps behind columns.
-  std::optional<Node> parse_primary(ColumnSet columns) {
-    Node all;
-    all.kind = Node::Kind::all;
+  std::optional<QueryNode> parse_primary(ColumnSet columns) {
+    QueryNode all;
+    all.kind = QueryNode::Kind::all;
     while (true) {
       const auto wanted = take_columns(columns);
       if (!wanted) return std::nullopt;
@@ -124,7 +116,7 @@ class WordQueryParser {
     }
   }
 
-  std::optional<Node> parse_group(ColumnSet columns) {
+  std::optional<QueryNode> parse_group(ColumnSet columns) {
     if (++depth_ > kMaxWordQueryDepth) return std::nullopt;
     take();
     auto inner = parse_binary("OR", columns);
@@ -134,11 +126,11 @@ class WordQueryParser {
     return inner;
   }
 
-  std::optional<Node> take_word(ColumnSet columns) {
+  std::optional<QueryNode> take_word(ColumnSet columns) {
     const auto text = token_.front() == '"' ? unquoted(token_) : std::string(token_);
     if (!text || words.size() == kMaxQueryWords) return std::nullopt;
     take();
-    Node node;
+    QueryNode node;
     node.word = words.size();
     words.push_back({*text, columns});
     return node;
@@ -178,28 +170,22 @@ class WordQueryParser {
   int depth_ = 0;
 };
 
-/// Puts all words of a node into a group; false where they are not joined by OR alone.
-bool put_alternatives(const Node& node, std::size_t group, std::vector<QueryWord>& words) {
-  if (node.kind == Node::Kind::word) {
-    words[node.word].group = group;
-    return true;
-  }
-  return node.kind == Node::Kind::any &&
-         std::all_of(node.children.begin(), node.children.end(),
-                     [&](const Node& one) { return put_alternatives(one, group, words); });
+bool is_alternatives(const QueryNode& node) {
+  return node.kind == QueryNode::Kind::word ||
+         (node.kind == QueryNode::Kind::any &&
+          std::all_of(node.children.begin(), node.children.end(), is_alternatives));
 }
 
-/// Makes groups of what a node requires; false where it is not groups.
-bool put_required(const Node& node, WordQuery& query) {
+/// Whether a document matches when it has a word of each of some groups and none of others. Which words FTS5
+/// counts in other conditions hangs on where its cursors happen to stand.
+bool is_groups(const QueryNode& node) {
   switch (node.kind) {
-    case Node::Kind::all:
-      return std::all_of(node.children.begin(), node.children.end(),
-                         [&](const Node& one) { return put_required(one, query); });
-    case Node::Kind::without:
-      return put_required(node.children[0], query) &&
-             put_alternatives(node.children[1], QueryWord::kExcluded, query.words);
+    case QueryNode::Kind::all:
+      return std::all_of(node.children.begin(), node.children.end(), is_groups);
+    case QueryNode::Kind::without:
+      return is_groups(node.children[0]) && is_alternatives(node.children[1]);
     default:
-      return put_alternatives(node, query.groups++, query.words);
+      return is_alternatives(node);
   }
 }
 
@@ -208,12 +194,9 @@ bool put_required(const Node& node, WordQuery& query) {
 std::optional<WordQuery> read_word_query(std::string_view query, const std::vector<std::string>& columns) {
   if (query.size() > kMaxWordQueryBytes || query.find('\0') != std::string_view::npos) return std::nullopt;
   WordQueryParser parser(query, columns);
-  const auto node = parser.parse();
-  if (!node) return std::nullopt;
-  WordQuery out;
-  out.words = std::move(parser.words);
-  if (!put_required(*node, out)) return std::nullopt;
-  return out;
+  auto node = parser.parse();
+  if (!node || !is_groups(*node)) return std::nullopt;
+  return WordQuery{std::move(parser.words), *std::move(node)};
 }
 
 }  // namespace metafuse::fetchers

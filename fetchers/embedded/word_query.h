@@ -24,16 +24,22 @@ std::string_view next_token(std::string_view& rest);
 struct QueryWord {
   std::string text;
   ColumnSet columns = kAllColumns;  ///< in which it counts
-  std::size_t group = 0;            ///< of which one word must be there; kExcluded: must not be there
 
-  static constexpr std::size_t kExcluded = ~std::size_t{0};
   friend bool operator==(const QueryWord&, const QueryWord&) = default;
 };
 
-/// A document matches when it has a word of every group, and no excluded one.
+/// A condition of a query: a word, or how others are joined.
+struct QueryNode {
+  enum class Kind { word, all, any, without };
+
+  Kind kind = Kind::word;
+  std::size_t word = 0;             ///< which one, in the query's order
+  std::vector<QueryNode> children;  ///< two or more; of `without` the first must match, the second must not
+};
+
 struct WordQuery {
   std::vector<QueryWord> words;  ///< in the query's order
-  std::size_t groups = 0;        ///< at least 1
+  QueryNode root;
 };
 
 constexpr std::size_t kMaxQueryWords = 60;

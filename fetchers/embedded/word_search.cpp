@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <bitset>
 #include <cmath>
 #include <map>
 
@@ -51,7 +52,6 @@ double bm25_share(double inverse, double frequency, double length_norm) {
 struct AskedWord {
   std::shared_ptr<const PostingList> list;
   PostingCursor cursor;
-  std::size_t group;
   double inverse;                                     ///< its inverse document frequency
   std::vector<double> frequencies;                    ///< by code; kIsElsewhere: not in the columns asked for
   std::array<double, PostingList::kCodeBits> most{};  ///< of the codes of each bit
@@ -61,7 +61,6 @@ struct AskedWord {
             std::uint64_t documents)
       : list(std::move(of)),
         cursor(*list),
-        group(asked.group),
         inverse(inverse_frequency(documents, list->documents_in(asked.columns))) {
     for (const PostingCode& code : list->codes) {
       const std::size_t bit = std::min(frequencies.size(), PostingList::kCodeBits - 1);
@@ -71,7 +70,6 @@ struct AskedWord {
   }
 
   std::uint32_t window() const { return cursor.is_at_end() ? kNoWindow : cursor.window(); }
-  bool is_excluded() const { return group == QueryWord::kExcluded; }
 
   double most_frequent() const {
     double out = 0;
@@ -117,15 +115,19 @@ Error damaged_list() {
   return fail(Code::bad_data, "the index's lists of words are damaged; build it anew");
 }
 
+/// Documents of a window, a bit for each.
+using WindowSet = std::bitset<kPostingWindow>;
+
 /// Goes through the windows in which a document can match.
 class WindowSearch {
  public:
-  WindowSearch(std::vector<std::unique_ptr<AskedWord>> words, std::size_t groups,
+  WindowSearch(std::vector<std::unique_ptr<AskedWord>> words, const QueryNode& root,
                const DocumentLengths& lengths, std::size_t count)
       : words_(std::move(words)),
-        groups_(groups),
+        root_(root),
         lengths_(lengths),
         average_(static_cast<double>(lengths.words) / static_cast<double>(lengths.documents)),
+        found_(words_.size()),
         best_(count) {
     norms_.resize(kNormsKept);
     for (std::uint32_t length = 0; length < kNormsKept; ++length) norms_[length] = norm_of_length(length);
@@ -137,7 +139,7 @@ class WindowSearch {
       if (deadline.has_passed()) return fail(Code::try_again, "the deadline passed");
       TRY(window, next_window(window));
       if (window == kNoWindow) break;
-      if (best_.can_take(bound_at(window) * kBoundSlack)) TRY_VOID(rank_window(window));
+      if (best_.can_take(bound_at(root_, window) * kBoundSlack)) TRY_VOID(rank_window(window));
       ++window;
     }
     return std::move(best_).sorted();
@@ -153,68 +155,112 @@ class WindowSearch {
     return length < kNormsKept ? norms_[length] : norm_of_length(length);
   }
 
-  /// The first window from `window` on in which every group has documents.
+  /// No window before this one has a document that matches.
+  std::uint32_t first_window(const QueryNode& node) const {
+    if (node.kind == QueryNode::Kind::word) return words_[node.word]->window();
+    std::uint32_t first = first_window(node.children.front());
+    if (node.kind == QueryNode::Kind::without) return first;
+    for (std::size_t i = 1; i < node.children.size(); ++i) {
+      const std::uint32_t other = first_window(node.children[i]);
+      first = node.kind == QueryNode::Kind::all ? std::max(first, other) : std::min(first, other);
+    }
+    return first;
+  }
+
+  /// The first window from `window` on that can have a match.
   Result<std::uint32_t> next_window(std::uint32_t window) {
     while (true) {
-      std::array<std::uint32_t, kMaxQueryWords> first;
-      first.fill(kNoWindow);
-      for (auto& word : words_) {
+      for (auto& word : words_)
         if (!word->cursor.advance(window)) return damaged_list();
-        if (!word->is_excluded()) first[word->group] = std::min(first[word->group], word->window());
-      }
-      const std::uint32_t last =
-          *std::max_element(first.begin(), first.begin() + static_cast<std::ptrdiff_t>(groups_));
-      const bool is_shared =
-          *std::min_element(first.begin(), first.begin() + static_cast<std::ptrdiff_t>(groups_)) == last;
-      if (last == kNoWindow || is_shared) return last;
-      window = last;
+      const std::uint32_t first = std::max(window, first_window(root_));
+      if (first == window || first == kNoWindow) return first;
+      window = first;
     }
   }
 
-  /// No document of the window has a score above.
-  double bound_at(std::uint32_t window) const {
-    double sum = 0;
-    for (const auto& word : words_) {
-      if (word->is_excluded() || word->window() != window) continue;
-      sum += bm25_share(word->inverse, word->most_frequent(), length_norm(word->cursor.shortest()));
+  /// No document of the window has a score above; negative where none matches.
+  double bound_at(const QueryNode& node, std::uint32_t window) const {
+    if (node.kind == QueryNode::Kind::word) {
+      const AskedWord& word = *words_[node.word];
+      if (word.window() != window) return -1;
+      return bm25_share(word.inverse, word.most_frequent(), length_norm(word.cursor.shortest()));
+    }
+    if (node.kind == QueryNode::Kind::without) return bound_at(node.children.front(), window);
+    double sum = -1;
+    for (const QueryNode& child : node.children) {
+      const double bound = bound_at(child, window);
+      if (bound >= 0)
+        sum = std::max(sum, 0.0) + bound;
+      else if (node.kind == QueryNode::Kind::all)
+        return -1;
     }
     return sum;
   }
 
   Result<void> rank_window(std::uint32_t window) {
-    const std::uint64_t wanted = (std::uint64_t{1} << groups_) - 1;
-    found_.fill(0);
-    for (auto& word : words_) {
-      if (word->window() != window) continue;
-      if (!word->cursor.read(word->postings)) return damaged_list();
-      const std::uint64_t bit =
-          word->is_excluded() ? std::uint64_t{1} << 63 : std::uint64_t{1} << word->group;
-      for (std::uint32_t i = 0; i < word->cursor.documents(); ++i)
-        if (word->frequencies[word->postings[i].code] >= 0) found_[word->postings[i].place] |= bit;
-    }
-    const std::size_t first = std::size_t{window} * kPostingWindow;
+    for (std::size_t i = 0; i < words_.size(); ++i) TRY_VOID(find_word(i, window));
+    const WindowSet matching = matches(root_);
+    if (matching.none()) return {};
     scores_.fill(0);
-    for (const auto& word : words_) {
-      if (word->is_excluded() || word->window() != window) continue;
-      for (std::uint32_t i = 0; i < word->cursor.documents(); ++i) {
-        const auto [place, code] = word->postings[i];
-        if (found_[place] != wanted || word->frequencies[code] < 0) continue;
-        if (first + place >= lengths_.lengths.size()) return damaged_list();
-        const double norm = length_norm(lengths_.lengths[first + place]);
-        scores_[place] += bm25_share(word->inverse, word->frequencies[code], norm);
-      }
-    }
+    TRY_VOID(add_scores(root_, matching, window));
+    const std::size_t first = std::size_t{window} * kPostingWindow;
     for (std::uint32_t place = 0; place < kPostingWindow; ++place)
-      if (found_[place] == wanted) best_.take({static_cast<std::int64_t>(first + place), scores_[place]});
+      if (matching[place]) best_.take({static_cast<std::int64_t>(first + place), scores_[place]});
+    return {};
+  }
+
+  Result<void> find_word(std::size_t i, std::uint32_t window) {
+    AskedWord& word = *words_[i];
+    found_[i].reset();
+    if (word.window() != window) return {};
+    if (!word.cursor.read(word.postings)) return damaged_list();
+    for (std::uint32_t at = 0; at < word.cursor.documents(); ++at)
+      if (word.frequencies[word.postings[at].code] >= 0) found_[i][word.postings[at].place] = true;
+    return {};
+  }
+
+  WindowSet matches(const QueryNode& node) const {
+    if (node.kind == QueryNode::Kind::word) return found_[node.word];
+    WindowSet out = matches(node.children.front());
+    for (std::size_t i = 1; i < node.children.size(); ++i) {
+      const WindowSet other = matches(node.children[i]);
+      if (node.kind == QueryNode::Kind::all) out &= other;
+      if (node.kind == QueryNode::Kind::any) out |= other;
+      if (node.kind == QueryNode::Kind::without) out &= ~other;
+    }
+    return out;
+  }
+
+  /// Adds the shares of a condition's words, in the query's order, as FTS5 does: a word counts where every
+  /// condition matches that it is part of.
+  Result<void> add_scores(const QueryNode& node, const WindowSet& counted, std::uint32_t window) {
+    if (node.kind == QueryNode::Kind::word) return add_word(*words_[node.word], counted, window);
+    for (const QueryNode& child : node.children) {
+      TRY_VOID(add_scores(child, counted & matches(child), window));
+      if (node.kind == QueryNode::Kind::without) break;
+    }
+    return {};
+  }
+
+  Result<void> add_word(const AskedWord& word, const WindowSet& counted, std::uint32_t window) {
+    if (counted.none()) return {};
+    const std::size_t first = std::size_t{window} * kPostingWindow;
+    for (std::uint32_t i = 0; i < word.cursor.documents(); ++i) {
+      const auto [place, code] = word.postings[i];
+      if (!counted[place]) continue;
+      if (first + place >= lengths_.lengths.size()) return damaged_list();
+      const double norm = length_norm(lengths_.lengths[first + place]);
+      scores_[place] += bm25_share(word.inverse, word.frequencies[code], norm);
+    }
     return {};
   }
 
   std::vector<std::unique_ptr<AskedWord>> words_;
-  std::size_t groups_;
+  const QueryNode& root_;
   const DocumentLengths& lengths_;
   double average_;
   std::vector<double> norms_;
-  std::array<std::uint64_t, kPostingWindow> found_{};
+  std::vector<WindowSet> found_;  ///< by word
   std::array<double, kPostingWindow> scores_{};
   BestDocuments best_;
 };
@@ -274,7 +320,7 @@ Result<std::optional<std::vector<ScoredDocument>>> WordSearch::find(std::string_
     words.push_back(std::make_unique<AskedWord>(list, one, table_.weights, lengths_->documents));
   }
   if (count == 0) return Found(std::in_place);
-  auto found = WindowSearch(std::move(words), asked->groups, *lengths_, count).run(deadline);
+  auto found = WindowSearch(std::move(words), asked->root, *lengths_, count).run(deadline);
   if (!found) return fail(found.error().code, table_.path + ": " + found.error().text);
   return Found(*std::move(found));
 }

@@ -134,6 +134,17 @@ std::string random_query(WordDice& dice) {
   }
 }
 
+/// A condition with the numbers of its words.
+std::string form_of(const QueryNode& node) {
+  if (node.kind == QueryNode::Kind::word) return std::to_string(node.word);
+  const char* between = node.kind == QueryNode::Kind::all   ? " & "
+                        : node.kind == QueryNode::Kind::any ? " | "
+                                                            : " - ";
+  std::string out = "(";
+  for (const QueryNode& child : node.children) out += (out == "(" ? "" : between) + form_of(child);
+  return out + ")";
+}
+
 struct RankedIndex {
   test::TemporaryFolder folder;
   std::string database = folder.path("ranked.db");
@@ -281,21 +292,21 @@ TEST_CASE("damaged lists are an error, never another answer", "[fetchers][local]
 
 TEST_CASE("a query of words is read as FTS5 reads it", "[fetchers][local][ranking]") {
   const std::vector<std::string> columns = {"title", "text"};
-  constexpr std::size_t kOut = QueryWord::kExcluded;
   const auto words = [&](const std::string& query) { return read_word_query(query, columns)->words; };
   using Words = std::vector<QueryWord>;
-  CHECK(words("a b") == Words{{"a", kAllColumns, 0}, {"b", kAllColumns, 1}});
-  CHECK(words("a OR \"b\"\"c\"") == Words{{"a", kAllColumns, 0}, {"b\"c", kAllColumns, 0}});
-  CHECK(words("(a OR b) AND c NOT (d OR e)") == Words{{"a", kAllColumns, 0},
-                                                      {"b", kAllColumns, 0},
-                                                      {"c", kAllColumns, 1},
-                                                      {"d", kAllColumns, kOut},
-                                                      {"e", kAllColumns, kOut}});
+  CHECK(words("a OR \"b\"\"c\"") == Words{{"a", kAllColumns}, {"b\"c", kAllColumns}});
   CHECK(words("Title:a b AND text : (c OR {title text} : d)") ==
-        Words{{"a", 1, 0}, {"b", kAllColumns, 1}, {"c", 2, 2}, {"d", 2, 2}});
+        Words{{"a", 1}, {"b", kAllColumns}, {"c", 2}, {"d", 2}});
+  const auto form = [&](const std::string& query) {
+    const auto read = read_word_query(query, columns);
+    return read ? form_of(read->root) : "none";
+  };
+  CHECK(form("a b") == "(0 & 1)");
+  CHECK(form("(a OR b OR c) AND d NOT e NOT f") == "(((0 | 1) | 2) & ((3 - 4) - 5))");
+  CHECK(form("(a OR b) AND c d NOT (e OR f)") == "((0 | 1) & ((2 & 3) - (4 | 5)))");
   for (const char* other :
-       {"", "a b OR c", "a NOT (b AND c)", "(a) b", "a (b)", "a*", "title : text : a", "\"a", "a b)", "NOT a",
-        "a AND", "text : (title : a)", "{title : a", "NEAR", "a-b"})
+       {"", "a b OR c", "a NOT (b AND c)", "(a NOT b) OR c", "(a) b", "a (b)", "a*", "title : text : a",
+        "\"a", "a b)", "NOT a", "a AND", "text : (title : a)", "{title : a", "NEAR", "a-b"})
     CHECK_FALSE(read_word_query(other, columns).has_value());
   std::string many = "w";
   for (std::size_t i = 1; i < kMaxQueryWords; ++i) many += " w";

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """An index outlives kill -9 of the program that writes it: old or new as a whole, and the next run goes on.
 
-usage: index_crash.py METAFUSE [KILLS]. `metafuse index` is killed so many times (10) at random moments of its run, in turn
+usage: index_crash.py METAFUSE [KILLS]. `metafuse index` is killed so many times (10; runs that end before do not count) at random moments, in turn
 while it replaces an index and while it updates one from a folder of which some files changed. After each kill the index is
 sound (SQLite's own check), every document in it is one that was written at some time, none that must be there is missing,
 and searches answer from it; at the end an undisturbed run makes it exactly what the folder holds, and nothing lies beside it.
@@ -33,6 +33,10 @@ def sound_titles(path):
     """The titles in an index that is whole."""
     with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as database:
         assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        pages, words = [database.execute(f"SELECT {what}").fetchone()[0] for what in ("count(*) FROM pages", "sum(words) FROM ranking")]
+        lengths = b"".join(row[0] for row in database.execute("SELECT lengths FROM ranking_lengths ORDER BY first"))
+        assert database.execute("SELECT documents FROM ranking").fetchall() == [(pages,)]
+        assert sum(memoryview(lengths).cast("I")) == words
         return sorted(title for (title,) in database.execute("SELECT title FROM pages"))
 
 
@@ -59,24 +63,26 @@ def main():
         whole = time.monotonic() - begin
         expected = sound_titles(folder / "pages.db")
         assert len(expected) == FILES, len(expected)
-        killed = 0
-        for kill in range(KILLS):
+        runs = killed = 0
+        while killed < KILLS:
+            assert runs < 4 * KILLS, f"{killed} of {runs} runs were killed in time"
+            runs += 1
             for i in random.sample(range(FILES), 40):
-                write(folder / "pages", i, kill + 1)
-            run = subprocess.Popen(command(folder, *(["--update"] if kill % 2 else [])), stdout=subprocess.DEVNULL,
+                write(folder / "pages", i, runs)
+            run = subprocess.Popen(command(folder, *(["--update"] if runs % 2 else [])), stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL)
             time.sleep(random.uniform(0, whole))
             run.kill()
             killed += run.wait() == -9
-            assert sound_titles(folder / "pages.db") == expected, f"after kill {kill}"
-            assert "/7.md" in found(folder, "page 7"), f"after kill {kill}"
+            assert sound_titles(folder / "pages.db") == expected, f"after run {runs}"
+            assert "/7.md" in found(folder, "page 7"), f"after run {runs}"
         subprocess.run(command(folder, "--update"), check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         assert sound_titles(folder / "pages.db") == expected
         mark = (folder / "pages/7.md").read_text().split()[3]
         assert "/7.md" in found(folder, mark), mark
         beside = sorted(path.name for path in folder.iterdir())
         assert [one for one in beside if one.startswith("pages.db")] == ["pages.db"], beside
-    print(f"index: {killed} of {KILLS} runs were killed, sound after each of them")
+    print(f"index: {killed} of {runs} runs were killed, sound after each of them")
 
 
 main()
