@@ -72,6 +72,11 @@ Result<std::string> run_click_learning(const ExperimentOptions& options);
 /// on validation parts; then the test parts are read once.
 Result<std::string> run_letor_agg(const ExperimentOptions& options);
 
+/// `auto` beside each learner that it chooses among, by five folds of every data set of docs/results.md, the
+/// demonstration's where options.data holds packages.txt: how far it is behind the best, which is known in
+/// hindsight. Quick: without the two large sets, and one sample of the demonstration.
+Result<std::string> run_hindsight(const ExperimentOptions& options);
+
 /// What a fused ranking is worth by the number of judged queries (1 to all): `auto`, RankBoost, its bagged
 /// form and tuned weights against RRF, on MQ2007-agg, MQ2008-agg, TREC-3, TREC-COVID round 1 and, where
 /// options.data holds packages.txt, the demonstration. Quick: 3 draws of up to 20 queries. Normal: 10 draws.

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -20,12 +20,9 @@
 #include "core/text_file.h"
 #include "evaluation/significance/significance.h"
 #include "experiments/data_sets.h"
-#include "experiments/home_pages/home_pages.h"
+#include "experiments/judged_queries.h"
 #include "experiments/report.h"
-#include "experiments/run_collections.h"
 #include "experiments/trials.h"
-#include "fusion/data/fused_order.h"
-#include "fusion/input/input_files.h"
 
 namespace metafuse::experiments {
 namespace learning_curve {
@@ -50,81 +47,6 @@ std::vector<Method> methods() {
           {"auto", "auto", {}}};
 }
 
-/// Judged queries with their lists, and which of them are tested on.
-struct JudgedQueries {
-  std::string name;
-  fusion::TrainingSet set;
-  std::vector<std::size_t> relevant;  ///< per query: relevant documents, in a list or not
-  std::vector<std::size_t> part_of;   ///< per query: the fifth that it is in
-  bool is_part_fixed = false;         ///< every draw is tested on the last fifth; else on each in turn
-  std::size_t limit = 0;              ///< how far down rankings are judged; 0: all of them
-};
-
-/// Relevant documents in the lists, per query.
-std::vector<std::size_t> retrieved_relevant(const fusion::TrainingSet& set) {
-  std::vector<std::size_t> out;
-  for (const fusion::QueryRange& query : set.queries)
-    out.push_back(
-        static_cast<std::size_t>(std::count_if(set.grades.begin() + static_cast<std::ptrdiff_t>(query.begin),
-                                               set.grades.begin() + static_cast<std::ptrdiff_t>(query.end),
-                                               [](double grade) { return grade >= 1.0; })));
-  return out;
-}
-
-/// Fifths drawn at random.
-Result<void> cut_in_fifths(JudgedQueries& queries, std::uint64_t seed) {
-  std::vector<std::string_view> ids;
-  for (const fusion::QueryRange& query : queries.set.queries) ids.emplace_back(query.id);
-  TRY(const auto folds, evaluation::random_folds(ids, kFifths, seed));
-  queries.part_of = folds.fold_of;
-  return {};
-}
-
-/// LETOR's aggregation sets come in five parts.
-Result<JudgedQueries> read_aggregation(const std::string& data, const std::string& name) {
-  const auto part = [&](std::size_t i) {
-    return with_packing(fmt::format("{}/letor4-agg/{}/A{}.txt", data, name, i + 1));
-  };
-  fusion::TrainingInput input;
-  for (std::size_t i = 0; i < kFifths; ++i) input.letor_ranks.push_back(part(i));
-  TRY(auto set, fusion::read_training_set(input));
-  input.letor_ranks = {part(kFifths - 1)};
-  TRY(const auto last, fusion::read_training_set(input));
-  JudgedQueries out{name, std::move(set), {}, {}, true, 0};
-  out.relevant = retrieved_relevant(out.set);
-  for (const fusion::QueryRange& query : out.set.queries) {
-    const auto at = std::lower_bound(last.queries.begin(), last.queries.end(), query.id,
-                                     [](const auto& range, const std::string& id) { return range.id < id; });
-    out.part_of.push_back(at != last.queries.end() && at->id == query.id ? kFifths - 1 : 0);
-  }
-  return out;
-}
-
-Result<JudgedQueries> judged_runs(Result<RunCollection> read, std::uint64_t seed) {
-  TRY(auto collection, std::move(read));
-  fusion::TrainingInputReport report;
-  TRY(auto set, fusion::training_set_of(std::move(collection.runs), collection.judgments, {}, report));
-  JudgedQueries out{collection.name, std::move(set), {}, {}, false, collection.limit};
-  for (const fusion::QueryRange& query : out.set.queries) {
-    const auto& judged = collection.judgments.find(query.id)->documents;
-    out.relevant.push_back(static_cast<std::size_t>(
-        std::count_if(judged.begin(), judged.end(), [](const auto& each) { return each.grade >= 1; })));
-  }
-  TRY_VOID(cut_in_fifths(out, seed));
-  return out;
-}
-
-Result<JudgedQueries> record_demonstration(const ExperimentOptions& options) {
-  TRY(const auto pages, home_pages::IndexedPages::open(options.data));
-  home_pages::SampleOptions sampling;
-  sampling.seed = options.seed + 1;
-  TRY(auto set, pages->record(sampling, options.threads));
-  JudgedQueries out{"home pages", std::move(set), {}, {}, false, 0};
-  out.relevant = retrieved_relevant(out.set);
-  TRY_VOID(cut_in_fifths(out, options.seed));
-  return out;
-}
-
 /// Which queries one draw is trained and tested on.
 struct Draw {
   std::vector<std::size_t> train, test;
@@ -143,28 +65,6 @@ Draw draw_queries(const JudgedQueries& queries, std::size_t count, std::size_t n
   return out;
 }
 
-/// Mean average precision over the test queries; one without a relevant document counts 0.
-double mean_average_precision(const JudgedQueries& queries, const std::vector<std::size_t>& test,
-                              const fusion::TrainingSet& set, const std::vector<double>& scores,
-                              const evaluation::MeasureSet& measures) {
-  const std::size_t limit = queries.limit > 0 ? queries.limit : set.matrix.document_count();
-  std::vector<double> values;
-  for (std::size_t i = 0; i < test.size(); ++i) {
-    values.push_back(0.0);
-    if (queries.relevant[test[i]] == 0) continue;
-    const fusion::QueryRange& query = set.queries[i];
-    evaluation::JudgedRanking ranking;
-    const std::vector<double> own(scores.begin() + static_cast<std::ptrdiff_t>(query.begin),
-                                  scores.begin() + static_cast<std::ptrdiff_t>(query.end));
-    for (const std::size_t row : fusion::fused_order(set.matrix, query.begin, query.end, own, set.documents))
-      if (ranking.grades.size() < limit) ranking.grades.push_back(static_cast<int>(set.grades[row]));
-    ranking.judged = {{1, queries.relevant[test[i]]}};
-    for (int& grade : ranking.grades) grade = std::min(grade, 1);
-    values.back() = evaluation::evaluate(measures, ranking, {})[0];
-  }
-  return mean_of(values);
-}
-
 /// How every method did after one draw.
 struct Outcome {
   std::vector<double> values;  ///< per method
@@ -172,6 +72,13 @@ struct Outcome {
   double seconds_of_auto = 0.0;
   double seconds_of_rankboost = 0.0;
 };
+
+/// Seconds that the processor has spent on this thread, which trains alone: busy neighbours change nothing.
+double seconds_of_thread() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
 
 Result<Outcome> run_draw(const JudgedQueries& queries, const Draw& draw,
                          const evaluation::MeasureSet& measures, std::uint64_t seed) {
@@ -182,9 +89,9 @@ Result<Outcome> run_draw(const JudgedQueries& queries, const Draw& draw,
     fusion::TrainingRequest request;
     request.seed = seed;
     request.measure_name = "map";
-    const auto begin = std::chrono::steady_clock::now();
+    const double begin = seconds_of_thread();
     const auto model = train(method.learner, train_set, method.options, request);
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const double seconds = seconds_of_thread() - begin;
     if (method.learner == "auto") {
       if (!model) return model.error();
       out.chosen = std::string(model->training.at("auto").at("chosen").as_string());
@@ -192,8 +99,8 @@ Result<Outcome> run_draw(const JudgedQueries& queries, const Draw& draw,
     }
     if (method.learner == "rankboost") out.seconds_of_rankboost = seconds;
     // Without a crucial pair there is nothing to learn from, and what is left is RRF.
-    out.values.push_back(model ? mean_average_precision(queries, draw.test, test_set,
-                                                        model->ranker->score(test_set.matrix), measures)
+    out.values.push_back(model ? mean_of(values_of(queries, draw.test, test_set,
+                                                   model->ranker->score(test_set.matrix), measures))
                                : out.values.front());
   }
   return out;
@@ -424,7 +331,7 @@ Result<std::string> run_learning_curve(const ExperimentOptions& options) {
   TRY_VOID(add(judged_runs(read_trec3(options.data), options.seed)));
   TRY_VOID(add(judged_runs(read_covid_round1(options.data), options.seed)));
   if (std::filesystem::exists(options.data + "/packages.txt")) {
-    TRY_VOID(add(record_demonstration(options)));
+    TRY_VOID(add(record_demonstration(options, options.seed + 1)));
   } else {
     report.leave("the same on the demonstration's lists",
                  "the data folder has no packages.txt; apt-cache dumpavail > packages.txt makes it");

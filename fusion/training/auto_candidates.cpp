@@ -1,21 +1,28 @@
 #include "fusion/training/auto_candidates.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <initializer_list>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "fusion/learners/rankboost/value_ranker.h"
+#include "fusion/learners/reciprocal_ranks/blend.h"
+#include "fusion/learners/reciprocal_ranks/learner.h"
+#include "fusion/model/weak_ranking.h"
+
 namespace metafuse::fusion {
 namespace {
 
+using GivenOptions = std::map<std::string, std::string>;
+
 /// How RankBoost starts from RRF.
-const std::map<std::string, std::string> kFromRrf = {{"rounds", "50"}};
-/// The same where pairs are given. Most are clicks', which are balanced so that they do not tell the order
-/// that was shown: the rounds learn beside RRF instead of from it, and count as far as they are reliable.
-const std::map<std::string, std::string> kBesideRrf = {
-    {"rounds", "50"}, {"start", "nothing"}, {"shrink-by", "halves"}};
+const GivenOptions kFromRrf = {{"rounds", "50"}};
+/// Pairs that are given are clicks', which are balanced so that they do not tell the order that was shown:
+/// the rounds learn beside RRF instead of from it, and count as far as they are reliable.
+const GivenOptions kBesideRrf = {{"rounds", "50"}, {"start", "nothing"}, {"shrink-by", "halves"}};
 constexpr std::size_t kManyLists = 30;
 
 std::size_t count_lists(const TrainingSet& set) {
@@ -25,62 +32,138 @@ std::size_t count_lists(const TrainingSet& set) {
   }));
 }
 
+/// The ranker of the first rounds alone; the whole one where rounds are not told apart.
+PartOfModel first_rounds(std::size_t rounds) {
+  return [rounds](const Model& model) -> std::shared_ptr<const Ranker> {
+    if (const auto* sum = dynamic_cast<const reciprocal_ranks::ReciprocalRanker*>(model.ranker.get()))
+      return std::make_shared<reciprocal_ranks::ReciprocalRanker>(sum->first_rounds(rounds, model.features));
+    const auto* blend = dynamic_cast<const reciprocal_ranks::BlendRanker*>(model.ranker.get());
+    const auto* steps =
+        blend != nullptr ? &blend->steps() : dynamic_cast<const StepRanker*>(model.ranker.get());
+    if (steps == nullptr) return model.ranker;
+    const auto end =
+        steps->rankings().begin() + static_cast<std::ptrdiff_t>(std::min(rounds, steps->rankings().size()));
+    return std::make_shared<StepRanker>(std::vector<WeakRanking>(steps->rankings().begin(), end),
+                                        model.features);
+  };
+}
+
+std::shared_ptr<const Ranker> values_of_blend(const Model& model) {
+  const auto* blend = dynamic_cast<const reciprocal_ranks::BlendRanker*>(model.ranker.get());
+  return blend == nullptr ? model.ranker : std::make_shared<rankboost::ValueRanker>(blend->values());
+}
+
+std::shared_ptr<const Ranker> fused_of_blend(const Model& model) {
+  const auto* blend = dynamic_cast<const reciprocal_ranks::BlendRanker*>(model.ranker.get());
+  return blend == nullptr ? model.ranker
+                          : std::make_shared<reciprocal_ranks::ReciprocalRanker>(blend->fused());
+}
+
 /// The candidates, from the safest on.
 class CandidateList {
  public:
   CandidateList(const TrainingSet& set, const std::vector<Learner>& learners) : learners_(learners) {
     const std::size_t lists = count_lists(set);
-    const bool are_bags_cheap = set.queries.size() <= kMostQueriesForBags && lists <= kManyLists;
-    if (lists > 0 && !set.pairs.empty())
-      add("reciprocal-ranks", kBesideRrf, {{"RankBoost beside RRF", {}}}, true);
-    if (lists > 0) add_lists(lists > kManyLists);
-    add_boosted(lists <= kManyLists, lists == 0);
-    if (are_bags_cheap) add_bags(lists > 0, set.pairs.empty());
+    const bool are_many = lists > kManyLists;
+    const bool is_graded = set.pairs.empty();
+    if (lists > 0 && is_graded) add_blend();
+    if (lists > 0 && !is_graded) {
+      add_safe("reciprocal-ranks", kBesideRrf, "RankBoost beside RRF");
+      add_safe("reciprocal-ranks", kFromRrf, "RankBoost from RRF");
+    }
+    if (lists > 0) add_lists(are_many, set.queries.size() >= kFewestForRich);
+    if (lists == 0 || !is_graded) add_boosted(lists == 0);
+    if (!are_many) add_costly(set.queries.size() <= kMostQueriesForBags, is_graded);
   }
 
-  std::vector<Candidate> take() { return std::move(candidates_); }
+  /// Without those whose learners are not among the ones to choose from.
+  std::vector<Candidate> take() {
+    for (Candidate& each : candidates_)
+      std::erase_if(each.of, [](const Option& option) { return option.learner == nullptr; });
+    std::erase_if(candidates_,
+                  [](const Candidate& each) { return each.learner == nullptr || each.of.empty(); });
+    return std::move(candidates_);
+  }
 
  private:
-  /// Does nothing when the learner is not among those to choose from.
-  void add(std::string_view learner, std::map<std::string, std::string> options, std::vector<Cut> cuts,
-           bool is_safe = false, std::string trial_bags = {}) {
+  const Learner* find(std::string_view name) const {
     for (const Learner& row : learners_)
-      if (row.name == learner)
-        candidates_.push_back(
-            {&row, std::move(options), std::move(cuts), std::move(trial_bags), is_safe, is_safe});
+      if (row.name == name) return &row;
+    return nullptr;
   }
 
-  static std::vector<Cut> after(const std::string& name, std::initializer_list<std::size_t> rounds) {
-    std::vector<Cut> cuts;
-    for (const std::size_t count : rounds) cuts.push_back({fmt::format("{}, {} rounds", name, count), count});
-    return cuts;
+  /// A candidate that is tried as it is trained in the end.
+  Option* add(std::string_view learner, const GivenOptions& options, const std::string& name) {
+    const Learner* row = find(learner);
+    candidates_.push_back({row, options, {{name, row, options, {}, false, false, false}}, false});
+    return &candidates_.back().of.front();
+  }
+  /// One that is also compared with few queries.
+  void add_safe(std::string_view learner, const GivenOptions& options, const std::string& name) {
+    add(learner, options, name)->is_safe = true;
+    candidates_.back().of.front().is_for_few = true;
+  }
+  /// One more option that the last candidate's trials tell.
+  Option* also(const std::string& name, std::string_view learner, const GivenOptions& options,
+               PartOfModel part) {
+    candidates_.back().of.push_back({name, find(learner), options, std::move(part), false, false, false});
+    return &candidates_.back().of.back();
+  }
+  void also_after(const std::string& name, std::string_view learner, GivenOptions options,
+                  std::initializer_list<std::size_t> rounds) {
+    for (const std::size_t count : rounds) {
+      options["rounds"] = std::to_string(count);
+      also(fmt::format("{}, {} rounds", name, count), learner, options, first_rounds(count));
+    }
+  }
+  void add_after(const std::string& name, const GivenOptions& options,
+                 std::initializer_list<std::size_t> rounds) {
+    GivenOptions all = options;
+    all["rounds"] = std::to_string(std::max(rounds));
+    candidates_.push_back({find("rankboost"), std::move(all), {}, false});
+    also_after(name, "rankboost", options, rounds);
   }
 
-  void add_lists(bool are_many) {
-    add("reciprocal-ranks", kFromRrf, {{"RankBoost from RRF", {}}}, true);
-    add("reciprocal-ranks", {}, {{kRrfCandidate, {}}}, true);
-    add("reciprocal-ranks", {{"weights", "best"}}, {{"best list", {}}});
-    if (!candidates_.empty()) candidates_.back().is_bold = true;
+  /// Its trials tell how the RankBoosts that it is made of do alone.
+  void add_blend() {
+    add_safe("rankboost-blend", {}, "blend of RankBoosts and RRF");
+    also("RankBoost from RRF", "reciprocal-ranks", kFromRrf, fused_of_blend);
+    also_after("RankBoost 3.cum", "rankboost", {}, {20, 50, 100});
+    also("RankBoost of values", "rankboost", {{"rounds", "50"}, {"weak-ranking", "value"}}, values_of_blend);
+  }
+
+  void add_lists(bool are_many, bool are_queries_many) {
+    add_safe("reciprocal-ranks", {}, kRrfCandidate);
+    add("reciprocal-ranks", {{"weights", "best"}}, "best list")->is_bold = true;
     // Weights are tuned once for both.
-    add("reciprocal-ranks", {{"weights", "tuned"}, {"k-by", "training"}, {"rounds", "50"}},
-        {{"tuned weights", 0}, {"RankBoost from tuned weights", 50}});
-    if (!candidates_.empty()) candidates_.back().is_for_few = are_many;
+    const GivenOptions tuned = {{"weights", "tuned"}, {"k-by", "training"}, {"rounds", "50"}};
+    add("reciprocal-ranks", tuned, "RankBoost from tuned weights");
+    GivenOptions without = tuned;
+    without["rounds"] = "0";
+    also("tuned weights", "reciprocal-ranks", without, first_rounds(0));
+    for (Option& each : candidates_.back().of) each.is_for_few = are_many;
+    candidates_.back().is_costly = !are_many || are_queries_many;
   }
 
-  void add_boosted(bool is_cheap, bool is_safe) {
-    add("rankboost", {{"rounds", "100"}}, after("RankBoost 3.cum", {20, 50, 100}), is_safe);
-    if (is_cheap)
-      add("rankboost", {{"rounds", "50"}, {"weak-learner", "2.cum"}}, after("RankBoost 2.cum", {20, 50}));
-    add("rankboost", {{"rounds", "50"}, {"weak-ranking", "value"}}, {{"RankBoost of values", {}}});
+  void add_boosted(bool is_safe) {
+    add_after("RankBoost 3.cum", {}, {20, 50, 100});
+    for (Option& each : candidates_.back().of) each.is_safe = is_safe;
+    add("rankboost", {{"rounds", "50"}, {"weak-ranking", "value"}}, "RankBoost of values");
   }
 
-  void add_bags(bool has_lists, bool is_graded) {
-    auto from_rrf = kFromRrf;
-    from_rrf["bags"] = "10";
-    if (has_lists) add("reciprocal-ranks", from_rrf, {{"bagged RankBoost from RRF", {}}}, false, "3");
-    add("rankboost-bagged", {{"rounds", "50"}, {"bags", "10"}}, {{"bagged RankBoost", {}}}, false, "3");
-    if (is_graded)
-      add("monotone-trees", {{"bags", "8"}, {"tree-depth", "2"}}, {{"monotone trees", {}}}, false, "1");
+  void add_costly(bool are_bags_cheap, bool is_graded) {
+    add_after("RankBoost 2.cum", {{"weak-learner", "2.cum"}}, {20, 50});
+    candidates_.back().is_costly = true;
+    if (!are_bags_cheap) return;
+    add_bags("rankboost-bagged", {{"rounds", "50"}, {"bags", "10"}}, "bagged RankBoost", "3");
+    if (is_graded) add_bags("monotone-trees", {{"bags", "3"}, {"tree-depth", "2"}}, "monotone trees", "1");
+  }
+  /// A trial with fewer bags than in the end.
+  void add_bags(std::string_view learner, const GivenOptions& options, const std::string& name,
+                const std::string& trial_bags) {
+    add(learner, options, name);
+    candidates_.back().options["bags"] = trial_bags;
+    candidates_.back().is_costly = true;
   }
 
   const std::vector<Learner>& learners_;

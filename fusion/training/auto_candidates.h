@@ -1,13 +1,15 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "fusion/data/training_set.h"
 #include "fusion/learners/common/learner.h"
+#include "fusion/model/model_file.h"
 
 namespace metafuse::fusion {
 
@@ -17,21 +19,29 @@ inline constexpr const char* kRrfCandidate = "RRF";
 /// Bags and trees cost several RankBoosts per fold: beyond this many judged queries they gain too little.
 inline constexpr std::size_t kMostQueriesForBags = 200;
 
-/// A number of rounds that a training may be cut to, and what it is called then.
-struct Cut {
-  std::string name;
-  std::optional<std::size_t> rounds;  ///< nothing: as the options say
-};
+/// With fewer measured queries the safe options alone are compared: among many the luckiest would win.
+inline constexpr std::size_t kFewestForRich = 20;
 
-/// One training on each fold, which may be cut to several numbers of rounds.
-struct Candidate {
+/// What a trial's model says of how a learner with fewer rounds, or a part of it alone, would have done.
+using PartOfModel = std::function<std::shared_ptr<const Ranker>(const Model& model)>;
+
+/// One thing to choose, and how it is trained once it is chosen.
+struct Option {
+  std::string name;
   const Learner* learner = nullptr;
   std::map<std::string, std::string> options;
-  std::vector<Cut> cuts;    ///< to choose among, at least one
-  std::string trial_bags;   ///< bags of a trial, where fewer than in the end will do; else empty
+  PartOfModel part;         ///< of the model of its candidate's trial; empty: all of it
   bool is_safe = false;     ///< taken when the best is not better by more than its error
   bool is_for_few = false;  ///< also compared with fewer than 20 queries
   bool is_bold = false;     ///< stakes all on one list: taken only when beyond its error of all others
+};
+
+/// One training on each fold, which measures several options.
+struct Candidate {
+  const Learner* learner = nullptr;
+  std::map<std::string, std::string> options;  ///< of the trial
+  std::vector<Option> of;                      ///< at least one
+  bool is_costly = false;  ///< goes on after the first fold only where it is ahead of the safe ones there
 };
 
 /// Whether bags, trees and 2.cum would cost 10 to 100 RankBoosts. They are behind weighted lists then, which

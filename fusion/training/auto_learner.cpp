@@ -8,6 +8,7 @@
 #include <numeric>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include <boost/math/distributions/students_t.hpp>
 #include <fmt/format.h>
@@ -16,45 +17,40 @@
 #include "evaluation/significance/significance.h"
 #include "fusion/data/training_set.h"
 #include "fusion/learners/common/options.h"
-#include "fusion/learners/reciprocal_ranks/learner.h"
-#include "fusion/model/weak_ranking.h"
 #include "fusion/training/auto_candidates.h"
 
 // What is best depends on how many queries are judged and on how many lists there are, so it is measured:
 // every candidate is trained on all folds of the training queries but one and measured on that one, query by
-// query. Two candidates are safe: RankBoost that starts from reciprocal rank fusion and moves away from it
-// only as far as the number of crucial pairs allows, which needs no comparison, and plain reciprocal rank
-// fusion. A safe candidate within one standard error of the best mean is taken (Breiman, Friedman, Olshen,
-// Stone 1984, sec. 3.4.3), else the best; the error is that of the paired differences, widened by Student's t
-// since a few queries estimate it badly. With fewer than kFewestForRich queries the safe candidates alone are
-// compared (with many lists tuned weights too): among many the luckiest would win. Without two queries to
-// compare on, the first that can be trained is taken.
+// query. Two options are safe: the blend of RankBoosts and reciprocal rank fusion, in which the fusion counts
+// the more the fewer queries are judged, which needs no comparison, and the plain fusion. A safe option
+// within the error of the best mean is taken (Breiman, Friedman, Olshen, Stone 1984, sec. 3.4.3), else the
+// best; the error is that of the paired differences by Student's t, since a few queries estimate it badly.
+// Costly candidates go on after their first fold only where they are ahead of the safe option on it. With
+// fewer than kFewestForRich queries the safe options alone are compared (with many lists tuned weights too):
+// among many the luckiest would win. Without two queries to compare on, the first that trains is taken.
 namespace metafuse::fusion {
 namespace {
 
 constexpr std::size_t kMostFolds = 10;
-constexpr std::size_t kFewestForRich = 20;
-/// Folds when all candidates are compared: three cost half of what five do, and two half of that. Two are
-/// enough of many queries; with many lists tuned weights alone cost several RankBoosts.
-constexpr std::size_t kRichFolds = 3;
-constexpr std::size_t kCheapFolds = 2;
-constexpr std::size_t kManyListsFolds = 3;
-/// What a normal variable exceeds by one standard error or more with the probability that is left.
-constexpr double kOneErrorLevel = 0.841344746068543;
+/// Folds when all candidates are compared, and with many lists, where tuned weights alone cost several
+/// RankBoosts: more would cost more than twenty RankBoosts.
+constexpr std::size_t kRichFolds = 2;
+/// How sure it must be that plain fusion is better than the blend: one standard error.
+constexpr double kOneError = 0.841344746068543;
+/// How sure it must be that another option is better than the safe one: one standard error alone is exceeded
+/// by chance in one of six comparisons, and the best of a dozen is compared.
+constexpr double kSureness = 0.95;
 /// Comparing may take this share of the time limit; the rest is for training what was chosen.
 constexpr double kShareOfComparing = 0.5;
 constexpr double kLeastSeconds = 1e-3;  // a limit that has passed still lets a learner do what it must
 constexpr const char* kNoTime = "the time limit left none for it";
-/// A candidate at one number of rounds, and how it did.
+constexpr const char* kBehind = "behind on the first part of the queries";
+/// An option and how it did.
 struct Choice {
-  std::string name;
+  Option option;
   std::size_t candidate = 0;
-  std::optional<std::size_t> rounds;  ///< as Cut::rounds
-  std::vector<double> values;         ///< one per query that is measured, higher is better
-  std::string problem;                ///< why it is out; empty while it is in
-  bool is_safe = false;               ///< as its candidate
-  bool is_bold = false;               ///< as its candidate
-  double seconds = 0.0;               ///< of the longest trial; only known under a time limit
+  std::vector<double> values;  ///< one per query that is measured, higher is better
+  std::string problem;         ///< why it is out; empty while it is in
 
   double mean() const {
     return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -94,8 +90,7 @@ void declare_options(OptionTable& table, AutoOptions& options) {
 std::vector<Choice> choices_of(const std::vector<Candidate>& candidates) {
   std::vector<Choice> out;
   for (std::size_t i = 0; i < candidates.size(); ++i)
-    for (const Cut& cut : candidates[i].cuts)
-      out.push_back({cut.name, i, cut.rounds, {}, {}, candidates[i].is_safe, candidates[i].is_bold});
+    for (const Option& option : candidates[i].of) out.push_back({option, i, {}, {}});
   return out;
 }
 
@@ -140,10 +135,7 @@ Result<Trials> make_trials(const TrainingRequest& request, const AutoOptions& op
   if (trials.queries.size() < 2) return trials;
   std::vector<std::string_view> ids;
   for (const MeasuredQueryOfFold& query : trials.queries) ids.push_back(query.set.queries.front().id);
-  const bool are_many = has_many_lists(set);
-  std::size_t most = are_many ? kManyListsFolds : kMostFolds;
-  if (ids.size() >= kFewestForRich)
-    most = are_many || ids.size() > kMostQueriesForBags ? kCheapFolds : kRichFolds;
+  const std::size_t most = has_many_lists(set) || ids.size() >= kFewestForRich ? kRichFolds : kMostFolds;
   const std::size_t count = std::min({most, options.folds, ids.size()});
   TRY(const auto folds, evaluation::random_folds(ids, count, request.seed));
   for (std::size_t i = 0; i < ids.size(); ++i) trials.queries[i].fold = folds.fold_of[i];
@@ -159,34 +151,15 @@ Result<Trials> make_trials(const TrainingRequest& request, const AutoOptions& op
   return trials;
 }
 
-/// The ranker of the first rounds alone; the whole one where rounds are not told apart.
-std::shared_ptr<const Ranker> cut(const Model& model, std::optional<std::size_t> rounds) {
-  if (!rounds) return model.ranker;
-  if (const auto* sum = dynamic_cast<const reciprocal_ranks::ReciprocalRanker*>(model.ranker.get()))
-    return std::make_shared<reciprocal_ranks::ReciprocalRanker>(sum->first_rounds(*rounds, model.features));
-  const auto* steps = dynamic_cast<const StepRanker*>(model.ranker.get());
-  if (steps == nullptr || steps->rankings().size() <= *rounds) return model.ranker;
-  const auto end = steps->rankings().begin() + static_cast<std::ptrdiff_t>(*rounds);
-  return std::make_shared<StepRanker>(std::vector<WeakRanking>(steps->rankings().begin(), end),
-                                      model.features);
-}
-
-/// How a candidate's training on one fold went.
-struct TrialOutcome {
-  std::string problem;
-  double seconds = 0.0;
-};
-
 /// Trains a candidate on one fold and fills in its choices' values of the fold's queries. What the time limit
 /// cut short is no measurement, and is left out.
-TrialOutcome run_trial(const Trials& trials, const Candidate& candidate, std::size_t number, std::size_t fold,
-                       const TrainingRequest& request, const TimeLeft& time, std::vector<Choice>& choices) {
-  if (time.is_limited() && time.for_comparing() <= 0.0) return {kNoTime};
-  const double begin = time.spent();
+/// out: why there is none; else empty
+std::string run_trial(const Trials& trials, const Candidate& candidate, std::size_t number, std::size_t fold,
+                      const TrainingRequest& request, const TimeLeft& time, std::vector<Choice>& choices) {
+  if (time.is_limited() && time.for_comparing() <= 0.0) return kNoTime;
   TrainingRequest inner;
   inner.train = &trials.training[fold];
   inner.options = candidate.options;
-  if (!candidate.trial_bags.empty()) inner.options["bags"] = candidate.trial_bags;
   inner.seed = request.seed;
   inner.wants_trace = false;
   if (candidate.learner->can_limit_time && time.is_limited()) {
@@ -194,56 +167,109 @@ TrialOutcome run_trial(const Trials& trials, const Candidate& candidate, std::si
     inner.time_limit_seconds = time.for_comparing();
   }
   const auto trained = candidate.learner->train(inner);
-  if (!trained) return {trained.error().text};
-  if (time.is_limited() && time.for_comparing() <= 0.0) return {kNoTime};
+  if (!trained) return trained.error().text;
+  if (time.is_limited() && time.for_comparing() <= 0.0) return kNoTime;
   for (Choice& choice : choices) {
     if (choice.candidate != number) continue;
-    const auto ranker = cut(trained->model, choice.rounds);
+    const auto ranker = choice.option.part ? choice.option.part(trained->model) : trained->model.ranker;
     for (std::size_t i = 0; i < trials.queries.size(); ++i)
       if (trials.queries[i].fold == fold)
         choice.values[i] = trials.queries[i].measure.value(ranker->score(trials.queries[i].set.matrix));
   }
-  return {{}, time.spent() - begin};
+  return {};
 }
 
-/// Trains every candidate on every fold. The trials share the request's threads; each is a function of
-/// its number.
+/// The mean over one fold's queries.
+double mean_of_fold(const Choice& choice, const Trials& trials, std::size_t fold) {
+  double sum = 0.0;
+  double count = 0.0;
+  for (std::size_t i = 0; i < trials.queries.size(); ++i)
+    if (trials.queries[i].fold == fold) {
+      sum += choice.values[i];
+      ++count;
+    }
+  return count > 0.0 ? sum / count : 0.0;
+}
+
+/// Takes out the costly candidates none of whose options is ahead of the first safe one on the first fold.
+void leave_out_behind(const Trials& trials, const std::vector<Candidate>& candidates,
+                      std::vector<Choice>& choices) {
+  const auto safe = std::find_if(choices.begin(), choices.end(), [](const Choice& choice) {
+    return choice.option.is_safe && choice.problem.empty();
+  });
+  if (safe == choices.end()) return;
+  const double needed = mean_of_fold(*safe, trials, 0);
+  for (std::size_t number = 0; number < candidates.size(); ++number) {
+    if (!candidates[number].is_costly) continue;
+    const bool is_ahead = std::any_of(choices.begin(), choices.end(), [&](const Choice& choice) {
+      return choice.candidate == number && mean_of_fold(choice, trials, 0) > needed;
+    });
+    for (Choice& choice : choices)
+      if (choice.candidate == number && choice.problem.empty() && !is_ahead) choice.problem = kBehind;
+  }
+}
+
+/// Trains every candidate on every fold, costly ones on the first before the others. The trials share the
+/// request's threads; each is a function of its number.
 void run_trials(const Trials& trials, const std::vector<Candidate>& candidates,
                 const TrainingRequest& request, const TimeLeft& time, std::vector<Choice>& choices) {
   const std::size_t folds = trials.training.size();
   for (Choice& choice : choices) choice.values.assign(trials.queries.size(), 0.0);
-  std::vector<std::vector<TrialOutcome>> outcomes(candidates.size(), std::vector<TrialOutcome>(folds));
   std::atomic<std::size_t> done{0};
   const auto caller = std::this_thread::get_id();
-  parallel_for(candidates.size() * folds, request.threads, [&](std::size_t task) {
-    const std::size_t number = task / folds;
-    const std::size_t fold = task % folds;
-    outcomes[number][fold] = run_trial(trials, candidates[number], number, fold, request, time, choices);
-    ++done;
-    if (request.progress && std::this_thread::get_id() == caller)
-      request.progress(done, candidates.size() * folds);
+  const auto run = [&](const auto& is_wanted) {
+    std::vector<std::pair<std::size_t, std::size_t>> tasks;  // candidate, fold
+    for (std::size_t number = 0; number < candidates.size(); ++number)
+      for (std::size_t fold = 0; fold < folds; ++fold)
+        if (is_wanted(number, fold)) tasks.emplace_back(number, fold);
+    std::vector<std::string> problems(tasks.size());
+    parallel_for(tasks.size(), request.threads, [&](std::size_t task) {
+      const auto [number, fold] = tasks[task];
+      problems[task] = run_trial(trials, candidates[number], number, fold, request, time, choices);
+      ++done;
+      if (request.progress && std::this_thread::get_id() == caller)
+        request.progress(done, candidates.size() * folds);
+    });
+    for (std::size_t task = 0; task < tasks.size(); ++task)
+      for (Choice& choice : choices)
+        if (choice.candidate == tasks[task].first && choice.problem.empty()) choice.problem = problems[task];
+  };
+  const auto is_in = [&](std::size_t number) {
+    return std::any_of(choices.begin(), choices.end(), [&](const Choice& choice) {
+      return choice.candidate == number && choice.problem.empty();
+    });
+  };
+  run([&](std::size_t number, std::size_t fold) { return fold == 0 || !candidates[number].is_costly; });
+  if (folds > 1) leave_out_behind(trials, candidates, choices);
+  run([&](std::size_t number, std::size_t fold) {
+    return fold > 0 && candidates[number].is_costly && is_in(number);
   });
-  for (Choice& choice : choices)
-    for (const TrialOutcome& outcome : outcomes[choice.candidate]) {
-      if (choice.problem.empty()) choice.problem = outcome.problem;
-      choice.seconds = std::max(choice.seconds, outcome.seconds);
-    }
 }
 
-/// How far the mean of the differences a - b may be off: one standard error, widened by Student's t.
-double error_of_difference(const std::vector<double>& a, const std::vector<double>& b) {
+/// How far the mean of the differences a - b may be off, by Student's t.
+double error_of_difference(const std::vector<double>& a, const std::vector<double>& b, double sureness) {
   const auto n = static_cast<double>(a.size());
   double mean = 0.0;
   for (std::size_t i = 0; i < a.size(); ++i) mean += (a[i] - b[i]) / n;
   double squares = 0.0;
   for (std::size_t i = 0; i < a.size(); ++i) squares += (a[i] - b[i] - mean) * (a[i] - b[i] - mean);
   const boost::math::students_t_distribution<double> t(n - 1.0);
-  return boost::math::quantile(t, kOneErrorLevel) * std::sqrt(squares / (n - 1.0) / n);
+  return boost::math::quantile(t, sureness) * std::sqrt(squares / (n - 1.0) / n);
 }
 
 /// Whether the first is better than the second by no more than the error of their difference.
-bool is_within_error(const Choice& top, const Choice& choice) {
-  return top.mean() - choice.mean() <= error_of_difference(top.values, choice.values);
+bool is_within_error(const Choice& top, const Choice& choice, double sureness = kSureness) {
+  return top.mean() - choice.mean() <= error_of_difference(top.values, choice.values, sureness);
+}
+
+/// The place of the first safe option, or of a later one that is better by more than its error.
+std::optional<std::size_t> safe_choice(const std::vector<Choice>& choices) {
+  std::optional<std::size_t> safe;
+  for (std::size_t i = 0; i < choices.size(); ++i)
+    if (choices[i].option.is_safe && choices[i].problem.empty() &&
+        (!safe || !is_within_error(choices[i], choices[*safe], kOneError)))
+      safe = i;
+  return safe;
 }
 
 /// The place of the highest mean; a bold one's only where it is beyond its error of all others.
@@ -253,7 +279,7 @@ std::optional<std::size_t> best_choice(const std::vector<Choice>& choices) {
   for (std::size_t i = 0; i < choices.size(); ++i) {
     if (!choices[i].problem.empty()) continue;
     if (!best || choices[i].mean() > choices[*best].mean()) best = i;
-    if (!choices[i].is_bold && (!best_sober || choices[i].mean() > choices[*best_sober].mean()))
+    if (!choices[i].option.is_bold && (!best_sober || choices[i].mean() > choices[*best_sober].mean()))
       best_sober = i;
   }
   return best && best_sober && is_within_error(choices[*best], choices[*best_sober]) ? best_sober : best;
@@ -264,11 +290,8 @@ std::vector<std::size_t> order_of_choice(const std::vector<Choice>& choices, boo
   std::vector<std::size_t> order;
   const auto best = is_measured ? best_choice(choices) : std::nullopt;
   if (best) {
-    const Choice& top = choices[*best];
-    const auto safe = std::find_if(choices.begin(), choices.end(), [&](const Choice& choice) {
-      return choice.is_safe && choice.problem.empty() && is_within_error(top, choice);
-    });
-    order.push_back(safe == choices.end() ? *best : static_cast<std::size_t>(safe - choices.begin()));
+    const auto safe = safe_choice(choices);
+    order.push_back(safe && is_within_error(choices[*best], choices[*safe]) ? *safe : *best);
   }
   for (std::size_t i = 0; i < choices.size(); ++i)
     if (order.empty() || i != order.front()) order.push_back(i);
@@ -282,17 +305,17 @@ JsonObject record_of(const std::vector<Choice>& choices, std::size_t chosen, con
   JsonArray rows;
   for (const Choice& choice : choices) {
     JsonObject row;
-    row["name"] = choice.name;
+    row["name"] = choice.option.name;
     if (!choice.problem.empty())
       row["left_out"] = choice.problem;
     else if (is_measured)
       row["value"] = is_cost ? -choice.mean() : choice.mean();
     if (is_measured && choice.problem.empty() && choices[chosen].problem.empty() &&
         &choice != &choices[chosen])
-      row["error_of_difference"] = error_of_difference(choice.values, choices[chosen].values);
+      row["error_of_difference"] = error_of_difference(choice.values, choices[chosen].values, kSureness);
     rows.push_back(std::move(row));
   }
-  return {{"chosen", choices[chosen].name},
+  return {{"chosen", choices[chosen].option.name},
           {"measure", measure},
           {"measured_queries", is_measured ? trials.queries.size() : 0},
           {"folds", has_validation || !is_measured ? 0 : trials.training.size()},
@@ -316,31 +339,40 @@ std::string summary_of(const JsonObject& record) {
   return text;
 }
 
+/// Leaves what is compared with few queries too; all where there is no such option.
+void keep_those_for_few(std::vector<Candidate>& candidates) {
+  const auto has_for_few = [](const Candidate& each) {
+    return std::any_of(each.of.begin(), each.of.end(),
+                       [](const Option& option) { return option.is_for_few; });
+  };
+  if (std::none_of(candidates.begin(), candidates.end(), has_for_few)) return;
+  std::erase_if(candidates, [&](const Candidate& each) { return !has_for_few(each); });
+  for (Candidate& each : candidates)
+    std::erase_if(each.of, [](const Option& option) { return !option.is_for_few; });
+}
+
 Result<TrainingResult> train_auto(const TrainingRequest& request, const std::vector<Learner>& learners) {
   TRY(const auto options, read_options<AutoOptions>(request.options));
   const TimeLeft time(request);
   const std::string measure = request.measure_name.empty() ? "map" : request.measure_name;
   std::vector<Candidate> candidates = auto_candidates(*request.train, learners);
   TRY(const auto trials, make_trials(request, options, measure));
-  const auto is_for_few = [](const Candidate& each) { return each.is_for_few; };
-  if (trials.queries.size() < kFewestForRich && std::any_of(candidates.begin(), candidates.end(), is_for_few))
-    std::erase_if(candidates, [&](const Candidate& each) { return !is_for_few(each); });
+  if (trials.queries.size() < kFewestForRich) keep_those_for_few(candidates);
   std::vector<Choice> choices = choices_of(candidates);
   const bool is_measured = !trials.training.empty() && trials.queries.size() >= 2;
   if (is_measured) run_trials(trials, candidates, request, time, choices);
   std::optional<Error> problem;
   for (const std::size_t place : order_of_choice(choices, is_measured)) {
-    const Candidate& candidate = candidates[choices[place].candidate];
+    const Option& option = choices[place].option;
     TrainingRequest last = request;
-    last.options = candidate.options;
-    if (choices[place].rounds) last.options["rounds"] = std::to_string(*choices[place].rounds);
-    last.clock = candidate.learner->can_limit_time ? request.clock : nullptr;
+    last.options = option.options;
+    last.clock = option.learner->can_limit_time ? request.clock : nullptr;
     last.time_limit_seconds = time.is_limited() ? std::max(time.for_all(), kLeastSeconds) : 0.0;
     // The choice has been made: what is left of the request's validation is not to cut it again.
     last.validate = nullptr;
     last.measure = nullptr;
     last.progress = nullptr;
-    auto trained = candidate.learner->train(last);
+    auto trained = option.learner->train(last);
     if (!trained) {
       if (!problem) problem = trained.error();
       choices[place].problem = trained.error().text;

@@ -11,6 +11,7 @@
 #include "fusion/learners/online/learner.h"
 #include "fusion/learners/rankboost/learner.h"
 #include "fusion/learners/rankboost_plus/learner.h"
+#include "fusion/learners/reciprocal_ranks/blend.h"
 #include "fusion/learners/reciprocal_ranks/learner.h"
 #include "fusion/training/auto_learner.h"
 
@@ -29,6 +30,7 @@ std::vector<Learner> make_table() {
   std::vector<Learner> members = rows;
   members.insert(members.end(), online_rows.begin(), online_rows.end());
   rows.push_back(reciprocal_ranks::learner());
+  rows.push_back(reciprocal_ranks::blend_learner());
   rows.push_back(adaboost_mh::learner());
   rows.push_back(adaboost_mh::ensemble_learner(std::move(members)));
   for (Learner& row : online_rows) rows.push_back(std::move(row));

@@ -22,6 +22,8 @@ class ValueRanker final : public Ranker {
  public:
   ValueRanker(std::vector<ValueRanking> rankings, std::size_t features);
 
+  const std::vector<ValueRanking>& rankings() const { return rankings_; }
+
   std::vector<double> score(const FeatureMatrix& documents) const override;
   std::vector<double> contributions(const FeatureMatrix& documents, std::size_t document) const override;
   JsonObject body() const override;

@@ -327,6 +327,8 @@ Result<TrainingResult> train_reciprocal(const TrainingRequest& request) {
   return result;
 }
 
+}  // namespace
+
 Result<std::shared_ptr<const Ranker>> read_reciprocal(const JsonObject& body,
                                                       const std::vector<Feature>& features) {
   const auto finite = [](const Json* value) {
@@ -351,8 +353,6 @@ Result<std::shared_ptr<const Ranker>> read_reciprocal(const JsonObject& body,
   return std::shared_ptr<const Ranker>(std::make_shared<ReciprocalRanker>(
       k->to_number<double>(), std::move(weights), StepRanker(std::move(rankings), features)));
 }
-
-}  // namespace
 
 double ReciprocalRanker::share(const FeatureMatrix& documents, std::size_t document,
                                std::size_t feature) const {

@@ -18,7 +18,9 @@ class ReciprocalRanker final : public Ranker {
   ReciprocalRanker(double k, std::vector<double> weights, StepRanker steps)
       : k_(k), weights_(std::move(weights)), steps_(std::move(steps)) {}
 
+  double k() const { return k_; }
   const std::vector<double>& weights() const { return weights_; }
+  const StepRanker& steps() const { return steps_; }
   /// With the first of the weak rankings alone.
   ReciprocalRanker first_rounds(std::size_t rounds, const std::vector<Feature>& features) const;
 
@@ -34,6 +36,10 @@ class ReciprocalRanker final : public Ranker {
   std::vector<double> weights_;
   StepRanker steps_;
 };
+
+/// errors: bad_data naming the field
+Result<std::shared_ptr<const Ranker>> read_reciprocal(const JsonObject& body,
+                                                      const std::vector<Feature>& features);
 
 /// The row of the table: `reciprocal-ranks`, which needs no judgment unless its weights are learned.
 Learner learner();

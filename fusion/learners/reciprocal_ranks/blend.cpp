@@ -1,0 +1,207 @@
+#include "fusion/learners/reciprocal_ranks/blend.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "fusion/data/features.h"
+#include "fusion/learners/common/options.h"
+#include "fusion/learners/rankboost/feedback.h"
+#include "fusion/learners/rankboost/learner.h"
+
+// Three rankings that err in different places, each scaled to a standard deviation of 1 within queries:
+// RankBoost of thresholds and RankBoost of values, whose sum is what was learned, and RankBoost that starts
+// from reciprocal rank fusion and keeps to its order while there are few crucial pairs. With n judged queries
+// what was learned counts n^2 / (n^2 + q^2) and the last the rest: a few queries move the fusion's order
+// little, and many leave nothing of it.
+namespace metafuse::fusion::reciprocal_ranks {
+namespace {
+
+constexpr double kTimeShareOfPart = 1.0 / 3.0;  // of the time limit
+
+struct BlendOptions {
+  std::size_t rounds = 100;
+  std::size_t value_rounds = 50;
+  std::size_t fused_rounds = 50;
+  double prior_queries = 8.0;
+  double k = kRrfConstant;
+};
+
+void declare_options(OptionTable& table, BlendOptions& options) {
+  table.count("rounds", options.rounds, 1, 100'000, "rounds of RankBoost on thresholded features");
+  table.count("value-rounds", options.value_rounds, 1, 100'000, "rounds of RankBoost on scaled features");
+  table.count("fused-rounds", options.fused_rounds, 0, 100'000,
+              "rounds of RankBoost that starts from reciprocal rank fusion");
+  table.number("prior-queries", options.prior_queries, 0.0, 1e12,
+               "judged queries that what starts from reciprocal rank fusion weighs as much as");
+  table.number("k", options.k, 0.0, 1e6, "of 1 / (k + rank)");
+}
+
+Result<Model> train_part(const Learner& learner, const TrainingRequest& request,
+                         std::map<std::string, std::string> options) {
+  TrainingRequest inner;
+  inner.train = request.train;
+  inner.options = std::move(options);
+  inner.seed = request.seed;
+  inner.threads = request.threads;
+  inner.wants_trace = false;
+  inner.clock = request.clock;
+  inner.time_limit_seconds = request.time_limit_seconds * kTimeShareOfPart;
+  TRY(auto trained, learner.train(inner));
+  return std::move(trained.model);
+}
+
+/// What scores are multiplied by so that their standard deviation within queries is 1; 0 when all are equal.
+double factor_of(const TrainingSet& set, const std::vector<double>& scores) {
+  double squares = 0.0;
+  for (const QueryRange& query : set.queries) {
+    const std::span own(scores.data() + query.begin, query.end - query.begin);
+    double sum = 0.0;
+    for (const double score : own) sum += score;
+    const double mean = sum / static_cast<double>(own.size());
+    for (const double score : own) squares += (score - mean) * (score - mean);
+  }
+  return squares > 0.0 ? std::sqrt(static_cast<double>(scores.size()) / squares) : 0.0;
+}
+
+bool has_ranks(const TrainingSet& set) {
+  const auto& features = set.matrix.features();
+  return std::any_of(features.begin(), features.end(),
+                     [](const Feature& feature) { return feature.kind == FeatureKind::rank; });
+}
+
+/// The fusion that is fallen back on; where nothing is ranked there is none, and it counts nothing.
+Result<ReciprocalRanker> train_fused(const TrainingRequest& request, const BlendOptions& options) {
+  const std::vector<Feature>& features = request.train->matrix.features();
+  if (!has_ranks(*request.train))
+    return ReciprocalRanker(options.k, std::vector<double>(features.size(), 0.0), StepRanker({}, features));
+  TRY(const Model model,
+      train_part(learner(), request,
+                 {{"rounds", std::to_string(options.fused_rounds)}, {"k", fmt::format("{}", options.k)}}));
+  return dynamic_cast<const ReciprocalRanker&>(*model.ranker);
+}
+
+std::vector<WeakRanking> scaled(std::vector<WeakRanking> rankings, double factor) {
+  for (WeakRanking& ranking : rankings) ranking.alpha *= factor;
+  return rankings;
+}
+
+ReciprocalRanker scaled(const ReciprocalRanker& fused, double factor, const std::vector<Feature>& features) {
+  std::vector<double> weights = fused.weights();
+  for (double& weight : weights) weight *= factor;
+  return {fused.k(), std::move(weights), StepRanker(scaled(fused.steps().rankings(), factor), features)};
+}
+
+Result<TrainingResult> train_blend(const TrainingRequest& request) {
+  const TrainingSet& set = *request.train;
+  const std::vector<Feature>& features = set.matrix.features();
+  TRY(const auto options, read_options<BlendOptions>(request.options));
+  TRY(const auto feedback, rankboost::make_feedback(set));
+  TRY(const auto fused, train_fused(request, options));
+  TRY(const Model steps,
+      train_part(rankboost::learner(), request, {{"rounds", std::to_string(options.rounds)}}));
+  TRY(const Model values,
+      train_part(rankboost::learner(), request,
+                 {{"rounds", std::to_string(options.value_rounds)}, {"weak-ranking", "value"}}));
+  std::vector<double> learned = steps.ranker->score(set.matrix);
+  const std::vector<double> by_values = values.ranker->score(set.matrix);
+  const double factor_of_steps = factor_of(set, learned);
+  const double factor_of_values = factor_of(set, by_values);
+  for (std::size_t row = 0; row < learned.size(); ++row)
+    learned[row] = learned[row] * factor_of_steps + by_values[row] * factor_of_values;
+  const double factor_of_fused = factor_of(set, fused.score(set.matrix));
+  const auto queries = static_cast<double>(feedback.query_count);
+  const double prior = factor_of_fused > 0.0 ? options.prior_queries : 0.0;
+  const double share = queries * queries / (queries * queries + prior * prior);
+  const double factor_of_learned = factor_of(set, learned) * share;
+
+  std::vector<rankboost::ValueRanking> lines =
+      dynamic_cast<const rankboost::ValueRanker&>(*values.ranker).rankings();
+  for (rankboost::ValueRanking& line : lines) line.alpha *= factor_of_values * factor_of_learned;
+  TrainingResult result;
+  result.summary =
+      "a blend of RankBoost of thresholds, RankBoost of values and RankBoost from reciprocal rank fusion\n";
+  result.model.learner = "rankboost-blend";
+  result.model.features = features;
+  result.model.training["options"] = options_json(options, '-');
+  result.model.training["queries"] = set.queries.size();
+  result.model.training["crucial_pairs"] = feedback.crucial_pairs;
+  result.model.training["share_of_learned"] = share;
+  result.model.ranker = std::make_shared<BlendRanker>(
+      scaled(fused, factor_of_fused * (1.0 - share), features),
+      StepRanker(scaled(dynamic_cast<const StepRanker&>(*steps.ranker).rankings(),
+                        factor_of_steps * factor_of_learned),
+                 features),
+      rankboost::ValueRanker(std::move(lines), features.size()));
+  return result;
+}
+
+Result<const JsonObject*> part_of(const JsonObject& body, std::string_view key) {
+  const Json* part = body.if_contains(key);
+  if (part == nullptr || !part->is_object())
+    return fail(Code::bad_data, fmt::format("body.{}: must be an object; train the model again", key));
+  return &part->get_object();
+}
+
+Result<std::shared_ptr<const Ranker>> read_blend(const JsonObject& body,
+                                                 const std::vector<Feature>& features) {
+  TRY(const JsonObject* fused_body, part_of(body, "fused"));
+  TRY(const JsonObject* steps_body, part_of(body, "steps"));
+  TRY(const JsonObject* values_body, part_of(body, "values"));
+  TRY(const auto fused, read_reciprocal(*fused_body, features));
+  TRY(auto steps, read_weak_rankings(*steps_body, features));
+  TRY(const auto values, rankboost::read_value_ranker(*values_body, features));
+  return std::shared_ptr<const Ranker>(std::make_shared<BlendRanker>(
+      dynamic_cast<const ReciprocalRanker&>(*fused), StepRanker(std::move(steps), features),
+      dynamic_cast<const rankboost::ValueRanker&>(*values)));
+}
+
+}  // namespace
+
+std::vector<double> BlendRanker::score(const FeatureMatrix& documents) const {
+  std::vector<double> scores = fused_.score(documents);
+  const std::vector<double> by_steps = steps_.score(documents);
+  const std::vector<double> by_values = values_.score(documents);
+  for (std::size_t document = 0; document < scores.size(); ++document)
+    scores[document] += by_steps[document] + by_values[document];
+  return scores;
+}
+
+std::vector<double> BlendRanker::contributions(const FeatureMatrix& documents, std::size_t document) const {
+  std::vector<double> parts = fused_.contributions(documents, document);
+  const std::vector<double> by_steps = steps_.contributions(documents, document);
+  const std::vector<double> by_values = values_.contributions(documents, document);
+  for (std::size_t feature = 0; feature < parts.size(); ++feature)
+    parts[feature] += by_steps[feature] + by_values[feature];
+  return parts;
+}
+
+JsonObject BlendRanker::body() const {
+  return {{"fused", fused_.body()}, {"steps", steps_.body()}, {"values", values_.body()}};
+}
+
+std::string BlendRanker::describe(const std::vector<Feature>& features) const {
+  return fused_.describe(features) + "and on top\n" + steps_.describe(features) + "and on top\n" +
+         values_.describe(features);
+}
+
+Learner blend_learner() {
+  Learner row;
+  row.name = "rankboost-blend";
+  row.meaning =
+      "the mean of RankBoosts of thresholds and of values, and RRF for as much as few judged queries leave "
+      "open";
+  row.source =
+      "Freund, Iyer, Schapire, Singer 2003, sec. 4; Cormack, Clarke, Buettcher 2009; the sum is ours";
+  row.options = option_rows<BlendOptions>();
+  row.train = train_blend;
+  row.read = read_blend;
+  row.can_limit_time = true;
+  return row;
+}
+
+}  // namespace metafuse::fusion::reciprocal_ranks
