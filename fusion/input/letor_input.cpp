@@ -7,7 +7,6 @@
 #include <limits>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <span>
 #include <utility>
 
@@ -267,16 +266,17 @@ class RowTaker {
   TrainingSetBuilder builder_;
 };
 
-/// Says where the document of a refused input stood a second time. Reads the files once more, which is worth
+/// Says where the document that stands twice stood a second time. Reads the files once more, which is worth
 /// it: a line of millions is hard to find by its id.
-Error duplicate_in_files(const TrainingInput& input, const Error& found) {
+Error duplicate_in_files(const TrainingInput& input, const QueryDocument& twice, const Error& found) {
   const bool are_ranks = !input.letor_ranks.empty();
-  std::set<std::pair<std::string, std::string>> seen;
+  bool is_seen = false;
   for (const std::string& file : are_ranks ? input.letor_ranks : input.letor) {
     if (file == "-") return found;
     auto read = evaluation::for_each_letor_row(
         file, {are_ranks}, [&](const evaluation::LetorRow& row) -> Result<void> {
-          if (row.document.empty() || seen.emplace(row.query, row.document).second) return {};
+          if (row.query != twice.query || row.document != twice.document) return {};
+          if (!std::exchange(is_seen, true)) return {};
           return fail(Code::bad_data, file + ":" + std::to_string(row.line) + ": " + found.text);
         });
     if (!read) return read.error();
@@ -311,7 +311,7 @@ Result<TrainingSet> read_rows(const TrainingInput& input, bool is_by_query) {
   TRY(const auto derived, letor_derived(input, features));
   auto set = builder.finish(features, input.feedback, !reader.are_ranks() && !input.is_absent_unranked,
                             reader.workers());
-  if (!set && set.error().code == Code::bad_data) return duplicate_in_files(input, set.error());
+  if (const auto& twice = builder.twice()) return duplicate_in_files(input, *twice, set.error());
   if (!set) return set;
   add_derived_columns(*set, derived);
   return set;

@@ -11,8 +11,9 @@ constexpr std::size_t kMebibyte = std::size_t{1} << 20;
 constexpr std::size_t kProgram = 32 * kMebibyte;  // of the process without any document
 constexpr std::size_t kPartShare = 4;             // of the limit, for columns of parts
 constexpr std::size_t kLeastPart = kMebibyte / 4;
-constexpr std::size_t kRowBytes = 13;   // of a document in a training set: grade, end of its id, a flag
-constexpr std::size_t kOrderBytes = 4;  // of a document while a set is put in order
+constexpr std::size_t kRowBytes = 13;      // of a document in a training set: grade, end of its id, a flag
+constexpr std::size_t kQueryBytes = 1000;  // of one of five grades, whose pairs have 25 weights, twice
+constexpr std::size_t kOrderBytes = 4;     // of a document while a set is put in order
 constexpr std::size_t kColumnBytes =
     12;  // of a document in a column of which every value is another: value, code
 
@@ -34,13 +35,14 @@ MemoryBudget::MemoryBudget(const MemoryLimit& limit, unsigned readers, std::shar
       parts_(std::move(parts)),
       columns_(std::move(columns)) {}
 
-Result<void> MemoryBudget::add(std::size_t documents, std::size_t characters) {
-  documents = documents_ += documents;
-  characters = characters_ += characters;
+Result<void> MemoryBudget::add(const RowCounts& read) {
+  const std::size_t documents = documents_ += read.documents;
+  const std::size_t characters = characters_ += read.characters;
+  const std::size_t queries = queries_ += read.queries;
   // Putting rows in order holds them twice; after that learning takes its own.
-  const std::size_t reading = 2 * (documents * kRowBytes + characters) + documents * kOrderBytes;
+  const std::size_t ordering = 2 * (documents * kRowBytes + characters) + documents * kOrderBytes;
   const std::size_t learning = documents * limit_.bytes_per_document + characters;
-  const std::size_t needed = kProgram + std::max(reading, learning);
+  const std::size_t needed = kProgram + queries * kQueryBytes + std::max(ordering, learning);
   if (needed <= limit_.bytes) return {};
   return fail(
       Code::usage,
@@ -52,7 +54,8 @@ Result<void> MemoryBudget::add(std::size_t documents, std::size_t characters) {
 
 unsigned MemoryBudget::columns_at_once(unsigned threads) const {
   const std::size_t documents = documents_;
-  const std::size_t held = kProgram + documents * (kRowBytes + kOrderBytes) + characters_;
+  const std::size_t held =
+      kProgram + queries_ * kQueryBytes + documents * (kRowBytes + kOrderBytes) + characters_;
   const std::size_t left = limit_.bytes > held ? limit_.bytes - held : 0;
   const std::size_t most = left / std::max<std::size_t>(documents * kColumnBytes, 1);
   return static_cast<unsigned>(std::clamp<std::size_t>(most, 1, std::max(threads, 1U)));

@@ -23,6 +23,13 @@ struct MemoryLimit {
   ProgressReport progress = {};        ///< of columns in their final form
 };
 
+/// What was read.
+struct RowCounts {
+  std::size_t documents = 0;
+  std::size_t characters = 0;  ///< of their ids
+  std::size_t queries = 0;
+};
+
 /// Keeps the readers of one input within a limit.
 class MemoryBudget {
  public:
@@ -36,10 +43,9 @@ class MemoryBudget {
   /// Of columns that one reader may keep.
   std::size_t part_bytes() const { return part_bytes_; }
 
-  /// Counts documents that were read. Several threads may.
-  /// in:     characters - of their ids
+  /// Counts what was read. Several threads may.
   /// errors: usage when all so far need more than the limit
-  Result<void> add(std::size_t documents, std::size_t characters);
+  Result<void> add(const RowCounts& read);
 
   /// How many columns may get their final form at the same time.
   unsigned columns_at_once(unsigned threads) const;
@@ -54,6 +60,7 @@ class MemoryBudget {
   std::shared_ptr<ColumnFile> columns_;
   std::atomic<std::size_t> documents_{0};
   std::atomic<std::size_t> characters_{0};
+  std::atomic<std::size_t> queries_{0};
 };
 
 }  // namespace metafuse::fusion

@@ -132,9 +132,8 @@ std::vector<RowSegment> segments_of(std::span<const RowPart> parts, const std::v
 
 }  // namespace
 
-Result<CanonicalOrder> canonical_order(std::span<const RowPart> parts,
-                                       const std::vector<std::vector<RawColumn>>& columns,
-                                       bool is_absent_zero) {
+CanonicalOrder canonical_order(std::span<const RowPart> parts,
+                               const std::vector<std::vector<RawColumn>>& columns, bool is_absent_zero) {
   CanonicalOrder order;
   order.rows.reserve(parts.back().end());
   DocumentOrder documents(parts, columns, is_absent_zero);
@@ -150,10 +149,9 @@ Result<CanonicalOrder> canonical_order(std::span<const RowPart> parts,
     const auto twice = std::adjacent_find(rows.begin(), rows.end(), [&](std::uint32_t a, std::uint32_t b) {
       return !documents.id_of(a).empty() && documents.id_of(a) == documents.id_of(b);
     });
-    if (twice != rows.end())
-      return fail(Code::bad_data, "query \"" + std::string(query) + "\": the document \"" +
-                                      std::string(documents.id_of(*twice)) +
-                                      "\" stands twice; keep one of its lines");
+    if (twice == rows.end()) continue;
+    order.twice = {std::string(query), std::string(documents.id_of(*twice))};
+    return order;
   }
   order.segments = segments_of(parts, order.rows);
   return order;
@@ -190,8 +188,8 @@ void take_rows(std::span<RowPart> parts, const CanonicalOrder& order, TrainingSe
 struct TrainingSetBuilder::State {
   std::vector<RowPart> parts{1};
   std::shared_ptr<MemoryBudget> budget;
-  std::size_t counted = 0;             // rows of the last part that the budget knows of
-  std::size_t counted_characters = 0;  // of their ids
+  RowCounts counted;  // of the last part, that the budget knows of
+  std::optional<QueryDocument> twice;
 };
 
 void set_rank_cells(std::span<const std::uint32_t> ranks, std::vector<Cell>& cells) {
@@ -247,9 +245,11 @@ Result<void> TrainingSetBuilder::keep_within_budget() {
 Result<void> TrainingSetBuilder::count_rows() {
   const RowPart& part = state_->parts.back();
   MemoryBudget& budget = *state_->budget;
-  TRY_VOID(budget.add(part.size() - state_->counted, part.documents.bytes() - state_->counted_characters));
-  state_->counted = part.size();
-  state_->counted_characters = part.documents.bytes();
+  const RowCounts now{part.size(), part.documents.bytes(), part.block_queries.size()};
+  RowCounts& before = state_->counted;
+  TRY_VOID(budget.add(
+      {now.documents - before.documents, now.characters - before.characters, now.queries - before.queries}));
+  before = now;
   return memory_of_columns(part) < budget.part_bytes() ? Result<void>() : begin_part();
 }
 
@@ -259,7 +259,7 @@ Result<void> TrainingSetBuilder::begin_part() {
   RowPart next;
   next.first = part.end();
   state_->parts.push_back(std::move(next));
-  state_->counted = state_->counted_characters = 0;
+  state_->counted = {};
   return {};
 }
 
@@ -386,6 +386,10 @@ Result<std::vector<CodedColumn>> finish_columns(std::span<RowPart> parts, const 
 
 }  // namespace
 
+const std::optional<QueryDocument>& TrainingSetBuilder::twice() const {
+  return state_->twice;
+}
+
 Result<TrainingSet> TrainingSetBuilder::finish(std::vector<Feature> features, const FeedbackOptions& feedback,
                                                bool is_absent_zero, unsigned threads) {
   std::vector<RowPart>& parts = state_->parts;
@@ -400,7 +404,12 @@ Result<TrainingSet> TrainingSetBuilder::finish(std::vector<Feature> features, co
   } else {
     raw = raw_columns(parts, features.size());
   }
-  TRY(auto order, canonical_order(parts, raw, is_absent_zero));
+  CanonicalOrder order = canonical_order(parts, raw, is_absent_zero);
+  if (order.twice) {
+    state_->twice = std::move(order.twice);
+    return fail(Code::bad_data, "query \"" + state_->twice->query + "\": the document \"" +
+                                    state_->twice->document + "\" stands twice; keep one of its lines");
+  }
   TrainingSet set;
   set.feedback = feedback;
   set.queries = std::move(order.queries);

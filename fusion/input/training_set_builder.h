@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,20 +16,25 @@
 
 namespace metafuse::fusion {
 
+/// A document of a query.
+struct QueryDocument {
+  std::string query;
+  std::string document;
+};
+
 /// Rows by query id, then by document, whatever order they were read in.
 struct CanonicalOrder {
   std::vector<std::uint32_t> rows;  ///< counted over all parts
   std::vector<RowSegment> segments;
   std::vector<QueryRange> queries;
+  std::optional<QueryDocument> twice;  ///< one that has two rows, with an id: the rest is of no use then
 };
 
 /// in:     parts - counted on from one to the next by `first`; columns - of each part every feature
 /// out:    documents without id by their features, then grade
-/// errors: bad_data when a document stands twice in a query (documents without id excepted)
 /// cost:   O(blocks log blocks + documents), a comparison of whole rows only where ids do not decide
-Result<CanonicalOrder> canonical_order(std::span<const RowPart> parts,
-                                       const std::vector<std::vector<RawColumn>>& columns,
-                                       bool is_absent_zero);
+CanonicalOrder canonical_order(std::span<const RowPart> parts,
+                               const std::vector<std::vector<RawColumn>>& columns, bool is_absent_zero);
 
 /// One feature of a document. A NaN value says "unranked" where an absent cell would mean 0.
 struct Cell {
@@ -80,6 +86,9 @@ class TrainingSetBuilder {
   ///         budget's files
   Result<TrainingSet> finish(std::vector<Feature> features, const FeedbackOptions& feedback,
                              bool is_absent_zero = false, unsigned threads = 1);
+
+  /// The document that finish() refused because it stands twice.
+  const std::optional<QueryDocument>& twice() const;
 
  private:
   struct State;

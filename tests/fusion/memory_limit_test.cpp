@@ -166,10 +166,15 @@ TEST_CASE("A bad line far into a file is named where columns lie in a file", "[f
   const auto refused = read_training_set(input);
   REQUIRE(!refused.has_value());
   CHECK(refused.error().text.find("train:" + std::to_string(lines + 1) + ":") != std::string::npos);
-  input.letor = {folder.write("twice", text + "1 qid:0 1:1 # d0\n")};
-  const auto twice = read_training_set(input);
-  REQUIRE(!twice.has_value());
-  CHECK(twice.error().text.find("\"d0\" stands twice") != std::string::npos);
+  // Of several documents that stand twice the one that is named is the one whose line is.
+  input.letor = {folder.write("twice", text + "1 qid:9 1:1 # d186\n1 qid:0 1:1 # d0\n")};
+  for (const bool is_limited : {true, false}) {
+    if (!is_limited) input.limit.reset();
+    const auto twice = read_training_set(input);
+    REQUIRE(!twice.has_value());
+    CHECK(twice.error().text.find("twice:" + std::to_string(lines + 2) +
+                                  ": query \"0\": the document \"d0\"") != std::string::npos);
+  }
 }
 
 TEST_CASE("Codes that a file has no room for are an error", "[fusion][memory_limit]") {
