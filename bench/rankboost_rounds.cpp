@@ -1,7 +1,8 @@
-// rankboost_rounds FILE [absent=unranked] [threads=N] [trace=yes] [OPTION=VALUE ...]
+// rankboost_rounds FILE [absent=unranked] [threads=N] [trace=yes]
+//   [memory-limit=MIB] [temporary=DIR] [model=FILE] [OPTION=VALUE ...]
 //
 // Processor and wall seconds a round of RankBoost on a LETOR file, reading and set-up told apart, and the
-// peak of memory. trace=yes: as `metafuse train` runs with --trace.
+// peak of memory. trace=yes: as `metafuse train` runs with --trace. memory-limit and temporary are its too.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -44,15 +45,19 @@ double median(std::vector<double> values) {
 int main(int count, char** arguments) {
   using namespace metafuse;
   if (count < 2) {
-    std::fprintf(
-        stderr,
-        "usage: rankboost_rounds FILE [absent=unranked] [threads=N] [trace=yes] [OPTION=VALUE ...]\n");
+    std::fprintf(stderr,
+                 "usage: rankboost_rounds FILE [absent=unranked] [threads=N] [trace=yes] [memory-limit=MIB]\n"
+                 "         [temporary=DIR] [model=FILE] [OPTION=VALUE ...]\n");
     return 64;
   }
   fusion::TrainingInput input;
   input.letor.emplace_back(arguments[1]);
   fusion::TrainingRequest request;
   request.wants_trace = false;
+  const fusion::Learner& learner = *fusion::find_learner("rankboost");
+  fusion::MemoryLimit limit;
+  limit.bytes_per_document = *learner.bytes_per_document;
+  std::string model;
   for (int i = 2; i < count; ++i) {
     const std::string argument = arguments[i];
     const std::size_t equals = std::min(argument.find('='), argument.size() - 1);
@@ -64,11 +69,18 @@ int main(int count, char** arguments) {
       input.is_absent_unranked = value == "unranked";
     else if (name == "feedback")
       input.feedback.is_bipartite = value == "bipartite";
+    else if (name == "memory-limit")
+      limit.bytes = static_cast<std::size_t>(std::atoll(value.c_str())) << 20;
+    else if (name == "temporary")
+      limit.folder = value;
+    else if (name == "model")
+      model = value;
     else if (name == "threads")
       request.threads = input.threads = static_cast<unsigned>(std::atoi(value.c_str()));
     else
       request.options[name] = value;
   }
+  if (limit.bytes > 0) input.limit = limit;
   const double read_begin = cpu_seconds();
   const auto set = fusion::read_training_set(input);
   if (!set) {
@@ -85,11 +97,12 @@ int main(int count, char** arguments) {
     wall.push_back(wall_seconds());
   };
   const double train_begin = cpu_seconds();
-  const auto result = fusion::find_learner("rankboost")->train(request);
+  const auto result = learner.train(request);
   if (!result) {
     std::fprintf(stderr, "%s\n", result.error().text.c_str());
     return 65;
   }
+  if (!model.empty() && !fusion::write_model(model, result->model)) return 66;
   std::vector<double> cpu_rounds;
   std::vector<double> wall_rounds;
   for (std::size_t i = 1; i < cpu.size(); ++i) {
