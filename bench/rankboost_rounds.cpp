@@ -1,4 +1,4 @@
-// rankboost_rounds FILE [absent=unranked] [threads=N] [trace=yes]
+// rankboost_rounds FILE [absent=unranked] [threads=N] [trace=yes] [trace-every=N]
 //   [memory-limit=MIB] [temporary=DIR] [model=FILE] [OPTION=VALUE ...]
 //
 // Processor and wall seconds a round of RankBoost on a LETOR file, reading and set-up told apart, and the
@@ -65,6 +65,8 @@ int main(int count, char** arguments) {
     const std::string value = argument.substr(equals + 1);
     if (name == "trace")
       request.wants_trace = value == "yes";
+    else if (name == "trace-every")
+      request.trace_every = static_cast<std::size_t>(std::atoi(value.c_str()));
     else if (name == "absent")
       input.is_absent_unranked = value == "unranked";
     else if (name == "feedback")

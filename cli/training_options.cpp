@@ -283,7 +283,12 @@ void add_train_options(CLI::App& verb, TrainArguments& arguments) {
   add_input_options(verb, arguments.input);
   add_learner_options(verb, arguments.learner);
   verb.add_option("--model", arguments.model, "the model file to write")->required();
-  verb.add_option("--trace", arguments.trace, "a file for one JSON object per round");
+  CLI::Option* trace = verb.add_option("--trace", arguments.trace, "a file for one JSON object per round");
+  verb.add_option("--trace-every", arguments.trace_every,
+                  "of --trace: only every so many rounds, which spares RankBoost counting its loss in others")
+      ->check(above_zero())
+      ->capture_default_str()
+      ->needs(trace);
   verb.add_option("--threads", arguments.threads,
                   "threads to use, 0 for one per core (under mpirun one per process); the model is the same "
                   "for any number")
@@ -300,8 +305,8 @@ void add_train_options(CLI::App& verb, TrainArguments& arguments) {
   add_stream_input(verb, arguments);
   add_store_input(verb, arguments);
   show_rarely(verb, "More about training",
-              {"--trace", "--patience", "--memory-limit", "--temporary", "--checkpoint", "--checkpoint-every",
-               "--resume", "--stream", "--bad-lines", "--half-life", "--use-held-out"});
+              {"--trace", "--trace-every", "--patience", "--memory-limit", "--temporary", "--checkpoint",
+               "--checkpoint-every", "--resume", "--stream", "--bad-lines", "--half-life", "--use-held-out"});
   verb.footer(kExamples);
 }
 

@@ -60,6 +60,7 @@ struct TrainArguments {
   LearnerChoice learner;
   std::string model;
   std::string trace;
+  std::size_t trace_every = 1;
   unsigned threads = 0;  ///< 0: one per core
   std::uint64_t seed = 1;
   std::string resume;

@@ -165,9 +165,16 @@ Result<void> train_on_stream(const TrainArguments& arguments, const fusion::Lear
   return {};
 }
 
-Result<void> write_trace(const std::string& path, const std::vector<JsonObject>& trace) {
+/// Whether a line is of one of the rounds that --trace-every asks for; learners may give all.
+bool is_asked_for(const JsonObject& line, std::size_t every) {
+  const Json* round = line.if_contains("round");
+  return round == nullptr || !round->is_number() || round->to_number<std::size_t>() % every == 0;
+}
+
+Result<void> write_trace(const std::string& path, const std::vector<JsonObject>& trace, std::size_t every) {
   std::string text;
-  for (const JsonObject& line : trace) text += to_text(line) + "\n";
+  for (const JsonObject& line : trace)
+    if (is_asked_for(line, every)) text += to_text(line) + "\n";
   return write_file(path, text);
 }
 
@@ -340,7 +347,7 @@ Result<TrainingData> read_data(const TrainArguments& arguments, const fusion::Tr
 
 Result<void> write_outcome(const TrainArguments& arguments, const fusion::TrainingResult& result,
                            const fusion::TrainingInputReport& report) {
-  if (!arguments.trace.empty()) TRY_VOID(write_trace(arguments.trace, result.trace));
+  if (!arguments.trace.empty()) TRY_VOID(write_trace(arguments.trace, result.trace, arguments.trace_every));
   TRY_VOID(fusion::write_model(arguments.model, result.model));
   std::cerr << result.summary;
   if (report.unretrieved_queries > 0)
@@ -391,6 +398,7 @@ Result<void> train_in_processes(const TrainArguments& arguments, fusion::Communi
   if (is_first) request.progress = terminal_progress("train");
   request.communicator = communicator;
   request.wants_trace = !arguments.trace.empty();
+  request.trace_every = arguments.trace_every;
   request.first_feature_number = input.runs.empty() && arguments.store.empty() ? 1 : 0;
   TRY(auto result, learner->train(request));
   if (arguments.wants_certainty) TRY_VOID(add_certainty(arguments, *learner, data.set, threads, result));

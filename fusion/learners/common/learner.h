@@ -36,6 +36,7 @@ struct TrainingRequest {
   unsigned threads = 1;
   ProgressReport progress;
   bool wants_trace = true;               ///< false lets a learner skip what only the trace tells
+  std::size_t trace_every = 1;           ///< of what rounds the trace tells: every so many
   std::size_t first_feature_number = 0;  ///< what the trace calls the first feature: 0 for runs, 1 for LETOR
   const Model* resume = nullptr;         ///< a model to go on learning from; only for learners that can
 

@@ -1,7 +1,6 @@
 #include "fusion/learners/monotone_trees/boost.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -11,6 +10,7 @@
 #include "core/contract.h"
 #include "core/portable_math.h"
 #include "fusion/data/thresholds.h"
+#include "fusion/learners/monotone_trees/push_sums.h"
 
 namespace metafuse::fusion::monotone_trees {
 
@@ -49,12 +49,30 @@ void PairSampler::add_query(std::size_t place) {
 
 void PairSampler::draw(Random& random, std::span<const double> scores, std::span<Push> pushes) const {
   std::fill(pushes.begin(), pushes.end(), Push{});
-  for (const Query& query : queries_) draw_query(query, random, scores, pushes);
+  Draws draws;
+  for (const Query& query : queries_) {
+    draw_pairs(query, random, scores, draws);
+    portable_exp(draws.powers);
+    for (std::size_t i = 0; i < draws.pairs.size(); ++i) {
+      const DrawnPair& pair = draws.pairs[i];
+      Push& high = pushes[pair.high];
+      Push& low = pushes[pair.low];
+      const double wrong = 1.0 / (1.0 + draws.powers[i]);
+      high.potential += pair.weight * wrong;
+      low.potential -= pair.weight * wrong;
+      // (d1 - d0)^2 <= 2 d1^2 + 2 d0^2 bounds the pair's second derivative by one of each document.
+      const double curvature = 2.0 * pair.weight * wrong * (1.0 - wrong);
+      high.curvature += curvature;
+      low.curvature += curvature;
+    }
+  }
 }
 
-void PairSampler::draw_query(const Query& query, Random& random, std::span<const double> scores,
-                             std::span<Push> pushes) const {
+void PairSampler::draw_pairs(const Query& query, Random& random, std::span<const double> scores,
+                             Draws& draws) const {
   const rankboost::QueryFeedback& source = feedback_.queries[query.place];
+  draws.pairs.clear();
+  draws.powers.clear();
   for (std::size_t c = 0; c < source.classes; ++c) {
     const std::size_t begin = query.class_at[c];
     const std::size_t end = query.class_at[c + 1];
@@ -68,16 +86,8 @@ void PairSampler::draw_query(const Query& query, Random& random, std::span<const
       const std::size_t lower = is_above ? other : c;
       const std::size_t upper = is_above ? c : other;
       const double weight = query.scale * feedback_.weights[source.table + lower * source.classes + upper];
-      Push& high = pushes[is_above ? i : j];
-      Push& low = pushes[is_above ? j : i];
-      const double gap = is_above ? scores[i] - scores[j] : scores[j] - scores[i];
-      const double wrong = 1.0 / (1.0 + portable_exp(gap));
-      high.potential += weight * wrong;
-      low.potential -= weight * wrong;
-      // (d1 - d0)^2 <= 2 d1^2 + 2 d0^2 bounds the pair's second derivative by one of each document.
-      const double curvature = 2.0 * weight * wrong * (1.0 - wrong);
-      high.curvature += curvature;
-      low.curvature += curvature;
+      draws.pairs.push_back({is_above ? i : j, is_above ? j : i, weight});
+      draws.powers.push_back(is_above ? scores[i] - scores[j] : scores[j] - scores[i]);
     }
   }
 }
@@ -94,22 +104,6 @@ constexpr double kLeastGain = 1e-14;
 
 /// Pushes in whole numbers: sums are exact in any order, and what is left of one when another is taken out.
 constexpr double kPushScale = 0x1p58;
-
-struct WholePush {
-  std::int64_t potential = 0;
-  std::int64_t curvature = 0;
-
-  WholePush& operator+=(const WholePush& other) {
-    potential += other.potential;
-    curvature += other.curvature;
-    return *this;
-  }
-  WholePush& operator-=(const WholePush& other) {
-    potential -= other.potential;
-    curvature -= other.curvature;
-    return *this;
-  }
-};
 
 WholePush whole(const Push& push) {
   return {std::llrint(push.potential * kPushScale), std::llrint(push.curvature * kPushScale)};
@@ -236,17 +230,20 @@ class Grower {
     Sums sums(size_);
     const bool is_all = node.count() == order_.size();
     if (!is_all && has_sparse_) mark(node);
+    const std::span<const std::uint32_t> documents = std::span(order_).subspan(node.begin, node.count());
+    PushColumns columns;
     for (std::size_t i = 0; i < starts_.size(); ++i) {
       WholePush* const own = sums.data() + starts_[i];
       const std::span<const RankedDocument> ranked = in_.data.ranked(in_.askable[i]);
       const bool is_by_rank = in_.data.is_sparse(in_.askable[i]) && (is_all || ranked.size() < node.count());
-      if (is_by_rank)
-        for (const RankedDocument& place : ranked) {
+      if (is_by_rank) {
+        for (const RankedDocument& place : ranked)
           if (is_all || is_inside_[place.document] != 0) own[place.code] += pushes_[place.document];
-        }
-      else
-        add_up(node, is_all, in_.askable[i], own);
+      } else {
+        columns.add(in_.data.codes(in_.askable[i]).data(), own, documents, pushes_);
+      }
     }
+    columns.sum_up(documents, pushes_);
     return sums;
   }
 
@@ -254,30 +251,6 @@ class Grower {
   void mark(const NodeDocuments& node) {
     is_inside_.assign(order_.size(), 0);
     for (std::size_t i = node.begin; i < node.end; ++i) is_inside_[order_[i]] = 1;
-  }
-
-  /// Neighbouring documents go to different partial sums: many have the same code, and each addition would
-  /// otherwise wait for the one before.
-  void add_up(const NodeDocuments& node, bool is_all, std::uint32_t feature, WholePush* sums) const {
-    const std::size_t count = in_.data.most(feature) + 1;
-    const std::uint8_t* codes = in_.data.codes(feature).data();
-    std::array<WholePush, 256> odd;
-    std::fill_n(odd.begin(), count, WholePush{});
-    const auto add = [&](auto document_at) {
-      std::size_t i = node.begin;
-      for (; i + 1 < node.end; i += 2) {
-        const std::size_t first = document_at(i);
-        const std::size_t second = document_at(i + 1);
-        sums[codes[first]] += pushes_[first];
-        odd[codes[second]] += pushes_[second];
-      }
-      if (i < node.end) sums[codes[document_at(i)]] += pushes_[document_at(i)];
-    };
-    if (is_all)
-      add([](std::size_t i) { return i; });
-    else
-      add([&](std::size_t i) -> std::size_t { return order_[i]; });
-    for (std::size_t code = 0; code < count; ++code) sums[code] += odd[code];
   }
 
   Question best_question(const NodeDocuments& node, double value, const Bounds& bounds,

@@ -48,9 +48,18 @@ class PairSampler {
     std::vector<std::size_t> class_at;  // where each class begins in rows_, and the end
   };
 
+  struct DrawnPair {
+    std::size_t high = 0;  // places in rows_
+    std::size_t low = 0;
+    double weight = 0.0;
+  };
+  struct Draws {
+    std::vector<DrawnPair> pairs;  // of one query: one per document
+    std::vector<double> powers;    // e^(score of high - score of low)
+  };
+
   void add_query(std::size_t place);
-  void draw_query(const Query& query, Random& random, std::span<const double> scores,
-                  std::span<Push> pushes) const;
+  void draw_pairs(const Query& query, Random& random, std::span<const double> scores, Draws& draws) const;
 
   const rankboost::Feedback& feedback_;
   std::vector<std::size_t> rows_;  // of a query: by class, then by row

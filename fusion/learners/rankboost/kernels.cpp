@@ -87,6 +87,44 @@ METAFUSE_CLONES double make_potentials(const PotentialTerms& terms, double old_f
   return total_of(lanes);
 }
 
+namespace {
+
+using FourDoubles __attribute__((vector_size(32))) = double;
+using FourWhole __attribute__((vector_size(32))) = std::int64_t;
+
+/// in: sign - 1 where `many` are those of the lower class, else -1
+inline void count_halves(const ClassScores& few, const ClassScores& many, double sign, FourWhole& halves) {
+  for (std::size_t i = 0; i < few.documents; ++i) {
+    const FourDoubles score = FourDoubles{} + few.scores[i];
+    const FourDoubles reach = FourDoubles{} + few.reaches[i];
+    for (std::size_t k = 0; k < many.documents; k += 4) {
+      FourDoubles scores;
+      FourDoubles reaches;
+      std::memcpy(&scores, many.scores + k, sizeof scores);
+      std::memcpy(&reaches, many.reaches + k, sizeof reaches);
+      const FourDoubles above =
+          sign * (scores - score);  // by how much the lower one stands above the upper one
+      reaches = reaches > reach ? reaches : reach;
+      halves -= (above > reaches) + (above >= -reaches);  // true is -1
+    }
+  }
+}
+
+}  // namespace
+
+METAFUSE_CLONES void set_tie_reaches(const double* scores, double* reaches, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) reaches[i] = tie_reach(scores[i]);
+}
+
+METAFUSE_CLONES std::int64_t misordered_halves(const ClassScores& lower, const ClassScores& upper) {
+  FourWhole halves{};
+  if (lower.documents < upper.documents)
+    count_halves(lower, upper, -1.0, halves);
+  else
+    count_halves(upper, lower, 1.0, halves);
+  return (halves[0] + halves[1]) + (halves[2] + halves[3]);
+}
+
 void scatter(const std::int64_t* from, const std::uint32_t* rows, std::int64_t* to, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) to[rows[i]] = from[i];
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -25,6 +27,25 @@ void multiply_by_code(double* numbers, const double* by_code, const std::uint8_t
 /// up[i] *= by_code[codes[rows[i]]].up and down[i] *= by_code[codes[rows[i]]].down
 void multiply_both_by_code(double* up, double* down, const PairFactors* by_code, const std::uint8_t* codes,
                            const std::uint32_t* rows, std::size_t count);
+
+/// Scores tie within the larger of their reaches.
+inline double tie_reach(double score) {
+  return 1e-12 * std::max(1.0, std::abs(score));
+}
+/// The reach of each of count scores.
+void set_tie_reaches(const double* scores, double* reaches, std::size_t count);
+
+/// Scores of the documents of one class, with the distance within which each ties.
+struct ClassScores {
+  const double* scores = nullptr;   ///< NaN beyond the documents, up to a multiple of four
+  const double* reaches = nullptr;  ///< as many
+  std::size_t documents = 0;
+};
+
+/// Twice the number of pairs of a document of `lower` that stands above one of `upper`, plus the number of
+/// those that tie.
+/// cost:   the product of both numbers of documents, four pairs at a time
+std::int64_t misordered_halves(const ClassScores& lower, const ClassScores& upper);
 
 /// What a document's potential is made of.
 struct PotentialTerms {

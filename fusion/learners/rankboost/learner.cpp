@@ -69,9 +69,9 @@ namespace {
 constexpr std::size_t kRoundsOfSums = 256;
 constexpr double kFlatShare = 0.01;  // what the loss must fall by within the rounds of --stop-when-flat
 
-/// Per document: its row 9 and the end of its id 4, feedback 3, the distribution 32, the scores and the order
-/// that the loss is counted by 20.
-constexpr std::size_t kBytesPerDocument = 68;
+/// Per document: its row 9 and the end of its id 4, feedback 3, the distribution 32, the scores and rows
+/// that the loss is counted by 32 at most.
+constexpr std::size_t kBytesPerDocument = 80;
 
 /// One training run, from its rounds to the model, the trace and the summary.
 class Run {
@@ -114,8 +114,10 @@ class Run {
 
   void take(const Round& round) {
     rounds_.push_back(round);
+    const bool is_traced = request_.wants_trace && rounds_.size() % request_.trace_every == 0;
     if (request_.wants_trace || options_.flat_rounds > 0) add_to_loss(round);
-    if (request_.wants_trace) trace_.push_back(trace_line(round));
+    if (is_traced || options_.flat_rounds > 0) losses_.push_back(loss_->value(request_.communicator));
+    if (is_traced) trace_.push_back(trace_line(round));
     if (request_.measure) validate(round);
     if (options_.flat_rounds > 0) watch_loss();
     if (request_.progress) request_.progress(rounds_.size(), options_.rounds);
@@ -134,7 +136,6 @@ class Run {
       loss_.emplace(feedback_, trainer_.scores());
     else
       loss_->add(trainer_.ranking_of(round.candidate), round.alpha);
-    losses_.push_back(loss_->value(request_.communicator));
   }
 
   /// Freund et al. 2003, sec. 6.1.2, take the number of rounds after which the training error "did not
@@ -149,7 +150,7 @@ class Run {
 
   void keep(std::size_t rounds) {
     rounds_.resize(std::min(rounds_.size(), rounds));
-    trace_.resize(std::min(trace_.size(), rounds));
+    trace_.resize(std::min(trace_.size(), rounds / request_.trace_every));
   }
 
   void keep_best_prefix() {
@@ -343,7 +344,7 @@ class Run {
   std::optional<ValidationScores> validation_;
   BestRound best_;
   std::optional<GrowingLoss> loss_;     // only with a trace or --stop-when-flat
-  std::vector<double> losses_ = {0.5};  // after each number of rounds; only where loss_ is
+  std::vector<double> losses_ = {0.5};  // after each number of rounds that is traced or watched
   bool is_flat_ = false;
   std::optional<Checkpoint> saved_;
   std::vector<Round> rounds_;

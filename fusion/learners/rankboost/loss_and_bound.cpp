@@ -8,16 +8,13 @@
 #include <numbers>
 #include <utility>
 
+#include "fusion/learners/rankboost/kernels.h"
+
 namespace metafuse::fusion::rankboost {
 
 namespace {
 
 constexpr double kLossScale = 0x1p60;
-
-/// Scores tie within the larger of their reaches.
-double tie_reach(double score) {
-  return 1e-12 * std::max(1.0, std::abs(score));
-}
 
 /// Counts, for every document of one query, the documents of lower classes that stand above it or beside it.
 class QueryLoss {
@@ -87,6 +84,62 @@ class QueryLoss {
   std::vector<double> misorders_, below_, within_, members_;
 };
 
+/// Places of a class's documents where pairs are compared one with another.
+std::size_t places_of(std::size_t members) {
+  return (members + 3) / 4 * 4;
+}
+
+/// Whether comparing pairs costs less than merging, and not much more memory.
+/// in: members - documents per class
+bool are_pairs_few(const QueryFeedback& query, std::span<const std::uint32_t> members) {
+  constexpr std::size_t kPairsPerDocument = 96;
+  std::size_t documents = 0;
+  std::size_t places = 0;
+  std::size_t pairs = 0;
+  for (const std::size_t count : members) {
+    pairs += documents * count;
+    documents += count;
+    places += places_of(count);
+  }
+  return query.pairs_begin == query.pairs_end && pairs <= kPairsPerDocument * documents &&
+         places <= 2 * documents;
+}
+
+/// The rows of a query class by class. Places without a document repeat its first row.
+void append_by_class(const Feedback& feedback, const QueryFeedback& query,
+                     std::span<const std::uint32_t> members, std::vector<std::uint32_t>& rows) {
+  std::vector<std::size_t> next;
+  std::size_t end = rows.size();
+  for (const std::size_t count : members) {
+    next.push_back(end);
+    end += places_of(count);
+  }
+  rows.resize(end, static_cast<std::uint32_t>(query.begin));
+  for (std::size_t row = query.begin; row < query.end; ++row)
+    if (feedback.classes[row] != Feedback::kNone)
+      rows[next[feedback.classes[row]]++] = static_cast<std::uint32_t>(row);
+}
+
+/// As QueryLoss::of.
+/// in: scores and reaches - class by class; members - documents per class
+double compared_loss(const QueryFeedback& query, std::span<const double> weights,
+                     std::span<const std::uint32_t> members, const double* scores, const double* reaches) {
+  double loss = 0.0;
+  std::size_t low = 0;
+  for (std::size_t lower = 0; lower < members.size(); ++lower) {
+    const ClassScores lower_scores{scores + low, reaches + low, members[lower]};
+    low += places_of(members[lower]);
+    std::size_t high = low;
+    for (std::size_t upper = lower + 1; upper < members.size(); ++upper) {
+      const ClassScores upper_scores{scores + high, reaches + high, members[upper]};
+      high += places_of(members[upper]);
+      loss += 0.5 * static_cast<double>(misordered_halves(lower_scores, upper_scores)) *
+              weights[query.table + lower * query.classes + upper];
+    }
+  }
+  return loss;
+}
+
 void append_rows(const Feedback& feedback, const QueryFeedback& query, std::vector<std::uint32_t>& rows) {
   for (std::size_t row = query.begin; row < query.end; ++row)
     if (feedback.classes[row] != Feedback::kNone) rows.push_back(static_cast<std::uint32_t>(row));
@@ -108,20 +161,62 @@ double ranking_loss(const Feedback& feedback, std::span<const double> scores, Co
 }
 
 GrowingLoss::GrowingLoss(const Feedback& feedback, std::vector<double> scores)
-    : feedback_(feedback), scores_(std::move(scores)) {
+    : feedback_(feedback), scores_(std::move(scores)), members_(feedback.class_count, 0) {
   rows_.reserve(feedback.used_documents);
   for (const QueryFeedback& query : feedback.queries) {
     starts_.push_back(rows_.size());
+    for (std::size_t row = query.begin; row < query.end; ++row)
+      if (feedback.classes[row] != Feedback::kNone) ++members_[query.first_class + feedback.classes[row]];
+    const auto members = members_of(query);
+    is_compared_.push_back(are_pairs_few(query, members) ? 1 : 0);
+    if (is_compared_.back() != 0) {
+      append_by_class(feedback, query, members, rows_);
+      continue;
+    }
     append_rows(feedback, query, rows_);
     sort_by_score(std::span(rows_).subspan(starts_.back()), scores_);
   }
   starts_.push_back(rows_.size());
+  if (std::find(is_compared_.begin(), is_compared_.end(), 1) != is_compared_.end()) fill_places();
+}
+
+void GrowingLoss::fill_places() {
+  place_scores_.assign(rows_.size(), std::numeric_limits<double>::quiet_NaN());
+  for (std::size_t i = 0; i < feedback_.queries.size(); ++i) {
+    if (is_compared_[i] == 0) continue;
+    std::size_t place = starts_[i];
+    for (const std::size_t count : members_of(feedback_.queries[i])) {
+      for (std::size_t k = 0; k < count; ++k) place_scores_[place + k] = scores_[rows_[place + k]];
+      place += places_of(count);
+    }
+  }
+}
+
+std::span<const std::uint32_t> GrowingLoss::members_of(const QueryFeedback& query) const {
+  return std::span(members_).subspan(query.first_class, query.classes);
+}
+
+void GrowingLoss::add_to_places(std::size_t begin, std::size_t end, const CodedRanking& ranking,
+                                std::span<const double> steps) {
+  if (!ranking.features->is_byte(ranking.feature)) {
+    for (std::size_t i = begin; i < end; ++i)
+      place_scores_[i] += steps[ranking.features->code(rows_[i], ranking.feature)];
+    return;
+  }
+  const std::uint8_t* codes = ranking.features->bytes(ranking.feature);
+  for (std::size_t i = begin; i < end; ++i) place_scores_[i] += steps[codes[rows_[i]]];
 }
 
 void GrowingLoss::add(const CodedRanking& ranking, double alpha) {
   const bool is_step = std::all_of(ranking.values.begin(), ranking.values.end(),
                                    [](double value) { return value == 0.0 || value == 1.0; });
+  std::vector<double> steps = ranking.values;
+  for (double& step : steps) step *= alpha;
   for (std::size_t i = 0; i + 1 < starts_.size(); ++i) {
+    if (is_compared_[i] != 0) {
+      add_to_places(starts_[i], starts_[i + 1], ranking, steps);
+      continue;
+    }
     const QueryFeedback& query = feedback_.queries[i];
     if (query.pairs_begin < query.pairs_end)  // whose documents need no grade
       for (std::size_t row = query.begin; row < query.end; ++row)
@@ -164,10 +259,21 @@ void GrowingLoss::merge(std::span<std::uint32_t> rows, const CodedRanking& ranki
 
 double GrowingLoss::value(Communicator* communicator) const {
   QueryLoss loss(feedback_, scores_);
+  std::vector<double> reaches;
   std::int64_t total = 0;
   for (std::size_t i = 0; i < feedback_.queries.size(); ++i) {
-    const std::span rows = std::span(rows_).subspan(starts_[i], starts_[i + 1] - starts_[i]);
-    total += std::llrint(loss.of(feedback_.queries[i], rows) * kLossScale);
+    const QueryFeedback& query = feedback_.queries[i];
+    const std::size_t count = starts_[i + 1] - starts_[i];
+    double lost = 0.0;
+    if (is_compared_[i] == 0) {
+      lost = loss.of(query, std::span(rows_).subspan(starts_[i], count));
+    } else {
+      const double* scores = place_scores_.data() + starts_[i];
+      reaches.resize(std::max(reaches.size(), count));
+      set_tie_reaches(scores, reaches.data(), count);
+      lost = compared_loss(query, feedback_.weights, members_of(query), scores, reaches.data());
+    }
+    total += std::llrint(lost * kLossScale);
   }
   return static_cast<double>(sum_over_processes(communicator, total)) / kLossScale;
 }

@@ -22,8 +22,9 @@ bool is_tie(double a, double b);
 double ranking_loss(const Feedback& feedback, std::span<const double> scores,
                     Communicator* communicator = nullptr);
 
-/// The ranking loss of a growing sum of weak rankings. Each query's documents stay in order from one round to
-/// the next: a {0, 1}-valued weak ranking only shifts some of them past others, so both kinds are merged.
+/// The ranking loss of a growing sum of weak rankings. Where a query has few pairs per document they are
+/// compared one with another, several at a time. The documents of other queries stay in order from one round
+/// to the next: a {0, 1}-valued weak ranking only shifts some of them past others, so both kinds are merged.
 /// Requires a feedback that outlives it.
 class GrowingLoss {
  public:
@@ -36,7 +37,7 @@ class GrowingLoss {
   void add(const CodedRanking& ranking, double alpha);
   /// As ranking_loss().
   ///
-  /// cost:   O(documents x grades + pairs)
+  /// cost:   O(documents x grades + pairs); of queries with few pairs per document O(pairs)
   double value(Communicator* communicator = nullptr) const;
 
  private:
@@ -45,13 +46,22 @@ class GrowingLoss {
     std::uint32_t row = 0;
   };
 
+  void fill_places();
+  std::span<const std::uint32_t> members_of(const QueryFeedback& query) const;
+  void add_to_places(std::size_t begin, std::size_t end, const CodedRanking& ranking,
+                     std::span<const double> steps);
   void merge(std::span<std::uint32_t> rows, const CodedRanking& ranking, double alpha);
 
   const Feedback& feedback_;
-  std::vector<double> scores_;
-  std::vector<std::uint32_t> rows_;  ///< with feedback, query by query, ascending by score
-  std::vector<std::size_t> starts_;  ///< of each query in rows_, and the end
-  std::vector<Ranked> low_, high_;   ///< documents of the query at hand with h = 0 and with h = 1
+  std::vector<double> scores_;  ///< per row; where pairs are compared those of the beginning
+  /// Query by query, with feedback: ascending by score; or class by class, each up to a multiple of four,
+  /// where the query's pairs are compared.
+  std::vector<std::uint32_t> rows_;
+  std::vector<std::size_t> starts_;        ///< of each query in rows_, and the end
+  std::vector<std::uint8_t> is_compared_;  ///< per query
+  std::vector<std::uint32_t> members_;     ///< documents of each class of each query
+  std::vector<double> place_scores_;       ///< of each of rows_, NaN in places without a document; or empty
+  std::vector<Ranked> low_, high_;         ///< documents of the query at hand with h = 0 and with h = 1
 };
 
 /// The bound of theorem 3 (Freund et al. 2003, sec. 5.3) on |training error - true error|, which holds with

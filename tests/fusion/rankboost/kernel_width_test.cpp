@@ -1,4 +1,6 @@
+#include <cstdint>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -74,4 +76,30 @@ TEST_CASE("What a threshold separates has the same bits at every width of SIMD",
     REQUIRE(are_same(added.data(), other.data(), 100 * sizeof(double)));
     REQUIRE(are_same(&state, &again, sizeof state));
   }
+}
+
+TEST_CASE("Misordered pairs are as many at every width of SIMD, and places without a document none",
+          "[fusion][rankboost]") {
+  Random random(13);
+  for (std::size_t lower_count = 0; lower_count < 20; ++lower_count)
+    for (std::size_t upper_count = 0; upper_count < 20; ++upper_count) {
+      const auto scores = [&](std::size_t count) {
+        std::vector<double> made((count + 3) / 4 * 4, std::numeric_limits<double>::quiet_NaN());
+        for (std::size_t i = 0; i < count; ++i) made[i] = static_cast<double>(random.below(6)) - 3.0;
+        return made;
+      };
+      const auto lower = scores(lower_count);
+      const auto upper = scores(upper_count);
+      std::int64_t halves = 0;
+      for (std::size_t i = 0; i < lower_count; ++i)
+        for (std::size_t k = 0; k < upper_count; ++k)
+          halves += lower[i] > upper[k] ? 2 : lower[i] == upper[k] ? 1 : 0;
+      std::vector<double> lower_reaches(lower.size());
+      std::vector<double> upper_reaches(upper.size());
+      set_tie_reaches(lower.data(), lower_reaches.data(), lower.size());
+      set_tie_reaches(upper.data(), upper_reaches.data(), upper.size());
+      REQUIRE(misordered_halves({lower.data(), lower_reaches.data(), lower_count},
+                                {upper.data(), upper_reaches.data(), upper_count}) == halves);
+      REQUIRE(test::plain_misordered_halves(lower.data(), lower_count, upper.data(), upper_count) == halves);
+    }
 }

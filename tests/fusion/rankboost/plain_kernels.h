@@ -13,6 +13,10 @@ double plain_sum(const double* numbers, std::size_t count);
 double plain_potentials(const double* down, const double* up, const double* gain_and_cost, double old_factor,
                         float* before, std::int64_t* fixed, std::size_t count);
 
+/// in: lower and upper - scores up to a multiple of four, of which the documents come first
+std::int64_t plain_misordered_halves(const double* lower, std::size_t lower_documents, const double* upper,
+                                     std::size_t upper_documents);
+
 /// in: factors - up and down in turn; state - the layout of SeparationState
 void plain_separation(const double* factors, const std::uint16_t* classes, const std::uint8_t* order,
                       std::size_t count, double* state, double* added);
