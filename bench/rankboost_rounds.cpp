@@ -46,7 +46,8 @@ int main(int count, char** arguments) {
   using namespace metafuse;
   if (count < 2) {
     std::fprintf(stderr,
-                 "usage: rankboost_rounds FILE [absent=unranked] [threads=N] [trace=yes] [memory-limit=MIB]\n"
+                 "usage: rankboost_rounds FILE [absent=unranked] [threads=N] [trace=yes] [trace-every=N] "
+                 "[memory-limit=MIB]\n"
                  "         [temporary=DIR] [model=FILE] [OPTION=VALUE ...]\n");
     return 64;
   }
