@@ -87,7 +87,21 @@ void Reloader::look_soon() {
   wakes_.notify_all();
 }
 
+/// The vocabularies of a large index take seconds, which the first search would otherwise wait for.
+void Reloader::make_vocabularies() {
+  const std::shared_ptr<const Snapshot> current = snapshot();
+  for (const auto& [name, domain] : current->domains)
+    for (const auto& vocabulary : domain.vocabularies) {
+      {
+        const std::lock_guard lock(wishes_mutex_);
+        if (is_stopping_) return;
+      }
+      vocabulary->get();
+    }
+}
+
 void Reloader::reload_when_wanted() {
+  make_vocabularies();
   std::unique_lock lock(wishes_mutex_);
   while (true) {
     const auto is_woken = [this] { return is_reload_wanted_ || is_look_wanted_ || is_stopping_; };
@@ -103,6 +117,7 @@ void Reloader::reload_when_wanted() {
     if (is_due) {
       const auto done = reload();
       options_.metrics.set("metafuse_reload_failed", done ? 0 : 1);  // the log says why
+      if (done) make_vocabularies();
     }
     lock.lock();
   }

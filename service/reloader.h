@@ -51,6 +51,7 @@ class Reloader {
  private:
   void note_models(const Snapshot& snapshot);
   void note_what_needs_a_restart(const ServerConfig& next);
+  void make_vocabularies();
   void reload_when_wanted();
 
   ReloaderOptions options_;

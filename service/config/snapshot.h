@@ -21,8 +21,8 @@
 
 namespace metafuse::service {
 
-/// The vocabulary of an embedded index, made when it is first asked for. Its functions block while it is
-/// made: 30,000 documents take a fraction of a second.
+/// The vocabulary of an embedded index, made when it is first asked for, which the reloader does. Its
+/// functions block while it is made: a fraction of a second for 30,000 documents, seconds for a million.
 class IndexVocabulary {
  public:
   explicit IndexVocabulary(std::string database) : database_(std::move(database)) {}
