@@ -65,10 +65,26 @@ Result<std::uint64_t> ColumnFile::append_aligned(std::span<const std::byte> byte
     if (written < 0) return write_error(folder_ + " (a file of columns)", errno);
     done += static_cast<std::size_t>(written);
   }
-  // Begun now, so that a page is clean when its memory is wanted.
+  // Written and let go now: where memory is short, the kernel spends longer looking for pages that are clean.
   ::sync_file_range(descriptor_, static_cast<off_t>(begin), static_cast<off_t>(bytes.size()),
-                    SYNC_FILE_RANGE_WRITE);
+                    SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+  ::posix_fadvise(descriptor_, static_cast<off_t>(begin), static_cast<off_t>(bytes.size()),
+                  POSIX_FADV_DONTNEED);
   return begin;
+}
+
+Result<std::vector<std::byte>> ColumnFile::take(std::uint64_t begin, std::size_t size) const {
+  std::vector<std::byte> bytes(size);
+  for (std::size_t done = 0; done < size;) {
+    const ssize_t got =
+        ::pread(descriptor_, bytes.data() + done, size - done, static_cast<off_t>(begin + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0)
+      return fail(Code::try_again, folder_ + ": cannot read a file of columns: " + std::strerror(errno));
+    done += static_cast<std::size_t>(got);
+  }
+  ::posix_fadvise(descriptor_, static_cast<off_t>(begin), static_cast<off_t>(size), POSIX_FADV_DONTNEED);
+  return bytes;
 }
 
 Result<FrozenArray<std::byte>> ColumnFile::map(std::uint64_t begin, std::size_t size) const {

@@ -75,6 +75,10 @@ class ColumnFile {
     return FrozenArray<Number>(bytes.owner(), {first, numbers.size()});
   }
 
+  /// Reads bytes that were appended, for the last time: the kernel may forget them.
+  /// errors: try_again: the disk does not give them back
+  Result<std::vector<std::byte>> take(std::uint64_t begin, std::size_t size) const;
+
   /// Everything that was appended so far.
   /// errors: as freeze
   Result<FrozenArray<std::byte>> map_all() const;

@@ -81,9 +81,9 @@ Result<ColumnPiece> GrowingColumn::write(ColumnFile& file, std::size_t rows) {
   return ColumnPiece{begin, values_.size(), rows, is_wide_, !has_absent(column)};
 }
 
-RawColumn ColumnPiece::in(std::span<const std::byte> file) const {
-  // Pieces begin at multiples of 8, and values stand in front of codes.
-  const std::byte* const first = file.data() + begin;
+RawColumn ColumnPiece::in(std::span<const std::byte> own) const {
+  // Values stand in front of codes.
+  const std::byte* const first = own.data();
   const std::byte* const codes = first + values * sizeof(std::uint64_t);
   RawColumn column;
   column.values = {reinterpret_cast<const std::uint64_t*>(first), values};

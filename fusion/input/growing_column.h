@@ -132,8 +132,12 @@ struct ColumnPiece {
   bool is_wide = false;
   bool is_full = false;
 
-  /// in: file - all of it
-  RawColumn in(std::span<const std::byte> file) const;
+  /// How many bytes of the file it takes.
+  std::size_t bytes() const {
+    return values * sizeof(std::uint64_t) + rows * (is_wide ? sizeof(std::uint32_t) : sizeof(std::uint8_t));
+  }
+  /// in: own - its bytes, at a multiple of 8
+  RawColumn in(std::span<const std::byte> own) const;
 };
 
 /// A column while it grows: values in the order in which they were first seen, found by open addressing.

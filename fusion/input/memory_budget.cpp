@@ -15,7 +15,7 @@ constexpr std::size_t kRowBytes = 13;      // of a document in a training set: g
 constexpr std::size_t kQueryBytes = 1000;  // of one of five grades, whose pairs have 25 weights, twice
 constexpr std::size_t kOrderBytes = 4;     // of a document while a set is put in order
 constexpr std::size_t kColumnBytes =
-    12;  // of a document in a column of which every value is another: value, code
+    24;  // of a document in a column of which every value is another: value, code, in parts and joined
 
 }  // namespace
 

@@ -37,7 +37,7 @@ class MemoryBudget {
   /// errors: those of ColumnFile::open
   static Result<std::shared_ptr<MemoryBudget>> open(const MemoryLimit& limit, unsigned readers);
 
-  ColumnFile& parts() { return *parts_; }
+  ColumnFile& parts() const { return *parts_; }
   const std::shared_ptr<ColumnFile>& columns() const { return columns_; }
   const ProgressReport& progress() const { return limit_.progress; }
   /// Of columns that one reader may keep.

@@ -309,7 +309,7 @@ Result<RawColumns> raw_columns_in(std::span<RowPart> parts, std::size_t features
   for (const RowPart& part : parts) {
     columns.emplace_back();
     for (const ColumnPiece& piece : part.pieces)
-      columns.back().push_back(piece.in({bytes.data(), bytes.size()}));
+      columns.back().push_back(piece.in({bytes.data() + piece.begin, piece.bytes()}));
   }
   return columns;
 }
@@ -356,6 +356,24 @@ std::vector<RowSegment> by_part(std::vector<RowSegment> segments) {
   return segments;
 }
 
+/// A feature's column of every part. Where parts lie in a file it is read whole: faults that bring in pages
+/// of the mapping push out others where memory is short.
+Result<std::vector<RawColumn>> columns_of(std::size_t feature, std::span<const RowPart> parts,
+                                          const RawColumns& raw, const MemoryBudget* budget,
+                                          std::vector<std::vector<std::byte>>& bytes) {
+  std::vector<RawColumn> columns;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (budget == nullptr) {
+      columns.push_back(raw[i][feature]);
+      continue;
+    }
+    const ColumnPiece& piece = parts[i].pieces[feature];
+    TRY(auto own, budget->parts().take(piece.begin, piece.bytes()));
+    columns.push_back(piece.in(bytes.emplace_back(std::move(own))));
+  }
+  return columns;
+}
+
 /// Every feature in its final form; a part keeps nothing of it.
 Result<std::vector<CodedColumn>> finish_columns(std::span<RowPart> parts, const RawColumns& raw,
                                                 const CanonicalOrder& order, bool is_absent_zero,
@@ -369,9 +387,12 @@ Result<std::vector<CodedColumn>> finish_columns(std::span<RowPart> parts, const 
   parallel_for(features, budget != nullptr ? budget->columns_at_once(threads) : threads,
                [&](std::size_t feature) {
                  if (failure.is_set()) return;
-                 std::vector<RawColumn> of_parts;
-                 for (const auto& part : raw) of_parts.push_back(part[feature]);
-                 auto column = finish_column(of_parts, segments, order.rows, is_absent_zero, file);
+                 const auto finish = [&]() -> Result<CodedColumn> {
+                   std::vector<std::vector<std::byte>> bytes;
+                   TRY(const auto of_parts, columns_of(feature, parts, raw, budget, bytes));
+                   return finish_column(of_parts, segments, order.rows, is_absent_zero, file);
+                 };
+                 auto column = finish();
                  for (RowPart& part : parts)
                    if (feature < part.columns.size()) part.columns[feature] = GrowingColumn();
                  if (column)
