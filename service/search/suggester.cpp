@@ -10,8 +10,10 @@ namespace {
 
 /// in: wanted - in small letters
 bool begins_a_word(std::string_view text, std::string_view wanted) {
-  const std::size_t at = ascii_lower(text).find(wanted);
-  return at != std::string::npos && (at == 0 || text[at - 1] == ' ');
+  const std::string small = ascii_lower(text);
+  for (std::size_t at = small.find(wanted); at != std::string::npos; at = small.find(wanted, at + 1))
+    if (at == 0 || small[at - 1] == ' ') return true;
+  return false;
 }
 
 }  // namespace

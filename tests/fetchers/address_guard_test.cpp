@@ -253,6 +253,9 @@ TEST_CASE("allow_private opens exactly the named host and port, and never link-l
   CHECK_FALSE(guard->may_connect(Reach::us_only, "intranet.example:8081", ""));
   CHECK_FALSE(guard->may_connect(Reach::us_only, "other.example:8080", ""));
   CHECK(guard->may_connect(Reach::us_only, "own.example:80", "own.example:80"));
+  CHECK_FALSE(guard->may_connect(Reach::us_only, "own.example:81", "own.example:80"));
+  CHECK_FALSE(guard->may_connect(Reach::us_only, "", ""));
+  CHECK(guard->may_connect(Reach::everyone, "other.example:8080", ""));
   CHECK_FALSE(guard->may_connect(Reach::nobody, "intranet.example:8080", "intranet.example:8080"));
   for (const std::string bad :
        {"", "host", ":80", "host:", "host:x", "http://host:80", "host:80/path", "u@host:80"}) {

@@ -1,4 +1,7 @@
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -12,6 +15,7 @@
 using namespace metafuse;
 using namespace metafuse::fetchers;
 using namespace metafuse::test;
+using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 namespace {
@@ -27,6 +31,29 @@ HttpRequest chaos_request(const ChaosServer& server, const std::string& fault) {
 TimePoint in_seconds(int count) {
   return std::chrono::steady_clock::now() + seconds(count);
 }
+
+/// What became of requests, in the order in which they ended.
+struct Endings {
+  struct One {
+    int number;
+    HttpAnswer answer;
+  };
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<One> all;
+
+  Transport::Done note(int number) {
+    return [this, number](HttpAnswer answer) {
+      const std::lock_guard lock(mutex);
+      all.push_back({number, std::move(answer)});
+      changed.notify_all();
+    };
+  }
+  void wait_for(std::size_t count) {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return all.size() >= count; });
+  }
+};
 
 }  // namespace
 
@@ -93,4 +120,81 @@ TEST_CASE("a further TLS connection to an engine goes on with the session of an 
       CHECK_FALSE(list.has_failed());
   }
   CHECK(server.resumed() == 1);
+}
+
+TEST_CASE("as many requests of an engine as it allows are under way, and others wait for one to end",
+          "[fetchers][transport][limits]") {
+  const ChaosServer server;
+  Endings endings;
+  const auto transport = make_curl_transport(*AddressGuard::make({}));
+  const auto send = [&](const std::string& engine, const std::string& fault, int number, Duration timeout) {
+    HttpRequest request = chaos_request(server, fault);
+    request.engine = engine;
+    request.max_connections = 2;
+    request.timeout = timeout;
+    transport->send(std::move(request), endings.note(number));
+  };
+  send("e", "hang-after-request", 1, milliseconds(300));
+  send("e", "hang-after-request", 2, seconds(600));
+  send("e", "ok", 3, seconds(60));
+  send("f", "ok", 4, seconds(60));
+  endings.wait_for(3);
+  std::vector<int> order;
+  for (const auto& one : endings.all) {
+    CHECK(one.answer.failure == (one.number == 1 ? Failure::timeout : Failure::none));
+    if (one.number != 4) order.push_back(one.number);  // another engine's places are its own
+  }
+  CHECK(order == std::vector<int>{1, 3});
+}
+
+TEST_CASE("requests of an engine begin no faster than it allows, and those that wait too long are refused",
+          "[fetchers][transport][limits]") {
+  const ChaosServer server;
+  Endings endings;
+  const auto transport = make_curl_transport(*AddressGuard::make({}));
+  const auto send = [&](const std::string& engine, double per_second, int number, Duration timeout) {
+    HttpRequest request = chaos_request(server, "ok");
+    request.engine = engine;
+    request.requests_per_second = per_second;
+    request.timeout = timeout;
+    transport->send(std::move(request), endings.note(number));
+  };
+  send("slow", 0.1, 1, seconds(60));
+  endings.wait_for(1);
+  send("slow", 0.1, 2, milliseconds(50));  // its turn comes in ten seconds
+  endings.wait_for(2);
+  const auto begin = std::chrono::steady_clock::now();
+  for (const int number : {3, 4}) send("quick", 20, number, seconds(60));
+  endings.wait_for(4);
+  CHECK(std::chrono::steady_clock::now() - begin >= milliseconds(50));
+  for (const int number : {5, 6, 7}) send("free", 0, number, seconds(60));
+  endings.wait_for(7);
+  for (const auto& [number, answer] : endings.all) {
+    INFO(number);
+    CHECK(answer.failure == (number == 2 ? Failure::rate_limited : Failure::none));
+  }
+  CHECK(endings.all[1].answer.message.find("no place within the engine's own limits") != std::string::npos);
+  CHECK(server.requests() == 6);
+}
+
+TEST_CASE("4,096 requests may wait for an engine, and one more is refused at once",
+          "[fetchers][transport][limits]") {
+  const ChaosServer server;
+  Endings endings;
+  const auto transport = make_curl_transport(*AddressGuard::make({}));
+  const auto send = [&](int number) {
+    HttpRequest request = chaos_request(server, "hang-after-request");
+    request.max_connections = 1;
+    request.timeout = seconds(600);
+    transport->send(std::move(request), endings.note(number));
+  };
+  send(0);
+  while (server.requests() < 1) std::this_thread::yield();
+  for (int i = 1; i <= 4096; ++i) send(i);
+  send(4097);
+  endings.wait_for(1);
+  CHECK(endings.all.size() == 1);
+  CHECK(endings.all[0].number == 4097);
+  CHECK(endings.all[0].answer.failure == Failure::rate_limited);
+  CHECK(endings.all[0].answer.message.find("too many requests wait") != std::string::npos);
 }

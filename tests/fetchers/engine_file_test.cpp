@@ -137,6 +137,15 @@ TEST_CASE("every mistake of an engine file is reported at once, at its place", "
   CHECK(errors_of("engines: [5]").find("e.yaml:1:11: an engine must be a map") != std::string::npos);
   CHECK(errors_of("{}").find("lacks the key \"engines\"") != std::string::npos);
   CHECK(errors_of("engines: [").starts_with("e.yaml:"));
+  const auto with_method = [](const std::string& method) {
+    return errors_of(
+        "engines: [{name: a, engine: json_engine, url_query: u, title_query: t, search_url: "
+        "'http://a.example/?q={query}', method: " +
+        method + "}]");
+  };
+  for (const char* method : {"GET", "POST", "get", "Post"}) CHECK(with_method(method).empty());
+  for (const char* method : {"PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "TRACE", "CONNECT", "x", "''"})
+    CHECK(with_method(method).find("method must be GET or POST") != std::string::npos);
 }
 
 TEST_CASE("no placeholder and no user name can choose the host", "[fetchers][engine_file]") {

@@ -88,6 +88,45 @@ TEST_CASE("robots.txt says what may be read, as RFC 9309 has it", "[fetchers][pa
   CHECK_FALSE(may("User-agent: *\nDisallow: /a*b*c$", "/aXbYbZc"));
   CHECK(may("User-agent: *\nDisallow: /a*b*c$", "/aXbYcZ"));
   CHECK_FALSE(RobotsRules::nothing().may_read("/a"));
+  // whatever their order, the longer rule counts, and of two of one length the one that allows
+  for (const std::string rules : {"Disallow: /a\nAllow: /ab\n", "Allow: /ab\nDisallow: /a\n"}) {
+    CHECK(may("User-agent: *\n" + rules, "/abc"));
+    CHECK_FALSE(may("User-agent: *\n" + rules, "/ac"));
+  }
+  CHECK_FALSE(may("User-agent: *\nAllow: /a\nDisallow: /ab\n", "/abc"));
+  CHECK(may("User-agent: *\nAllow: /a\nDisallow: /a\n", "/a"));
+  // a line after rules begins another group; several lines before them name one
+  CHECK(may("User-agent: metafuse\nDisallow: /a\nUser-agent: x\nDisallow: /b\n", "/b"));
+  CHECK_FALSE(may("User-agent: metafuse\nUser-agent: x\nDisallow: /b\n", "/b"));
+  CHECK_FALSE(may("User-agent: x\nUser-agent: metafuse\nDisallow: /b\n", "/b"));
+  CHECK(may("User-agent: x\nDisallow: /\n", "/b"));
+  CHECK(may("User-agent: metafuse\nAllow: /\nUser-agent: *\nDisallow: /\n", "/b"));
+  CHECK_FALSE(may("\xEF\xBB\xBFUser-agent: *\nDisallow: /a\n", "/a"));
+  CHECK_FALSE(may("#User-agent: x\nUser-agent: *#y\nDisallow: /a#b\n", "/a"));
+  CHECK_FALSE(may("User-agent: *\nDisallow: /a$\n", "/a"));
+  CHECK(may("User-agent: *\nDisallow: /a$\n", "/ab"));
+  CHECK(may("User-agent: *\nDisallow: /ab*ba$\n",
+            "/aba"));  // what stands before and behind a star does not overlap
+  CHECK_FALSE(may("User-agent: *\nDisallow: /ab*ba$\n", "/abba"));
+  for (const std::string same : {"/%61%2Fb", "/a%2fb", "/a%2Fb"})
+    CHECK_FALSE(may("User-agent: *\nDisallow: /a%2fb\n", same));
+  CHECK(may("User-agent: *\nDisallow: /a%2fb\n", "/a/b"));
+  CHECK_FALSE(may("User-agent: *\nDisallow: /\xC3\xA4\n", "/%c3%a4"));
+  CHECK(may("User-agent: *\nDisallow: /\n", "/robots.txt"));
+  // 512 bytes of a path, a thousand rules, 500 KB: what comes after is not read
+  const std::string longest = "/" + std::string(511, 'p');
+  CHECK_FALSE(may("User-agent: *\nDisallow: " + longest + "\n", longest));
+  CHECK(may("User-agent: *\nDisallow: " + longest + "p\n", longest + "p"));
+  for (const std::string agent : {"*", "metafuse"})
+    for (const int rules : {999, 1000}) {
+      std::string text = "User-agent: " + agent + "\n";
+      for (int i = 0; i < rules; ++i) text += "Disallow: /x\n";
+      CHECK(may(text + "Disallow: /last\n", "/last") == (rules == 1000));
+    }
+  const std::string last = "User-agent: *\nDisallow: /a\n";
+  const std::string fits = std::string(500 * 1024 - last.size(), '\n') + last;
+  CHECK_FALSE(may(fits, "/a"));
+  CHECK(may("\n\n\n" + fits, "/a"));  // the rule's path is cut off
   const std::string stars = "User-agent: *\nDisallow: /" + std::string(400, '*') + "z$\n";
   CHECK(may(stars, "/" + std::string(8000, 'y')));
 }

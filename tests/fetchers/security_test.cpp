@@ -4,8 +4,12 @@
 #include <chrono>
 #include <string>
 
+#include <arpa/inet.h>
 #include <catch2/catch.hpp>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "fetchers/answers/answer_text.h"
@@ -24,7 +28,8 @@ using std::chrono::seconds;
 namespace {
 
 const std::string kCredentials =
-    "headers: {X-Secret: hush, Accept: application/json}, username: ann, password: word";
+    "headers: {X-Secret: hush, X-Empty: '', Accept: application/json, Accept-Language: de}, username: ann, "
+    "password: word";
 
 FetchedList ask(Fetcher& fetcher, const std::string& engine, const std::string& text,
                 Duration wait = seconds(5)) {
@@ -45,6 +50,19 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+/// The same address as a socket has it.
+Reach reach_of_socket(const std::string& address) {
+  sockaddr_storage storage{};
+  auto& v4 = reinterpret_cast<sockaddr_in&>(storage);
+  auto& v6 = reinterpret_cast<sockaddr_in6&>(storage);
+  const bool is_v6 = address.find(':') != std::string::npos;
+  storage.ss_family = is_v6 ? AF_INET6 : AF_INET;
+  const int read = is_v6 ? ::inet_pton(AF_INET6, address.c_str(), &v6.sin6_addr)
+                         : ::inet_pton(AF_INET, address.c_str(), &v4.sin_addr);
+  REQUIRE(read == 1);
+  return reach_of(reinterpret_cast<const sockaddr&>(storage));
+}
+
 }  // namespace
 
 TEST_CASE("credentials and headers stay at the definition's own origin when it redirects",
@@ -56,9 +74,14 @@ TEST_CASE("credentials and headers stay at the definition's own origin when it r
   CHECK(ask(*fetcher, "e", "http://" + other.origin() + "/ok?q=x").list.hits.size() == 3);
   CHECK(has(own.last_request(), "X-Secret: hush"));
   CHECK(has(own.last_request(), "Authorization: Basic"));
+  CHECK(has(own.last_request(), "\r\nX-Empty:"));
   REQUIRE(other.requests() == 1);
   CHECK_FALSE(has(other.last_request(), "X-Secret"));
   CHECK_FALSE(has(other.last_request(), "Authorization"));
+  // what every client says of itself is no secret
+  for (const char* line :
+       {"Accept: application/json\r\n", "User-Agent: metafuse/0.1\r\n", "Accept-Language: de\r\n"})
+    CHECK(has(other.last_request(), line));
   // Back home they are sent again.
   CHECK(ask(*fetcher, "e", "http://" + own.origin() + "/ok?q=x").list.hits.size() == 3);
   CHECK(has(own.last_request(), "GET /ok?q=x"));
@@ -81,6 +104,22 @@ TEST_CASE("a description document cannot lead credentials to another origin", "[
   ask(*described(own), "e", "x");
   CHECK(has(own.last_request(), "GET /ok?q=x"));
   CHECK(has(own.last_request(), "X-Secret: hush"));
+}
+
+TEST_CASE("a description document is asked for once, and only 200 is one", "[fetchers][security]") {
+  const ChaosServer server;
+  const auto described = [&](const std::string& path) {
+    return fetcher_of("  - {name: e, engine: opensearch_description, description_url: \"http://" +
+                      server.origin() + path + "\"}\n");
+  };
+  const auto fetcher = described("/description?" + server.origin());
+  for (int i = 0; i < 3; ++i) ask(*fetcher, "e", "x" + std::to_string(i));
+  CHECK(server.requests() == 4);
+  for (const std::string status : {"201", "404", "499", "500"}) {
+    const FetchedList list = ask(*described("/answers-" + status), "e", "x");
+    CHECK(list.failure == Failure::http_status);
+    CHECK(has(list.message, "description document: HTTP " + status));
+  }
 }
 
 TEST_CASE("three redirects are followed and a fourth is not", "[fetchers][security]") {
@@ -124,6 +163,28 @@ TEST_CASE("two hundred lines of headers are read, and one more is not", "[fetche
   const ChaosServer server;
   CHECK(fetch_one(*fetcher_of(block("e", server.url("lines-200"))), "e").list.hits.size() == 3);
   CHECK(fetch_one(*fetcher_of(block("e", server.url("lines-201"))), "e").failure == Failure::too_large);
+}
+
+TEST_CASE("a head of 64 KB is read, one of a byte more is not, and each hop has its own",
+          "[fetchers][security]") {
+  const ChaosServer server;
+  const auto failure_of = [&](const std::string& fault) {
+    return fetch_one(*fetcher_of(block("e", server.url(fault))), "e").failure;
+  };
+  CHECK(failure_of("head-65536") == Failure::none);
+  CHECK(failure_of("head-65537") == Failure::too_large);
+  CHECK(failure_of("wide-3") == Failure::none);  // 120 KB in all, and bodies that are no JSON
+}
+
+TEST_CASE("no proxy that the environment names is used", "[fetchers][security]") {
+  const ChaosServer server, proxy;
+  const std::string address = "http://" + proxy.origin();
+  for (const char* name : {"http_proxy", "all_proxy"}) REQUIRE(::setenv(name, address.c_str(), 1) == 0);
+  const auto list = fetch_one(*fetcher_of(block("e", server.url("ok"))), "e");
+  for (const char* name : {"http_proxy", "all_proxy"}) ::unsetenv(name);
+  CHECK(list.failure == Failure::none);
+  CHECK(proxy.requests() == 0);
+  CHECK(server.requests() == 1);
 }
 
 TEST_CASE("every status from 200 to 299 is an answer, and no other", "[fetchers][security]") {
@@ -177,6 +238,35 @@ TEST_CASE("what the engine itself does opens its breaker", "[fetchers][security]
     for (int i = 0; i < 6; ++i) list = ask_beside_good(*fetcher, "e", "x");
     CHECK(list.failure == Failure::breaker_open);
   }
+}
+
+TEST_CASE("what a header asks for is read from the wire, blanks around it apart",
+          "[fetchers][security][breaker]") {
+  const ChaosServer server;
+  const auto fetcher =
+      fetcher_of(block("e", server.url("status-429-retry-after")) + block("good", server.url("ok")));
+  CHECK(ask_beside_good(*fetcher, "e", "x").failure == Failure::rate_limited);
+  CHECK(ask_beside_good(*fetcher, "e", "x").failure == Failure::breaker_open);
+}
+
+TEST_CASE("connecting and the first byte have limits of their own", "[fetchers][security][deadline]") {
+  const ChaosServer server;
+  const auto asked = [&](const std::string& fault, const std::string& limits, const std::string& timeout) {
+    const bool is_tls = fault.starts_with("tls-");
+    return ask(
+        *fetcher_of(block("e", server.url(fault), limits + (is_tls ? ", " + server.trust() : ""), timeout)),
+        "e", "x", seconds(100));
+  };
+  const FetchedList first = asked("hang-after-request", "first_byte_timeout: 0.05", "60");
+  CHECK(first.failure == Failure::timeout);
+  CHECK(first.elapsed < seconds(30));
+  const FetchedList connecting = asked("tls-deaf", "connect_timeout: 0.05", "60");
+  CHECK(connecting.failure == Failure::timeout);
+  CHECK(connecting.elapsed < seconds(30));
+  // which do not hold for what comes after
+  CHECK(asked("hang-in-body", "first_byte_timeout: 0.05, connect_timeout: 0.05", "0.5").elapsed >=
+        milliseconds(400));
+  CHECK(asked("hang-after-request", "connect_timeout: 0.05", "0.5").elapsed >= milliseconds(400));
 }
 
 TEST_CASE("a probe that the engine answers closes its breaker, whatever it says of the query",
@@ -278,6 +368,17 @@ TEST_CASE("a program inherits no descriptor", "[fetchers][security]") {
   CHECK_FALSE(has(list->hits[0].snippet, std::to_string(kept)));
 }
 
+TEST_CASE("a connection that another engine's requests left open is no way to a private address",
+          "[fetchers][security][ssrf]") {
+  const ChaosServer inside, outside;
+  const auto fetcher = fetcher_of(block("inside", inside.url("ok")) +
+                                  block("outside", "http://" + outside.origin() + "/redirect-to?u={query}"));
+  CHECK(ask(*fetcher, "inside", "x").list.hits.size() == 3);
+  CHECK(ask(*fetcher, "outside", "http://" + inside.origin() + "/ok?q=x").failure == Failure::not_allowed);
+  CHECK(ask(*fetcher, "inside", "y").list.hits.size() == 3);
+  CHECK(inside.requests() == 2);
+}
+
 TEST_CASE("a public name that turns private is refused", "[fetchers][security][ssrf]") {
   const auto is_private = [](const std::string& host, Reach reach) {
     return OwnHost::find(host, [reach](const std::string&) { return reach; })->is_private();
@@ -286,11 +387,15 @@ TEST_CASE("a public name that turns private is refused", "[fetchers][security][s
   CHECK_FALSE(is_private("search.example.org", Reach::everyone));
   CHECK_FALSE(is_private("search.example.org", Reach::nobody));
   for (const std::string local :
-       {"localhost", "intranet", "nas.local", "127.0.0.1", "10.1.2.3", "[::1]", "[fd00::1]"}) {
+       {"localhost", "intranet", "a.localhost", "nas.local", "db.internal", "tv.home.arpa", "e.test",
+        "pc.lan", "127.0.0.1", "10.1.2.3", "[::1]", "[fd00::1]"}) {
     INFO(local);
     CHECK(is_private(local, Reach::everyone));  // known without looking up
   }
-  CHECK_FALSE(is_private("8.8.8.8", Reach::us_only));
+  for (const std::string other : {"local.example", "mylocal", "home.arpa.example", "a.testing", "a.plan"})
+    CHECK(is_private(other, Reach::everyone) == (other == "mylocal"));  // which has no dot
+  for (const std::string number : {"8.8.8.8", "[2606:4700::1111]"})
+    CHECK_FALSE(is_private(number, Reach::us_only));
 
   // The transport asks: the same private server, as its owner's name was when the definition was loaded.
   const ChaosServer server;
@@ -340,6 +445,18 @@ TEST_CASE("every special block has its first and last address, and its neighbour
       {"223.255.255.255", "224.0.0.0", "239.255.255.255", "", Reach::nobody},
       {"", "240.0.0.0", "255.255.255.255", "", Reach::nobody},
       {"", "::", "::1", "", Reach::us_only},
+      {"", "::10.0.0.0", "::10.255.255.255", "::11.0.0.0", Reach::us_only},
+      {"", "::169.254.0.0", "::169.254.255.255", "::169.255.0.0", Reach::nobody},
+      {"::ffff:0:9.255.255.255", "::ffff:0:10.0.0.0", "::ffff:0:10.255.255.255", "::ffff:0:11.0.0.0",
+       Reach::us_only},
+      {"::ffff:0:169.253.255.255", "::ffff:0:169.254.0.0", "::ffff:0:169.254.255.255", "::ffff:0:169.255.0.0",
+       Reach::nobody},
+      {"::ffff:169.253.255.255", "::ffff:169.254.0.0", "::ffff:169.254.255.255", "::ffff:169.255.0.0",
+       Reach::nobody},
+      {"64:ff9b::169.253.255.255", "64:ff9b::169.254.0.0", "64:ff9b::169.254.255.255", "64:ff9b::169.255.0.0",
+       Reach::nobody},
+      {"3ffe:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "3fff::", "3fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "",
+       Reach::us_only},
       {"", "::ffff:10.0.0.0", "::ffff:10.255.255.255", "::ffff:11.0.0.0", Reach::us_only},
       {"64:ff9b::9.255.255.255", "64:ff9b::10.0.0.0", "64:ff9b::10.255.255.255", "64:ff9b::11.0.0.0",
        Reach::us_only},
@@ -360,10 +477,13 @@ TEST_CASE("every special block has its first and last address, and its neighbour
     for (const std::string& inside : {block.first, block.last}) {
       INFO(inside);
       CHECK(reach_of(inside) == block.reach);
+      CHECK(reach_of_socket(inside) == block.reach);
     }
     for (const std::string& outside : {block.before, block.after}) {
       INFO(outside);
-      if (!outside.empty()) CHECK(reach_of(outside) == Reach::everyone);
+      if (outside.empty()) continue;
+      CHECK(reach_of(outside) == Reach::everyone);
+      CHECK(reach_of_socket(outside) == Reach::everyone);
     }
   }
 }

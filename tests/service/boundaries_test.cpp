@@ -178,6 +178,8 @@ TEST_CASE("A completion begins where a word does, in the latest order, once", "[
   CHECK(suggester.complete("seen", [](const std::string& domain) { return domain == "a"; }) ==
         std::vector<std::string>{"seen once"});
   CHECK(suggester.complete("unseen").empty());  // the oldest of four
+  suggester.learn("a", {"unseen and seen"});
+  CHECK(suggester.complete("seen").front() == "unseen and seen");  // by its last word
   suggester.learn("a", {"", std::string(201, 'x'), std::string(200, 'y')});
   CHECK(suggester.complete("x").empty());
   CHECK(suggester.complete("y").size() == 1);

@@ -219,7 +219,7 @@ std::vector<Fault> all_faults() {
        {not_allowed},
        [](ChaosClient& c) { c.send(redirect("http://user:word@" + c.origin() + "/ok")); }},
       {"redirect-nowhere",
-       {http_status, bad_answer, not_allowed},
+       {http_status},
        [](ChaosClient& c) { c.send("HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n"); }},
       {"status-429",
        {rate_limited},
@@ -295,6 +295,18 @@ void play_fault(ChaosClient& client, std::string_view name, std::string_view tar
     std::string lines;
     for (int i = 2; i < std::stoi(std::string(name.substr(6))); ++i) lines += "X-A: b\r\n";
     answer = response(kBody, lines);
+  } else if (name.starts_with("head-")) {  // /head-900 has a head of so many bytes
+    const std::size_t others = response(kBody, "X-Fill: \r\n").size() - kBody.size();
+    answer = response(
+        kBody, "X-Fill: " + std::string(std::stoul(std::string(name.substr(5))) - others, 'x') + "\r\n");
+  } else if (name.starts_with("wide-")) {
+    // /wide-2 redirects twice, each time with 30 KB of headers and a body
+    const int left = std::stoi(std::string(name.substr(5)));
+    const std::string fill = "X-Fill: " + std::string(30000, 'x') + "\r\n";
+    answer = left == 0
+                 ? response(kBody, fill)
+                 : response("elsewhere", fill + "Location: /wide-" + std::to_string(left - 1) + "?q=x\r\n",
+                            "302 Found");
   } else if (name.starts_with("answers-"))  // /answers-201 says so beside the results
     answer = response(kBody, "", std::string(name.substr(8)) + " So");
   else if (name == "description")
