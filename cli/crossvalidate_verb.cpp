@@ -40,12 +40,6 @@ Result<evaluation::Folds> folds_of(const CrossvalidateArguments& arguments, cons
   return evaluation::random_folds(queries, arguments.folds, arguments.seed);
 }
 
-bool has_rank_features(const fusion::TrainingSet& set) {
-  const auto& features = set.matrix.features();
-  return std::any_of(features.begin(), features.end(),
-                     [](const fusion::Feature& f) { return f.kind == fusion::FeatureKind::rank; });
-}
-
 Result<void> run_crossvalidate(const CrossvalidateArguments& arguments) {
   TRY(auto learner, chosen_learner(arguments.learner));
   if (!arguments.report.empty()) TRY_VOID(check_writable(arguments.report));
@@ -54,7 +48,7 @@ Result<void> run_crossvalidate(const CrossvalidateArguments& arguments) {
   fusion::CrossValidationOptions options;
   options.learner = learner;
   options.learner_options = arguments.learner.options;
-  if (has_rank_features(set)) options.baselines = fusion::rank_baselines();
+  if (fusion::count_lists(set.matrix.features()) > 0) options.baselines = fusion::rank_baselines();
   options.depth = arguments.input.input.depth > 0 ? arguments.input.input.depth : kPaperDepth;
   options.seed = arguments.seed;
   options.threads = arguments.threads;

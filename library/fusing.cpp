@@ -34,8 +34,7 @@ void declare_limit(fusion::OptionTable& table, FuseSettings& settings) {
   table.count("limit", settings.limit, 0, 1U << 31, "documents in the result, 0 for all");
 }
 
-void declare_of_method(fusion::OptionTable& table, FuseSettings& settings) {
-  declare_limit(table, settings);
+void declare_method(fusion::OptionTable& table, FuseSettings& settings) {
   table.number_or_none("k", settings.method.k, 0.0, 1e9, "the method's parameter", "the method's");
   table.custom({"normalise", "NAME", "the method's", "how scores are made comparable"},
                [&settings](const std::string& given) -> Result<void> {
@@ -50,7 +49,7 @@ void declare_of_method(fusion::OptionTable& table, FuseSettings& settings) {
                });
 }
 
-void declare_of_runs(fusion::OptionTable& table, FuseSettings& settings) {
+void declare_output(fusion::OptionTable& table, FuseSettings& settings) {
   table.count("threads", settings.threads, 1, 1024, "threads to use");
   table.custom({"tag", "NAME", "metafuse", "the name of the result"},
                [&settings](const std::string& given) -> Result<void> {
@@ -59,9 +58,14 @@ void declare_of_runs(fusion::OptionTable& table, FuseSettings& settings) {
                });
 }
 
-Result<void> read_given(const fusion::OptionTable& table, const metafuse_option* options, std::size_t count) {
+Result<FuseSettings> read_settings(const metafuse_option* options, std::size_t count,
+                                   std::initializer_list<DeclareSettings> declared) {
+  FuseSettings settings;
+  fusion::OptionTable table;
+  for (const DeclareSettings declare : declared) declare(table, settings);
   TRY(const auto given, options_of(options, count));
-  return read_options(table, given);
+  TRY_VOID(read_options(table, given));
+  return settings;
 }
 
 Result<const FusionMethod*> method_named(const char* name) {

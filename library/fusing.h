@@ -4,6 +4,7 @@
 // that comes out.
 
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -30,12 +31,16 @@ struct FuseSettings {
   bool may_be_missing = false;
 };
 
-void declare_limit(fusion::OptionTable& table, FuseSettings& settings);
-void declare_of_method(fusion::OptionTable& table, FuseSettings& settings);
-void declare_of_runs(fusion::OptionTable& table, FuseSettings& settings);
+using DeclareSettings = void (*)(fusion::OptionTable&, FuseSettings&);
 
-/// errors: usage: an option that the table does not have; a value out of range
-Result<void> read_given(const fusion::OptionTable& table, const metafuse_option* options, std::size_t count);
+void declare_limit(fusion::OptionTable& table, FuseSettings& settings);
+void declare_method(fusion::OptionTable& table, FuseSettings& settings);
+void declare_output(fusion::OptionTable& table, FuseSettings& settings);
+
+/// What a caller tells, of the options that are declared.
+/// errors: usage: an option that is not declared; a value out of range
+Result<FuseSettings> read_settings(const metafuse_option* options, std::size_t count,
+                                   std::initializer_list<DeclareSettings> declared);
 
 /// errors: usage, with near names
 Result<const fusion::FusionMethod*> method_named(const char* name);

@@ -147,10 +147,7 @@ int metafuse_fuse_lists(const metafuse_list* lists, size_t count, const char* me
   return guarded([&]() -> Result<void> {
     TRY_VOID(check_given(fused, "fused"));
     TRY(const auto* const row, method_named(method));
-    FuseSettings settings;
-    fusion::OptionTable table;
-    declare_of_method(table, settings);
-    TRY_VOID(read_given(table, options, option_count));
+    TRY(const auto settings, read_settings(options, option_count, {declare_limit, declare_method}));
     TRY(const auto query, query_of(lists, count));
     TRY(const auto scores, scores_by_method(lists, query, *row, settings.method));
     *fused = fused_query(query, scores, settings.limit);
@@ -163,10 +160,7 @@ int metafuse_model_fuse_lists(const metafuse_model* model, const metafuse_list* 
   return guarded([&]() -> Result<void> {
     TRY_VOID(check_given(model, "model"));
     TRY_VOID(check_given(fused, "fused"));
-    FuseSettings settings;
-    fusion::OptionTable table;
-    declare_limit(table, settings);
-    TRY_VOID(read_given(table, options, option_count));
+    TRY(const auto settings, read_settings(options, option_count, {declare_limit}));
     TRY(const auto query, query_of(lists, count));
     TRY(const auto score, score_by_model(*model, lists, count));
     *fused = fused_query(query, score(query), settings.limit);

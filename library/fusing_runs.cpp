@@ -103,6 +103,16 @@ Result<ScoreQuery> score_by_method(const FusionMethod& method, const std::vector
       [&method, options](const QueryLists& query) { return fuse_scores(method, query, options); });
 }
 
+void declare_training(fusion::OptionTable& table, FuseSettings& settings) {
+  table.count("depth", settings.depth, 0, 1U << 31, "how far down each list counts, 0 for all of it");
+  table.count("relevance-level", settings.relevance_level, 1, 1000, "the lowest relevant grade in training");
+}
+
+void declare_missing(fusion::OptionTable& table, FuseSettings& settings) {
+  table.choice("missing", settings.may_be_missing, {{"refuse", false}, {"unranked", true}},
+               "whether a run of the model may be missing");
+}
+
 }  // namespace
 }  // namespace metafuse::library
 
@@ -115,14 +125,9 @@ int metafuse_fuse_runs(const metafuse_run* const* runs, size_t count, const char
   return guarded([&]() -> Result<void> {
     TRY_VOID(check_given(fused, "fused"));
     TRY(const auto* const row, method_named(method));
-    FuseSettings settings;
-    fusion::OptionTable table;
-    declare_of_method(table, settings);
-    declare_of_runs(table, settings);
-    table.count("depth", settings.depth, 0, 1U << 31, "how far down each list counts, 0 for all of it");
-    table.count("relevance-level", settings.relevance_level, 1, 1000,
-                "the lowest relevant grade in training");
-    TRY_VOID(read_given(table, options, option_count));
+    TRY(const auto settings,
+        read_settings(options, option_count,
+                      {declare_limit, declare_method, declare_output, declare_training}));
     TRY(const auto views, views_of(runs, count));
     TRY(const auto score, score_by_method(*row, views, runs, train, settings));
     *fused = fuse_topics(views, score, settings);
@@ -135,13 +140,8 @@ int metafuse_model_fuse_runs(const metafuse_model* model, const metafuse_run* co
   return guarded([&]() -> Result<void> {
     TRY_VOID(check_given(model, "model"));
     TRY_VOID(check_given(fused, "fused"));
-    FuseSettings settings;
-    fusion::OptionTable table;
-    declare_limit(table, settings);
-    declare_of_runs(table, settings);
-    table.choice("missing", settings.may_be_missing, {{"refuse", false}, {"unranked", true}},
-                 "whether a run of the model may be missing");
-    TRY_VOID(read_given(table, options, option_count));
+    TRY(const auto settings,
+        read_settings(options, option_count, {declare_limit, declare_output, declare_missing}));
     TRY(const auto views, views_of(runs, count));
     std::vector<std::string> names;
     for (const Run* const run : views) names.push_back(run->name);

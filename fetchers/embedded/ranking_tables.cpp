@@ -325,17 +325,19 @@ Result<void> write_ranking(SqliteDatabase& database, const IndexShape& shape, co
 Result<void> update_ranking(SqliteDatabase& database, const IndexShape& shape, const IndexOptions& options,
                             const ChangedDocuments& changed) {
   const std::size_t count = changed.renewed.size() + changed.removed.size();
+  std::vector<RankingState> states;
   for (const WordsTable& table : shape.tables) {
     TRY(const auto state, ranking_state(database, table.name));
     // of a fifth, other words may be common
     if (!state || (state->changed + count) * 5 > state->documents)
       return write_ranking(database, shape, options);
+    states.push_back(*state);
   }
   if (count == 0) return {};
-  for (const WordsTable& table : shape.tables) {
-    TRY(const auto state, ranking_state(database, table.name));
+  for (std::size_t i = 0; i < shape.tables.size(); ++i) {
+    const WordsTable& table = shape.tables[i];
     TRY(const auto lengths, count_lengths(database, table.name));
-    TRY_VOID(write_lengths(database, table.name, state->changed + count, lengths));
+    TRY_VOID(write_lengths(database, table.name, states[i].changed + count, lengths));
     TRY_VOID(index_renewed(database, table, shape.columns, changed));
     TRY_VOID(renew_lists(database, table.name, shape.columns, lengths.lengths, changed, options));
     TRY_VOID(database.run("DROP TABLE temp.renewed_places; DROP TABLE temp.renewed;"));

@@ -65,12 +65,24 @@ Result<std::uint64_t> ColumnFile::append_aligned(std::span<const std::byte> byte
     if (written < 0) return write_error(folder_ + " (a file of columns)", errno);
     done += static_cast<std::size_t>(written);
   }
-  // Written and let go now: where memory is short, the kernel spends longer looking for pages that are clean.
-  ::sync_file_range(descriptor_, static_cast<off_t>(begin), static_cast<off_t>(bytes.size()),
-                    SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
-  ::posix_fadvise(descriptor_, static_cast<off_t>(begin), static_cast<off_t>(bytes.size()),
-                  POSIX_FADV_DONTNEED);
   return begin;
+}
+
+void ColumnFile::let_go() {
+  const std::lock_guard lock(mutex_);
+  const auto begin = static_cast<off_t>(gone_);
+  const auto middle = static_cast<off_t>(leaving_);
+  const auto end = static_cast<off_t>(end_);
+  ::sync_file_range(descriptor_, middle, end - middle, SYNC_FILE_RANGE_WRITE);
+  ::sync_file_range(descriptor_, begin, middle - begin,
+                    SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+  ::posix_fadvise(descriptor_, begin, middle - begin, POSIX_FADV_DONTNEED);
+  gone_ = std::exchange(leaving_, end_);
+}
+
+void ColumnFile::advise(std::span<const std::byte> frozen, int advice) {
+  // What is frozen begins at a page. Nothing is written, whatever the kernel's signature says.
+  if (!frozen.empty()) ::madvise(const_cast<std::byte*>(frozen.data()), frozen.size(), advice);  // NOLINT
 }
 
 Result<std::vector<std::byte>> ColumnFile::take(std::uint64_t begin, std::size_t size) const {
@@ -80,7 +92,9 @@ Result<std::vector<std::byte>> ColumnFile::take(std::uint64_t begin, std::size_t
         ::pread(descriptor_, bytes.data() + done, size - done, static_cast<off_t>(begin + done));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0)
-      return fail(Code::try_again, folder_ + ": cannot read a file of columns: " + std::strerror(errno));
+      return fail(Code::try_again,
+                  folder_ + ": cannot read a file of columns: " +
+                      (got < 0 ? std::strerror(errno) : "it is shorter than what was written"));
     done += static_cast<std::size_t>(got);
   }
   ::posix_fadvise(descriptor_, static_cast<off_t>(begin), static_cast<off_t>(size), POSIX_FADV_DONTNEED);
@@ -95,6 +109,8 @@ Result<FrozenArray<std::byte>> ColumnFile::map(std::uint64_t begin, std::size_t 
   if (mapping->bytes == MAP_FAILED)
     return fail(Code::try_again, folder_ + ": cannot map a file of columns: " + std::strerror(errno) +
                                      "; raise the limit on address space (ulimit -v)");
+  // Pages around one that is missing belong to other columns, and would push out what rounds need.
+  ::madvise(mapping->bytes, size, MADV_RANDOM);
   const std::span bytes(static_cast<const std::byte*>(mapping->bytes), size);
   return FrozenArray<std::byte>(std::move(mapping), bytes);
 }

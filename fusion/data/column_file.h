@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include <sys/mman.h>
+
 #include "core/result.h"
 
 namespace metafuse::fusion {
@@ -66,6 +68,10 @@ class ColumnFile {
   /// errors: try_again: the disk is full, or the file larger than ulimit -f allows
   Result<std::uint64_t> append(std::span<const std::byte> bytes) { return append_aligned(bytes, 8); }
 
+  /// What was appended before the last call leaves memory now, and the disk begins to take the rest: where
+  /// memory is short, the kernel spends long looking for pages that are clean.
+  void let_go();
+
   /// Writes numbers and maps them.
   /// errors: as append, and try_again when the process may have no more address space (ulimit -v)
   template <class Number>
@@ -73,6 +79,17 @@ class ColumnFile {
     TRY(const auto bytes, freeze_bytes(std::as_bytes(numbers)));
     const auto* const first = reinterpret_cast<const Number*>(bytes.data());
     return FrozenArray<Number>(bytes.owner(), {first, numbers.size()});
+  }
+
+  /// Frozen numbers that somebody reads soon come into memory, while the program goes on.
+  template <class Number>
+  static void expect(const FrozenArray<Number>& numbers) {
+    advise(std::as_bytes(std::span(numbers.data(), numbers.size())), MADV_WILLNEED);
+  }
+  /// Frozen numbers that nobody reads soon leave memory.
+  template <class Number>
+  static void let_go(const FrozenArray<Number>& numbers) {
+    advise(std::as_bytes(std::span(numbers.data(), numbers.size())), MADV_PAGEOUT);
   }
 
   /// Reads bytes that were appended, for the last time: the kernel may forget them.
@@ -88,11 +105,15 @@ class ColumnFile {
   Result<std::uint64_t> append_aligned(std::span<const std::byte> bytes, std::uint64_t alignment);
   Result<FrozenArray<std::byte>> freeze_bytes(std::span<const std::byte> bytes);
   Result<FrozenArray<std::byte>> map(std::uint64_t begin, std::size_t size) const;
+  static void advise(std::span<const std::byte> frozen, int advice);
 
   int descriptor_;
   std::string folder_;
   mutable std::mutex mutex_;
-  std::uint64_t end_ = 0;  // guarded by mutex_
+  // Guarded by mutex_. Bytes before `gone_` left memory, the disk is taking those before `leaving_`.
+  std::uint64_t gone_ = 0;
+  std::uint64_t leaving_ = 0;
+  std::uint64_t end_ = 0;
 };
 
 }  // namespace metafuse::fusion

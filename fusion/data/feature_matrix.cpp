@@ -1,5 +1,6 @@
 #include "fusion/data/feature_matrix.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -7,6 +8,12 @@
 #include "core/contract.h"
 
 namespace metafuse::fusion {
+
+std::size_t count_lists(const std::vector<Feature>& features) {
+  return static_cast<std::size_t>(std::count_if(features.begin(), features.end(), [](const Feature& feature) {
+    return feature.kind == FeatureKind::rank;
+  }));
+}
 
 CodedColumn coded_column(std::vector<double> values, std::vector<std::uint32_t> codes) {
   CodedColumn column;

@@ -24,6 +24,9 @@ struct Feature {
   friend bool operator==(const Feature&, const Feature&) = default;
 };
 
+/// How many of the features are lists of ranks.
+std::size_t count_lists(const std::vector<Feature>& features);
+
 /// One feature of many documents as codes into the dictionary of its distinct values: code 0 is unranked,
 /// code c stands for values[c - 1].
 struct CodedColumn {

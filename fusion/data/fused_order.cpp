@@ -25,10 +25,17 @@ void sort_by_byte(const std::vector<std::uint64_t>& from, unsigned shift, std::v
 
 }  // namespace
 
+namespace {
+constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
+}
+
 std::uint64_t ordered_bits(double number) {
-  constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
   const auto bits = std::bit_cast<std::uint64_t>(number + 0.0);
   return (bits & kSign) != 0 ? ~bits : bits | kSign;
+}
+
+double number_of_ordered_bits(std::uint64_t bits) {
+  return std::bit_cast<double>((bits & kSign) != 0 ? bits & ~kSign : ~bits);
 }
 
 unsigned sort_prefixes(std::vector<std::uint64_t>& numbers) {

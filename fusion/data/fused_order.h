@@ -54,6 +54,8 @@ inline std::uint64_t first_bytes(std::string_view text) {
 
 /// A number that orders finite and infinite doubles; minus zero is zero.
 std::uint64_t ordered_bits(double number);
+/// The number of which these are the ordered bits.
+double number_of_ordered_bits(std::uint64_t bits);
 
 /// How many bytes at the front the texts `text_of(item)` share.
 template <class Item, class TextOf>

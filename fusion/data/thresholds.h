@@ -96,6 +96,10 @@ class CodedFeatures {
   bool is_byte(std::size_t feature) const { return !columns_[feature].bytes.empty(); }
   /// The codes lie in a file: nothing as large as they should be kept in memory.
   bool is_in_file() const { return is_in_file_; }
+  /// Codes that a pass comes to soon are brought into memory, where they lie in a file.
+  void expect(std::size_t feature) const {
+    if (is_in_file_) ColumnFile::expect(columns_[feature].bytes);
+  }
   /// A feature's codes in document order. Requires is_byte().
   const std::uint8_t* bytes(std::size_t feature) const { return columns_[feature].bytes.data(); }
   /// A feature's codes in document order. Requires !is_byte().

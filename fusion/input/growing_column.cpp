@@ -4,6 +4,10 @@
 #include <limits>
 #include <utility>
 
+#include <boost/sort/spreadsort/integer_sort.hpp>
+
+#include "fusion/data/fused_order.h"
+
 namespace metafuse::fusion {
 namespace {
 
@@ -101,31 +105,49 @@ Result<void> RowPart::write_columns(ColumnFile& file) {
     pieces.push_back(piece);
     column = GrowingColumn();
   }
+  file.let_go();
   return {};
 }
 
 namespace {
 
-/// Adds the values that occur in a part.
-void add_values(const RawColumn& part, bool is_absent_zero, std::vector<double>& values) {
-  for (const std::uint64_t bits : part.values.subspan(1))
-    if (const auto value = std::bit_cast<double>(bits); !std::isnan(value)) values.push_back(value);
-  if (is_absent_zero && has_absent(part)) values.push_back(0.0);
-}
+/// A value of one part, or the 0 that its missing cells stand for.
+struct PartValue {
+  std::uint64_t order;  // ascending as values do
+  std::size_t place;    // of its code among the codes of all parts
+};
 
-/// The final code of every code of a part.
-std::vector<std::uint32_t> translation(const RawColumn& part, const std::vector<double>& sorted,
-                                       bool is_absent_zero) {
-  const auto place = [&](double value) {
-    const auto at = std::lower_bound(sorted.begin(), sorted.end(), value);
-    return static_cast<std::uint32_t>(at - sorted.begin() + 1);
-  };
-  std::vector<std::uint32_t> translated{is_absent_zero ? place(0.0) : 0};
-  for (const std::uint64_t bits : part.values.subspan(1)) {
-    const auto value = std::bit_cast<double>(bits);
-    translated.push_back(std::isnan(value) ? 0 : place(value));
+/// The values of several parts of one column, and what their codes become.
+struct JoinedValues {
+  std::vector<double> values;        // distinct, ascending
+  std::vector<std::uint32_t> codes;  // final: of the first part's codes, then of the next part's
+  std::vector<std::size_t> begins;   // of each part in `codes`
+};
+
+/// cost: time nearly linear in the values of all parts; 28 bytes for each of them
+JoinedValues join_values(std::span<const RawColumn> parts, bool is_absent_zero) {
+  JoinedValues joined;
+  std::vector<PartValue> ordered;
+  std::size_t place = 0;
+  for (const RawColumn& part : parts) {
+    joined.begins.push_back(place);
+    if (is_absent_zero && has_absent(part)) ordered.push_back({ordered_bits(0.0), place});
+    for (std::size_t code = 1; code < part.values.size(); ++code)
+      if (const auto value = std::bit_cast<double>(part.values[code]); !std::isnan(value))
+        ordered.push_back({ordered_bits(value), place + code});
+    place += part.values.size();
   }
-  return translated;
+  boost::sort::spreadsort::integer_sort(
+      ordered.begin(), ordered.end(),
+      [](const PartValue& value, unsigned bits) { return value.order >> bits; },
+      [](const PartValue& a, const PartValue& b) { return a.order < b.order; });
+  joined.codes.resize(place, 0);
+  for (std::size_t i = 0; i < ordered.size(); ++i) {
+    if (i == 0 || ordered[i].order != ordered[i - 1].order)
+      joined.values.push_back(number_of_ordered_bits(ordered[i].order));
+    joined.codes[ordered[i].place] = static_cast<std::uint32_t>(joined.values.size());
+  }
+  return joined;
 }
 
 /// An array as it shall be kept.
@@ -140,34 +162,28 @@ Result<FrozenArray<Number>> frozen(std::vector<Number> numbers, ColumnFile* file
 Result<CodedColumn> finish_column(std::span<const RawColumn> parts, std::span<const RowSegment> segments,
                                   std::span<const std::uint32_t> rows, bool is_absent_zero,
                                   ColumnFile* file) {
-  std::vector<double> values;
-  for (const RawColumn& part : parts) add_values(part, is_absent_zero, values);
-  std::sort(values.begin(), values.end());
-  values.erase(std::unique(values.begin(), values.end()), values.end());
+  JoinedValues joined = join_values(parts, is_absent_zero);
   const auto coded = [&](auto codes) {
     using Code = typename decltype(codes)::value_type;
     codes.resize(rows.size());
-    std::vector<std::uint32_t> translated;
-    for (std::size_t i = 0; i < segments.size(); ++i) {
-      const RowSegment& segment = segments[i];
+    for (const RowSegment& segment : segments) {
       const RawColumn& part = parts[segment.part];
-      if (i == 0 || segment.part != segments[i - 1].part)
-        translated = translation(part, values, is_absent_zero);
+      const std::uint32_t* const final_codes = joined.codes.data() + joined.begins[segment.part];
       const auto put = [&](const auto* raw_codes) {
         for (std::size_t at = segment.begin; at < segment.end; ++at)
-          codes[at] = static_cast<Code>(translated[raw_codes[rows[at] - segment.first]]);
+          codes[at] = static_cast<Code>(final_codes[raw_codes[rows[at] - segment.first]]);
       };
       part.words.empty() ? put(part.bytes.data()) : put(part.words.data());
     }
     return frozen(std::move(codes), file);
   };
   CodedColumn column;
-  if (values.size() <= std::numeric_limits<std::uint8_t>::max()) {
+  if (joined.values.size() <= std::numeric_limits<std::uint8_t>::max()) {
     TRY(column.bytes, coded(std::vector<std::uint8_t>()));
   } else {
     TRY(column.words, coded(std::vector<std::uint32_t>()));
   }
-  TRY(column.values, frozen(std::move(values), file));
+  TRY(column.values, frozen(std::move(joined.values), file));
   return column;
 }
 

@@ -14,8 +14,9 @@ constexpr std::size_t kLeastPart = kMebibyte / 4;
 constexpr std::size_t kRowBytes = 13;      // of a document in a training set: grade, end of its id, a flag
 constexpr std::size_t kQueryBytes = 1000;  // of one of five grades, whose pairs have 25 weights, twice
 constexpr std::size_t kOrderBytes = 4;     // of a document while a set is put in order
-constexpr std::size_t kColumnBytes =
-    24;  // of a document in a column of which every value is another: value, code, in parts and joined
+// Of a document in a column of which every value is another: value and code in its part, while parts are
+// joined, and in the end.
+constexpr std::size_t kColumnBytes = 12 + 20 + 12;
 
 }  // namespace
 

@@ -25,13 +25,6 @@ const GivenOptions kFromRrf = {{"rounds", "50"}};
 const GivenOptions kBesideRrf = {{"rounds", "50"}, {"start", "nothing"}, {"shrink-by", "halves"}};
 constexpr std::size_t kManyLists = 30;
 
-std::size_t count_lists(const TrainingSet& set) {
-  const auto& features = set.matrix.features();
-  return static_cast<std::size_t>(std::count_if(features.begin(), features.end(), [](const Feature& feature) {
-    return feature.kind == FeatureKind::rank;
-  }));
-}
-
 /// The ranker of the first rounds alone; the whole one where rounds are not told apart.
 PartOfModel first_rounds(std::size_t rounds) {
   return [rounds](const Model& model) -> std::shared_ptr<const Ranker> {
@@ -63,7 +56,7 @@ std::shared_ptr<const Ranker> fused_of_blend(const Model& model) {
 class CandidateList {
  public:
   CandidateList(const TrainingSet& set, const std::vector<Learner>& learners) : learners_(learners) {
-    const std::size_t lists = count_lists(set);
+    const std::size_t lists = count_lists(set.matrix.features());
     const bool are_many = lists > kManyLists;
     const bool is_graded = set.pairs.empty();
     if (lists > 0 && is_graded) add_blend();
@@ -173,7 +166,7 @@ class CandidateList {
 }  // namespace
 
 bool has_many_lists(const TrainingSet& set) {
-  return count_lists(set) > kManyLists;
+  return count_lists(set.matrix.features()) > kManyLists;
 }
 
 std::vector<Candidate> auto_candidates(const TrainingSet& set, const std::vector<Learner>& learners) {

@@ -45,6 +45,7 @@ constexpr double kShareOfComparing = 0.5;
 constexpr double kLeastSeconds = 1e-3;  // a limit that has passed still lets a learner do what it must
 constexpr const char* kNoTime = "the time limit left none for it";
 constexpr const char* kBehind = "behind on the first part of the queries";
+
 /// An option and how it did.
 struct Choice {
   Option option;
@@ -94,32 +95,14 @@ std::vector<Choice> choices_of(const std::vector<Candidate>& candidates) {
   return out;
 }
 
-/// A query that candidates are measured on, by a model that has not seen it.
-struct MeasuredQueryOfFold {
-  TrainingSet set;
-  ValidationMeasure measure;
-  std::size_t fold = 0;
-};
-
 /// What candidates are trained on and measured by.
 struct Trials {
   std::vector<TrainingSet> training;  ///< one per fold
-  std::vector<MeasuredQueryOfFold> queries;
-};
+  std::vector<MeasuredQuery> queries;
+  std::vector<std::size_t> fold_of;  ///< for each of the queries, the fold whose models have not seen it
 
-/// Queries of a set that have a relevant document, each as a set of its own.
-Result<std::vector<MeasuredQueryOfFold>> measured_queries(const TrainingSet& set,
-                                                          const std::string& measure) {
-  std::vector<MeasuredQueryOfFold> out;
-  for (std::size_t query = 0; query < set.queries.size(); ++query) {
-    TrainingSet own = select_queries(set, std::span(&query, 1));
-    auto value = validation_measure(own, measure);
-    if (!value && value.error().code == Code::usage) return value.error();  // no such measure
-    if (!value) continue;                                                   // nothing relevant to find
-    out.push_back({std::move(own), std::move(*value), 0});
-  }
-  return out;
-}
+  bool can_compare() const { return !training.empty() && queries.size() >= 2; }
+};
 
 /// Folds of the training queries; with validation data one fold, which is measured on that.
 Result<Trials> make_trials(const TrainingRequest& request, const AutoOptions& options,
@@ -128,17 +111,18 @@ Result<Trials> make_trials(const TrainingRequest& request, const AutoOptions& op
   const TrainingSet& set = *request.train;
   TRY(auto queries, measured_queries(request.validate != nullptr ? *request.validate : set, measure));
   trials.queries = std::move(queries);
+  trials.fold_of.assign(trials.queries.size(), 0);
   if (request.validate != nullptr) {
     trials.training.push_back(set);
     return trials;
   }
   if (trials.queries.size() < 2) return trials;
   std::vector<std::string_view> ids;
-  for (const MeasuredQueryOfFold& query : trials.queries) ids.push_back(query.set.queries.front().id);
+  for (const MeasuredQuery& query : trials.queries) ids.push_back(query.set.queries.front().id);
   const std::size_t most = has_many_lists(set) || ids.size() >= kFewestForRich ? kRichFolds : kMostFolds;
   const std::size_t count = std::min({most, options.folds, ids.size()});
   TRY(const auto folds, evaluation::random_folds(ids, count, request.seed));
-  for (std::size_t i = 0; i < ids.size(); ++i) trials.queries[i].fold = folds.fold_of[i];
+  trials.fold_of.assign(folds.fold_of.begin(), folds.fold_of.end());
   for (std::size_t fold = 0; fold < count; ++fold) {
     std::vector<std::size_t> kept;
     for (std::size_t query = 0, i = 0; query < set.queries.size(); ++query) {
@@ -173,7 +157,7 @@ std::string run_trial(const Trials& trials, const Candidate& candidate, std::siz
     if (choice.candidate != number) continue;
     const auto ranker = choice.option.part ? choice.option.part(trained->model) : trained->model.ranker;
     for (std::size_t i = 0; i < trials.queries.size(); ++i)
-      if (trials.queries[i].fold == fold)
+      if (trials.fold_of[i] == fold)
         choice.values[i] = trials.queries[i].measure.value(ranker->score(trials.queries[i].set.matrix));
   }
   return {};
@@ -184,7 +168,7 @@ double mean_of_fold(const Choice& choice, const Trials& trials, std::size_t fold
   double sum = 0.0;
   double count = 0.0;
   for (std::size_t i = 0; i < trials.queries.size(); ++i)
-    if (trials.queries[i].fold == fold) {
+    if (trials.fold_of[i] == fold) {
       sum += choice.values[i];
       ++count;
     }
@@ -300,7 +284,7 @@ std::vector<std::size_t> order_of_choice(const std::vector<Choice>& choices, boo
 
 JsonObject record_of(const std::vector<Choice>& choices, std::size_t chosen, const std::string& measure,
                      const Trials& trials, bool has_validation) {
-  const bool is_measured = !trials.training.empty() && trials.queries.size() >= 2;
+  const bool is_measured = trials.can_compare();
   const bool is_cost = !trials.queries.empty() && trials.queries.front().measure.is_cost;
   JsonArray rows;
   for (const Choice& choice : choices) {
@@ -359,7 +343,7 @@ Result<TrainingResult> train_auto(const TrainingRequest& request, const std::vec
   TRY(const auto trials, make_trials(request, options, measure));
   if (trials.queries.size() < kFewestForRich) keep_those_for_few(candidates);
   std::vector<Choice> choices = choices_of(candidates);
-  const bool is_measured = !trials.training.empty() && trials.queries.size() >= 2;
+  const bool is_measured = trials.can_compare();
   if (is_measured) run_trials(trials, candidates, request, time, choices);
   std::optional<Error> problem;
   for (const std::size_t place : order_of_choice(choices, is_measured)) {

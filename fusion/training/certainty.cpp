@@ -25,26 +25,6 @@ bool is_rank(const Feature& feature) {
   return feature.kind == FeatureKind::rank;
 }
 
-/// A query with a relevant document, as a set of its own.
-struct HeldOutQuery {
-  TrainingSet set;
-  ValidationMeasure measure;
-};
-
-Result<std::vector<HeldOutQuery>> held_out_queries(const TrainingSet& set, const std::string& measure) {
-  std::vector<HeldOutQuery> out;
-  for (std::size_t query = 0; query < set.queries.size(); ++query) {
-    TrainingSet own = select_queries(set, std::span(&query, 1));
-    auto value = validation_measure(own, measure);
-    if (!value && value.error().code == Code::usage) return value.error();
-    if (value) out.push_back({std::move(own), std::move(*value)});
-  }
-  if (out.size() < 2)
-    return fail(Code::bad_data,
-                "certainty needs two queries with a relevant document in a list; judge more queries");
-  return out;
-}
-
 Result<Model> train_on(const TrainingSet& set, const CertaintyOptions& options) {
   TrainingRequest request;
   request.train = &set;
@@ -127,9 +107,12 @@ JsonArray lists_json(const std::vector<Feature>& features, std::span<const Model
 
 Result<JsonObject> certainty_of(const TrainingSet& set, const CertaintyOptions& options) {
   const std::vector<Feature>& features = set.matrix.features();
-  if (std::none_of(features.begin(), features.end(), is_rank))
+  if (count_lists(features) == 0)
     return fail(Code::bad_data, "certainty compares with RRF, which fuses lists, and no feature is a rank");
-  TRY(const auto queries, held_out_queries(set, options.measure));
+  TRY(const auto queries, measured_queries(set, options.measure));
+  if (queries.size() < 2)
+    return fail(Code::bad_data,
+                "certainty needs two queries with a relevant document in a list; judge more queries");
   std::vector<std::string_view> ids;
   for (const QueryRange& query : set.queries) ids.emplace_back(query.id);
   const std::size_t folds = std::min(options.folds, ids.size());
@@ -141,7 +124,7 @@ Result<JsonObject> certainty_of(const TrainingSet& set, const CertaintyOptions& 
   double value = 0.0;
   double of_rrf = 0.0;
   std::vector<double> differences;
-  for (const HeldOutQuery& query : queries) {
+  for (const MeasuredQuery& query : queries) {
     const auto at = std::find(ids.begin(), ids.end(), query.set.queries.front().id) - ids.begin();
     const Model& model = models[cut.fold_of[static_cast<std::size_t>(at)]];
     const double own = query.measure.value(model.ranker->score(query.set.matrix));

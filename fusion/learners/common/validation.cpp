@@ -74,4 +74,15 @@ Result<ValidationMeasure> validation_measure(const TrainingSet& set, const std::
                            is_cost};
 }
 
+Result<std::vector<MeasuredQuery>> measured_queries(const TrainingSet& set, const std::string& measure) {
+  std::vector<MeasuredQuery> out;
+  for (std::size_t query = 0; query < set.queries.size(); ++query) {
+    TrainingSet own = select_queries(set, std::span(&query, 1));
+    auto value = validation_measure(own, measure);
+    if (!value && value.error().code == Code::usage) return value.error();
+    if (value) out.push_back({std::move(own), std::move(*value)});
+  }
+  return out;
+}
+
 }  // namespace metafuse::fusion

@@ -134,6 +134,7 @@ void Histograms::fill_others(std::size_t feature, std::span<const std::int64_t> 
 
 void Histograms::fill_dense(std::span<const std::size_t> features, std::span<const std::int64_t> potentials) {
   std::vector<Lanes> lanes(features.size());  // zeroed
+  for (const std::size_t feature : features) features_->expect(feature);
   for (std::size_t begin = 0; begin < potentials.size(); begin += kBlockRows) {
     const std::size_t count = std::min(kBlockRows, potentials.size() - begin);
     const std::int64_t* const block = potentials.data() + begin;

@@ -57,27 +57,14 @@ Result<Model> train_part(const Learner& learner, const TrainingRequest& request,
 
 /// What scores are multiplied by so that their standard deviation within queries is 1; 0 when all are equal.
 double factor_of(const TrainingSet& set, const std::vector<double>& scores) {
-  double squares = 0.0;
-  for (const QueryRange& query : set.queries) {
-    const std::span own(scores.data() + query.begin, query.end - query.begin);
-    double sum = 0.0;
-    for (const double score : own) sum += score;
-    const double mean = sum / static_cast<double>(own.size());
-    for (const double score : own) squares += (score - mean) * (score - mean);
-  }
+  const double squares = squares_within_queries(set, scores);
   return squares > 0.0 ? std::sqrt(static_cast<double>(scores.size()) / squares) : 0.0;
-}
-
-bool has_ranks(const TrainingSet& set) {
-  const auto& features = set.matrix.features();
-  return std::any_of(features.begin(), features.end(),
-                     [](const Feature& feature) { return feature.kind == FeatureKind::rank; });
 }
 
 /// The fusion that is fallen back on; where nothing is ranked there is none, and it counts nothing.
 Result<ReciprocalRanker> train_fused(const TrainingRequest& request, const BlendOptions& options) {
   const std::vector<Feature>& features = request.train->matrix.features();
-  if (!has_ranks(*request.train))
+  if (count_lists(features) == 0)
     return ReciprocalRanker(options.k, std::vector<double>(features.size(), 0.0), StepRanker({}, features));
   TRY(const Model model,
       train_part(learner(), request,

@@ -267,16 +267,8 @@ double agreement_of_halves(const TrainingRequest& request, const std::vector<dou
 /// rest the one that makes their standard deviation within a query 1.
 double prior_alpha(const TrainingSet& set, const rankboost::Feedback& feedback,
                    const std::vector<double>& scores, double share) {
-  double squares = 0.0;
-  double most = 0.0;
-  for (const QueryRange& query : set.queries) {
-    const std::span own(scores.data() + query.begin, query.end - query.begin);
-    const double mean = std::accumulate(own.begin(), own.end(), 0.0) / static_cast<double>(own.size());
-    for (const double score : own) {
-      squares += (score - mean) * (score - mean);
-      most = std::max(most, score);
-    }
-  }
+  const double squares = squares_within_queries(set, scores);
+  const double most = std::max(0.0, *std::max_element(scores.begin(), scores.end()));
   const double deviation = std::sqrt(squares / static_cast<double>(scores.size()));
   if (!(deviation > 0.0)) return 1.0;  // every document is fused alike
   const double steepest = kLargestScore / most;
@@ -288,8 +280,7 @@ Result<TrainingResult> train_reciprocal(const TrainingRequest& request) {
   const TrainingSet& set = *request.train;
   const std::vector<Feature>& features = set.matrix.features();
   TRY(const auto options, read_options<ReciprocalOptions>(request.options));
-  if (std::none_of(features.begin(), features.end(),
-                   [](const Feature& feature) { return feature.kind == FeatureKind::rank; }))
+  if (count_lists(features) == 0)
     return fail(Code::bad_data,
                 "reciprocal-ranks fuses lists, and no feature is a rank; take the learner rankboost");
   TRY(auto sum, list_sum(set, options));
@@ -328,6 +319,16 @@ Result<TrainingResult> train_reciprocal(const TrainingRequest& request) {
 }
 
 }  // namespace
+
+double squares_within_queries(const TrainingSet& set, const std::vector<double>& scores) {
+  double squares = 0.0;
+  for (const QueryRange& query : set.queries) {
+    const std::span own(scores.data() + query.begin, query.end - query.begin);
+    const double mean = std::accumulate(own.begin(), own.end(), 0.0) / static_cast<double>(own.size());
+    for (const double score : own) squares += (score - mean) * (score - mean);
+  }
+  return squares;
+}
 
 Result<std::shared_ptr<const Ranker>> read_reciprocal(const JsonObject& body,
                                                       const std::vector<Feature>& features) {

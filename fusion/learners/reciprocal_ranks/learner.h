@@ -37,6 +37,11 @@ class ReciprocalRanker final : public Ranker {
   StepRanker steps_;
 };
 
+/// The squares of what each score differs from its query's mean, added up: scores of several origins are made
+/// comparable by it.
+/// in: scores - one per document of the set
+double squares_within_queries(const TrainingSet& set, const std::vector<double>& scores);
+
 /// errors: bad_data naming the field
 Result<std::shared_ptr<const Ranker>> read_reciprocal(const JsonObject& body,
                                                       const std::vector<Feature>& features);

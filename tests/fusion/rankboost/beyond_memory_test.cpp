@@ -8,12 +8,14 @@
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
-#include "core/text_file.h"
-#include "tests/support/command.h"
+#include "tests/fusion/rankboost/trained_model.h"
 
 using namespace metafuse;
+using test::has_mpi;
+using test::mpi_processes;
 using test::run_command;
 using test::TemporaryFolder;
+using test::trained_bytes;
 
 namespace {
 
@@ -35,28 +37,9 @@ std::string lines_of_many_values() {
   return text;
 }
 
-/// Trains with some words before the program, such as mpirun, and gives the model's bytes.
-std::string trained_bytes(const TemporaryFolder& folder, const std::string& before,
-                          const std::string& options) {
-  const std::string model = folder.path("model.json");
-  const auto done = run_command({"/bin/sh", "-c",
-                                 before + " " METAFUSE_EXECUTABLE " train --letor " + folder.path("judged") +
-                                     " --learner rankboost --model " + model + " " + options});
-  INFO(before << " " << options << ": " << done.err);
-  REQUIRE(done.status == 0);
-  const auto text = read_text(model, std::size_t{1} << 24);
-  REQUIRE(text.has_value());
-  return *text;
-}
-
 const std::vector<std::string> kFormsInFile = {
     "--rounds 30", "--rounds 12 --weak-learner 2.cum --q-default learn --absent unranked",
     "--rounds 12 --weak-learner 3 --alpha numeric --max-thresholds all --absent unranked"};
-
-const std::string kTwoRanks =
-    "ASAN_OPTIONS=detect_leaks=0 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
-    "OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 "
-    "OMPI_MCA_btl_vader_single_copy_mechanism=none mpirun -np 2";
 
 /// The names in a folder, ascending.
 std::vector<std::string> names_in(const std::string& folder) {
@@ -82,14 +65,12 @@ TEST_CASE("A model from columns in a file has the bytes of one from memory", "[f
 
 TEST_CASE("Two ranks of MPI with columns in files give the bytes of one process",
           "[fusion][rankboost][mpi]") {
-  if (std::system("command -v mpirun >/dev/null 2>&1") != 0) {
-    std::cout << "SKIPPED: there is no mpirun (package openmpi-bin)\n";
-    return;
-  }
+  if (!has_mpi()) return;
   const TemporaryFolder folder;
   folder.write("judged", lines_of_many_values());
   for (const std::string& form : {kFormsInFile[0], kFormsInFile[1]})
-    CHECK(trained_bytes(folder, "", form) == trained_bytes(folder, kTwoRanks, form + " --memory-limit 40M"));
+    CHECK(trained_bytes(folder, "", form) ==
+          trained_bytes(folder, mpi_processes(2), form + " --memory-limit 40M"));
 }
 
 TEST_CASE("Training from a file of columns is killed without a trace, and resumed in memory or from a file",

@@ -7,12 +7,15 @@
 #include <catch2/catch.hpp>
 
 #include "core/random.h"
-#include "core/text_file.h"
-#include "tests/support/command.h"
+#include "tests/fusion/rankboost/trained_model.h"
 
 using namespace metafuse;
+using test::content;
+using test::has_mpi;
+using test::mpi_processes;
 using test::run_command;
 using test::TemporaryFolder;
+using test::trained_bytes;
 
 namespace {
 
@@ -31,42 +34,13 @@ std::string judged_lines() {
   return text;
 }
 
-std::string content(const std::string& path) {
-  const auto text = read_text(path, std::size_t{1} << 24);
-  return text ? *text : "cannot be read: " + path;
-}
-
-/// Trains with some words before the program, such as an environment or mpirun, and gives the model's bytes.
-std::string model_of(const TemporaryFolder& folder, const std::string& before, const std::string& options) {
-  const std::string model = folder.path("model.json");
-  const auto done = run_command({"/bin/sh", "-c",
-                                 before + " " METAFUSE_EXECUTABLE " train --letor " + folder.path("judged") +
-                                     " --absent unranked --model " + model + " " + options});
-  INFO(before << " " << options << ": " << done.err);
-  REQUIRE(done.status == 0);
-  return content(model);
-}
-
-const std::vector<std::string> kSameByteForms = {"--rounds 60 --weak-learner 3.cum",
-                                                 "--rounds 60 --weak-learner 2.cum --q-default learn",
-                                                 "--rounds 60 --weak-learner 3 --alpha numeric",
-                                                 "--rounds 60 --weak-learner 2 --feedback bipartite",
-                                                 "--rounds 60 --weak-ranking value --q-default 1",
-                                                 "--rounds 60 --grade-weights gain --query-weights equal"};
-
-/// OpenMPI keeps memory until the process ends, which a leak sanitizer would take for ours.
-std::string ranks(int count) {
-  return "ASAN_OPTIONS=detect_leaks=0 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
-         "OMPI_MCA_rmaps_base_oversubscribe=1 "
-         "OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none mpirun -np " +
-         std::to_string(count);
-}
-
-bool has_mpi() {
-  const bool has = std::system("command -v mpirun >/dev/null 2>&1") == 0;
-  if (!has) std::cout << "SKIPPED: there is no mpirun (package openmpi-bin)\n";
-  return has;
-}
+const std::vector<std::string> kSameByteForms = {
+    "--absent unranked --rounds 60 --weak-learner 3.cum",
+    "--absent unranked --rounds 60 --weak-learner 2.cum --q-default learn",
+    "--absent unranked --rounds 60 --weak-learner 3 --alpha numeric",
+    "--absent unranked --rounds 60 --weak-learner 2 --feedback bipartite",
+    "--absent unranked --rounds 60 --weak-ranking value --q-default 1",
+    "--absent unranked --rounds 60 --grade-weights gain --query-weights equal"};
 
 }  // namespace
 
@@ -75,16 +49,16 @@ TEST_CASE("A model has the same bytes whatever instructions the C library may us
   folder.write("judged", judged_lines());
   const std::string lean = "GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX,-AVX2,-FMA,-FMA4,-AVX512F,-AVX512VL";
   for (const std::string& form : kSameByteForms)
-    CHECK(model_of(folder, "", form) == model_of(folder, lean, form));
+    CHECK(trained_bytes(folder, "", form) == trained_bytes(folder, lean, form));
 }
 
 TEST_CASE("A model has the same bytes for 1, 2 and 3 threads", "[fusion][rankboost]") {
   const TemporaryFolder folder;
   folder.write("judged", judged_lines());
   for (const std::string& form : kSameByteForms) {
-    const std::string alone = model_of(folder, "", form + " --threads 1");
-    CHECK(alone == model_of(folder, "", form + " --threads 2"));
-    CHECK(alone == model_of(folder, "", form + " --threads 3"));
+    const std::string alone = trained_bytes(folder, "", form + " --threads 1");
+    CHECK(alone == trained_bytes(folder, "", form + " --threads 2"));
+    CHECK(alone == trained_bytes(folder, "", form + " --threads 3"));
   }
 }
 
@@ -93,9 +67,9 @@ TEST_CASE("A model has the same bytes from 1, 2 and 4 ranks of MPI", "[fusion][r
   const TemporaryFolder folder;
   folder.write("judged", judged_lines());
   for (const std::string& form : {kSameByteForms[0], kSameByteForms[1], kSameByteForms[2]}) {
-    const std::string alone = model_of(folder, "", form);
-    CHECK(alone == model_of(folder, ranks(2), form));
-    CHECK(alone == model_of(folder, ranks(4), form));
+    const std::string alone = trained_bytes(folder, "", form);
+    CHECK(alone == trained_bytes(folder, mpi_processes(2), form));
+    CHECK(alone == trained_bytes(folder, mpi_processes(4), form));
   }
 }
 
@@ -126,12 +100,12 @@ TEST_CASE("Ranks share files in which a query's lines stand apart, and packed on
     }
   }
   folder.write("judged", together);
-  const std::string alone = model_of(folder, "", kSameByteForms[0]);
+  const std::string alone = trained_bytes(folder, "", kSameByteForms[0]);
   folder.write("judged", apart);
-  CHECK(alone == model_of(folder, ranks(2), kSameByteForms[0]));
+  CHECK(alone == trained_bytes(folder, mpi_processes(2), kSameByteForms[0]));
   const std::string path = folder.path("judged");
   REQUIRE(std::system(("gzip -f " + path + " && mv " + path + ".gz " + path).c_str()) == 0);
-  CHECK(alone == model_of(folder, ranks(2), kSameByteForms[0]));
+  CHECK(alone == trained_bytes(folder, mpi_processes(2), kSameByteForms[0]));
 }
 
 TEST_CASE("Ranks refuse what one process refuses, and what can be read only once",
@@ -141,7 +115,7 @@ TEST_CASE("Ranks refuse what one process refuses, and what can be read only once
   folder.write("judged", judged_lines());
   const auto refused = [&](const std::string& options) {
     return run_command({"/bin/sh", "-c",
-                        ranks(2) + " " METAFUSE_EXECUTABLE " train --learner rankboost --model " +
+                        mpi_processes(2) + " " METAFUSE_EXECUTABLE " train --learner rankboost --model " +
                             folder.path("never.json") + " " + options + " < /dev/null"})
         .err;
   };
@@ -165,7 +139,7 @@ TEST_CASE("A job whose rank is killed ends, and resumed from its checkpoint give
   if (!has_mpi()) return;
   const TemporaryFolder folder;
   folder.write("judged", judged_lines());
-  const std::string whole = model_of(folder, "", "--rounds 400");
+  const std::string whole = trained_bytes(folder, "", "--absent unranked --rounds 400");
   // The second rank ends itself as soon as the first checkpoint is there.
   const std::string checkpoint = folder.path("checkpoint");
   const std::string train = std::string(METAFUSE_EXECUTABLE) + " train --letor " + folder.path("judged") +
@@ -175,12 +149,13 @@ TEST_CASE("A job whose rank is killed ends, and resumed from its checkpoint give
                               " & job=$!\n  while [ ! -s " + checkpoint +
                               " ]; do sleep 0.02; done\n  kill -9 $job; wait $job\nelse\n  exec " + train +
                               "\nfi\n");
-  const auto killed =
-      run_command({"/bin/sh", "-c", "timeout 120 env " + ranks(2) + " /bin/sh " + folder.path("rank.sh")});
+  const auto killed = run_command(
+      {"/bin/sh", "-c", "timeout 120 env " + mpi_processes(2) + " /bin/sh " + folder.path("rank.sh")});
   INFO(killed.err);
   CHECK(killed.status != 0);
   CHECK(killed.status != 124);  // it ended by itself
   CHECK(content(folder.path("never.json")).starts_with("cannot be read"));
-  CHECK(whole == model_of(folder, ranks(2), "--rounds 400 --resume " + checkpoint));
-  CHECK(whole == model_of(folder, "", "--rounds 400 --resume " + checkpoint));
+  CHECK(whole ==
+        trained_bytes(folder, mpi_processes(2), "--absent unranked --rounds 400 --resume " + checkpoint));
+  CHECK(whole == trained_bytes(folder, "", "--absent unranked --rounds 400 --resume " + checkpoint));
 }
