@@ -39,10 +39,10 @@ double Random::uniform() {
 
 std::uint64_t Random::below(std::uint64_t bound) {
   require(bound > 0, "a random number needs a positive bound");
-  const std::uint64_t threshold = (0 - bound) % bound;
   for (;;) {
     const std::uint64_t draw = next();
-    if (draw >= threshold) return draw % bound;
+    // The lowest 2^64 mod bound numbers would favour some remainders; all of them are below the bound.
+    if (draw >= bound || draw >= (0 - bound) % bound) return draw % bound;
   }
 }
 

@@ -27,6 +27,7 @@ void PairSampler::add_query(std::size_t place) {
     query.class_at.push_back(rows_.size());
     for (std::size_t row = source.begin; row < source.end; ++row)
       if (feedback_.classes[row] == c) rows_.push_back(row);
+    classes_.resize(rows_.size(), c);
   }
   query.end = rows_.size();
   query.class_at.push_back(query.end);
@@ -71,8 +72,8 @@ void PairSampler::draw(Random& random, std::span<const double> scores, std::span
 void PairSampler::draw_pairs(const Query& query, Random& random, std::span<const double> scores,
                              Draws& draws) const {
   const rankboost::QueryFeedback& source = feedback_.queries[query.place];
-  draws.pairs.clear();
-  draws.powers.clear();
+  draws.pairs.resize(query.end - query.begin);
+  draws.powers.resize(draws.pairs.size());
   for (std::size_t c = 0; c < source.classes; ++c) {
     const std::size_t begin = query.class_at[c];
     const std::size_t end = query.class_at[c + 1];
@@ -81,13 +82,12 @@ void PairSampler::draw_pairs(const Query& query, Random& random, std::span<const
       std::size_t j = query.begin + static_cast<std::size_t>(random.below(others));
       if (j >= begin) j += end - begin;
       const bool is_above = j < begin;
-      const auto other = static_cast<std::size_t>(
-          std::upper_bound(query.class_at.begin(), query.class_at.end(), j) - query.class_at.begin() - 1);
+      const std::size_t other = classes_[j];
       const std::size_t lower = is_above ? other : c;
       const std::size_t upper = is_above ? c : other;
       const double weight = query.scale * feedback_.weights[source.table + lower * source.classes + upper];
-      draws.pairs.push_back({is_above ? i : j, is_above ? j : i, weight});
-      draws.powers.push_back(is_above ? scores[i] - scores[j] : scores[j] - scores[i]);
+      draws.pairs[i - query.begin] = {is_above ? i : j, is_above ? j : i, weight};
+      draws.powers[i - query.begin] = is_above ? scores[i] - scores[j] : scores[j] - scores[i];
     }
   }
 }
@@ -191,18 +191,25 @@ class Grower {
                  tree_[at].value};
     tree_[below].value = best.below;
     tree_[below + 1].value = best.above;
+    if (depth == 1) return step(node, best);
     const double between = 0.5 * (best.below + best.above);
     const auto [low, high] = part(node, best);
-    Sums low_sums, high_sums;
-    if (depth > 1) {
-      const bool is_low_smaller = low.count() <= high.count();
-      Sums smaller = sums_of(is_low_smaller ? low : high);
-      for (std::size_t i = 0; i < size_; ++i) sums[i] -= smaller[i];
-      low_sums = is_low_smaller ? std::move(smaller) : std::move(sums);
-      high_sums = is_low_smaller ? std::move(sums) : std::move(smaller);
-    }
+    const bool is_low_smaller = low.count() <= high.count();
+    Sums smaller = sums_of(is_low_smaller ? low : high);
+    for (std::size_t i = 0; i < size_; ++i) sums[i] -= smaller[i];
+    Sums& low_sums = is_low_smaller ? smaller : sums;
+    Sums& high_sums = is_low_smaller ? sums : smaller;
     grow(below, low, depth - 1, {bounds.lowest, between}, std::move(low_sums));
     grow(below + 1, high, depth - 1, {between, bounds.highest}, std::move(high_sums));
+  }
+
+  /// Steps of a node's documents where both children are leaves, which need no order.
+  void step(const NodeDocuments& node, const Question& question) {
+    const std::uint8_t* codes = in_.data.codes(question.feature).data();
+    for (std::size_t i = node.begin; i < node.end; ++i) {
+      const std::uint32_t document = order_[i];
+      steps_[document] = codes[document] >= question.code ? question.above : question.below;
+    }
   }
 
   /// Puts the documents of "no" before those of "yes".

@@ -62,7 +62,8 @@ class PairSampler {
   void draw_pairs(const Query& query, Random& random, std::span<const double> scores, Draws& draws) const;
 
   const rankboost::Feedback& feedback_;
-  std::vector<std::size_t> rows_;  // of a query: by class, then by row
+  std::vector<std::size_t> rows_;       // of a query: by class, then by row
+  std::vector<std::uint32_t> classes_;  // of the rows
   std::vector<Query> queries_;
 };
 
