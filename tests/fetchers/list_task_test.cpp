@@ -273,6 +273,48 @@ TEST_CASE("only what is worth it is asked again, and once", "[fetchers][limits]"
   CHECK(held.size() == 1);
 }
 
+TEST_CASE("a list that has failed asks nothing more", "[fetchers][limits][paging]") {
+  Script script{[](const HttpRequest& request) {
+                  return request.url.ends_with("p=1") ? answer_of("no", 404)
+                                                      : failed_answer(Failure::refused);
+                },
+                {}};
+  const std::string paged =
+      block("e", "http://e.example/?q={query}&p={pageno}", "paging: true, results_per_page: 10, retries: 3");
+  CHECK(ask_alone(paged, script, 30).failure == Failure::http_status);
+  CHECK(script.requests.size() == 3);  // all pages together, and none again
+}
+
+TEST_CASE("requests after the first have what the ones before left of the engine's time",
+          "[fetchers][steps][deadline]") {
+  ManualClock clock;
+  const auto timeouts = [&](const std::string& keys, const std::string& answer, Duration each) {
+    Script script{[&](const HttpRequest&) {
+                    clock.advance(each);
+                    return answer_of(answer);
+                  },
+                  {}};
+    FetcherOptions options = scripted_options(script);
+    options.clock = &clock;
+    const ExpandedQuery query{"t", "e", "x"};
+    fetcher_of(block("e", "http://e.example/" + keys, "", "3"), options)
+        ->fetch({&query, 1}, {.depth = 3, .deadline = Deadline(clock, seconds(60))}, {});
+    std::vector<Duration> out;
+    for (const HttpRequest& request : script.requests) out.push_back(request.timeout);
+    return out;
+  };
+  const std::string steps =
+      "d?i={ids}\", steps: [{search_url: \"http://e.example/?q={query}\", ids_query: $/*}], description: \"d";
+  CHECK(timeouts(steps, "[1]", seconds(1)) == std::vector<Duration>{seconds(3), seconds(2)});
+  CHECK(timeouts(steps, "[1]", seconds(4)) == std::vector<Duration>{seconds(3), milliseconds(1)});
+  const std::string cursors =
+      "?q={query}\", results_per_page: 1, next_page: {cursor_query: next, search_url: "
+      "\"http://e.example/?q={query}&c={cursor}\"}, description: \"d";
+  const auto walked =
+      timeouts(cursors, R"({"results":[{"url":"http://a.example/","title":"t"}],"next":"b"})", seconds(1));
+  CHECK(walked == std::vector<Duration>{seconds(3), seconds(2)});
+}
+
 TEST_CASE("a late list is for the same question alone", "[fetchers][deadline][security]") {
   HoldingTransport::Held held;
   ManualClock clock;
