@@ -131,8 +131,9 @@ Result<void> scan_template(std::string_view text, const OnText& on_text,
     if (at == text.size()) break;
     const char c = text[at];
     const std::size_t end = text.find('}', at);
-    if (c == '$') {  // "${NAME}" is a secret
-      const bool is_secret = text.substr(at, 2) == "${" && end != std::string_view::npos;
+    if (c == '$') {  // "${NAME}" is a secret; "${{" stands in the value of one that was filled in
+      const bool is_secret =
+          text.substr(at, 2) == "${" && text.substr(at + 2, 1) != "{" && end != std::string_view::npos;
       const std::size_t size = is_secret ? end + 1 - at : 1;
       on_text(text.substr(at, size));
       at += size;

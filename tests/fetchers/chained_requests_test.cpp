@@ -131,7 +131,13 @@ TEST_CASE("details are asked for in a few requests, or one for each identifier",
 TEST_CASE("all steps are recorded and replayed", "[fetchers][steps][recording]") {
   const test::TemporaryFolder folder;
   const std::string archive = folder.path("archive.har");
-  Script script{answer_library, {}};
+  Script script{[](const HttpRequest& request) {
+                  HttpAnswer answer = answer_library(request);
+                  answer.elapsed =
+                      std::chrono::milliseconds(request.url.find("/find?") == std::string::npos ? 20 : 30);
+                  return answer;
+                },
+                {}};
   {
     auto writer = HarWriter::open(archive);
     REQUIRE(writer.has_value());
@@ -149,6 +155,7 @@ TEST_CASE("all steps are recorded and replayed", "[fetchers][steps][recording]")
   CHECK(list.failure == Failure::none);
   REQUIRE(list.list.hits.size() == 4);
   CHECK(list.list.hits[0].title == "Seven");
+  CHECK(list.elapsed == std::chrono::milliseconds(50));  // what both took when they were recorded
   CHECK(script.requests.size() == 2);
 }
 

@@ -63,6 +63,14 @@ struct Pair {
     return asked > before;
   }
 
+  /// The same of a fetch that names no other engine.
+  bool ask_it_alone() {
+    const int before = asked;
+    const ExpandedQuery query{"t", "e", "x"};
+    fetcher->fetch({&query, 1}, {.deadline = Deadline(clock, seconds(5))}, {});
+    return asked > before;
+  }
+
   ManualClock clock;
   Script script;
   HttpAnswer answer;
@@ -288,7 +296,8 @@ TEST_CASE("a list that has failed asks nothing more", "[fetchers][limits][paging
 TEST_CASE("requests after the first have what the ones before left of the engine's time",
           "[fetchers][steps][deadline]") {
   ManualClock clock;
-  const auto timeouts = [&](const std::string& keys, const std::string& answer, Duration each) {
+  const auto timeouts = [&](const std::string& url, const std::string& keys, const std::string& answer,
+                            Duration each) {
     Script script{[&](const HttpRequest&) {
                     clock.advance(each);
                     return answer_of(answer);
@@ -297,22 +306,189 @@ TEST_CASE("requests after the first have what the ones before left of the engine
     FetcherOptions options = scripted_options(script);
     options.clock = &clock;
     const ExpandedQuery query{"t", "e", "x"};
-    fetcher_of(block("e", "http://e.example/" + keys, "", "3"), options)
+    fetcher_of(block("e", url, keys, "3"), options)
         ->fetch({&query, 1}, {.depth = 3, .deadline = Deadline(clock, seconds(60))}, {});
     std::vector<Duration> out;
     for (const HttpRequest& request : script.requests) out.push_back(request.timeout);
     return out;
   };
-  const std::string steps =
-      "d?i={ids}\", steps: [{search_url: \"http://e.example/?q={query}\", ids_query: $/*}], description: \"d";
-  CHECK(timeouts(steps, "[1]", seconds(1)) == std::vector<Duration>{seconds(3), seconds(2)});
-  CHECK(timeouts(steps, "[1]", seconds(4)) == std::vector<Duration>{seconds(3), milliseconds(1)});
-  const std::string cursors =
-      "?q={query}\", results_per_page: 1, next_page: {cursor_query: next, search_url: "
-      "\"http://e.example/?q={query}&c={cursor}\"}, description: \"d";
-  const auto walked =
-      timeouts(cursors, R"({"results":[{"url":"http://a.example/","title":"t"}],"next":"b"})", seconds(1));
-  CHECK(walked == std::vector<Duration>{seconds(3), seconds(2)});
+  const std::string details = "http://e.example/d?i={ids}";
+  const std::string step = "steps: [{search_url: 'http://e.example/?q={query}', ids_query: $/*}]";
+  CHECK(timeouts(details, step, "[1]", seconds(1)) == std::vector<Duration>{seconds(3), seconds(2)});
+  CHECK(timeouts(details, step, "[1]", seconds(4)) == std::vector<Duration>{seconds(3), milliseconds(1)});
+  CHECK(timeouts("http://e.example/?q={query}",
+                 "results_per_page: 1, next_page: {cursor_query: next, search_url: "
+                 "'http://e.example/?q={query}&c={cursor}'}",
+                 R"({"results":[{"url":"http://a.example/","title":"t"}],"next":"b"})",
+                 seconds(1)) == std::vector<Duration>{seconds(3), seconds(2)});
+}
+
+TEST_CASE("what is asked again is paid by what is asked, not by itself", "[fetchers][limits]") {
+  Script script{[](const HttpRequest&) { return failed_answer(Failure::refused); }, {}};
+  const auto fetcher =
+      fetcher_of(block("e", "http://e.example/?q={query}", "retries: 1"), scripted_options(script));
+  for (int i = 0; i < 4; ++i) CHECK(fetch_one(*fetcher, "e").failure == Failure::refused);
+  CHECK(script.requests.size() == 6);  // two again, then no fifth of a request is there for a third
+}
+
+TEST_CASE("an engine that is disabled is not asked", "[fetchers][request]") {
+  Script script{[](const HttpRequest&) { return answer_of(kOneResult); }, {}};
+  for (const std::string key : {"disabled", "inactive"}) {
+    const std::string ask = block("e", "http://e.example/?q={query}", key + ": true");
+    CHECK(ask_alone(ask, script).failure == Failure::not_allowed);
+  }
+  CHECK(script.requests.empty());
+}
+
+TEST_CASE("the outcome of a probe decides, forced or not, and each failing one doubles the pause",
+          "[fetchers][breaker]") {
+  Pair pair;
+  const auto fail_often = [&] {
+    pair.answer = answer_of("no", 500);
+    for (int i = 0; i < 5; ++i) CHECK(pair.is_asked());
+    CHECK_FALSE(pair.is_asked());
+  };
+  fail_often();
+  for (const int pause : {2, 4, 8}) {
+    pair.clock.advance(seconds(pause) - milliseconds(1));
+    CHECK_FALSE(pair.is_asked());
+    pair.clock.advance(milliseconds(1));
+    CHECK(pair.is_asked());
+  }
+  pair.clock.advance(seconds(16));
+  pair.answer = answer_of("no", 404);  // it answers, whatever it says of the query
+  CHECK(pair.is_asked());
+  CHECK(pair.is_asked());
+  // asked because no other engine is there
+  fail_often();
+  pair.answer = answer_of("no", 404);
+  CHECK(pair.ask_it_alone());
+  CHECK(pair.is_asked());
+  fail_often();
+  pair.clock.advance(seconds(1));
+  CHECK(pair.ask_it_alone());  // fails too: open for twice as long from now on
+  pair.clock.advance(seconds(4) - milliseconds(1));
+  CHECK_FALSE(pair.is_asked());
+  pair.clock.advance(milliseconds(1));
+  CHECK(pair.is_asked());
+}
+
+TEST_CASE("an engine is asked where half of its quickest answer's time is left, and not where less is",
+          "[fetchers][deadline][security]") {
+  ManualClock clock;
+  Script script{[&](const HttpRequest&) {
+                  clock.advance(milliseconds(100));
+                  return answer_of(kOneResult);
+                },
+                {}};
+  FetcherOptions options = scripted_options(script);
+  options.clock = &clock;
+  const auto fetcher = fetcher_of(block("e", "http://e.example/?q={query}"), options);
+  const auto is_asked = [&](Duration wait) {
+    const std::size_t before = script.requests.size();
+    const ExpandedQuery query{"t", "e", std::to_string(before)};
+    fetcher->fetch({&query, 1}, {.deadline = Deadline(clock, wait)}, {});
+    return script.requests.size() > before;
+  };
+  for (int i = 0; i < 15; ++i) CHECK(is_asked(seconds(5)));
+  CHECK(is_asked(milliseconds(1)));  // too little is known of it
+  CHECK(is_asked(seconds(5)));
+  CHECK(is_asked(milliseconds(50)));
+  CHECK_FALSE(is_asked(milliseconds(50) - std::chrono::microseconds(1)));
+}
+
+TEST_CASE("no engine is waited for beyond the deadline, however long it usually takes",
+          "[fetchers][deadline]") {
+  ManualClock clock;
+  bool hangs = false;
+  struct Slow final : Transport {
+    Slow(ManualClock& at, const bool& is_hanging) : clock(at), hangs(is_hanging) {}
+    void send(HttpRequest request, Done done) override {
+      if (!hangs || request.engine == "good") return done(answer_of(kOneResult));
+      clock.advance(seconds(2));
+    }
+    ManualClock& clock;
+    const bool& hangs;
+  };
+  FetcherOptions options;
+  options.clock = &clock;
+  options.learned_wait = {.floor = seconds(10), .ceiling = seconds(20)};
+  options.wrap_transport = [&](std::unique_ptr<Transport>) { return std::make_unique<Slow>(clock, hangs); };
+  const auto fetcher = fetcher_of(
+      block("good", "http://good.example/?q={query}") + block("e", "http://e.example/?q={query}", "", "60"),
+      options);
+  const std::vector<ExpandedQuery> queries = {{"t", "good", "x"}, {"t", "e", "x"}};
+  const auto ask = [&] { return fetcher->fetch(queries, {.deadline = Deadline(clock, seconds(1))}, {}); };
+  for (int i = 0; i < 16; ++i) CHECK(ask()[1].failure == Failure::none);
+  hangs = true;
+  const auto lists = ask();
+  CHECK(lists[0].failure == Failure::none);
+  CHECK(lists[1].failure == Failure::timeout);
+  CHECK(lists[1].message.find("the deadline of the search") != std::string::npos);
+}
+
+TEST_CASE("of engines that are all left alone the one whose time is nearest is asked",
+          "[fetchers][breaker]") {
+  ManualClock clock;
+  Script script{[](const HttpRequest& request) {
+                  return answer_with(429, {{"retry-after", request.engine == "near" ? "50" : "100"}});
+                },
+                {}};
+  FetcherOptions options = scripted_options(script);
+  options.clock = &clock;
+  const auto fetcher =
+      fetcher_of(block("far", "http://f.example/?q={query}") + block("near", "http://n.example/?q={query}") +
+                     block("farther", "http://r.example/?q={query}"),
+                 options);
+  const std::vector<ExpandedQuery> queries = {{"t", "far", "x"}, {"t", "near", "x"}, {"t", "farther", "x"}};
+  const auto asked = [&] {
+    script.requests.clear();
+    fetcher->fetch(queries, {.deadline = Deadline(clock, seconds(5))}, {});
+    std::vector<std::string> out;
+    for (const HttpRequest& request : script.requests) out.push_back(request.engine);
+    return out;
+  };
+  CHECK(asked().size() == 3);
+  CHECK(asked() == std::vector<std::string>{"near"});
+}
+
+TEST_CASE("an engine that owes an answer is left alone until it gives one, unless it is the only one",
+          "[fetchers][breaker][deadline]") {
+  struct Owing final : Transport {
+    Owing(ManualClock& at, HoldingTransport::Held& into) : clock(at), held(into) {}
+    void send(HttpRequest request, Done done) override {
+      if (request.engine == "good") return done(answer_of(kOneResult));
+      clock.advance(seconds(4));  // longer than its own time-out
+      held.emplace_back(std::move(request), std::move(done));
+    }
+    ManualClock& clock;
+    HoldingTransport::Held& held;
+  };
+  HoldingTransport::Held held;
+  ManualClock clock;
+  FetcherOptions options;
+  options.clock = &clock;
+  options.wrap_transport = [&](std::unique_ptr<Transport>) { return std::make_unique<Owing>(clock, held); };
+  const auto fetcher = fetcher_of(
+      block("e", "http://e.example/?q={query}", "", "3") + block("good", "http://good.example/?q={query}"),
+      options);
+  const auto ask = [&](const std::string& text, bool is_alone) {
+    std::vector<ExpandedQuery> queries = {{"t", "e", text}};
+    if (!is_alone) queries.push_back({"t", "good", text});
+    return fetcher->fetch(queries, {.deadline = Deadline(clock, seconds(2))}, {}).front().failure;
+  };
+  CHECK(ask("a", false) == Failure::timeout);
+  CHECK(ask("b", false) == Failure::breaker_open);
+  CHECK(held.size() == 1);
+  held[0].second(answer_of("no", 404));  // an answer, whatever it says
+  CHECK(ask("c", false) == Failure::timeout);
+  CHECK(held.size() == 2);
+  CHECK(ask("d", false) == Failure::breaker_open);
+  CHECK(ask("e", true) == Failure::timeout);
+  CHECK(held.size() == 3);
+  held[2].second(answer_of(kOneResult));  // one of the two that it owes
+  CHECK(ask("f", false) == Failure::timeout);
+  CHECK(held.size() == 4);
 }
 
 TEST_CASE("a late list is for the same question alone", "[fetchers][deadline][security]") {
@@ -358,6 +534,9 @@ TEST_CASE("a late list is for the same question alone", "[fetchers][deadline][se
     CHECK(held.size() == ++sent);
     held.back().second(answer_of(R"({"results":[]})"));
   }
+  // a list without results is none to keep
+  CHECK(ask(others.front().first, others.front().second).failure == Failure::timeout);
+  CHECK(held.size() == ++sent);
   const FetchedList late = ask({"another template", "e", "x"}, usual);
   CHECK(late.failure == Failure::none);
   CHECK(late.list.hits.size() == 1);
@@ -432,6 +611,25 @@ TEST_CASE("identifiers and cursors end where they should", "[fetchers][steps][se
   CHECK(pages("", "b") == 1);
   CHECK(pages(std::string(4096, 'c'), "b") == 3);
   CHECK(pages(std::string(4097, 'c'), "b") == 1);
+}
+
+TEST_CASE("no page is asked for once there are enough results", "[fetchers][paging]") {
+  const std::string paged = block("e", "http://e.example/?q={query}&p={pageno}", "paging: true");
+  for (const auto& [each, requests] :
+       std::vector<std::pair<int, std::size_t>>{{10, 3}, {14, 3}, {15, 2}, {30, 1}}) {
+    INFO(each);
+    Script script{[each = each](const HttpRequest& request) {
+                    std::string results;
+                    for (int i = 0; i < each; ++i)
+                      results += (i == 0 ? "" : ",") + (R"({"url":"http://a.example/)" +
+                                                        request.url.substr(request.url.find("p=")) +
+                                                        std::to_string(i) + R"(","title":"t"})");
+                    return answer_of(R"({"results":[)" + results + "]}");
+                  },
+                  {}};
+    CHECK(ask_alone(paged, script, 30).list.hits.size() == 30);
+    CHECK(script.requests.size() == requests);
+  }
 }
 
 TEST_CASE("a page that fails ends a list of several, and the first fails it whole", "[fetchers][paging]") {
