@@ -82,6 +82,13 @@ const std::vector<std::string> kOthers = {
     "https://notgoogle.com/url?q=" + kEncoded,
     "https://google.example.evil.org/url?q=" + kEncoded,
     "https://google.com@evil.org/url?q=" + kEncoded,
+    "https://user@www.duckduckgo.com/l/?uddg=" + kEncoded,
+    "https://evilduckduckgo.com/l/?uddg=" + kEncoded,
+    "https://google.evil.example/url?q=" + kEncoded,
+    "https://www.google.com/url?q=https%3A%2F%2Fexample.org%2Fa%0Ab",
+    "https://www.google.com/url?q=https%3A%2F%2Fexample.org%2Fa%20b",
+    "https://www.google.com/url?q=https%3A%2F%2Fexample.org%2Fa%FFb",
+    "https://www.google.com/url?q=https%3A%2F%2F%2Fa",
     "https://duckduckgo.com/?q=" + kEncoded,
     "https://duckduckgo.com.evil.org/l/?uddg=" + kEncoded,
     "https://www.bing.com/search?q=" + kBase64,
@@ -120,6 +127,14 @@ TEST_CASE("redirect links inside one another are unwrapped, and endless ones end
   std::string deep = "https://example.org/a";
   for (int i = 0; i < 30; ++i) deep = "https://href.li/?" + deep;
   CHECK(unwrapped_url(deep, {}).starts_with("https://href.li/?"));
+  std::string link = "https://example.org/a";
+  for (int i = 0; i < 4; ++i) link = "https://href.li/?" + link;
+  CHECK(unwrapped_url(link, {}) == "https://example.org/a");
+  CHECK(unwrapped_url("https://href.li/?" + link, {}) == "https://href.li/?https://example.org/a");
+  // a target has 8 KB at most
+  const std::string longest = "https://example.org/" + std::string(8192 - 20, 'a');
+  CHECK(unwrapped_url("https://href.li/?" + longest, {}) == longest);
+  CHECK(unwrapped_url("https://href.li/?" + longest + "a", {}) == "https://href.li/?" + longest + "a");
 }
 
 TEST_CASE("a definition's own rules come first and are checked", "[fetchers][unwrap]") {
