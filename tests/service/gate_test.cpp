@@ -236,6 +236,73 @@ TEST_CASE("A key counts as it is shown, where keys count", "[service][access][se
   CHECK(in_body(BodyType::json, "application/json", "admin-key") == 401);
 }
 
+TEST_CASE("A form's key is refused for what it is", "[service][access][security]") {
+  static constexpr FormAction kSaves[] = {{"save", Access::admin}, {"judge", Access::judge}};
+  ServerConfig config = with_keys();
+  config.keys.push_back(key_named("old", Role::admin));
+  config.keys.back().expires = "2027-01-14";
+  config.keys.push_back(key_named("elsewhere", Role::admin));
+  config.keys.back().domains = {"zebra"};
+  config.limits.failed_keys_per_minute = 3;
+  GateCase gate(config);
+  RouteRules rules = rules_of(Access::search, Effect::changes, Cost::nothing, BodyType::form, Dialect::page);
+  rules.actions = kSaves;
+  const auto refused = [&](const std::string& action, const std::string& key) {
+    Exchange exchange = gate.exchange({{"Content-Type", "application/x-www-form-urlencoded"}}, "POST");
+    exchange.path_values = {"pages"};
+    exchange.request.body = "action=" + action + "&key=" + key;
+    CHECK_FALSE(gate.gate->check(&rules, exchange));
+    return exchange.refused_action ? std::string(exchange.refused_action->reason) : std::string();
+  };
+  CHECK(refused("save", "admin-key").empty());
+  CHECK(refused("saved-1", "admin-key").empty());
+  CHECK(refused("save", "search-key") == "role");
+  CHECK(refused("save", "judge-key") == "role");
+  CHECK(refused("judge", "judge-key").empty());
+  CHECK(refused("judge", "admin-key").empty());
+  CHECK(refused("look", "").empty());  // no action of the list
+  CHECK(refused("save", "") == "role");
+  CHECK(refused("save", "elsewhere-key") == "role");
+  CHECK(refused("save", "old-key") == "bad_key");
+  for (int i = 0; i < 3; ++i) CHECK(refused("save", "guess") == "bad_key");
+  CHECK(refused("save", "guess") == "key_rate");
+}
+
+TEST_CASE("A search may be sent as JSON, as a form, or in the target alone", "[service][access][http]") {
+  GateCase gate;
+  const RouteRules rules = rules_of(Access::open, Effect::asks, Cost::nothing, BodyType::json_or_form);
+  const auto status = [&](const std::string& type, const std::string& body, bool has_query) {
+    Exchange exchange = gate.exchange({{"Content-Type", type}}, "POST");
+    exchange.request.body = body;
+    if (has_query) exchange.request.query = {{"q", "ada"}};
+    return gate.status_of(rules, exchange);
+  };
+  CHECK(status("application/json", "{}", false) == 0);
+  CHECK(status("application/x-www-form-urlencoded", "q=ada", false) == 0);
+  CHECK(status("application/x-www-form-urlencoded", "q=%zz", false) == 400);
+  CHECK(status("text/plain", "", true) == 0);
+  CHECK(status("text/plain", "", false) == 415);
+  CHECK(status("text/plain", "q=ada", true) == 415);
+}
+
+TEST_CASE("A server on loopback has no rate, whatever its loopback is called", "[service][access][limits]") {
+  for (const auto& [host, is_limited] : std::vector<std::pair<std::string, bool>>{{"localhost", false},
+                                                                                  {"LocalHost", false},
+                                                                                  {"127.3.2.1", false},
+                                                                                  {"::1", false},
+                                                                                  {"::ffff:127.0.0.1", false},
+                                                                                  {"128.0.0.1", true},
+                                                                                  {"::2", true},
+                                                                                  {"0.0.0.0", true}}) {
+    INFO(host);
+    ServerConfig config;
+    config.listen_host = host;
+    config.server_names = {"*"};
+    GateCase gate(config);
+    CHECK(gate.passed(30, rules_of(Access::open, Effect::none, Cost::normal)) == (is_limited ? 20 : 30));
+  }
+}
+
 TEST_CASE("A password is a key where searching needs one, and never from another site's page",
           "[service][access][security]") {
   ServerConfig config = with_keys();

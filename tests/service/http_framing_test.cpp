@@ -35,6 +35,8 @@ std::vector<Message> request_lines() {
       {"plain", get(kHost), 200},
       {"HTTP/1.0 without Host", get("", "/healthz", "HTTP/1.0"), 200},
       {"leading empty line", "\r\n" + get(kHost), 200},
+      {"two leading empty lines", "\r\n\r\n" + get(kHost), 200},
+      {"three leading empty lines", "\r\n\r\n\r\n" + get(kHost), 400},
       {"query", get(kHost, "/healthz?a=1&b=%20"), 200},
       {"HEAD", "HEAD /healthz HTTP/1.1\r\n" + kHost + "\r\n", 200},
       {"no such path", get(kHost, "/nothing"), 404},
@@ -88,6 +90,9 @@ std::vector<Message> header_fields() {
       {"bare CR in value", get(kHost + "A: b\rc\r\n"), 400},
       {"NUL in value", get(kHost + std::string("A: b\0c\r\n", 8)), 400},
       {"control character in value", get(kHost + "A: b\x01\r\n"), 400},
+      {"DEL in value", get(kHost + "A: b\x7f\r\n"), 400},
+      {"Host of 300 bytes", get("Host: " + std::string(300, 'a') + "\r\n"), 421},
+      {"Host of 301 bytes", get("Host: " + std::string(301, 'a') + "\r\n"), 400},
       {"101 header lines", get(kHost + many), 431},
       {"17 KB header", get(kHost + "A: " + std::string(17000, 'b') + "\r\n"), 431},
       {"other expectation", get(kHost + "Expect: 200-ok\r\n"), 417},
@@ -97,12 +102,13 @@ std::vector<Message> header_fields() {
 std::vector<Message> bodies() {
   const std::string query = R"({"query":"ada"})";
   const std::string chunked = "Transfer-Encoding: chunked\r\n";
+  const std::string whole = "f\r\n" + query + "\r\n0\r\n\r\n";
   const auto with_length = [&](const std::string& length) {
     return post("Content-Length: " + length + "\r\n", query);
   };
   return {
       {"length", with_length("15"), 200},
-      {"chunked", post(chunked, "f\r\n" + query + "\r\n0\r\n\r\n"), 200},
+      {"chunked", post(chunked, whole), 200},
       {"chunked in two", post(chunked, "1\r\n{\r\nE\r\n" + query.substr(1) + "\r\n0\r\n\r\n"), 200},
       {"empty body", post("Content-Length: 0\r\n", ""), 400},
       {"negative length", with_length("-15"), 400},
@@ -114,18 +120,21 @@ std::vector<Message> bodies() {
       {"empty length", with_length(""), 400},
       {"overflowing length", with_length("99999999999999999999999"), 413},
       {"length beyond the limit", with_length("2000000"), 413},
-      {"CL.TE", post("Content-Length: 15\r\n" + chunked, "0\r\n\r\n"), 400},
-      {"TE.CL", post(chunked + "Content-Length: 4\r\n", "0\r\n\r\n"), 400},
+      // each with a body that would be answered, were the head taken for one of the two
+      {"CL.TE", post("Content-Length: 25\r\n" + chunked, whole), 400},
+      {"TE.CL", post(chunked + "Content-Length: 25\r\n", whole), 400},
+      {"CL.TE of what the length alone delimits", post("Content-Length: 15\r\n" + chunked, query), 400},
       {"gzip, chunked", post("Transfer-Encoding: gzip, chunked\r\n", ""), 501},
       {"chunked, identity", post("Transfer-Encoding: chunked, identity\r\n", ""), 501},
       {"xchunked", post("Transfer-Encoding: xchunked\r\n", ""), 501},
-      {"chunked twice", post(chunked + chunked, "0\r\n\r\n"), 400},
+      {"chunked twice", post(chunked + chunked, whole), 400},
       {"coding with vertical tab",
        post("Transfer-Encoding: \x0b"
             "chunked\r\n",
             "0\r\n\r\n"),
        400},
-      {"chunked on HTTP/1.0", "POST /v1/search HTTP/1.0\r\n" + chunked + "\r\n0\r\n\r\n", 400},
+      {"chunked on HTTP/1.0",
+       "POST /v1/search HTTP/1.0\r\nContent-Type: application/json\r\n" + chunked + "\r\n" + whole, 400},
       {"chunk size is no number", post(chunked, "g\r\n" + query + "\r\n0\r\n\r\n"), 400},
       {"negative chunk size", post(chunked, "-1\r\n\r\n0\r\n\r\n"), 400},
       {"overflowing chunk size", post(chunked, "fffffffffffffffff\r\n"), 400},
@@ -237,4 +246,6 @@ TEST_CASE("Percent-decoding refuses what two readers could read differently", "[
   CHECK(service::percent_decode("a+b", false) == "a+b");
   for (const char* bad : {"%", "%1", "%zz", "%00", "%c0%af", "%ed%a0%80"})
     CHECK_FALSE(service::percent_decode(bad, true).has_value());
+  CHECK_FALSE(service::percent_decode(std::string_view("%41", 2), true).has_value());
+  CHECK(service::percent_decode("%41", true) == "A");
 }
