@@ -1,9 +1,13 @@
 #include "service/reading/page_reader.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <string>
+#include <thread>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -13,6 +17,7 @@
 #include "service/http/server.h"
 #include "service/reading/picture_reader.h"
 #include "tests/support/manual_clock.h"
+#include "tests/support/serve_process.h"
 #include "tests/support/test_server.h"
 
 using namespace metafuse;
@@ -295,4 +300,213 @@ TEST_CASE("Pictures are off, and where they are on only signed links are fetched
   other.replace(other.find("icon="), 5, "thumbnail=");
   CHECK(status_in(on.get(other)) == 404);
   CHECK(status_in(on.get("/picture")) == 404);
+}
+
+TEST_CASE("Pages and robots.txt end where they should", "[service][pages][security]") {
+  TestSite site;
+  ManualClock clock;
+  PageReader reader(clock);
+  PagesConfig config;
+  config.allow_private = {site.origin()};
+  reader.configure(config);
+  const auto read = [&](const std::string& path, fetchers::PageForm form = fetchers::PageForm::text) {
+    const std::vector<std::string> urls = {site.url(path)};
+    return told(reader.read(urls, form, std::chrono::seconds(20)).front());
+  };
+  const auto is_read = [&](const std::string& path) { return read(path).starts_with("read: "); };
+  // robots.txt, asked for anew each hour
+  const auto with_robots = [&](int status, const std::string& text) {
+    site.put("/robots.txt", make_response(status, "text/plain", text));
+    clock.advance(std::chrono::hours(1));
+    return is_read("/a");
+  };
+  site.put("/a", "<p>hello</p>");
+  const std::string none = "User-agent: *\nDisallow: /\n";
+  CHECK(with_robots(200, ""));
+  CHECK_FALSE(with_robots(200, none));
+  CHECK_FALSE(with_robots(299, none));
+  CHECK(with_robots(300, none));  // a file that is not there forbids nothing
+  CHECK(with_robots(404, none));
+  CHECK(with_robots(499, none));
+  CHECK_FALSE(with_robots(500, ""));
+  CHECK_FALSE(with_robots(599, ""));
+  CHECK(with_robots(200, std::string(500 * 1024, '\n')));
+  CHECK_FALSE(with_robots(200, std::string(500 * 1024 + 1, '\n')));
+  CHECK(with_robots(200, ""));
+  const auto robots_asked = [&] {
+    const auto asked = site.asked();
+    return std::count(asked.begin(), asked.end(), "/robots.txt");
+  };
+  const auto before = robots_asked();
+  clock.advance(std::chrono::hours(1) - std::chrono::milliseconds(1));
+  CHECK(is_read("/a"));
+  CHECK(robots_asked() == before);
+  clock.advance(std::chrono::milliseconds(1));
+  CHECK(is_read("/b") == false);
+  CHECK(robots_asked() == before + 1);
+  // statuses and sizes of pages
+  for (const auto& [status, reads] : std::vector<std::pair<int, bool>>{
+           {200, true}, {299, true}, {300, false}, {399, false}, {404, false}}) {
+    INFO(status);
+    const std::string path = "/status-" + std::to_string(status);
+    site.put(path, make_response(status, "text/html", "<p>hello</p>"));
+    CHECK(is_read(path) == reads);
+  }
+  const std::string text = "hello";
+  site.put("/fits", make_response(200, "text/plain", text + std::string((1 << 20) - text.size(), '\n')));
+  site.put("/larger",
+           make_response(200, "text/plain", text + std::string((1 << 20) - text.size() + 1, '\n')));
+  CHECK(is_read("/fits"));
+  CHECK(read("/larger").find("larger than 1 MiB") != std::string::npos);
+  // a page is kept for five minutes, in each form by itself
+  site.put("/kept", "<h1>one</h1>");
+  CHECK(read("/kept", fetchers::PageForm::markdown) == "read: # one");
+  CHECK(read("/kept", fetchers::PageForm::text) == "read: one");
+  site.put("/kept", "<h1>two</h1>");
+  clock.advance(std::chrono::minutes(5) - std::chrono::milliseconds(1));
+  CHECK(read("/kept", fetchers::PageForm::text) == "read: one");
+  clock.advance(std::chrono::milliseconds(1));
+  CHECK(read("/kept", fetchers::PageForm::text) == "read: two");
+  // 8 KB of an address
+  const std::string longest = site.url("/") + std::string(8192 - site.url("/").size(), 'a');
+  CHECK(told(reader.read(std::vector<std::string>{longest}, {}, std::chrono::seconds(5)).front())
+            .find("at most 8 KB") == std::string::npos);
+  CHECK(told(reader.read(std::vector<std::string>{longest + "a"}, {}, std::chrono::seconds(5)).front())
+            .find("at most 8 KB") != std::string::npos);
+  // what may no longer be reached is not shown either
+  config.allow_private.clear();
+  reader.configure(config);
+  CHECK(read("/kept").find("no public address") != std::string::npos);
+}
+
+TEST_CASE("Sixteen pages are read at once, and then no other", "[service][pages][security]") {
+  std::mutex mutex;
+  std::vector<std::shared_ptr<Responder>> waiting;
+  std::atomic<int> asked = 0;
+  bool is_open = false;
+  const auto server =
+      std::move(HttpServer::start({}, [&](const HttpRequest&, std::shared_ptr<Responder> responder) {
+                  const std::lock_guard lock(mutex);
+                  ++asked;
+                  if (is_open) return responder->send(make_response(200, "text/plain", "hello"));
+                  waiting.push_back(std::move(responder));
+                }).value());
+  const std::string origin = "127.0.0.1:" + std::to_string(server->port());
+  const SteadyClock clock;
+  PageReader reader(clock);
+  PagesConfig config;
+  config.allow_private = {origin};
+  reader.configure(config);
+  const auto read = [&](int first, int count) {
+    std::vector<std::string> urls;
+    for (int i = first; i < first + count; ++i) urls.push_back("http://" + origin + "/" + std::to_string(i));
+    return reader.read(urls, fetchers::PageForm::text, std::chrono::seconds(60));
+  };
+  std::thread most([&] { CHECK(read(0, 15).size() == 15); });
+  REQUIRE(becomes_true([&] { return asked == 1; }));  // for robots.txt
+  std::thread last([&] { CHECK(told(read(20, 1).front()).starts_with("read: ")); });
+  REQUIRE(becomes_true([&] { return asked == 2; }));
+  CHECK(told(read(30, 1).front()).find("too many pages are being read") != std::string::npos);
+  {
+    const std::lock_guard lock(mutex);
+    is_open = true;
+    for (const auto& responder : waiting) responder->send(make_response(404, "text/plain", "none"));
+  }
+  most.join();
+  last.join();
+  CHECK(told(read(30, 1).front()).starts_with("read: "));
+  server->stop(std::chrono::seconds(5));
+}
+
+TEST_CASE("Who may have pages read is the configuration's", "[service][pages][security]") {
+  using Access = PagesConfig::Access;
+  for (const auto& [access, without, with] :
+       {std::tuple{Access::off, false, false}, {Access::key, false, true}, {Access::search, true, true}}) {
+    PagesConfig config;
+    config.access = access;
+    CHECK(check_page_access(config, false).has_value() == without);
+    CHECK(check_page_access(config, true).has_value() == with);
+  }
+}
+
+TEST_CASE("Pictures end where they should, each kind by itself", "[service][pictures][security]") {
+  TestSite site;
+  ManualClock clock;
+  PictureReader reader(clock, "secret");
+  PicturesConfig config;
+  config.has_icons = config.has_thumbnails = true;
+  config.allow_private = {site.origin()};
+  reader.configure(config);
+  const auto sized = [](unsigned width, unsigned height) {
+    std::string out = png_of(1, 1);
+    for (const auto& [at, value] : {std::pair<std::size_t, unsigned>{16, width}, {20, height}})
+      for (int i = 0; i < 4; ++i)
+        out[at + static_cast<std::size_t>(i)] = static_cast<char>(value >> (24 - 8 * i));
+    return out;
+  };
+  int number = 0;
+  const auto is_read = [&](PictureKind kind, const std::string& bytes, int status = 200) {
+    const std::string path = "/" + std::to_string(++number);
+    site.put(path, make_response(status, "image/png", bytes));
+    return reader.read(kind, site.url(path)).has_value();
+  };
+  const auto thumbnail = PictureKind::thumbnail;
+  CHECK(is_read(thumbnail, sized(2048, 2048)));
+  CHECK(is_read(thumbnail, sized(1, 1)));
+  for (const auto& [width, height] :
+       {std::pair{2049U, 1U}, {1U, 2049U}, {0U, 1U}, {1U, 0U}, {0x80000000U, 1U}, {1U, 0xFFFFFFFFU}})
+    CHECK_FALSE(is_read(thumbnail, sized(width, height)));
+  for (const int status : {201, 204, 301, 404, 500}) CHECK_FALSE(is_read(thumbnail, sized(9, 9), status));
+  const auto padded = [&](std::size_t bytes) {
+    return sized(9, 9) + std::string(bytes - sized(9, 9).size(), 'x');
+  };
+  CHECK(is_read(PictureKind::icon, padded(64 * 1024)));
+  CHECK_FALSE(is_read(PictureKind::icon, padded(64 * 1024 + 1)));
+  CHECK(is_read(thumbnail, padded(512 * 1024)));
+  CHECK_FALSE(is_read(thumbnail, padded(512 * 1024 + 1)));
+  // a thumbnail that is too large for an icon is none
+  site.put("/both", make_response(200, "image/png", padded(100 * 1024)));
+  CHECK(reader.read(thumbnail, site.url("/both")).has_value());
+  CHECK_FALSE(reader.read(PictureKind::icon, site.url("/both")).has_value());
+  // that there is none is known for ten minutes, what there is for a day
+  site.put("/later", make_response(404, "text/plain", "none"));
+  CHECK_FALSE(reader.read(thumbnail, site.url("/later")).has_value());
+  site.put("/later", make_response(200, "image/png", sized(9, 9)));
+  clock.advance(std::chrono::minutes(10) - std::chrono::milliseconds(1));
+  CHECK_FALSE(reader.read(thumbnail, site.url("/later")).has_value());
+  clock.advance(std::chrono::milliseconds(1));
+  CHECK(reader.read(thumbnail, site.url("/later")).has_value());
+  site.put("/later", make_response(404, "text/plain", "none"));
+  clock.advance(std::chrono::hours(24) - std::chrono::milliseconds(1));
+  CHECK(reader.read(thumbnail, site.url("/later")).has_value());
+  clock.advance(std::chrono::milliseconds(1));
+  CHECK_FALSE(reader.read(thumbnail, site.url("/later")).has_value());
+}
+
+TEST_CASE("A link to a picture is of its kind, where that is on, and of this server",
+          "[service][pictures][security]") {
+  const PictureLinks both{"secret", true, true};
+  const PictureLinks none{"secret", false, false};
+  const PictureLinks other{"another", true, true};
+  const auto sign_in = [](const std::string& link) { return link.substr(link.rfind("sign=") + 5); };
+  const std::string page = "https://a.example:444/x?y";
+  const std::string icon = both.link(PictureKind::icon, page);
+  CHECK(icon.starts_with("/picture?icon=https%3A%2F%2Fa.example%3A444&sign="));
+  CHECK(both.picture_url(PictureKind::icon, "https://a.example:444", sign_in(icon)) ==
+        "https://a.example:444/favicon.ico");
+  CHECK(both.picture_url(PictureKind::icon, "https://b.example:444", sign_in(icon)).empty());
+  CHECK(both.picture_url(PictureKind::thumbnail, "https://a.example:444", sign_in(icon)).empty());
+  CHECK(both.picture_url(PictureKind::icon, "https://a.example:444", "").empty());
+  CHECK(both.picture_url(PictureKind::icon, "https://a.example:444", sign_in(icon).substr(1)).empty());
+  CHECK(none.picture_url(PictureKind::icon, "https://a.example:444", sign_in(icon)).empty());
+  CHECK(other.picture_url(PictureKind::icon, "https://a.example:444", sign_in(icon)).empty());
+  const std::string thumbnail = both.link(PictureKind::thumbnail, page);
+  CHECK(both.picture_url(PictureKind::thumbnail, page, sign_in(thumbnail)) == page);
+  CHECK(none.link(PictureKind::icon, page).empty());
+  CHECK(none.link(PictureKind::thumbnail, page).empty());
+  for (const std::string bad : {"", "javascript:x", "ftp://a.example/", "http://u:p@a.example/"})
+    CHECK(both.link(PictureKind::thumbnail, bad).empty());
+  const std::string longest = "https://a.example/" + std::string(2048 - 18, 'a');
+  CHECK_FALSE(both.link(PictureKind::thumbnail, longest).empty());
+  CHECK(both.link(PictureKind::thumbnail, longest + "a").empty());
 }

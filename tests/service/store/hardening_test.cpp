@@ -95,6 +95,7 @@ TEST_CASE("every part of a request and of what its lists depend on changes the k
     with([&](SearchRequest& r) { r.slots.slots = {{"A", text}}; });
     with([&](SearchRequest& r) { r.slots.slots = {{text, "A"}}; });
     with([&](SearchRequest& r) { r.engines = {text}; });
+    with([&](SearchRequest& r) { r.lists = {text}; });
     with([&](SearchRequest& r) { r.language = text; });
     with([&](SearchRequest& r) { r.time_range = text; });
     with([&](SearchRequest& r) { r.variants = {{"t", text, false}}; });
@@ -106,6 +107,22 @@ TEST_CASE("every part of a request and of what its lists depend on changes the k
     with([&](SearchRequest& r) { r.safe_search = number; });
     with([&](SearchRequest& r) { r.windows = number; });
   }
+  // what ends one part does not begin the next
+  with([&](SearchRequest& r) { r.engines = {"a", "b"}; });
+  with([&](SearchRequest& r) { r.lists = {"a", "b"}; });
+  with([&](SearchRequest& r) { r.engines = {"a"}, r.lists = {"b"}; });
+  with([&](SearchRequest& r) { r.engines = {"ab"}; });
+  with([&](SearchRequest& r) { r.engines = {"a"}, r.lists = {"1", "b"}; });
+  with([&](SearchRequest& r) { r.engines = {"a", "1"}, r.lists = {"b"}; });
+  with([&](SearchRequest& r) { r.text = "a", r.language = "b"; });
+  with([&](SearchRequest& r) { r.language = "a", r.time_range = "b"; });
+  with([&](SearchRequest& r) { r.language = "ab"; });
+  with([&](SearchRequest& r) { r.slots.slots = {{"A", "a"}, {"B", "b"}}; });
+  with([&](SearchRequest& r) { r.slots.slots = {{"A", "b"}, {"B", "a"}}; });
+  with([&](SearchRequest& r) { r.variants = {{"t", "a", false}, {"u", "b", false}}; });
+  with([&](SearchRequest& r) { r.variants = {{"t", "a", false}, {"u", "b", true}}; });
+  with([&](SearchRequest& r) { r.depth = 2, r.safe_search = 1; });
+  with([&](SearchRequest& r) { r.depth = 1, r.safe_search = 2; });
   for (const auto member : {&LoadedDomain::etag, &LoadedDomain::engines_digest}) {
     LoadedDomain other = domain;
     other.*member = "x";

@@ -190,3 +190,59 @@ TEST_CASE("what a process counted alone is told to the counter afterwards", "[se
   CHECK(first.charge(key, 30, test::kNewYear).left == 0);
   CHECK(sum == 100);
 }
+
+TEST_CASE("a block of a shared quota is used up before the counter is asked again", "[service][keys]") {
+  std::uint64_t sum = 0;
+  int asked = 0;
+  const SharedUsage shared = [&](std::string_view, std::int64_t, std::uint64_t amount) {
+    ++asked;
+    return std::optional(sum += amount);
+  };
+  Quotas quotas(shared);
+  const KeyConfig ann{"ann", "", {}, 640};  // blocks of ten
+  for (std::uint64_t i = 1; i <= 10; ++i) {
+    const QuotaAnswer answer = quotas.charge(ann, 1, test::kNewYear);
+    CHECK(answer.is_within);
+    CHECK(answer.left == 640 - i);
+    CHECK(asked == 1);
+  }
+  CHECK_FALSE(quotas.charge_at_once(ann, 1, test::kNewYear));  // it would have to be asked
+  CHECK(quotas.charge(ann, 1, test::kNewYear).is_within);
+  CHECK(asked == 2);
+  CHECK_FALSE(quotas.charge_at_once(ann, 10, test::kNewYear));
+  CHECK(quotas.charge_at_once(ann, 9, test::kNewYear)->left == 620);
+  CHECK(asked == 2);
+  CHECK(quotas.charge(ann, 25, test::kNewYear).is_within);  // more than a block
+  CHECK(sum == 45);
+  // of the last block only what the quota holds
+  sum = 129;
+  const KeyConfig bob{"bob", "", {}, 130};  // blocks of two
+  const QuotaAnswer last = quotas.charge(bob, 1, test::kNewYear);
+  CHECK(last.is_within);
+  CHECK(last.left == 0);
+  const int before = asked;
+  CHECK_FALSE(quotas.charge(bob, 1, test::kNewYear).is_within);
+  CHECK_FALSE(quotas.charge_at_once(bob, 1, test::kNewYear)->is_within);
+  CHECK(asked == before);
+  // and a block of yesterday is nothing today
+  sum = 0;
+  CHECK(quotas.charge(ann, 1, test::kNewYear + 86400).left == 639);
+  CHECK(sum == 10);
+}
+
+TEST_CASE("a wrong key is remembered for its address, and until it becomes a right one", "[service][keys]") {
+  const std::vector<KeyConfig> before = {{"ann", sha256_hex("key of ann"), {}, 0}};
+  std::vector<KeyConfig> after = before;
+  after.push_back({"bob", sha256_hex("key of bob"), {}, 0});
+  test::ManualClock clock;
+  KeyGuard guard(3);
+  CHECK(guard.find_if_any(before, "key of ann", "a", clock.now())->name == "ann");
+  for (int i = 0; i < 10; ++i) CHECK(guard.find_if_any(before, "key of bob", "a", clock.now()) == nullptr);
+  CHECK_FALSE(guard.find(before, "guess", "a", clock.now()).retry_after_seconds);  // the ten were one guess
+  CHECK(guard.find_if_any(after, "key of bob", "a", clock.now())->name == "bob");
+  // who was right from one address is a stranger at another that guesses
+  for (int i = 0; i < 3; ++i) CHECK_FALSE(guard.find(before, "guess", "b", clock.now()).retry_after_seconds);
+  CHECK(guard.find(before, "guess", "b", clock.now()).retry_after_seconds);
+  CHECK(guard.find(before, "key of ann", "b", clock.now()).key == nullptr);
+  CHECK(guard.find(before, "key of ann", "a", clock.now()).key != nullptr);
+}
