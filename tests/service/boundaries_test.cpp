@@ -1,4 +1,7 @@
+#include <functional>
+#include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,6 +18,7 @@
 #include "service/requests/preferences.h"
 #include "service/requests/search_requests.h"
 #include "service/search/expansion.h"
+#include "service/search/search_pipeline.h"
 #include "service/search/shown_results.h"
 #include "service/search/suggester.h"
 #include "service/store/stored_search.h"
@@ -161,6 +165,127 @@ TEST_CASE("Lists are cut at their depth, and a depth of one's own is not exceede
   CHECK(server.fetcher().fetches() == 2);
 }
 
+TEST_CASE("What a request chooses reaches the engines", "[service][search]") {
+  struct Noting final : fetchers::Fetcher {
+    std::vector<fetchers::FetchedList> fetch(
+        std::span<const ExpandedQuery> queries, const fetchers::FetchOptions& options,
+        const std::function<void(const fetchers::FetchedList&)>&) override {
+      asked = options.language + ' ' + options.time_range + ' ' + std::to_string(options.safe_search) + ' ' +
+              std::to_string(options.depth) + ' ' + std::to_string(options.page) + ' ' +
+              std::to_string(options.hops) + ' ' + std::to_string(options.forwarded.size());
+      left = options.deadline.left();
+      std::vector<fetchers::FetchedList> out(queries.size());
+      for (std::size_t i = 0; i < out.size(); ++i) out[i].query = queries[i];
+      return out;
+    }
+    std::string asked;
+    Duration left{};
+  };
+  const auto fetcher = std::make_shared<Noting>();
+  Snapshot snapshot;
+  snapshot.engines.fetcher = fetcher;
+  snapshot.config.deadline_seconds = 3;
+  LoadedDomain domain = domain_of_templates(1);
+  domain.domain.depth = 10;
+  ManualClock clock;
+  const auto asked = [&](auto choose) {
+    SearchRequest request;
+    request.text = "a";
+    choose(request);
+    search_prepared(prepare_search(snapshot, domain, request, clock).value(), clock, {});
+    return fetcher->asked;
+  };
+  CHECK(asked([](SearchRequest&) {}) == "  0 10 1 0 0");
+  CHECK(fetcher->left == std::chrono::seconds(3));
+  CHECK(asked([](SearchRequest& r) { r.language = "de"; }) == "de  0 10 1 0 0");
+  CHECK(asked([](SearchRequest& r) { r.time_range = "week"; }) == " week 0 10 1 0 0");
+  CHECK(asked([](SearchRequest& r) { r.safe_search = 2; }) == "  2 10 1 0 0");
+  CHECK(asked([](SearchRequest& r) { r.depth = 7; }) == "  0 7 1 0 0");
+  CHECK(asked([](SearchRequest& r) { r.hops = 2; }) == "  0 10 1 2 0");
+  CHECK(asked([](SearchRequest& r) { r.forwarded = {{"x-user", "ann"}}; }) == "  0 10 1 0 1");
+  asked([](SearchRequest& r) { r.deadline_seconds = 0.5; });
+  CHECK(fetcher->left == std::chrono::milliseconds(500));
+  asked([](SearchRequest& r) { r.deadline_seconds = 121; });
+  CHECK(fetcher->left == std::chrono::seconds(120));
+}
+
+TEST_CASE("Names, languages and numbers of a request end where they should", "[service][search][security]") {
+  const auto text = [](const std::string& name, std::size_t bytes) {
+    return reads(R"({"query":"a",")" + name + "\":\"" + std::string(bytes, 'a') + "\"}");
+  };
+  CHECK(text("domain", 64));
+  CHECK_FALSE(text("domain", 65));
+  CHECK(text("language", 40));
+  CHECK_FALSE(text("language", 41));
+  const auto site = [](std::size_t bytes) {
+    return reads(R"({"query":"a","sites":{"block":[")" + std::string(bytes, 'a') + "\"]}}");
+  };
+  CHECK(site(1000));
+  CHECK_FALSE(site(1001));
+  CHECK(reads(R"({"query":"a","limit":5.0})"));
+  CHECK_FALSE(reads(R"({"query":"a","limit":5.5})"));
+  CHECK_FALSE(reads(R"({"query":"a","limit":"5"})"));
+  TestServer server;
+  const auto status = [&](const std::string& more) {
+    return status_in(server.get("/search?q=a&format=json&" + more));
+  };
+  CHECK(status("timeout_limit=120") == 200);
+  CHECK(status("timeout_limit=120.1") == 400);
+  CHECK(status("timeout_limit=-1") == 400);
+  CHECK(status("pageno=1000") == 200);
+  CHECK(status("pageno=1001") == 400);
+  CHECK(status("pageno=0") == 400);
+  CHECK(status("pageno=2x") == 400);
+  CHECK(status("safesearch=3") == 400);
+  CHECK(status("time_range=decade") == 400);
+}
+
+TEST_CASE("Preferences are taken as far as they can be", "[service][security]") {
+  const auto language = [](const std::string& text) {
+    return read_preferences_text("language=" + text).language;
+  };
+  CHECK(language("de") == "de");
+  CHECK(language(std::string(20, 'a')) == std::string(20, 'a'));
+  for (const std::string bad : {"d", "", "d e", "de&", "<b>"})
+    CHECK((language(bad).empty() || language(bad) == "de"));
+  CHECK(language(std::string(21, 'a')).empty());
+  CHECK(language("d").empty());
+  CHECK(language("d e").empty());
+  const auto results = [](const std::string& text) {
+    return read_preferences_text("results=" + text).results;
+  };
+  CHECK(results("1") == 1);
+  CHECK(results("200") == 200);
+  for (const std::string bad : {"0", "201", "-1", "1x", ""}) CHECK(results(bad) == 0);
+  CHECK(read_preferences_text("safe=2").safe_search == 2);
+  CHECK(read_preferences_text("safe=3").safe_search == 0);
+  CHECK(read_preferences_text("theme=dark").theme == "dark");
+  CHECK(read_preferences_text("theme=blue").theme.empty());
+  // 8 KB of a cookie
+  const std::string filled = "x=" + std::string(8192 - 2 - 9, 'y');
+  CHECK(read_preferences_text(filled + "&safe=2&z").safe_search == 2);
+  CHECK(read_preferences_text(filled + "yyy&safe=2").safe_search == 0);
+  Preferences preferences;
+  preferences.safe_search = 1;
+  CHECK(set_preferences_cookie(preferences, true) ==
+        "__Host-preferences=safe=1; Path=/; Max-Age=31536000; HttpOnly; SameSite=Strict; Secure");
+  CHECK(set_preferences_cookie(preferences, false) ==
+        "preferences=safe=1; Path=/; Max-Age=31536000; HttpOnly; SameSite=Strict");
+  CHECK(read_preferences_cookie("preferences=safe=1; __Host-preferences=safe=2").safe_search == 2);
+  CHECK(read_preferences_cookie("xpreferences=safe=1").safe_search == 0);
+}
+
+TEST_CASE("A site names itself and what lies below it", "[service][security]") {
+  for (const std::string site : {"a.example", "A.Example", "www.a.example", "*.a.example"}) {
+    INFO(site);
+    CHECK(is_under_site("a.example", site));
+    CHECK(is_under_site("x.a.example", site));
+    CHECK_FALSE(is_under_site("xa.example", site));
+    CHECK_FALSE(is_under_site("example", site));
+  }
+  for (const std::string nothing : {"", "*.", "www."}) CHECK_FALSE(is_under_site("a.example", nothing));
+}
+
 TEST_CASE("A count of hops that is damaged counts as too many", "[service][search][security]") {
   TestServer server;
   for (const char* hops : {"0", "1", "99", "100", "-1", "x", "1x"})
@@ -180,6 +305,7 @@ TEST_CASE("A completion begins where a word does, in the latest order, once", "[
   CHECK(suggester.complete("unseen").empty());  // the oldest of four
   suggester.learn("a", {"unseen and seen"});
   CHECK(suggester.complete("seen").front() == "unseen and seen");  // by its last word
+  CHECK(suggester.complete("seen", {}, 2).size() == 2);
   suggester.learn("a", {"", std::string(201, 'x'), std::string(200, 'y')});
   CHECK(suggester.complete("x").empty());
   CHECK(suggester.complete("y").size() == 1);

@@ -76,6 +76,37 @@ TEST_CASE("Every mistake of a server configuration is reported at once, at its p
     CHECK(text.find(f.folder.path("metafuse.yaml") + place) != std::string::npos);
 }
 
+TEST_CASE("A key has a digest, a day and a name of its own", "[service][config][keys][security]") {
+  const Folder f;
+  const std::string digest(64, 'a');
+  const auto mistake = [&](const std::string& keys) {
+    const auto config = f.parse("templates: []\nkeys: [" + keys + "]\n");
+    return config.has_error() ? config.error().text : std::string();
+  };
+  const auto key = [&](const std::string& name, const std::string& sha, const std::string& more = "") {
+    return "{name: " + name + ", sha256: '" + sha + "'" + more + "}";
+  };
+  const auto is_read = [&](const std::string& keys) {
+    const std::string text = mistake(keys);
+    return text.find("sha256 is 64") == std::string::npos &&
+           text.find("expires is a date") == std::string::npos &&
+           text.find("two keys are named") == std::string::npos;
+  };
+  CHECK(is_read(key("a", digest)));
+  CHECK(is_read(key("a", std::string(64, 'F'))));
+  for (const std::string& bad :
+       {digest.substr(1), digest + "a", digest.substr(1) + "g", digest.substr(1) + " "})
+    CHECK(mistake(key("a", bad)).find("sha256 is 64") != std::string::npos);
+  CHECK(is_read(key("a", digest, ", expires: 2027-01-31")));
+  for (const std::string bad : {"2027-1-31", "2027-02-30", "2027-01-31T10:00", "31.01.2027", "soon"})
+    CHECK(mistake(key("a", digest, ", expires: '" + bad + "'")).find("expires is a date") !=
+          std::string::npos);
+  CHECK(is_read(key("a", digest) + ", " + key("b", digest)));
+  CHECK(mistake(key("a", digest) + ", " + key("a", std::string(64, 'b'))).find("two keys are named") !=
+        std::string::npos);
+  CHECK(mistake(key("a", digest, ", roles: [search, king]")).find("no role \"king\"") != std::string::npos);
+}
+
 TEST_CASE("Listen addresses are host and port", "[service][config]") {
   CHECK(parse_listen("[::1]:0")->host == "::1");
   CHECK(parse_listen("localhost:80")->port == 80);

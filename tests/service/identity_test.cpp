@@ -37,6 +37,20 @@ TEST_CASE("answers that a reader's own token brought are cached for that reader 
   CHECK(fetches_by("cleo") > 0);
 }
 
+TEST_CASE("what a reader's own token brought is suggested to nobody", "[service][identity][security]") {
+  const auto answer = [](const ExpandedQuery& query) {
+    fetchers::FetchedList list = TestServer::default_answer(query);
+    list.list.suggestions = {"seen of " + query.text};
+    return list;
+  };
+  TestServer server(answer, "", kTwoTemplates, nullptr, {"x-user-token"});
+  server.get("/search?q=ada&format=json", "X-User-Token: ann\r\n");
+  server.get("/search?q=bob&format=json");
+  const std::string suggested = server.get("/autocompleter?q=seen");
+  CHECK(suggested.find("seen of bob") != std::string::npos);
+  CHECK(suggested.find("seen of ada") == std::string::npos);
+}
+
 TEST_CASE("headers that no engine wants are passed on to none", "[service][identity]") {
   TestServer server;
   server.get("/search?q=ada&format=json", "X-User-Token: ann\r\nAuthorization: Bearer b\r\n");
