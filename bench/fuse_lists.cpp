@@ -1,9 +1,10 @@
-// fuse_lists [LISTS] [DEPTH] [SEARCHES]
+// fuse_lists [LISTS] [DEPTH] [SEARCHES] [blend]
 //
 // Processor microseconds of one served search's fusion: joining the lists by id, the features, the model's
 // scores and the final order. Ids look like canonical URLs; a list shares about half of its documents with
 // others. Many different searches take turns, so that no branch is remembered from the last time
-// (SEARCHES 1: what it takes when all are).
+// (SEARCHES 1: what it takes when all are). The model is a sum of thresholded features, or with `blend` what
+// `auto` mostly chooses: that beside reciprocal ranks and scaled features.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "core/random.h"
+#include "fusion/learners/reciprocal_ranks/blend.h"
 #include "fusion/model/fuse.h"
 #include "fusion/model/weak_ranking.h"
 
@@ -67,7 +69,17 @@ int main(int count, char** arguments) {
   fusion::Model model;
   model.learner = "rankboost";
   model.features = features;
-  model.ranker = std::make_shared<fusion::StepRanker>(rankings, features);
+  fusion::StepRanker steps(rankings, features);
+  if (count > 4 && std::string_view(arguments[4]) == "blend") {
+    std::vector<fusion::rankboost::ValueRanking> lines;
+    for (std::uint32_t i = 0; i < lists; ++i) lines.push_back({i, -30.0, -1.0, 0.0, 0.5});
+    model.ranker = std::make_shared<fusion::reciprocal_ranks::BlendRanker>(
+        fusion::reciprocal_ranks::ReciprocalRanker(60.0, std::vector<double>(lists, 1.0),
+                                                   fusion::StepRanker({}, features)),
+        std::move(steps), fusion::rankboost::ValueRanker(std::move(lines), features));
+  } else {
+    model.ranker = std::make_shared<fusion::StepRanker>(std::move(steps));
+  }
   double best = 1.0;
   std::size_t documents = 0;
   for (std::size_t part = 0; part < 1 + 5000 / different; ++part) {

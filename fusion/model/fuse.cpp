@@ -40,46 +40,31 @@ class InstanceValues {
   std::vector<double> derived_;
 };
 
-double step_value(const StepTable& table, const FeatureValue& value) {
-  if (!value.is_ranked) return table.unranked;
-  return value.rank > 0 && !table.by_rank.empty() ? table.at_rank(value.rank) : table.at(value.value);
+double part_of(const SumRanker& ranker, std::size_t feature, const FeatureValue& value) {
+  if (!value.is_ranked) return ranker.unranked_part(feature);
+  return value.rank > 0 ? ranker.at_rank(feature, value.rank) : ranker.part(feature, value.value);
 }
 
-/// Adds what the rank features earn by their rank alone, in feature order.
-/// out:    the first feature that needs more than that
-std::size_t add_rank_scores(const StepRanker& ranker, const QueryInstances& instances,
-                            std::vector<double>& scores) {
-  struct Column {
-    const StepTable* table;
-    std::size_t feature;
-  };
-  std::vector<Column> columns;
-  std::size_t end = 0;
-  for (; end < instances.lists; ++end) {
-    const StepTable& table = ranker.tables()[end];
-    if (table.thresholds.empty()) continue;
-    if (table.by_rank.empty()) break;
-    columns.push_back({&table, end});
-  }
+/// Adds what a list earns documents by their rank.
+void add_list_scores(const SumRanker& ranker, std::size_t list, const QueryInstances& instances,
+                     std::vector<double>& scores) {
+  const std::span<const double> by_rank = ranker.by_rank(list);
   for (std::size_t i = 0; i < scores.size(); ++i) {
-    const std::uint32_t* const ranks = instances.ranks_of(i).data();
-    double score = 0.0;
-    for (const Column& column : columns) score += column.table->at_rank(ranks[column.feature]);
-    scores[i] = score;
+    const std::uint32_t rank = instances.ranks[i * instances.lists + list];
+    scores[i] += rank < by_rank.size() ? by_rank[rank] : ranker.at_rank(list, rank);
   }
-  return end;
 }
 
-std::vector<double> step_scores(const StepRanker& ranker, const std::vector<Feature>& features,
-                                const QueryInstances& instances) {
+std::vector<double> sum_scores(const SumRanker& ranker, const std::vector<Feature>& features,
+                               const QueryInstances& instances) {
   std::vector<double> scores(instances.documents.size(), 0.0);
-  const std::size_t first = add_rank_scores(ranker, instances, scores);
-  if (first == features.size()) return scores;
+  for (std::size_t list = 0; list < instances.lists; ++list)
+    if (ranker.uses(list)) add_list_scores(ranker, list, instances, scores);
+  if (instances.lists == features.size()) return scores;
   const InstanceValues values(features, instances);
   for (std::size_t i = 0; i < scores.size(); ++i)
-    for (std::size_t f = first; f < features.size(); ++f)
-      if (const StepTable& table = ranker.tables()[f]; !table.thresholds.empty())
-        scores[i] += step_value(table, values.at(i, f));
+    for (std::size_t f = instances.lists; f < features.size(); ++f)
+      if (ranker.uses(f)) scores[i] += part_of(ranker, f, values.at(i, f));
   return scores;
 }
 
@@ -120,8 +105,8 @@ FusedRanking fuse(const Model& model, QueryInstances instances) {
   require(instances.lists == list_count(model), "a list for each rank feature of the model");
   FusedRanking ranking;
   ranking.instances = std::move(instances);
-  if (const auto* steps = dynamic_cast<const StepRanker*>(model.ranker.get()))
-    ranking.scores = step_scores(*steps, model.features, ranking.instances);
+  if (const auto* sum = dynamic_cast<const SumRanker*>(model.ranker.get()))
+    ranking.scores = sum_scores(*sum, model.features, ranking.instances);
   else
     ranking.scores = model.ranker->score(feature_matrix(model.features, ranking.instances));
   ranking.order = order_instances(ranking.instances, ranking.scores);
@@ -142,16 +127,17 @@ Explanation explain(const Model& model, const FusedRanking& ranking, std::size_t
   Explanation explanation;
   explanation.score = ranking.scores[instance];
   const InstanceValues values(model.features, ranking.instances);
-  const auto* steps = dynamic_cast<const StepRanker*>(model.ranker.get());
+  const auto* sum = dynamic_cast<const SumRanker*>(model.ranker.get());
+  const auto* steps = dynamic_cast<const StepRanker*>(sum);
   std::vector<double> weights;
-  if (steps == nullptr) {
+  if (sum == nullptr) {
     weights = model.ranker->contributions(feature_matrix(model.features, ranking.instances), instance);
     if (weights.empty()) return explanation;
   }
   for (std::size_t f = 0; f < model.features.size(); ++f) {
     const FeatureValue value = values.at(instance, f);
     FeatureShare share{f, value.rank, 0.0, {}};
-    share.weight = steps != nullptr ? step_value(steps->tables()[f], value) : weights[f];
+    share.weight = sum != nullptr ? part_of(*sum, f, value) : weights[f];
     if (steps != nullptr) share.fired = fired_rankings(*steps, f, value);
     explanation.features.push_back(std::move(share));
   }

@@ -31,16 +31,6 @@ StepTable table_of(const Cumulative& cumulative) {
   return table;
 }
 
-void fill_by_rank(StepTable& table) {
-  const double deepest = table.thresholds.empty() || std::isinf(table.thresholds.back())
-                             ? 0.0
-                             : -*std::find_if(table.thresholds.begin(), table.thresholds.end(),
-                                              [](double theta) { return !std::isinf(theta); });
-  if (deepest > 1e6) return;  // a rare shape: by search
-  table.by_rank.push_back(table.unranked);
-  for (double rank = 1.0; rank <= deepest + 1.0; rank += 1.0) table.by_rank.push_back(table.at(-rank));
-}
-
 std::string number_text(double value) {
   std::string text;
   append_number(text, value);
@@ -125,43 +115,14 @@ std::vector<StepTable> step_tables(std::span<const WeakRanking> rankings, std::s
   for (const WeakRanking& ranking : rankings)
     cumulative[ranking.feature][{ranking.threshold, ranking.q_default}] += ranking.alpha;
   std::vector<StepTable> tables;
-  for (std::size_t i = 0; i < features.size(); ++i) {
-    tables.push_back(table_of(cumulative[i]));
-    if (features[i].kind == FeatureKind::rank) fill_by_rank(tables.back());
-  }
+  for (const Cumulative& of_feature : cumulative) tables.push_back(table_of(of_feature));
   return tables;
 }
 
 StepRanker::StepRanker(std::vector<WeakRanking> rankings, const std::vector<Feature>& features)
     : rankings_(std::move(rankings)), tables_(step_tables(rankings_, features)) {
   for (const Feature& feature : features) kinds_.push_back(feature.kind);
-}
-
-std::vector<double> StepRanker::score(const FeatureMatrix& documents) const {
-  require(documents.feature_count() == tables_.size(), "the model's features");
-  std::vector<double> scores(documents.document_count(), 0.0);
-  for (std::size_t feature = 0; feature < tables_.size(); ++feature) {
-    const StepTable& table = tables_[feature];
-    if (table.thresholds.empty()) continue;
-    if (const CodedColumn* column = documents.column(feature)) {
-      std::vector<double> by_code{table.unranked};
-      for (const double value : column->values) by_code.push_back(table.at(value));
-      for (std::size_t i = 0; i < scores.size(); ++i) scores[i] += by_code[column->code(i)];
-      continue;
-    }
-    for (std::size_t i = 0; i < scores.size(); ++i)
-      scores[i] += documents.is_unranked(i, feature) ? table.unranked : table.at(documents.value(i, feature));
-  }
-  return scores;
-}
-
-std::vector<double> StepRanker::contributions(const FeatureMatrix& documents, std::size_t document) const {
-  std::vector<double> parts;
-  for (std::size_t feature = 0; feature < tables_.size(); ++feature)
-    parts.push_back(documents.is_unranked(document, feature)
-                        ? tables_[feature].unranked
-                        : tables_[feature].at(documents.value(document, feature)));
-  return parts;
+  tabulate(features);
 }
 
 JsonArray weak_rankings_json(std::span<const WeakRanking> rankings, std::span<const FeatureKind> kinds) {

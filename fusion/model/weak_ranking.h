@@ -11,6 +11,7 @@
 #include "core/result.h"
 #include "fusion/data/feature_matrix.h"
 #include "fusion/model/model_file.h"
+#include "fusion/model/sum_ranker.h"
 
 namespace metafuse::fusion {
 
@@ -35,33 +36,28 @@ struct StepTable {
   std::vector<double> thresholds;  ///< ascending, distinct; may begin with minus infinity
   std::vector<double> weights;  ///< thresholds.size() + 1: weights[j] for a value above exactly j thresholds
   double unranked = 0.0;
-  /// Of a rank feature: by_rank[k] for rank k, the last for any deeper one; by_rank[0] is unranked.
-  std::vector<double> by_rank;
 
   double at(double value) const;
-  double at_rank(std::uint32_t rank) const {
-    return by_rank[rank < by_rank.size() ? rank : by_rank.size() - 1];
-  }
 };
 
 /// The step table of every feature: cumulative weights of equal weak rankings are summed in the order given,
 /// then by threshold ascending.
 std::vector<StepTable> step_tables(std::span<const WeakRanking> rankings, std::span<const Feature> features);
 
-/// A sum of thresholded features; what RankBoost and its relatives learn. A score is always the sum of the
-/// step tables in feature order, in training, scoring and serving alike.
+/// A sum of thresholded features; what RankBoost and its relatives learn.
 ///
 /// body: {"weak_rankings":[{"feature","threshold"|"rank","q_default","alpha"}...]}, in the order of the
 /// rounds; "feature" counts from 0 in the model's features; null threshold or rank: minus infinity
-class StepRanker final : public Ranker {
+class StepRanker final : public SumRanker {
  public:
   StepRanker(std::vector<WeakRanking> rankings, const std::vector<Feature>& features);
 
   const std::vector<WeakRanking>& rankings() const { return rankings_; }
   const std::vector<StepTable>& tables() const { return tables_; }
 
-  std::vector<double> score(const FeatureMatrix& documents) const override;
-  std::vector<double> contributions(const FeatureMatrix& documents, std::size_t document) const override;
+  bool uses(std::size_t feature) const override { return !tables_[feature].thresholds.empty(); }
+  double part(std::size_t feature, double value) const override { return tables_[feature].at(value); }
+  double unranked_part(std::size_t feature) const override { return tables_[feature].unranked; }
   JsonObject body() const override;
   std::string describe(const std::vector<Feature>& features) const override;
 

@@ -211,20 +211,20 @@ void add_shifts(const std::string& domain, const EvaluationReport& report, View&
 }
 
 /// What each list's rank adds to a score.
-void add_steps(const LoadedDomain& domain, View& page) {
+void add_rank_weights(const LoadedDomain& domain, View& page) {
   if (!domain.model) return;
-  const auto* ranker = dynamic_cast<const fusion::StepRanker*>(domain.model->ranker.get());
+  const auto* ranker = dynamic_cast<const fusion::SumRanker*>(domain.model->ranker.get());
   if (ranker == nullptr) return;
   std::vector<Curve> curves;
-  for (std::size_t f = 0; f < ranker->tables().size(); ++f) {
+  for (std::size_t f = 0; f < domain.model->features.size(); ++f) {
     const fusion::Feature& feature = domain.model->features[f];
     if (feature.kind != fusion::FeatureKind::rank) continue;
     Curve curve{feature.name, {}, {}, true};
     for (int rank = 1; rank <= domain.domain.depth; ++rank) {
       curve.x.push_back(rank);
-      curve.y.push_back(ranker->tables()[f].at_rank(static_cast<std::uint32_t>(rank)));
+      curve.y.push_back(ranker->at_rank(f, static_cast<std::uint32_t>(rank)));
     }
-    if (curve.y.front() != 0.0) curves.push_back(std::move(curve));
+    if (ranker->uses(f)) curves.push_back(std::move(curve));
   }
   add_plot(page, curves, {"What a rank in each list adds to the score", "rank", "weight"});
 }
@@ -285,7 +285,7 @@ std::string evaluation_page(const Exchange& exchange, const LoadedDomain& domain
   add_shifts(domain.domain.name, report, view);
   add_curves(report, view);
   add_loss(report, view);
-  add_steps(domain, view);
+  add_rank_weights(domain, view);
   add_engines(engines, view);
   return render_page("evaluation", view);
 }

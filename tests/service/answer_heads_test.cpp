@@ -120,16 +120,16 @@ TEST_CASE("What is broken on our side is told to administrators and the log", "[
   CHECK(told(fail(Code::no_input, secret), nullptr) == "404 " + secret + "\n");
 }
 
-TEST_CASE("Whoever is to come again hears when, in whole seconds", "[service][overload][security]") {
+TEST_CASE("Whoever is to come again hears when, in whole after", "[service][overload][security]") {
   const auto header = [](const HttpResponse& response, std::string_view name) {
     return std::string(response.header(name));
   };
   for (const auto& [status, wait] :
        std::vector<std::pair<int, std::string>>{{429, "1"}, {503, "1"}, {500, ""}, {403, ""}, {200, ""}})
     CHECK(header(error_response(Dialect::native, status, "x"), "Retry-After") == wait);
-  for (const auto& [seconds, wait] : std::vector<std::pair<double, std::string>>{
+  for (const auto& [after, wait] : std::vector<std::pair<double, std::string>>{
            {0, "1"}, {0.2, "1"}, {1, "1"}, {1.01, "2"}, {59.5, "60"}, {60, "60"}})
-    CHECK(header(refusal_response(Dialect::native, {429, "rate", "slow down", seconds}), "Retry-After") ==
+    CHECK(header(refusal_response(Dialect::native, {429, "rate", "slow down", after}), "Retry-After") ==
           wait);
   CHECK(header(refusal_response(Dialect::native, {403, "role", "no"}), "Retry-After").empty());
   CHECK(header(error_response(Dialect::page, 401, "x"), "WWW-Authenticate").starts_with("Basic "));

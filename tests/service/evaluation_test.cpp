@@ -38,6 +38,30 @@ TEST_CASE("Reports become tables, plots and JSON", "[service][evaluation]") {
   CHECK(report.at("rounds").as_array().size() == 2);
 }
 
+TEST_CASE("The page draws what a rank adds for every model that is a sum over lists",
+          "[service][evaluation]") {
+  const std::string head = R"({"format":"metafuse-model","version":1,"unranked":"absent","training":{},
+"features":[{"name":"plain@one","kind":"rank","depth":10},{"name":"plain@two","kind":"rank","depth":10},
+{"name":"placed@one","kind":"rank","depth":10}],"learner":)";
+  const std::string steps = R"({"weak_rankings":[{"feature":0,"rank":1,"q_default":0,"alpha":0.5}]})";
+  const std::vector<std::string> models = {
+      head + R"("rankboost","body":)" + steps + "}",
+      head + R"("reciprocal-ranks","body":{"k":60,"weights":[1,1,1],"weak_rankings":[]}})",
+      head +
+          R"("rankboost-blend","body":{"fused":{"k":60,"weights":[1,1,1],"weak_rankings":[]},"values":{"value_rankings":[]},"steps":)" +
+          steps + "}}"};
+  const std::vector<std::string> firsts = {"0.5000", "0.0164", "0.5164"};  // 1/2, 1/61, and their sum
+  TestServer server(TestServer::default_answer, "reports: models\n");
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    server.folder().write("models/pages.json", models[i]);
+    REQUIRE(server.app().reloader().reload().has_value());
+    const std::string page = body_in(server.get("/evaluation"));
+    INFO(models[i]);
+    CHECK(page.find("What a rank in each list adds to the score") != std::string::npos);
+    CHECK(page.find(firsts[i]) != std::string::npos);
+  }
+}
+
 TEST_CASE("A report is read once, and again when its file changed", "[service][evaluation][security]") {
   const TemporaryFolder folder;
   service::EvaluationReports reports;

@@ -259,7 +259,7 @@ class Run {
         rankings.push_back({round.candidate.feature, thresholds.lowest, thresholds.highest,
                             static_cast<double>(round.candidate.q_default), round.alpha});
       }
-      return std::make_shared<ValueRanker>(std::move(rankings), described.size());
+      return std::make_shared<ValueRanker>(std::move(rankings), described);
     }
     std::vector<WeakRanking> rankings;
     for (const Round& round : rounds_) rankings.push_back(weak_ranking(round));

@@ -10,38 +10,25 @@
 #include "fusion/learners/common/state_fields.h"
 
 namespace metafuse::fusion::rankboost {
-ValueRanker::ValueRanker(std::vector<ValueRanking> rankings, std::size_t features)
-    : rankings_(std::move(rankings)), lines_(features) {
+
+ValueRanker::ValueRanker(std::vector<ValueRanking> rankings, const std::vector<Feature>& features)
+    : rankings_(std::move(rankings)), lines_(features.size()) {
   for (const ValueRanking& ranking : rankings_) {
     Line& line = lines_[ranking.feature];
     line.low = ranking.low;
     line.high = ranking.high;
     line.by_default[ranking.q_default > 0.0 ? 1 : 0] += ranking.alpha;
+    line.is_used = true;
   }
+  tabulate(features);
 }
 
-double ValueRanker::part(const Line& line, const FeatureMatrix& documents, std::size_t document,
-                         std::size_t feature) const {
-  if (documents.is_unranked(document, feature)) return line.by_default[1];
+double ValueRanker::part(std::size_t feature, double value) const {
+  const Line& line = lines_[feature];
   const double span = line.high - line.low;
   if (!(span > 0.0)) return 0.0;
-  const double value = std::clamp(documents.value(document, feature), line.low, line.high);
-  return (line.by_default[0] + line.by_default[1]) * ((value - line.low) / span);
-}
-
-std::vector<double> ValueRanker::score(const FeatureMatrix& documents) const {
-  require(documents.feature_count() == lines_.size(), "the model's features");
-  std::vector<double> scores(documents.document_count(), 0.0);
-  for (std::size_t feature = 0; feature < lines_.size(); ++feature)
-    for (std::size_t i = 0; i < scores.size(); ++i) scores[i] += part(lines_[feature], documents, i, feature);
-  return scores;
-}
-
-std::vector<double> ValueRanker::contributions(const FeatureMatrix& documents, std::size_t document) const {
-  std::vector<double> parts;
-  for (std::size_t feature = 0; feature < lines_.size(); ++feature)
-    parts.push_back(part(lines_[feature], documents, document, feature));
-  return parts;
+  return (line.by_default[0] + line.by_default[1]) *
+         ((std::clamp(value, line.low, line.high) - line.low) / span);
 }
 
 JsonObject ValueRanker::body() const {
@@ -96,7 +83,7 @@ Result<std::shared_ptr<const Ranker>> read_value_ranker(const JsonObject& body,
       return fail(Code::bad_data, name + ": out of range; train the model again");
     rankings.push_back(ranking);
   }
-  return std::shared_ptr<const Ranker>(std::make_shared<ValueRanker>(std::move(rankings), features.size()));
+  return std::shared_ptr<const Ranker>(std::make_shared<ValueRanker>(std::move(rankings), features));
 }
 
 }  // namespace metafuse::fusion::rankboost

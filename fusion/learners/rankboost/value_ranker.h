@@ -1,7 +1,6 @@
 #pragma once
 
-#include "fusion/model/model_file.h"
-#include "fusion/model/weak_ranking.h"
+#include "fusion/model/sum_ranker.h"
 
 namespace metafuse::fusion::rankboost {
 
@@ -18,14 +17,15 @@ struct ValueRanking {
 /// A sum of scaled features.
 ///
 /// body: {"value_rankings":[{"feature","low","high","q_default","alpha"}...]}, in the order of the rounds
-class ValueRanker final : public Ranker {
+class ValueRanker final : public SumRanker {
  public:
-  ValueRanker(std::vector<ValueRanking> rankings, std::size_t features);
+  ValueRanker(std::vector<ValueRanking> rankings, const std::vector<Feature>& features);
 
   const std::vector<ValueRanking>& rankings() const { return rankings_; }
 
-  std::vector<double> score(const FeatureMatrix& documents) const override;
-  std::vector<double> contributions(const FeatureMatrix& documents, std::size_t document) const override;
+  bool uses(std::size_t feature) const override { return lines_[feature].is_used; }
+  double part(std::size_t feature, double value) const override;
+  double unranked_part(std::size_t feature) const override { return lines_[feature].by_default[1]; }
   JsonObject body() const override;
   std::string describe(const std::vector<Feature>& features) const override;
 
@@ -35,9 +35,8 @@ class ValueRanker final : public Ranker {
     double low = 0.0;
     double high = 0.0;
     double by_default[2] = {0.0, 0.0};  // cumulative weight with q_default 0 and 1
+    bool is_used = false;
   };
-  double part(const Line& line, const FeatureMatrix& documents, std::size_t document,
-              std::size_t feature) const;
 
   std::vector<ValueRanking> rankings_;
   std::vector<Line> lines_;

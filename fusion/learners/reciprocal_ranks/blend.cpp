@@ -123,7 +123,7 @@ Result<TrainingResult> train_blend(const TrainingRequest& request) {
       StepRanker(scaled(dynamic_cast<const StepRanker&>(*steps.ranker).rankings(),
                         factor_of_steps * factor_of_learned),
                  features),
-      rankboost::ValueRanker(std::move(lines), features.size()));
+      rankboost::ValueRanker(std::move(lines), features));
   return result;
 }
 
@@ -148,24 +148,6 @@ Result<std::shared_ptr<const Ranker>> read_blend(const JsonObject& body,
 }
 
 }  // namespace
-
-std::vector<double> BlendRanker::score(const FeatureMatrix& documents) const {
-  std::vector<double> scores = fused_.score(documents);
-  const std::vector<double> by_steps = steps_.score(documents);
-  const std::vector<double> by_values = values_.score(documents);
-  for (std::size_t document = 0; document < scores.size(); ++document)
-    scores[document] += by_steps[document] + by_values[document];
-  return scores;
-}
-
-std::vector<double> BlendRanker::contributions(const FeatureMatrix& documents, std::size_t document) const {
-  std::vector<double> parts = fused_.contributions(documents, document);
-  const std::vector<double> by_steps = steps_.contributions(documents, document);
-  const std::vector<double> by_values = values_.contributions(documents, document);
-  for (std::size_t feature = 0; feature < parts.size(); ++feature)
-    parts[feature] += by_steps[feature] + by_values[feature];
-  return parts;
-}
 
 JsonObject BlendRanker::body() const {
   return {{"fused", fused_.body()}, {"steps", steps_.body()}, {"values", values_.body()}};

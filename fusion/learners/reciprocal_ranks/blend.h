@@ -15,18 +15,27 @@ namespace metafuse::fusion::reciprocal_ranks {
 /// A fusion to fall back on, thresholded features and scaled features in one sum.
 ///
 /// body: {"fused": that of ReciprocalRanker, "steps": that of StepRanker, "values": that of ValueRanker}
-class BlendRanker final : public Ranker {
+class BlendRanker final : public SumRanker {
  public:
   BlendRanker(ReciprocalRanker fused, StepRanker steps, rankboost::ValueRanker values)
-      : fused_(std::move(fused)), steps_(std::move(steps)), values_(std::move(values)) {}
+      : fused_(std::move(fused)), steps_(std::move(steps)), values_(std::move(values)) {
+    tabulate(steps_);
+  }
 
   /// The fusion, RankBoost of thresholds and RankBoost of values, each in a multiple of its own scores.
   const ReciprocalRanker& fused() const { return fused_; }
   const StepRanker& steps() const { return steps_; }
   const rankboost::ValueRanker& values() const { return values_; }
 
-  std::vector<double> score(const FeatureMatrix& documents) const override;
-  std::vector<double> contributions(const FeatureMatrix& documents, std::size_t document) const override;
+  bool uses(std::size_t feature) const override {
+    return fused_.uses(feature) || steps_.uses(feature) || values_.uses(feature);
+  }
+  double part(std::size_t feature, double value) const override {
+    return fused_.part(feature, value) + (steps_.part(feature, value) + values_.part(feature, value));
+  }
+  double unranked_part(std::size_t feature) const override {
+    return fused_.unranked_part(feature) + (steps_.unranked_part(feature) + values_.unranked_part(feature));
+  }
   JsonObject body() const override;
   std::string describe(const std::vector<Feature>& features) const override;
 

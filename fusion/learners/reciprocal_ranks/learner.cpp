@@ -355,20 +355,9 @@ Result<std::shared_ptr<const Ranker>> read_reciprocal(const JsonObject& body,
       k->to_number<double>(), std::move(weights), StepRanker(std::move(rankings), features)));
 }
 
-double ReciprocalRanker::share(const FeatureMatrix& documents, std::size_t document,
-                               std::size_t feature) const {
-  if (weights_[feature] == 0.0 || documents.is_unranked(document, feature)) return 0.0;
-  return weights_[feature] * reciprocal_rank_share(-documents.value(document, feature), k_);
-}
-
-std::vector<double> ReciprocalRanker::score(const FeatureMatrix& documents) const {
-  std::vector<double> scores = steps_.score(documents);
-  std::vector<std::size_t> used;
-  for (std::size_t feature = 0; feature < weights_.size(); ++feature)
-    if (weights_[feature] != 0.0) used.push_back(feature);
-  for (std::size_t document = 0; document < scores.size(); ++document)
-    for (const std::size_t feature : used) scores[document] += share(documents, document, feature);
-  return scores;
+double ReciprocalRanker::part(std::size_t feature, double value) const {
+  const double step = steps_.part(feature, value);
+  return weights_[feature] == 0.0 ? step : step + weights_[feature] * reciprocal_rank_share(-value, k_);
 }
 
 ReciprocalRanker ReciprocalRanker::first_rounds(std::size_t rounds,
@@ -376,14 +365,6 @@ ReciprocalRanker ReciprocalRanker::first_rounds(std::size_t rounds,
   const auto& all = steps_.rankings();
   const auto end = all.begin() + static_cast<std::ptrdiff_t>(std::min(rounds, all.size()));
   return {k_, weights_, StepRanker(std::vector<WeakRanking>(all.begin(), end), features)};
-}
-
-std::vector<double> ReciprocalRanker::contributions(const FeatureMatrix& documents,
-                                                    std::size_t document) const {
-  std::vector<double> parts = steps_.contributions(documents, document);
-  for (std::size_t feature = 0; feature < weights_.size(); ++feature)
-    parts[feature] += share(documents, document, feature);
-  return parts;
 }
 
 JsonObject ReciprocalRanker::body() const {

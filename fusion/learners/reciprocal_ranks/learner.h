@@ -13,10 +13,12 @@ namespace metafuse::fusion::reciprocal_ranks {
 /// score = sum over lists of weight / (k + rank) + a sum of thresholded features (none without boosting).
 ///
 /// body: {"k","weights":[one per feature, 0 of a value feature],"weak_rankings":[...]}
-class ReciprocalRanker final : public Ranker {
+class ReciprocalRanker final : public SumRanker {
  public:
   ReciprocalRanker(double k, std::vector<double> weights, StepRanker steps)
-      : k_(k), weights_(std::move(weights)), steps_(std::move(steps)) {}
+      : k_(k), weights_(std::move(weights)), steps_(std::move(steps)) {
+    tabulate(steps_);
+  }
 
   double k() const { return k_; }
   const std::vector<double>& weights() const { return weights_; }
@@ -24,14 +26,13 @@ class ReciprocalRanker final : public Ranker {
   /// With the first of the weak rankings alone.
   ReciprocalRanker first_rounds(std::size_t rounds, const std::vector<Feature>& features) const;
 
-  std::vector<double> score(const FeatureMatrix& documents) const override;
-  std::vector<double> contributions(const FeatureMatrix& documents, std::size_t document) const override;
+  bool uses(std::size_t feature) const override { return weights_[feature] != 0.0 || steps_.uses(feature); }
+  double part(std::size_t feature, double value) const override;
+  double unranked_part(std::size_t feature) const override { return steps_.unranked_part(feature); }
   JsonObject body() const override;
   std::string describe(const std::vector<Feature>& features) const override;
 
  private:
-  double share(const FeatureMatrix& documents, std::size_t document, std::size_t feature) const;
-
   double k_;
   std::vector<double> weights_;
   StepRanker steps_;
