@@ -85,6 +85,10 @@ void ColumnFile::advise(std::span<const std::byte> frozen, int advice) {
   if (!frozen.empty()) ::madvise(const_cast<std::byte*>(frozen.data()), frozen.size(), advice);  // NOLINT
 }
 
+void ColumnFile::expect(std::uint64_t begin, std::size_t size) const {
+  ::posix_fadvise(descriptor_, static_cast<off_t>(begin), static_cast<off_t>(size), POSIX_FADV_WILLNEED);
+}
+
 Result<std::vector<std::byte>> ColumnFile::take(std::uint64_t begin, std::size_t size) const {
   std::vector<std::byte> bytes(size);
   for (std::size_t done = 0; done < size;) {

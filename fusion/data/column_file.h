@@ -92,6 +92,9 @@ class ColumnFile {
     advise(std::as_bytes(std::span(numbers.data(), numbers.size())), MADV_PAGEOUT);
   }
 
+  /// Bytes that are taken next come into memory, while the program goes on.
+  void expect(std::uint64_t begin, std::size_t size) const;
+
   /// Reads bytes that were appended, for the last time: the kernel may forget them.
   /// errors: try_again: the disk does not give them back
   Result<std::vector<std::byte>> take(std::uint64_t begin, std::size_t size) const;

@@ -15,6 +15,16 @@ std::size_t count_lists(const std::vector<Feature>& features) {
   }));
 }
 
+void FeatureMatrix::expect(std::size_t feature) const {
+  if (file_ == nullptr || feature >= columns_.size()) return;
+  ColumnFile::expect(columns_[feature].bytes);
+  ColumnFile::expect(columns_[feature].words);
+}
+
+void FeatureMatrix::let_go(std::size_t feature) const {
+  if (file_ != nullptr) ColumnFile::let_go(columns_[feature].words);  // bytes may be what rounds read
+}
+
 CodedColumn coded_column(std::vector<double> values, std::vector<std::uint32_t> codes) {
   CodedColumn column;
   if (values.size() <= std::numeric_limits<std::uint8_t>::max())

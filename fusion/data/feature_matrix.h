@@ -64,6 +64,11 @@ class FeatureMatrix {
   const CodedColumn* column(std::size_t feature) const {
     return columns_.empty() ? nullptr : &columns_[feature];
   }
+  /// A pass comes to a column next, or to the end behind the last one; where columns lie in a file it is read
+  /// ahead. Nothing for a matrix in memory.
+  void expect(std::size_t feature) const;
+  /// A pass is through with a column, which nobody needs soon.
+  void let_go(std::size_t feature) const;
   /// The file that holds the columns, or nullptr when they are in memory.
   ColumnFile* file() const { return file_.get(); }
   /// Requires a finite value, and a matrix that is not of the lean form.

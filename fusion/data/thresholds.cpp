@@ -246,8 +246,7 @@ Result<CodedFeatures> CodedFeatures::make(const FeatureMatrix& matrix, const Thr
   out.thresholds_.reserve(matrix.feature_count());
   for (std::size_t feature = 0; feature < matrix.feature_count(); ++feature) {
     const CodedColumn* coded = matrix.column(feature);
-    if (out.is_in_file_ && feature + 1 < matrix.feature_count())
-      ColumnFile::expect(matrix.column(feature + 1)->words);
+    matrix.expect(feature + 1);
     Census census = coded != nullptr ? census_of_codes(*coded, out.documents_, is_counted)
                                      : census_of_cells(matrix, feature, is_counted);
     if (communicator != nullptr) census = census_of_processes(*communicator, census);
@@ -258,7 +257,7 @@ Result<CodedFeatures> CodedFeatures::make(const FeatureMatrix& matrix, const Thr
                                 thresholds.size() == census.values.size();
     census = {};
     TRY(auto column, column_of(matrix, feature, thresholds, is_every_value));
-    if (out.is_in_file_ && !is_every_value) ColumnFile::let_go(coded->words);
+    if (!is_every_value) matrix.let_go(feature);
     out.columns_.push_back(std::move(column));
   }
   return out;

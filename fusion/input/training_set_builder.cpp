@@ -362,6 +362,11 @@ Result<std::vector<RawColumn>> columns_of(std::size_t feature, std::span<const R
                                           const RawColumns& raw, const MemoryBudget* budget,
                                           std::vector<std::vector<std::byte>>& bytes) {
   std::vector<RawColumn> columns;
+  if (budget != nullptr && feature + 1 < raw.front().size())
+    for (const RowPart& part : parts) {
+      const ColumnPiece& next = part.pieces[feature + 1];
+      budget->parts().expect(next.begin, next.bytes());
+    }
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (budget == nullptr) {
       columns.push_back(raw[i][feature]);

@@ -15,7 +15,9 @@ std::vector<double> SumRanker::score(const FeatureMatrix& documents) const {
     if (const CodedColumn* column = documents.column(feature)) {
       std::vector<double> by_code{unranked};
       for (const double value : column->values) by_code.push_back(part(feature, value));
+      documents.expect(feature + 1);
       for (std::size_t i = 0; i < scores.size(); ++i) scores[i] += by_code[column->code(i)];
+      documents.let_go(feature);
       continue;
     }
     for (std::size_t i = 0; i < scores.size(); ++i)
