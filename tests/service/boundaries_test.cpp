@@ -10,6 +10,7 @@
 #include "core/json.h"
 #include "service/answers/dialects.h"
 #include "service/answers/rendered_answers.h"
+#include "service/base/addresses.h"
 #include "service/editing/template_editing.h"
 #include "service/fusing/fuse_request.h"
 #include "service/fusing/fusing.h"
@@ -273,6 +274,17 @@ TEST_CASE("Preferences are taken as far as they can be", "[service][security]") 
         "preferences=safe=1; Path=/; Max-Age=31536000; HttpOnly; SameSite=Strict");
   CHECK(read_preferences_cookie("preferences=safe=1; __Host-preferences=safe=2").safe_search == 2);
   CHECK(read_preferences_cookie("xpreferences=safe=1").safe_search == 0);
+}
+
+TEST_CASE("A host is what stands behind the last at sign and before the port", "[service][security]") {
+  CHECK(host_of("http://A.example:80/x?y#z") == "a.example");
+  CHECK(host_of("http://a@b.example/") == "b.example");
+  CHECK(host_of("http://a@b@c.example/") == "c.example");
+  CHECK(host_of("http://a.example/@b.example") == "a.example");
+  CHECK(host_of("http://a.example?@b.example") == "a.example");
+  CHECK(host_of("http://a.example#@b.example") == "a.example");
+  CHECK(host_of("http://a:b@[2001:DB8::1]:80/") == "2001:db8::1");
+  CHECK(host_of("a.example/").empty());
 }
 
 TEST_CASE("A site names itself and what lies below it", "[service][security]") {

@@ -43,6 +43,16 @@ TEST_CASE("Dates are those of the calendar, with a time of day and a zone", "[se
   CHECK(moment_of("2024-02-29T12:30:15-0800") == 1709209815 + 28800);
   CHECK(moment_of("2024-02-29T12:30:15+05") == 1709209815 - 18000);
   CHECK(moment_of("2024-02-29T99:99") == 1709164800);
+  // each part to its last value; what is beyond it does not count
+  CHECK(moment_of("2024-02-29T23:59:59Z") == 1709164800 + 86399);
+  CHECK(moment_of("2024-02-29T23:59:60Z") == 1709164800 + 86340);
+  CHECK(moment_of("2024-02-29T23:60:59Z") == 1709164800);
+  CHECK(moment_of("2024-02-29T24:59:59Z") == 1709164800);
+  CHECK(moment_of("2024-02-29T12:30:15+23:59") == 1709209815 - 86340);
+  CHECK(moment_of("2024-02-29T12:30:15+24:00") == 1709209815);
+  CHECK(moment_of("2024-02-29T12:30:15-00:60") == 1709209815);
+  CHECK(moment_of("2024-12-31").has_value());
+  CHECK_FALSE(moment_of("2024-12-32").has_value());
   for (const char* none : {"", "2024", "2024-02", "2023-02-29", "2024-13-01", "2024-00-10", "2024-1-01x",
                            "----------", "+024-01-01", "2024/01/01"})
     CHECK_FALSE(moment_of(none));

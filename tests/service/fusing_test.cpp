@@ -6,6 +6,7 @@
 
 #include "core/json.h"
 #include "fusion/unsupervised/fusion_method.h"
+#include "service/fusing/fuse_request.h"
 #include "tests/support/command.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/test_server.h"
@@ -184,6 +185,16 @@ TEST_CASE("The largest request is taken, and methods that compare documents have
   CHECK(ids_of(answer) == "d0-0 d1-0 d2-0");
   CHECK(refusal_of("{\"method\":\"mc4\",\"lists\":[" + lists + "]}").find("4096 at most") !=
         std::string::npos);
+  const auto is_taken = [](int documents) {
+    std::string some;
+    for (int at = 0; at < documents; at += 1000)
+      some += (at == 0 ? "" : ",") + (R"({"name":"l)" + std::to_string(at)) + R"(","results":[)" +
+              repeated("\"d" + std::to_string(at) + "-#\"", std::min(1000, documents - at)) + "]}";
+    const Json body = parse_json("{\"method\":\"mc4\",\"lists\":[" + some + "]}", "body").value();
+    return service::read_fuse_request(body.as_object(), default_tracking_parameters()).has_value();
+  };
+  CHECK(is_taken(4096));
+  CHECK_FALSE(is_taken(4097));
 }
 
 TEST_CASE("A batch answers in order, and a refused request stops no other", "[service][fusing]") {
