@@ -241,6 +241,20 @@ TEST_CASE("Names, languages and numbers of a request end where they should", "[s
   CHECK(status("time_range=decade") == 400);
 }
 
+TEST_CASE("A search is explained where it is asked for", "[service][search][searxng]") {
+  const auto explains = [](const Fields& more) {
+    Fields fields = {{"q", "a"}};
+    fields.insert(fields.end(), more.begin(), more.end());
+    return read_parameters(fields, Snapshot()).value().wants_explanation;
+  };
+  CHECK_FALSE(explains({}));
+  CHECK_FALSE(explains({{"explain", ""}}));
+  CHECK_FALSE(explains({{"explain", "0"}}));
+  CHECK_FALSE(explains({{"explain", "false"}}));
+  CHECK(explains({{"explain", "1"}}));
+  CHECK(explains({{"explain", "true"}}));
+}
+
 TEST_CASE("Preferences are taken as far as they can be", "[service][security]") {
   const auto language = [](const std::string& text) {
     return read_preferences_text("language=" + text).language;
@@ -318,6 +332,9 @@ TEST_CASE("A completion begins where a word does, in the latest order, once", "[
   suggester.learn("a", {"unseen and seen"});
   CHECK(suggester.complete("seen").front() == "unseen and seen");  // by its last word
   CHECK(suggester.complete("seen", {}, 2).size() == 2);
+  suggester.learn("a", {"unseen alone"});
+  CHECK(suggester.complete("seen").front() == "unseen and seen");  // inside a word is not enough
+  CHECK(suggester.complete("unseen al").size() == 1);
   suggester.learn("a", {"", std::string(201, 'x'), std::string(200, 'y')});
   CHECK(suggester.complete("x").empty());
   CHECK(suggester.complete("y").size() == 1);

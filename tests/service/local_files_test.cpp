@@ -47,7 +47,8 @@ TEST_CASE("a file's address is its path, and nothing hidden or above", "[service
                           "file:///a/%2e%2e/b.md", "file:///.ssh/key.txt", "file:///a/.git/x.txt",
                           "file:///a%00.txt", "file:///a%0Ab.txt", ""})
     CHECK(path_of_file_url(url).empty());
-  CHECK(path_of_file_url("file:///" + std::string(3000, 'a') + ".txt").empty());
+  CHECK(path_of_file_url("file:///" + std::string(2043, 'a') + ".txt").size() == 2048);
+  CHECK(path_of_file_url("file:///" + std::string(2044, 'a') + ".txt").empty());
 }
 
 TEST_CASE("only files of known types below the folders have links, which nobody else can make",
@@ -86,6 +87,8 @@ TEST_CASE("a file is read below its folder, and no link leads out", "[service][f
   for (const char* name : {"outside.txt", "docs/relative.txt", "docs/absolute.txt", "docs/up/outside.txt",
                            "docs/../outside.txt", "docs/folder.txt", "docs/pipe.txt", "docs/none.txt"})
     CHECK(read(name) == "no");
+  fs::resize_file(text, kMostFileBytes);
+  CHECK(read("docs/in/a.TXT").size() == kMostFileBytes + std::string("text/plain; charset=utf-8: ").size());
   fs::resize_file(text, kMostFileBytes + 1);
   CHECK(read("docs/in/a.TXT") == "no");
 }

@@ -165,6 +165,30 @@ TEST_CASE("answers with failed engines, and too large ones, are not kept", "[ser
   CHECK(none.size() == 0);
 }
 
+TEST_CASE("an answer is popular once it was found again, and for as long as it is kept", "[service][cache]") {
+  test::ManualClock clock;
+  AnswerCache cache(4, seconds(60), clock, std::size_t{1} << 20);
+  bool was_cached = false;
+  const auto get = [&] {
+    return cache
+        .get(
+            "k", [] { return Result<SearchAnswer>(answer_with(1)); }, was_cached, TimePoint::max())
+        .value();
+  };
+  const TimePoint made_at = clock.now();
+  const SharedAnswer first = get();
+  CHECK_FALSE(was_cached);
+  CHECK_FALSE(cache.popular_until("k", *first));
+  CHECK(get() == first);
+  CHECK(was_cached);
+  CHECK(cache.popular_until("k", *first) == made_at + seconds(60));
+  const SearchAnswer other = *first;
+  CHECK_FALSE(cache.popular_until("k", other));  // what was shown is not what is kept
+  CHECK_FALSE(cache.popular_until("other", *first));
+  clock.advance(seconds(60));
+  CHECK_FALSE(cache.popular_until("k", *first));
+}
+
 TEST_CASE("a shared answer is the same after its trip", "[service][cache]") {
   const SearchAnswer answer = answer_with(7, "red \"shoes\"");
   SearchRequest request;
