@@ -9,6 +9,8 @@
 namespace metafuse::service {
 namespace {
 
+// A quota in first blocks, and in the largest ones.
+constexpr std::uint64_t kFirstBlocks = 4096;
 constexpr std::uint64_t kBlocks = 64;
 constexpr std::int64_t kDaySeconds = 86400;
 
@@ -85,7 +87,7 @@ Quotas::Quotas(SharedUsage shared) : shared_(std::move(shared)) {}
 std::optional<QuotaAnswer> Quotas::charge_locked(Use& use, std::uint64_t quota, std::uint64_t amount,
                                                  UnixTime now) {
   const std::int64_t day = day_of(now);
-  if (use.day != day) use = {day, 0, 0, 0};
+  if (use.day != day) use = {day};
   if (use.block >= amount) {
     use.block -= amount;
     return QuotaAnswer{true, quota - use.used + use.block, 0};
@@ -114,7 +116,9 @@ QuotaAnswer Quotas::charge(const KeyConfig& key, std::uint64_t amount, UnixTime 
     const std::lock_guard lock(mutex_);
     Use& use = use_[key.name];
     if (const auto answer = charge_locked(use, quota, amount, now)) return *answer;
-    wanted = std::max(amount - use.block, std::min(quota / kBlocks, quota - use.used));
+    if (use.next == 0) use.next = std::max<std::uint64_t>(quota / kFirstBlocks, 1);
+    wanted = std::max(amount - use.block, std::min(use.next, quota - use.used));
+    use.next = std::min(2 * use.next, quota / kBlocks);
     untold = std::exchange(use.untold, 0);
   }
   const std::optional<std::uint64_t> sum = shared_(key.name, day, wanted + untold);

@@ -61,9 +61,10 @@ struct QuotaAnswer {
   double retry_after_seconds = 0;  ///< until tomorrow (UTC) when it is not within
 };
 
-/// Counts the expanded queries that each key used today (UTC). Of a shared counter, blocks of 1/64 of the
-/// quota are taken at once, so that it is asked seldom; what is left of a block when a process ends is lost.
-/// What a process counted alone while the counter was away is told to it afterwards.
+/// Counts the expanded queries that each key used today (UTC). Of a shared counter, blocks are taken at once,
+/// so that it is asked seldom: the first of 1/4096 of the quota, each next one twice as large, up to 1/64.
+/// What is left of a block when a process ends is lost, which is at most 1/4096 more than it used. What a
+/// process counted alone while the counter was away is told to it afterwards.
 class Quotas {
  public:
   /// in: shared - Redis or the store; may be empty. While it does not answer, this process counts alone.
@@ -82,6 +83,7 @@ class Quotas {
     std::uint64_t used = 0;    ///< of all processes, as far as we know
     std::uint64_t block = 0;   ///< taken and not yet used
     std::uint64_t untold = 0;  ///< taken while the shared counter was away
+    std::uint64_t next = 0;    ///< how large a block is taken next; 0: the first of the day
   };
   std::optional<QuotaAnswer> charge_locked(Use& use, std::uint64_t quota, std::uint64_t amount, UnixTime now);
 

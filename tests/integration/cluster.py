@@ -348,18 +348,18 @@ def main():
     clicks = {row["search"][:32] for row in rows if row["kind"] == "click"}
     lost = [one for client in clients for one in client.clicked if one not in clicks]
     metered = counts["metered searches"] * parts.ENGINES
-    block = parts.METERED_QUOTA // 64
     starts = sum(server.starts for server in cluster.servers)
     print(f"{took / 60:.1f} minutes, clocks {CLOCKS if parts.FAKETIME else 'alike'}; episodes {dict(done)}; {dict(counts)}; "
           f"searches that failed {len(wrong)}; acknowledged clicks lost {len(lost)}; a change was on all servers after "
           f"{cluster.slowest:.2f} s at most, {cluster.saves_refused} saves refused with 503 and sent again; quota of 40 searches let "
-          f"{small} through; {metered} metered queries, {used} counted "
-          f"in blocks of {block} by {starts} starts")
+          f"{small} through; {metered} metered queries, {used} counted in blocks by {starts} starts")
     assert not wrong, wrong[:5]
     assert not lost, lost[:5]
     assert cluster.slowest < 2, cluster.slowest
     assert small <= parts.SMALL_QUOTA // parts.ENGINES, small
     assert metered <= used, "less was counted than was used"
+    # a block that is lost with its process is at most 1/4096 of the quota more than the process used
+    assert used <= 2 * metered + starts * (parts.METERED_QUOTA // 4096), "more was lost than blocks may hold"
 
 
 main()

@@ -24,7 +24,7 @@ import json_engine
 KEY = "admin-key"
 METERED_KEY = "metered-key"
 SMALL_KEY = "small-key"
-METERED_QUOTA = 6_400_000  # of which a process takes 100,000 at once
+METERED_QUOTA = 6_400_000  # of which a process takes 1,562 at first and 100,000 at most at once
 SMALL_QUOTA = 640          # 40 searches of 16 engines
 ENGINES = 16
 SBIN = os.environ["PATH"] + ":/usr/sbin"

@@ -199,21 +199,24 @@ TEST_CASE("a block of a shared quota is used up before the counter is asked agai
     return std::optional(sum += amount);
   };
   Quotas quotas(shared);
-  const KeyConfig ann{"ann", "", {}, 640};  // blocks of ten
-  for (std::uint64_t i = 1; i <= 10; ++i) {
-    const QuotaAnswer answer = quotas.charge(ann, 1, test::kNewYear);
-    CHECK(answer.is_within);
-    CHECK(answer.left == 640 - i);
-    CHECK(asked == 1);
+  const KeyConfig ann{"ann", "", {}, 640};  // blocks of one, two, four, eight, and then of ten
+  std::uint64_t used = 0;
+  for (const std::uint64_t block : {1, 2, 4, 8, 10, 10}) {
+    CHECK_FALSE(quotas.charge_at_once(ann, 1, test::kNewYear));  // the counter would have to be asked
+    const int before = asked;
+    for (std::uint64_t i = 0; i < block; ++i) {
+      const QuotaAnswer answer = quotas.charge(ann, 1, test::kNewYear);
+      CHECK(answer.is_within);
+      CHECK(answer.left == 640 - ++used);
+      CHECK(asked == before + 1);
+    }
   }
-  CHECK_FALSE(quotas.charge_at_once(ann, 1, test::kNewYear));  // it would have to be asked
   CHECK(quotas.charge(ann, 1, test::kNewYear).is_within);
-  CHECK(asked == 2);
   CHECK_FALSE(quotas.charge_at_once(ann, 10, test::kNewYear));
-  CHECK(quotas.charge_at_once(ann, 9, test::kNewYear)->left == 620);
-  CHECK(asked == 2);
+  CHECK(quotas.charge_at_once(ann, 9, test::kNewYear)->left == 640 - 45);
+  CHECK(asked == 7);
   CHECK(quotas.charge(ann, 25, test::kNewYear).is_within);  // more than a block
-  CHECK(sum == 45);
+  CHECK(sum == 70);
   // of the last block only what the quota holds
   sum = 129;
   const KeyConfig bob{"bob", "", {}, 130};  // blocks of two
@@ -227,7 +230,20 @@ TEST_CASE("a block of a shared quota is used up before the counter is asked agai
   // and a block of yesterday is nothing today
   sum = 0;
   CHECK(quotas.charge(ann, 1, test::kNewYear + 86400).left == 639);
-  CHECK(sum == 10);
+  CHECK(sum == 1);
+}
+
+TEST_CASE("a process that ends loses at most what it used and 1/4096 of the quota", "[service][keys]") {
+  const KeyConfig key{"ann", "", {}, 4'096'000};
+  for (const std::uint64_t used : {1, 999, 1'000, 1'001, 2'999, 3'001, 50'000, 200'000}) {
+    std::uint64_t sum = 0;
+    Quotas quotas(
+        [&](std::string_view, std::int64_t, std::uint64_t amount) { return std::optional(sum += amount); });
+    for (std::uint64_t i = 0; i < used; ++i) REQUIRE(quotas.charge(key, 1, test::kNewYear).is_within);
+    INFO(used);
+    CHECK(sum >= used);
+    CHECK(sum - used <= std::min<std::uint64_t>(used + 1'000, 64'000));
+  }
 }
 
 TEST_CASE("a wrong key is remembered for its address, and until it becomes a right one", "[service][keys]") {
