@@ -1,4 +1,5 @@
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <span>
@@ -19,6 +20,7 @@
 #include "service/requests/preferences.h"
 #include "service/requests/search_requests.h"
 #include "service/search/expansion.h"
+#include "service/search/list_fusion.h"
 #include "service/search/search_pipeline.h"
 #include "service/search/shown_results.h"
 #include "service/search/suggester.h"
@@ -347,6 +349,31 @@ TEST_CASE("A search log that is full drops what comes, and says so", "[service][
   CHECK(log.dropped() == 1);
   SearchLog other(*server.app().records().store, {1, 0});
   CHECK(other.add(std::make_shared<const StoredSearch>()));
+}
+
+TEST_CASE("What is stored of a search says which lists failed, in order of their ranks", "[service][store]") {
+  LoadedDomain domain = domain_of_templates(1);
+  domain.domain.depth = 10;
+  std::vector<fetchers::FetchedList> lists = {list_of({"b.example", "a.example"}), fetchers::FetchedList()};
+  lists[0].query = {"t0", "one", "x"};
+  lists[1].query = {"t0", "two", "x"};
+  lists[1].failure = fetchers::Failure::timeout;
+  SearchAnswer answer;
+  answer.domain = "many";
+  answer.query = "x";
+  fuse_lists(domain, lists, answer);
+  const StoredSearch stored = stored_search(answer, {}, {"secret", false, "Q"}, 5);
+  REQUIRE(stored.lists.size() == 2);
+  CHECK_FALSE(stored.lists[0].has_failed);
+  CHECK(stored.lists[1].has_failed);
+  CHECK(stored.documents == std::vector<std::string>{"b.example", "a.example"});
+  CHECK(stored.lists[0].documents == std::vector<std::uint32_t>{0, 1});
+  CHECK(stored.slots.slots == std::map<std::string, std::string>{{"Q", "x"}});
+  CHECK(stored.at == 5);
+  const StoredSearch hidden = stored_search(answer, {}, {"secret", true, "Q"}, 5);
+  CHECK(hidden.slots.slots.empty());
+  CHECK(hidden.query == stored.query);
+  for (const std::string& document : hidden.documents) CHECK(document.find("example") == std::string::npos);
 }
 
 TEST_CASE("Sixteen variants and sixty-four expanded queries are the most", "[service][search][security]") {

@@ -406,6 +406,23 @@ TEST_CASE("Routes cost what they say, of the address or of the key", "[service][
   CHECK(gate.passed(50, rules_of(Access::open, Effect::none, Cost::much)) == 50);
 }
 
+TEST_CASE("A key's rate is that of the configuration in use", "[service][access][limits]") {
+  ServerConfig config;
+  config.keys.push_back(key_named("slow", Role::admin));
+  config.keys.back().requests_per_second = 0.5;
+  config.keys.back().burst = 2;
+  GateCase gate(config);
+  const RouteRules rules = rules_of(Access::admin, Effect::none, Cost::normal);
+  CHECK(gate.passed(5, rules, {bearer_of("slow")}) == 2);
+  config.keys.back().requests_per_second = 10;
+  config.keys.back().burst = 7;
+  gate.snapshot = std::make_shared<Snapshot>();
+  gate.snapshot->config = config;
+  CHECK(gate.passed(5, rules, {bearer_of("slow")}) == 0);
+  gate.clock.advance(std::chrono::seconds(1));
+  CHECK(gate.passed(9, rules, {bearer_of("slow")}) == 7);
+}
+
 TEST_CASE("A quota is charged by expanded queries, and what it does not hold costs nothing",
           "[service][access][keys]") {
   ServerConfig config = with_keys();
