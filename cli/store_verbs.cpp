@@ -125,18 +125,12 @@ service::UnixTime time_written(const std::string& path) {
 }
 
 Result<void> import_store(const StoreArguments& arguments) {
-  service::OfflineFiles files{arguments.runs, arguments.qrels, arguments.domain, arguments.depth, {}};
+  service::OfflineFiles files{arguments.runs, arguments.qrels, arguments.domain, arguments.depth};
   if (!arguments.recording.empty()) {
     files.qrels = arguments.recording + "/qrels";
     std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(arguments.recording + "/runs", error)) {
-      const std::string name = entry.path().stem().string();
-      std::error_code unknown;  // reading says what is wrong
-      if (std::filesystem::file_size(entry.path(), unknown) == 0 && !unknown)
-        files.empty_lists.push_back(name);
-      else
-        files.runs.push_back(name + "=" + entry.path().string());
-    }
+    for (const auto& entry : std::filesystem::directory_iterator(arguments.recording + "/runs", error))
+      files.runs.push_back(entry.path().stem().string() + "=" + entry.path().string());
     if (error || files.runs.empty())
       return fail(Code::no_input, arguments.recording + ": no recording; name the folder that record wrote");
     std::sort(files.runs.begin(), files.runs.end());

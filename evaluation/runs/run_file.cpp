@@ -168,8 +168,9 @@ Argument split_argument(const std::string& argument) {
   return {argument.substr(0, equals), argument.substr(equals + 1)};
 }
 
-/// The tag of the file's first line, or empty when that line is too short (then parsing says so).
+/// The tag of the file's first line, or empty when there is none or it is too short (then parsing says so).
 std::string_view first_tag(const TopicIndex& topics) {
+  if (topics.pieces.empty()) return {};
   const char* first = topics.pieces.front().lines.data();
   for (const TopicPiece& piece : topics.pieces) first = std::min(first, piece.lines.data());
   LineParser parser(first, topics.file.text.data() + topics.file.text.size());
@@ -207,8 +208,9 @@ const RunTopic* Run::find(std::string_view topic) const {
 
 Result<RunIndex> index_run(const std::string& argument) {
   const Argument parts = split_argument(argument);
-  TRY(auto topics, index_topics(parts.path));
+  TRY(auto topics, index_topics(parts.path, true));
   RunIndex run{parts.name, first_tag(topics), std::move(topics)};
+  if (run.name.empty() && run.topics.pieces.empty()) run.name = std::filesystem::path(parts.path).stem();
   if (run.name.empty()) run.name = run.tag;
   return run;
 }

@@ -148,12 +148,12 @@ IdKey::IdKey(std::string_view text) : id(text) {
   if constexpr (std::endian::native == std::endian::little) head = __builtin_bswap64(head);
 }
 
-Result<TopicIndex> index_topics(const std::string& path) {
+Result<TopicIndex> index_topics(const std::string& path, bool may_be_comments) {
   TRY(auto file, open_text(path));
   TopicIndex index;
   index.file = std::move(file);
   TRY_VOID(find_pieces(index.file, index.pieces));
-  if (index.pieces.empty())
+  if (index.pieces.empty() && !(may_be_comments && index.file.text.starts_with('#')))
     return fail(Code::bad_data, path + ": holds no line; check that it is the right file and complete");
   sort_pieces(index.pieces);
   for (std::size_t i = 0; i < index.pieces.size(); ++i)

@@ -156,10 +156,11 @@ struct TopicIndex {
 };
 
 /// in:     path - a run or qrels file; lines whose first field starts with '#' are comments
+///         may_be_comments - a file that begins with a comment may hold nothing else
 /// errors: those of open_text; bad_data with file and line for a line that is too long, and when no line
 ///         holds anything
 /// cost:   one pass that looks for line ends and the first field
-Result<TopicIndex> index_topics(const std::string& path);
+Result<TopicIndex> index_topics(const std::string& path, bool may_be_comments = false);
 
 /// Bytewise order of two ids: the eight first bytes as one number, then the rest.
 struct IdKey {

@@ -262,8 +262,7 @@ std::string ImportReport::text() const {
 
 Result<std::vector<OfflineQuery>> read_offline_queries(const OfflineFiles& files, std::string_view secret,
                                                        std::string_view plain_slot, UnixTime at) {
-  TRY(auto runs, evaluation::read_runs(files.runs));
-  for (const std::string& name : files.empty_lists) runs.emplace_back().name = name;
+  TRY(const auto runs, evaluation::read_runs(files.runs));
   TRY(const auto qrels, evaluation::read_qrels(files.qrels));
   const int depth = files.depth > 0 ? files.depth : deepest_list(runs);
   std::vector<OfflineQuery> out;

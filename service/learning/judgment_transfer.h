@@ -27,8 +27,7 @@ struct OfflineFiles {
   std::string domain;
   int depth = 0;  ///< of each list; 0: whole lists
   /// What the queries' ids stand for. Without an entry the id itself is the query's text.
-  std::map<std::string, BaseQuery> queries;
-  std::vector<std::string> empty_lists{};  ///< lists that found nothing for any query, which have no run
+  std::map<std::string, BaseQuery> queries{};
 };
 
 /// Reads runs and qrels. Judged queries that stand in no run are left out.

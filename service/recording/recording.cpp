@@ -233,8 +233,9 @@ class Files {
     if (error) return fail(Code::no_input, (folder / "runs").string() + ": " + error.message());
     for (const fusion::Feature& feature : features_of(domain_.domain)) {
       const auto found = runs_.find(feature.name);
+      const bool is_empty = found == runs_.end() || found->second.empty();
       const auto written = write_file((folder / "runs" / (feature.name + ".run")).string(),
-                                      found == runs_.end() ? std::string() : found->second);
+                                      is_empty ? "# nothing was found\n" : found->second);
       if (!written) return written;
     }
     if (const auto written = write_file((folder / "qrels").string(), qrels_); !written) return written;

@@ -79,6 +79,17 @@ TEST_CASE("A run's BOM, CRLF, tabs, blank lines and missing last line end are ac
   CHECK(documents_of(run.topics[0]) == std::vector<std::string>{"a", "b"});
 }
 
+TEST_CASE("A run that says in a comment that nothing was found has no topics, and its file's name",
+          "[evaluation][run]") {
+  const test::TemporaryFolder folder;
+  const auto run = read_run(folder.write("plain@one.run", "# nothing was found\n"));
+  REQUIRE(run.has_value());
+  CHECK(run->name == "plain@one");
+  CHECK(run->topics.empty());
+  CHECK(read_run("other=" + folder.path("plain@one.run"))->name == "other");
+  CHECK(read_run(folder.write("b.run", "# a comment\n1 Q0 a 1 2.5 t\n"))->name == "t");
+}
+
 TEST_CASE("A run's mistakes are one error with file and line", "[evaluation][run]") {
   const test::TemporaryFolder folder;
   const std::string good = "1 Q0 a 1 2.5 t\n";

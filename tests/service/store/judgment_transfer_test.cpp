@@ -221,10 +221,15 @@ TEST_CASE("a recording becomes judged searches, with the list that found nothing
   REQUIRE(query->has_value());
   const auto search = store->find_search((**query).search);
   REQUIRE((**search).lists.size() == 2);
-  CHECK((**search).lists[0].feature == "words@l");
-  CHECK((**search).lists[0].documents.size() == 1);
-  CHECK((**search).lists[1].feature == "nothing@l");
-  CHECK((**search).lists[1].documents.empty());
+  CHECK((**search).lists[0].feature == "nothing@l");
+  CHECK((**search).lists[0].documents.empty());
+  CHECK((**search).lists[1].feature == "words@l");
+  CHECK((**search).lists[1].documents.size() == 1);
+  const auto trained =
+      run_metafuse({"train", "--runs", recording + "/runs/nothing@l.run", recording + "/runs/words@l.run",
+                    "--qrels", recording + "/qrels", "--model", folder.path("m.json")});
+  INFO(trained.err);
+  CHECK(trained.status == 0);
   const auto wrong = run_metafuse(
       {"store", "import", "--config", config, "--domain", "d", "--recording", folder.path("nowhere")});
   CHECK(wrong.status == 66);
