@@ -114,6 +114,10 @@ TEST_CASE("every part of a request and of what its lists depend on changes the k
   with([&](SearchRequest& r) { r.engines = {"ab"}; });
   with([&](SearchRequest& r) { r.engines = {"a"}, r.lists = {"1", "b"}; });
   with([&](SearchRequest& r) { r.engines = {"a", "1"}, r.lists = {"b"}; });
+  with([&](SearchRequest& r) { r.engines = {"a"}, r.lists = {"0"}; });
+  with([&](SearchRequest& r) { r.engines = {"a", "1"}; });
+  with([&](SearchRequest& r) { r.engines = {"0", "0"}; });
+  with([&](SearchRequest& r) { r.slots.slots = {{"0", "2"}}; });
   with([&](SearchRequest& r) { r.text = "a", r.language = "b"; });
   with([&](SearchRequest& r) { r.language = "a", r.time_range = "b"; });
   with([&](SearchRequest& r) { r.language = "ab"; });
