@@ -282,6 +282,8 @@ Result<void> run_show(const std::string& path) {
     if (key != "certainty") std::cout << key << "  " << to_text(value) << '\n';
   std::cout << fusion::certainty_text(model.training);
   std::cout << fusion::rankboost::generalisation_text(model.training, model.features.size());
+  if (const auto* sum = dynamic_cast<const fusion::SumRanker*>(model.ranker.get()))
+    std::cout << '\n' << fusion::rank_table(*sum, model.features);
   std::cout << '\n' << model.ranker->describe(model.features);
   return {};
 }

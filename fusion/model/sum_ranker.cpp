@@ -1,6 +1,10 @@
 #include "fusion/model/sum_ranker.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
+
+#include <fmt/format.h>
 
 #include "core/contract.h"
 
@@ -53,6 +57,34 @@ void SumRanker::tabulate(const SumRanker& other) {
     for (std::size_t rank = 0; rank < table.size(); ++rank)
       table[rank] = rank == 0 ? unranked_part(feature) : part(feature, -static_cast<double>(rank));
   }
+}
+
+std::string rank_table(const SumRanker& ranker, const std::vector<Feature>& features) {
+  constexpr std::array<std::uint32_t, 8> kShown = {1, 2, 3, 5, 10, 20, 50, 100};
+  std::string rows;
+  constexpr std::string_view kTitle = "rank";
+  std::size_t width = 0;
+  int deepest = 0;
+  for (std::size_t list = 0; list < features.size(); ++list)
+    if (features[list].kind == FeatureKind::rank && ranker.uses(list)) {
+      width = std::max(width, features[list].name.size());
+      deepest = std::max(deepest, features[list].depth == 0 ? 100 : features[list].depth);
+    }
+  if (width == 0) return {};
+  width = std::max(width, kTitle.size());
+  const auto is_shown = [&](std::uint32_t rank) { return static_cast<int>(rank) <= deepest; };
+  rows += fmt::format("{:<{}}", kTitle, width);
+  for (const std::uint32_t rank : kShown)
+    if (is_shown(rank)) rows += fmt::format("{:>11}", rank);
+  rows += fmt::format("{:>11}\n", "none");
+  for (std::size_t list = 0; list < features.size(); ++list) {
+    if (features[list].kind != FeatureKind::rank || !ranker.uses(list)) continue;
+    rows += fmt::format("{:<{}}", features[list].name, width);
+    for (const std::uint32_t rank : kShown)
+      if (is_shown(rank)) rows += fmt::format("{:>11.4g}", ranker.at_rank(list, rank));
+    rows += fmt::format("{:>11.4g}\n", ranker.unranked_part(list));
+  }
+  return "what a list adds to a score, by the rank of the document\n" + rows;
 }
 
 }  // namespace metafuse::fusion

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "fusion/data/feature_matrix.h"
@@ -45,5 +46,9 @@ class SumRanker : public Ranker {
  private:
   std::vector<std::vector<double>> by_rank_;  // of a feature that is no list: empty
 };
+
+/// A table for people: what each list that counts adds to a score at some ranks, and to a document that it
+/// does not hold; empty where no feature is a list.
+std::string rank_table(const SumRanker& ranker, const std::vector<Feature>& features);
 
 }  // namespace metafuse::fusion

@@ -8,6 +8,7 @@
 
 #include "core/random.h"
 #include "fusion/input/training_set_builder.h"
+#include "fusion/learners/reciprocal_ranks/learner.h"
 #include "fusion/model/fuse.h"
 #include "fusion/training/registry.h"
 
@@ -95,4 +96,20 @@ TEST_CASE("The table of a list goes as far as its depth", "[fusion][model]") {
   CHECK(sum.by_rank(2)[0] == sum.unranked_part(2));
   for (const std::uint32_t rank : {1U, 20U, 21U, 5'000U})
     CHECK(sum.at_rank(2, rank) == sum.part(2, -static_cast<double>(rank)));
+}
+
+// 1 / (60 + rank): 1/61 = .01639, 1/62 = .01613, 1/63 = .01587. The step adds .5 to rank 1, and half of that
+// to documents that the second list does not hold.
+TEST_CASE("A model's table says what some ranks of each list add", "[fusion][model]") {
+  const std::vector<Feature> features = {
+      {"a", FeatureKind::rank, 3}, {"long name", FeatureKind::rank, 2}, {"unused", FeatureKind::rank, 3}};
+  const std::vector<WeakRanking> steps = {{1, -2.0, 0.5, 0.5}};
+  const reciprocal_ranks::ReciprocalRanker ranker(60.0, {1.0, 0.0, 0.0}, StepRanker(steps, features));
+  CHECK(rank_table(ranker, features) ==
+        "what a list adds to a score, by the rank of the document\n"
+        "rank               1          2          3       none\n"
+        "a            0.01639    0.01613    0.01587          0\n"
+        "long name        0.5          0          0       0.25\n");
+  const std::vector<Feature> values = {{"f", FeatureKind::value, 0}};
+  CHECK(rank_table(StepRanker({{0, 1.0, 0.0, 0.5}}, values), values).empty());
 }
