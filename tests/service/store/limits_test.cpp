@@ -70,6 +70,18 @@ TEST_CASE("a token bucket lets a burst through, then its rate", "[service][limit
   CHECK_FALSE(limiter.take("a", clock.now()).is_admitted);
 }
 
+TEST_CASE("a rate that is lowered holds for buckets that are full", "[service][limits]") {
+  test::ManualClock clock;
+  RateLimiter limiter(1, 10);
+  CHECK(limiter.take("a", clock.now()).is_admitted);
+  limiter.set_rate(1, 2);
+  for (int i = 0; i < 4; ++i) CHECK(limiter.take("a", clock.now()).is_admitted == (i < 2));
+  CHECK(limiter.per_second() == 1);
+  CHECK(limiter.burst() == 2);
+  limiter.set_rate(1, 0.5);
+  CHECK(limiter.burst() == 1);  // or nothing would ever pass
+}
+
 TEST_CASE("a rate of 0 is no limit and costs no memory", "[service][limits]") {
   test::ManualClock clock;
   RateLimiter limiter(0, 1);
