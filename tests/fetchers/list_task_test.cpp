@@ -22,7 +22,7 @@ namespace {
 
 const std::string kOneResult = R"({"results":[{"url":"http://a.example/1","title":"One"}]})";
 
-HttpAnswer answer_with(int status, StringPairs headers, std::string body = "no") {
+HttpAnswer status_answer(int status, StringPairs headers, std::string body = "no") {
   HttpAnswer answer = answer_of(std::move(body), status);
   answer.headers = std::move(headers);
   return answer;
@@ -137,7 +137,7 @@ TEST_CASE("an engine is left alone for as long as it asks for, by 429 and 503 al
     StringPairs headers;
     if (!row.retry_after.empty()) headers.emplace_back("retry-after", row.retry_after);
     if (!row.date.empty()) headers.emplace_back("date", row.date);
-    pair.answer = answer_with(row.status, headers);
+    pair.answer = status_answer(row.status, headers);
     REQUIRE(pair.is_asked());
     if (row.seconds == 0) {
       CHECK(pair.is_asked());
@@ -185,7 +185,7 @@ TEST_CASE("a page that asks for a human is known by each of its marks", "[fetche
   const StringPairs html = {{"content-type", "text/html"}};
   const std::string ask = block("e", "http://e.example/?q={query}");
   const auto failure_of = [&](int status, const StringPairs& headers, const std::string& body) {
-    Script script{[&](const HttpRequest&) { return answer_with(status, headers, body); }, {}};
+    Script script{[&](const HttpRequest&) { return status_answer(status, headers, body); }, {}};
     return ask_alone(ask, script).failure;
   };
   for (const std::string mark :
@@ -431,7 +431,7 @@ TEST_CASE("of engines that are all left alone the one whose time is nearest is a
           "[fetchers][breaker]") {
   ManualClock clock;
   Script script{[](const HttpRequest& request) {
-                  return answer_with(429, {{"retry-after", request.engine == "near" ? "50" : "100"}});
+                  return status_answer(429, {{"retry-after", request.engine == "near" ? "50" : "100"}});
                 },
                 {}};
   FetcherOptions options = scripted_options(script);

@@ -35,8 +35,8 @@ FetchOptions options_of(int depth = 10, int page = 1) {
 }
 
 /// The request for "x" of an engine whose every secret is this one.
-HttpRequest filled(const std::string& url, const std::string& keys, const std::string& secret,
-                   const FetchOptions& options = options_of()) {
+HttpRequest filled_from(const std::string& url, const std::string& keys, const std::string& secret,
+                        const FetchOptions& options = options_of()) {
   const Engine engine = engines_of(block("e", url, keys)).front();
   return build_request(engine, ready_of(engine, secret), "x", options, 1);
 }
@@ -57,10 +57,10 @@ PagePlan plan_of(const std::string& url, const std::string& keys, int depth, int
 TEST_CASE("a secret is a value wherever it stands, whatever it holds", "[fetchers][request][security]") {
   const std::string odd = "a&b c{query}\"\\ ${OTHER}";
   const HttpRequest request =
-      filled("http://e.example/?k=${KEY}&q={query}",
-             "method: POST, request_body: 'k=${KEY}&q={query}', headers: {X-Key: \"${KEY}\"}, "
-             "username: \"${KEY}\", password: \"${KEY}\", cookies: {c: \"${KEY}\"}",
-             odd);
+      filled_from("http://e.example/?k=${KEY}&q={query}",
+                  "method: POST, request_body: 'k=${KEY}&q={query}', headers: {X-Key: \"${KEY}\"}, "
+                  "username: \"${KEY}\", password: \"${KEY}\", cookies: {c: \"${KEY}\"}",
+                  odd);
   CHECK(request.url == "http://e.example/?k=a%26b%20c%7Bquery%7D%22%5C%20%24%7BOTHER%7D&q=x");
   CHECK(request.body == "k=" + odd + "&q=x");
   CHECK(header_in(request, "X-Key") == odd);
@@ -75,17 +75,17 @@ TEST_CASE("values of parameters that are secrets by name are not written down",
           "[fetchers][request][security]") {
   for (const std::string name : {"key", "api_key", "apikey", "token", "access_token", "password", "secret"}) {
     INFO(name);
-    CHECK(filled("http://e.example/?" + name + "=hush&q={query}", "", "").record_url ==
+    CHECK(filled_from("http://e.example/?" + name + "=hush&q={query}", "", "").record_url ==
           "http://e.example/?" + name + "=REDACTED&q=x");
-    CHECK(filled("http://e.example/?q={query}&" + name + "=hush#end", "", "").record_url ==
+    CHECK(filled_from("http://e.example/?q={query}&" + name + "=hush#end", "", "").record_url ==
           "http://e.example/?q=x&" + name + "=REDACTED#end");
-    CHECK(filled("http://e.example/?q={query}&a" + name + "s=open", "", "").record_url ==
+    CHECK(filled_from("http://e.example/?q={query}&a" + name + "s=open", "", "").record_url ==
           "http://e.example/?q=x&a" + name + "s=open");
   }
 }
 
 TEST_CASE("a request has the bounds of its definition", "[fetchers][request][security]") {
-  const HttpRequest usual = filled("http://e.example/?q={query}", "", "");
+  const HttpRequest usual = filled_from("http://e.example/?q={query}", "", "");
   CHECK(usual.max_redirects == 3);
   CHECK(usual.requests_per_second == 0);
   CHECK(usual.max_connections == 8);
@@ -94,10 +94,10 @@ TEST_CASE("a request has the bounds of its definition", "[fetchers][request][sec
   CHECK(usual.connect_timeout == Duration::zero());
   CHECK(usual.first_byte_timeout == Duration::zero());
   const HttpRequest own =
-      filled("http://e.example/?q={query}",
-             "soft_max_redirects: 1, requests_per_second: 2.5, max_connections: 3, max_bytes: "
-             "5000, verify: false, connect_timeout: 0.25, first_byte_timeout: 0.5",
-             "");
+      filled_from("http://e.example/?q={query}",
+                  "soft_max_redirects: 1, requests_per_second: 2.5, max_connections: 3, max_bytes: "
+                  "5000, verify: false, connect_timeout: 0.25, first_byte_timeout: 0.5",
+                  "");
   CHECK(own.max_redirects == 1);
   CHECK(own.requests_per_second == 2.5);
   CHECK(own.max_connections == 3);
@@ -106,8 +106,8 @@ TEST_CASE("a request has the bounds of its definition", "[fetchers][request][sec
   CHECK(own.connect_timeout == milliseconds(250));
   CHECK(own.first_byte_timeout == milliseconds(500));
   CHECK(own.timeout == milliseconds(700));
-  CHECK(filled("http://e.example/?q={query}", "soft_max_redirects: 10", "").max_redirects == 3);
-  CHECK(filled("http://e.example/?q={query}", "verify: ca.pem", "").ca_file.ends_with("ca.pem"));
+  CHECK(filled_from("http://e.example/?q={query}", "soft_max_redirects: 10", "").max_redirects == 3);
+  CHECK(filled_from("http://e.example/?q={query}", "verify: ca.pem", "").ca_file.ends_with("ca.pem"));
 }
 
 TEST_CASE("what an engine does not have is not asked of it", "[fetchers][request]") {
@@ -115,18 +115,18 @@ TEST_CASE("what an engine does not have is not asked of it", "[fetchers][request
   options.time_range = "week";
   options.safe_search = 2;
   const std::string url = "http://e.example/?q={query}&o={offset}&s={start}{time_range}{safe_search}";
-  CHECK(filled(url, "", "", options).url == "http://e.example/?q=x&o=40&s=41");
-  CHECK(filled(url, "time_range_support: true", "", options).url ==
+  CHECK(filled_from(url, "", "", options).url == "http://e.example/?q=x&o=40&s=41");
+  CHECK(filled_from(url, "time_range_support: true", "", options).url ==
         "http://e.example/?q=x&o=40&s=41&hours=168");
-  CHECK(filled(url, "safe_search_support: true", "", options).url ==
+  CHECK(filled_from(url, "safe_search_support: true", "", options).url ==
         "http://e.example/?q=x&o=40&s=41&filter=strict");
   options.time_range = "";
-  CHECK(filled(url, "time_range_support: true", "", options).url == "http://e.example/?q=x&o=40&s=41");
+  CHECK(filled_from(url, "time_range_support: true", "", options).url == "http://e.example/?q=x&o=40&s=41");
   options.time_range = "decade";
-  CHECK(filled(url, "time_range_support: true", "", options).url == "http://e.example/?q=x&o=40&s=41");
+  CHECK(filled_from(url, "time_range_support: true", "", options).url == "http://e.example/?q=x&o=40&s=41");
   const auto language = [&](const std::string& wanted) {
     options.language = wanted;
-    return filled("http://e.example/?q={query}&l={lang}", "lang_all: fr", "", options).url.substr(24);
+    return filled_from("http://e.example/?q={query}&l={lang}", "lang_all: fr", "", options).url.substr(24);
   };
   CHECK(language("de") == "de");
   CHECK(language("abcdefgh-1234567") == "abcdefgh-1234567");  // 16 characters
