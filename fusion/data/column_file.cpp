@@ -69,15 +69,20 @@ Result<std::uint64_t> ColumnFile::append_aligned(std::span<const std::byte> byte
 }
 
 void ColumnFile::let_go() {
-  const std::lock_guard lock(mutex_);
-  const auto begin = static_cast<off_t>(gone_);
-  const auto middle = static_cast<off_t>(leaving_);
-  const auto end = static_cast<off_t>(end_);
-  ::sync_file_range(descriptor_, middle, end - middle, SYNC_FILE_RANGE_WRITE);
+  off_t begin = 0, middle = 0, end = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    begin = static_cast<off_t>(gone_);
+    middle = static_cast<off_t>(leaving_);
+    end = static_cast<off_t>(end_);
+    gone_ = std::exchange(leaving_, end_);
+  }
+  // A size of 0 would mean all that follows.
+  if (end > middle) ::sync_file_range(descriptor_, middle, end - middle, SYNC_FILE_RANGE_WRITE);
+  if (middle == begin) return;
   ::sync_file_range(descriptor_, begin, middle - begin,
                     SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
   ::posix_fadvise(descriptor_, begin, middle - begin, POSIX_FADV_DONTNEED);
-  gone_ = std::exchange(leaving_, end_);
 }
 
 void ColumnFile::advise(std::span<const std::byte> frozen, int advice) {

@@ -113,7 +113,7 @@ class ColumnFile {
   int descriptor_;
   std::string folder_;
   mutable std::mutex mutex_;
-  // Guarded by mutex_. Bytes before `gone_` left memory, the disk is taking those before `leaving_`.
+  // Guarded by mutex_. Bytes before `gone_` are let go, the disk is taking those before `leaving_`.
   std::uint64_t gone_ = 0;
   std::uint64_t leaving_ = 0;
   std::uint64_t end_ = 0;

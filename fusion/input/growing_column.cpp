@@ -128,7 +128,11 @@ struct JoinedValues {
 JoinedValues join_values(std::span<const RawColumn> parts, bool is_absent_zero) {
   JoinedValues joined;
   std::vector<PartValue> ordered;
-  std::size_t place = 0;
+  std::size_t count = 0;
+  for (const RawColumn& part : parts) count += part.values.size();
+  ordered.reserve(count);
+  joined.codes.resize(count, 0);
+  std::size_t place = 0;  // of a part's code 0
   for (const RawColumn& part : parts) {
     joined.begins.push_back(place);
     if (is_absent_zero && has_absent(part)) ordered.push_back({ordered_bits(0.0), place});
@@ -141,7 +145,6 @@ JoinedValues join_values(std::span<const RawColumn> parts, bool is_absent_zero) 
       ordered.begin(), ordered.end(),
       [](const PartValue& value, unsigned bits) { return value.order >> bits; },
       [](const PartValue& a, const PartValue& b) { return a.order < b.order; });
-  joined.codes.resize(place, 0);
   for (std::size_t i = 0; i < ordered.size(); ++i) {
     if (i == 0 || ordered[i].order != ordered[i - 1].order)
       joined.values.push_back(number_of_ordered_bits(ordered[i].order));
