@@ -41,10 +41,12 @@ std::vector<double> SumRanker::contributions(const FeatureMatrix& documents, std
 
 void SumRanker::tabulate(const std::vector<Feature>& features) {
   by_rank_.resize(features.size());
+  const std::size_t share = kMostCells / std::max<std::size_t>(count_lists(features), 1);
+  const std::size_t most = std::clamp<std::size_t>(share, 1, kTabledRanks);
   for (std::size_t feature = 0; feature < features.size(); ++feature) {
     if (features[feature].kind != FeatureKind::rank) continue;
     const auto depth = static_cast<std::size_t>(std::max(features[feature].depth, 0));
-    by_rank_[feature].resize(depth > 0 ? std::min(depth + 1, kTabledRanks) : kTabledRanks);
+    by_rank_[feature].resize(depth > 0 ? std::min(depth + 1, most) : most);
   }
   tabulate(*this);
 }

@@ -28,7 +28,8 @@ class SumRanker : public Ranker {
   std::vector<double> score(const FeatureMatrix& documents) const override;
   std::vector<double> contributions(const FeatureMatrix& documents, std::size_t document) const override;
 
-  /// Of a list, what it adds at rank 1, 2, ... as far as its depth and kTabledRanks go; place 0 is unranked.
+  /// Of a list, what it adds at rank 1, 2, ... as far as its depth, kTabledRanks and its share of kMostCells
+  /// go; place 0, which is always there, is unranked.
   const std::vector<double>& by_rank(std::size_t feature) const { return by_rank_[feature]; }
   double at_rank(std::size_t feature, std::uint32_t rank) const {
     const std::vector<double>& table = by_rank_[feature];
@@ -37,6 +38,7 @@ class SumRanker : public Ranker {
 
  protected:
   static constexpr std::size_t kTabledRanks = 1024;
+  static constexpr std::size_t kMostCells = std::size_t{1} << 18;  // of all lists: a model file may name many
 
   /// To be called when parts can be told.
   void tabulate(const std::vector<Feature>& features);

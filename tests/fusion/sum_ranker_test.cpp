@@ -98,6 +98,20 @@ TEST_CASE("The table of a list goes as far as its depth", "[fusion][model]") {
     CHECK(sum.at_rank(2, rank) == sum.part(2, -static_cast<double>(rank)));
 }
 
+TEST_CASE("Tables of many lists are short, and what is beyond them is still told",
+          "[fusion][model][security]") {
+  const auto ranker_of = [](std::size_t lists) {
+    return StepRanker({{0, -3.0, 0.5, 2.0}}, std::vector<Feature>(lists, {"list", FeatureKind::rank, 0}));
+  };
+  CHECK(ranker_of(256).by_rank(0).size() == 1'024);
+  CHECK(ranker_of(257).by_rank(0).size() == 1'020);
+  const StepRanker ranker = ranker_of(300'000);
+  CHECK(ranker.by_rank(0) == std::vector<double>{1.0});  // unranked
+  CHECK(ranker.at_rank(0, 0) == 1.0);
+  CHECK(ranker.at_rank(0, 2) == 2.0);
+  CHECK(ranker.at_rank(0, 3) == 0.0);
+}
+
 // 1 / (60 + rank): 1/61 = .01639, 1/62 = .01613, 1/63 = .01587. The step adds .5 to rank 1, and half of that
 // to documents that the second list does not hold.
 TEST_CASE("A model's table says what some ranks of each list add", "[fusion][model]") {
