@@ -1,5 +1,4 @@
 // The verb crossvalidate.
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <iostream>

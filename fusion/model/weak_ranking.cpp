@@ -1,12 +1,10 @@
 #include "fusion/model/weak_ranking.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <utility>
 
-#include "core/contract.h"
 #include "core/number.h"
 
 namespace metafuse::fusion {

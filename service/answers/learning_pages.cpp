@@ -218,13 +218,13 @@ void add_rank_weights(const LoadedDomain& domain, View& page) {
   std::vector<Curve> curves;
   for (std::size_t f = 0; f < domain.model->features.size(); ++f) {
     const fusion::Feature& feature = domain.model->features[f];
-    if (feature.kind != fusion::FeatureKind::rank) continue;
+    if (feature.kind != fusion::FeatureKind::rank || !ranker->uses(f)) continue;
     Curve curve{feature.name, {}, {}, true};
     for (int rank = 1; rank <= domain.domain.depth; ++rank) {
       curve.x.push_back(rank);
       curve.y.push_back(ranker->at_rank(f, static_cast<std::uint32_t>(rank)));
     }
-    if (ranker->uses(f)) curves.push_back(std::move(curve));
+    curves.push_back(std::move(curve));
   }
   add_plot(page, curves, {"What a rank in each list adds to the score", "rank", "weight"});
 }

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "core/contract.h"
 #include "core/number.h"
 #include "fusion/learners/common/state_fields.h"
 

@@ -1,9 +1,7 @@
 #include "fusion/learners/reciprocal_ranks/blend.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <span>
 #include <string_view>
 
 #include <fmt/format.h>

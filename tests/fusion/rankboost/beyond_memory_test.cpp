@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
-#include <iostream>
 #include <string>
 #include <vector>
 
