@@ -5,7 +5,8 @@
 
 namespace metafuse {
 
-// Names of hosts, headers and languages know ASCII's capitals only, whatever the machine's locale says.
+// Lower-casing of ASCII letters only, independent of the machine's locale: names of hosts, headers and
+// languages are compared this way.
 
 constexpr char ascii_lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;

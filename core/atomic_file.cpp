@@ -30,7 +30,7 @@ Result<void> check_writable(const std::string& path) {
   if (path == "-") return {};
   if (::stat(path.c_str(), &status) == 0) {
     if (S_ISDIR(status.st_mode)) return write_error(path, EISDIR);
-    if (!S_ISREG(status.st_mode)) {  // a device or a pipe is written in place
+    if (!S_ISREG(status.st_mode)) {  // devices and pipes are written in place
       if (::access(path.c_str(), W_OK) != 0) return write_error(path, errno);
       return {};
     }
@@ -52,9 +52,9 @@ Result<void> write_file(const std::string& path, std::string_view content) {
 namespace {
 
 constexpr const char* kDescriptors = "/proc/self/fd/";
-constexpr mode_t kMode = 0666;  // less what the user's mask takes away
+constexpr mode_t kMode = 0666;  // minus the bits of the user's umask
 
-/// A name beside `path` that nobody else is likely to take; the next one for each number.
+/// A name beside `path` that nobody else is likely to use; each number gives another one.
 std::string name_beside(const std::string& path, unsigned number) {
   return path + "." + std::to_string(::getpid()) + "-" + std::to_string(number);
 }
@@ -64,8 +64,8 @@ std::string folder_of(const std::string& path) {
   return slash == std::string::npos ? "." : path.substr(0, slash + 1);
 }
 
-/// Gives a file without a name one beside `path`, in `name`.
-/// out:    false with errno
+/// Gives an unnamed file a name beside `path`, which is stored in `name`.
+/// out:    false, with errno set, on failure
 bool link_beside(int descriptor, const std::string& path, std::string& name) {
   const std::string from = kDescriptors + std::to_string(descriptor);
   for (unsigned number = 0;; ++number) {
@@ -82,7 +82,7 @@ bool link_beside(int descriptor, const std::string& path, std::string& name) {
 struct FileWriter::State {
   std::string path;
   bool is_in_place = false;
-  std::string beside;  // the name until the rename; empty while the file has none
+  std::string beside;  // the temporary name until the rename; empty while the file has none
   int descriptor = -1;
 
   State() = default;
@@ -93,11 +93,11 @@ struct FileWriter::State {
     if (!beside.empty()) ::unlink(beside.c_str());
   }
 
-  /// A file that is gone with the process whenever that ends, where the file system has such; else one with
-  /// a name of its own.
+  /// Opens an unnamed file if the file system supports it: the system deletes it however the process ends.
+  /// Otherwise creates a file with a temporary name.
   void open_beside() {
     errno = EOPNOTSUPP;
-    if (::access(kDescriptors, X_OK) == 0)  // what gives the file its name
+    if (::access(kDescriptors, X_OK) == 0)  // needed to name the file later
       descriptor = ::open(folder_of(path).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, kMode);
     if (descriptor >= 0 || (errno != EOPNOTSUPP && errno != EISDIR)) return;
     for (unsigned number = 0; descriptor < 0; ++number) {

@@ -9,24 +9,26 @@
 
 namespace metafuse {
 
-/// Writes a whole file: beside it first, synced, then renamed, so that a reader sees the old file or the new
-/// one. "-" writes to standard output.
+/// Writes a whole file atomically: the content goes into a file beside it, which is synced and then renamed,
+/// so that a reader sees either the old file or the new one. "-" writes to standard output.
 ///
-/// errors: no_input when the folder does not exist or may not be written, try_again when the disk is full;
-///         nothing half-written stays behind
+/// errors: no_input when the folder does not exist or is not writable; try_again when the disk is full. No
+///         half-written file is left behind.
 Result<void> write_file(const std::string& path, std::string_view content);
 
-/// Whether write_file could begin: asked before long work whose outcome goes there, so that it is not lost.
+/// Checks that write_file could start. Call it before long work whose result goes into the file, so that the
+/// result is not lost.
 ///
-/// errors: no_input: a folder, a folder that is not there or may not be written
+/// errors: no_input when the path is a folder, or its folder does not exist or is not writable
 Result<void> check_writable(const std::string& path);
 
-/// The error of a failed write to `path`: try_again when the disk is full, else no_input.
+/// The error for a failed write to `path`, where `number` is errno: try_again when the disk is full, the file
+/// exceeds the size limit or the device failed; else no_input.
 Error write_error(const std::string& path, int number);
 
-/// Writes a large file piece by piece with the promise of write_file: a reader sees the old file or the whole
-/// new one, and a process that is killed leaves nothing behind where the file system knows files without a
-/// name (O_TMPFILE). "-" writes to standard output at once.
+/// Writes a large file piece by piece, as atomically as write_file: a reader sees either the old file or the
+/// whole new one. A killed process leaves nothing behind if the file system supports unnamed files
+/// (O_TMPFILE). "-" writes to standard output immediately.
 class FileWriter {
  public:
   /// errors: as write_file
@@ -34,10 +36,10 @@ class FileWriter {
 
   FileWriter(FileWriter&&) noexcept;
   FileWriter& operator=(FileWriter&&) noexcept;
-  ~FileWriter();  ///< without commit(): nothing stays behind
+  ~FileWriter();  ///< without commit(), the written data is discarded
 
   Result<void> write(std::string_view text);
-  /// Syncs and renames. Requires that nothing was committed before.
+  /// Syncs and renames. Requires that the file has not been committed yet.
   Result<void> commit();
 
  private:
@@ -46,12 +48,12 @@ class FileWriter {
   std::unique_ptr<State> state_;
 };
 
-/// An advisory lock on a file or a folder that dies with the process.
+/// An advisory lock on a file or a folder. The system releases it when the process ends.
 class FileLock {
  public:
-  /// in:     path - a folder that is there, or a file, which is made; taken - what is said when another
-  ///         holds it
-  /// errors: unavailable: another holds it; no_input: the path cannot be opened or made
+  /// in:     path - an existing folder, or a file, which is created if missing; taken - the error's text when
+  ///         another process holds the lock
+  /// errors: unavailable: another process holds the lock; no_input: the path cannot be opened or created
   static Result<FileLock> take(const std::string& path, const std::string& taken);
 
   FileLock() = default;

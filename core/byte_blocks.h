@@ -1,6 +1,6 @@
 #pragma once
 
-// Sixteen bytes of a text at once, for loops that look for rare characters.
+// Blocks of sixteen bytes that are compared at once (SIMD), for loops that search a text for rare characters.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +16,8 @@ inline ByteBlock block_at(const char* text) {
   return block;
 }
 
-/// True when a byte is not 0. Comparisons of blocks give blocks of 0 and -1.
+/// True when any byte is not 0. Comparing two blocks gives a block with -1 in each byte where it holds and
+/// 0 elsewhere.
 template <class Block>
 bool has_any(const Block& block) {
   static_assert(sizeof(Block) == sizeof(ByteBlock));

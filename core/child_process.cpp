@@ -17,7 +17,7 @@
 namespace metafuse {
 namespace {
 
-/// A file in memory that holds the text, to be read from its begin; -1 where there is none.
+/// Creates a memory file that holds the text, positioned at its beginning; -1 on failure.
 int file_of(const std::string& text) {
   const int file = ::memfd_create("input", MFD_CLOEXEC);
   std::size_t done = 0;
@@ -34,7 +34,8 @@ int file_of(const std::string& text) {
   return file;
 }
 
-/// What the program's first three descriptors are, and that it is a group with signals as by default.
+/// The settings for posix_spawn: the program's first three descriptors, a process group of its own, and
+/// default signal handling.
 class SpawnPlan {
  public:
   SpawnPlan(int input, int output) {
@@ -122,7 +123,7 @@ Result<int> ChildProcess::status(const Deadline& deadline) const {
   constexpr std::chrono::milliseconds kBetweenLooks{1};
   while (!deadline.has_passed()) {
     siginfo_t info{};
-    // without WNOWAIT its number would be free while we still kill its group by it
+    // WNOWAIT keeps the process id reserved: the destructor still kills the group by that id.
     if (::waitid(P_PID, static_cast<id_t>(id_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0)
       return info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
     std::this_thread::sleep_for(kBetweenLooks);

@@ -11,14 +11,14 @@
 
 namespace metafuse {
 
-/// What a program gets beside its arguments.
+/// What a program is given besides its arguments.
 struct ChildInput {
-  std::string text{};                ///< on its standard input
-  bool has_our_environment = false;  ///< else it has none
+  std::string text{};                ///< the content of its standard input
+  bool has_our_environment = false;  ///< passes on our environment variables; otherwise it gets none
 };
 
-/// A program that runs with its standard output in a pipe; killed with its whole group when this goes away.
-/// Nothing else of this process is inherited.
+/// A program whose standard output is read through a pipe. The destructor kills it with its whole process
+/// group. The program inherits no other file descriptor of this process.
 class ChildProcess {
  public:
   ChildProcess() = default;
@@ -26,18 +26,20 @@ class ChildProcess {
   ChildProcess& operator=(const ChildProcess&) = delete;
   ~ChildProcess();
 
-  /// in:     arguments - the program's path first
-  /// errors: unavailable: it cannot be run; try_again: no pipe, no memory
+  /// in:     arguments - the program's path, then its arguments
+  /// errors: unavailable: the program cannot be run; try_again: no pipe or no memory
   Result<void> start(std::vector<std::string> arguments, const ChildInput& input = {});
 
-  /// All output up to the limit, at most to the end of a line there; what is beyond it is not waited for.
+  /// Reads the output until it ends or exceeds `max_bytes`. Output that exceeds the limit is cut after the
+  /// last complete line; the rest is neither read nor waited for.
   ///
-  /// errors: try_again: the deadline passed before the output ended; bad_data: it cannot be read
+  /// errors: try_again: the deadline passed before the output ended; bad_data: reading failed
   Result<std::string> read(std::size_t max_bytes, const Deadline& deadline);
 
-  /// What the program ended with: its status, or 128 and the signal that killed it.
+  /// Waits for the program to end. Returns its exit status, or 128 plus the number of the signal that
+  /// killed it.
   ///
-  /// errors: try_again: the deadline passed before it ended
+  /// errors: try_again: the deadline passed before the program ended
   Result<int> status(const Deadline& deadline) const;
 
  private:

@@ -1,7 +1,8 @@
 #pragma once
 
-// METAFUSE_CLONES before a function compiles it for several widths of SIMD, one of which is chosen at run
-// time. Sanitizers and clang do not take part in the choice; the results are the same.
+// METAFUSE_CLONES in front of a function compiles it for several SIMD widths; the widest that the processor
+// supports is chosen at run time. Clang, AddressSanitizer and METAFUSE_PLAIN_KERNELS builds compile the
+// default version only. The results are the same.
 #if defined(METAFUSE_PLAIN_KERNELS)
 #define METAFUSE_CLONES
 #elif defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)

@@ -7,7 +7,8 @@
 
 namespace metafuse {
 
-/// A broken precondition: our own bug, never the user's. Caught only in main() and at the top of a request.
+/// A broken precondition: a bug of ours, never the user's mistake. Caught only in main() and at the top of
+/// a request.
 class ContractViolation : public std::logic_error {
  public:
   ContractViolation(const std::string& why, const boost::source_location& where);
@@ -15,7 +16,7 @@ class ContractViolation : public std::logic_error {
 
 [[noreturn]] void broken_contract(const char* why, const boost::source_location& where);
 
-/// Checks a precondition, in every build.
+/// Checks a precondition. Active in every build, release included.
 inline void require(bool condition, const char* why,
                     const boost::source_location& where = BOOST_CURRENT_LOCATION) {
   if (!condition) [[unlikely]]

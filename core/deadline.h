@@ -7,7 +7,7 @@ namespace metafuse {
 using TimePoint = std::chrono::steady_clock::time_point;
 using Duration = std::chrono::steady_clock::duration;
 
-/// Where time comes from: the machine's clock in production, a hand-moved one in tests.
+/// The source of time: the machine's clock in production, a clock moved by hand in tests.
 class Clock {
  public:
   virtual ~Clock() = default;
@@ -25,7 +25,7 @@ class Deadline {
   Deadline(const Clock& clock, Duration from_now) : clock_(&clock), at_(clock.now() + from_now) {}
 
   TimePoint at() const { return at_; }
-  /// The sooner of this deadline and `from_now`.
+  /// The earlier of this deadline and the moment `from_now`.
   Deadline within(Duration from_now) const {
     const Deadline other(*clock_, from_now);
     return other.at_ < at_ ? other : *this;

@@ -47,7 +47,7 @@ Result<void> read_gzip(const std::string& path, const ReadBytes& read, const Tak
   z_stream stream{};
   if (inflateInit2(&stream, 15 + 16) != Z_OK) return fail(Code::try_again, "out of memory for decompression");
   const std::unique_ptr<z_stream, int (*)(z_stream*)> guard(&stream, inflateEnd);
-  bool is_inside = false;  // of a member
+  bool is_inside = false;  // inside a gzip member
   for (;;) {
     TRY(auto got, read(buffers.input.data(), buffers.input.size()));
     if (got == 0) {
@@ -105,7 +105,7 @@ Result<void> read_zstd(const std::string& path, const ReadBytes& read, const Tak
   const std::unique_ptr<ZSTD_DStream, std::size_t (*)(ZSTD_DStream*)> stream(ZSTD_createDStream(),
                                                                              ZSTD_freeDStream);
   if (stream == nullptr) return fail(Code::try_again, "out of memory for decompression");
-  std::size_t left = 0;  // 0: a frame has just ended
+  std::size_t left = 0;  // 0 when a frame has just ended
   for (;;) {
     TRY(auto got, read(buffers.input.data(), buffers.input.size()));
     if (got == 0) {

@@ -9,7 +9,7 @@
 
 namespace metafuse {
 
-/// A place in a text file; lines and columns count from 1, 0 means "the whole file" or "the whole line".
+/// A position in a text file. Lines and columns count from 1; 0 means "the whole file" or "the whole line".
 struct Place {
   std::size_t line = 0;
   std::size_t column = 0;
@@ -17,11 +17,11 @@ struct Place {
   friend bool operator==(const Place&, const Place&) = default;
 };
 
-/// "FILE:LINE:COLUMN: text" with the parts that are 0 left out.
+/// "FILE:LINE:COLUMN: text", without line or column when they are 0.
 std::string located(std::string_view file, Place place, std::string_view text);
 
-/// Collects the mistakes of one file, so that a user sees all of them in one run: the first 100, each cut to
-/// 500 bytes, so that what is said of a hostile file stays small.
+/// Collects the mistakes of one file, so that a user sees all of them in one run. At most 100 are kept, each
+/// cut to 500 bytes, so that a hostile file cannot produce an endless report.
 class Diagnostics {
  public:
   static constexpr std::size_t kMost = 100;
@@ -31,16 +31,16 @@ class Diagnostics {
 
   void error(Place place, std::string_view text);
   void warning(Place place, std::string_view text);
-  /// Takes over what another found in the same file.
+  /// Adds the errors and warnings that another collector found in the same file.
   void add(const Diagnostics& other);
 
   const std::string& file() const { return file_; }
-  /// True once further errors are left out, so that a reader may stop looking for more.
+  /// True when further errors would be dropped, so that a reader may stop looking for them.
   bool is_full() const { return errors_.size() >= kMost; }
   bool has_errors() const { return !errors_.empty(); }
   const std::vector<std::string>& warnings() const { return warnings_; }
 
-  /// All errors, a line each in the order of the file. Requires has_errors().
+  /// All errors in the order of the file, one per line. Requires has_errors().
   Error to_error(Code code) const;
 
  private:

@@ -9,7 +9,7 @@
 namespace metafuse {
 namespace {
 
-/// More would not fit OpenSSL's int of a length; no caller has as much.
+/// OpenSSL takes lengths as int; no caller comes near this limit.
 constexpr std::size_t kMost = std::size_t{1} << 30;
 
 const unsigned char* bytes_of(std::string_view text) {
@@ -25,13 +25,13 @@ unsigned char* bytes_of(std::string& text) {
 std::string base64_encoded(std::string_view bytes) {
   require(bytes.size() < kMost, "base64 of less than a gigabyte");
   std::string out((bytes.size() + 2) / 3 * 4, '\0');
-  EVP_EncodeBlock(bytes_of(out), bytes_of(bytes), static_cast<int>(bytes.size()));  // a 0 ends it too
+  EVP_EncodeBlock(bytes_of(out), bytes_of(bytes), static_cast<int>(bytes.size()));  // also writes a final NUL
   return out;
 }
 
 std::optional<std::string> base64_decoded(std::string_view text) {
   if (text.size() % 4 != 0 || text.size() > kMost) return std::nullopt;
-  // OpenSSL takes padding for zeros wherever it stands, and leaves spaces at the ends out
+  // OpenSSL decodes padding anywhere as zeros and ignores blanks at both ends; both are rejected here
   const std::size_t padding = text.size() - std::min(text.find('='), text.size());
   if (padding > 2 || text.substr(text.size() - padding) != std::string_view("==", padding))
     return std::nullopt;

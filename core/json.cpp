@@ -19,8 +19,8 @@ namespace {
 
 namespace json = boost::json;
 
-/// The keys of the objects that are open, to find one that stands twice. Most objects have few: their keys
-/// lie in one text and are compared one by one.
+/// Tracks the keys of all open objects to detect duplicates. Most objects have few keys; these are stored in
+/// one text and compared one by one.
 class OpenKeys {
  public:
   void open() { objects_.push_back({keys_.size(), text_.size(), nullptr}); }
@@ -29,7 +29,7 @@ class OpenKeys {
     text_.resize(objects_.back().first_byte);
     objects_.pop_back();
   }
-  /// out: false for a key that the innermost object has already
+  /// out:    false when the innermost object already has this key
   bool add(std::string_view key) {
     Object& object = objects_.back();
     if (object.many != nullptr) return object.many->emplace(key).second;
@@ -51,15 +51,15 @@ class OpenKeys {
   };
   struct Object {
     std::size_t first_key, first_byte;
-    std::unique_ptr<std::unordered_set<std::string>> many;  ///< instead of the text, for many keys
+    std::unique_ptr<std::unordered_set<std::string>> many;  ///< replaces the text when there are many keys
   };
   std::vector<Object> objects_;
   std::vector<Key> keys_;
   std::string text_;
 };
 
-/// Takes the parser's events. Doubles are read again from their digits, because the library's own conversion
-/// is not exact in 1.81; a refused document leaves its reason in `problem`.
+/// Receives the parser's events. Doubles are parsed again from their digits because the conversion in Boost
+/// 1.81 is not exact. When a document is refused, `problem` says why.
 class Handler {
  public:
   static constexpr std::size_t max_object_size = std::size_t(-1);

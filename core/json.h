@@ -17,25 +17,26 @@ using JsonArray = boost::json::array;
 struct JsonLimits {
   std::size_t max_bytes = std::size_t{64} << 20;
   std::size_t max_depth = 64;
-  std::size_t first_line = 1;  ///< the line of its file that the text begins with, for errors
+  std::size_t first_line = 1;  ///< the line of its file at which the text begins, for errors
 };
 
 /// Parses one JSON document (RFC 8259).
 ///
 /// in:     text - UTF-8; a BOM and white space around the document are accepted
 ///         name - the file or request that the text came from, for errors
-/// out:    the value; numbers are read exactly (the nearest double), so that written models come back bit
-///         for bit
-/// errors: `code` with "NAME:LINE:COLUMN: ...": syntax, invalid UTF-8, text after the document, duplicate
-///         keys, numbers beyond the range of a double, deeper or larger than the limits
+/// out:    the value. Each number is the nearest double, so that a model written as JSON is read back bit
+///         for bit.
+/// errors: `code` with "NAME:LINE:COLUMN: ...": a syntax error, invalid UTF-8, text after the document,
+///         duplicate keys, a number outside the range of a double, or a document that exceeds the limits
 /// cost:   O(bytes)
 Result<Json> parse_json(std::string_view text, std::string_view name, Code code = Code::bad_data,
                         const JsonLimits& limits = {});
 
-/// One line; shortest digits that read back as the same doubles, 1 for 1.0. Requires finite numbers.
+/// One line of JSON. Doubles get the shortest digits that read back as the same value; 1.0 is written as 1.
+/// Requires finite numbers.
 std::string to_text(const Json& value);
 
-/// Indented by two spaces, a scalar-only array or object on one line; ends with a line end.
+/// Indented by two spaces; arrays and objects that hold only scalars stay on one line. Ends with a newline.
 std::string to_pretty_text(const Json& value);
 
 }  // namespace metafuse

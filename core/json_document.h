@@ -10,8 +10,8 @@
 
 namespace metafuse {
 
-/// A parsed document that is read once and is short-lived: its values lie in a few blocks of memory, which go
-/// with it. What points into it must not outlive it.
+/// A parsed document for short-lived, read-only use: all its values lie in a few blocks of memory, which are
+/// freed together with it. References into the document must not outlive it.
 class JsonDocument {
  public:
   /// errors: those of parse_json

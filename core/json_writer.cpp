@@ -14,9 +14,9 @@
 namespace metafuse {
 namespace {
 
-constexpr double kWholeLimit = 9007199254740992.0;  // 2^53: up to here whole doubles are written as integers
+constexpr double kWholeLimit = 9007199254740992.0;  // 2^53: whole doubles up to here are written as integers
 
-/// An escape for the characters that may not stand in a string, else nothing.
+/// The two-character escape of a character that needs one, else nullptr.
 const char* short_escape(char c) {
   switch (c) {
     case '"':
@@ -38,12 +38,13 @@ const char* short_escape(char c) {
   }
 }
 
-/// Not 0 for each byte that a string must escape.
+/// Nonzero in each byte that must be escaped inside a string.
 auto escaped_bytes(ByteBlock bytes) {
   return (bytes < 0x20) | (bytes == '"') | (bytes == '\\');
 }
 
-/// Both ends of a text of sizeof(Part) to 2 sizeof(Part) bytes, which may overlap: copied and looked at.
+/// Copies a text of sizeof(Part) to 2 sizeof(Part) bytes as its two ends, which may overlap; returns true if
+/// nothing in it needs escaping.
 template <class Part>
 bool copy_both_ends(char* to, std::string_view text) {
   constexpr std::size_t kBytes = sizeof(Part);
@@ -58,7 +59,7 @@ bool copy_both_ends(char* to, std::string_view text) {
   return !has_any(escaped_bytes(block));
 }
 
-/// Copies a text that needs no escape; false for another, of which anything may have been copied.
+/// Copies a text that needs no escaping. Returns false if it does; the destination is then undefined.
 bool copy_plain(char* to, std::string_view text) {
   const std::size_t size = text.size();
   if (size >= sizeof(ByteBlock)) {
@@ -81,7 +82,7 @@ bool copy_plain(char* to, std::string_view text) {
   return true;
 }
 
-/// Copies a text with its escapes, at most six times as long; returns the end.
+/// Copies a text and escapes it; it grows at most sixfold. Returns the end of the copy.
 char* copy_escaped(char* to, std::string_view text) {
   constexpr char kHex[] = "0123456789abcdef";
   for (const char c : text) {
@@ -180,8 +181,8 @@ void JsonWriter::text(std::string_view value) {
   *end_++ = '"';
 }
 
-/// A double reads back as itself: 1, 0.5, 1e-300; -0.0 and whole numbers beyond 2^53 say by ".0" or an
-/// exponent that they are doubles.
+/// Writes a double so that it reads back as itself: 1, 0.5, 1e-300. Only -0.0 and whole numbers beyond 2^53
+/// need a ".0" or an exponent, to mark them as doubles.
 void JsonWriter::number(double value) {
   require(std::isfinite(value), "JSON holds finite numbers only");
   constexpr std::size_t kMostBytes = 34;

@@ -1,6 +1,7 @@
 #pragma once
 
-// JSON answers that are only written, many and short-lived: text at once, without a tree of values.
+// Writes JSON answers directly as text, without building a tree of values first: the server writes many of
+// them, and nobody reads them back.
 
 #include <charconv>
 #include <cstddef>
@@ -14,7 +15,7 @@
 
 namespace metafuse {
 
-/// A member's name that stands in the program and needs no escape, which the compiler checks.
+/// The name of an object's member, given as a literal. The compiler checks that it needs no escaping.
 class JsonKey {
  public:
   template <std::size_t N>
@@ -28,11 +29,11 @@ class JsonKey {
   std::string_view name_;
 };
 
-/// Writes JSON in the bytes that to_text() writes. What is opened must be closed, and in an object a key
-/// stands before every value.
+/// Writes JSON, byte for byte as to_text() would. Every object and array that is opened must be closed, and
+/// inside an object a key must precede every value.
 class JsonWriter {
  public:
-  /// in: expected_bytes - room that is made at once; the text grows beyond it as needed
+  /// in:     expected_bytes - memory allocated at once; the text grows beyond it as needed
   explicit JsonWriter(std::size_t expected_bytes = 1024);
   JsonWriter(const JsonWriter&) = delete;
   JsonWriter& operator=(const JsonWriter&) = delete;
@@ -58,7 +59,8 @@ class JsonWriter {
   void number(double value);
   void whole(std::uint64_t value) { digits(value); }
   void json(const Json& value);
-  /// The beginning of a value that was written before, up to behind a key: what recurs is escaped once.
+  /// Appends the beginning of a value that was written earlier, up to and including a key's colon, so that a
+  /// recurring text is escaped only once.
   void begin_as(std::string_view beginning) {
     char* const at = separated(beginning.size());
     std::memcpy(at, beginning.data(), beginning.size());
@@ -66,7 +68,7 @@ class JsonWriter {
     needs_comma_ = false;
   }
 
-  /// What has been written; nothing is left.
+  /// Returns what has been written and leaves the writer empty.
   std::string take();
 
  private:
@@ -80,7 +82,7 @@ class JsonWriter {
     ++end_;
     needs_comma_ = true;
   }
-  /// Where the next value's bytes go, behind a comma where one is due.
+  /// Makes room for the next value, writes a comma if one is due, and returns where the value starts.
   char* separated(std::size_t bytes) {
     char* const at = room(bytes + 1);
     *at = ',';
@@ -94,7 +96,7 @@ class JsonWriter {
   }
   template <class Whole>
   void digits(Whole value) {
-    constexpr std::size_t kMost = 20;  // of any 64 bits, with a sign
+    constexpr std::size_t kMost = 20;  // enough for any 64-bit integer, sign included
     char* const at = separated(kMost);
     end_ = std::to_chars(at, at + kMost, value).ptr;
   }

@@ -25,7 +25,7 @@ constexpr std::array kLanguages = {
     Language{"tr", "tur", "Turkish", "Türkçe"},        Language{"uk", "ukr", "Ukrainian", "Українська"},
     Language{"vi", "vie", "Vietnamese", "Tiếng Việt"}, Language{"zh", "zho chi cmn", "Chinese", "中文"}};
 
-constexpr std::size_t kMostTagBytes = 35;  // the longest that RFC 5646 asks everybody to keep
+constexpr std::size_t kMostTagBytes = 35;  // RFC 5646 requires everybody to support this length
 
 char upper(char c) {
   return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
@@ -35,7 +35,7 @@ bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/// ISO 639-2's codes for several languages, none, or one that is not known.
+/// ISO 639-2 codes for "several languages", "undetermined", "no linguistic content" and "uncoded".
 bool names_no_language(std::string_view code) {
   return code == "mul" || code == "und" || code == "zxx" || code == "mis";
 }
@@ -46,7 +46,7 @@ bool holds_code(std::string_view codes, std::string_view code) {
   return false;
 }
 
-/// A subtag behind the first: "Hant" is a script, "US" a region.
+/// Capitalises a subtag after the first: "Hant" is a script, "US" a region.
 std::string cased_subtag(std::string_view part) {
   std::string out = ascii_lower(part);
   if (part.size() == 2)

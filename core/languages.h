@@ -6,24 +6,25 @@
 
 namespace metafuse {
 
-/// A language that many people read, with the names under which engines and pages know it.
+/// A widely read language, with the names under which engines and pages refer to it.
 struct Language {
-  std::string_view tag;       ///< ISO 639-1, as BCP 47 wants it: "de"
+  std::string_view tag;       ///< ISO 639-1, as in BCP 47: "de"
   std::string_view codes;     ///< ISO 639-2 and -3, separated by blanks: "deu ger"
   std::string_view english;   ///< "German"
   std::string_view own_name;  ///< "Deutsch"
 };
 
-/// Thirty languages by their tags.
+/// The thirty languages that are known here.
 std::span<const Language> known_languages();
 
-/// What an engine or a page says of its language as a BCP 47 tag: "EN_us" is "en-US", "ger" and "German" are
-/// "de"; of "en, de" or "en;q=0.8" the first counts.
+/// Normalises what an engine or a page says about its language to a BCP 47 tag: "EN_us" becomes "en-US",
+/// "ger" and "German" become "de". Of a list such as "en, de" or "en;q=0.8" the first counts.
 ///
-/// out: empty for what names no one language ("mul", "und", a text that is no tag)
+/// out:    empty when the text names no single language ("mul", "und", or no valid tag)
 std::string language_tag(std::string_view text);
 
-/// A language as its readers write it: "Deutsch", "Português (BR)"; the tag itself when it is not known.
+/// A language in its own spelling: "Deutsch", "Português (BR)"; the tag itself when the language is
+/// not known.
 std::string language_name(std::string_view tag);
 
 }  // namespace metafuse

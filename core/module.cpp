@@ -16,7 +16,7 @@ std::string module_path(const char* file) {
 
 Result<const void*> load_module(const char* file, const char* symbol) {
   const std::string path = module_path(file);
-  // OpenMPI loads parts of itself later, which look for the symbols of those that are there
+  // RTLD_GLOBAL: Open MPI loads plugins later that look up symbols of the libraries already loaded
   void* const module = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (module == nullptr) return fail(Code::unavailable, ::dlerror());
   const void* const found = ::dlsym(module, symbol);

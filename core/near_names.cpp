@@ -7,7 +7,7 @@
 namespace metafuse {
 namespace {
 
-/// Letters to insert, remove, replace or swap with their neighbour (Damerau 1964).
+/// The number of letters to insert, remove, replace or swap with a neighbour (Damerau 1964).
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before;
   std::vector<std::size_t> last;

@@ -16,7 +16,7 @@ bool is_digit(char c) {
 bool read_double(const char*& at, const char* end, double& value) {
   const char* from = at;
   if (from < end && *from == '+' && from + 1 < end && from[1] != '-') ++from;
-  // Beyond the range of a double the value is infinity or zero, which is what a reader expects.
+  // Numbers outside the range of a double become infinity or zero, as a reader would expect.
   const auto [behind, error] = fast_float::from_chars(from, end, value);
   if (error == std::errc::invalid_argument) return false;
   at = behind;

@@ -6,21 +6,21 @@
 
 namespace metafuse {
 
-/// Reads a decimal number from the front of [at, end) and moves `at` behind it.
+/// Reads a decimal number from the front of [at, end) and moves `at` past it.
 ///
-/// out:    the nearest double (also "inf" and "nan", which the caller refuses where they mean nothing);
-///         false, with `at` unmoved, when no number stands there
-/// cost:   a few nanoseconds up to 19 digits, else std::from_chars
+/// out:    the nearest double, which may be "inf" or "nan": a caller that has no use for them must reject
+///         them. False, with `at` unmoved, when [at, end) does not begin with a number.
+/// cost:   a few nanoseconds up to 19 digits, beyond that as std::from_chars
 bool read_double(const char*& at, const char* end, double& value);
 
-/// A whole number with an optional sign, as read_double. False also when it does not fit.
+/// Reads a whole number with an optional sign, like read_double. Also false when it does not fit.
 bool read_integer(const char*& at, const char* end, std::int64_t& value);
 
-/// The whole text as a number; false when anything else stands there.
+/// Reads the whole text as one number; false when it holds anything else.
 bool to_double(std::string_view text, double& value);
 bool to_integer(std::string_view text, std::int64_t& value);
 
-/// Appends the shortest digits that read back to the same double.
+/// Appends the shortest digits that read back as the same double.
 void append_number(std::string& text, double value);
 void append_number(std::string& text, std::int64_t value);
 

@@ -40,7 +40,8 @@ unsigned hardware_threads() {
 
 namespace {
 
-/// Hands blocks from the reading thread to the workers: one block a worker waits or is at work.
+/// Hands blocks from the reading thread to the workers. Each worker has one slot, whose block is either
+/// waiting or being processed.
 class Workers {
  public:
   Workers(unsigned threads, const TakeBlockOnWorker& take) : take_(take), slots_(threads) {
@@ -50,8 +51,8 @@ class Workers {
   Workers& operator=(const Workers&) = delete;
   ~Workers() { join(); }
 
-  /// Waits for a free worker.
-  /// out:    false when some worker failed: no more is wanted
+  /// Waits for a free worker and gives it the block.
+  /// out:    false when a worker has failed, so that no more blocks are wanted
   bool give(std::string_view lines, std::size_t first_line) {
     std::unique_lock lock(mutex_);
     std::size_t free = slots_.size();
@@ -62,7 +63,7 @@ class Workers {
     });
     if (has_failed()) return false;
     Slot& slot = slots_[free];
-    lock.unlock();  // only this thread fills a slot that is not full
+    lock.unlock();  // only this thread fills an empty slot
     slot.lines.assign(lines);
     slot.first_line = first_line;
     lock.lock();
@@ -71,8 +72,8 @@ class Workers {
     return true;
   }
 
-  /// Waits for the workers.
-  /// out:    the first error in the order of the file
+  /// Waits for all workers to finish.
+  /// out:    the error that is earliest in the file, if any
   std::optional<Error> finish() {
     join();
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));

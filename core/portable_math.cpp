@@ -13,7 +13,7 @@
 namespace metafuse {
 namespace {
 
-// ln 2 in two parts, the first with so few bits that its product with an exponent is exact.
+// ln 2 in two parts. The first has so few bits that its product with an exponent is exact.
 constexpr double kLn2High = 0x1.62e42fee00000p-1;
 constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
 
@@ -36,10 +36,10 @@ constexpr auto kInverseOdds = [] {
 }();
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::uint64_t kBias = 1023;  // of a double's exponent, whose bits follow 52 of the mantissa
+constexpr std::uint64_t kBias = 1023;  // of a double's exponent, which lies above the 52 bits of the mantissa
 constexpr std::uint64_t kMantissa = (std::uint64_t{1} << 52) - 1;
 
-/// One number, or several with the same operations on each.
+/// One number, or eight that undergo the same operations.
 struct One {
   using Number = double;
   using Bits = std::uint64_t;
@@ -59,11 +59,11 @@ template <class Kind>
 inline void exp_of(const typename Kind::Number& x, typename Kind::Number& result) {
   using Number = typename Kind::Number;
   using Bits = typename Kind::Bits;
-  // Beyond these the result is 0 or infinity, as at these.
+  // Outside these bounds the result is 0 or infinity, the same as at the bounds.
   Number in_range = x < -746.0 ? Number{} - 746.0 : x;
   in_range = in_range > 710.0 ? Number{} + 710.0 : in_range;
-  // x = k ln 2 + r with |r| <= ln 2 / 2, where 13 terms of the series leave less than 1e-17. A number this
-  // great has no fraction: its last bits hold the nearest k.
+  // x = k ln 2 + r with |r| <= ln 2 / 2, where 13 terms of the series leave an error below 1e-17. Adding
+  // kShift rounds to an integer: a double this large has no fraction, and its last bits hold the nearest k.
   constexpr double kShift = 0x1.8p52;
   const Number shifted = in_range * std::numbers::log2e + kShift;
   const Number k = shifted - kShift;
@@ -71,7 +71,7 @@ inline void exp_of(const typename Kind::Number& x, typename Kind::Number& result
   Number sum{};
   for (const double inverse : kInverseFactorials) sum = (sum + inverse) * r;
   const Number rest = 1.0 + (r + sum * r);
-  // Times 2^k by two powers that a double can hold, so that a result too small to be normal is rounded once.
+  // Multiply by 2^k in two factors that a double can hold, so that a subnormal result is rounded only once.
   Bits whole;
   copy_bits(whole, shifted);
   whole -= std::bit_cast<std::uint64_t>(kShift);
@@ -93,21 +93,22 @@ inline void log_of(const typename Kind::Number& x, typename Kind::Number& result
   copy_bits(bits, normal);
   Number m;  // within [1/2, 1)
   copy_bits(m, (bits & kMantissa) | ((kBias - 1) << 52));
-  Number exponent;  // as the last bits of 2^52 first
+  // The exponent bits, first read as the last bits of 2^52.
+  Number exponent;
   copy_bits(exponent, (bits >> 52) | std::bit_cast<std::uint64_t>(0x1p52));
   exponent = exponent - (0x1p52 + static_cast<double>(kBias - 1));
   exponent = is_subnormal ? exponent - 54.0 : exponent;
   const auto is_low = m < std::numbers::sqrt2 / 2.0;
   m = is_low ? m * 2.0 : m;
   exponent = is_low ? exponent - 1.0 : exponent;
-  // log m = 2 (s + s^3 / 3 + s^5 / 5 + ...) with |s| < 0.172: 12 terms leave less than 1e-17.
+  // log m = 2 (s + s^3 / 3 + s^5 / 5 + ...) with |s| < 0.172: 12 terms leave an error below 1e-17.
   const Number s = (m - 1.0) / (m + 1.0);
   const Number square = s * s;
   Number sum{};
   for (const double inverse : kInverseOdds) sum = (sum + inverse) * square;
   const Number finite = exponent * kLn2High + (2.0 * s + (2.0 * s * sum + exponent * kLn2Low));
   const Number of_zero_too = x == 0.0 ? Number{} - kInfinity : finite;
-  result = x < kInfinity ? of_zero_too : x;  // of infinity and of what is no number; x may be the result
+  result = x < kInfinity ? of_zero_too : x;  // log of infinity and of NaN is x itself; x may alias the result
 }
 
 }  // namespace

@@ -4,18 +4,18 @@
 
 namespace metafuse {
 
-// exp and log that give the same bits on every processor, at any level of optimisation: only additions,
-// multiplications and divisions in a fixed order (the C library chooses among versions that round
-// differently, by the instructions that the processor has). Relative error below 4e-16 where the result
-// is normal.
+// exp and log with the same bits on every processor and at every optimisation level. They use only additions,
+// multiplications and divisions in a fixed order; the C library instead picks a version by the processor's
+// instructions, and the versions round differently. The relative error is below 4e-16 where the result is a
+// normal number.
 
-/// e^x; 0 and infinity where a double cannot hold it.
+/// e^x; 0 or infinity where a double cannot hold the result.
 double portable_exp(double x);
 
-/// The natural logarithm; minus infinity of 0. Requires x >= 0 or NaN.
+/// The natural logarithm; minus infinity for 0. Requires x >= 0 or NaN.
 double portable_log(double x);
 
-/// The same of many numbers, in place, with the same bits; several at a time where the processor can.
+/// The same for many numbers, in place and with the same bits; several at a time where the processor can.
 void portable_exp(std::span<double> numbers);
 void portable_log(std::span<double> numbers);
 

@@ -5,7 +5,7 @@
 
 namespace metafuse {
 
-/// Long work reports (done, total) through such a function; an empty one reports nothing.
+/// Called with (done, total) by long-running work; an empty function means that no progress is reported.
 using ProgressReport = std::function<void(std::size_t done, std::size_t total)>;
 
 }  // namespace metafuse

@@ -12,7 +12,7 @@ namespace metafuse {
 
 void keep_best_of_each(RankedList& list, int depth, const TrackingParameters& tracking) {
   std::vector<Hit>& hits = list.hits;
-  std::vector<std::size_t> hashes;  // of the keys of the hits that stay
+  std::vector<std::size_t> hashes;  // of the keys of the hits kept so far
   hashes.reserve(hits.size());
   const std::size_t most = depth > 0 ? static_cast<std::size_t>(depth) : hits.size();
   std::size_t kept = 0;

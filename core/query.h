@@ -22,8 +22,8 @@ struct ExpandedQuery {
   std::string engine;
   std::string text;
 
-  /// The name of the ranking feature that this query's list becomes; that of a caller's list, which no engine
-  /// made, is its own.
+  /// The name of the ranking feature that this query's list becomes. A list that a caller supplied has no
+  /// engine; its template id is the name.
   std::string feature_name() const { return engine.empty() ? template_id : template_id + "@" + engine; }
 
   friend bool operator==(const ExpandedQuery&, const ExpandedQuery&) = default;
@@ -37,8 +37,8 @@ struct Hit {
   std::string published;  ///< ISO 8601 date or date-time, empty when the engine gave none
   std::string thumbnail;
   std::optional<double> score;
-  std::string key{};       ///< canonical_url_key(url), set by who fetched the list; empty: not computed yet
-  std::string language{};  ///< BCP 47 tag of the page's language ("de", "pt-BR"), empty when not told
+  std::string key{};  ///< canonical_url_key(url), set by the code that fetched the list; empty until computed
+  std::string language{};  ///< BCP 47 tag of the page's language ("de", "pt-BR"); empty when unknown
 
   friend bool operator==(const Hit&, const Hit&) = default;
 };
@@ -51,11 +51,10 @@ struct RankedList {
   friend bool operator==(const RankedList&, const RankedList&) = default;
 };
 
-/// Gives every hit its key, and drops those that no key can be made of and all but the best rank of
-/// each page.
+/// Gives every hit its key. Drops hits whose URL has no key, and all but the best-ranked hit of each page.
 ///
-/// in:  depth - at most so many hits stay; 0: all
-/// out: every hit has its key, and its rank is its place
+/// in:     depth - the largest number of hits to keep; 0 keeps all
+/// out:    every hit has its key, and its rank is its position in the list
 void keep_best_of_each(RankedList& list, int depth,
                        const TrackingParameters& tracking = default_tracking_parameters());
 

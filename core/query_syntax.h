@@ -5,41 +5,42 @@
 
 namespace metafuse {
 
-/// How an engine writes queries: which characters and words have a meaning, and how "all of these", "any of
-/// these" and a phrase are said. An engine names its syntax (`query_syntax:` in engines.yaml); the search
-/// templates use it so that no value can change the shape of a query.
+/// How an engine's query language looks: which characters and words have a special meaning, and how "all of
+/// these", "any of these" and a phrase are written. An engine names its syntax (`query_syntax:` in
+/// engines.yaml). The search templates use it so that no slot value can act as an operator and change the
+/// structure of a query.
 struct QuerySyntax {
   std::string_view name;
-  std::string_view meaning;  ///< the engines that speak it
+  std::string_view meaning;  ///< the engines that use it
 
-  // What a value may not bring along.
-  std::string_view stripped{};           ///< ASCII characters that become a blank
-  std::string_view stripped_at_start{};  ///< removed where a word begins
-  std::string_view stripped_at_end{};    ///< removed where a word ends
-  std::string_view escaped{};            ///< get a backslash before them
-  bool strips_ranges = false;            ///< ".." between two words becomes a blank
+  // What is removed from or changed in a slot value.
+  std::string_view stripped{};           ///< ASCII characters that are replaced by a blank
+  std::string_view stripped_at_start{};  ///< characters removed from the beginning of a word
+  std::string_view stripped_at_end{};    ///< characters removed from the end of a word
+  std::string_view escaped{};            ///< characters that get a backslash in front
+  bool strips_ranges = false;            ///< ".." between two words is replaced by a blank
 
-  // Words that are operators, separated by blanks, in capitals.
+  // The words that act as operators, in capitals, separated by blanks.
   std::string_view operators{};
   enum class OperatorGuard { lower, quote };
-  OperatorGuard operator_guard = OperatorGuard::lower;  ///< how such a word is made an ordinary one
+  OperatorGuard operator_guard = OperatorGuard::lower;  ///< how such a word is made ordinary
   bool operators_in_any_case = false;
 
-  /// SQLite's rule: a word of other characters than letters, digits and _ stands in quotes.
+  /// SQLite's rule: a word with characters other than letters, digits and _ must be quoted.
   bool quotes_odd_words = false;
 
-  // How filters are written: `all` is "<open>a<close><between><open>b<close>".
+  // How filters are written: "all of a, b" is "<all_open>a<all_close><all_between><all_open>b<all_close>".
   std::string_view all_open = "+";
   std::string_view all_close{};
   std::string_view all_between = " ";
   std::string_view any_between = " OR ";
   std::string_view phrase_quote = "\"";
-  bool has_groups = false;             ///< several joined words stand in parentheses
-  bool groups_need_operators = false;  ///< a group beside a word, without an operator between, is a mistake
-  bool or_binds_loosest = false;       ///< "a b OR c" is "(a b) OR c", and nothing can say otherwise
+  bool has_groups = false;             ///< several joined words may stand in parentheses
+  bool groups_need_operators = false;  ///< a group beside a word needs an operator between them
+  bool or_binds_loosest = false;       ///< "a b OR c" means "(a b) OR c", and parentheses cannot change that
 
-  // How the conditions of a typed query are written behind it; empty: the syntax cannot say it.
-  std::string_view without = " -";  ///< before what no result may hold
+  // How the conditions of a typed query are written after it; empty where the syntax cannot express one.
+  std::string_view without = " -";  ///< before a word that no result may contain
   std::string_view site_field{};    ///< "site:" before a host
   std::string_view file_type_field{};
   std::string_view title_field{};
@@ -47,13 +48,13 @@ struct QuerySyntax {
   std::string_view after_field{};
 };
 
-/// Every syntax, in the order of the docs. The first is the default: `+a +b`, `a OR b`, `"a b"`.
+/// Every syntax, in the order of the documentation. The first is the default: `+a +b`, `a OR b`, `"a b"`.
 std::span<const QuerySyntax> query_syntaxes();
 
-/// The syntax of engines that declare none.
+/// The syntax of engines that do not declare one.
 const QuerySyntax& default_query_syntax();
 
-/// nullptr when there is none of that name.
+/// nullptr when there is no syntax of that name.
 const QuerySyntax* find_query_syntax(std::string_view name);
 
 /// True for a word that the syntax would read as an operator.

@@ -41,7 +41,8 @@ std::uint64_t Random::below(std::uint64_t bound) {
   require(bound > 0, "a random number needs a positive bound");
   for (;;) {
     const std::uint64_t draw = next();
-    // The lowest 2^64 mod bound numbers would favour some remainders; all of them are below the bound.
+    // Draws below 2^64 mod bound are rejected: they would favour some remainders. A draw >= bound is never
+    // one of them, which saves computing that remainder.
     if (draw >= bound || draw >= (0 - bound) % bound) return draw % bound;
   }
 }

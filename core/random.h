@@ -6,8 +6,8 @@
 
 namespace metafuse {
 
-/// Seeded pseudo-random numbers that are the same on every platform and in every build:
-/// xoshiro256++ seeded by splitmix64, with distributions of our own because the standard library's
+/// A seeded pseudo-random number generator with the same output on every platform and in every build:
+/// xoshiro256++ seeded by splitmix64. The distributions are our own because those of the standard library
 /// differ between implementations.
 ///
 /// source: Blackman, Vigna, Scrambled linear pseudorandom number generators, 2021
@@ -16,7 +16,7 @@ class Random {
   explicit Random(std::uint64_t seed);
 
   std::uint64_t next();
-  /// Uniform in [0, 1), 53 bits.
+  /// Uniform in [0, 1), with 53 random bits.
   double uniform();
   /// Uniform in {0, ..., bound - 1}, without bias; requires bound > 0.
   std::uint64_t below(std::uint64_t bound);

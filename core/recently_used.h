@@ -9,10 +9,10 @@
 
 namespace metafuse {
 
-/// Values by name, in the order of their last use; what bounds them removes the oldest. Not for several
-/// threads at once.
+/// A map that remembers the order in which its entries were last used, for caches: the owner enforces a bound
+/// by removing the oldest entries. Not thread-safe.
 ///
-/// cost: a look-up, and moving what was found to the front
+/// cost:   per use, one hash look-up and a move to the front of a list
 template <class Value>
 class RecentlyUsed {
  public:
@@ -21,7 +21,8 @@ class RecentlyUsed {
     Value value;
   };
 
-  /// The value, which is used now; nullptr when there is none. Valid until it is removed.
+  /// Finds a value and marks it as just used; nullptr when there is none. The pointer is valid until the
+  /// entry is removed.
   Value* use(std::string_view key) {
     const auto at = index_.find(key);
     if (at == index_.end()) return nullptr;
@@ -29,7 +30,7 @@ class RecentlyUsed {
     return &at->second->value;
   }
 
-  /// The same without using it.
+  /// Finds a value without marking it as used.
   Value* peek(std::string_view key) {
     const auto at = index_.find(key);
     return at == index_.end() ? nullptr : &at->second->value;
@@ -39,7 +40,7 @@ class RecentlyUsed {
     return at == index_.end() ? nullptr : &at->second->value;
   }
 
-  /// Adds a value as the last used one, in the place of one of the same name.
+  /// Adds a value as the most recently used one, replacing an entry of the same name.
   Value& put(std::string key, Value value) {
     remove(key);
     order_.push_front({std::move(key), std::move(value)});
@@ -63,10 +64,10 @@ class RecentlyUsed {
     order_.clear();
   }
 
-  /// The one whose last use is longest ago; there must be one.
+  /// The value whose last use is longest ago. Requires size() > 0.
   const Value& oldest() const { return order_.back().value; }
   std::size_t size() const { return order_.size(); }
-  /// Entries, last used first.
+  /// Entries, most recently used first.
   auto begin() { return order_.begin(); }
   auto end() { return order_.end(); }
 
@@ -74,7 +75,7 @@ class RecentlyUsed {
   using Place = typename std::list<Entry>::iterator;
 
   std::list<Entry> order_;
-  std::unordered_map<std::string_view, Place> index_;  ///< names are the entries'
+  std::unordered_map<std::string_view, Place> index_;  ///< the keys point into the entries
 };
 
 }  // namespace metafuse

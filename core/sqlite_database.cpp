@@ -53,7 +53,7 @@ void SqliteStatement::Finalize::operator()(sqlite3_stmt* statement) const {
 }
 
 void SqliteStatement::bind(int position, std::string_view text) {
-  // An empty view may have no address, which SQLite would take for NULL.
+  // The data pointer of an empty view may be null, which SQLite would store as NULL.
   const char* bytes = text.data() == nullptr ? "" : text.data();
   require_bound(
       sqlite3_bind_text64(statement_.get(), position, bytes, text.size(), SQLITE_TRANSIENT, SQLITE_UTF8));

@@ -13,13 +13,14 @@ struct sqlite3_stmt;
 
 namespace metafuse {
 
-/// What errors name; connections move, this does not.
+/// The path and fallback code that errors need. Kept apart from the connection because statements share it
+/// and connections may be moved.
 struct SqliteSource {
   std::string path;
   Code otherwise;
 };
 
-/// One prepared statement of a SqliteDatabase, which must outlive it.
+/// One prepared statement. Its SqliteDatabase must outlive it.
 class SqliteStatement {
  public:
   enum class Cell { null, integer, real, text };
@@ -28,12 +29,12 @@ class SqliteStatement {
   void bind(int position, std::int64_t number);
   void bind(int position, double number);
   void bind_bytes(int position, std::string_view bytes);
-  /// Binds a named parameter (":query") where the statement has it.
+  /// Binds a named parameter (":query") if the statement has it.
   void bind_named(const char* name, std::string_view text);
   void bind_named(const char* name, std::int64_t number);
   bool has_parameter(const char* name) const;
 
-  /// true: a row is there.
+  /// Advances to the next row; false when there are no more.
   /// errors: as SqliteDatabase
   Result<bool> step();
   void reset();
@@ -42,7 +43,7 @@ class SqliteStatement {
   std::string_view column_name(int column) const;
   Cell kind(int column) const;
   std::string_view text(int column) const;
-  /// A BLOB, or the bytes of a text.
+  /// The bytes of a BLOB or of a text.
   std::string_view bytes(int column) const;
   std::int64_t integer(int column) const;
   double number(int column) const;
@@ -57,22 +58,22 @@ class SqliteStatement {
 };
 
 enum class SqliteMode {
-  read_only,   ///< a file that somebody else may have made: no trust in its schema
-  read_write,  ///< a file that is there; the same caution
-  create,      ///< a new file of ours
+  read_only,   ///< a file that somebody else may have made: its schema is not trusted
+  read_write,  ///< an existing file, with the same caution
+  create,      ///< a file of ours, created if missing
 };
 
 struct SqliteOptions {
   SqliteMode mode = SqliteMode::read_only;
-  int busy_ms = 0;                   ///< how long a statement waits for another connection
-  Code otherwise = Code::bad_data;   ///< of an error that neither the file nor the machine explains
-  bool checkpoints_on_close = true;  ///< the last connection empties the write-ahead log
+  int busy_ms = 0;                   ///< how long a statement waits for another connection's lock
+  Code otherwise = Code::bad_data;   ///< the code of errors caused by neither the file nor the machine
+  bool checkpoints_on_close = true;  ///< the last connection to close empties the write-ahead log
 };
 
-/// A connection to one SQLite file, for one thread at a time.
+/// A connection to one SQLite file. Not thread-safe: one thread at a time.
 ///
 /// errors: of every function, as "PATH: what SQLite says; what to do": try_again when the deadline passed,
-///         the disk is full or the database is busy; no_input when the file may not be opened; bad_data when
+///         the disk is full or the database is busy; no_input when the file cannot be opened; bad_data when
 ///         it is damaged; else SqliteOptions::otherwise
 class SqliteDatabase {
  public:
@@ -80,10 +81,10 @@ class SqliteDatabase {
 
   /// Runs statements that return nothing.
   Result<void> run(const char* sql);
-  /// in: is_kept - the statement will be used often
+  /// in:     is_kept - the statement will be kept and run often
   Result<SqliteStatement> prepare(std::string_view sql, bool is_kept = false);
 
-  /// Interrupts statements once the deadline passed; nullptr takes it away. The deadline must stay alive.
+  /// Interrupts statements after the deadline; nullptr removes it. The deadline must outlive its use here.
   void set_deadline(const Deadline* deadline);
 
  private:

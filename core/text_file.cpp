@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kReadBytes = std::size_t{1} << 20;
 
-/// An opened file, closed with it; standard input is left open.
+/// An open file, closed by the destructor; standard input stays open.
 class Descriptor {
  public:
   explicit Descriptor(const std::string& path)
@@ -38,7 +38,7 @@ Error cannot_read(const std::string& path, const char* remedy) {
   return fail(Code::no_input, path + ": " + std::strerror(errno) + "; " + remedy);
 }
 
-/// Reads blocks until the end, decompressed; `take` gets each block.
+/// Reads and decompresses the whole input; `take` receives each block.
 Result<void> for_each_read(const std::string& path,
                            const std::function<Result<void>(std::string_view)>& take) {
   const Descriptor file(path);
@@ -53,7 +53,7 @@ Result<void> for_each_read(const std::string& path,
       if (errno != EINTR) return cannot_read(path, "check the disk");
     }
   };
-  // The head says how the file is packed; it is read first and given again in front of the rest.
+  // The first bytes tell how the file is compressed; they are read first, then replayed in front of the rest.
   std::string head(6, '\0');
   std::size_t head_size = 0;
   while (head_size < head.size()) {
@@ -87,7 +87,7 @@ Error line_too_long(const std::string& path, std::size_t line, const TextLimits&
                                           " bytes; this is not the expected text file"));
 }
 
-/// A plain regular file, mapped; no storage when it is something else or cannot be mapped.
+/// Maps a plain regular file; `storage` stays empty when it is something else or cannot be mapped.
 FileText map_plain_file(const std::string& path) {
   FileText file{path, {}, nullptr};
   const int descriptor = path == "-" ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -112,7 +112,7 @@ FileText map_plain_file(const std::string& path) {
 }
 
 std::size_t count_lines(std::string_view text) {
-  // Eight bytes at a time: a line end is the byte that is zero after the exclusive or.
+  // Eight bytes at a time: a line end is a byte that is zero after the exclusive or.
   constexpr std::uint64_t kEnds = 0x0a0a0a0a0a0a0a0a;
   constexpr std::uint64_t kLow = 0x7f7f7f7f7f7f7f7f;
   std::size_t count = 0;
@@ -121,7 +121,7 @@ std::size_t count_lines(std::string_view text) {
     std::memcpy(&eight, text.data(), 8);
     eight ^= kEnds;
     const std::uint64_t found =
-        ~(((eight & kLow) + kLow) | eight | kLow) >> 7;  // one in the low bit of a byte
+        ~(((eight & kLow) + kLow) | eight | kLow) >> 7;  // a 1 in the lowest bit of each such byte
     count += static_cast<std::size_t>(found * 0x0101010101010101 >> 56);
   }
   return count + static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
@@ -137,7 +137,7 @@ bool is_plain_file(const Descriptor& file) {
   return got > 0 && packing_of(std::string_view(head, static_cast<std::size_t>(got))) == Packing::none;
 }
 
-/// As many bytes as fit or as there are; negative on an error.
+/// Reads until the buffer is full or the input ends; returns the bytes read, negative on an error.
 ssize_t read_fully(int descriptor, char* to, std::size_t size) {
   std::size_t done = 0;
   while (done < size) {
@@ -150,12 +150,12 @@ ssize_t read_fully(int descriptor, char* to, std::size_t size) {
   return static_cast<ssize_t>(done);
 }
 
-/// Reads a plain file through one buffer that stays in the cache: a mapped file would cost a page fault a
-/// page and count as ours while it is mapped.
+/// Reads a plain file through one buffer that stays in the cache. A mapped file would cost one page fault per
+/// page, and its pages would count as memory of this process.
 Result<void> give_plain_blocks(const std::string& path, const Descriptor& file, const TakeBlock& take,
                                const TextLimits& limits) {
   std::vector<char> buffer(kReadBytes);
-  std::size_t kept = 0;  // bytes of a line that began in the block before
+  std::size_t kept = 0;  // bytes of a line that began in the previous block
   std::size_t line = 1;
   std::uint64_t total = 0;
   for (;;) {

@@ -18,8 +18,8 @@ struct TextLimits {
 
 /// Calls `take` with every line of a text file, without its line end.
 ///
-/// in:     path - a file, plain or .gz, .xz, .zst by its first bytes; "-" is standard input;
-///         take - (line, 1-based line number); an Error from it ends the reading
+/// in:     path - a plain, .gz, .xz or .zst file, recognised by its first bytes; "-" is standard input
+///         take - called with (line, 1-based line number); an Error that it returns stops the reading
 /// errors: no_input when the file cannot be opened or is a folder; bad_data when a compressed stream is
 ///         damaged or ends early, a line is longer than the limit, or a line holds a NUL byte (a binary
 ///         file). A BOM, CRLF line ends and a missing last line end are accepted.
@@ -28,34 +28,34 @@ Result<void> for_each_line(const std::string& path,
                            const std::function<Result<void>(std::string_view line, std::size_t number)>& take,
                            const TextLimits& limits = {});
 
-/// Calls `take` with blocks of whole lines (line ends included, the last may lack its own) and the number of
-/// the block's first line: the fast way to read, for parsers that find the lines themselves.
+/// Calls `take` with blocks of whole lines (including line ends, which only the last line may lack) and the
+/// line number at which the block begins. The fast way to read, for parsers that split lines themselves.
 ///
-/// out:    a BOM is removed, blocks hold no empty tail; CR and NUL bytes are left to the parser
-/// errors: as for_each_line, but for NUL bytes
+/// out:    a BOM is removed and no block is empty; CR and NUL bytes are left to the parser
+/// errors: as for_each_line, except for NUL bytes
 /// cost:   one buffer
 Result<void> for_each_block(
     const std::string& path,
     const std::function<Result<void>(std::string_view lines, std::size_t first_line)>& take,
     const TextLimits& limits = {});
 
-/// All bytes of one input; views into `text` live as long as a copy of `storage`.
+/// The complete text of an input. Views into `text` are valid as long as a copy of `storage` exists.
 struct FileText {
   std::string path;
   std::string_view text;  ///< without a BOM
   std::shared_ptr<const void> storage;
 
-  /// The number of the line that holds this place of `text`. Counts from the start: for errors.
+  /// The line number of a position inside `text`. Counts from the start, so use it for errors only.
   std::size_t line_of(const char* place) const;
 };
 
-/// Opens a whole input: a plain file is mapped (it costs no private memory, and must not be cut short
-/// meanwhile), a compressed one or standard input is read into memory.
+/// Opens a whole input. A plain file is memory-mapped: this costs no private memory, but the file must not be
+/// truncated meanwhile. A compressed file or standard input is read into memory.
 ///
-/// errors: as for_each_line, but for NUL bytes and long lines
+/// errors: as for_each_line, except for NUL bytes and long lines
 Result<FileText> open_text(const std::string& path, const TextLimits& limits = {});
 
-/// The whole file as one string.
+/// Reads the whole file into one string.
 /// errors: as for_each_line, and bad_data when larger than max_bytes.
 Result<std::string> read_text(const std::string& path, std::size_t max_bytes);
 

@@ -10,8 +10,8 @@
 
 namespace metafuse {
 
-/// Many texts in one block of memory: four bytes each beside their characters (eight from 4 GiB on), and
-/// nothing allocated for one.
+/// A list of texts in one block of memory. Each text costs four bytes besides its characters (eight once they
+/// exceed 4 GiB together), and no allocation of its own.
 class TextList {
  public:
   TextList() = default;
@@ -24,9 +24,9 @@ class TextList {
 
   std::size_t size() const { return ends_.empty() ? wide_ends_.size() : ends_.size(); }
   bool empty() const { return size() == 0; }
-  /// Of all texts together.
+  /// The bytes of all texts together.
   std::size_t bytes() const { return characters_.size(); }
-  /// A view that lives until the list changes.
+  /// A view that is valid until the list changes.
   std::string_view operator[](std::size_t i) const {
     const std::uint64_t begin = i == 0 ? 0 : end_of(i - 1);
     return {characters_.data() + begin, end_of(i) - begin};
@@ -44,7 +44,8 @@ class TextList {
       ends_.push_back(static_cast<std::uint32_t>(characters_.size()));
   }
 
-  /// Where a text stands among places [begin, end), which must ascend bytewise.
+  /// The index of `text` within [begin, end), whose texts must be in ascending byte order; nullopt
+  /// when absent.
   std::optional<std::size_t> find_ascending(std::size_t begin, std::size_t end, std::string_view text) const {
     std::size_t behind = end;
     while (begin < behind) {
@@ -71,7 +72,7 @@ class TextList {
     wide_ends_.push_back(characters_.size());
   }
 
-  // Where each text ends: in one of the two.
+  // The end offset of each text. Only one of the two vectors is in use.
   std::vector<std::uint32_t> ends_;
   std::vector<std::uint64_t> wide_ends_;
   std::string characters_;

@@ -8,8 +8,8 @@
 
 namespace metafuse {
 
-/// Names of URL parameters that say where a visitor came from, or which session it is, and never which page
-/// is shown. In small letters, sorted; compared without regard to case.
+/// Names of URL parameters that say where a visitor came from or identify a session, and never affect which
+/// page is shown. Lower-case and sorted; the comparison ignores case.
 struct TrackingParameters {
   std::vector<std::string> names;
   std::vector<std::string> prefixes;
@@ -18,13 +18,13 @@ struct TrackingParameters {
   friend bool operator==(const TrackingParameters&, const TrackingParameters&) = default;
 };
 
-/// The list of config/tracking_parameters.yaml.
+/// The built-in list, the same as config/tracking_parameters.yaml.
 const TrackingParameters& default_tracking_parameters();
 
-/// Reads YAML: version: 1, names: [...], prefixes: [...].
+/// Reads YAML with the keys `version: 1`, `names: [...]` and `prefixes: [...]`.
 ///
 /// errors: bad_config with every mistake as "FILE:LINE:COLUMN: what": an unknown key, a name with characters
-///         that no name of a parameter has, an empty prefix
+///         that cannot occur in a parameter's name, an empty prefix
 Result<TrackingParameters> parse_tracking_parameters(std::string_view text, const std::string& file);
 
 }  // namespace metafuse

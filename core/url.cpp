@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kMaxUrlBytes = 8192;
 constexpr std::string_view kHex = "0123456789ABCDEF";
 
-/// The characters that stand for themselves.
+/// A set of characters that are written as themselves, not percent-encoded.
 class PlainSet {
  public:
   constexpr explicit PlainSet(std::string_view others) {
@@ -35,15 +35,15 @@ class PlainSet {
   std::array<bool, 256> is_plain_{};
 };
 
-/// Of a path, once decoded: `/`, `?`, `#`, `%` and controls are not plain.
+/// For a decoded path: `/`, `?`, `#`, `%` and control characters are not plain.
 constexpr PlainSet kPlainInPath("-._~!$&'()*+,;=:@");
-/// `&`, `=` and `+` mean something in a query.
+/// For a query, where `&`, `=` and `+` have a meaning.
 constexpr PlainSet kPlainInQuery("-._~!$'()*,;:@/?");
 constexpr PlainSet kPlainInRoute("-._~!$&'()*+,;=:@?/");
 constexpr PlainSet kPlainInHost("-._~:");
 constexpr PlainSet kPlainInUser("-._~");
 constexpr PlainSet kHostName("-.");
-/// Of a URL without parameters, what is its own canonical form.
+/// For a whole path that is already canonical.
 constexpr PlainSet kPlainPath("-._~!$&'()*+,=:@/");
 
 struct UrlCleanup {
@@ -64,8 +64,8 @@ int hex_value(char c) {
   return small >= 'a' && small <= 'f' ? small - 'a' + 10 : -1;
 }
 
-/// Appends each character in its one canonical way: itself where it is plain, else %XX in capitals. An
-/// encoded slash stays apart from one that separates.
+/// Appends each character in its one canonical form: itself if it is plain, else %XX in capitals. An encoded
+/// slash stays encoded, so it remains distinct from a separator.
 void append_canonical(std::string& out, std::string_view text, const PlainSet& plain,
                       bool has_plus_for_blank = false) {
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -96,8 +96,8 @@ std::string_view without_www(std::string_view host) {
   return host.starts_with("www.") && host.find('.', 4) != std::string_view::npos ? host.substr(4) : host;
 }
 
-/// An IPv6 address in its shortest form, a name in its ASCII form and small letters; without `www.` and last
-/// dots. Empty when it is no host.
+/// Appends an IPv6 address in its shortest form, or a name in lower-case ASCII form, without `www.` and final
+/// dots. Appends nothing if there is no host.
 void append_host(std::string& out, std::string host) {
   if (host.size() > 2 && host.front() == '[') {
     std::array<unsigned char, 16> bytes{};
@@ -120,7 +120,7 @@ void append_host(std::string& out, std::string host) {
   append_canonical(out, without_www(host), kPlainInHost);
 }
 
-/// `;jsessionid=...` at the end of a segment names a visitor, not a page.
+/// `;jsessionid=...` at the end of a path segment identifies a visitor, not a page.
 std::string without_session(std::string path) {
   std::string small = path;
   for (char& c : small) c = ascii_lower(c);
@@ -142,7 +142,7 @@ std::string_view name_of_parameter(std::string_view parameter) {
   return parameter.substr(0, parameter.find('='));
 }
 
-/// in: out - ends with canonical parameters from `begin` on, an `&` after each
+/// in:     out - from `begin` on it holds canonical parameters, each followed by an `&`
 void sort_parameters(std::string& out, std::size_t begin) {
   const std::string query = out.substr(begin);
   std::vector<std::string_view> parameters;
@@ -158,12 +158,12 @@ void sort_parameters(std::string& out, std::size_t begin) {
   for (const std::string_view parameter : parameters) out += parameter;
 }
 
-/// Sorted by name; values of one name stay in their order.
+/// Appends the parameters sorted by name; several values of one name keep their order.
 void append_query(std::string& out, std::string_view query, const TrackingParameters& tracking) {
   if (query.empty()) return;
   out += '?';
   const std::size_t begin = out.size();
-  std::size_t last_begin = begin, last_size = 0;  // the name of the parameter before
+  std::size_t last_begin = begin, last_size = 0;  // the name of the previous parameter
   bool is_sorted = true;
   while (!query.empty()) {
     const std::size_t end = std::min(query.find('&'), query.size());
@@ -187,10 +187,10 @@ void append_query(std::string& out, std::string_view query, const TrackingParame
     out += '&';
   }
   if (!is_sorted) sort_parameters(out, begin);
-  out.pop_back();  // the last `&`, or the `?` of a query without a parameter that counts
+  out.pop_back();  // the last `&`, or the `?` if no parameter remains
 }
 
-/// Pages that draw themselves by script keep their route behind `#!` or `#/`.
+/// Single-page applications keep their route after `#!` or `#/`.
 void append_route(std::string& out, std::string_view fragment) {
   if (!fragment.starts_with('!') && !fragment.starts_with('/')) return;
   const std::size_t begin = out.size();
@@ -210,7 +210,7 @@ struct Parts {
   std::string_view path, query, fragment;
 };
 
-/// Splits what follows the authority.
+/// Splits what follows the host into path, query and fragment.
 Parts parts_behind_host(std::string_view rest) {
   Parts parts;
   const std::size_t hash = std::min(rest.find('#'), rest.size());
@@ -228,7 +228,7 @@ void append_parts(std::string& key, const Parts& parts, const TrackingParameters
   append_route(key, parts.fragment);
 }
 
-/// What the parser would change: blanks, other than ASCII, segments of dots.
+/// True if libcurl's parser would change something: blanks, non-ASCII characters, dot segments.
 bool needs_parser(std::string_view rest) {
   char before = 0;
   for (std::size_t i = 0; i < rest.size(); ++i) {
@@ -240,11 +240,11 @@ bool needs_parser(std::string_view rest) {
   return false;
 }
 
-/// The key of a URL that has nothing behind its path, and a path that is its own canonical form.
+/// Appends the key of a URL that consists of host and path only, if the path is already canonical.
 bool append_plain_path(std::string& key, std::string_view host, std::string_view path) {
   for (std::size_t i = 0; i < path.size(); ++i) {
     if (!kPlainPath.has(path[i])) return false;
-    if (path[i] == '.' && path[i - 1] == '/') return false;  // a path begins with a slash
+    if (path[i] == '.' && path[i - 1] == '/') return false;  // i > 0: a path begins with a slash
   }
   while (path.ends_with('/')) path.remove_suffix(1);
   key.reserve(host.size() + path.size());
@@ -253,8 +253,8 @@ bool append_plain_path(std::string& key, std::string_view host, std::string_view
   return true;
 }
 
-/// The key of a URL that is plain: small ASCII name, no port, no user, no dots to resolve. Most are, and are
-/// read ten times faster than by the parser, which reads the others.
+/// Appends the key of a plain URL: lower-case ASCII host, no port, no user, no dot segments. Most URLs are
+/// plain, and this is ten times faster than libcurl's parser, which handles the others.
 bool append_plain(std::string& key, std::string_view text, const TrackingParameters& tracking) {
   const bool is_secure = text.starts_with("https://");
   if (!is_secure && !text.starts_with("http://")) return false;
@@ -290,7 +290,7 @@ bool append_any(std::string& key, std::string_view text, const TrackingParameter
     key += '@';
   }
   const std::size_t host_begin = key.size();
-  append_host(key, scheme == "file" ? "localhost" : part(CURLUPART_HOST));  // curl leaves it out
+  append_host(key, scheme == "file" ? "localhost" : part(CURLUPART_HOST));  // curl omits it
   if (key.size() == host_begin || std::string_view(key).substr(host_begin) == ".") return false;
   const bool is_own_port = (scheme == "http" && port == "80") || (scheme == "https" && port == "443");
   if (!port.empty() && !is_own_port) key += ":" + port;

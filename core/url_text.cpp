@@ -32,7 +32,7 @@ bool is_web_url(std::string_view url) {
   return starts("http://") || starts("https://");
 }
 
-/// The characters of a host's name.
+/// The characters of a host name.
 constexpr std::array<bool, 256> kNameChars = [] {
   std::array<bool, 256> chars{};
   for (const char c : std::string_view("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-."))
@@ -40,7 +40,8 @@ constexpr std::array<bool, 256> kNameChars = [] {
   return chars;
 }();
 
-/// "http://name.example:80/path" of plain ASCII: what nearly every result is, recognised without a parser.
+/// True for "http://name.example:80/path" in plain ASCII. Nearly every result is like this, and needs
+/// no parser.
 bool is_plain_web_url(std::string_view url) {
   if (!url.starts_with("http://") && !url.starts_with("https://")) return false;
   url.remove_prefix(url[4] == 's' ? 8 : 7);
@@ -54,7 +55,7 @@ bool is_plain_web_url(std::string_view url) {
   return is_host && is_ascii;
 }
 
-/// "127.0.0.1": four numbers up to 255 without leading zeros, which no parser reads in another way.
+/// "127.0.0.1": four numbers up to 255 without leading zeros, the one form that all parsers read alike.
 bool is_plain_ipv4(std::string_view host) {
   for (int i = 0; i < 4; ++i) {
     const std::size_t size = std::min(host.find('.'), host.size());
@@ -71,7 +72,7 @@ bool is_plain_ipv4(std::string_view host) {
   return true;
 }
 
-/// A name in small letters whose last label begins with a letter, or an address as everybody reads it.
+/// A lower-case name whose last label begins with a letter, or an unambiguous IPv4 address.
 bool is_plain_host(std::string_view host) {
   if (host.empty() || !std::all_of(host.begin(), host.end(), [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '-';
@@ -82,7 +83,7 @@ bool is_plain_host(std::string_view host) {
   return last_label.front() >= 'a' ? host.find("..") == std::string_view::npos : is_plain_ipv4(host);
 }
 
-/// The parts of a URL that no two parsers read differently; nothing for any other, which curl's parser reads.
+/// The parts of a URL that all parsers read alike; nullopt for any other, which is left to curl's parser.
 std::optional<UrlParts> parts_of_plain_url(std::string_view text) {
   UrlParts parts;
   parts.scheme = text.starts_with("https://") ? "https" : "http";

@@ -9,7 +9,7 @@
 namespace metafuse {
 namespace {
 
-/// Length of the well-formed character at the start of the text, 0 when there is none.
+/// The length of the well-formed character at the start of the text; 0 if there is none.
 std::size_t character_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<std::uint8_t>(text[i]) : 0U; };
   const auto continues = [&](std::size_t i) { return (byte(i) & 0xC0U) == 0x80U; };

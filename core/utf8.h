@@ -10,13 +10,13 @@ namespace metafuse {
 /// or npos.
 std::size_t first_invalid_utf8(std::string_view text);
 
-/// The text with every ill-formed sequence replaced by U+FFFD.
+/// The text with every ill-formed byte sequence replaced by U+FFFD.
 std::string to_valid_utf8(std::string_view text);
 
-/// At most `max_bytes` bytes of the text, cut between characters.
+/// At most `max_bytes` bytes of the text, never cut inside a character.
 std::string_view truncate_utf8(std::string_view text, std::size_t max_bytes);
 
-/// The character at byte `at`, which moves behind it. Requires valid UTF-8 and at < text.size().
+/// Returns the character at byte `at` and moves `at` past it. Requires valid UTF-8 and at < text.size().
 char32_t next_code_point(std::string_view text, std::size_t& at);
 
 void append_code_point(std::string& out, char32_t c);

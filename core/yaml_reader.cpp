@@ -25,7 +25,7 @@ Place place_of_node(const YAML::Mark& mark) {
   return {static_cast<std::size_t>(mark.line) + 1, static_cast<std::size_t>(mark.column) + 1};
 }
 
-/// Copies yaml-cpp's graph into a tree of ours within the limits.
+/// Copies yaml-cpp's node graph into a YamlNode tree and enforces the limits.
 class Copier {
  public:
   Copier(const YamlLimits& limits, Diagnostics& diagnostics) : limits_(limits), diagnostics_(diagnostics) {}
@@ -98,11 +98,11 @@ class Copier {
   bool exhausted_ = false;
 };
 
-/// What ends yaml-cpp's parser when the time is over.
+/// Thrown to stop yaml-cpp's parser when the deadline has passed.
 struct OutOfTime {};
 
-/// Where documents begin. The events come one by one, so this pass is also the one that the deadline ends:
-/// the second, which builds the tree, takes about as long.
+/// Records where documents begin, and enforces the deadline: only this event-based pass can be interrupted.
+/// The second pass, which builds the tree, takes about as long.
 class DocumentStarts final : public YAML::EventHandler {
  public:
   explicit DocumentStarts(const Deadline* deadline) : deadline_(deadline) {}
@@ -132,8 +132,8 @@ class DocumentStarts final : public YAML::EventHandler {
   const Deadline* deadline_;
 };
 
-/// Never YAML::LoadAll: it takes a document that begins with a comma for endlessly many, until memory
-/// is gone.
+/// Finds a second document. YAML::LoadAll must not be used: it reads a document that begins with a comma as
+/// endlessly many, until memory runs out.
 std::optional<Place> second_document(std::string_view text, const Deadline* deadline) {
   std::istringstream stream{std::string(text)};
   YAML::Parser parser(stream);
@@ -179,7 +179,7 @@ Result<YamlNode> parse_yaml(std::string_view text, std::string_view name, const 
     root = Copier(limits, diagnostics).copy(YAML::Load(std::string(text)), 0);
   } catch (const OutOfTime&) {
     return fail(Code::bad_config, std::string(name) + ": takes too long to read; make it shorter");
-  } catch (const YAML::DeepRecursion& error) {  // which says "bad file"
+  } catch (const YAML::DeepRecursion& error) {  // whose own message is "bad file"
     diagnostics.error(place_of_node(error.mark),
                       "nested deeper than " + std::to_string(limits.max_depth) + " levels");
   } catch (const YAML::Exception& error) {

@@ -15,13 +15,13 @@ namespace metafuse {
 
 struct YamlEntry;
 
-/// A YAML document as plain values with their places. Anchors are resolved, merge keys are not.
+/// A YAML document as plain values with their positions. Anchors are resolved; merge keys (`<<`) are not.
 struct YamlNode {
   enum class Kind { null, scalar, list, map };
 
   Kind kind = Kind::null;
   Place place;
-  std::string text;        ///< of a scalar, as written
+  std::string text;        ///< a scalar's text, as written
   bool is_quoted = false;  ///< a quoted scalar is always a string
   std::vector<YamlNode> items;
   std::vector<YamlEntry> entries;  ///< keys are scalars, in the order of the file
@@ -34,8 +34,8 @@ struct YamlNode {
   const YamlNode* find(std::string_view key) const;
 };
 
-/// A key of a map and its value. (A pair of nodes cannot stand in a node: clang wants pairs'
-/// members complete.)
+/// A key of a map and its value. (Not a std::pair: YamlNode is incomplete here, and clang requires complete
+/// members in a pair.)
 struct YamlEntry {
   YamlNode first;
   YamlNode second;
@@ -45,28 +45,29 @@ struct YamlLimits {
   std::size_t max_bytes = std::size_t{1} << 20;
   std::size_t max_depth = 32;
   std::size_t max_nodes = 100'000;
-  const Deadline* deadline = nullptr;  ///< by when the text must be read; nullptr for no such bound
+  const Deadline* deadline = nullptr;  ///< when parsing must be finished; nullptr: unlimited
 };
 
 /// Parses one YAML document.
 ///
-/// errors: bad_config with "NAME:LINE:COLUMN: ...": syntax, duplicate keys (all of them), keys that are not
-///         scalars, several documents, invalid UTF-8, more depth, nodes, bytes or time than the limits
-///         allow (aliases count each time they are used)
+/// errors: bad_config with "NAME:LINE:COLUMN: ...": a syntax error, duplicate keys (each is reported), keys
+///         that are not scalars, more than one document, invalid UTF-8, or a document that exceeds the limits
+///         on depth, nodes, bytes or time (an alias counts each time it is used)
 Result<YamlNode> parse_yaml(std::string_view text, std::string_view name, const YamlLimits& limits = {});
 Result<YamlNode> read_yaml(const std::string& path, const YamlLimits& limits = {});
 
-/// Reads the fields of one map, collecting every mistake in `diagnostics`. Construct it, take each field,
-/// then call finish(), which reports the keys that nobody asked for.
+/// Reads the fields of one map and collects every mistake in `diagnostics`. Construct it, take each field,
+/// then call finish(), which reports the keys that were not taken.
 class YamlMap {
  public:
-  /// `what` names the map in messages: "a template". A node that is no map is reported and reads as empty.
+  /// `what` names the map in messages, such as "a template". A node that is not a map is reported and treated
+  /// as empty.
   YamlMap(const YamlNode& node, std::string_view what, Diagnostics& diagnostics);
 
   const Place& place() const { return node_->place; }
-  /// nullptr when absent.
+  /// The value under the key; nullptr when absent.
   const YamlNode* take(std::string_view key);
-  /// Absent is reported.
+  /// The same, but an absent key is reported.
   const YamlNode* take_required(std::string_view key);
   std::optional<std::string> take_string(std::string_view key);
   std::string take_required_string(std::string_view key);
@@ -79,8 +80,7 @@ class YamlMap {
   /// A map of scalars to scalars, in the order of the file.
   std::vector<std::pair<std::string, std::string>> take_string_map(std::string_view key);
 
-  /// Reports the keys that were not taken. `known` are accepted with a warning (recognised, without
-  /// effect here).
+  /// Reports the keys that were not taken. Keys in `known` only get a warning that they have no effect here.
   void finish(const std::vector<std::string>& known = {});
 
  private:
@@ -90,7 +90,8 @@ class YamlMap {
   std::vector<std::string> taken_;
 };
 
-/// A scalar's text, true, false, or a number; errors go to `diagnostics`, with `what` naming the value.
+/// The text of a scalar, also of true, false or a number; nullopt when the node is no scalar, which is
+/// reported to `diagnostics` with `what` naming the value.
 std::optional<std::string> yaml_string(const YamlNode& node, std::string_view what, Diagnostics& diagnostics);
 
 }  // namespace metafuse
