@@ -31,12 +31,42 @@ class ScriptedTransport final : public fetchers::Transport {
   Script& script_;
 };
 
+/// Keeps requests until the test answers them.
+class HoldingTransport final : public fetchers::Transport {
+ public:
+  using Held = std::vector<std::pair<fetchers::HttpRequest, Done>>;
+  explicit HoldingTransport(Held& held) : held_(held) {}
+  void send(fetchers::HttpRequest request, Done done) override {
+    held_.emplace_back(std::move(request), std::move(done));
+  }
+
+ private:
+  Held& held_;
+};
+
 inline fetchers::HttpAnswer answer_of(std::string body, int status = 200) {
   fetchers::HttpAnswer answer;
   answer.status = status;
   answer.body = std::move(body);
   return answer;
 }
+
+inline fetchers::HttpAnswer status_answer(int status, fetchers::StringPairs headers,
+                                          std::string body = "no") {
+  fetchers::HttpAnswer answer = answer_of(std::move(body), status);
+  answer.headers = std::move(headers);
+  return answer;
+}
+
+inline fetchers::HttpAnswer failed_answer(fetchers::Failure failure) {
+  fetchers::HttpAnswer answer;
+  answer.failure = failure;
+  answer.message = "as scripted";
+  return answer;
+}
+
+/// What engines of `block()` (tests/fetchers/chaos_engines.h) answer with one result.
+inline const std::string kOneResult = R"({"results":[{"url":"http://a.example/1","title":"One"}]})";
 
 inline fetchers::FetcherOptions scripted_options(Script& script) {
   fetchers::FetcherOptions options;
