@@ -51,7 +51,7 @@ FusionMethod supervised(FusionMethod method) {
 }
 
 std::vector<FusionMethod> unsupervised_rows() {
-  namespace m = methods;
+  namespace m = unsupervised;
   constexpr const char* kFoxShaw = "Fox, Shaw 1994";
   constexpr const char* kDwork = "Dwork, Kumar, Naor, Sivakumar 2001";
   constexpr const char* kRestart = "probability of a restart";
@@ -96,7 +96,7 @@ std::vector<FusionMethod> unsupervised_rows() {
 }
 
 std::vector<FusionMethod> supervised_rows() {
-  namespace m = methods;
+  namespace m = unsupervised;
   std::vector<FusionMethod> rows = {
       supervised(by_rank("bayesfuse", "sum of log odds of the rank", "Aslam, Montague 2001",
                          m::sum_of_position_values)),

@@ -62,7 +62,7 @@ std::vector<double> fuse_scores(const FusionMethod& method, const QueryLists& qu
 }  // namespace metafuse::fusion
 
 /// The functions behind the table of fusion methods; the file that holds each states its rule and source.
-namespace metafuse::fusion::methods {
+namespace metafuse::fusion::unsupervised {
 
 using Scores = std::vector<double>;
 using ScoreMethod = void(const QueryLists&, const FusionOptions&, double k, Scores&);
@@ -75,4 +75,4 @@ ScoreMethod searxng, round_robin, median_rank, sum_of_position_values, segfuse, 
 // pairwise_methods.cpp
 ScoreMethod condorcet, copeland, markov_chain_1, markov_chain_2, markov_chain_3, markov_chain_4;
 
-}  // namespace metafuse::fusion::methods
+}  // namespace metafuse::fusion::unsupervised

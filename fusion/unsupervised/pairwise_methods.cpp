@@ -8,7 +8,7 @@
 // Condorcet). The majority is not transitive, so the answer of a sort depends on where it starts: this one
 // starts from the Borda order and merges stably, which makes it the same for every order of the input.
 // Cost: O(documents log documents x lists)
-namespace metafuse::fusion::methods {
+namespace metafuse::fusion::unsupervised {
 namespace {
 
 /// Ranks document by document, unranked as a number behind all others: one comparison reads two short rows.
@@ -75,13 +75,13 @@ void condorcet(const QueryLists& query, const FusionOptions& options, double, Sc
   for (std::size_t i = 0; i < order.size(); ++i) scores[order[i]] = -static_cast<double>(i);
 }
 
-}  // namespace metafuse::fusion::methods
+}  // namespace metafuse::fusion::unsupervised
 
 // Copeland's method: documents beaten by the majority of the lists minus documents beaten by (Copeland 1951).
 // Among two documents a list prefers the one it ranks higher, a ranked one over an unranked one.
 //
 // cost: O(sum of squared list lengths + documents^2)
-namespace metafuse::fusion::methods {
+namespace metafuse::fusion::unsupervised {
 
 void copeland(const QueryLists& query, const FusionOptions& options, double, Scores& scores) {
   const std::size_t documents = query.size();
@@ -108,7 +108,7 @@ void copeland(const QueryLists& query, const FusionOptions& options, double, Sco
   }
 }
 
-}  // namespace metafuse::fusion::methods
+}  // namespace metafuse::fusion::unsupervised
 
 // The Markov chains of Dwork, Kumar, Naor, Sivakumar 2001; a document's score is its stationary probability.
 // From document d the next one is
@@ -122,7 +122,7 @@ void copeland(const QueryLists& query, const FusionOptions& options, double, Sco
 // 1000 times.
 //
 // cost: MC1-MC3 O(entries) an iteration by sums along each list; MC4 O(sum of squared list lengths)
-namespace metafuse::fusion::methods {
+namespace metafuse::fusion::unsupervised {
 namespace {
 
 constexpr int kMostIterations = 1000;
@@ -218,4 +218,4 @@ void markov_chain_4(const QueryLists& query, const FusionOptions&, double k, Sco
   });
 }
 
-}  // namespace metafuse::fusion::methods
+}  // namespace metafuse::fusion::unsupervised

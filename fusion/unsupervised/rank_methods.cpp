@@ -7,7 +7,7 @@
 // The Comb family over the normalised scores of the lists that hold a document (Fox, Shaw 1994; CombGMNZ: Lee
 // 1997 with an exponent): least, greatest, median, sum, sum / n, sum x n, sum x n^k. Weighted lists count w_i
 // x score; the lists that leave a document out say nothing.
-namespace metafuse::fusion::methods {
+namespace metafuse::fusion::unsupervised {
 namespace {
 
 /// Folds the weighted scores of each document, starting from the first one it has.
@@ -72,7 +72,7 @@ void comb_gmnz(const QueryLists& query, const FusionOptions& options, double k, 
   for (std::size_t i = 0; i < scores.size(); ++i) scores[i] *= std::pow(counts[i], k);
 }
 
-}  // namespace metafuse::fusion::methods
+}  // namespace metafuse::fusion::unsupervised
 
 // Methods that look at ranks alone. w_i is the weight of list i (1 by default), r its rank of the document, n
 // the number of lists that hold it.
@@ -86,7 +86,7 @@ void comb_gmnz(const QueryLists& query, const FusionOptions& options, double k, 
 //   round_robin  the first of every list, then the second of every list ...
 //   median_rank  the median over all lists, an absent document ranked after all documents
 //                                                         Fagin, Kumar, Sivakumar 2003
-namespace metafuse::fusion::methods {
+namespace metafuse::fusion::unsupervised {
 namespace {
 
 /// Adds value(list, rank) for every entry.
@@ -185,12 +185,12 @@ void median_rank(const QueryLists& query, const FusionOptions&, double, Scores& 
   }
 }
 
-}  // namespace metafuse::fusion::methods
+}  // namespace metafuse::fusion::unsupervised
 
 // Supervised methods whose learned knowledge is a value for every list and position (supervised_fusion.h
 // makes it): the score is the sum of the values, in SegFuse each times 1 + the normalised score (Shokouhi
 // 2007).
-namespace metafuse::fusion::methods {
+namespace metafuse::fusion::unsupervised {
 namespace {
 
 double value_at(const std::vector<double>& values, std::size_t position) {
@@ -213,7 +213,7 @@ void segfuse(const QueryLists& query, const FusionOptions& options, double, Scor
     }
 }
 
-}  // namespace metafuse::fusion::methods
+}  // namespace metafuse::fusion::unsupervised
 
 // Robust rank aggregation (Kolde, Laur, Adler, Vilo 2012): a document's ranks divided by the number of
 // documents, sorted, are compared with those of random lists. The k-th smallest of m uniform numbers is at
@@ -221,7 +221,7 @@ void segfuse(const QueryLists& query, const FusionOptions& options, double, Scor
 // -log rho. An absent document has rank 1 (the last possible) there, as in the paper's treatment of
 // full rankings.
 // cost: O(documents x lists^2)
-namespace metafuse::fusion::methods {
+namespace metafuse::fusion::unsupervised {
 namespace {
 
 /// log of P(at least k of m uniform numbers are <= x)
@@ -266,4 +266,4 @@ void robust_rank_aggregation(const QueryLists& query, const FusionOptions&, doub
   }
 }
 
-}  // namespace metafuse::fusion::methods
+}  // namespace metafuse::fusion::unsupervised
