@@ -19,7 +19,7 @@
 #include "core/json.h"
 #include "core/utf8.h"
 
-namespace metafuse {
+namespace metafuse::fetchers {
 namespace {
 
 constexpr std::size_t kMaxRequestBytes = std::size_t{16} << 20;
@@ -208,12 +208,12 @@ Result<void> search() {
 }
 
 }  // namespace
-}  // namespace metafuse
+}  // namespace metafuse::fetchers
 
 int main() {
-  const auto done = metafuse::search();
+  const auto done = metafuse::fetchers::search();
   if (!done)
-    metafuse::write_line(metafuse::JsonObject{{"error", metafuse::to_valid_utf8(done.error().text)},
-                                              {"code", static_cast<int>(done.error().code)}});
+    metafuse::fetchers::write_line(metafuse::JsonObject{{"error", metafuse::to_valid_utf8(done.error().text)},
+                                                        {"code", static_cast<int>(done.error().code)}});
   return 0;
 }
