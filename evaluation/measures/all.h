@@ -5,7 +5,7 @@
 
 #include "evaluation/measures/measure.h"
 
-/// The functions behind the table of measures; each file states its sources.
+/// The functions that compute the measures of the table in measure_table.cpp; each file states its sources.
 namespace metafuse::evaluation::measures {
 
 using Values = std::span<double>;
@@ -28,20 +28,21 @@ Compute reciprocal_rank, rank_biased_precision, rank_biased_residual, expected_r
 Compute average_rank, average_rank_loss, ranking_loss;
 Compute expected_average_precision, expected_rank_of_top, expected_coverage;
 
-/// What each grade is worth, and how many judged documents have it.
+/// The gain of one grade, and how many judged documents have that grade.
 struct GradeGain {
   int grade = 0;
   double gain = 0.0;
   std::size_t count = 0;
 };
 
-/// Ascending by gain: trec_eval's default (a grade is worth itself) with the `grade=gain` pairs over it.
+/// Ascending by gain: trec_eval's default gains (a grade's gain is the grade), overridden by the
+/// `grade=gain` pairs.
 std::vector<GradeGain> gains_of(const MeasuredQuery&);
 
-/// What a retrieved document of this grade is worth, 0 when nothing says so.
+/// The gain of a retrieved document of this grade; 0 for a grade that `gains` does not list.
 double gain_of(int grade, std::span<const GradeGain> gains);
 
-/// Walks over the gains of the ideal ranking, best first: the positive ones, then 0 for ever.
+/// Yields the gains of the ideal ranking, best first: the positive ones, then 0 without end.
 class IdealGains {
  public:
   explicit IdealGains(std::span<const GradeGain> gains) : gains_(gains), level_(gains.size()) {}

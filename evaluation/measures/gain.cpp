@@ -5,9 +5,9 @@
 #include "evaluation/measures/all.h"
 #include "evaluation/measures/discounted_gain.h"
 
-// trec_eval's experimental gain measures, as its explanations define them: ndcg averaged at relevant
-// documents (ndcg_rel) and where the ideal gain changes (Rndcg), gain discounted by what was missed so far
-// (G, binG).
+// trec_eval's experimental gain measures, as its explanations define them: ndcg averaged over the relevant
+// documents (ndcg_rel), ndcg averaged over the ranks at which the ideal gain changes (Rndcg), and gain
+// discounted by the gain missed so far (G, binG).
 namespace metafuse::evaluation::measures {
 void ndcg_rel(const MeasuredQuery& query, Values values) {
   const JudgedRanking& ranking = query.ranking;
@@ -67,7 +67,7 @@ void r_ndcg(const MeasuredQuery& query, Values values) {
     ideal += gain / log_discount(i + 1);
   }
   if (i + 1 < ranking.grades.size()) {
-    // The ideal gain fell to 0 inside the list: trec_eval's last point is the end of the list.
+    // The ideal gain fell to 0 within the list; trec_eval's last point is then the end of the list.
     for (; i < ranking.grades.size(); ++i) add_result();
     add_point();
   }
@@ -109,10 +109,10 @@ void binary_gain(const MeasuredQuery& query, Values values) {
 // Normalised discounted cumulative gain in the forms in use:
 // - trec_eval (Jarvelin, Kekalainen 2002): gain = grade, discount log2(1 + position); the ideal ranking is
 //   over all judged documents of the query.
-// - gdeval (TREC Web track): gain 2^grade - 1, discount log2(1 + position), cut at the query's k.
-// - Burges et al. 2005 as the LETOR scripts print it: gain 2^grade - 1, discount 1 at position 1 and
-//   log2(position) after, ideal over the documents of the file. LETOR 3.0 and 4.0 give NDCG@k 0 to
-//   a query with fewer than k documents; the script of MSLR does not.
+// - gdeval (TREC Web track): gain 2^grade - 1, discount log2(1 + position), cut off at the query's k.
+// - Burges et al. 2005 as printed by the LETOR scripts: gain 2^grade - 1, discount 1 at position 1 and
+//   log2(position) after it, ideal ranking over the documents of the file. In LETOR 3.0 and 4.0, NDCG@k is 0
+//   for a query with fewer than k documents; in MSLR's script it is not.
 namespace metafuse::evaluation::measures {
 namespace {
 
@@ -120,7 +120,7 @@ bool is_letor(Mode mode) {
   return mode == Mode::letor3 || mode == Mode::letor4 || mode == Mode::mslr;
 }
 
-/// Gains of the ideal ranking, best first, zeros left out.
+/// Gains of the ideal ranking, best first, without the zeros.
 std::vector<double> ideal_exponential_gains(const JudgedRanking& ranking, std::size_t depth) {
   std::vector<double> gains;
   for (std::size_t i = ranking.judged.size(); i-- > 0 && gains.size() < depth;) {
@@ -246,8 +246,9 @@ double IdealGains::next() {
 
 }  // namespace metafuse::evaluation::measures
 
-// Measures that model where a user stops. Sources: trec_eval (recip_rank, rbp, rbp_resid); Moffat, Zobel
-// 2008; Chapelle et al. 2009 (ERR). gdeval fixes ERR's top grade at 4 whatever the judgments hold.
+// Measures that model where a user stops reading. Sources: trec_eval (recip_rank, rbp, rbp_resid);
+// Moffat, Zobel 2008; Chapelle et al. 2009 (ERR). gdeval uses 4 as ERR's top grade, whatever grades the
+// judgments contain.
 namespace metafuse::evaluation::measures {
 namespace {
 

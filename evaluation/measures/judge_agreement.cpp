@@ -8,7 +8,7 @@ namespace {
 /// 1 - observed / expected disagreement.
 double kappa_of(double observed, double expected) {
   if (expected > 0) return 1.0 - observed / expected;
-  return 1.0;  // both gave one grade throughout, so that nothing was observed either
+  return 1.0;  // both judges gave one and the same grade throughout: no disagreement observed
 }
 
 double square(double value) {

@@ -114,7 +114,7 @@ std::vector<std::string_view> split(std::string_view text, char at) {
   }
 }
 
-/// The measure with the longest name that `word` starts with, followed by nothing or by '_' or '.'.
+/// The measure with the longest name that `word` begins with, where the name ends or '_' or '.' follows.
 Typed typed_measure(std::string_view word) {
   Typed best;
   for (const Measure& measure : all_measures()) {
@@ -229,7 +229,7 @@ bool takes_cutoffs(const Measure& measure) {
   return measure.takes == Measure::Takes::whole_cutoffs || measure.takes == Measure::Takes::cutoffs;
 }
 
-/// Requests of one cutoff measure become one, its cutoffs ascending and each once.
+/// Merges the requests for one cutoff measure into one, with ascending cutoffs, each once.
 void merge_requests(std::vector<MeasureRequest>& requests) {
   const std::vector<MeasureRequest> all = requests;
   std::erase_if(requests, [&](const MeasureRequest& request) {

@@ -3,7 +3,8 @@
 
 #include "evaluation/measures/all.h"
 
-// Counts of trec_eval: num_ret, num_rel, num_rel_ret, num_nonrel_judged_ret. The summary is the sum.
+// Counts of trec_eval: num_ret, num_rel, num_rel_ret, num_nonrel_judged_ret. They are summed over
+// the queries.
 namespace metafuse::evaluation::measures {
 
 void retrieved(const MeasuredQuery& query, Values values) {
@@ -91,12 +92,12 @@ void utility(const MeasuredQuery& query, Values values) {
 }  // namespace metafuse::evaluation::measures
 
 // Precision and recall at cutoffs. Source: trec_eval 9 and 10 (P, recall, relative_P, success, Rprec,
-// Rprec_mult, unj). The script of LETOR 3.0 leaves P@k undefined, which it averages as 0, for a query with
-// fewer than k documents; those of LETOR 4.0 and MSLR count the holes as not relevant, as TREC does.
+// Rprec_mult, unj). The script of LETOR 3.0 leaves P@k undefined for a query with fewer than k documents and
+// averages it as 0; those of LETOR 4.0 and MSLR count the missing documents as not relevant, as TREC does.
 namespace metafuse::evaluation::measures {
 namespace {
 
-/// Calls give(column, relevant documents among the first k) for every cutoff k, ascending or not.
+/// Calls give(column, relevant documents among the first k) for every cutoff k, whatever their order.
 template <class Give>
 void at_cutoffs(const MeasuredQuery& query, const std::vector<double>& cutoffs, Give give) {
   const std::vector<int>& grades = query.ranking.grades;
@@ -286,15 +287,15 @@ void log_binary_preference(const MeasuredQuery& query, Values values) {
 
 }  // namespace metafuse::evaluation::measures
 
-// Precision interpolated at recall points: the best precision at that recall or beyond. Source: trec_eval. A
-// recall point is a number of relevant documents: version 10 rounds point x relevant to the nearest, version
-// 9 adds 0.9 and cuts.
+// Interpolated precision at recall points: the best precision at that recall or a higher one. Source:
+// trec_eval. A recall point is converted to a number of relevant documents: version 10 rounds point x
+// relevant to the nearest whole number, version 9 adds 0.9 and truncates.
 namespace metafuse::evaluation::measures {
 
 void interpolated_precision(const MeasuredQuery& query, Values values) {
   std::fill(values.begin(), values.end(), 0.0);
   const auto relevant_count = static_cast<double>(query.relevant());
-  std::vector<double> best;  // best[n]: precision where n relevant documents are found, then beyond
+  std::vector<double> best;  // best[n]: precision at the n-th relevant document, then the best from there on
   best.push_back(0.0);
   for (std::size_t i = 0; i < query.ranking.grades.size(); ++i)
     if (query.is_relevant(query.ranking.grades[i]))

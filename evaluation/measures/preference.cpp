@@ -4,9 +4,9 @@
 #include "core/contract.h"
 #include "evaluation/measures/all.h"
 
-// Measures of Freund, Iyer, Schapire, Singer 2003: average rank of the best relevant document (sec. 6.1),
-// ranking loss with ties at one half (eq. 21), and the expectations over ties of sec. 6.2.4 by eq. (22), in
-// closed form.
+// Measures of Freund, Iyer, Schapire, Singer 2003: the average rank of the best relevant document (sec. 6.1),
+// the ranking loss with ties counted half (eq. 21), and the expectations over ties of sec. 6.2.4 in closed
+// form (eq. 22).
 namespace metafuse::evaluation::measures {
 namespace {
 
@@ -14,8 +14,7 @@ bool is_tie(double a, double b) {
   return std::abs(a - b) <= 1e-12 * std::max({1.0, std::abs(a), std::abs(b)});
 }
 
-/// Runs of documents that the ranking does not tell apart: positions [begin, end) and the good ones
-/// among them.
+/// A run of documents with tied scores: positions [begin, end), and how many of them are good.
 struct TieGroup {
   std::size_t begin = 0;
   std::size_t end = 0;
@@ -36,15 +35,14 @@ std::vector<TieGroup> tie_groups(const JudgedRanking& ranking) {
   return groups;
 }
 
-/// Sums k Pr[rank(t_k) = i] / i over the i that a tie group of Q documents, q of them good, allows, for the
-/// j-th good one within the group; r good documents and R documents stand before the group (eq. 22).
+/// The sum over i of k Pr[rank(t_k) = i] / i (eq. 22) for the j-th good document of a tie group; i runs over
+/// the positions that the group leaves it, and k = good_before + j.
 double expected_precision(const TieGroup& group, std::size_t good_before, std::size_t j) {
   const auto size = static_cast<double>(group.end - group.begin);
   const auto good = static_cast<double>(group.good);
   const auto before = static_cast<double>(group.begin);
   const auto k = static_cast<double>(good_before + j);
-  // Pr[Y_j = l], l = j ..., by the ratio of neighbouring terms of eq. (24); in logarithms, since
-  // binomials overflow.
+  // Pr[Y_j = l], l = j ..., by eq. (24), in logarithms because binomials overflow.
   const auto log_binomial = [](double n, double m) {
     return std::lgamma(n + 1.0) - std::lgamma(m + 1.0) - std::lgamma(n - m + 1.0);
   };
@@ -82,7 +80,7 @@ void average_rank_loss(const MeasuredQuery& query, Values values) {
 
 void ranking_loss(const MeasuredQuery& query, Values values) {
   const JudgedRanking& ranking = query.ranking;
-  // Documents by grade below the current tie group; O(documents x grades).
+  // How many documents of each grade are below the current tie group; O(documents x grades).
   std::vector<int> levels;
   for (const int grade : ranking.grades) levels.push_back(std::max(0, grade));
   std::vector<int> distinct = levels;

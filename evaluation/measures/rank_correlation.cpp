@@ -8,7 +8,7 @@
 namespace metafuse::evaluation {
 namespace {
 
-/// Pairs that stand in descending order, counted while sorting by merging.
+/// The number of pairs in descending order, counted during a merge sort.
 double inversions(std::vector<std::uint32_t>& values, std::vector<std::uint32_t>& scratch, std::size_t begin,
                   std::size_t end) {
   if (end - begin < 2) return 0.0;

@@ -9,22 +9,22 @@
 
 namespace metafuse::evaluation {
 
-/// Kendall's tau of two orders over the documents that both hold: pairs in the same order minus pairs in
-/// the opposite order, divided by all pairs; 1 when fewer than two are shared. Each document stands once in
-/// a list.
+/// Kendall's tau of two orders, over the documents that both hold: the number of pairs in the same order
+/// minus the number in opposite order, divided by the number of pairs; 1 when the lists share fewer than two
+/// documents. A document occurs at most once per list.
 ///
 /// cost:   O(n log n)
 /// source: Kendall 1938
 double kendall_tau(std::span<const std::string_view> a, std::span<const std::string_view> b);
 
-/// Rank-biased overlap, extrapolated (RBO_ext), of two lists that may differ in length; persistence p in (0,
-/// 1). 1 for equal lists, 0 for lists that share nothing or when one is empty.
+/// Extrapolated rank-biased overlap (RBO_ext) of two lists, which may differ in length, with persistence p in
+/// (0, 1): 1 for equal lists; 0 if they share nothing or one is empty.
 ///
 /// source: Webber, Moffat, Zobel 2010, eq. (32)
 double rank_biased_overlap(std::span<const std::string_view> a, std::span<const std::string_view> b,
                            double p = 0.9);
 
-/// How alike two runs are: means over the topics of both.
+/// How alike two runs are: means over the topics that both have.
 struct Agreement {
   std::string run;
   std::size_t topics = 0;

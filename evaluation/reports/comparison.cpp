@@ -11,7 +11,7 @@
 namespace metafuse::evaluation {
 namespace {
 
-/// Keeps randomised tests within a second however many queries there are.
+/// The number of trials that keeps a randomised test within about a second, however many queries there are.
 std::size_t trials_for(std::size_t work_per_trial, std::size_t most) {
   constexpr std::size_t kWork = 400'000'000;
   return std::clamp<std::size_t>(kWork / std::max<std::size_t>(1, work_per_trial), 1000, most);
@@ -22,7 +22,7 @@ struct Paired {
   std::vector<double> baseline;
 };
 
-/// Values of the queries that both runs evaluated; both lists ascend.
+/// The values of the queries that both runs evaluated. Both query lists are sorted.
 Paired paired_values(const RunEvaluation& run, const RunEvaluation& baseline, std::size_t column) {
   Paired paired;
   std::size_t j = 0;
@@ -68,7 +68,8 @@ bool have_same_queries(const std::vector<RunEvaluation>& runs) {
                      [&](const RunEvaluation& run) { return run.queries == runs[0].queries; });
 }
 
-/// Tukey's p of every run against the baseline on one column; needs the same queries everywhere.
+/// Tukey's p value of every run against the baseline on one column; requires that all runs have the
+/// same queries.
 std::vector<double> tukey_against(const Report& report, std::size_t baseline, std::size_t column,
                                   std::uint64_t seed) {
   std::vector<std::vector<double>> samples;

@@ -67,11 +67,11 @@ constexpr double kTop = 52.0;
 constexpr double kWidth = 520.0;
 constexpr double kHeight = 280.0;
 constexpr std::size_t kMostPoints = 400;
-// Middling colours that keep a contrast of 3 on white and on near-black.
+// Medium-bright colours with a contrast of at least 3 to both white and near-black.
 constexpr std::array kColours = {"#1f7fc4", "#c8553d", "#2f8f5b", "#8e63c7", "#b07d10", "#3a8a99", "#7b8794"};
 constexpr std::array kDashes = {"", "6 3", "2 3", "9 3 2 3"};
 
-/// Where values stand on the drawing.
+/// Maps values to positions in the drawing.
 struct Frame {
   PlotRange xs;
   PlotRange ys;
@@ -182,9 +182,9 @@ constexpr double kBarPlotLeft = 60.0;
 constexpr double kRight = 12.0;
 constexpr double kBarPlotTop = 12.0;
 constexpr double kBottom = 44.0;
-constexpr double kGap = 0.1;  ///< between bars, of a bar's place
+constexpr double kGap = 0.1;  ///< between bars, as a share of the width per bar
 
-// Okabe, Ito 2008: told apart by colour-blind readers too.
+// Okabe, Ito 2008: colour-blind readers can tell these apart.
 constexpr const char* kGain = "fill=\"#0072B2\"";
 constexpr const char* kLoss = "fill=\"#D55E00\"";
 

@@ -122,7 +122,8 @@ std::string format_report(const Report& report, Format format) {
 
 }  // namespace metafuse::evaluation
 
-// Tables for people and spreadsheets: aligned text, CSV, Markdown, LaTeX. Runs are rows, measures columns.
+// Tables for readers and spreadsheets: aligned text, CSV, Markdown, LaTeX. Rows are runs, columns
+// are measures.
 namespace metafuse::evaluation {
 namespace {
 
@@ -141,7 +142,7 @@ Row header_of(const Report& report) {
   return row;
 }
 
-/// The report's column that a field of its rows shows; fields 0 and 1 are run and queries.
+/// The report's column shown in a field of its rows; fields 0 and 1 are the run and its queries.
 std::size_t column_of_field(const Report& report, std::size_t field) {
   std::size_t column = 0;
   for (std::size_t at = 2;; ++column) {
@@ -159,7 +160,7 @@ Row row_of(const Report& report, const std::string& label, const std::string& qu
   return row;
 }
 
-/// A run's last row, for people.
+/// A run's summary row as readers see it.
 Row summary_row(const Report& report, std::size_t run, const std::string& queries) {
   Row row = {report.runs[run].run, queries};
   for (std::size_t column = 0; column < report.set.size(); ++column)
@@ -182,12 +183,12 @@ std::vector<Row> rows_of(const Report& report, bool is_for_people = true) {
   return rows;
 }
 
-/// A p value for people; none is ever 0.
+/// A p value for readers, never printed as 0.
 std::string shown_p(double p) {
   return p < 0.00005 ? "< 0.0001" : fixed(p, 4);
 }
 
-/// A p value for programs.
+/// A p value for programs, in full precision.
 std::string exact_p(double p) {
   std::string text;
   append_number(text, p);
@@ -263,7 +264,7 @@ std::string latex_text(const std::string& field) {
   return out;
 }
 
-/// in: is_bold(row, cell) - which cells of the body stand out
+/// in: is_bold(row, cell) - whether a cell of the body is set in bold
 template <class IsBold>
 void add_latex(std::string& text, const std::vector<Row>& rows, const std::string& caption, IsBold is_bold) {
   text += "\\begin{table}\n\\centering\n\\caption{" + latex_text(caption) + "}\n\\begin{tabular}{l" +
@@ -384,8 +385,8 @@ std::string format_latex(const Report& report) {
 
 }  // namespace metafuse::evaluation
 
-// trec_eval's relational output, byte for byte: per-query lines query by query, then the summary with runid
-// and num_q first; counts are whole numbers unless they are z-scores.
+// trec_eval's relational output, byte for byte: the lines of each query, then the summary, which begins with
+// runid and num_q. Counts are printed as whole numbers, unless they are z-scores.
 namespace metafuse::evaluation {
 namespace {
 

@@ -19,35 +19,35 @@ std::optional<Format> format_of(std::string_view name);
 struct Comparison {
   std::string run;
   std::string measure;
-  double difference = 0.0;  ///< run minus baseline, mean over the queries of both
+  double difference = 0.0;  ///< run minus baseline: the mean over the queries of both
   double low = 0.0;         ///< 95 % bootstrap interval of the difference
   double high = 0.0;
   double p = 1.0;
-  double p_holm = 1.0;  ///< over all comparisons of the report
+  double p_holm = 1.0;  ///< corrected over all comparisons of the report
   double p_bonferroni = 1.0;
-  std::optional<double> p_tukey;  ///< against all runs of the report at once
+  std::optional<double> p_tukey;  ///< tested against all runs of the report at once
   std::size_t wins = 0;           ///< queries where the run is better
   std::size_t ties = 0;
   std::size_t losses = 0;
 };
 
-/// What every format prints.
+/// The content of a report, which every format prints.
 struct Report {
   MeasureSet set;
   std::vector<RunEvaluation> runs;
   bool is_per_query = false;
   bool is_z_score = false;
-  std::string baseline;  ///< of the comparisons; empty without any
-  std::string test;      ///< their name: "t", "wilcoxon", "randomisation"
+  std::string baseline;  ///< of the comparisons; empty if there are none
+  std::string test;      ///< the test of the comparisons: "t", "wilcoxon", "randomisation"
   std::vector<Comparison> comparisons;
-  std::string reference;              ///< the run of the agreements; empty without any
-  std::vector<Agreement> agreements;  ///< of every other run with it
+  std::string reference;              ///< the run that the others are correlated with; empty if none
+  std::vector<Agreement> agreements;  ///< one per other run
   std::string title = "Evaluation";
 };
 
 std::string format_report(const Report& report, Format format);
 
-// One function a format; each stands in the file of its name.
+// One function per format, each in a file named after it.
 std::string format_table(const Report& report);
 std::string format_trec_eval(const Report& report);
 std::string format_csv(const Report& report);
@@ -61,15 +61,15 @@ std::vector<std::vector<std::string>> report_rows(const Report& report);
 std::vector<std::vector<std::string>> report_comparison_rows(const Report& report);
 std::vector<std::vector<std::string>> report_agreement_rows(const Report& report);
 
-/// Whether a run has the best summary of a column: what tables set in bold. Never for counts, a single run,
-/// or where all are equal.
+/// Whether a run has the best summary of a column, which tables set in bold. Never true for a count, for a
+/// report of one run, or when all runs are equal.
 bool is_best(const Report& report, std::size_t run, std::size_t column);
 
-/// A number as tables print it: counts whole, else four decimals.
+/// A number as tables print it: counts without decimals, everything else with four.
 std::string table_number(const Measure& measure, double value);
 
-/// A run's summary of one column as tables print it: of `top`, how many queries it is, as Freund et al. 2003
-/// print it.
+/// A run's summary of one column as tables print it; for `top`, the number of queries, as in Freund et
+/// al. 2003.
 std::string table_summary(const Report& report, std::size_t run, std::size_t column);
 
 }  // namespace metafuse::evaluation

@@ -5,10 +5,10 @@
 #include "evaluation/reports/plots.h"
 #include "evaluation/reports/report.h"
 
-// One self-contained page: tables, comparisons, and plots as inline SVG. Curves are drawn where the report
-// has the columns: every cutoff measure with three or more cutoffs (top-k, success, precision ...),
-// precision over recall from iprec_at_recall; per-query differences of each run against the baseline on the
-// first column.
+// The HTML report, one self-contained page: tables, comparisons, and plots as inline SVG. Curves are drawn if
+// the report has the columns for them: every cutoff measure with three or more cutoffs (top-k, success,
+// precision ...), and precision over recall from iprec_at_recall. Bars show each run's per-query differences
+// from the baseline on the first column.
 namespace metafuse::evaluation {
 namespace {
 
@@ -40,7 +40,8 @@ std::string table_of(const std::vector<std::vector<std::string>>& rows) {
   return out + "</table>\n";
 }
 
-/// The means: a row per run, the best of each column in bold; turned round when there are many measures.
+/// The table of means: a row per run, the best of each column in bold; transposed when there are
+/// many measures.
 std::string means_of(const Report& report) {
   constexpr std::size_t kMostColumns = 9;
   std::vector<std::vector<std::string>> rows = {{"run", "queries"}};
@@ -75,7 +76,7 @@ std::string means_of(const Report& report) {
   return out + "</table>\n";
 }
 
-/// What the columns of the comparison are.
+/// The note that explains the columns of the comparison.
 std::string comparison_note(const Report& report) {
   const std::string test = report.test == "t"          ? "the paired t test"
                            : report.test == "wilcoxon" ? "Wilcoxon's signed ranks"
@@ -87,7 +88,7 @@ std::string comparison_note(const Report& report) {
          "queries.</p>\n";
 }
 
-/// Curves of one cutoff measure over its cutoffs, a line per run.
+/// A plot of one cutoff measure over its cutoffs, one line per run.
 std::string curve_of(const Report& report, const MeasureRequest& request, std::size_t first_column) {
   std::vector<Curve> curves;
   for (const RunEvaluation& run : report.runs) {
@@ -115,7 +116,7 @@ std::string curves_of(const Report& report) {
   return out;
 }
 
-/// Differences by query, largest first, on the first column.
+/// A plot of the per-query differences on the first column, largest first.
 std::string differences_of(const Report& report) {
   const auto baseline = std::find_if(report.runs.begin(), report.runs.end(),
                                      [&](const RunEvaluation& run) { return run.run == report.baseline; });

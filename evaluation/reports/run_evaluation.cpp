@@ -17,7 +17,7 @@ namespace {
 
 constexpr auto kNoList = static_cast<std::size_t>(-1);
 
-/// A judged topic and its place in the run.
+/// A judged topic and its number in the run; kNoList if the run lacks it.
 struct Shared {
   std::size_t topic = kNoList;
   const QueryJudgments* judgments = nullptr;
@@ -28,8 +28,9 @@ bool has_relevant(const QueryJudgments& query) {
                      [](const Judgment& judgment) { return judgment.grade > 0; });
 }
 
-/// What is evaluated, by a merge of both sorted lists, and how many judged topics are missing in the run.
-/// Under is_complete those are evaluated as empty lists. `topic_at(i)` is the id of the run's i-th topic.
+/// The topics to evaluate, found by merging the two sorted lists, and the number of judged topics that the
+/// run lacks. Under is_complete, those are evaluated as empty lists. `topic_at(i)` is the id of the run's
+/// i-th topic.
 struct Work {
   std::vector<Shared> topics;
   std::size_t missing = 0;
@@ -54,8 +55,8 @@ Work plan_work(std::size_t count, TopicAt topic_at, const Judgments& judgments,
   return work;
 }
 
-/// Evaluates every shared topic; `lines_of(topic, lines)` fills a topic's lines, `twice(topic, line)` makes
-/// the error for a document that stands twice.
+/// Evaluates every shared topic. `lines_of(topic, lines)` fills in a topic's lines; `twice(topic, lines)`
+/// makes the error for a document that occurs twice.
 template <class LinesOf, class Twice>
 Result<void> evaluate_topics(const std::vector<Shared>& shared, const MeasureSet& set,
                              const EvaluationOptions& options, LinesOf lines_of, Twice twice,
@@ -75,7 +76,7 @@ Result<void> evaluate_topics(const std::vector<Shared>& shared, const MeasureSet
       evaluation.queries[i] = shared[i].judgments->query;
       lines.clear();
       if (shared[i].topic == kNoList) {
-        // A judged query without a list counts as an empty one.
+        // A judged query without a list is evaluated as an empty list.
       } else if (auto read = lines_of(shared[i].topic, lines); !read) {
         errors[block] = read.error();
         return;
@@ -96,8 +97,8 @@ Result<void> evaluate_topics(const std::vector<Shared>& shared, const MeasureSet
   return {};
 }
 
-/// The topics of a run that nobody judged count for nothing, but a line that is none among them says that the
-/// file is damaged or another.
+/// Checks the run's unjudged topics. They do not enter the evaluation, but a malformed line among them means
+/// that the file is damaged or the wrong one.
 Result<void> check_unjudged(const RunIndex& run, const std::vector<Shared>& judged,
                             const EvaluationOptions& options) {
   std::vector<bool> is_judged(run.topics.topic_count(), false);
@@ -151,7 +152,7 @@ Result<RunEvaluation> evaluate_run(const RunIndex& run, const Judgments& judgmen
         return parse_run_topic(run, topic, options.file, lines);
       },
       [&](std::size_t topic, std::vector<RunLine>& lines) {
-        // File order again, for the number of the first line.
+        // Parse again in file order, so that the error names the first of the two lines.
         TRY_VOID(parse_run_topic(run, topic, options.file, lines));
         return check_documents_differ(run, topic, lines).error();
       },

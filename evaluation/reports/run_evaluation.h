@@ -16,56 +16,57 @@ namespace metafuse::evaluation {
 
 struct EvaluationOptions {
   Rules rules;
-  bool is_complete = false;  ///< means are over all judged queries (trec_eval -c)
-  bool judged_only = false;  ///< documents without a grade are taken out of the lists (trec_eval -J)
-  std::size_t depth = 0;     ///< only so many documents of a list count (trec_eval -M), 0 for all
+  bool is_complete = false;  ///< means are over all judged queries, also those without a list (trec_eval -c)
+  bool judged_only = false;  ///< documents without a grade are removed from the lists (trec_eval -J)
+  std::size_t depth = 0;     ///< how many documents of a list count (trec_eval -M); 0: all
   unsigned threads = 1;
   RunFileOptions file;
 };
 
-/// A table of queries x measures for one run.
+/// The values of one run: a table of queries x measures.
 struct RunEvaluation {
   std::string run;
-  std::vector<std::string> queries;     ///< evaluated ones, ascending bytewise
+  std::vector<std::string> queries;     ///< those evaluated, in ascending byte order
   std::vector<double> values;           ///< row-major, one row per query
-  std::vector<double> documents;        ///< how long each query's list is
+  std::vector<double> documents;        ///< the length of each query's list
   std::vector<std::string> relstrings;  ///< one per query when the set asks for relstring, else empty
-  std::size_t missing = 0;              ///< judged queries that the run has no list for
+  std::size_t missing = 0;              ///< judged queries for which the run has no list
   std::vector<double> summary;          ///< one per column
 
   std::size_t columns() const { return summary.size(); }
   double value(std::size_t query, std::size_t column) const { return values[query * columns() + column]; }
-  std::vector<double> column(std::size_t column) const;  ///< by query
+  std::vector<double> column(std::size_t column) const;  ///< one value per query
 };
 
 /// Evaluates a run file topic by topic.
 ///
-/// out:    queries that stand in the run and in the judgments (and, under gdeval, have a relevant document)
-/// errors: bad_data as read_run; and when run and judgments share no query
-/// cost:   O(lines log lines of a topic); private memory for a few topics at a time
+/// out:    the queries that occur in both run and judgments (under gdeval, only those with a
+///         relevant document)
+/// errors: bad_data as in read_run, and when run and judgments share no query
+/// cost:   O(lines * log(lines per topic)); private memory for only a few topics at a time
 Result<RunEvaluation> evaluate_run(const RunIndex& run, const Judgments& judgments, const MeasureSet& set,
                                    const EvaluationOptions& options);
 
-/// The same for a run in memory: equal scores are ordered as in a file.
+/// The same for a run in memory; equal scores are ordered as they are for a file.
 Result<RunEvaluation> evaluate_run(const Run& run, const Judgments& judgments, const MeasureSet& set,
                                    const EvaluationOptions& options);
 
-/// The same over judgment groups: qrels whose second column names a judge. Every value is the mean over the
+/// The same with judgment groups: qrels whose second column names a judge. Every value is the mean over the
 /// groups that judged the query (trec_eval -R qrels_jg); measures are named NAME_avgjg.
 Result<RunEvaluation> evaluate_run_by_groups(const RunIndex& run, std::span<const Judgments> groups,
                                              const MeasureSet& set, const EvaluationOptions& options);
 
-/// Fills `summary` from `values` by each measure's average.
+/// Computes `summary` from `values`, with each measure's kind of average.
 void summarise(RunEvaluation& evaluation, const MeasureSet& set, const EvaluationOptions& options);
 
-/// Turns one topic's list into a JudgedRanking; keeps its tables from topic to topic.
+/// Turns a topic's list into a JudgedRanking; its hash tables are reused from topic to topic.
 class TopicJudge {
  public:
   explicit TopicJudge(const EvaluationOptions& options) : options_(options) {}
 
   /// Orders the lines by the mode's rule and looks up their grades.
   ///
-  /// out:    valid until the next call; nullptr, with `twice` set, when a document stands twice
+  /// out:    valid until the next call; nullptr when a document occurs twice, which twice() then returns
   const JudgedRanking* judge(std::vector<RunLine>& lines, const QueryJudgments& judgments);
 
   const RunLine* twice() const { return twice_; }
@@ -78,11 +79,11 @@ class TopicJudge {
   const RunLine* twice_ = nullptr;
 };
 
-/// trec_eval's order: score descending (in single precision under trec9), document id descending bytewise;
-/// LETOR's: score descending, file order.
+/// Sorts by trec_eval's rule (score descending, in single precision under trec9; then document id in
+/// descending byte order) or by LETOR's (score descending; equal scores in file order).
 void sort_by_rule(std::vector<RunLine>& lines, Mode mode);
 
-/// A LETOR file and a file of scores, one line per row.
+/// Evaluates a LETOR file with a file of scores, one score line per row.
 ///
 /// errors: those of the readers; bad_data when the numbers of lines differ or a score is not finite
 Result<RunEvaluation> evaluate_letor(const std::string& letor_path, bool values_are_ranks,

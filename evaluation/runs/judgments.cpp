@@ -62,7 +62,7 @@ const QueryJudgments* Judgments::find(std::string_view query) const {
 
 namespace {
 
-/// Calls take(topic number, group, judgment) for every line, topics ascending.
+/// Calls take(topic number, group, judgment) for every line, in ascending order of topics.
 template <class Take>
 Result<void> for_each_judgment(const TopicIndex& index, Take take) {
   for (std::size_t topic = 0; topic < index.topic_count(); ++topic) {
@@ -81,7 +81,7 @@ Result<void> for_each_judgment(const TopicIndex& index, Take take) {
   return {};
 }
 
-/// Puts a judgment into its topic; topics come ascending.
+/// Adds a judgment to its topic; topics must come in ascending order.
 void add_judgment(Judgments& judgments, std::string_view topic, const Judgment& judgment) {
   if (judgments.queries.empty() || judgments.queries.back().query != topic)
     judgments.queries.push_back({topic, {}});

@@ -27,7 +27,7 @@ std::string_view first_word(std::string_view text) {
   return text.substr(begin, end - begin);
 }
 
-/// `#docid = X ...` or `# X ...`
+/// The document id of a comment `#docid = X ...` or `# X ...`.
 std::string_view document_of(std::string_view comment) {
   comment.remove_prefix(1);
   const std::string_view word = first_word(comment);
@@ -36,14 +36,14 @@ std::string_view document_of(std::string_view comment) {
   return equals == std::string_view::npos ? word : first_word(comment.substr(equals + 1));
 }
 
-/// Parses the lines of one block; the state that lines share.
+/// Parses the lines of one block, and holds the state that they share.
 class Rows {
  public:
-  /// in: block_end - up to which bytes behind a line may be looked at
+  /// in: block_end - lines may be read ahead up to here
   Rows(const std::string& path, const LetorOptions& options, const char* block_end)
       : path_(path), options_(options), block_end_(block_end) {}
 
-  /// A row, or false for a line that holds nothing but a comment or blanks.
+  /// Parses a row; false for a line that holds only a comment or blanks.
   Result<bool> parse(const char* at, const char* end, std::size_t line, LetorRow& row) {
     at_ = at;
     end_ = end;
@@ -70,7 +70,7 @@ class Rows {
   }
   bool ends_field() const { return at_ == end_ || is_blank(*at_); }
 
-  /// As read_double, for the short whole numbers that ranks, grades and counts are first.
+  /// Like read_double, but tries short whole numbers first, since most ranks, grades and counts are such.
   bool read_number(double& value) {
     unsigned number = 0;
     const char* p = at_;
@@ -92,7 +92,7 @@ class Rows {
 
   Result<void> parse_query(LetorRow& row) {
     skip_blanks();
-    // Nearly always the query of the line before.
+    // Nearly always this is the query of the previous line.
     const auto left = static_cast<std::size_t>(end_ - at_);
     if (last_query_.size() < left && is_blank(at_[last_query_.size()]) &&
         same_bytes(at_, last_query_.data(), last_query_.size())) {
@@ -111,8 +111,8 @@ class Rows {
     return {};
   }
 
-  /// Takes a cell of eight bytes with the blank behind it, such as "16:128 ", which lists of ranks consist
-  /// of, without a jump per digit. False, with nothing taken, for any other.
+  /// Parses a cell that fits into eight bytes with its blank, such as "16:128 ", without a branch per digit;
+  /// lists of ranks consist of such cells. False, with nothing consumed, for any other cell.
   bool parse_short_cell() {
     if (!is_short_ || block_end_ - at_ < 8) return false;
     const std::uint64_t word = eight_bytes(at_);
@@ -125,7 +125,7 @@ class Rows {
     is_short_ = blanks != 0;
     if (blanks == 0 || colon - 1 > 2 || digits - 1 > 2) return false;
     if (at_[end] != ' ' && at_ + end != end_) return false;
-    // Up to three digits each, the last one in the third byte, zeros before the first.
+    // Up to three digits each; the last digit is in the third byte, with zeros before the first.
     const std::uint64_t values = word ^ 0x3030303030303030U;
     const std::uint64_t index = values << (64 - 8 * colon) >> 40;
     const std::uint64_t value = values >> 8 * (colon + 1) << (64 - 8 * digits) >> 40;
@@ -140,7 +140,7 @@ class Rows {
     return true;
   }
 
-  /// False, with `problem_` set, for a column that is none.
+  /// Parses any cell; false, with `problem_` set, for a malformed one.
   bool parse_cell() {
     const char* const begin = at_;
     is_short_ = false;
@@ -188,8 +188,8 @@ class Rows {
   const LetorOptions& options_;
   const char* block_end_;
   std::vector<LetorCell> cells_;
-  std::string_view last_query_;  // with "qid:"; empty before the first
-  bool is_short_ = true;         // the last cell was one that parse_short_cell might take
+  std::string_view last_query_;  // with "qid:"; empty before the first row
+  bool is_short_ = true;         // parse_short_cell is worth trying: the last cell was short
   const char* at_ = nullptr;
   const char* end_ = nullptr;
   std::size_t line_ = 0;

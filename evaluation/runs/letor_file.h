@@ -12,20 +12,21 @@
 namespace metafuse::evaluation {
 
 struct LetorOptions {
-  /// An aggregation file: a value is a rank (1 is best) or NULL. Otherwise any finite number or NULL.
+  /// True for an aggregation file: a value is a rank (1 is best) or NULL. Otherwise a value is any finite
+  /// number or NULL.
   bool values_are_ranks = false;
 };
 
-/// One `index:value` of a row; features that a row does not name are not there.
+/// One `index:value` of a row. A row has no cell for a feature that it does not name.
 struct LetorCell {
   std::uint32_t index = 0;   ///< from 1, ascending within a row
   bool is_unranked = false;  ///< the value was NULL
-  double value = 0.0;        ///< as written: of an aggregation file the rank itself
+  double value = 0.0;        ///< as written; in an aggregation file, the rank
 
   friend bool operator==(const LetorCell&, const LetorCell&) = default;
 };
 
-/// One line `grade qid:ID index:value ... # comment`; views live until the callback returns.
+/// One line `grade qid:ID index:value ... # comment`; its views are valid until the callback returns.
 struct LetorRow {
   double grade = 0.0;
   std::string_view query;
@@ -40,21 +41,21 @@ using TakeLetorRow = std::function<Result<void>(const LetorRow&)>;
 
 /// Reads a LETOR file (SVMlight with qid), plain or compressed, row by row in file order.
 ///
-/// in:     take - an Error from it ends the reading
-/// errors: those of for_each_block; bad_data with file and line: no grade, no qid, an index that is no
-///         number, zero, beyond kLargestFeature or not ascending, a value that is not finite, a rank below 1
+/// in:     take - receives each row; an Error from it stops the reading
+/// errors: those of for_each_block; bad_data with file and line: no grade, no qid, an index that is not a
+///         number, zero, above kLargestFeature or not ascending, a value that is not finite, a rank below 1
 ///         or with decimals; a file without any row
-/// cost:   one buffer; nothing is allocated for a line
+/// cost:   one buffer; no allocation per line
 Result<void> for_each_letor_row(const std::string& path, const LetorOptions& options,
                                 const TakeLetorRow& take);
 
-/// The parser alone, for callers that read blocks themselves (for example one block per thread).
+/// The parser alone, for callers that read the blocks themselves (for example, one block per thread).
 ///
 /// in:     path, first_line - for errors; lines - whole lines, as for_each_block gives them
 Result<void> parse_letor_lines(const std::string& path, std::string_view lines, std::size_t first_line,
                                const LetorOptions& options, const TakeLetorRow& take);
 
-/// What is said of a file without any row.
+/// The error for a file without any row.
 Error no_letor_row(const std::string& path);
 
 }  // namespace metafuse::evaluation

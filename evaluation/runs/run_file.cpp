@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kColumns = "a run line is: topic Q0 document rank score tag";
 
-/// Up to nine digits and nothing else: what ranks are.
+/// Parses up to nine digits and nothing else, as most ranks are.
 [[gnu::always_inline]] inline bool to_small_integer(std::string_view text, std::int64_t& value) {
   if (text.empty() || text.size() > 9) return false;
   std::int64_t number = 0;
@@ -27,7 +27,7 @@ constexpr const char* kColumns = "a run line is: topic Q0 document rank score ta
   return true;
 }
 
-/// The fields of one line behind the topic. `tag` is what the file's tag must be.
+/// Parses the fields after the topic. `tag` is the tag that every line of the file must have.
 Result<void> parse_line(const FileText& file, LineParser& parser, std::string_view tag, bool is_lenient,
                         RunLine& line) {
   const char* const begin = parser.at();
@@ -64,7 +64,7 @@ bool is_separator(char c) {
   return c == ' ' || c == '\t';
 }
 
-/// Where the six fields of a plain line end, as places from its begin.
+/// Where the six fields of a plain line end, as offsets from its start.
 struct PlainLine {
   unsigned topic_end;
   unsigned iteration_end;
@@ -74,9 +74,10 @@ struct PlainLine {
   unsigned tag_end;
 };
 
-/// A plain line has six fields with one blank between two and a line feed behind, as nearly all lines have.
+/// Splits a plain line: six fields separated by single blanks and ended by a line feed, as nearly all
+/// lines are.
 ///
-/// in:  bits - the places of bytes that end fields, from `at` on
+/// in:  bits - bit i is set if at[i] ends a field
 [[gnu::always_inline]] inline bool split_plain_line(const char* at, std::uint64_t bits, PlainLine& line) {
   std::uint64_t left = bits;
   const auto next_end = [&left] {
@@ -98,9 +99,8 @@ struct PlainLine {
          is_separator(at[line.score_end]) && at[line.tag_end] == '\n';
 }
 
-/// Reads a plain line of at most 64 bytes and moves `at` behind it; false when the line has to be
-/// parsed otherwise.
-/// in:     end - behind the lines of the topic; text_end - behind the file's last byte
+/// Reads a plain line of at most 64 bytes and moves `at` past it; false if the line needs the general parser.
+/// in:     end - the end of the topic's lines; text_end - the end of the file
 [[gnu::always_inline]] inline bool read_plain_line(const char*& at, const char* end, const char* text_end,
                                                    std::string_view tag, bool is_lenient, RunLine& line) {
   PlainLine ends;
@@ -122,7 +122,7 @@ struct PlainLine {
 
 }  // namespace
 
-/// Reads plain lines up to the first that is none.
+/// Reads lines up to the first that is not plain.
 METAFUSE_CLONES const char* read_plain_lines(const char* at, const char* end, const char* file_end,
                                              std::string_view tag, bool is_lenient,
                                              std::vector<RunLine>& lines) {
@@ -156,7 +156,7 @@ Result<void> parse_run_lines(const FileText& file, std::string_view text, std::s
 namespace {
 
 struct Argument {
-  std::string name;  // empty: the tag
+  std::string name;  // empty: use the tag
   std::string path;
 };
 
@@ -168,7 +168,8 @@ Argument split_argument(const std::string& argument) {
   return {argument.substr(0, equals), argument.substr(equals + 1)};
 }
 
-/// The tag of the file's first line, or empty when there is none or it is too short (then parsing says so).
+/// The tag of the file's first line; empty if there is no line or it is too short, which parsing
+/// then reports.
 std::string_view first_tag(const TopicIndex& topics) {
   if (topics.pieces.empty()) return {};
   const char* first = topics.pieces.front().lines.data();

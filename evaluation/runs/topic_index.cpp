@@ -33,10 +33,10 @@ namespace {
 
 constexpr std::size_t kLongestLine = std::size_t{64} << 20;
 
-/// Whether a line begins with a topic and a blank.
+/// Tells whether a line begins with the expected topic and a blank.
 class TopicMatch {
  public:
-  /// in: end - behind the last byte that can be read
+  /// in: end - the end of the readable bytes
   explicit TopicMatch(const char* end) : end_(end) {}
 
   void expect(std::string_view topic) {
@@ -61,11 +61,11 @@ class TopicMatch {
  private:
   const char* end_;
   std::string_view topic_;
-  std::uint64_t word_ = 0;  // a short topic and the blank behind it, and which bytes of a line to compare
+  std::uint64_t word_ = 0;  // a short topic with the blank after it; mask_ selects these bytes of a line
   std::uint64_t mask_ = 0;
 };
 
-/// Pieces in file order; blank lines and comments end a piece.
+/// Finds the pieces, in file order; blank lines and comments end a piece.
 Result<void> find_pieces(const FileText& file, std::vector<TopicPiece>& pieces) {
   const char* at = file.text.data();
   const char* const end = at + file.text.size();
@@ -97,8 +97,8 @@ Result<void> find_pieces(const FileText& file, std::vector<TopicPiece>& pieces) 
   return {};
 }
 
-/// Merges neighbouring ascending stretches until one is left: topics mostly stand in order, or in numeric
-/// order, which is a few stretches that ascend bytewise.
+/// Repeatedly merges neighbouring ascending stretches until one is left. Fast for topics in byte order (one
+/// stretch) or in numeric order (a few stretches that ascend bytewise).
 template <class Item, class Less>
 void natural_merge_sort(std::vector<Item>& items, Less less) {
   std::vector<std::size_t> starts;
@@ -123,7 +123,7 @@ void natural_merge_sort(std::vector<Item>& items, Less less) {
   }
 }
 
-/// By topic; pieces of one topic stay in file order.
+/// Sorts by topic; the pieces of one topic stay in file order.
 void sort_pieces(std::vector<TopicPiece>& pieces) {
   struct Keyed {
     IdKey key;

@@ -12,7 +12,7 @@
 
 namespace metafuse::evaluation {
 
-/// The 8 (or 4) bytes at `at` as one number.
+/// The 8 (or 4) bytes starting at `at` as one number.
 inline std::uint64_t eight_bytes(const char* at) {
   std::uint64_t word = 0;
   std::memcpy(&word, at, 8);
@@ -24,7 +24,8 @@ inline std::uint64_t four_bytes(const char* at) {
   return word;
 }
 
-/// Whether `size` bytes are equal; made for ids, which are short. The last word overlaps the one before.
+/// Whether `size` bytes are equal; fast for ids, which are short. The last word compared overlaps the one
+/// before it.
 inline bool same_bytes(const char* a, const char* b, std::size_t size) {
   if (size >= 8) {
     for (std::size_t i = 0; i + 8 < size; i += 8)
@@ -42,13 +43,13 @@ inline bool same_id(std::string_view a, std::string_view b) {
   return a.size() == b.size() && same_bytes(a.data(), b.data(), a.size());
 }
 
-/// Numbers ids 0, 1, 2 ... in the order in which they are first seen. Made for millions of short lists:
-/// clear() costs nothing and no id allocates. Open addressing of our own, since reading and fusing run files
-/// spend most of their time here: 30 to 40 ns per id of 20 bytes where boost::unordered_flat_map with Boost's
-/// hash takes 110 to 150 (lists of 30 to 1,000 documents).
+/// Numbers ids 0, 1, 2 ... in the order in which they are first seen. It is made for millions of short lists:
+/// clear() costs nothing, and inserting an id allocates nothing. Reading and fusing run files spends most of
+/// its time here, so it has its own open addressing: 30 to 40 ns per id of 20 bytes, where
+/// boost::unordered_flat_map with Boost's hash takes 110 to 150 (lists of 30 to 1,000 documents).
 class IdTable {
  public:
-  /// The number of an id; `is_new` says whether this call gave it.
+  /// The number of an id; `is_new` tells whether this call assigned it.
   std::uint32_t insert(std::string_view id, bool& is_new) {
     if (ids_.size() * 2 >= slots_.size()) grow();
     const std::uint64_t hash = hash_of(id);
@@ -65,7 +66,7 @@ class IdTable {
 
   static constexpr std::uint32_t kAbsent = 0xffffffffU;
 
-  /// The number of an id or kAbsent.
+  /// The number of an id, or kAbsent.
   std::uint32_t find(std::string_view id) const {
     if (slots_.empty()) return kAbsent;
     const std::uint64_t hash = hash_of(id);
@@ -102,8 +103,8 @@ class IdTable {
     return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
   }
 
-  /// Sixteen bytes per multiplication, the last ones once more where they overlap. The multiply-and-fold step
-  /// is that of wyhash (Wang Yi 2019).
+  /// Mixes sixteen bytes per multiplication; the last sixteen may overlap those before them. The
+  /// multiply-and-fold step is that of wyhash (Wang Yi 2019).
   static std::uint64_t hash_of(std::string_view id) {
     const char* const at = id.data();
     const std::size_t size = id.size();
@@ -135,18 +136,18 @@ class IdTable {
   std::uint32_t generation_ = 1;
 };
 
-/// Consecutive lines of one topic; a topic whose lines do not stand together has several pieces.
+/// Consecutive lines of one topic; a topic whose lines are scattered has several pieces.
 struct TopicPiece {
   std::string_view topic;
   std::string_view lines;
 };
 
-/// Where the lines of every topic stand in a run or qrels file. The file can then be parsed topic by topic,
-/// by many threads, without ever holding it as a whole in private memory.
+/// Where the lines of every topic are in a run or qrels file. With it, many threads can parse the file topic
+/// by topic, without the whole file ever being in private memory.
 struct TopicIndex {
   FileText file;
-  std::vector<TopicPiece> pieces;   ///< ascending by topic bytewise, within a topic in file order
-  std::vector<std::size_t> starts;  ///< the first piece of every topic, and pieces.size()
+  std::vector<TopicPiece> pieces;   ///< in ascending byte order of topics; within a topic, in file order
+  std::vector<std::size_t> starts;  ///< the first piece of each topic, and finally pieces.size()
 
   std::size_t topic_count() const { return starts.size() - 1; }
   std::string_view topic(std::size_t number) const { return pieces[starts[number]].topic; }
@@ -156,13 +157,13 @@ struct TopicIndex {
 };
 
 /// in:     path - a run or qrels file; lines whose first field starts with '#' are comments
-///         may_be_comments - a file that begins with a comment may hold nothing else
-/// errors: those of open_text; bad_data with file and line for a line that is too long, and when no line
-///         holds anything
+///         may_be_comments - a file that begins with a comment may contain nothing but comments
+/// errors: those of open_text; bad_data with file and line for a line that is too long, and when no line has
+///         any content
 /// cost:   one pass that looks for line ends and the first field
 Result<TopicIndex> index_topics(const std::string& path, bool may_be_comments = false);
 
-/// Bytewise order of two ids: the eight first bytes as one number, then the rest.
+/// Compares two ids in byte order: first their first eight bytes as one number, then the ids.
 struct IdKey {
   std::uint64_t head = 0;
   std::string_view id;

@@ -30,7 +30,7 @@ double mean_of(std::span<const double> values) {
              : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-/// Ranks of absolute differences, ties at their mean rank, and the tie correction sum(t^3 - t).
+/// Ranks of the absolute differences, with ties at their mean rank, and the tie correction sum(t^3 - t).
 std::vector<double> mean_ranks(const std::vector<double>& d, double& tie_sum) {
   std::vector<std::size_t> order(d.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -51,7 +51,7 @@ std::vector<double> mean_ranks(const std::vector<double>& d, double& tie_sum) {
   return ranks;
 }
 
-/// Two-sided exact p of a signed-rank sum by counting the subsets of {1..n} with each sum.
+/// The exact two-sided p value of a signed-rank sum, by counting the subsets of {1..n} with each sum.
 double exact_signed_rank(double sum, std::size_t n) {
   const std::size_t largest = n * (n + 1) / 2;
   std::vector<double> ways(largest + 1, 0.0);
@@ -64,7 +64,8 @@ double exact_signed_rank(double sum, std::size_t n) {
   return std::min(1.0, 2.0 * tail / std::exp2(static_cast<double>(n)));
 }
 
-/// All sign patterns by Gray code; the sum of |d| with signs at least as far from 0 as seen.
+/// The share of all sign patterns whose sum is at least as far from 0 as the observed one; a Gray code
+/// enumerates them.
 double exact_randomisation(const std::vector<double>& d, double seen) {
   double sum = std::accumulate(d.begin(), d.end(), 0.0);
   std::vector<char> is_flipped(d.size(), 0);
@@ -142,7 +143,7 @@ double randomisation_test(std::span<const double> a, std::span<const double> b, 
 
 namespace {
 
-/// Means of samples drawn with replacement.
+/// The means of samples drawn with replacement.
 std::vector<double> bootstrap_means(std::span<const double> sample, std::uint64_t seed, std::size_t trials) {
   Random random(seed);
   std::vector<double> means(trials);
@@ -299,7 +300,7 @@ namespace {
 // 5a).
 constexpr double kNemenyi[] = {1.960, 2.343, 2.569, 2.728, 2.850, 2.949, 3.031, 3.102, 3.164};
 
-/// Mean ranks of one task's values, 1 the best.
+/// Ranks of one task's values, 1 for the best; ties share their mean rank.
 std::vector<double> ranks_of(const std::vector<double>& values, bool is_cost) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

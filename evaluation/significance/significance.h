@@ -12,20 +12,20 @@
 
 namespace metafuse::evaluation {
 
-/// Two-sided p values for the difference of two paired samples; 1 when every difference is 0 or there are
-/// fewer than two pairs. All require equal sizes.
+/// Two-sided p values for the difference of two paired samples. They are 1 when every difference is 0 or
+/// there are fewer than two pairs. All tests require samples of equal size.
 
 /// Paired t test.
 /// source: Student 1908; the tail is the regularised incomplete beta function
 double paired_t_test(std::span<const double> a, std::span<const double> b);
 
-/// Wilcoxon signed ranks: zero differences dropped, ties share mean ranks; exact up to 25 pairs without ties,
-/// else the normal approximation with tie and continuity correction.
+/// Wilcoxon's signed-rank test: zero differences are dropped, ties share their mean rank. Exact up to 25
+/// pairs without ties; otherwise the normal approximation with tie and continuity corrections.
 /// source: Wilcoxon 1945
 double wilcoxon_test(std::span<const double> a, std::span<const double> b);
 
-/// Paired randomisation (Fisher's permutation of signs): exact up to 16 pairs, else `trials` seeded draws
-/// with the observed one counted.
+/// Paired randomisation test (Fisher's permutation of signs): exact up to 16 pairs; otherwise `trials` seeded
+/// draws, with the observed difference counted as one of them.
 /// source: Fisher 1935; Smucker, Allan, Carterette 2007
 double randomisation_test(std::span<const double> a, std::span<const double> b, std::uint64_t seed,
                           std::size_t trials = 100000);
@@ -35,62 +35,63 @@ struct Interval {
   double high = 0.0;
 };
 
-/// Percentile bootstrap interval of the mean.
+/// Percentile bootstrap interval of a sample's mean.
 /// source: Efron 1979
 Interval bootstrap_interval(std::span<const double> sample, double level, std::uint64_t seed,
                             std::size_t trials = 10000);
 
-/// The share of bootstrap resamples whose mean is above 0, those at 0 counted half: how likely it is that the
-/// mean is above 0. One half for an empty sample.
+/// The share of bootstrap resamples whose mean is above 0, with means of 0 counted half: an estimate of the
+/// probability that the mean is above 0. One half for an empty sample.
 double bootstrap_share_above_zero(std::span<const double> sample, std::uint64_t seed,
                                   std::size_t trials = 10000);
 
-/// Randomised Tukey HSD: p value of every pair i < j of samples, row by row, from the distribution of the
-/// largest minus the smallest mean when each query's values are permuted among the systems. source:
-/// Carterette 2012, sec. 3 (randomisation form of Tukey 1949)
+/// Randomised Tukey HSD: the p value of every pair i < j of samples, row by row. The reference distribution
+/// is that of the largest minus the smallest mean when each query's values are permuted among the systems.
+/// source: Carterette 2012, sec. 3 (randomisation form of Tukey 1949)
 std::vector<double> tukey_hsd(const std::vector<std::vector<double>>& samples, std::uint64_t seed,
                               std::size_t trials = 10000);
 
-/// Holm's step-down and Bonferroni's correction.
+/// Holm's step-down correction, and Bonferroni's.
 /// out:    in the order of the input, at most 1
 std::vector<double> holm(std::span<const double> p);
 std::vector<double> bonferroni(std::span<const double> p);
 
-/// Two-sided tail of Student's t distribution; of the standard normal.
+/// Two-sided tail of Student's t distribution, and of the standard normal.
 double student_tail(double t, double degrees);
 double normal_tail(double z);
 
-/// A fold (0 .. count - 1) for every query.
+/// The fold (0 .. count - 1) of every query.
 struct Folds {
   std::size_t count = 0;
-  std::vector<std::size_t> fold_of;  ///< a query each, in the order of the queries given
+  std::vector<std::size_t> fold_of;  ///< one per query, in the order of the input
 };
 
-/// Splits queries at random into `count` parts whose sizes differ by at most one. Depends on the set of ids
-/// and the seed alone, not on their order.
+/// Splits queries at random into `count` folds whose sizes differ by at most one. The result depends only on
+/// the set of ids and the seed, not on the order of the ids.
 ///
 /// errors: usage when there are fewer than two folds or fewer queries than folds
 Result<Folds> random_folds(std::span<const std::string_view> queries, std::size_t count, std::uint64_t seed);
 
-/// Reads `query fold` lines (fold from 1 on).
+/// Reads lines `query fold`, with folds numbered from 1.
 ///
 /// errors: bad_data with file and line: wrong columns, a fold that is no whole number from 1 to 1000, a query
 ///         twice, a query of the input that the file lacks, fewer than two folds
 Result<Folds> read_folds(const std::string& path, std::span<const std::string_view> queries);
 
-/// How methods compare over many tasks (Demsar 2006).
+/// A comparison of methods over many tasks (Demsar 2006).
 struct RankComparison {
-  std::vector<double> average_ranks;  ///< a method each; 1 is best, ties share their mean rank
+  std::vector<double> average_ranks;  ///< one per method; 1 is best, ties share their mean rank
   double chi_square = 0.0;            ///< Friedman's statistic; 0 when all methods tie everywhere
   double p_value = 1.0;               ///< its tail with methods - 1 degrees of freedom
-  /// Average ranks further apart than this differ at the level .05 (Nemenyi); 0 beyond 10 methods.
+  /// Two methods whose average ranks differ by more than this differ at the level .05 (Nemenyi); 0 for more
+  /// than 10 methods.
   double critical_difference = 0.0;
 
   bool differ(std::size_t a, std::size_t b) const;
 };
 
 /// in:   values - one row per task, one value per method; is_cost - lower is better
-/// out:  as above; for no task or fewer than two methods all ranks are 1 and nothing differs
+/// out:  as described there; for no task or fewer than two methods, all ranks are 1 and nothing differs
 /// cost: O(tasks * methods log methods)
 /// source: Friedman 1937 with ties corrected (Conover 1999); Nemenyi 1963
 RankComparison compare_ranks(const std::vector<std::vector<double>>& values, bool is_cost);
