@@ -1,4 +1,4 @@
-// Verbs that take engine definitions from the catalogue.
+// The verbs that take engine definitions from the catalogue or derive them: engines list, add and guess.
 
 #include <iostream>
 #include <string>
@@ -94,7 +94,7 @@ struct GuessArguments {
   std::string name = "guessed";
 };
 
-/// A definition for an answer, and what it reads there.
+/// Prints a definition derived from an answer, and what it reads from that answer.
 Result<void> guess_definition(const GuessArguments& arguments) {
   TRY(const auto guessed, guess_engine(arguments.source, arguments.name, arguments.content_type));
   const auto& hits = guessed.found.hits;

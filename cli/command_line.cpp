@@ -20,7 +20,7 @@
 namespace metafuse::cli {
 namespace {
 
-/// Those that --help shows: a verb without a group is for those who package.
+/// The verbs that --help shows. A verb without a group is meant for packagers.
 std::vector<std::string> verb_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* verb : app.get_subcommands([](const CLI::App* v) { return !v->get_group().empty(); }))
@@ -86,7 +86,8 @@ std::string check_finite(const std::string& given) {
   return is_number(given, value) ? "" : wrong(given, "a number");
 }
 
-/// CLI11 knows an option's group by its title alone; a rare one begins with this, which is not shown.
+/// CLI11 identifies an option's group only by its title. The title of a rare group begins with this mark,
+/// which is not printed.
 constexpr std::string_view kRareMark = "\x01";
 
 class HelpFormatter : public CLI::Formatter {
@@ -117,7 +118,7 @@ class HelpFormatter : public CLI::Formatter {
 }  // namespace
 
 TypedWords understand(std::vector<std::string> typed) {
-  // --color may stand anywhere; CLI11 wants a program's own options before the verb.
+  // --color may be anywhere, but CLI11 expects a program's own options before the verb.
   std::vector<std::string> colour;
   const auto operands = std::find(typed.begin(), typed.end(), "--");
   const auto at = std::find_if(typed.begin(), operands, [](const std::string& word) {
@@ -150,7 +151,7 @@ std::shared_ptr<CLI::Formatter> help_formatter(bool is_whole) {
 }
 
 Result<void> check_words(const CLI::App& app, const std::vector<std::string>& words) {
-  // An empty argument is a shell variable that was not set: the option would be taken as not given.
+  // An empty argument usually comes from an unset shell variable; CLI11 would treat the option as not given.
   if (std::find(words.begin(), words.end(), "") != words.end())
     return fail(Code::usage, "an argument is empty; give it a value or leave it out");
   const CLI::App* at = &app;
@@ -253,7 +254,7 @@ Result<evaluation::Mode> chosen_mode(const std::string& name) {
 void hold_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(stream, F_GETFD) >= 0) continue;
-    // the lowest free number is this one; opened the wrong way round, so that its use fails
+    // The lowest free descriptor is this one. It is opened in the wrong direction, so that using it fails.
     ::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   }
 }

@@ -1,3 +1,5 @@
+// The verbs that expand, check and try what users define: expand; templates check; engines check and try;
+// config check and config keys.
 #include <algorithm>
 #include <chrono>
 #include <iostream>
@@ -34,7 +36,7 @@ struct ExpandArguments {
   bool is_json = false;
 };
 
-/// The definitions of an engines file, or none. Its warnings are the business of `engines check`.
+/// The definitions of an engines file; none without a path. Its warnings are left to `engines check`.
 Result<std::vector<fetchers::Engine>> read_engines(const std::string& path) {
   if (path.empty()) return std::vector<fetchers::Engine>{};
   TRY(auto file, fetchers::read_engine_file(path));
@@ -55,7 +57,7 @@ Result<templates::AskedQuery> read_asked_query(const templates::Domain& domain,
   return asked;
 }
 
-/// A query in another engine's syntax looks right and is not.
+/// Warns because a query in another engine's syntax looks right but is not.
 void warn_of_unknown_engines(const std::vector<ExpandedQuery>& queries,
                              const std::vector<fetchers::Engine>& engines, const std::string& path) {
   std::set<std::string> unknown;
@@ -74,8 +76,7 @@ void print_json(const std::vector<ExpandedQuery>& queries) {
   std::cout << to_pretty_text(out);
 }
 
-/// One line per template; a template whose engines write it differently gets one line per engine,
-/// TEMPLATE@ENGINE.
+/// Prints one line per template; if its engines use different syntaxes, one line per engine, TEMPLATE@ENGINE.
 void print_lines(const std::vector<ExpandedQuery>& queries) {
   for (std::size_t begin = 0, end = 0; begin < queries.size(); begin = end) {
     bool is_same = true;
@@ -124,7 +125,7 @@ namespace {
 using fetchers::Engine;
 using Paths = std::vector<std::string>;
 
-/// Checks every file before it fails, so that all mistakes of all files are seen in one run.
+/// Reads every file before it fails, so that one run shows the mistakes of all files.
 template <class File, class Read, class Print>
 Result<void> check_files(const Paths& paths, const Read& read, const Print& print) {
   std::string errors;
@@ -157,7 +158,7 @@ Result<void> check_templates(const Paths& paths) {
 
 struct EngineCheck {
   Paths paths;
-  bool is_strict = false;  ///< a settings.yml of SearXNG is refused for a block that cannot be served
+  bool is_strict = false;  ///< refuse a SearXNG settings.yml if one of its blocks cannot be served
 };
 
 Result<void> check_engines(const EngineCheck& check) {
@@ -184,7 +185,7 @@ Result<void> check_engines(const EngineCheck& check) {
 struct TryArguments {
   std::string name;
   std::string query;
-  ConfigChoice config;  ///< or an engines file
+  ConfigChoice config;  ///< a server configuration or an engines file
   std::string answer;
   std::string content_type;
   fetchers::TrialOptions options;
@@ -195,7 +196,7 @@ struct Definitions {
   std::vector<std::string> allow_private;
 };
 
-/// The engines of a server configuration, or of an engines file.
+/// Reads the engines of a server configuration or of an engines file.
 Result<Definitions> read_definitions(const std::string& path) {
   TRY(const auto kind, kind_of_file(path));
   Definitions definitions;
@@ -287,7 +288,7 @@ struct CheckArguments {
   bool is_live = false;
 };
 
-/// Asks every engine that some template asks, all at once, and prints what came back.
+/// Queries every engine that some template names, all at once, and prints the results.
 ///
 /// errors: unavailable: an engine failed
 Result<void> ask_each_engine(const service::Snapshot& snapshot, const std::string& query) {

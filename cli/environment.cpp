@@ -27,7 +27,7 @@ std::optional<std::string> environment(const std::string& name) {
   return value;
 }
 
-/// Where a configuration is looked for when none is named, the nearest place first.
+/// The places where a configuration is looked for if none is named, in order.
 std::vector<std::string> usual_places() {
   std::vector<std::string> places = {"metafuse.yaml"};
   if (const auto folder = environment("XDG_CONFIG_HOME"))

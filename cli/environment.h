@@ -1,7 +1,7 @@
 #pragma once
 
-// What the program takes from its surroundings: environment variables, files where one expects them, and the
-// module for MPI beside it. The libraries never look there themselves.
+// Everything that the program takes from its environment: environment variables, configuration files in the
+// usual places, and the MPI module installed beside it. The libraries never look there themselves.
 
 #include <optional>
 #include <string>
@@ -16,7 +16,7 @@
 
 namespace metafuse::cli {
 
-/// Which server configuration, as it is typed.
+/// How the user chose the server configuration.
 struct ConfigChoice {
   std::string file;
   bool is_verbose = false;
@@ -26,36 +26,38 @@ struct ConfigChoice {
 void add_config_option(CLI::App& verb, ConfigChoice& choice,
                        const char* meaning = "server configuration (YAML)");
 
-/// The configuration file: the one that was given, else METAFUSE_CONFIG, ./metafuse.yaml,
-/// $XDG_CONFIG_HOME/metafuse/metafuse.yaml (~/.config without it), /etc/metafuse/metafuse.yaml, the first
-/// that is there. With --verbose it is named on standard error.
+/// Finds the configuration file: the one given; else METAFUSE_CONFIG; else the first that exists of
+/// ./metafuse.yaml, $XDG_CONFIG_HOME/metafuse/metafuse.yaml (~/.config if the variable is not set) and
+/// /etc/metafuse/metafuse.yaml. With --verbose, its name is printed on standard error.
 ///
-/// errors: usage: there is none
+/// errors: usage: no configuration file was found
 Result<std::string> chosen_config(const ConfigChoice& choice);
 
-/// What a YAML or JSON file of this program is, by the keys at its top.
+/// What a YAML or JSON file of this program is for, recognised by its top-level keys.
 enum class FileKind { configuration, engines, templates, model };
 
-/// errors: bad_config for a file that is no YAML; those of reading it
+/// errors: bad_config for a file that is not YAML; those of reading it
 Result<FileKind> kind_of_file(const std::string& path);
 
-/// A configuration file under what the environment says: METAFUSE_LISTEN, METAFUSE_STORE, METAFUSE_MODELS,
-/// METAFUSE_REDIS, each like the key of the same name; `listen` (a flag) wins over both.
+/// Reads a configuration file and overrides it from the environment: METAFUSE_LISTEN, METAFUSE_STORE,
+/// METAFUSE_MODELS and METAFUSE_REDIS each replace the key of the same name. `listen` (a command-line option)
+/// overrides both.
 ///
-/// errors: of the file; bad_config says of a file of another kind which kind it is
+/// errors: those of the file; for a file of another kind, bad_config says which kind it is
 Result<service::ServerConfig> read_server_configuration(const std::string& path,
                                                         const std::string& listen = "");
 
-/// The engines of a configuration; "${NAME}" in an engine file is the environment's variable NAME.
+/// Loads the engines of a configuration, replacing "${NAME}" in an engine file by environment_secret(NAME).
 service::LoadEngines engine_loader();
 
-/// The value of "${name}" in an engine file: the file of that name in $CREDENTIALS_DIRECTORY (as systemd sets
-/// it), else the environment variable; nothing when neither is there.
+/// The value of "${name}" in an engine file: the content of the file of that name in $CREDENTIALS_DIRECTORY
+/// (which systemd sets), else the environment variable; nullopt if there is neither.
 std::optional<std::string> environment_secret(std::string_view name);
 
-/// Loads MPI for the rest of the process, from the program's own folder or, installed, from lib/metafuse.
+/// Loads MPI for the rest of the process, from the program's own folder or, when installed,
+/// from lib/metafuse.
 ///
-/// errors: unavailable: the module or a library of MPI is missing
+/// errors: unavailable: the module or an MPI library is missing
 Result<fusion::MpiModule> load_mpi();
 
 }  // namespace metafuse::cli

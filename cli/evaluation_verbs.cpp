@@ -1,3 +1,4 @@
+// The verbs that measure: evaluate, compare-methods, experiment.
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -104,7 +105,7 @@ Result<void> evaluate_runs(const EvaluateArguments& arguments, EvaluationOptions
   return {};
 }
 
-/// Kendall's tau and rank-biased overlap of every other run with the one named.
+/// Adds Kendall's tau and rank-biased overlap of every other run with the named one.
 Result<void> add_agreements(const EvaluateArguments& arguments, const EvaluationOptions& options,
                             Report& report) {
   TRY(auto runs, read_runs(arguments.runs, options.file, arguments.threads));
@@ -133,7 +134,7 @@ Result<void> evaluate_scores(const EvaluateArguments& arguments, const Evaluatio
   return {};
 }
 
-/// With --judgment-groups the columns are called NAME_avgjg, as trec_eval calls them.
+/// Renames the columns to NAME_avgjg, as trec_eval does with judgment groups.
 void rename_for_groups(MeasureSet& set) {
   set.names.clear();
   for (MeasureRequest& request : set.requests)

@@ -20,14 +20,15 @@ using fetchers::CatalogueEntry;
 
 constexpr std::size_t kMaxAnswerBytes = std::size_t{16} << 20;
 
-/// What `--engine KIND=ADDRESS#NAME` can ask, and the keys that take ADDRESS and NAME.
+/// A row of the kinds that `--engine KIND=ADDRESS#NAME` accepts, and the definition keys that get ADDRESS
+/// and NAME.
 struct InitEngineKind {
   std::string_view kind;
   std::string_view address_key;
-  std::string_view name_key;  ///< empty: no NAME
-  std::string_view more{};    ///< further lines of the definition
-  bool needs_name = true;     ///< where there is a name_key
-  bool has_phrases = true;    ///< whether a phrase is a query of its own
+  std::string_view name_key;  ///< empty: the kind has no NAME
+  std::string_view more{};    ///< additional lines of the definition
+  bool needs_name = true;     ///< matters only if there is a name_key
+  bool has_phrases = true;    ///< add a second template, which searches the query as a phrase
 };
 
 constexpr std::array kInitEngineKinds = {
@@ -64,9 +65,9 @@ constexpr std::array kInitEngineKinds = {
                    true, false},
 };
 
-/// Reads KIND=ADDRESS#NAME; the last # counts.
+/// Reads KIND=ADDRESS#NAME, split at the last #.
 ///
-/// in: used - how often each kind came before, for the engines' names
+/// in: used - how many engines of each kind came before; used to make engine names unique
 Result<InitEngine> init_engine(const std::string& text, std::map<std::string, int>& used) {
   const std::size_t equals = text.find('=');
   const std::string kind = text.substr(0, equals);
@@ -85,7 +86,7 @@ Result<InitEngine> init_engine(const std::string& text, std::map<std::string, in
     address.erase(hash);
   }
   std::string database;
-  if (found->more.find("{DATABASE}") != std::string_view::npos) {  // HOST/DATABASE
+  if (found->more.find("{DATABASE}") != std::string_view::npos) {  // the address is HOST/DATABASE
     const std::size_t slash = address.rfind('/');
     if (slash == std::string::npos)
       return fail(Code::usage, "--engine " + text + ": write " + kind + "=HOST/DATABASE#TABLE");
@@ -119,7 +120,7 @@ std::string template_of(std::string_view engine) {
   return fmt::format("  - {{id: {0}, engine: {0}, query: '{{QUERY}}'}}\n", engine);
 }
 
-/// Names behind ${ in a definition.
+/// Collects the names in "${NAME}" of a definition.
 void note_secrets(std::string_view text, std::vector<std::string>& secrets) {
   for (std::size_t at = text.find("${"); at != std::string_view::npos; at = text.find("${", at + 2)) {
     const std::string name(text.substr(at + 2, text.find('}', at) - at - 2));

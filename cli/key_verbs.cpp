@@ -1,3 +1,4 @@
+// The verb `key new`, which makes API keys.
 #include <chrono>
 #include <iostream>
 #include <memory>
@@ -26,7 +27,7 @@ struct NewKeyArguments {
   double rate = 0;
 };
 
-/// "[a, b]"; every name is quoted, so that none can be read as something else.
+/// A YAML list "[a, b]" with every name quoted, so that none can be read as anything but a string.
 std::string yaml_list(const std::vector<std::string>& names) {
   std::string out;
   for (const std::string& name : names) out += fmt::format("{}\"{}\"", out.empty() ? "" : ", ", name);

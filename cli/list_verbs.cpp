@@ -1,3 +1,4 @@
+// The verb `lists`, which measures what each list adds to the fusion.
 #include <iostream>
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
-// The command line described for others: man pages and completions, printed from the options that --help is
-// printed from. `cmake --install` runs both.
+// Man pages and shell completions, generated from the same options as --help. `cmake --install` runs
+// both verbs.
 
 #include <filesystem>
 #include <iostream>
@@ -32,7 +32,7 @@ Apps shown_verbs(const CLI::App& app) {
   return app.get_subcommands([](const CLI::App* verb) { return !verb->get_group().empty(); });
 }
 
-/// The verbs that do something, sub-verbs included: "serve", "model show".
+/// All verbs shown by --help, with the sub-verbs: "serve", "model show".
 void gather_verbs(const CLI::App& app, const std::string& path,
                   std::vector<std::pair<std::string, const CLI::App*>>& found) {
   for (const CLI::App* verb : shown_verbs(app)) {
@@ -52,7 +52,7 @@ std::vector<std::pair<std::string, const CLI::App*>> all_verbs(const CLI::App& v
 
 // Man pages
 
-/// Text as roff shows it: no line begins a request, hyphens and backslashes stay what they are.
+/// Escapes text for roff, so that no line begins a request and hyphens and backslashes print as they are.
 std::string roff(const std::string& text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -154,7 +154,7 @@ std::string first_page(const std::vector<std::pair<std::string, const CLI::App*>
   return page + fmt::format(".SH SEE ALSO{}\n", fmt::join(names, ","));
 }
 
-/// A page of rows with a meaning each: `name` TAB-free, as the tables of the program have them.
+/// A man page that lists names with their meanings, made from one of the program's tables.
 std::string table_page(const std::string& title, int section, const std::string& about,
                        const std::string& text,
                        const std::vector<std::pair<std::string, std::string>>& rows) {
@@ -233,7 +233,7 @@ Result<void> run_manual(const ManualArguments& arguments) {
 void add_manual(CLI::App& app, Result<void>& outcome) {
   auto [verb, a] = add_verb(app, "manual", "write the man pages", run_manual, outcome);
   a.app = &verb;
-  verb.group("");  // for those who package: not in --help
+  verb.group("");  // for packagers only, so not in --help
   verb.add_option("FOLDER", a.folder,
                   "where to write man1/metafuse.1, man1/metafuse-VERB.1, man5/metafuse.yaml.5 ...")
       ->required();
@@ -241,7 +241,7 @@ void add_manual(CLI::App& app, Result<void>& outcome) {
 
 namespace {
 
-/// Names that stand as the value of an option.
+/// The options whose values are names, with these names.
 std::vector<std::pair<std::string, std::string>> named_values() {
   const auto names_of = [](const auto& rows) {
     std::string names;
@@ -269,7 +269,8 @@ std::string words_of(const CLI::App& verb) {
   return words;
 }
 
-/// The two shells share the search for the verb: `path` is "model show" behind it.
+/// The completion for bash. The words typed so far determine `path`, the verb to complete, such as
+/// "model show".
 std::string bash_completion(const CLI::App& root,
                             const std::vector<std::pair<std::string, const CLI::App*>>& verbs) {
   std::string paths;
@@ -306,7 +307,7 @@ std::string zsh_completion(const std::string& bash) {
          bash + "_bash_complete -o default -F _metafuse\n";
 }
 
-/// Text between single quotes of fish.
+/// Quotes the first line of a text with single quotes for fish.
 std::string fish_text(const std::string& text) {
   std::string out = "'";
   for (const char c : text.substr(0, text.find('\n')))

@@ -1,3 +1,4 @@
+// The verbs that apply models and fusion methods to files: fuse, score; model show and model margins.
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -94,7 +95,7 @@ Result<FusionOptions> method_options(const FuseArguments& arguments) {
   return options;
 }
 
-/// Learns from the judged topics of the runs.
+/// Learns the method's parameters from the judged topics of the runs.
 Result<FusionOptions> learn(const FusionMethod& method, const FuseArguments& arguments,
                             FusionOptions options) {
   TRY(auto judgments, evaluation::read_qrels(arguments.train));
@@ -110,7 +111,7 @@ Result<FusionOptions> learn(const FusionMethod& method, const FuseArguments& arg
   return train_fusion(method, queries, std::move(options));
 }
 
-/// "; did you mean ..." where a method's name is near.
+/// "; did you mean ..." if some method's name is similar, otherwise empty.
 std::string meant_method(const std::string& given) {
   std::vector<std::string> names;
   for (const FusionMethod& method : fusion_methods()) names.push_back(method.name);
@@ -154,7 +155,7 @@ Result<ScoreQuery> score_by_model(const FuseArguments& arguments,
   return score_with_model(model, names, arguments.missing == "unranked");
 }
 
-/// Requests of POST /v1/fuse, one per line, answered line by line as the server answers them.
+/// Answers requests of POST /v1/fuse, one per line, with the lines that the server would answer.
 Result<void> fuse_requests(const FuseArguments& arguments) {
   std::shared_ptr<const service::Snapshot> snapshot;
   if (!arguments.config.empty()) {

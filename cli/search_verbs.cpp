@@ -1,3 +1,4 @@
+// The verbs that search, and those that prepare it or offer it to others: index, search, record, serve, mcp.
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
@@ -40,15 +41,16 @@ struct IndexArguments {
 
 volatile std::sig_atomic_t is_interrupted = 0;
 
-/// An index takes long enough to be interrupted, and what is half-written is to go.
+/// Indexing takes long enough to be interrupted; an interrupted run must remove its unfinished file.
 void watch_interrupts() {
   struct sigaction action {};
   action.sa_handler = [](int) { is_interrupted = 1; };
-  action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C ends at once
+  action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C ends the program at once
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
 }
 
-/// "lsi": from the documents themselves; else the endpoint that an engine file names.
+/// "lsi" makes the vectors from the documents themselves; anything else is an engine file that names
+/// an endpoint.
 Result<void> choose_embedding(IndexArguments& arguments) {
   fetchers::VectorOptions& vectors = arguments.options.vectors;
   if (arguments.embedding.empty()) return {};
@@ -167,7 +169,7 @@ Result<service::SearchRequest> request_of(const SearchArguments& arguments) {
   return request;
 }
 
-/// A line of tabs for programs; for a person the title above the URL, as in a list to read.
+/// A tab-separated line for programs; for a reader at a terminal, the title with the URL below it.
 void print_result(int rank, const service::FusedResult& result) {
   const std::string score = service::short_number(result.score);
   if (is_terminal(STDOUT_FILENO))
@@ -263,7 +265,7 @@ Result<void> run_record(RecordArguments& arguments) {
   TRY(auto lock, FileLock::take(arguments.options.output, "another record writes here; wait for its end"));
   config.recordings.mode = service::RecordingsConfig::Mode::record;
   config.recordings.directory = arguments.options.output;
-  config.models.clear();  // what is recorded does not depend on a model, which may not exist yet
+  config.models.clear();  // recording needs no model, and the model may not exist yet
   TRY(auto snapshot, service::load_snapshot(config, engine_loader()));
   print_warnings(snapshot->warnings);
   arguments.options.progress = terminal_progress("record");

@@ -1,5 +1,5 @@
-// Setting up: `init` writes a configuration that serves at once, `doctor` says what keeps an installation
-// from serving.
+// The verbs that set up: `init` writes a configuration that can serve at once; `doctor` reports what keeps an
+// installation from serving.
 
 #include <chrono>
 #include <filesystem>
@@ -37,7 +37,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kShownLeftOut = 5;
 
 struct InitArguments {
-  std::string folder;  ///< to write into
+  std::string folder;  ///< the folder to write into
   std::vector<std::string> documents;
   std::string base_url;
   std::string searxng;
@@ -109,7 +109,7 @@ constexpr const char* kLocalTemplatesText = R"(  - {id: all, engine: local, quer
 constexpr const char* kVectorTemplatesText = R"(  - {id: meaning, engine: meaning, query: '{QUERY}'}
 )";
 
-/// A plain word for a shell; anything else in quotes.
+/// Quotes a word for the shell unless it is plain.
 std::string shell_word(const std::string& text) {
   const bool is_plain = !text.empty() && text.find_first_not_of(
                                              "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -120,7 +120,7 @@ std::string shell_word(const std::string& text) {
   return quoted + "'";
 }
 
-/// Asks on a terminal what to search, when no option says so.
+/// If no option says what to search, asks on the terminal.
 Result<void> ask_what_to_search(InitArguments& arguments) {
   if (!arguments.documents.empty() || !arguments.searxng.empty() || !arguments.engines.empty() ||
       !arguments.presets.empty() || !arguments.apis.empty())
@@ -165,7 +165,8 @@ Result<void> write_secret(const fs::path& path, const std::string& text) {
   return {};
 }
 
-/// The folders of `documents`, whose files the page opens by way of the server.
+/// The `files` key, with the folders of `documents`: the server hands out these files, because a browser
+/// follows no file: link from a page.
 std::string files_key(const InitArguments& a) {
   std::string folders;
   std::error_code error;
@@ -249,7 +250,7 @@ Result<void> run_init(InitArguments& a) {
   }
   TRY_VOID(write_configuration(a, others.engines, folder));
   TRY(const auto config, read_server_configuration((folder / "metafuse.yaml").string()));
-  // A key that is yet to be set is no mistake of what was written.
+  // A key that the user has yet to set is not a mistake in the configuration written.
   if (others.secrets.empty()) TRY_VOID(service::load_snapshot(config, engine_loader()));
   for (const std::string& remark : others.remarks) std::cout << remark << '\n';
   std::string keys;
@@ -312,7 +313,7 @@ struct DoctorArguments {
   ConfigChoice config;
 };
 
-/// One thing that is looked at: what was found, or what is wrong and what to do.
+/// One check of doctor: reports what it found, or what is wrong and how to fix it.
 struct Check {
   const char* name;
   std::function<Result<std::string>()> look;
@@ -355,7 +356,7 @@ Result<std::string> look_at_port(const service::ServerConfig& config) {
                                              shown, std::generic_category().message(number)));
 }
 
-/// The file that an engine searches in this process; empty for other engines.
+/// The index file that an engine searches within this process; empty for other engines.
 std::string index_of(const fetchers::Engine& engine) {
   if (const auto* local = std::get_if<fetchers::LocalAccess>(&engine.access)) return local->database;
   if (const auto* vectors = std::get_if<fetchers::VectorAccess>(&engine.access)) return vectors->database;
@@ -392,7 +393,7 @@ Result<std::string> look_at_shared_files(const service::ServerConfig& config) {
              : fmt::format("below {} folders can be opened from the page", config.files.size());
 }
 
-/// Too few are no obstacle: the server serves, and refuses connections beyond them.
+/// Too few are no error: the server still serves, and refuses connections above the limit.
 Result<std::string> look_at_open_files(const service::ServerConfig& config) {
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);

@@ -1,3 +1,5 @@
+// The verbs on a server's store, `metafuse store VERB`: export, check, import, prune, reset, push, pull,
+// and suggest-judgments.
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -27,25 +29,25 @@ constexpr std::int64_t kSecondsPerDay = 86400;
 
 struct StoreArguments {
   std::string store;    ///< a file or postgresql://...
-  ConfigChoice config;  ///< or the configuration that names it
+  ConfigChoice config;  ///< or the configuration that names the store
   std::string domain;
   double days = 0;
   bool clicks = false;
   bool judgments = false;
   bool is_forced = false;
-  std::string lines;  ///< of store export
+  std::string lines;  ///< for store import: a file written by store export
   std::vector<std::string> runs;
   std::string qrels;
-  std::string queries;    ///< JSON lines as of record
-  std::string recording;  ///< folder of record
+  std::string queries;    ///< JSON lines, in the format of `record`
+  std::string recording;  ///< the folder written by `record`
   std::string judge = "import";
   std::string plain_slot;
   int depth = 0;
-  std::size_t count = 20;  ///< of suggest-judgments
+  std::size_t count = 20;  ///< for suggest-judgments
   bool is_json = false;
 };
 
-/// The store that the arguments name; it must be there already.
+/// Opens the store that the arguments name; it must already exist.
 Result<std::unique_ptr<service::Store>> open(const StoreArguments& arguments, service::StoreMode mode) {
   std::string location = arguments.store;
   std::string secret_file;
@@ -58,7 +60,7 @@ Result<std::unique_ptr<service::Store>> open(const StoreArguments& arguments, se
     location = config.store;
     secret_file = config.store_secret;
   }
-  // Opened to write, a file that is not there would be made.
+  // Open it for reading first: opening a missing file for writing would create it.
   auto store = service::open_store(location, service::StoreMode::read, secret_file);
   if (!store || mode == service::StoreMode::read) return store;
   store->reset();
@@ -73,7 +75,7 @@ Result<void> export_store(const StoreArguments& arguments) {
   });
 }
 
-/// The database's own check, and every row read once.
+/// Runs the database's own check and reads every row once.
 Result<void> check_store(const StoreArguments& arguments) {
   TRY(const auto store, open(arguments, service::StoreMode::read));
   TRY_VOID(store->check());
@@ -108,7 +110,7 @@ Result<void> reset_store(const StoreArguments& arguments) {
   return {};
 }
 
-/// What the ids of runs and qrels stand for.
+/// The base queries that the ids of runs and qrels stand for.
 Result<std::map<std::string, BaseQuery>> base_queries(const std::string& path) {
   std::map<std::string, BaseQuery> out;
   if (path.empty()) return out;
@@ -160,7 +162,8 @@ Result<void> import_store(const StoreArguments& arguments) {
 
 using MoveShared = Result<service::Mirror::Changes> (service::Mirror::*)(bool is_forced);
 
-/// store push and store pull: this machine's templates and models to the store, or the store's here.
+/// Moves shared files: `store push` sends this machine's templates and models to the store, `store pull`
+/// fetches the store's.
 Result<void> move_shared(const StoreArguments& arguments, MoveShared move) {
   TRY(const auto file, chosen_config(arguments.config));
   TRY(const auto config, read_server_configuration(file));
@@ -186,7 +189,7 @@ Result<void> pull_store(const StoreArguments& arguments) {
   return move_shared(arguments, &service::Mirror::pull);
 }
 
-/// One query per line: its word, its disagreement, and the documents whose place is least settled.
+/// Prints one line per query: the query, its disagreement, and the documents whose position is least certain.
 Result<void> suggest_judgments(const StoreArguments& arguments) {
   TRY(const auto store, open(arguments, service::StoreMode::read));
   service::SuggestionOptions options;

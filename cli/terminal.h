@@ -1,6 +1,6 @@
 #pragma once
 
-// What a person at a terminal sees and a pipe does not: colours, aligned results, progress.
+// What a user at a terminal sees and a pipe does not get: colours, aligned results, progress bars.
 
 #include <string>
 #include <string_view>
@@ -11,17 +11,17 @@ namespace metafuse::cli {
 
 enum class Style { heading, link, faint, good, warning, failure };
 
-/// What --color says: "auto" colours terminals unless NO_COLOR is set, "always", "never".
+/// Applies the value of --color: "auto" (colours on terminals unless NO_COLOR is set), "always" or "never".
 void choose_colour(const std::string& when);
 
-/// `text` in the colour of its style where standard output (1) or standard error (2) shows colours, else as
-/// it is.
+/// `text` in the colour of its style if standard output (1) or standard error (2) shows colours;
+/// otherwise unchanged.
 std::string styled(int stream, Style style, std::string_view text);
 
 bool is_terminal(int stream);
 
-/// A progress bar on standard error when that is a terminal, else an empty function. The bar is redrawn at
-/// most ten times per second and wiped when done reaches total.
+/// A progress bar on standard error if that is a terminal; otherwise an empty function. The bar is redrawn at
+/// most ten times per second and erased when the work done reaches the total.
 ProgressReport terminal_progress(std::string label);
 
 }  // namespace metafuse::cli

@@ -20,7 +20,8 @@ std::vector<std::string> learner_names() {
   return names;
 }
 
-/// What the options of one name mean; learners that mean the same by it stand together.
+/// What an option of this name means in the learners that have it; learners with the same meaning share
+/// an entry.
 struct SharedOption {
   struct Meaning {
     std::string learners;
@@ -40,7 +41,7 @@ struct SharedOption {
     meanings.push_back({learner, text});
   }
 
-  /// Options of one family of learners stand under its name, shared ones together.
+  /// The group of the help: options of one family of learners under its name, shared options together.
   std::string group() const {
     return rare_group(meanings.size() == 1 ? "Options of " + meanings.front().learners
                                            : "Options of several learners");
@@ -55,7 +56,7 @@ struct SharedOption {
   }
 };
 
-/// By name; the options that several learners have first, then learner by learner.
+/// The options of all learners: first those that several learners have, then the others learner by learner.
 std::vector<SharedOption> options_of_all() {
   std::vector<SharedOption> shared;
   for (const Learner& learner : fusion::learners()) {
@@ -72,7 +73,7 @@ std::vector<SharedOption> options_of_all() {
   return shared;
 }
 
-/// Options that few need; `--help=all` shows them under `title`.
+/// Moves options that few users need to a group that only `--help=all` shows.
 void show_rarely(CLI::App& verb, const std::string& title, std::initializer_list<const char*> names) {
   for (const char* name : names) verb.get_option(name)->group(rare_group(title));
 }
@@ -103,7 +104,7 @@ bool has_option(const Learner& learner, const std::string& name) {
                      [&](const LearnerOption& option) { return option.name == name; });
 }
 
-/// The default learner, or the first that has all options that were given.
+/// The default learner if it has all options that were given, else the first that has them all.
 const Learner* default_learner(const LearnerChoice& choice) {
   const auto has_all = [&](const Learner& learner) {
     return std::all_of(choice.options.begin(), choice.options.end(),

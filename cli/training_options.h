@@ -1,6 +1,6 @@
 #pragma once
 
-// The options of train and crossvalidate: what to learn from, the learner, when to stop.
+// The options of `train` and `crossvalidate`: the training data, the learner, when to stop.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace metafuse::cli {
 
-/// The options INPUT and feedback, as they are typed.
+/// The options for training data and feedback, as typed.
 struct InputChoice {
   fusion::TrainingInput input;
   std::string absent = "zero";
@@ -32,29 +32,30 @@ struct InputChoice {
 /// --relevance-level, --unjudged, --negative-grades, --query-weights and --grade-weights.
 void add_input_options(CLI::App& verb, InputChoice& choice);
 
-/// The same as a library reads them.
+/// The same, in the form that fusion/input reads.
 fusion::TrainingInput chosen_input(const InputChoice& choice, unsigned threads);
 
-/// Which learner, and what the user set of its options.
+/// The learner, and the learner options that the user set.
 struct LearnerChoice {
-  std::string learner;  ///< empty: by default_learner()
+  std::string learner;  ///< empty: default_learner() chooses
   std::map<std::string, std::string> options;
 };
 
-/// Adds --learner and every option of every learner, once each; the help says whose an option is.
+/// Adds --learner and every option of every learner, each once; the help names the learners that have it.
 void add_learner_options(CLI::App& verb, LearnerChoice& choice);
 
-/// The learner that is named. Without a name it is the default one, unless an option is given that only
-/// others have: then the first of the table that has all of them, RankBoost for most.
+/// The learner that is named. If none is named, it is the default learner; but if options are given that the
+/// default does not have, it is the first learner in the table that has them all, RankBoost for most.
 ///
 /// errors: usage for an unknown learner, or an option that the chosen learner does not have
 Result<const fusion::Learner*> chosen_learner(const LearnerChoice& choice);
 
-/// What --validate measures, and for how many rounds it waits, when nothing is said.
+/// The measure of --validate, and the number of rounds without improvement after which training stops,
+/// by default.
 inline constexpr std::string_view kTrainMetric = "map";
 inline constexpr std::size_t kTrainPatience = 50;
 
-/// The options of `metafuse train`, as they are typed.
+/// The options of `metafuse train`, as typed.
 struct TrainArguments {
   InputChoice input;
   LearnerChoice learner;
@@ -81,7 +82,7 @@ struct TrainArguments {
   bool wants_certainty = false;
 };
 
-/// Adds them with their help and its examples; `arguments` must outlive the parsing.
+/// Adds the options with their help and examples; `arguments` must outlive the parsing.
 void add_train_options(CLI::App& verb, TrainArguments& arguments);
 
 }  // namespace metafuse::cli

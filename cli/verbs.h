@@ -1,7 +1,7 @@
 #pragma once
 
-// The verbs of the command line. A room of verbs (cli/*_verbs.cpp) adds each of its verbs by one function;
-// main.cpp holds their table in the order of --help.
+// The verbs of the command line. Each file cli/*_verbs.cpp defines one function per verb, which adds the
+// verb; main.cpp holds the table of all verbs in the order of --help.
 
 #include <memory>
 #include <type_traits>
@@ -12,17 +12,17 @@
 
 namespace metafuse::cli {
 
-/// Adds one verb to the command line. Its callback does the work when the user chose the verb and leaves what
-/// became of it in `outcome`; main() prints the error and returns its exit status.
+/// Adds one verb to the command line. When the user chose the verb, its callback does the work and stores the
+/// result in `outcome`; main() prints an error and returns its exit status.
 using AddVerb = void (*)(CLI::App& app, Result<void>& outcome);
 
 template <class Arguments>
 struct Verb {
   CLI::App& app;
-  Arguments& arguments;  ///< live as long as the app
+  Arguments& arguments;  ///< lives as long as the app
 };
 
-/// Adds a verb whose work is run(arguments), with arguments of its own.
+/// Adds a verb that runs run(arguments) on arguments of its own.
 template <class Arguments>
 Verb<std::remove_const_t<Arguments>> add_verb(CLI::App& parent, const char* name, const char* meaning,
                                               Result<void> (*run)(Arguments&), Result<void>& outcome) {
