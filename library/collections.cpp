@@ -1,4 +1,4 @@
-// Runs and judgments of metafuse.h: collected in memory or read from files.
+// Runs and judgments of metafuse.h, collected in memory or read from files.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -16,7 +16,7 @@ namespace {
 using evaluation::RunEntry;
 using evaluation::RunTopic;
 
-/// A document as it is kept in a list, checked.
+/// The id of document i, checked to be neither null nor empty.
 Result<std::string_view> document_at(const char* const* documents, std::size_t i, std::string_view query) {
   if (documents[i] == nullptr || *documents[i] == '\0')
     return fail(Code::bad_data,
@@ -44,7 +44,7 @@ Result<void> check_finite(double score, std::string_view query, std::string_view
                                           query, document));
 }
 
-/// Takes the list of a query over into the run.
+/// Moves the list of a query into the run, which keeps its texts.
 Result<void> add_list(metafuse_run& run, std::string_view query, std::vector<RunEntry> entries) {
   if (run.queries.contains(query))
     return fail(Code::bad_data, fmt::format("the run {} has a list for the query {} already; add each query "
@@ -75,7 +75,7 @@ Result<void> add_ordered(metafuse_run& run, std::string_view query, const char* 
   return {};
 }
 
-/// Rows of a table by query, the queries in the order in which they first stand there.
+/// The rows of one query in a table; queries come in the order of their first rows.
 struct QueryRows {
   std::string_view query;
   std::vector<std::size_t> rows;
@@ -88,7 +88,7 @@ Result<std::vector<QueryRows>> rows_by_query(const char* const* queries, std::si
   for (std::size_t i = 0; i < count; ++i) {
     if (queries[i] == nullptr)
       return fail(Code::bad_data, fmt::format("row {}: the query is NULL; give an id", i + 1));
-    // mostly the rows of a query stand together
+    // Usually the rows of a query are consecutive.
     if (i == 0 || (queries[i] != queries[i - 1] && out[place].query != queries[i])) {
       const auto [at, is_new] = places.try_emplace(queries[i], out.size());
       if (is_new) out.push_back({at->first, {}});
@@ -99,7 +99,7 @@ Result<std::vector<QueryRows>> rows_by_query(const char* const* queries, std::si
   return out;
 }
 
-/// The rows of one query as a list in the order of a run file.
+/// The rows of one query as a list, in the order of a run file.
 Result<std::vector<RunEntry>> ordered_rows(const QueryRows& query, const char* const* documents,
                                            const double* scores, const std::int64_t* ranks) {
   std::vector<evaluation::RunLine> lines;
@@ -144,7 +144,7 @@ Result<void> add_judged(metafuse_qrels& qrels, const QueryRows& query, const cha
   return {};
 }
 
-/// Ids with blanks would make other columns.
+/// Refuses ids with blanks, which would shift the columns of the file.
 Result<void> check_writable_id(std::string_view id) {
   if (!id.empty() && id.find_first_of(" \t\r\n\v\f") == std::string_view::npos) return {};
   return fail(Code::bad_data,

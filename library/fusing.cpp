@@ -1,3 +1,4 @@
+// Options and results that all kinds of fusing share; see fusing.h.
 #include "library/fusing.h"
 
 #include <algorithm>

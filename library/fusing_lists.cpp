@@ -1,4 +1,4 @@
-// Fusing the lists of one query, by a method or by a model, and why a document got its score.
+// Fuses the lists of one query, by a method or by a model, and explains a document's score.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -22,7 +22,7 @@ using fusion::ListEntry;
 using fusion::QueryLists;
 using fusion::ScoreQuery;
 
-/// A document that stands twice counts by its better rank.
+/// The documents of a list with their scores. A document that occurs twice counts at its better rank.
 Result<std::vector<ListEntry>> entries_of(const metafuse_list& list, evaluation::IdTable& ids) {
   if (list.count > 0) TRY_VOID(check_given(list.documents, "the documents of a list"));
   std::vector<ListEntry> entries;
@@ -63,7 +63,8 @@ Result<QueryLists> query_of(const metafuse_list* lists, std::size_t count) {
   return query;
 }
 
-/// Score descending, then the better best rank, then what the lists name first.
+/// Orders documents by descending score, then by best rank, then by the order in which the lists first
+/// name them.
 std::vector<std::uint32_t> callers_order(const QueryLists& query, const std::vector<double>& scores) {
   const auto standing = standings(query);
   std::vector<std::uint32_t> order(scores.size());
@@ -113,7 +114,7 @@ JsonObject explanation_json(const fusion::Model& model, const fusion::Explanatio
 Result<std::string> explained(const metafuse_model& model, const metafuse_list* lists, std::size_t count,
                               std::string_view document) {
   TRY(const QueryLists query, query_of(lists, count));
-  TRY_VOID(score_by_model(model, lists, count));  // names that the model does not know
+  TRY_VOID(score_by_model(model, lists, count));  // refuses names that the model does not know
   std::vector<std::vector<std::string_view>> ids(model.lists.size());
   std::vector<std::vector<double>> scores(model.lists.size());
   for (std::size_t i = 0; i < count; ++i) {

@@ -1,4 +1,4 @@
-// Fusing whole runs, by a method, which may have to learn first, or by a model.
+// Fuses whole runs, by a method (which may first have to learn) or by a model.
 #include <algorithm>
 #include <set>
 
@@ -19,7 +19,7 @@ using fusion::ListEntry;
 using fusion::QueryLists;
 using fusion::ScoreQuery;
 
-/// The runs as they stand in their handles, with unique names.
+/// The sorted runs of the handles, which must have unique names.
 Result<std::vector<const Run*>> views_of(const metafuse_run* const* runs, std::size_t count) {
   if (count == 0) return fail(Code::usage, "no run is given; give one or more");
   TRY_VOID(check_given(runs, "runs"));
@@ -40,7 +40,7 @@ QueryLists lists_of(const std::vector<const Run*>& runs, std::string_view topic,
   return fusion::join_lists(lists, depth);
 }
 
-/// The same way of scoring, for runs of which some have no scores.
+/// Wraps `score` so that runs without scores have kNoScore instead of the scores derived from their order.
 ScoreQuery without_made_up_scores(ScoreQuery score, const metafuse_run* const* runs, std::size_t count) {
   std::vector<std::size_t> bare;
   for (std::size_t i = 0; i < count; ++i)
@@ -69,7 +69,7 @@ metafuse_run* fuse_topics(const std::vector<const Run*>& runs, const ScoreQuery&
   return owned_run(settings.tag, std::move(fused));
 }
 
-/// Learns what the method needs from the judged topics of the runs.
+/// Learns the method's parameters from the judged topics of the runs.
 Result<FusionOptions> learned_options(const FusionMethod& method, const std::vector<const Run*>& runs,
                                       const metafuse_qrels& train, const FuseSettings& settings) {
   std::vector<fusion::JudgedLists> queries;

@@ -14,7 +14,7 @@ namespace {
 
 thread_local std::string last_error;
 
-/// The topics or judgments of a handle in the order of their queries, sorted by the first reader.
+/// Sorts the topics or judgments of a handle by query; the first reader does it, once.
 template <class Queries, class Id>
 void sort_once(std::mutex& sorting, std::atomic<bool>& is_sorted, Queries& queries, Id id) {
   if (is_sorted.load(std::memory_order_acquire)) return;

@@ -1,7 +1,7 @@
 #pragma once
 
-// What stands behind the handles of metafuse.h, and how its functions fail: every one of them runs its work
-// inside guarded(), which turns errors and exceptions into a status and the thread's last error.
+// The types behind the handles of metafuse.h, and how its functions fail: each does its work inside
+// guarded(), which turns errors and exceptions into a status and the thread's last error.
 
 #include <atomic>
 #include <cstddef>
@@ -28,7 +28,7 @@
 
 namespace metafuse::library {
 
-/// Texts that live as long as their owner, each followed by a zero byte.
+/// Stores texts that live as long as this object, each followed by a zero byte.
 class KeptTexts {
  public:
   std::string_view keep(std::string_view text);
@@ -37,12 +37,12 @@ class KeptTexts {
   std::pmr::monotonic_buffer_resource memory_{4096};
 };
 
-/// Thrown by a progress report whose caller wants to stop; caught by guarded().
+/// Thrown by a progress report when the caller wants to stop; guarded() catches it.
 struct Stopped {};
 
 void set_last_error(std::string_view text) noexcept;
 
-/// Runs the work of one function of the C interface.
+/// Runs the work of one function of the C interface and returns its status.
 template <class Work>
 int guarded(Work work) noexcept {
   try {
@@ -66,39 +66,39 @@ int guarded(Work work) noexcept {
   }
 }
 
-/// errors: usage when a pointer that must be there is not
+/// errors: usage when a required pointer is null
 Result<void> check_given(const void* pointer, const char* name);
 
-/// A text that metafuse_text_free() takes.
+/// A copy of the text that the caller frees with metafuse_text_free().
 char* as_owned(std::string_view text);
 
 using Options = std::map<std::string, std::string>;
 
-/// errors: usage: a null name or value, a name that stands twice
+/// errors: usage: a null name or value, or a name given twice
 Result<Options> options_of(const metafuse_option* options, std::size_t count);
 
-/// Reads every option into what the table binds.
+/// Reads every option into the variable that the table binds to it.
 ///
-/// errors: usage: an option that the table does not have, with near names; a value out of range
+/// errors: usage: an option that the table does not have, with similar names; a value out of range
 Result<void> read_options(const fusion::OptionTable& table, const Options& given);
 
-/// errors: usage: a null among them, or two of one name
+/// errors: usage: a null among them, or two runs of the same name
 Result<std::vector<evaluation::Run>> runs_of(const metafuse_run* const* runs, std::size_t count);
 
-/// A report that calls the caller's function, and throws Stopped when that says so.
+/// A report that calls the caller's function and throws Stopped when that asks to stop.
 ProgressReport progress_of(metafuse_progress progress, void* context);
 
 }  // namespace metafuse::library
 
-// The handles. Lists may be added in any order; they are sorted by query when somebody reads.
+// The handles. Lists may be added in any order; the first reader sorts them by query.
 
 struct metafuse_run {
-  /// The run, its queries ascending.
+  /// The run with its queries in ascending order.
   const metafuse::evaluation::Run& sorted() const;
 
   metafuse::library::KeptTexts texts;
   std::unordered_set<std::string_view> queries;
-  bool has_scores = true;  ///< of every list
+  bool has_scores = true;  ///< whether every list has scores
   mutable metafuse::evaluation::Run run;
   mutable std::mutex sorting;
   mutable std::atomic<bool> is_sorted{true};

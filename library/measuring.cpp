@@ -1,4 +1,4 @@
-// Evaluation of metafuse.h, and the tables of methods, learners and measures.
+// The evaluation functions of metafuse.h, and the tables of methods, learners and measures.
 #include <algorithm>
 
 #include <boost/json/array.hpp>
@@ -23,7 +23,7 @@ void declare_yes_or_no(fusion::OptionTable& table, std::string name, bool& value
   table.choice(std::move(name), value, {{"no", false}, {"yes", true}}, std::move(meaning));
 }
 
-/// What every evaluation may be told. The relevance level follows the mode unless it is given.
+/// The options of every evaluation. If no relevance level is given, it follows from the mode.
 struct EvaluationSettings {
   EvaluationOptions options;
   int relevance_level = 1;
@@ -50,7 +50,7 @@ void declare_lists(fusion::OptionTable& table, EvaluationSettings& settings) {
   table.count("depth", settings.options.depth, 0, 1U << 31, "how far down lists count, 0 for all of them");
 }
 
-/// The rules that the options and the judgments say together.
+/// Sets the rules that depend on both the options and the judgments.
 void settle(const Options& given, const evaluation::Judgments& judgments, EvaluationSettings& settings) {
   evaluation::Rules& rules = settings.options.rules;
   rules.relevance_level = given.contains("relevance-level") ? settings.relevance_level
@@ -117,7 +117,7 @@ Result<std::string> compared(const metafuse_run* const* runs, std::size_t count,
   return format_report(report, settings.format);
 }
 
-/// Names separated by commas; "none" for none.
+/// Splits names separated by commas; "none" means no names.
 std::vector<std::string> names_of(const std::string& text) {
   std::vector<std::string> names;
   if (text == "none") return names;

@@ -1,4 +1,4 @@
-// Models as handles: read, written, shown.
+// Model handles: reading, writing and showing models.
 #include "fusion/training/registry.h"
 #include "library/handles.h"
 

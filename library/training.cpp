@@ -1,4 +1,4 @@
-// Training of metafuse.h: a model from judged runs, and its test by folds.
+// The training functions of metafuse.h: a model from judged runs, and cross-validation.
 #include <algorithm>
 #include <limits>
 
@@ -22,7 +22,7 @@ using fusion::Learner;
 using fusion::LearnerOption;
 using fusion::TrainingSet;
 
-/// What training may be told beside the learner's own options.
+/// The options of training other than the learner's own.
 struct TrainSettings {
   fusion::TrainingInput input;
   std::uint64_t seed = 1;
@@ -73,7 +73,7 @@ Result<const Learner*> learner_named(const char* name) {
   return fail(Code::usage, fmt::format("no learner \"{}\"{}", name, did_you_mean(name, names)));
 }
 
-/// Reads the options that are not the learner's, and returns those that are.
+/// Reads the options that are not the learner's own, and returns the learner's.
 Result<Options> read_train_options(const Learner& learner, const fusion::OptionTable& table,
                                    const Options& given) {
   Options own;
@@ -115,7 +115,7 @@ struct TrainCall {
   ProgressReport progress;
 };
 
-/// Sets what tells a learner when to stop.
+/// Sets up validation: the measure, patience and judgments by which a learner stops early or chooses.
 Result<void> set_validation(const TrainCall& call, const Learner& learner, const Options& given,
                             const TrainSettings& settings, const TrainingSet& validation,
                             fusion::TrainingRequest& request) {

@@ -1,4 +1,4 @@
-/* Fuses two lists by reciprocal ranks, then shows what an error looks like.
+/* Fuses two lists by reciprocal rank fusion, then shows what an error looks like.
  *   cc fuse.c $(pkg-config --cflags --libs metafuse) -o fuse && ./fuse */
 #include <metafuse.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// Learns a model from judged queries, saves it, fuses a new query by it, and evaluates.
+// Trains a model on judged queries, saves it, fuses a new query with it, and evaluates it.
 #include <iostream>
 
 #include <metafuse/evaluate.h>
@@ -9,7 +9,7 @@ int main() {
   runs.emplace_back("words");
   runs.emplace_back("vectors");
   metafuse::Qrels qrels;
-  // Whatever "vectors" puts first is right, "words" has it last: twelve judged queries say so.
+  // Twelve judged queries show that the document that "vectors" ranks first, and "words" last, is relevant.
   for (int i = 0; i < 12; ++i) {
     const std::string query = "q" + std::to_string(i);
     const std::string right = "right" + std::to_string(i);

@@ -1,10 +1,10 @@
-"""Makes the wheel from a build of the repository, without a network (PEP 517):
+"""Builds the wheel from a build of the repository, without network access (PEP 517):
 
     cmake --preset release && cmake --build --preset release --target metafuse_python
     python3 -m pip wheel --no-deps --wheel-dir build/wheel library/python
 
-METAFUSE_BUILD names another build folder. The wheel brings libmetafuse; the libraries that it uses in turn are the
-system's, so that it is for the Debian release it was built on.
+METAFUSE_BUILD names another build folder. The wheel contains libmetafuse, but not the libraries that it links to:
+those are the system's, so the wheel works only on the Debian release that it was built on.
 """
 import base64
 import hashlib
@@ -58,7 +58,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     name = f"metafuse-{_version()}-{tag}.whl"
     with zipfile.ZipFile(pathlib.Path(wheel_directory) / name, "w", zipfile.ZIP_DEFLATED) as wheel:
         for path, content in files.items():
-            entry = zipfile.ZipInfo(path)  # without a time: equal builds make equal wheels
+            entry = zipfile.ZipInfo(path)  # without a time stamp: equal builds make equal wheels
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.external_attr = 0o644 << 16
             wheel.writestr(entry, content)

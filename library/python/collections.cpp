@@ -11,7 +11,7 @@ Error usage(const std::string& text) {
   return {METAFUSE_USAGE, text.c_str()};
 }
 
-/// The text of a str without copying it; it lives as long as the object.
+/// The text of a str, not copied; valid as long as the object lives.
 const char* text_of(py::handle object, const char* what) {
   Py_ssize_t size = 0;
   const char* const text =
@@ -32,7 +32,7 @@ double number_of(py::handle object, const char* query, const char* document) {
   throw usage(std::string("query ") + query + ": the score of " + document + " is no number");
 }
 
-/// The texts of a list, tuple or other sequence; `kept` holds what holds them.
+/// The texts of a list, tuple or other sequence; `kept` keeps their owners alive.
 std::vector<const char*> texts_of(const py::object& items, const char* what, std::vector<py::object>& kept) {
   kept.push_back(py::reinterpret_steal<py::object>(PySequence_Fast(items.ptr(), "give a sequence")));
   const py::object& sequence = kept.back();
@@ -43,7 +43,7 @@ std::vector<const char*> texts_of(const py::object& items, const char* what, std
   return out;
 }
 
-/// Adds {document: score} or [document, ...] of one query to a run.
+/// Adds one query's {document: score} or [document, ...] to a run.
 void add_list(metafuse_run* run, const char* query, const py::handle& list) {
   std::vector<const char*> documents;
   std::vector<double> scores;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Runs, judgments and lists as Python has them, made handles of libmetafuse and back.
+// Converts runs, judgments and lists between Python's types and the handles of libmetafuse.
 
 #include <cstdint>
 #include <optional>
@@ -22,8 +22,8 @@ using Doubles = py::array_t<double, py::array::c_style | py::array::forcecast>;
 using Ranks = py::array_t<std::int64_t, py::array::c_style | py::array::forcecast>;
 using Grades = py::array_t<std::int32_t, py::array::c_style | py::array::forcecast>;
 
-/// Calls the library without the interpreter's lock; its error is that of this thread, read before the lock
-/// is taken again.
+/// Calls the library without the interpreter's lock. The error message is read before the lock is taken
+/// again, because it belongs to this thread.
 template <class Call>
 void call_library(Call call) {
   int status = METAFUSE_OK;
@@ -36,7 +36,7 @@ void call_library(Call call) {
   if (status != METAFUSE_OK) throw Error(status, problem.c_str());
 }
 
-/// A run with what Python adds to it and reads from it.
+/// A run that can be filled from, and read as, Python objects.
 class PythonRun {
  public:
   explicit PythonRun(const std::string& name);
@@ -79,7 +79,7 @@ class PythonQrels {
   metafuse::detail::Owned<metafuse_qrels> handle_;
 };
 
-/// Lists of one query: (name, documents, scores or None) each.
+/// Lists of one query, each as (name, documents, scores or None).
 class PythonLists {
  public:
   explicit PythonLists(const py::list& lists);

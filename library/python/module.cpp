@@ -1,5 +1,6 @@
-// The extension module metafuse._metafuse: Python's data into handles of libmetafuse and back. What people
-// call is in metafuse/__init__.py. The interpreter's lock is released while the library works.
+// The extension module metafuse._metafuse, which converts Python's data to handles of libmetafuse and
+// back. The public interface is in metafuse/__init__.py. The interpreter's lock is released while the
+// library works.
 #include <exception>
 #include <string>
 #include <utility>
@@ -30,8 +31,8 @@ std::string text_from(Call call) {
   return owned.get();
 }
 
-/// A callable that hears how far work is, called with the interpreter's lock; signals are looked at too, so
-/// that Ctrl-C ends long work.
+/// Calls a Python callable with the progress of long work, holding the interpreter's lock. It also checks for
+/// signals, so that Ctrl-C stops the work.
 class Listener {
  public:
   explicit Listener(py::object callable) : callable_(std::move(callable)) {}
@@ -49,7 +50,7 @@ class Listener {
       return 1;
     }
   }
-  /// Runs the call; an exception of the callable is raised again.
+  /// Runs the work; raises an exception of the callable again.
   template <class Call>
   void run(Call work) {
     try {
@@ -169,7 +170,7 @@ std::string cross_validate(const std::vector<const PythonRun*>& runs, const Pyth
   return owned.get();
 }
 
-/// The evaluation's numbers as arrays that share its memory.
+/// The numbers of an evaluation, as arrays that share its memory.
 py::tuple evaluate(const PythonRun& run, const PythonQrels& qrels, const std::string& measures,
                    const Options& options) {
   const metafuse::detail::OptionList given(options);
@@ -219,7 +220,7 @@ std::string compare_methods(const std::vector<const PythonRun*>& runs, const Pyt
 
 PYBIND11_MODULE(_metafuse, module) {
   module.doc() = "What stands between the package metafuse and libmetafuse; not for others.";
-  // metafuse/_errors.py has the classes; an error becomes the one of its status.
+  // metafuse/_errors.py defines the exceptions; an error becomes the one for its status.
   py::register_exception_translator([](std::exception_ptr raised) {
     try {
       if (raised) std::rethrow_exception(raised);

@@ -1,6 +1,6 @@
 #pragma once
 
-// How the C++ headers of libmetafuse fail: a status of metafuse.h becomes an exception.
+// How the C++ headers of libmetafuse report failures: a status of metafuse.h becomes an exception.
 
 #include <cstddef>
 #include <functional>
@@ -13,30 +13,31 @@
 #include <metafuse.h>
 
 namespace metafuse {
-// The headers are all inline: what a program shares with the library is the C interface alone, whatever
-// compiler built either.
+// The headers are entirely inline: a program shares only the C interface with the library, so the two may be
+// built by different compilers.
 inline namespace library_0 {
 
 /// A failure of the library; what() says what was wrong, where, and what to do.
 class Error : public std::runtime_error {
  public:
   Error(int status, const char* text) : std::runtime_error(text), status_(status) {}
-  /// One of metafuse_status.
+  /// A value of metafuse_status.
   int status() const { return status_; }
 
  private:
   int status_;
 };
 
-/// Options by name, as the command line has them without dashes.
+/// Options by name, as on the command line but without dashes.
 using Options = std::map<std::string, std::string>;
 
-/// Told how far long work is; false stops it, which throws an Error of the status METAFUSE_STOPPED.
+/// Receives the progress of long work. Returning false stops it, which throws an Error of
+/// status METAFUSE_STOPPED.
 using Progress = std::function<bool(std::size_t done, std::size_t total)>;
 
 namespace detail {
 
-/// Throws the last error of this thread when the status is one.
+/// Throws this thread's last error unless the status is METAFUSE_OK.
 inline void check(int status) {
   if (status != METAFUSE_OK) throw Error(status, metafuse_last_error());
 }
@@ -52,7 +53,7 @@ struct Free {
 template <class Handle>
 using Owned = std::unique_ptr<Handle, Free>;
 
-/// The text that `make(char**)` writes.
+/// The text that `make(char**)` writes, freed after copying.
 template <class Make>
 std::string text_of(Make make) {
   char* text = nullptr;
@@ -61,7 +62,7 @@ std::string text_of(Make make) {
   return owned.get();
 }
 
-/// Options in the form of metafuse.h, as long as the map lives.
+/// Options in the form of metafuse.h; valid as long as the map lives.
 class OptionList {
  public:
   explicit OptionList(const Options& options) {

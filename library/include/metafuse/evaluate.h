@@ -1,6 +1,6 @@
 #pragma once
 
-// Measures of runs against judgments, and comparisons of runs.
+// Evaluates runs against judgments, and compares runs.
 
 #include <string>
 #include <vector>
@@ -27,7 +27,7 @@ class Evaluation {
       out.push_back(metafuse_evaluation_measure(handle(), i));
     return out;
   }
-  /// Requires places below the counts.
+  /// Requires numbers below the counts.
   double value(std::size_t query, std::size_t measure) const {
     return metafuse_evaluation_values(
         handle())[query * metafuse_evaluation_measure_count(handle()) + measure];
@@ -52,9 +52,9 @@ inline Evaluation evaluate(const Run& run, const Qrels& qrels,
   return Evaluation(evaluation);
 }
 
-/// The runs side by side, and with the option baseline each tested against that run.
+/// Evaluates the runs side by side; with the option `baseline`, tests each other run against that one.
 /// in:  options - those of metafuse_compare() in metafuse.h
-/// out: a report; the option format says in which form (json)
+/// out: a report in the form that the option `format` names (default: json)
 inline std::string compare(const std::vector<Run>& runs, const Qrels& qrels,
                            const std::string& measures = "map,recip_rank,P_10,ndcg_cut_10",
                            const Options& options = {}) {
@@ -66,7 +66,7 @@ inline std::string compare(const std::vector<Run>& runs, const Qrels& qrels,
   });
 }
 
-/// Every fusion method, and learners by cross-validation, side by side on the same judged queries.
+/// Compares all fusion methods, and learners by cross-validation, on the same judged queries.
 /// in:  options - those of metafuse_compare_methods() in metafuse.h
 inline std::string compare_methods(const std::vector<Run>& runs, const Qrels& qrels,
                                    const std::string& measures = "map,recip_rank,P_10,ndcg_cut_10",

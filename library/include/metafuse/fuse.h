@@ -1,6 +1,6 @@
 #pragma once
 
-// Fusing by a method that needs no model.
+// Fuses lists and runs by methods that need no model.
 
 #include <string>
 #include <vector>
@@ -10,14 +10,14 @@
 namespace metafuse {
 inline namespace library_0 {
 
-/// A list of one query, best first: its order counts, whatever the scores say.
+/// A list of one query, best first. Its order determines the ranks, even if the scores disagree.
 struct List {
   std::string name;
   std::vector<std::string> documents;
   std::vector<double> scores;  ///< one per document, or none
 };
 
-/// A document of a fused list.
+/// One document of a fused list.
 struct Fused {
   std::string document;
   double score = 0.0;
@@ -25,7 +25,7 @@ struct Fused {
 
 namespace detail {
 
-/// Lists in the form of metafuse.h, as long as they live.
+/// Lists in the form of metafuse.h; valid as long as the lists live.
 class ListRows {
  public:
   explicit ListRows(const std::vector<List>& lists) : ids_(lists.size()) {
@@ -46,7 +46,7 @@ class ListRows {
   std::vector<metafuse_list> rows_;
 };
 
-/// The list that `make(metafuse_run**)` fuses.
+/// The list of the only query in the run that `make(metafuse_run**)` writes.
 template <class Make>
 std::vector<Fused> fused_list(Make make) {
   metafuse_run* handle = nullptr;
@@ -57,7 +57,7 @@ std::vector<Fused> fused_list(Make make) {
   return out;
 }
 
-/// The run that `make(metafuse_run**)` fuses.
+/// The run that `make(metafuse_run**)` writes.
 template <class Make>
 Run fused_run(Make make) {
   metafuse_run* handle = nullptr;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What there is to fuse by, to learn with and to measure.
+// The fusion methods, learners and measures that exist.
 
 #include <string>
 #include <vector>
@@ -23,7 +23,7 @@ inline std::vector<Method> methods() {
   return out;
 }
 
-/// A table as JSON with meanings, sources and options.
+/// The table as JSON, with meanings, sources and options.
 /// in: table - "methods", "learners" or "measures"
 inline std::string describe(const std::string& table) {
   return detail::text_of([&](char** json) { return metafuse_describe(table.c_str(), json); });

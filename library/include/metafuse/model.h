@@ -1,6 +1,6 @@
 #pragma once
 
-// A trained model: what fuses better than a formula once some queries are judged.
+// A trained model, which fuses better than a formula once some queries are judged.
 
 #include <string>
 #include <vector>
@@ -21,24 +21,24 @@ class Model {
     detail::check(metafuse_model_read(file.c_str(), &model));
     return Model(model);
   }
-  /// in: text - of a model file
+  /// in: text - the text of a model file
   static Model parse(const std::string& text) {
     metafuse_model* model = nullptr;
     detail::check(metafuse_model_parse(text.c_str(), &model));
     return Model(model);
   }
   void save(const std::string& file) const { detail::check(metafuse_model_write(handle(), file.c_str())); }
-  /// What save() writes; equal models have equal text.
+  /// The text that save() writes; equal models have equal text.
   std::string text() const {
     return detail::text_of([&](char** text) { return metafuse_model_text(handle(), text); });
   }
-  /// The model for people.
+  /// A readable description of the model.
   std::string show() const {
     return detail::text_of([&](char** text) { return metafuse_model_show(handle(), text); });
   }
 
   std::string learner() const { return metafuse_model_learner(handle()); }
-  /// The names of the lists that it fuses.
+  /// The names of the lists that the model fuses.
   std::vector<std::string> lists() const {
     std::vector<std::string> out;
     for (std::size_t i = 0; i < metafuse_model_list_count(handle()); ++i)
@@ -46,7 +46,7 @@ class Model {
     return out;
   }
 
-  /// Fuses the lists of one query, found by name; one that is missing leaves its documents unranked.
+  /// Fuses the lists of one query, which are found by name. A missing list leaves its documents unranked.
   /// in: options - limit
   std::vector<Fused> fuse(const std::vector<List>& lists, const Options& options = {}) const {
     const detail::ListRows rows(lists);
@@ -64,7 +64,7 @@ class Model {
                                       fused);
     });
   }
-  /// Why a document stands where it stands, as JSON.
+  /// Explains a document's score, as JSON.
   std::string explain(const std::vector<List>& lists, const std::string& document) const {
     const detail::ListRows rows(lists);
     return detail::text_of([&](char** json) {

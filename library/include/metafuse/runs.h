@@ -1,6 +1,6 @@
 #pragma once
 
-// Runs and judgments: what is fused, learned from and evaluated.
+// Runs and judgments: the input of fusing, training and evaluation.
 
 #include <cstdint>
 #include <string>
@@ -17,7 +17,7 @@ struct Scored {
   double score = 0.0;
 };
 
-/// For each query a list of documents, best first.
+/// For each query, a list of documents, best first.
 class Run {
  public:
   explicit Run(const std::string& name) {
@@ -27,7 +27,7 @@ class Run {
   }
   explicit Run(metafuse_run* owned) : handle_(owned) {}
 
-  /// in: file - a TREC run: FILE, whose tag is the run's name, or NAME=FILE
+  /// in: file - a TREC run, FILE or NAME=FILE; without NAME, the run is named after its tag
   static Run read(const std::string& file) {
     metafuse_run* run = nullptr;
     detail::check(metafuse_run_read(file.c_str(), &run));
@@ -35,8 +35,9 @@ class Run {
   }
   void write(const std::string& file) const { detail::check(metafuse_run_write(handle(), file.c_str())); }
 
-  /// Adds the list of a query that is not there yet.
-  /// in: scores - one per document, which order them; empty: the documents are in order, best first
+  /// Adds the list of a query that is not yet in the run.
+  /// in: scores - one per document, which determine the order; empty: the documents are already in order,
+  ///     best first
   void add(const std::string& query, const std::vector<std::string>& documents,
            const std::vector<double>& scores = {}) {
     if (!scores.empty() && scores.size() != documents.size())
@@ -49,7 +50,7 @@ class Run {
 
   std::string name() const { return metafuse_run_name(handle()); }
   std::size_t query_count() const { return metafuse_run_query_count(handle()); }
-  /// Queries ascend bytewise. Requires query < query_count().
+  /// Queries are in ascending byte order. Requires query < query_count().
   std::string_view query(std::size_t query) const { return metafuse_run_query(handle(), query); }
   std::vector<Scored> list(std::size_t query) const {
     std::vector<Scored> out(metafuse_run_size(handle(), query));
@@ -64,7 +65,7 @@ class Run {
   detail::Owned<metafuse_run> handle_;
 };
 
-/// A grade for documents of queries; above 0 is relevant.
+/// The grades of each query's documents; a grade above 0 means relevant.
 class Qrels {
  public:
   Qrels() {

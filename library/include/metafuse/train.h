@@ -1,6 +1,6 @@
 #pragma once
 
-// Learning a model from judged runs.
+// Trains models on judged runs.
 
 #include <string>
 #include <vector>
@@ -10,7 +10,7 @@
 namespace metafuse {
 inline namespace library_0 {
 
-/// Learns a model whose lists are the runs, by their names.
+/// Trains a model; the names of the runs become its lists.
 /// in: learner - a row of describe("learners"); options - its own, and those of metafuse_train() in
 ///     metafuse.h; validate - judgments of other queries, for learners that stop early
 inline Model train(const std::vector<Run>& runs, const Qrels& qrels, const std::string& learner = "auto",
@@ -25,9 +25,10 @@ inline Model train(const std::vector<Run>& runs, const Qrels& qrels, const std::
   return Model(model);
 }
 
-/// Trains and tests by folds of the queries.
+/// Cross-validates a learner over folds of the queries.
 /// in:  options - as train(), and folds
-/// out: a report as JSON: each query's best rank, of the learner, of methods and of each run alone
+/// out: a JSON report with the best rank of a relevant document in each query, for the learner, for the
+///      baseline methods and for each run alone
 inline std::string cross_validate(const std::vector<Run>& runs, const Qrels& qrels,
                                   const std::string& learner = "rankboost", const Options& options = {},
                                   Progress progress = {}) {

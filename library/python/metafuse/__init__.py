@@ -1,13 +1,13 @@
-"""Learned fusion of ranked lists, evaluation as trec_eval does it, and a client of the server metafuse.
+"""Learned fusion of ranked lists, evaluation compatible with trec_eval, and a client for a metafuse server.
 
 >>> import metafuse
 >>> metafuse.fuse([["d1", "d7", "d3"], ["d3", "d1"]])[0]
 Fused(id='d1', score=0.03252247488101534)
 
-Runs are what the field uses: ``{query: {document: score}}``, DataFrames with ``qid``, ``docno`` and ``score`` or
-``rank``, or TREC files; judgments are ``{query: {document: grade}}``, DataFrames with ``qid``, ``docno`` and
-``label``, or qrels files. Errors are exceptions under :class:`Error`. The interpreter's lock is released while the
-library works, so that threads of Python work in parallel.
+Runs and judgments have the forms in common use. Runs are ``{query: {document: score}}``, DataFrames with ``qid``,
+``docno`` and ``score`` or ``rank``, or TREC files; judgments are ``{query: {document: grade}}``, DataFrames with
+``qid``, ``docno`` and ``label``, or qrels files. All exceptions are subclasses of :class:`Error`. The interpreter's
+lock is released while the library works, so Python threads run in parallel.
 """
 
 from __future__ import annotations
@@ -40,15 +40,16 @@ def _are_runs(lists) -> bool:
 def fuse(lists, method: str = "rrf", *, k: float | None = None, normalise: str | None = None, weights=None,
          limit: int | None = None, depth: int | None = None, train=None, threads: int | None = None,
          relevance_level: int | None = None):
-    """Merges lists into one by a method that needs no model; :func:`methods` names them.
+    """Merges lists into one by a method that needs no model; :func:`methods` lists the methods.
 
-    lists: of one query, ``{name: list}`` or a sequence of lists, best first. A list holds ids (of any hashable
-        type), or pairs ``(id, score)``; ``{id: score}`` and ``(ids, scores)``, of lists or arrays, are lists too.
-        Or runs of many queries, ``{name: run}`` or a sequence (see :class:`Run`).
+    lists: the lists of one query, as ``{name: list}`` or a sequence of lists, best first. A list contains ids (of any
+        hashable type) or pairs ``(id, score)``; ``{id: score}`` and ``(ids, scores)`` (two lists or arrays) are lists
+        too. Or runs of many queries, as ``{name: run}`` or a sequence (see :class:`Run`).
     weights: one per list, or ``{name: weight}``, for methods that take weights.
-    train: judgments, for methods that learn; with ``relevance_level``. These, ``depth`` and ``threads`` are for runs.
+    train: judgments for methods that learn, read with ``relevance_level``. These two, ``depth`` and ``threads`` apply
+        only to runs.
 
-    Returns a list of :class:`Fused` for lists of one query; for runs, a run in the form of the first one.
+    Returns a list of :class:`Fused` for the lists of one query; for runs, a run in the form of the first one.
 
     >>> fuse({"words": ["d1", "d7"], "vectors": [("d7", 0.9), ("d2", 0.4)]}, limit=2)
     [Fused(id='d7', score=0.03252247488101534), Fused(id='d1', score=0.01639344262295082)]
@@ -81,8 +82,8 @@ def _run(handle) -> Run:
 
 
 class Model:
-    """A trained model: what fuses better than a formula once some queries are judged. Immutable; may be used from
-    many threads at once.
+    """A trained model, which fuses better than a formula once some queries are judged. It is immutable, and many
+    threads may use it at once.
 
     >>> runs = {"words": {"q1": ["a", "b"], "q2": ["c", "d"]}, "vectors": {"q1": ["b", "a"], "q2": ["d", "c"]}}
     >>> model = Model.train(runs, {"q1": {"b": 1}, "q2": {"d": 1}}, "rankboost", rounds=10)
@@ -95,12 +96,12 @@ class Model:
 
     @classmethod
     def load(cls, path) -> Model:
-        """Reads a model file, as ``metafuse train`` and :meth:`save` write it."""
+        """Reads a model file written by ``metafuse train`` or :meth:`save`."""
         return cls(_metafuse.Model.load(os.fspath(path)))
 
     @classmethod
     def parse(cls, text: str) -> Model:
-        """Reads the text of a model file."""
+        """Parses the text of a model file."""
         return cls(_metafuse.Model.parse(text))
 
     @classmethod
@@ -110,12 +111,12 @@ class Model:
         return train(runs, qrels, learner, validate=validate, progress=progress, **options)
 
     def save(self, path) -> None:
-        """Writes a model file, which the server and the command line read too."""
+        """Writes a model file, which the server and the command line can read too."""
         self._handle.save(os.fspath(path))
 
     @property
     def text(self) -> str:
-        """What :meth:`save` writes; equal models have equal text."""
+        """The text that :meth:`save` writes; equal models have equal text."""
         return self._handle.text()
 
     @property
@@ -124,23 +125,23 @@ class Model:
 
     @property
     def lists(self) -> list[str]:
-        """The names of the lists that it fuses."""
+        """The names of the lists that the model fuses."""
         return self._handle.lists()
 
     @property
     def training(self) -> dict[str, Any]:
-        """What it was trained with: options, counts and losses."""
+        """How the model was trained: options, counts and losses."""
         return json.loads(self.text)["training"]
 
     def describe(self) -> str:
-        """The model for people."""
+        """A readable description of the model."""
         return self._handle.show()
 
     def fuse(self, lists, *, limit: int | None = None, missing: str | None = None, threads: int | None = None):
-        """Merges lists as :func:`metafuse.fuse` does, by the model.
+        """Merges lists as :func:`metafuse.fuse` does, but by the model.
 
-        Lists have the names that the model was trained on. Of one query's lists, one that is missing leaves its
-        documents unranked; of runs, that needs ``missing="unranked"``.
+        Lists must have the names that the model was trained on. When fusing the lists of one query, a missing list
+        leaves its documents unranked; for runs, that must be allowed with ``missing="unranked"``.
         """
         if _are_runs(lists):
             runs = runs_of(lists)
@@ -150,8 +151,8 @@ class Model:
         return brought.fused(self._handle.fuse_lists(brought.rows, options_of({"limit": limit})))
 
     def explain(self, lists, document) -> dict[str, Any]:
-        """Why a document stands where it stands: ``{"document", "score", "features": [{"feature", "rank",
-        "weight"}]}``; the weights add up to the score. ``features`` is empty when the model is no sum.
+        """Explains a document's score: ``{"document", "score", "features": [{"feature", "rank",
+        "weight"}]}``; the weights add up to the score. ``features`` is empty if the model is not a sum over features.
 
         >>> runs = {"words": {"q1": ["a", "b"], "q2": ["c", "d"]}, "vectors": {"q1": ["b", "a"], "q2": ["d", "c"]}}
         >>> model = train(runs, {"q1": {"b": 1}, "q2": {"d": 1}}, "rankboost", rounds=10)
@@ -174,13 +175,13 @@ class Model:
 
 def train(runs, qrels, learner: str = "auto", *, validate=None, progress: Progress | None = None,
           **options) -> Model:
-    """Learns how to merge runs from judged queries.
+    """Trains a model to merge runs, from judged queries.
 
-    runs: ``{name: run}`` (see :class:`Run`); the names are the model's lists.
-    learner: :func:`learners` names them; ``auto`` chooses one by cross-validation inside the queries.
+    runs: ``{name: run}`` (see :class:`Run`); the names become the model's lists.
+    learner: one of :func:`learners`; ``auto`` chooses one by cross-validation over the queries.
     validate: judgments of other queries of the same runs, for learners that stop early.
-    progress: called as ``progress(done, total)``; when it returns False, or raises, training ends with
-        :class:`Stopped`, or with what it raised. Ctrl-C ends training too.
+    progress: called as ``progress(done, total)``. If it returns False, training raises :class:`Stopped`; an exception
+        that it raises is passed on. Ctrl-C stops training too.
     options: the learner's own (``rounds=100``), and ``depth``, ``derive``, ``feedback``, ``relevance_level``,
         ``unjudged``, ``negative_grades``, ``query_weights``, ``grade_weights``, ``seed``, ``threads``, ``metric``,
         ``patience``, as ``metafuse train --help`` describes them.
@@ -200,11 +201,11 @@ def train(runs, qrels, learner: str = "auto", *, validate=None, progress: Progre
 
 def cross_validate(runs, qrels, learner: str = "rankboost", *, folds: int = 4, progress: Progress | None = None,
                    **options) -> dict[str, Any]:
-    """Trains on all folds of the queries but one and tests on that one, in turn.
+    """Cross-validates a learner: each fold of the queries is tested on a model trained on the other folds.
 
     Returns, for the ``learner``, the ``baselines`` and each of the ``features`` alone, the best rank of a relevant
-    document in each query, how many queries have one at the top 1, 2, 5 ..., and the mean; ``options`` as
-    :func:`train`.
+    document in each query, the mean of these ranks, and in how many queries a relevant document is among the top 1, 2,
+    5 ...; ``options`` are those of :func:`train`.
 
     >>> runs = {"words": {f"q{i}": ["a", f"r{i}"] for i in range(8)}, "vectors": {f"q{i}": [f"r{i}"] for i in range(8)}}
     >>> report = cross_validate(runs, {f"q{i}": {f"r{i}": 1} for i in range(8)}, folds=4, rounds=5)
@@ -219,7 +220,7 @@ def cross_validate(runs, qrels, learner: str = "rankboost", *, folds: int = 4, p
 class Evaluation:
     """A table of queries x measures.
 
-    ``values`` and ``means`` are numpy arrays, queries x measures and one per measure."""
+    ``values`` is a numpy array of queries x measures; ``means`` has one value per measure."""
 
     def __init__(self, queries, names, values, means):
         self.queries: list[str] = queries
@@ -229,7 +230,7 @@ class Evaluation:
 
     @property
     def summary(self) -> dict[str, float]:
-        """One number per measure: its mean over the queries, or its sum where it is a count."""
+        """One number per measure: the mean over the queries, or the sum for a count."""
         return dict(zip(self.measures, self.means.tolist()))
 
     @property
@@ -255,10 +256,10 @@ def _measure_text(wanted) -> str:
 
 
 def evaluate(run, qrels, measures=DEFAULT_MEASURES, **options) -> Evaluation:
-    """Measures a run as trec_eval does.
+    """Evaluates a run as trec_eval does.
 
-    measures: ``"map,P_10"`` or ``["map", "P_10"]``, by trec_eval's names, or a set such as ``"official"``;
-        :func:`measures` has them all.
+    measures: ``"map,P_10"`` or ``["map", "P_10"]``, with trec_eval's names, or a set such as ``"official"``;
+        :func:`measures` lists them all.
     options: ``mode``, ``relevance_level``, ``complete``, ``judged_only``, ``depth``, ``threads``, as
         ``metafuse evaluate --help`` describes them.
 
@@ -274,10 +275,10 @@ def evaluate(run, qrels, measures=DEFAULT_MEASURES, **options) -> Evaluation:
 
 def compare(runs, qrels, measures=DEFAULT_MEASURES, *, baseline: str | None = None, test: str = "t",
             format: str = "json", **options):
-    """Runs side by side, and each tested against a baseline with Holm's, Bonferroni's and Tukey's corrections.
+    """Compares runs side by side, and tests each against a baseline with Holm's, Bonferroni's and Tukey's corrections.
 
-    test: ``t``, ``wilcoxon`` or ``randomisation``. format: ``json`` returns a dict, ``table``, ``markdown``,
-    ``latex``, ``csv`` and ``html`` a text. options: as :func:`evaluate`, ``seed`` and ``per_query``.
+    test: ``t``, ``wilcoxon`` or ``randomisation``. format: ``json`` returns a dict; ``table``, ``markdown``,
+    ``latex``, ``csv`` and ``html`` return a text. options: those of :func:`evaluate`, ``seed`` and ``per_query``.
 
     >>> runs = {"a": {"q1": ["x", "y"], "q2": ["x", "y"]}, "b": {"q1": ["y", "x"], "q2": ["x", "y"]}}
     >>> qrels = {"q1": {"y": 1}, "q2": {"x": 1}}
@@ -292,10 +293,10 @@ def compare(runs, qrels, measures=DEFAULT_MEASURES, *, baseline: str | None = No
 
 def compare_methods(runs, qrels, measures=DEFAULT_MEASURES, *, methods=None, learners=None, folds: int = 5,
                     format: str = "json", progress: Progress | None = None, **options):
-    """Every fusion method, and learners by cross-validation, side by side on the same judged queries.
+    """Compares all fusion methods, and learners by cross-validation, on the same judged queries.
 
-    methods, learners: names (all methods, and rankboost); ``learners="none"`` trains none. The rest as
-    :func:`compare`.
+    methods, learners: names (default: all methods, and rankboost); ``learners="none"`` trains none. Everything else is
+    as in :func:`compare`.
 
     >>> runs = {"a": {"q1": ["x", "y"], "q2": ["x", "y"]}, "b": {"q1": ["y", "x"], "q2": ["x", "y"]}}
     >>> report = compare_methods(runs, {"q1": {"y": 1}, "q2": {"x": 1}}, "map", methods=["rrf"], learners="none",

@@ -1,4 +1,4 @@
-"""What people have - dicts, DataFrames, TREC files, lists of ids - as what the library takes, and back."""
+"""Converts the users' data (dicts, DataFrames, TREC files, lists of ids) to what the library takes, and back."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ._errors import UsageError
 
 
 class Fused(NamedTuple):
-    """One document of a fused list: the id as it came, and its fused score."""
+    """One document of a fused list: the id in the form in which it was given, and its fused score."""
 
     id: Any
     score: float
 
 
 def is_frame(value) -> bool:
-    """Whether the value is a pandas DataFrame; pandas is not imported for that."""
+    """Whether the value is a pandas DataFrame, found out without importing pandas."""
     return hasattr(value, "columns") and hasattr(value, "to_numpy")
 
 
@@ -32,11 +32,11 @@ def is_run(value) -> bool:
 
 
 class Run:
-    """For each query a list of documents, best first.
+    """For each query, a list of documents, best first.
 
-    ``data`` is ``{query: {document: score}}`` as pytrec_eval and ranx have it (higher is better; equal scores stay
-    in their order), ``{query: [document, ...]}``, a DataFrame with the columns ``qid``, ``docno`` and ``score`` or
-    ``rank`` as PyTerrier has it, or the path of a TREC run.
+    ``data`` is ``{query: {document: score}}`` as in pytrec_eval and ranx (higher is better; equal scores keep their
+    order), ``{query: [document, ...]}``, a DataFrame with the columns ``qid``, ``docno`` and ``score`` or ``rank`` as
+    in PyTerrier, or the path of a TREC run.
 
     >>> run = Run({"q1": {"d1": 0.5, "d2": 0.9}}, name="dense")
     >>> run.to_dict()
@@ -76,7 +76,7 @@ class Run:
 
     @property
     def name(self) -> str:
-        """By which a model knows the run."""
+        """The name by which a model finds the run."""
         return self._handle.name
 
     def __len__(self) -> int:
@@ -110,7 +110,7 @@ def _texts(column) -> list:
 
 
 def runs_of(runs) -> list[Run]:
-    """Runs with unique names from {name: run}, or from a sequence whose unnamed runs are called run1, run2 ..."""
+    """Runs with unique names, from {name: run} or from a sequence, whose unnamed runs are called run1, run2 ..."""
     if isinstance(runs, Mapping):
         return [Run(run, name) for name, run in runs.items()]
     if isinstance(runs, (str, os.PathLike)) or is_frame(runs) or isinstance(runs, Run):
@@ -143,7 +143,7 @@ def qrels_of(qrels):
 
 
 class Lists:
-    """Lists of one query, and the ids as they came: any hashable value may be an id."""
+    """The lists of one query, and their ids in the form in which they were given: any hashable value may be an id."""
 
     def __init__(self, lists):
         self.ids: dict[str, Any] = {}
@@ -180,7 +180,7 @@ def _listed(items) -> list:
 
 
 def options_of(options: Mapping[str, Any]) -> dict[str, str]:
-    """Options by the names that the command line has: underscores are dashes, True is yes, None is left out."""
+    """Options as on the command line: underscores become dashes, True becomes yes, None is left out."""
     out = {}
     for name, value in options.items():
         if value is None:
@@ -196,7 +196,7 @@ def options_of(options: Mapping[str, Any]) -> dict[str, str]:
 
 
 def weights_of(weights, names: list[str]):
-    """Weights in the order of the lists from a sequence or {name: weight}."""
+    """Weights in the order of the lists, from a sequence or {name: weight}."""
     if not isinstance(weights, Mapping):
         return weights
     unknown = set(weights) - set(names)

@@ -1,10 +1,10 @@
-"""The exceptions of the package, with the sentences that the command line prints."""
+"""The exceptions of the package; their messages are those of the command line."""
 
 
 class Error(Exception):
-    """A failure: what was wrong, where, and what to do.
+    """A failure; the message says what was wrong, where, and what to do.
 
-    ``status`` is the exit status that ``metafuse`` would have ended with."""
+    ``status`` is the exit status with which ``metafuse`` would have ended."""
 
     status = 70
 
@@ -16,7 +16,7 @@ class UsageError(Error, ValueError):
 
 
 class DataError(Error, ValueError):
-    """Data do not say what they should."""
+    """The data are malformed or inconsistent."""
 
     status = 65
 
@@ -34,9 +34,9 @@ class Stopped(Error):
 
 
 class ServerError(Error):
-    """A server refused a request, or cannot be reached.
+    """A server refused a request or cannot be reached.
 
-    ``http_status`` is what it answered with, 0 when it did not answer."""
+    ``http_status`` is the status of its answer, 0 if it did not answer."""
 
     status = 69
 

@@ -1,6 +1,6 @@
-"""A client of the server metafuse, of the standard library alone.
+"""A client for a metafuse server that needs only the standard library.
 
-The server answers in JSON; methods return it as dicts, as docs/api.md describes it.
+The server answers with JSON, which the methods return as dicts; docs/api.md describes them.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ MOST_BYTES = 64 << 20
 
 
 class Client:
-    """Speaks to one server. May be used from many threads at once.
+    """Sends requests to one server. Many threads may use it at once.
 
-    url: of the server, ``http://127.0.0.1:8080``; key: where the server wants one; timeout: seconds without a byte.
+    url: the server's, such as ``http://127.0.0.1:8080``; key: if the server requires one; timeout: in seconds, for
+    each wait for data.
     """
 
     def __init__(self, url: str = "http://127.0.0.1:8080", key: str | None = None, timeout: float = 30.0):
@@ -29,7 +30,7 @@ class Client:
         self.url = url.rstrip("/")
         self.timeout = timeout
         self._key = key
-        # No proxy and no redirect to another host: the key goes to this server alone.
+        # No proxy, and no redirect to another host: only this server may see the key.
         self._opener = urllib.request.build_opener(_SameServer(self.url))
 
     def search(self, query: str | None = None, *, slots: Mapping[str, str] | None = None, **members) -> dict[str, Any]:
@@ -37,26 +38,26 @@ class Client:
         return self._post("/v1/search", {"query": query, "slots": slots, **members})
 
     def stream(self, query: str, **parameters) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Searches, and yields ``("partial", answer)`` as lists arrive, at last ``("final", answer)``."""
+        """Searches; yields ``("partial", answer)`` as lists arrive, and finally ``("final", answer)``."""
         wanted = urllib.parse.urlencode({"q": query, **{k: v for k, v in parameters.items() if v is not None}})
         with self._open(self._request("/v1/search/stream?" + wanted)) as answer:
             yield from _events(answer)
 
     def fuse(self, lists, *, domain: str | None = None, method: str | None = None, **members) -> dict[str, Any]:
-        """Fuses lists as ``POST /v1/fuse`` does: ``{name: [id or {"id", "score", "title", ...}, ...]}``, or the
-        lists as that request has them."""
+        """Fuses lists as ``POST /v1/fuse`` does. ``lists`` is ``{name: [id or {"id", "score", "title", ...}, ...]}``,
+        or a list in the form of that request."""
         return self._post("/v1/fuse", _fuse_request(lists, {"domain": domain, "method": method, **members}))
 
     def fuse_many(self, requests: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Fuses many at once: each is the arguments of :meth:`fuse` as a dict. What is refused has ``status`` and
-        ``detail`` in its place."""
+        """Fuses several requests at once; each is a dict of the arguments of :meth:`fuse`. The answer to a refused
+        one has ``status`` and ``detail``."""
         made = [_fuse_request(request["lists"], {k: v for k, v in request.items() if k != "lists"})
                 for request in requests]
         return self._post("/v1/fuse", {"requests": made})["answers"]
 
     def feedback(self, search_id: str, *, position: int | None = None, url: str | None = None,
                  grade: int | None = None) -> None:
-        """Reports a click on a result of a search, or, with a grade, a judgment of it."""
+        """Reports a click on a result of a search or, if a grade is given, a judgment of it."""
         self._post("/v1/feedback", {"search_id": search_id, "position": position, "url": url,
                                     "kind": "click" if grade is None else "judgment", "grade": grade})
 
@@ -135,7 +136,7 @@ def _fuse_request(lists, members: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _events(answer) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The events of an event stream: lines `event:` and `data:`, an empty line between two."""
+    """Yields the events of an event stream: lines `event:` and `data:`, ended by an empty line."""
     kind, data, size = "message", [], 0
     for line in answer:
         size += len(line)
