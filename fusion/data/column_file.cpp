@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t kPageBytes = 4096;
 constexpr mode_t kOwnerOnly = 0600;
 
-/// Bytes of a file in memory, until nobody holds them.
+/// A mapped part of a file, unmapped when its last holder lets go of it.
 struct Mapping {
   void* bytes = MAP_FAILED;
   std::size_t size = 0;
@@ -29,7 +29,7 @@ struct Mapping {
   }
 };
 
-/// A file without a name; where the file system knows none, one whose name is taken away at once.
+/// Opens a file without a name. If the file system has no such files, opens a named one and removes the name.
 int open_nameless(const std::string& folder) {
   const int descriptor = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, kOwnerOnly);
   if (descriptor >= 0 || (errno != EOPNOTSUPP && errno != EISDIR)) return descriptor;
@@ -77,7 +77,7 @@ void ColumnFile::let_go() {
     end = static_cast<off_t>(end_);
     gone_ = std::exchange(leaving_, end_);
   }
-  // A size of 0 would mean all that follows.
+  // A size of 0 would mean everything up to the end of the file.
   if (end > middle) ::sync_file_range(descriptor_, middle, end - middle, SYNC_FILE_RANGE_WRITE);
   if (middle == begin) return;
   ::sync_file_range(descriptor_, begin, middle - begin,
@@ -86,7 +86,7 @@ void ColumnFile::let_go() {
 }
 
 void ColumnFile::advise(std::span<const std::byte> frozen, int advice) {
-  // What is frozen begins at a page. Nothing is written, whatever the kernel's signature says.
+  // A frozen array begins at a page boundary. madvise() writes nothing, although its parameter is not const.
   if (!frozen.empty()) ::madvise(const_cast<std::byte*>(frozen.data()), frozen.size(), advice);  // NOLINT
 }
 
@@ -118,7 +118,8 @@ Result<FrozenArray<std::byte>> ColumnFile::map(std::uint64_t begin, std::size_t 
   if (mapping->bytes == MAP_FAILED)
     return fail(Code::try_again, folder_ + ": cannot map a file of columns: " + std::strerror(errno) +
                                      "; raise the limit on address space (ulimit -v)");
-  // Pages around one that is missing belong to other columns, and would push out what rounds need.
+  // No read-ahead around a missing page: its neighbours belong to other columns and would evict pages that
+  // training rounds need.
   ::madvise(mapping->bytes, size, MADV_RANDOM);
   const std::span bytes(static_cast<const std::byte*>(mapping->bytes), size);
   return FrozenArray<std::byte>(std::move(mapping), bytes);

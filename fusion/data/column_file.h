@@ -1,7 +1,7 @@
 #pragma once
 
-// Columns larger than memory: arrays that nothing changes any more lie in a file without a name, mapped, so
-// that the kernel brings pages in as they are read and drops them where memory is short.
+// Columns larger than memory. Arrays that no longer change are written to a nameless temporary file and
+// mapped, so that the kernel loads pages as they are read and drops them when memory is short.
 
 #include <algorithm>
 #include <cstddef>
@@ -20,7 +20,7 @@
 
 namespace metafuse::fusion {
 
-/// Numbers that nothing changes any more, in memory or in a mapped file. Copies share them.
+/// An immutable array of numbers, in memory or in a mapped file. Copies share the same numbers.
 template <class Number>
 class FrozenArray {
  public:
@@ -31,7 +31,7 @@ class FrozenArray {
     owner_ = std::move(owner);
   }
   FrozenArray(std::initializer_list<Number> numbers) : FrozenArray(std::vector<Number>(numbers)) {}
-  /// in: owner - keeps the numbers where they are
+  /// in: owner - keeps the numbers' storage alive
   FrozenArray(std::shared_ptr<const void> owner, std::span<const Number> numbers)
       : owner_(std::move(owner)), numbers_(numbers) {}
 
@@ -52,7 +52,8 @@ class FrozenArray {
   std::span<const Number> numbers_;
 };
 
-/// A file that only this process sees and that is gone with it, however it ends.
+/// A temporary file that only this process can see. The kernel deletes it when the process ends, even by
+/// a crash.
 class ColumnFile {
  public:
   /// errors: no_input: the folder is not there or may not be written
@@ -62,17 +63,18 @@ class ColumnFile {
   ColumnFile& operator=(const ColumnFile&) = delete;
   ~ColumnFile();
 
-  /// Writes bytes behind all others. Several threads may.
+  /// Appends bytes to the file. Thread-safe.
   ///
-  /// out:    where they begin, a multiple of 8
-  /// errors: try_again: the disk is full, or the file larger than ulimit -f allows
+  /// out:    the offset of the first byte, a multiple of 8
+  /// errors: try_again: the disk is full, or the file would exceed the file size limit (ulimit -f)
   Result<std::uint64_t> append(std::span<const std::byte> bytes) { return append_aligned(bytes, 8); }
 
-  /// What was appended before the last call leaves memory now, and the disk begins to take the rest: where
-  /// memory is short, the kernel spends long looking for pages that are clean.
+  /// Drops from memory what was appended before the previous call, and starts writing the rest to disk.
+  /// Clean pages are cheap to drop; where memory is short, the kernel otherwise spends a long time looking
+  /// for some.
   void let_go();
 
-  /// Writes numbers and maps them.
+  /// Appends numbers and maps them.
   /// errors: as append, and try_again when the process may have no more address space (ulimit -v)
   template <class Number>
   Result<FrozenArray<Number>> freeze(std::span<const Number> numbers) {
@@ -81,25 +83,25 @@ class ColumnFile {
     return FrozenArray<Number>(bytes.owner(), {first, numbers.size()});
   }
 
-  /// Frozen numbers that somebody reads soon come into memory, while the program goes on.
+  /// Starts loading numbers that will be read soon; does not wait for them.
   template <class Number>
   static void expect(const FrozenArray<Number>& numbers) {
     advise(std::as_bytes(std::span(numbers.data(), numbers.size())), MADV_WILLNEED);
   }
-  /// Frozen numbers that nobody reads soon leave memory.
+  /// Tells the kernel that nobody reads these numbers soon, so that they leave memory.
   template <class Number>
   static void let_go(const FrozenArray<Number>& numbers) {
     advise(std::as_bytes(std::span(numbers.data(), numbers.size())), MADV_PAGEOUT);
   }
 
-  /// Bytes that are taken next come into memory, while the program goes on.
+  /// Starts loading bytes that are the next to be taken; does not wait for them.
   void expect(std::uint64_t begin, std::size_t size) const;
 
-  /// Reads bytes that were appended, for the last time: the kernel may forget them.
-  /// errors: try_again: the disk does not give them back
+  /// Reads appended bytes for the last time; the kernel may then drop them from its cache.
+  /// errors: try_again: the file cannot be read or is shorter than what was written
   Result<std::vector<std::byte>> take(std::uint64_t begin, std::size_t size) const;
 
-  /// Everything that was appended so far.
+  /// Maps everything appended so far.
   /// errors: as freeze
   Result<FrozenArray<std::byte>> map_all() const;
 
@@ -113,7 +115,8 @@ class ColumnFile {
   int descriptor_;
   std::string folder_;
   mutable std::mutex mutex_;
-  // Guarded by mutex_. Bytes before `gone_` are let go, the disk is taking those before `leaving_`.
+  // Guarded by mutex_. Bytes before `gone_` were dropped from memory; those before `leaving_` are
+  // being written.
   std::uint64_t gone_ = 0;
   std::uint64_t leaving_ = 0;
   std::uint64_t end_ = 0;

@@ -38,7 +38,8 @@ double exact_sum(std::span<const double> numbers) {
   const int exponent = std::ilogb(largest) + 1;
   Wide sum = 0;
   for (const double number : numbers) {
-    // Two halves of 60 bits each: a double has 53, so the second only takes what lies below the first.
+    // Two halves of 45 bits each: a double has 53 bits, so subtracting the high half leaves the low
+    // half exact.
     const double high = std::floor(std::ldexp(number, 45 - exponent));
     const double low = std::floor(std::ldexp(number, 90 - exponent) - std::ldexp(high, 45));
     sum += (static_cast<Wide>(high) << 45) + static_cast<Wide>(low);

@@ -22,7 +22,8 @@ void FeatureMatrix::expect(std::size_t feature) const {
 }
 
 void FeatureMatrix::let_go(std::size_t feature) const {
-  if (file_ != nullptr) ColumnFile::let_go(columns_[feature].words);  // bytes may be what rounds read
+  // Bytes stay: training rounds may still read them.
+  if (file_ != nullptr) ColumnFile::let_go(columns_[feature].words);
 }
 
 CodedColumn coded_column(std::vector<double> values, std::vector<std::uint32_t> codes) {

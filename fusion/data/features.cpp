@@ -36,7 +36,8 @@ bool is_score(const Feature& feature) {
   return feature.name.starts_with(kScore);
 }
 
-/// The list that a share or score is of; `likely` is looked at first. Requires a list among the features.
+/// The list that a share or score belongs to; list `likely` is tried first. Requires the list to be
+/// a feature.
 std::size_t list_of_derived(const std::vector<Feature>& features, std::size_t lists, const Feature& derived,
                             std::size_t likely) {
   static_assert(kShare.size() == kScore.size());
@@ -48,7 +49,7 @@ std::size_t list_of_derived(const std::vector<Feature>& features, std::size_t li
   return 0;
 }
 
-/// What one list scores each document; NaN where it ranks it not at all or gives no score.
+/// The score that one list gives each document; NaN if it does not rank the document or gives no score.
 std::vector<double> scores_of(const QueryInstances& instances, std::size_t list) {
   std::vector<double> column(instances.documents.size(), std::numeric_limits<double>::quiet_NaN());
   if (instances.scores.empty()) return column;
@@ -57,7 +58,7 @@ std::vector<double> scores_of(const QueryInstances& instances, std::size_t list)
   return column;
 }
 
-/// Minus the share of the documents that one list ranks above each; NaN where it ranks it not at all.
+/// Minus the fraction of the documents that one list ranks above each; NaN if it does not rank the document.
 std::vector<double> shares(const QueryInstances& instances, std::size_t list) {
   const std::size_t count = instances.documents.size();
   std::vector<std::uint32_t> ranks;
@@ -74,7 +75,7 @@ std::vector<double> shares(const QueryInstances& instances, std::size_t list) {
   return values;
 }
 
-/// The places of ids, ascending bytewise.
+/// The positions of the ids in ascending bytewise order.
 std::vector<std::uint32_t> order_of(const std::vector<std::string_view>& ids) {
   std::vector<std::uint32_t> order(ids.size());
   std::iota(order.begin(), order.end(), 0U);
@@ -141,7 +142,7 @@ void set_scores(QueryInstances& instances, std::span<const std::vector<double>> 
       least = std::min(least, instances.scores[at]);
       most = std::max(most, instances.scores[at]);
     }
-    // Halves, so that the distance of the largest numbers is finite.
+    // Halves, so that the difference of the largest doubles stays finite.
     const double span = most / 2 - least / 2;
     for (std::size_t at = list; at < instances.ranks.size(); at += instances.lists)
       if (double& score = instances.scores[at]; !std::isnan(score))
@@ -223,7 +224,7 @@ std::vector<double> derived_values(const std::vector<Feature>& features, const Q
   require(features.size() >= instances.lists, "a feature per list");
   const std::size_t count = features.size() - instances.lists;
   std::vector<double> values(instances.documents.size() * count);
-  std::size_t next_list = 0;  // whose share or score is likely to come next
+  std::size_t next_list = 0;  // the list whose share or score probably comes next
   for (std::size_t j = 0; j < count; ++j) {
     const Feature& feature = features[instances.lists + j];
     if (is_share(feature) || is_score(feature)) {
@@ -244,7 +245,7 @@ std::vector<double> derived_values(const std::vector<Feature>& features, const Q
 
 namespace {
 
-/// Codes of a column of values, NaN where unranked.
+/// Encodes a column of values, NaN where unranked.
 CodedColumn coded(const std::vector<double>& values) {
   std::vector<double> distinct;
   for (const double value : values)
@@ -267,7 +268,7 @@ std::vector<double> values_of(const FeatureMatrix& matrix, std::size_t feature) 
   return values;
 }
 
-/// The instances of one query, back from their features; documents are counted only.
+/// Restores the instances of one query from their features; of the documents only the number is kept.
 QueryInstances instances_of(const TrainingSet& set, const QueryRange& query, std::span<const double> scores) {
   QueryInstances instances;
   instances.lists = set.matrix.feature_count();

@@ -15,7 +15,7 @@
 
 namespace metafuse::fusion {
 
-/// How often and how well a document was ranked: what decides between equal scores in every fused ranking.
+/// How many lists rank a document, and how well. Decides between equal scores in every fused ranking.
 struct Standing {
   static constexpr std::uint32_t kNever = std::numeric_limits<std::uint32_t>::max();
 
@@ -27,12 +27,12 @@ struct Standing {
     if (rank < best_rank) best_rank = rank;
   }
 
-  /// in: ranks - one per list, 0 where it does not hold the document
+  /// in: ranks - one per list, 0 if it does not hold the document
   static Standing of(std::span<const std::uint32_t> ranks) {
     Standing standing;
-    std::uint32_t before = kNever;  // how many documents stand above in the best list
+    std::uint32_t before = kNever;  // the best rank less 1; rank 0 wraps around to kNever
     for (const std::uint32_t rank : ranks) {
-      // One where there is a rank, without a jump that depends on it.
+      // Adds 1 if the rank is above 0, without a branch.
       standing.lists += static_cast<std::uint32_t>((std::uint64_t{rank} + kNever) >> 32);
       before = std::min(before, rank - 1);
     }
@@ -40,11 +40,11 @@ struct Standing {
     return standing;
   }
 
-  /// Lower for the document that stands better.
+  /// A sort key: lower for the document with the better standing.
   std::uint64_t number() const { return std::uint64_t{kNever - lists} << 32 | best_rank; }
 };
 
-/// The first eight bytes of a text as a number that orders texts bytewise, as far as they go.
+/// The first eight bytes of a text as a number. Such numbers order texts bytewise as far as eight bytes can.
 inline std::uint64_t first_bytes(std::string_view text) {
   const std::size_t count = text.size() < 8 ? text.size() : 8;
   std::uint64_t number = 0;
@@ -52,12 +52,12 @@ inline std::uint64_t first_bytes(std::string_view text) {
   return count == 0 ? 0 : number << 8 * (8 - count);
 }
 
-/// A number that orders finite and infinite doubles; minus zero is zero.
+/// A number whose unsigned order is the order of the doubles, infinities included; minus zero equals zero.
 std::uint64_t ordered_bits(double number);
-/// The number of which these are the ordered bits.
+/// The inverse of ordered_bits().
 double number_of_ordered_bits(std::uint64_t bits);
 
-/// How many bytes at the front the texts `text_of(item)` share.
+/// The length of the prefix that all texts `text_of(item)` share.
 template <class Item, class TextOf>
 std::size_t common_prefix(std::span<const Item> items, const TextOf& text_of) {
   if (items.empty()) return 0;
@@ -72,18 +72,19 @@ std::size_t common_prefix(std::span<const Item> items, const TextOf& text_of) {
   return prefix.size();
 }
 
-constexpr unsigned kPlaceBits = 16;  // of a key, for the place of its item
+constexpr unsigned kPlaceBits = 16;  // low bits of a key that hold its item's position
 
-/// Sorts numbers whose low kPlaceBits ascend, by their other bits or as many of these as should do.
-/// out:  the lowest bit that counts
-/// cost: a pass for each byte that differs, or comparisons where that is less
+/// Sorts numbers, whose low kPlaceBits are in ascending order already, by as many of their high bits as
+/// should be enough to tell them apart.
+/// out:  the lowest bit that was compared
+/// cost: one radix pass per byte that differs, or a comparison sort if that is cheaper
 unsigned sort_prefixes(std::vector<std::uint64_t>& numbers);
 
-/// Puts items in order by the front of their keys, which should decide nearly always, and by `precedes` where
-/// that is equal.
+/// Sorts items by the high bits of their keys, which decide in nearly all cases, and by `precedes` where
+/// these bits are equal.
 ///
-/// in:  keys - one an item, ascending as `precedes` has it; used up
-/// out: whether any was equal
+/// in:  keys - one per item, in the order that `precedes` defines; overwritten
+/// out: whether any high bits were equal
 template <class Item, class Precedes>
 bool sort_by_keys(std::vector<std::uint64_t>& keys, std::span<Item> items, const Precedes& precedes) {
   constexpr std::uint64_t kPlaces = (std::uint64_t{1} << kPlaceBits) - 1;
@@ -95,7 +96,7 @@ bool sort_by_keys(std::vector<std::uint64_t>& keys, std::span<Item> items, const
   const unsigned front = sort_prefixes(keys);
   const std::vector<Item> before(items.begin(), items.end());
   bool has_equals = false;
-  std::size_t begin = 0;  // of items with equal keys
+  std::size_t begin = 0;  // of the current run of items with equal high bits
   for (std::size_t i = 0; i < items.size(); ++i) {
     items[i] = before[keys[i] & kPlaces];
     if (i + 1 < items.size() && keys[i] >> front == keys[i + 1] >> front) continue;
@@ -109,10 +110,10 @@ bool sort_by_keys(std::vector<std::uint64_t>& keys, std::span<Item> items, const
   return has_equals;
 }
 
-/// The tie rule, which orders the documents of every fused ranking: score descending, then more lists, then
-/// the better best rank, then `precedes`, which compares ids bytewise.
+/// Applies the tie rule, which orders the documents of every fused ranking: higher score first, then more
+/// lists, then the better best rank, then `precedes`, which compares ids bytewise.
 ///
-/// in:   scores - one per document; standing_of(document) - its Standing, asked for where scores are equal
+/// in: scores - one per document; standing_of(document) - its Standing, called only for equal scores
 /// cost: O(documents log documents)
 template <class StandingOf, class Precedes>
 std::vector<std::uint32_t> fused_order(std::span<const double> scores, const StandingOf& standing_of,
@@ -131,20 +132,20 @@ std::vector<std::uint32_t> fused_order(std::span<const double> scores, const Sta
   return order;
 }
 
-/// The same for rows [begin, end) of a matrix: a ranked value feature counts as a list; equal ids stand in
-/// row order.
+/// The same for rows [begin, end) of a matrix. A value feature that ranks the document counts as a list. Rows
+/// with equal ids keep their order.
 ///
 /// in:     scores - one per row of the range; ids - one per row of the whole matrix
 /// cost:   O(rows x features + rows log rows)
 std::vector<std::size_t> fused_order(const FeatureMatrix& matrix, std::size_t begin, std::size_t end,
                                      std::span<const double> scores, const TextList& ids);
 
-/// NDCG at 1..depth of every query of a set when its documents are ordered by score, equal scores in document
-/// order: gains 2^grade - 1, discount 1 at the first place and 1/log2(place) after (Zhu et al. 2009, sec.
-/// 5.2).
+/// NDCG at 1..depth of each query when its documents are ordered by score, equal scores in document order.
+/// The gain is 2^grade - 1; the discount is 1 at the first place and 1/log2(place) after it (Zhu et al. 2009,
+/// sec. 5.2).
 ///
 /// in:     scores - one per document
-/// out:    a row per query that has a document of positive grade, others left out
+/// out: one row per query that has a document of positive grade; the other queries are left out
 /// cost:   O(documents log depth)
 std::vector<std::vector<double>> ndcg_by_query(const TrainingSet& set, const std::vector<double>& scores,
                                                std::size_t depth);

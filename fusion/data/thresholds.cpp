@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kMostByteThresholds = 255;
 
-/// A column's distinct values, ascending, with how often each occurs.
+/// The distinct values of a column, ascending, and how often each occurs.
 struct Census {
   std::vector<double> values;
   std::vector<std::size_t> counts;
@@ -54,7 +54,7 @@ Census census_of_cells(const FeatureMatrix& matrix, std::size_t feature,
   return census;
 }
 
-/// The census of all ranks' documents together.
+/// The census over the documents of all processes.
 Census census_of_processes(Communicator& communicator, const Census& own) {
   std::vector<double> flat;
   for (std::size_t i = 0; i < own.values.size(); ++i) {
@@ -78,7 +78,7 @@ Census census_of_processes(Communicator& communicator, const Census& own) {
   return census;
 }
 
-/// The range of ascending values, and the threshold that separates unranked documents from the others.
+/// The range of ascending values, and the threshold that separates ranked from unranked documents.
 Thresholds first_threshold(std::span<const double> values) {
   Thresholds result;
   result.distinct = values.size();
@@ -107,13 +107,15 @@ Thresholds choose_thresholds(std::span<const double> values, std::span<const std
     return result;
   }
   result.is_reduced = true;
-  std::size_t bins = options.max_thresholds;  // still to be made
+  std::size_t bins = options.max_thresholds;  // bins still to be made
   std::size_t left =
-      std::accumulate(counts.begin(), counts.end(), std::size_t{0});  // documents from this bin on
-  std::size_t bin = 0;                                                // documents in this bin
+      // Documents from this bin on.
+      std::accumulate(counts.begin(), counts.end(), std::size_t{0});
+  std::size_t bin = 0;  // documents in this bin
   for (std::size_t i = 0; i + 1 < values.size() && bins > 1; ++i) {
     bin += counts[i];
-    // The bin holds its even share of what is left, or every value that is left can have a bin of its own.
+    // Go on unless the bin holds its share of the remaining documents, or each remaining value can have its
+    // own bin.
     if (bin * bins < left && values.size() - (i + 1) >= bins) continue;
     result.values.push_back(values[i]);
     result.fires_from.push_back(values[i + 1]);
@@ -126,7 +128,7 @@ Thresholds choose_thresholds(std::span<const double> values, std::span<const std
 
 namespace {
 
-/// The given thresholds that tell training documents apart, each set of documents once.
+/// Keeps the given thresholds that separate training documents, one per distinct split.
 Thresholds given_thresholds(std::span<const double> values, std::vector<double> given) {
   Thresholds result = first_threshold(values);
   if (values.empty()) return result;
@@ -145,7 +147,8 @@ Thresholds thresholds_of(const Feature& feature, const Census& census, const Thr
     if (const auto at = options.given->find(feature.name); at != options.given->end()) {
       std::vector<double> thetas = at->second;
       if (feature.kind == FeatureKind::rank)
-        for (double& theta : thetas) theta = -(theta + 1.0);  // rank <= k, a feature's value being -rank
+        for (double& theta : thetas)
+          theta = -(theta + 1.0);  // rank <= k means value > -(k + 1), as a value is -rank
       return given_thresholds(census.values, std::move(thetas));
     }
   return choose_thresholds(census.values, census.counts, options);
@@ -203,7 +206,7 @@ Result<void> check_given_thresholds(const GivenThresholds& given, std::span<cons
 
 namespace {
 
-/// Codes of a column, in its matrix's file where it has one.
+/// Makes the codes of a column, stored in the matrix's file if it has one.
 template <class Code, class CodeOf>
 Result<FrozenArray<Code>> frozen_codes(const FeatureMatrix& matrix, const CodeOf& code_of) {
   std::vector<Code> codes(matrix.document_count());
@@ -214,7 +217,7 @@ Result<FrozenArray<Code>> frozen_codes(const FeatureMatrix& matrix, const CodeOf
 
 }  // namespace
 
-/// in: is_every_value - each value that the matrix's column has is a threshold, but for the highest
+/// in: is_every_value - the thresholds are exactly the values of the matrix's column, the highest excepted
 Result<CodedFeatures::Column> CodedFeatures::column_of(const FeatureMatrix& matrix, std::size_t feature,
                                                        const Thresholds& thresholds, bool is_every_value) {
   const CodedColumn* coded = matrix.column(feature);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint32_t kDropped = std::numeric_limits<std::uint32_t>::max();
 
-/// Keeps some rows of a coded column, and of its dictionary the values that they have.
+/// Keeps some rows of a coded column, and the values of its dictionary that these rows use.
 CodedColumn select_rows(const CodedColumn& column, const std::vector<std::uint32_t>& rows) {
   std::vector<std::uint32_t> translated(column.values.size() + 1, 0);
   for (const std::uint32_t row : rows) translated[column.code(row)] = 1;
@@ -108,7 +108,8 @@ void add_to(std::int64_t& sum, const Digest& digest) {
   sum = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) + digest.state());
 }
 
-/// Adds the digests of every query's values of a feature: column by column, since columns may lie in a file.
+/// Adds the digest of one feature's values, query by query. Column by column, because columns may lie in
+/// a file.
 void add_value_bytes(const TrainingSet& set, std::size_t feature, std::int64_t& sum) {
   for (const QueryRange& query : set.queries) {
     Digest digest;
@@ -124,7 +125,7 @@ void add_value_bytes(const TrainingSet& set, std::size_t feature, std::int64_t& 
   }
 }
 
-/// Adds one query's digests but that of its values: sums, so that ranks can add theirs up.
+/// Adds one query's digests except those of its values. They are sums, so that processes can add theirs up.
 void add_query_bytes(const TrainingSet& set, const QueryRange& query, std::size_t& next_pair,
                      std::vector<std::int64_t>& sums) {
   std::array<Digest, kPartCount> parts;

@@ -18,10 +18,10 @@ struct QueryRange {
   std::string id;
   std::size_t begin = 0;
   std::size_t end = 0;
-  double weight = 1.0;  ///< its share in the feedback relative to other queries (--query-weights)
+  double weight = 1.0;  ///< relative to other queries (--query-weights)
 };
 
-/// One item of general feedback: `above` belongs above `below` (both are rows, of one query).
+/// One pair of general feedback: row `above` belongs above row `below`; both are documents of the same query.
 struct WeightedPair {
   std::uint32_t below = 0;
   std::uint32_t above = 0;
@@ -33,33 +33,33 @@ struct FeedbackOptions {
   enum class QueryWeights { pairs, equal, given };
   enum class GradeWeights { one, difference, gain };
 
-  bool is_bipartite = false;     ///< only "at least relevance_level" against the rest
+  bool is_bipartite = false;     ///< only pairs of a grade >= relevance_level and one below it
   double relevance_level = 1.0;  ///< the lowest relevant grade
   QueryWeights query_weights = QueryWeights::pairs;
   GradeWeights grade_weights = GradeWeights::one;
 };
 
-/// Judged base queries ready for a learner. Queries ascend by id and the documents of a query by document id
-/// (LETOR files without ids: by their features), so that nothing depends on the order of the input.
+/// Judged base queries ready for a learner. Queries are sorted by id and the documents of a query by document
+/// id (LETOR files without ids: by features), so that nothing depends on the order of the input.
 struct TrainingSet {
   FeatureMatrix matrix;
   std::vector<QueryRange> queries;
-  TextList documents;                     ///< id per row; may be empty strings
-  std::vector<double> grades;             ///< a row; integral unless the source has real grades
-  std::vector<std::uint8_t> in_feedback;  ///< a row; 0 where an unjudged document is left out of feedback
-  std::vector<WeightedPair> pairs;        ///< general feedback, beside or instead of the grades
+  TextList documents;                     ///< one id per row; may be empty strings
+  std::vector<double> grades;             ///< one per row; integral unless the source has real grades
+  std::vector<std::uint8_t> in_feedback;  ///< one per row; 0 if an unjudged document is left out of feedback
+  std::vector<WeightedPair> pairs;        ///< general feedback, in addition to or instead of grades
   FeedbackOptions feedback;
 };
 
-/// The training set of some of the queries, equal to what reading only those queries would have given: values
-/// that no longer occur are no candidate thresholds.
+/// The training set of some of the queries, equal to what reading only those queries would give: values that
+/// no longer occur are no candidate thresholds.
 ///
 /// in:     queries - positions in set.queries, ascending
 /// cost:   O(documents kept x features)
 TrainingSet select_queries(const TrainingSet& set, std::span<const std::size_t> queries);
 
-/// Digests of the parts of a training set, by name ("features", "queries", "documents", "grades",
-/// "values", "feedback"): equal for equal sets, different for others but by accident (64 bits, not
+/// Digests of the parts of a training set, by name ("features", "queries", "documents", "grades", "values",
+/// "feedback"). Equal sets have equal digests; different sets differ except by chance (64 bits, not secure
 /// against an adversary).
 /// cost:   O(documents x features)
 std::vector<std::pair<std::string, std::string>> fingerprint(const TrainingSet& set,
