@@ -11,7 +11,8 @@
 namespace metafuse::fusion {
 namespace {
 
-constexpr std::size_t kSlotsAValue = 4;  // at least
+// At least so many slots per value.
+constexpr std::size_t kSlotsAValue = 4;
 
 }  // namespace
 
@@ -86,7 +87,7 @@ Result<ColumnPiece> GrowingColumn::write(ColumnFile& file, std::size_t rows) {
 }
 
 RawColumn ColumnPiece::in(std::span<const std::byte> own) const {
-  // Values stand in front of codes.
+  // Values are stored before the codes.
   const std::byte* const first = own.data();
   const std::byte* const codes = first + values * sizeof(std::uint64_t);
   RawColumn column;
@@ -111,20 +112,22 @@ Result<void> RowPart::write_columns(ColumnFile& file) {
 
 namespace {
 
-/// A value of one part, or the 0 that its missing cells stand for.
+/// A value of one part, or the 0 that its missing cells mean.
 struct PartValue {
-  std::uint64_t order;  // ascending as values do
-  std::size_t place;    // of its code among the codes of all parts
+  // Ascending with the value.
+  std::uint64_t order;
+  // Index of its code among the codes of all parts.
+  std::size_t place;
 };
 
-/// The values of several parts of one column, and what their codes become.
+/// The values of all parts of a column, and a translation of the parts' codes to final codes.
 struct JoinedValues {
   std::vector<double> values;        // distinct, ascending
-  std::vector<std::uint32_t> codes;  // final: of the first part's codes, then of the next part's
-  std::vector<std::size_t> begins;   // of each part in `codes`
+  std::vector<std::uint32_t> codes;  // the final code for each code of the first part, then of the next
+  std::vector<std::size_t> begins;   // where each part begins in `codes`
 };
 
-/// cost: time nearly linear in the values of all parts; 28 bytes for each of them
+/// cost: time nearly linear in the number of values of all parts; 28 bytes per value
 JoinedValues join_values(std::span<const RawColumn> parts, bool is_absent_zero) {
   JoinedValues joined;
   std::vector<PartValue> ordered;
@@ -132,7 +135,7 @@ JoinedValues join_values(std::span<const RawColumn> parts, bool is_absent_zero) 
   for (const RawColumn& part : parts) count += part.values.size();
   ordered.reserve(count);
   joined.codes.resize(count, 0);
-  std::size_t place = 0;  // of a part's code 0
+  std::size_t place = 0;  // index of the current part's code 0
   for (const RawColumn& part : parts) {
     joined.begins.push_back(place);
     if (is_absent_zero && has_absent(part)) ordered.push_back({ordered_bits(0.0), place});
@@ -153,7 +156,7 @@ JoinedValues join_values(std::span<const RawColumn> parts, bool is_absent_zero) 
   return joined;
 }
 
-/// An array as it shall be kept.
+/// Stores an array in the file, or keeps it in memory if there is none.
 template <class Number>
 Result<FrozenArray<Number>> frozen(std::vector<Number> numbers, ColumnFile* file) {
   if (file != nullptr) return file->freeze(std::span<const Number>(numbers));

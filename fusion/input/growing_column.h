@@ -20,9 +20,9 @@
 
 namespace metafuse::fusion {
 
-/// Numbers that grow in place: a large block is a mapping of its own, which moves by page tables instead of
-/// copies, leaves no hole behind, and takes no memory where it was never written. All room behind the end is
-/// 0.
+/// A growing array of numbers. A large block is a mapping of its own: it grows by moving page table entries
+/// instead of copying, does not fragment the heap, and takes no memory for pages never written. All capacity
+/// behind the end is 0.
 template <class Number>
 class GrowingArray {
  public:
@@ -37,13 +37,13 @@ class GrowingArray {
 
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  /// Of memory that was written.
+  /// Bytes of memory that were written.
   std::size_t bytes() const { return size_ * sizeof(Number); }
   Number operator[](std::size_t i) const { return numbers_[i]; }
   const Number* begin() const { return numbers_; }
   const Number* end() const { return numbers_ + size_; }
 
-  /// Puts a number at a place at or behind the end; the places skipped become 0.
+  /// Stores a number at or behind the end; skipped places become 0.
   void put(std::size_t at, Number number) {
     if (at >= capacity_) [[unlikely]]
       grow(at + 1 + at / 4 + 64);
@@ -56,8 +56,8 @@ class GrowingArray {
   void clear() { *this = GrowingArray(); }
 
  private:
-  static constexpr std::size_t kMapped =
-      (std::size_t{1} << 16) / sizeof(Number);  // numbers of a mapping, at least
+  // Arrays of at least so many numbers are mappings.
+  static constexpr std::size_t kMapped = (std::size_t{1} << 16) / sizeof(Number);
 
   void swap(GrowingArray& other) noexcept {
     std::swap(numbers_, other.numbers_);
@@ -104,7 +104,8 @@ class GrowingArray {
   std::size_t capacity_ = 0;
 };
 
-/// Places [begin, end) of an order of rows that stand in one part, whose own rows are counted from `first`.
+/// Positions [begin, end) of an order of rows whose rows all belong to one part; the part's rows are numbered
+/// from `first`.
 struct RowSegment {
   std::size_t part = 0;
   std::size_t first = 0;
@@ -112,19 +113,19 @@ struct RowSegment {
   std::size_t end = 0;
 };
 
-/// A column of one part when all its rows are there, in memory or in a file: codes in row order, and the bits
-/// of the value that each code stands for. Code 0 is "no cell".
+/// A complete column of one part, in memory or in a file: codes in row order, and the bits of the value that
+/// each code stands for. Code 0 means "no cell".
 struct RawColumn {
-  std::span<const std::uint64_t> values;  ///< by code; code 0 has none
-  std::span<const std::uint8_t> bytes;    ///< codes, in one of the two
+  std::span<const std::uint64_t> values;  ///< by code; the entry of code 0 is unused
+  std::span<const std::uint8_t> bytes;    ///< the codes, in either `bytes` or `words`
   std::span<const std::uint32_t> words;
-  bool is_full = false;  ///< known to have a cell in every row
+  bool is_full = false;  ///< whether every row is known to have a cell
 
-  /// The value of a row's cell as a number that orders cells: unranked lowest. For tie-breaking only.
+  /// A number that orders cells by value, unranked cells lowest. For breaking ties only.
   double sort_key(std::size_t row, bool is_absent_zero) const;
 };
 
-/// Where a part's column lies in a file of columns: its values, then its codes.
+/// The location of a part's column in a file of columns: its values, followed by its codes.
 struct ColumnPiece {
   std::uint64_t begin = 0;
   std::size_t values = 0;
@@ -132,19 +133,20 @@ struct ColumnPiece {
   bool is_wide = false;
   bool is_full = false;
 
-  /// How many bytes of the file it takes.
+  /// How many bytes of the file the column takes.
   std::size_t bytes() const {
     return values * sizeof(std::uint64_t) + rows * (is_wide ? sizeof(std::uint32_t) : sizeof(std::uint8_t));
   }
-  /// in: own - its bytes, at a multiple of 8
+  /// Interprets the column's bytes.
+  /// in: own - the column's bytes, at an address that is a multiple of 8
   RawColumn in(std::span<const std::byte> own) const;
 };
 
-/// A column while it grows: values in the order in which they were first seen, found by open addressing.
-/// Code 0 is "no cell"; NaN is a value like any other here and becomes "unranked" at the end.
+/// A column under construction. Values are kept in the order in which they were first seen and found by open
+/// addressing. Code 0 means "no cell". NaN is an ordinary value here and becomes "unranked" at the end.
 class GrowingColumn {
  public:
-  /// Requires a row behind all rows set so far.
+  /// Requires a row behind all rows that were set before.
   void set(std::size_t row, double value) {
     const std::uint32_t code = code_of(value);
     if (code <= kMostByteValues && !is_wide_) [[likely]]
@@ -153,13 +155,14 @@ class GrowingColumn {
       set_wide(row, code);
   }
 
-  /// The column of so many rows, while this neither changes nor ends. Rows that have no cell get code 0.
+  /// The column with the given number of rows; rows without a cell get code 0. Valid until this
+  /// object changes.
   RawColumn raw(std::size_t rows);
 
-  /// Writes the column of so many rows into a file.
+  /// Writes the column with the given number of rows to a file.
   Result<ColumnPiece> write(ColumnFile& file, std::size_t rows);
 
-  /// About how much memory it takes.
+  /// The approximate memory use in bytes.
   std::size_t memory() const {
     return values_.capacity() * sizeof(std::uint64_t) + slots_.capacity() * sizeof(std::uint32_t) +
            bytes_.bytes() + words_.bytes();
@@ -180,7 +183,8 @@ class GrowingColumn {
 
   std::uint32_t code_of(double value) {
     const std::uint64_t bits = bits_of(value);
-    // Both places where nearly every value is found, without a jump that depends on which.
+    // Nearly every value is in one of these two slots. Both are read, so that no branch depends on which one
+    // it is.
     const std::size_t at = slot_of(bits);
     const std::uint32_t first = slots_[at];
     const std::uint32_t second = slots_[at + 1];
@@ -194,32 +198,32 @@ class GrowingColumn {
   void set_wide(std::size_t row, std::uint32_t code);
   void put_in_slot(std::uint32_t code);
 
-  std::vector<std::uint64_t> values_{0};  // bits by code; code 0 has none
-  std::vector<std::uint32_t> slots_{0, 0,
-                                    0};  // codes; a power of two of them, and the first once more behind
+  std::vector<std::uint64_t> values_{0};  // bits by code; the entry of code 0 is unused
+  // Codes: a power of two of slots, and a copy of the first slot behind the last.
+  std::vector<std::uint32_t> slots_{0, 0, 0};
   int shift_ = 63;
   GrowingArray<std::uint8_t> bytes_;
   GrowingArray<std::uint32_t> words_;
   bool is_wide_ = false;
 };
 
-/// One feature of all parts in its final form: rows in the order of `rows`, values ascending.
+/// Makes the final column of one feature from all its parts: rows in the order of `rows`, values ascending.
 ///
-/// in:     segments - by part; file - that takes the column; null: it stays in memory
+/// in:     segments - sorted by part; file - where the column is stored; null: in memory
 /// errors: those of the file
-/// cost:   memory: 8 bytes per distinct value of each part and the codes
+/// cost:   memory: 8 bytes per distinct value of each part, plus the codes
 Result<CodedColumn> finish_column(std::span<const RawColumn> parts, std::span<const RowSegment> segments,
                                   std::span<const std::uint32_t> rows, bool is_absent_zero, ColumnFile* file);
 
-/// Judged documents in the order in which one reader met them.
+/// Judged documents in the order in which one reader read them.
 struct RowPart {
-  std::size_t first = 0;  ///< the number of the first row, where those of several parts are counted on
+  std::size_t first = 0;  ///< number of the first row, when rows are numbered across parts
   std::vector<GrowingColumn> columns;
-  std::vector<ColumnPiece> pieces;  ///< of the same columns, which are empty once they lie in a file
+  std::vector<ColumnPiece> pieces;  ///< the same columns once they lie in a file; `columns` is empty then
   TextList documents;
   GrowingArray<double> grades;
   GrowingArray<std::uint8_t> in_feedback;
-  // Rows of one query that stand together are a block.
+  // A block is a run of consecutive rows of the same query.
   TextList block_queries;
   GrowingArray<std::uint32_t> block_begins;
 

@@ -67,7 +67,6 @@ Result<std::uint32_t> find_document(const TrainingSet& set, const QueryRange& qu
 
 }  // namespace
 
-/// The queries that --pairs names, ascending.
 Result<std::vector<std::string>> queries_of_pairs(const std::string& path) {
   std::vector<std::string> queries;
   auto read = for_each_line(path, [&](std::string_view line, std::size_t) -> Result<void> {
@@ -82,7 +81,8 @@ Result<std::vector<std::string>> queries_of_pairs(const std::string& path) {
 }
 
 Result<void> read_pairs(const std::string& path, Communicator* communicator, TrainingSet& set) {
-  std::vector<std::int64_t> finders;  // a pair: how many ranks hold its query
+  // For each pair, how many processes hold its query.
+  std::vector<std::int64_t> finders;
   std::vector<std::size_t> lines;
   const auto unknown = [&](std::size_t number, std::string_view query) {
     return fail(Code::bad_data, located(path, {number, 0},
@@ -100,7 +100,7 @@ Result<void> read_pairs(const std::string& path, Communicator* communicator, Tra
     const QueryRange* query = find_query(set, fields[0]);
     finders.push_back(query == nullptr ? 0 : 1);
     lines.push_back(number);
-    if (query == nullptr && communicator != nullptr) return {};  // of another rank
+    if (query == nullptr && communicator != nullptr) return {};  // another process has it
     if (query == nullptr) return unknown(number, fields[0]);
     const auto below = find_document(set, *query, fields[1]);
     if (!below) return bad(below.error().text + "; leave the pair out");
@@ -160,7 +160,7 @@ Result<void> apply_query_weights(const std::string& choice, TrainingSet& set) {
 
 namespace {
 
-/// Where each expected feature stands among the names; npos for derived ones.
+/// The index of each expected feature among the names; derived features are skipped.
 Result<std::vector<std::size_t>> places_of(const std::vector<Feature>& expected,
                                            const std::vector<std::string>& names) {
   std::vector<std::size_t> places;
@@ -211,8 +211,8 @@ Result<ListsOfQueries> lists_of(std::vector<evaluation::Run> runs, const Trainin
   return lists;
 }
 
-/// Adds every instance of one query.
-/// in:     scores - where the lists' scores go, row by row; nullptr when no feature is a score
+/// Adds all instances of one query.
+/// in: scores - receives the lists' scores, row by row; nullptr if no feature is a score
 void add_query(const ListsOfQueries& lists, std::string_view query, const evaluation::QueryJudgments* judged,
                const TrainingInput& input, TrainingSetBuilder& builder, std::vector<double>* scores,
                std::size_t& instances) {
@@ -257,7 +257,8 @@ Result<TrainingSet> training_set_of(std::vector<evaluation::Run> runs, const eva
     queries.erase(std::unique(queries.begin(), queries.end()), queries.end());
   }
   TrainingSetBuilder builder;
-  // Queries ascend here and documents within them, as the rows of the set do: so do their scores.
+  // Queries, and the documents within them, ascend here just as the rows of the set do, so scores line up
+  // with rows.
   std::vector<double> scores;
   std::vector<double>* const wanted = uses_scores(lists.derived) ? &scores : nullptr;
   const InputShare share(input.communicator);

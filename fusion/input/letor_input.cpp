@@ -17,13 +17,13 @@
 #include "fusion/input/input_files.h"
 #include "fusion/input/training_set_builder.h"
 
-// LETOR and aggregation files as training sets. Workers parse blocks of lines, each into a builder of its
-// own; under MPI each process reads its share of every file's bytes, or of the queries where a query's lines
-// are scattered.
+// Reads LETOR and aggregation files as training sets. Each worker parses blocks of lines into a builder of
+// its own. Under MPI, each process reads its share of the bytes of every file; if the lines of a query are
+// scattered, it reads all bytes and keeps its share of the queries.
 namespace metafuse::fusion {
 namespace {
 
-/// The second field of a LETOR line.
+/// The `qid:...` field of a LETOR line.
 std::string_view query_of_line(std::string_view line) {
   const auto fields = line.substr(0, std::min(line.find('#'), line.size()));
   const std::size_t at = fields.find("qid:");
@@ -31,12 +31,12 @@ std::string_view query_of_line(std::string_view line) {
   return fields.substr(at, std::min(fields.find_first_of(" \t\r", at), fields.size()) - at);
 }
 
-/// The first place at or behind `offset` where a line of another query begins.
+/// The first offset at or after `offset` where a line of another query begins.
 std::size_t query_start(std::string_view text, std::size_t offset) {
   if (offset == 0 || offset >= text.size()) return std::min(offset, text.size());
   const std::size_t previous = text.rfind('\n', offset - 1);
   std::size_t at = previous == std::string_view::npos ? 0 : previous + 1;
-  if (at == offset && at >= 2) {  // a line begins here: look at the one before
+  if (at == offset && at >= 2) {  // a line begins here: look at the one before it
     const std::size_t before = text.rfind('\n', at - 2);
     at = before == std::string_view::npos ? 0 : before + 1;
   }
@@ -50,14 +50,14 @@ std::size_t query_start(std::string_view text, std::size_t offset) {
   }
 }
 
-/// Where the part of a file's text that is this process's own begins and ends.
+/// Begin and end of the part of a file's text that belongs to this process.
 std::pair<std::size_t, std::size_t> own_part(std::string_view text, const InputShare& share) {
   const std::size_t part = text.size() / share.parts;
   return {query_start(text, part * share.part),
           share.part + 1 == share.parts ? text.size() : query_start(text, part * (share.part + 1))};
 }
 
-/// The largest of all processes' numbers.
+/// The largest of the numbers of all processes.
 std::size_t largest_of_processes(Communicator* communicator, std::size_t own) {
   double largest = 0.0;
   for (const double number : numbers_of_processes(communicator, {static_cast<double>(own)}))
@@ -71,7 +71,7 @@ std::uint64_t digest_of(std::string_view query) {
   return state ^ state >> 32;
 }
 
-/// Whether two processes hold lines of one query (or, once in ages, of two queries of one digest).
+/// Whether two processes hold lines of the same query (or, very rarely, of two queries with equal digests).
 bool is_a_query_shared(const TrainingSet& set, Communicator* communicator) {
   if (communicator == nullptr) return false;
   std::string own;
@@ -89,7 +89,7 @@ bool is_a_query_shared(const TrainingSet& set, Communicator* communicator) {
   return std::adjacent_find(all.begin(), all.end()) != all.end();
 }
 
-/// The features that stand in files which name `count` of them.
+/// The features of files in which the highest feature number is `count`.
 Result<std::vector<Feature>> letor_features(const TrainingInput& input, std::size_t count) {
   const bool are_ranks = !input.letor_ranks.empty();
   std::vector<Feature> features;
@@ -128,7 +128,8 @@ bool is_packed(const std::string& path) {
 
 constexpr std::size_t kBlockBytes = std::size_t{1} << 20;
 
-/// Reports how much of plain files is read, from any worker. Of others nobody knows how much there is.
+/// Reports from any worker how much of unpacked files was read. Nothing is reported for other files, whose
+/// size is unknown.
 class ReadProgress {
  public:
   ReadProgress(const ProgressReport& report, const InputShare& share, bool is_by_query,
@@ -147,7 +148,8 @@ class ReadProgress {
   void add(std::size_t bytes) {
     if (!report_) return;
     const std::lock_guard lock(mutex_);
-    done_ = std::min(done_ + bytes, total_);  // a BOM, and where a process's part ends, are not counted
+    // A byte order mark and the exact end of a process's part are not counted.
+    done_ = std::min(done_ + bytes, total_);
     report_(done_, total_);
   }
 
@@ -158,7 +160,7 @@ class ReadProgress {
   std::size_t done_ = 0;
 };
 
-/// The files of an input, read by workers that keep what they read apart.
+/// The files of an input, read by several workers that each keep their rows separately.
 class LetorReader {
  public:
   LetorReader(const TrainingInput& input, bool is_by_query)
@@ -169,7 +171,8 @@ class LetorReader {
         workers_(std::max(input.threads, 1U)),
         progress_(input.progress, share_, is_by_query, files_) {}
 
-  /// Every row of every file, or of this process's part of them, with the worker that it came to.
+  /// Passes every row of this process's part of every file to `take`, with the number of the worker that
+  /// parsed it.
   template <class Take>
   Result<void> for_each_row(const Take& take) {
     for (const std::string& file : files_)
@@ -211,7 +214,8 @@ class LetorReader {
     for (std::size_t at = 0; at < own.size();) {
       const std::size_t last = own.find('\n', std::min(at + kBlockBytes, own.size() - 1));
       const std::string_view lines = own.substr(at, last == std::string_view::npos ? last : last + 1 - at);
-      // Which line it is only matters when it is refused: the others' parts are not read to count it.
+      // The line number only matters in an error message. Earlier parts are not read just to count lines, so
+      // a rejected block is parsed again with the right number.
       if (auto read = take_lines(0, lines, 1); !read) {
         auto again = take_lines(0, lines, file.line_of(lines.data()));
         return again ? read : again;
@@ -223,13 +227,13 @@ class LetorReader {
 
   const std::vector<std::string>& files_;
   InputShare share_;
-  bool is_by_query_;  // each process reads every line and keeps those of its own queries
+  bool is_by_query_;  // each process reads every line but keeps only those of its own queries
   evaluation::LetorOptions options_;
   unsigned workers_;
   ReadProgress progress_;
 };
 
-/// What one worker makes of its rows.
+/// Collects the rows of one worker.
 class RowTaker {
  public:
   RowTaker(const TrainingInput& input, std::shared_ptr<MemoryBudget> budget)
@@ -266,8 +270,8 @@ class RowTaker {
   TrainingSetBuilder builder_;
 };
 
-/// Says where the document that stands twice stood a second time. Reads the files once more, which is worth
-/// it: a line of millions is hard to find by its id.
+/// Finds where a duplicate document occurs the second time. Reads the files again, because one line among
+/// millions is hard to find by its id alone.
 Error duplicate_in_files(const TrainingInput& input, const QueryDocument& twice, const Error& found) {
   const bool are_ranks = !input.letor_ranks.empty();
   bool is_seen = false;
@@ -284,7 +288,7 @@ Error duplicate_in_files(const TrainingInput& input, const QueryDocument& twice,
   return found;
 }
 
-/// Packed files have no part that could be read alone; every process unpacks them and keeps its own queries.
+/// A packed file cannot be read from the middle: every process unpacks it and keeps its own queries.
 bool has_packed_file(const TrainingInput& input) {
   const auto& files = input.letor_ranks.empty() ? input.letor : input.letor_ranks;
   return std::any_of(files.begin(), files.end(), is_packed);

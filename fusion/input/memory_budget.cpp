@@ -8,14 +8,18 @@ namespace metafuse::fusion {
 namespace {
 
 constexpr std::size_t kMebibyte = std::size_t{1} << 20;
-constexpr std::size_t kProgram = 32 * kMebibyte;  // of the process without any document
-constexpr std::size_t kPartShare = 4;             // of the limit, for columns of parts
+constexpr std::size_t kProgram = 32 * kMebibyte;  // of the process before any document is read
+// Columns of parts may take the limit divided by this.
+constexpr std::size_t kPartShare = 4;
 constexpr std::size_t kLeastPart = kMebibyte / 4;
-constexpr std::size_t kRowBytes = 13;      // of a document in a training set: grade, end of its id, a flag
-constexpr std::size_t kQueryBytes = 1000;  // of one of five grades, whose pairs have 25 weights, twice
-constexpr std::size_t kOrderBytes = 4;     // of a document while a set is put in order
-// Of a document in a column of which every value is another: value and code in its part, while parts are
-// joined, and in the end.
+// Per document of a training set: its grade, the end of its id, a flag.
+constexpr std::size_t kRowBytes = 13;
+// Per query with five grades: its pairs have 25 weights, kept twice.
+constexpr std::size_t kQueryBytes = 1000;
+// Per document, while a set is being sorted.
+constexpr std::size_t kOrderBytes = 4;
+// Per document in a column whose values are all distinct: value and code in its part, both again while parts
+// are joined, and in the final column.
 constexpr std::size_t kColumnBytes = 12 + 20 + 12;
 
 }  // namespace
@@ -40,7 +44,7 @@ Result<void> MemoryBudget::add(const RowCounts& read) {
   const std::size_t documents = documents_ += read.documents;
   const std::size_t characters = characters_ += read.characters;
   const std::size_t queries = queries_ += read.queries;
-  // Putting rows in order holds them twice; after that learning takes its own.
+  // Sorting rows needs them twice; only after that does the learner allocate its own memory.
   const std::size_t ordering = 2 * (documents * kRowBytes + characters) + documents * kOrderBytes;
   const std::size_t learning = documents * limit_.bytes_per_document + characters;
   const std::size_t needed = kProgram + queries * kQueryBytes + std::max(ordering, learning);

@@ -1,7 +1,8 @@
 #pragma once
 
-// Training data larger than memory: while files are read, columns go part by part into one file, and from
-// there, feature by feature and in their final form, into another, which is what learners see.
+// Training data larger than memory. While input is read, columns are written part by part to a first
+// file. From there each feature's column is put into its final form and written to a second file, which
+// learners read.
 
 #include <atomic>
 #include <cstddef>
@@ -17,37 +18,37 @@ namespace metafuse::fusion {
 /// How much memory a training set may take while it is read and learned from.
 struct MemoryLimit {
   std::size_t bytes = 0;
-  std::string folder = ".";            ///< of the files of columns: on a disk, since memory is short
-  std::size_t bytes_per_document = 0;  ///< that the learner needs beside columns and ids
-  std::size_t part_bytes = 0;          ///< of columns before they go to the file; 0: what the limit allows
-  ProgressReport progress = {};        ///< of columns in their final form
+  std::string folder = ".";            ///< holds the column files: on a disk, not in memory
+  std::size_t bytes_per_document = 0;  ///< what the learner needs besides columns and ids
+  std::size_t part_bytes = 0;    ///< size of columns at which they are written; 0: derived from the limit
+  ProgressReport progress = {};  ///< counts columns in their final form
 };
 
-/// What was read.
+/// How much was read.
 struct RowCounts {
   std::size_t documents = 0;
   std::size_t characters = 0;  ///< of their ids
   std::size_t queries = 0;
 };
 
-/// Keeps the readers of one input within a limit.
+/// Keeps the readers of one input within a memory limit. Thread-safe.
 class MemoryBudget {
  public:
-  /// in:     readers - that read at the same time
+  /// in: readers - how many read at the same time
   /// errors: those of ColumnFile::open
   static Result<std::shared_ptr<MemoryBudget>> open(const MemoryLimit& limit, unsigned readers);
 
   ColumnFile& parts() const { return *parts_; }
   const std::shared_ptr<ColumnFile>& columns() const { return columns_; }
   const ProgressReport& progress() const { return limit_.progress; }
-  /// Of columns that one reader may keep.
+  /// How many bytes of columns each reader may keep in memory.
   std::size_t part_bytes() const { return part_bytes_; }
 
-  /// Counts what was read. Several threads may.
-  /// errors: usage when all so far need more than the limit
+  /// Counts what was read. Thread-safe.
+  /// errors: usage when everything read so far needs more than the limit
   Result<void> add(const RowCounts& read);
 
-  /// How many columns may get their final form at the same time.
+  /// How many columns may be brought into their final form at the same time.
   unsigned columns_at_once(unsigned threads) const;
 
  private:

@@ -23,7 +23,7 @@ struct Block {
   std::uint32_t end = 0;
 };
 
-/// By query, then as read.
+/// Sorted by query, then in the order they were read.
 std::vector<Block> sorted_blocks(std::span<const RowPart> parts) {
   std::vector<Block> blocks;
   for (const RowPart& part : parts)
@@ -39,7 +39,7 @@ std::vector<Block> sorted_blocks(std::span<const RowPart> parts) {
   return blocks;
 }
 
-/// Which part holds a row.
+/// The index of the part that holds a row.
 std::size_t part_at(std::span<const RowPart> parts, std::uint32_t row) {
   const auto behind =
       std::upper_bound(parts.begin(), parts.end(), row,
@@ -47,14 +47,14 @@ std::size_t part_at(std::span<const RowPart> parts, std::uint32_t row) {
   return static_cast<std::size_t>(behind - parts.begin()) - 1;
 }
 
-/// Orders the documents of one query after another.
+/// Orders the documents of one query at a time.
 class DocumentOrder {
  public:
   DocumentOrder(std::span<const RowPart> parts, const std::vector<std::vector<RawColumn>>& columns,
                 bool is_absent_zero)
       : parts_(parts), columns_(columns), is_absent_zero_(is_absent_zero) {}
 
-  /// out: whether a document may stand twice
+  /// out: whether a document may occur twice
   bool sort(std::span<std::uint32_t> rows) {
     const std::span<const std::uint32_t> all(rows);
     const auto id = [this](std::uint32_t row) { return id_of(row); };
@@ -112,7 +112,7 @@ class DocumentOrder {
   std::vector<std::uint64_t> keys_;
 };
 
-/// Makes a segment of every run of rows of one part.
+/// Makes a segment of each run of consecutive rows of one part.
 std::vector<RowSegment> segments_of(std::span<const RowPart> parts, const std::vector<std::uint32_t>& rows) {
   std::vector<RowSegment> segments;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -159,7 +159,7 @@ CanonicalOrder canonical_order(std::span<const RowPart> parts,
 
 namespace {
 
-/// All but the columns, freed in the parts.
+/// Moves everything except the columns into the set and frees it in the parts.
 void take_rows(std::span<RowPart> parts, const CanonicalOrder& order, TrainingSet& set) {
   std::size_t characters = 0;
   for (const RowPart& part : parts) characters += part.documents.bytes();
@@ -188,7 +188,8 @@ void take_rows(std::span<RowPart> parts, const CanonicalOrder& order, TrainingSe
 struct TrainingSetBuilder::State {
   std::vector<RowPart> parts{1};
   std::shared_ptr<MemoryBudget> budget;
-  RowCounts counted;  // of the last part, that the budget knows of
+  // What the budget knows of the last part.
+  RowCounts counted;
   std::optional<QueryDocument> twice;
 };
 
@@ -227,7 +228,8 @@ void TrainingSetBuilder::add(const InstanceRow& row) {
 
 namespace {
 
-constexpr std::size_t kRowsBetweenLooks = 128;  // at the memory of columns
+// So many rows are added between two looks at the memory of columns.
+constexpr std::size_t kRowsBetweenLooks = 128;
 
 std::size_t memory_of_columns(const RowPart& part) {
   std::size_t bytes = 0;
@@ -275,9 +277,9 @@ void TrainingSetBuilder::append(TrainingSetBuilder&& other) {
 
 namespace {
 
-using RawColumns = std::vector<std::vector<RawColumn>>;  // of each part every feature
+using RawColumns = std::vector<std::vector<RawColumn>>;  // for each part, all features
 
-/// The columns in memory, as they stand.
+/// The columns of all parts, all in memory.
 RawColumns raw_columns(std::span<RowPart> parts, std::size_t features) {
   RawColumns columns;
   for (RowPart& part : parts) {
@@ -288,14 +290,14 @@ RawColumns raw_columns(std::span<RowPart> parts, std::size_t features) {
   return columns;
 }
 
-/// A column without any cell, for parts that never saw a feature that others have.
+/// A column without cells, for parts that lack a feature which other parts have.
 Result<ColumnPiece> empty_piece(std::span<const RowPart> parts, ColumnFile& file) {
   std::size_t rows = 0;
   for (const RowPart& part : parts) rows = std::max(rows, part.size());
   return GrowingColumn().write(file, rows);
 }
 
-/// The columns of all parts in the file, to which those go that are still in memory.
+/// The columns of all parts in a file; columns still in memory are written to it first.
 Result<RawColumns> raw_columns_in(std::span<RowPart> parts, std::size_t features, ColumnFile& file,
                                   FrozenArray<std::byte>& bytes) {
   TRY(auto nothing, empty_piece(parts, file));
@@ -314,7 +316,7 @@ Result<RawColumns> raw_columns_in(std::span<RowPart> parts, std::size_t features
   return columns;
 }
 
-/// Reports finished columns from several threads.
+/// Reports finished columns; called from several threads.
 class ColumnProgress {
  public:
   ColumnProgress(const MemoryBudget* budget, std::size_t total)
@@ -333,7 +335,7 @@ class ColumnProgress {
   std::size_t done_ = 0;
 };
 
-/// The first error of work on several threads.
+/// Keeps the first error of several threads.
 class FirstError {
  public:
   bool is_set() const { return is_set_; }
@@ -356,8 +358,8 @@ std::vector<RowSegment> by_part(std::vector<RowSegment> segments) {
   return segments;
 }
 
-/// A feature's column of every part. Where parts lie in a file it is read whole: faults that bring in pages
-/// of the mapping push out others where memory is short.
+/// The column of one feature for every part. If parts lie in a file, each column is read whole: page faults
+/// on the mapping would evict other pages where memory is short.
 Result<std::vector<RawColumn>> columns_of(std::size_t feature, std::span<const RowPart> parts,
                                           const RawColumns& raw, const MemoryBudget* budget,
                                           std::vector<std::vector<std::byte>>& bytes) {
@@ -379,7 +381,7 @@ Result<std::vector<RawColumn>> columns_of(std::size_t feature, std::span<const R
   return columns;
 }
 
-/// Every feature in its final form; a part keeps nothing of it.
+/// Brings every feature into its final form; the parts' columns are freed.
 Result<std::vector<CodedColumn>> finish_columns(std::span<RowPart> parts, const RawColumns& raw,
                                                 const CanonicalOrder& order, bool is_absent_zero,
                                                 unsigned threads, MemoryBudget* budget) {

@@ -22,30 +22,31 @@ struct QueryDocument {
   std::string document;
 };
 
-/// Rows by query id, then by document, whatever order they were read in.
+/// Rows sorted by query id, then by document, independent of the order in which they were read.
 struct CanonicalOrder {
-  std::vector<std::uint32_t> rows;  ///< counted over all parts
+  std::vector<std::uint32_t> rows;  ///< row numbers, counted over all parts
   std::vector<RowSegment> segments;
   std::vector<QueryRange> queries;
-  std::optional<QueryDocument> twice;  ///< one that has two rows, with an id: the rest is of no use then
+  std::optional<QueryDocument> twice;  ///< an id that has two rows; everything else is invalid then
 };
 
-/// in:     parts - counted on from one to the next by `first`; columns - of each part every feature
-/// out:    documents without id by their features, then grade
-/// cost:   O(blocks log blocks + documents), a comparison of whole rows only where ids do not decide
+/// Puts the rows of all parts in canonical order. Documents without ids are ordered by their features, then
+/// by grade.
+/// in:   parts - their rows are numbered consecutively by `first`; columns - for each part, all features
+/// cost: O(blocks log blocks + documents); whole rows are compared only where ids do not decide
 CanonicalOrder canonical_order(std::span<const RowPart> parts,
                                const std::vector<std::vector<RawColumn>>& columns, bool is_absent_zero);
 
-/// One feature of a document. A NaN value says "unranked" where an absent cell would mean 0.
+/// One feature of a document. The value NaN means "unranked" in inputs where an absent cell means 0.
 struct Cell {
   std::uint32_t feature = 0;
   double value = 0.0;
 };
 
-/// A document's rank features: f_i = -rank, and no cell where a list did not return it.
+/// Makes a document's rank features: f_i = -rank, and no cell for a list that did not return it.
 ///
 /// in:  ranks - one per list, 0 for unranked
-/// out: cells - what they held is gone
+/// out: cells - previous content is overwritten
 void set_rank_cells(std::span<const std::uint32_t> ranks, std::vector<Cell>& cells);
 
 /// One judged document as a reader delivers it.
@@ -57,43 +58,42 @@ struct InstanceRow {
   std::span<const Cell> cells;  ///< each feature at most once, values finite or NaN
 };
 
-/// Collects judged documents in any order and makes the canonical training set out of them. Values are kept
-/// as codes into a dictionary of each feature's distinct values from the first row on, one byte while a
-/// feature has at most 255.
+/// Collects judged documents in any order and makes the canonical training set from them. From the first row
+/// on, values are kept as codes into a dictionary of each feature's distinct values. A code takes one byte
+/// while a feature has at most 255 values.
 class TrainingSetBuilder {
  public:
-  /// in: budget - of memory, which the builders of one input share; null: everything stays in memory
+  /// in: budget - memory budget shared by the builders of one input; null: everything stays in memory
   explicit TrainingSetBuilder(std::shared_ptr<MemoryBudget> budget = nullptr);
   ~TrainingSetBuilder();
   TrainingSetBuilder(TrainingSetBuilder&&) noexcept;
   TrainingSetBuilder& operator=(TrainingSetBuilder&&) noexcept;
 
-  /// Rows may be added before all features are known.
+  /// Adds a row. Not all features need to be known yet.
   void add(const InstanceRow& row);
-  /// Moves columns to the budget's file when they have become large: to be called after add() where there is
+  /// Moves columns to the budget's file once they are large. To be called after each add() if there is
   /// a budget.
   /// errors: those of the budget and of its file
   Result<void> keep_within_budget();
-  /// Takes over another builder's rows, as if they had been added behind these, and leaves it empty.
+  /// Takes over the rows of another builder, as if they had been added after these, and leaves it empty.
   void append(TrainingSetBuilder&& other);
 
-  /// in:     features - one each, in order; cells of features beyond are refused by require()
-  ///         is_absent_zero - a cell that a row did not name is 0 (LETOR), else unranked; threads - that
-  ///         finish columns
-  /// out:    queries ascending by id, documents by id then by features; queries without a crucial pair stay
-  ///         in, learners leave them out
-  /// errors: bad_data when a document stands twice in a query (documents without id excepted); those of the
+  /// in:     features - in order; require() fails for cells of any other feature; is_absent_zero - a cell
+  ///         that a row did not name is 0 (LETOR), else unranked; threads - how many threads finish columns
+  /// out:    queries ascending by id, documents by id, then by features; queries without a crucial pair are
+  ///         kept (learners leave them out)
+  /// errors: bad_data when a document occurs twice in a query (except documents without id); those of the
   ///         budget's files
   Result<TrainingSet> finish(std::vector<Feature> features, const FeedbackOptions& feedback,
                              bool is_absent_zero = false, unsigned threads = 1);
 
-  /// The document that finish() refused because it stands twice.
+  /// The document that occurs twice, if finish() failed because of one.
   const std::optional<QueryDocument>& twice() const;
 
  private:
   struct State;
 
-  /// Tells the budget of new rows, and begins a part when the columns of this one are large.
+  /// Reports new rows to the budget, and begins a new part if the columns of this one are large.
   Result<void> count_rows();
   Result<void> begin_part();
 
