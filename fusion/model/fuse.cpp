@@ -10,7 +10,7 @@
 namespace metafuse::fusion {
 namespace {
 
-/// The value of one feature for an instance, or nothing when unranked.
+/// The value of one feature for an instance, if the instance is ranked.
 struct FeatureValue {
   bool is_ranked = false;
   std::uint32_t rank = 0;
@@ -45,7 +45,7 @@ double part_of(const SumRanker& ranker, std::size_t feature, const FeatureValue&
   return value.rank > 0 ? ranker.at_rank(feature, value.rank) : ranker.part(feature, value.value);
 }
 
-/// Adds what a list earns documents by their rank.
+/// Adds to each score what the list contributes for the document's rank.
 void add_list_scores(const SumRanker& ranker, std::size_t list, const QueryInstances& instances,
                      std::vector<double>& scores) {
   const std::span<const double> by_rank = ranker.by_rank(list);
@@ -68,7 +68,7 @@ std::vector<double> sum_scores(const SumRanker& ranker, const std::vector<Featur
   return scores;
 }
 
-/// Equal weak rankings of one feature that fire for a value, their alphas added up.
+/// The weak rankings of one feature that fire for a value, with the alphas of equal ones added up.
 std::vector<WeakRanking> fired_rankings(const StepRanker& ranker, std::size_t feature,
                                         const FeatureValue& value) {
   std::vector<WeakRanking> fired;
@@ -98,7 +98,7 @@ std::size_t list_count(const Model& model) {
 std::vector<std::uint32_t> order_instances(const QueryInstances& instances, std::span<const double> scores) {
   require(scores.size() == instances.documents.size(), "a score an instance");
   const auto standing_of = [&](std::uint32_t i) { return Standing::of(instances.ranks_of(i)); };
-  return fused_order(scores, standing_of, std::less<>());  // instances ascend by document id
+  return fused_order(scores, standing_of, std::less<>());  // instances are sorted by document id
 }
 
 FusedRanking fuse(const Model& model, QueryInstances instances) {
@@ -146,7 +146,7 @@ Explanation explain(const Model& model, const FusedRanking& ranking, std::size_t
 
 namespace {
 
-/// The places in `names` of the model's rank features; derived features stand in no list.
+/// The indices in `names` of the model's rank features. Derived features have no list and are accepted.
 Result<std::vector<std::size_t>> match_lists(const Model& model, std::vector<std::string> names,
                                              bool may_be_missing) {
   const std::size_t lists = names.size();
@@ -181,7 +181,7 @@ Result<ScoreQuery> score_with_model(const Model& model, const std::vector<std::s
       }
     }
     const FusedRanking ranking = fuse(model, std::vector<RankedIds>(ids.begin(), ids.end()), list_scores);
-    // Documents beyond the model's depths are in no instance: they come last.
+    // Documents below the model's depths are in no instance: they come last.
     double least = 0.0;
     for (const double score : ranking.scores) least = std::min(least, score);
     std::vector<double> scores(query.size(), least - 1.0);

@@ -18,52 +18,52 @@ namespace metafuse::fusion {
 
 /// The fused ranking of one base query.
 struct FusedRanking {
-  QueryInstances instances;          ///< every document of any list, with its ranks
-  std::vector<double> scores;        ///< one an instance
-  std::vector<std::uint32_t> order;  ///< instances, best first
+  QueryInstances instances;          ///< all documents of any list, with their ranks
+  std::vector<double> scores;        ///< one per instance
+  std::vector<std::uint32_t> order;  ///< indices of instances, best first
 };
 
 /// What one feature adds to a document's score.
 struct FeatureShare {
   std::size_t feature = 0;
   std::uint32_t rank = 0;  ///< 0: its list did not return the document
-  double weight = 0.0;     ///< the cumulative weight that this rank earned
-  std::vector<WeakRanking>
-      fired;  ///< the weak rankings behind it, equal ones added up; of a step ranker only
+  double weight = 0.0;     ///< the cumulative weight earned by this rank
+  /// The weak rankings that contribute, equal ones added up; only for a step ranker.
+  std::vector<WeakRanking> fired;
 };
 
-/// Why a document stands where it stands; the weights sum to its score.
+/// Why a document has its place in the ranking: the weights sum to its score.
 struct Explanation {
   double score = 0.0;
-  std::vector<FeatureShare>
-      features;  ///< one per feature of the model, in its order; empty when the ranker is no sum
+  /// One per feature of the model, in its order; empty if the ranker is not a sum over features.
+  std::vector<FeatureShare> features;
 };
 
-/// The instances in the order of their scores and of the tie rule (fusion/data/fused_order.h).
+/// Indices of the instances, ordered by score and the tie rule (fusion/data/fused_order.h).
 std::vector<std::uint32_t> order_instances(const QueryInstances& instances, std::span<const double> scores);
 
-/// Fuses the lists of one base query by a model, from ids to the final order.
+/// Fuses the lists of one base query with a model, from document ids to the final order.
 ///
-/// in:     lists - one per rank feature of the model, in the model's order, empty where an engine failed;
-///         scores - of each list by position, NaN where there is none, or empty: of models that use scores
-/// cost:   O(hits + documents x lists + documents log documents); a sum of step tables is read by rank
+/// in:   lists - one per rank feature of the model, in the model's order, empty if an engine failed; scores -
+///       each list's scores by position, NaN where there is none; may be empty if the model uses no scores
+/// cost: O(hits + documents x lists + documents log documents); a sum ranker's tables are read by rank
 FusedRanking fuse(const Model& model, std::span<const RankedIds> lists,
                   std::span<const std::vector<double>> scores = {});
 
-/// The same for instances that are joined already: the scores and the order.
+/// Scores and orders instances that are already joined.
 FusedRanking fuse(const Model& model, QueryInstances instances);
 
-/// in:     instance - a place in ranking.instances.documents
+/// in: instance - index into ranking.instances.documents
 Explanation explain(const Model& model, const FusedRanking& ranking, std::size_t instance);
 
-/// How many lists a model fuses: its rank features.
+/// How many lists a model fuses, that is, its number of rank features.
 std::size_t list_count(const Model& model);
 
-/// A model as a way of scoring the documents of one query by the lists that rank them: what `fuse --model`
-/// and tables that compare methods use. The features are made as in training (fusion/data/features.h).
+/// Wraps a model as a function that scores the documents of one query from their ranks, as `fuse --model` and
+/// tables that compare methods need it. Features are made as in training (fusion/data/features.h).
 ///
-/// in:     names - of the lists, in their order
-/// errors: as match_features; bad_data for a model whose features are not ranks
+/// in:     names - the lists' names, in the order of the lists
+/// errors: as match_features; bad_data if the model has features that are not ranks
 Result<ScoreQuery> score_with_model(const Model& model, const std::vector<std::string>& names,
                                     bool may_be_missing);
 

@@ -29,7 +29,7 @@ const boost::json::string* string_at(const JsonObject& parent, std::string_view 
   return value == nullptr ? nullptr : value->if_string();
 }
 
-/// Derived features stand behind the lists that they are computed from, and are those that there are.
+/// Checks that derived features come after the lists that they are computed from, and that they exist.
 Result<void> check_derived(const std::vector<Feature>& features, std::string_view name) {
   const auto first = std::find_if(features.begin(), features.end(), is_derived);
   if (first == features.end()) return {};

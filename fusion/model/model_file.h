@@ -13,62 +13,62 @@
 
 namespace metafuse::fusion {
 
-/// A trained ranking function. Immutable; may be used from many threads at once.
+/// A trained ranking function. Immutable, so any number of threads may use it at the same time.
 class Ranker {
  public:
   virtual ~Ranker() = default;
 
-  /// One finite score per document, higher is better. `documents` has the features the model was trained on,
-  /// in the model's order.
+  /// Returns one finite score per document; higher is better. `documents` has the features the model was
+  /// trained on, in the model's order.
   virtual std::vector<double> score(const FeatureMatrix& documents) const = 0;
 
-  /// How much each feature contributes to one document's score (they sum to it); empty when the ranker is not
-  /// a sum over features.
+  /// What each feature contributes to one document's score; the contributions sum to the score. Empty if the
+  /// ranker is not a sum over features.
   virtual std::vector<double> contributions(const FeatureMatrix& documents, std::size_t document) const = 0;
 
-  /// The "body" of a model file.
+  /// The "body" object of the model file.
   virtual JsonObject body() const = 0;
 
-  /// What `metafuse model show` prints under the header: text for people.
+  /// The text that `metafuse model show` prints below the header, for people.
   virtual std::string describe(const std::vector<Feature>& features) const = 0;
 };
 
-/// A model as it stands in a file:
+/// The content of a model file:
 /// {"format":"metafuse-model","version":1,"learner","features":[{"name","kind","depth"}],
 /// "unranked","body","training"}
-/// "unranked" says which cells of an input are unranked: "absent" (not named, or NULL) or "null" (NULL only;
+/// "unranked" says which cells of an input are unranked: "absent" (not named, or NULL) or "null" (only NULL;
 /// a cell that is not named is 0).
 struct Model {
   std::string learner;
   std::vector<Feature> features;
   std::shared_ptr<const Ranker> ranker;
-  JsonObject training;  ///< options, counts and final losses; nothing that varies between equal runs
+  JsonObject training;  ///< options, counts and final losses; nothing that differs between equal runs
   bool is_absent_zero = false;
 };
 
-/// The file's text; equal models have equal text. Requires finite numbers.
+/// The text of a model file; equal models have equal texts. Requires finite numbers.
 std::string model_text(const Model& model);
 
-/// Reads the "body" of a model file; errors name the field.
+/// Reads the "body" of a model file. Errors name the field.
 using ReadRanker = std::function<Result<std::shared_ptr<const Ranker>>(const JsonObject& body,
                                                                        const std::vector<Feature>& features)>;
-/// The reader of the learner of that name; empty when there is no such learner.
+/// Finds the reader of a learner by the learner's name; empty if there is no such learner.
 using FindReader = std::function<ReadRanker(std::string_view learner)>;
 
-/// errors: bad_data that names the file and the field: truncated, not JSON, of a later version, of an unknown
-///         learner, non-finite numbers, a body that does not fit the features
+/// errors: bad_data that names the file and the field: a truncated file, not JSON, a later version, an
+///         unknown learner, numbers that are not finite, a body that does not fit the features
 Result<Model> parse_model(std::string_view text, std::string_view name, const FindReader& reader_of);
 
 /// errors: no_input, and those of parse_model
 Result<Model> read_model(const std::string& path, const FindReader& reader_of);
 
-/// Writes beside, then renames.
+/// Writes a temporary file beside the target, then renames it.
 /// errors: as write_file
 Result<void> write_model(const std::string& path, const Model& model);
 
-/// Where each of the model's features stands among `names`; kMissing for one that may be missing and is.
+/// The index of each of the model's features among `names`; kMissing for an absent one if `may_be_missing`.
 ///
-/// errors: bad_data that lists the names that are missing and those the model does not know
+/// errors: bad_data that lists the missing names and those that the model does not know
 inline constexpr std::size_t kMissing = static_cast<std::size_t>(-1);
 Result<std::vector<std::size_t>> match_features(const Model& model, const std::vector<std::string>& names,
                                                 bool may_be_missing);

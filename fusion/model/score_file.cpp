@@ -37,7 +37,7 @@ Result<void> check_features(const evaluation::LetorRow& row, std::size_t known) 
                                   "; score files of the kind that it was trained on");
 }
 
-/// Scores one row after another by step tables: the sum of what StepRanker::score() adds up, in its order.
+/// Scores row by row with step tables. Adds the same parts in the same order as StepRanker::score().
 class StepScorer {
  public:
   StepScorer(const Model& model, const StepRanker& ranker, bool are_ranks)
@@ -80,7 +80,7 @@ class StepScorer {
 
   std::size_t known_;
   bool are_ranks_;
-  std::vector<std::size_t> places_;  // a feature: among those that the model uses
+  std::vector<std::size_t> places_;  // by feature: its index among the features that the model uses
   std::vector<const StepTable*> tables_;
   std::vector<int> depths_;
   std::vector<double> absent_;
@@ -117,7 +117,7 @@ class BlockScorer {
     const std::size_t feature = cell.index - 1;
     const int depth = model_.features[feature].depth;
     if (cell.is_unranked) {
-      // A NULL stays unranked even where an absent cell means zero: the row starts over without it.
+      // NULL means unranked even where an absent cell means 0: undo the 0 that the row began with.
       if (model_.is_absent_zero) block_.clear(rows_, feature);
       return;
     }
@@ -141,7 +141,7 @@ class BlockScorer {
   std::string text_;
 };
 
-/// Collects the rows of one query, since derived features may compare its documents with each other.
+/// Collects the rows of a query before scoring them, since derived features may compare its documents.
 class QueryScorer {
  public:
   explicit QueryScorer(const Model& model) : model_(model) { instances_.lists = list_count(model); }

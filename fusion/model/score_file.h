@@ -7,12 +7,12 @@
 
 namespace metafuse::fusion {
 
-/// The model's score of every row of a LETOR file: one per line in the file's order, 17 significant digits.
+/// Scores every row of a LETOR file: one score per line, in the file's order, with 17 significant digits.
 ///
-/// in:     are_ranks - an aggregation file (values are ranks), else values
-/// errors: those of the reader; bad_data when the file names a feature beyond the model's, or holds values
-///         where the model was trained on ranks or the other way round
-/// cost:   O(cells + rows x features), one block of rows in memory
+/// in:     are_ranks - whether it is an aggregation file, whose values are ranks
+/// errors: those of the reader; bad_data if the file names a feature that the model does not have, or holds
+///         values for a model of ranks or the other way round
+/// cost:   O(cells + rows x features) time; memory for one block of rows
 Result<std::string> score_letor_file(const Model& model, const std::string& path, bool are_ranks);
 
 }  // namespace metafuse::fusion

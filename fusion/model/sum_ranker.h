@@ -1,7 +1,7 @@
 #pragma once
 
-// Rankers that are a sum over features, to which each feature adds by its own value alone. What a rank of a
-// list adds stands in a table, which is what serving adds up and what pages show.
+// Rankers whose score is a sum over features, each feature's part depending on its own value alone. For
+// lists, the part per rank is kept in a table, which serving adds up and result pages show.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,23 +13,23 @@
 
 namespace metafuse::fusion {
 
-/// A score is the sum of the parts in feature order, in training, scoring and serving alike.
+/// The parts are added in feature order everywhere, so training, scoring and serving give identical scores.
 class SumRanker : public Ranker {
  public:
-  /// Whether the feature adds anything to any score.
+  /// Whether the feature contributes to any score.
   virtual bool uses(std::size_t feature) const = 0;
-  /// What a value of the feature adds; the value of a list is minus the rank.
+  /// What the feature contributes for a value; a list's value is minus the rank.
   virtual double part(std::size_t feature, double value) const = 0;
-  /// What the feature adds where the document is unranked.
+  /// What the feature contributes if the document is unranked.
   virtual double unranked_part(std::size_t feature) const = 0;
 
-  /// cost: O(documents) per feature that is used; a search for each value of a coded column instead of for
-  ///       each document
+  /// cost: O(documents) per used feature; in a coded column, one search per distinct value instead of one
+  ///       per document
   std::vector<double> score(const FeatureMatrix& documents) const override;
   std::vector<double> contributions(const FeatureMatrix& documents, std::size_t document) const override;
 
-  /// Of a list, what it adds at rank 1, 2, ... as far as its depth, kTabledRanks and its share of kMostCells
-  /// go; place 0, which is always there, is unranked.
+  /// For a list: what it contributes at rank 1, 2, ..., up to its depth, kTabledRanks and its share of
+  /// kMostCells. Entry 0, which always exists, is for unranked documents.
   const std::vector<double>& by_rank(std::size_t feature) const { return by_rank_[feature]; }
   double at_rank(std::size_t feature, std::uint32_t rank) const {
     const std::vector<double>& table = by_rank_[feature];
@@ -38,19 +38,20 @@ class SumRanker : public Ranker {
 
  protected:
   static constexpr std::size_t kTabledRanks = 1024;
-  static constexpr std::size_t kMostCells = std::size_t{1} << 18;  // of all lists: a model file may name many
+  // Of all lists together, since a model file may name many lists.
+  static constexpr std::size_t kMostCells = std::size_t{1} << 18;
 
-  /// To be called when parts can be told.
+  /// To be called by the derived class as soon as part() and unranked_part() work.
   void tabulate(const std::vector<Feature>& features);
-  /// The same for the lists of another ranker of the same features.
+  /// The same, with the tables of another ranker of the same features.
   void tabulate(const SumRanker& other);
 
  private:
-  std::vector<std::vector<double>> by_rank_;  // of a feature that is no list: empty
+  std::vector<std::vector<double>> by_rank_;  // empty for a feature that is not a list
 };
 
-/// A table for people: what each list that counts adds to a score at some ranks, and to a document that it
-/// does not hold; empty where no feature is a list.
+/// A table for people: what each list that counts contributes at some ranks, and to a document that it does
+/// not hold. Empty if no feature is a list.
 std::string rank_table(const SumRanker& ranker, const std::vector<Feature>& features);
 
 }  // namespace metafuse::fusion

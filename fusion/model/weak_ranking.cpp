@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kLargestRank = 1e9;
 
-/// Cumulative weights of one feature's distinct weak rankings: (threshold, q_default) -> weight.
+/// The cumulative weight of each distinct weak ranking of one feature, by (threshold, q_default).
 using Cumulative = std::map<std::pair<double, double>, double>;
 
 StepTable table_of(const Cumulative& cumulative) {
@@ -40,7 +40,7 @@ Error bad_field(std::size_t place, std::string_view what) {
                                   "; train the model again");
 }
 
-/// A finite number under a key.
+/// Reads a finite number under a key; false if there is none.
 bool take_number(const JsonObject& object, std::string_view key, double& value) {
   const Json* item = object.if_contains(key);
   if (item == nullptr) return false;
@@ -97,7 +97,7 @@ void add_to_scores(const FeatureMatrix& documents, const WeakRanking& ranking, s
 }
 
 double StepTable::at(double value) const {
-  // How many thresholds lie below the value, by halving without a jump that depends on it.
+  // Counts the thresholds below the value by a binary search without branches on the value.
   const double* first = thresholds.data();
   for (std::size_t left = thresholds.size(); left > 1;) {
     const std::size_t half = left / 2;

@@ -15,9 +15,9 @@
 
 namespace metafuse::fusion {
 
-/// h(x) = 1 if f(x) > threshold, 0 if not, q_default if x is unranked (Freund et al. 2003, eq. (9)), with its
-/// weight. The threshold may be minus infinity: fires for any ranked document. Of a rank feature it is -(k +
-/// 1), so that h = 1 iff rank <= k.
+/// h(x) = 1 if f(x) > threshold, 0 if not, q_default if x is unranked (Freund et al. 2003, eq. (9)), together
+/// with its weight. A threshold of minus infinity fires for every ranked document. For a rank feature the
+/// threshold is -(k + 1), so that h = 1 iff rank <= k.
 struct WeakRanking {
   std::uint32_t feature = 0;
   double threshold = 0.0;
@@ -27,27 +27,29 @@ struct WeakRanking {
   friend bool operator==(const WeakRanking&, const WeakRanking&) = default;
 };
 
-/// Adds alpha * h of every document to its score.
+/// Adds alpha * h to the score of every document.
 /// cost:   O(documents)
 void add_to_scores(const FeatureMatrix& documents, const WeakRanking& ranking, std::vector<double>& scores);
 
-/// What one feature adds to a score: a step function of its value.
+/// What one feature contributes to a score: a step function of its value.
 struct StepTable {
   std::vector<double> thresholds;  ///< ascending, distinct; may begin with minus infinity
-  std::vector<double> weights;  ///< thresholds.size() + 1: weights[j] for a value above exactly j thresholds
+  /// One more than there are thresholds: weights[j] is for a value above exactly j of them.
+  std::vector<double> weights;
   double unranked = 0.0;
 
   double at(double value) const;
 };
 
-/// The step table of every feature: cumulative weights of equal weak rankings are summed in the order given,
-/// then by threshold ascending.
+/// Makes the step table of every feature. The weights of equal weak rankings are added in the given order,
+/// the sums then by ascending threshold, so that equal rankings give equal tables bit for bit.
 std::vector<StepTable> step_tables(std::span<const WeakRanking> rankings, std::span<const Feature> features);
 
-/// A sum of thresholded features; what RankBoost and its relatives learn.
+/// A sum of thresholded features, as RankBoost and its relatives learn it.
 ///
-/// body: {"weak_rankings":[{"feature","threshold"|"rank","q_default","alpha"}...]}, in the order of the
-/// rounds; "feature" counts from 0 in the model's features; null threshold or rank: minus infinity
+/// Body: {"weak_rankings":[{"feature","threshold"|"rank","q_default","alpha"}...]}, in the order of the
+/// rounds. "feature" is an index into the model's features, from 0; a threshold or rank of null means
+/// minus infinity.
 class StepRanker final : public SumRanker {
  public:
   StepRanker(std::vector<WeakRanking> rankings, const std::vector<Feature>& features);
@@ -67,15 +69,15 @@ class StepRanker final : public SumRanker {
   std::vector<StepTable> tables_;
 };
 
-/// The "weak_rankings" of a model's body.
+/// Makes the "weak_rankings" of a model's body.
 JsonArray weak_rankings_json(std::span<const WeakRanking> rankings, std::span<const FeatureKind> kinds);
 
-/// errors: bad_data naming the field: no list, no such feature, both or neither of threshold and rank,
-///         numbers out of range
+/// errors: bad_data naming the field: no list of weak rankings, an unknown feature, both or neither of
+///         threshold and rank, numbers out of range
 Result<std::vector<WeakRanking>> read_weak_rankings(const JsonObject& body,
                                                     const std::vector<Feature>& features);
 
-/// A Learner's `read` for bodies that hold weak_rankings.
+/// The `read` function of learners whose body holds weak_rankings.
 Result<std::shared_ptr<const Ranker>> read_step_ranker(const JsonObject& body,
                                                        const std::vector<Feature>& features);
 
