@@ -18,14 +18,15 @@ namespace {
 
 using GivenOptions = std::map<std::string, std::string>;
 
-/// How RankBoost starts from RRF.
+/// RankBoost that starts from RRF.
 const GivenOptions kFromRrf = {{"rounds", "50"}};
-/// Pairs that are given are clicks', which are balanced so that they do not tell the order that was shown:
-/// the rounds learn beside RRF instead of from it, and count as far as they are reliable.
+/// RankBoost that is added to RRF, for given pairs. Such pairs come from clicks and are balanced so that they
+/// do not reveal the order that was shown. Hence the rounds do not start from RRF; they learn from nothing,
+/// and count as much as they are reliable.
 const GivenOptions kBesideRrf = {{"rounds", "50"}, {"start", "nothing"}, {"shrink-by", "halves"}};
 constexpr std::size_t kManyLists = 30;
 
-/// The ranker of the first rounds alone; the whole one where rounds are not told apart.
+/// The ranker after the first rounds; the whole ranker if it does not consist of rounds.
 PartOfModel first_rounds(std::size_t rounds) {
   return [rounds](const Model& model) -> std::shared_ptr<const Ranker> {
     if (const auto* sum = dynamic_cast<const reciprocal_ranks::ReciprocalRanker*>(model.ranker.get()))
@@ -52,7 +53,7 @@ std::shared_ptr<const Ranker> fused_of_blend(const Model& model) {
                           : std::make_shared<reciprocal_ranks::ReciprocalRanker>(blend->fused());
 }
 
-/// The candidates, from the safest on.
+/// Collects the candidates, the safest first.
 class CandidateList {
  public:
   CandidateList(const TrainingSet& set, const std::vector<Learner>& learners) : learners_(learners) {
@@ -69,7 +70,7 @@ class CandidateList {
     if (!are_many) add_costly(set.queries.size() <= kMostQueriesForBags, is_graded);
   }
 
-  /// Without those whose learners are not among the ones to choose from.
+  /// The candidates whose learners are available.
   std::vector<Candidate> take() {
     for (Candidate& each : candidates_)
       std::erase_if(each.of, [](const Option& option) { return option.learner == nullptr; });
@@ -85,18 +86,18 @@ class CandidateList {
     return nullptr;
   }
 
-  /// A candidate that is tried as it is trained in the end.
+  /// Adds a candidate whose trial options are also its final options.
   Option* add(std::string_view learner, const GivenOptions& options, const std::string& name) {
     const Learner* row = find(learner);
     candidates_.push_back({row, options, {{name, row, options, {}, false, false, false}}, false});
     return &candidates_.back().of.front();
   }
-  /// One that is also compared with few queries.
+  /// The same for a safe candidate, which is also compared when few queries are judged.
   void add_safe(std::string_view learner, const GivenOptions& options, const std::string& name) {
     add(learner, options, name)->is_safe = true;
     candidates_.back().of.front().is_for_few = true;
   }
-  /// One more option that the last candidate's trials tell.
+  /// Adds one more option that is measured by the trials of the last candidate.
   Option* also(const std::string& name, std::string_view learner, const GivenOptions& options,
                PartOfModel part) {
     candidates_.back().of.push_back({name, find(learner), options, std::move(part), false, false, false});
@@ -117,7 +118,7 @@ class CandidateList {
     also_after(name, "rankboost", options, rounds);
   }
 
-  /// Its trials tell how the RankBoosts that it is made of do alone.
+  /// The trials of the blend also measure each RankBoost in it.
   void add_blend() {
     add_safe("rankboost-blend", {}, "blend of RankBoosts and RRF");
     also("RankBoost from RRF", "reciprocal-ranks", kFromRrf, fused_of_blend);
@@ -128,7 +129,7 @@ class CandidateList {
   void add_lists(bool are_many, bool are_queries_many) {
     add_safe("reciprocal-ranks", {}, kRrfCandidate);
     add("reciprocal-ranks", {{"weights", "best"}}, "best list")->is_bold = true;
-    // Weights are tuned once for both.
+    // Both options share the tuning of the weights.
     const GivenOptions tuned = {{"weights", "tuned"}, {"k-by", "training"}, {"rounds", "50"}};
     add("reciprocal-ranks", tuned, "RankBoost from tuned weights");
     GivenOptions without = tuned;
@@ -151,7 +152,7 @@ class CandidateList {
     add_bags("rankboost-bagged", {{"rounds", "50"}, {"bags", "10"}}, "bagged RankBoost", "3");
     if (is_graded) add_bags("monotone-trees", {{"bags", "3"}, {"tree-depth", "2"}}, "monotone trees", "1");
   }
-  /// A trial with fewer bags than in the end.
+  /// Adds a candidate whose trial has fewer bags than the final training.
   void add_bags(std::string_view learner, const GivenOptions& options, const std::string& name,
                 const std::string& trial_bags) {
     add(learner, options, name);

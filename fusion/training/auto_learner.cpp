@@ -19,46 +19,48 @@
 #include "fusion/learners/common/options.h"
 #include "fusion/training/auto_candidates.h"
 
-// What is best depends on how many queries are judged and on how many lists there are, so it is measured:
-// every candidate is trained on all folds of the training queries but one and measured on that one, query by
-// query. Two options are safe: the blend of RankBoosts and reciprocal rank fusion, in which the fusion counts
-// the more the fewer queries are judged, which needs no comparison, and the plain fusion. A safe option
-// within the error of the best mean is taken (Breiman, Friedman, Olshen, Stone 1984, sec. 3.4.3), else the
-// best; the error is that of the paired differences by Student's t, since a few queries estimate it badly.
-// Costly candidates go on after their first fold only where they are ahead of the safe option on it. With
-// fewer than kFewestForRich queries the safe options alone are compared (with many lists tuned weights too):
-// among many the luckiest would win. Without two queries to compare on, the first that trains is taken.
+// Which learner is best depends on the number of judged queries and of lists, so it is measured: every
+// candidate is trained on all folds of the training queries but one and measured on each query of that fold.
+// Two kinds of options are safe: plain reciprocal rank fusion (RRF), and blends of RankBoosts and RRF, in
+// which RRF counts more the fewer queries are judged. If a safe option is within the error of the best mean,
+// it is taken (Breiman, Friedman, Olshen, Stone 1984, sec. 3.4.3), else the best option. The error is that of
+// the paired differences by Student's t, since few queries give a poor estimate of the standard error. Costly
+// candidates continue after the first fold only if they are ahead of the first safe option on it. With fewer
+// than kFewestForRich queries only the safe options are compared (with many lists also tuned weights), since
+// the best of many would win by luck. If there are not two queries to compare on, the first candidate that
+// can be trained is taken.
 namespace metafuse::fusion {
 namespace {
 
 constexpr std::size_t kMostFolds = 10;
-/// Folds when all candidates are compared, and with many lists, where tuned weights alone cost several
-/// RankBoosts: more would cost more than twenty RankBoosts.
+/// The number of folds if all candidates are compared, and also with many lists, where tuning the weights
+/// alone costs several RankBoosts. More folds would cost more than twenty RankBoosts.
 constexpr std::size_t kRichFolds = 2;
-/// How sure it must be that plain fusion is better than the blend: one standard error.
+/// The certainty required to prefer a later safe option to the first: one standard error.
 constexpr double kOneError = 0.841344746068543;
-/// How sure it must be that another option is better than the safe one: one standard error alone is exceeded
-/// by chance in one of six comparisons, and the best of a dozen is compared.
+/// The certainty required to prefer another option to the safe one. By chance alone, one standard error is
+/// exceeded in one of six comparisons, and here the best of a dozen options is compared.
 constexpr double kSureness = 0.95;
-/// Comparing may take this share of the time limit; the rest is for training what was chosen.
+/// Comparing may take this share of the time limit; the rest is for training the chosen option.
 constexpr double kShareOfComparing = 0.5;
-constexpr double kLeastSeconds = 1e-3;  // a limit that has passed still lets a learner do what it must
+// A time limit that has passed still lets a learner do the least it must.
+constexpr double kLeastSeconds = 1e-3;
 constexpr const char* kNoTime = "the time limit left none for it";
 constexpr const char* kBehind = "behind on the first part of the queries";
 
-/// An option and how it did.
+/// An option and its measurements.
 struct Choice {
   Option option;
   std::size_t candidate = 0;
-  std::vector<double> values;  ///< one per query that is measured, higher is better
-  std::string problem;         ///< why it is out; empty while it is in
+  std::vector<double> values;  ///< one per measured query, higher is better
+  std::string problem;         ///< why the option is excluded; empty while it is not
 
   double mean() const {
     return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
   }
 };
 
-/// What is left of the request's time limit.
+/// The remaining time of the request's time limit.
 class TimeLeft {
  public:
   explicit TimeLeft(const TrainingRequest& request)
@@ -95,16 +97,17 @@ std::vector<Choice> choices_of(const std::vector<Candidate>& candidates) {
   return out;
 }
 
-/// What candidates are trained on and measured by.
+/// What candidates are trained on and how they are measured.
 struct Trials {
   std::vector<TrainingSet> training;  ///< one per fold
   std::vector<MeasuredQuery> queries;
-  std::vector<std::size_t> fold_of;  ///< for each of the queries, the fold whose models have not seen it
+  std::vector<std::size_t> fold_of;  ///< for each query, the fold whose models have not seen it
 
   bool can_compare() const { return !training.empty() && queries.size() >= 2; }
 };
 
-/// Folds of the training queries; with validation data one fold, which is measured on that.
+/// Splits the training queries into folds; with validation data, makes one fold that is measured on
+/// that data.
 Result<Trials> make_trials(const TrainingRequest& request, const AutoOptions& options,
                            const std::string& measure) {
   Trials trials;
@@ -135,9 +138,9 @@ Result<Trials> make_trials(const TrainingRequest& request, const AutoOptions& op
   return trials;
 }
 
-/// Trains a candidate on one fold and fills in its choices' values of the fold's queries. What the time limit
-/// cut short is no measurement, and is left out.
-/// out: why there is none; else empty
+/// Trains a candidate on one fold and stores the values of its choices for the queries of the fold. A
+/// training cut short by the time limit measures nothing and is dropped.
+/// out: why there is no measurement; empty if there is one
 std::string run_trial(const Trials& trials, const Candidate& candidate, std::size_t number, std::size_t fold,
                       const TrainingRequest& request, const TimeLeft& time, std::vector<Choice>& choices) {
   if (time.is_limited() && time.for_comparing() <= 0.0) return kNoTime;
@@ -163,7 +166,7 @@ std::string run_trial(const Trials& trials, const Candidate& candidate, std::siz
   return {};
 }
 
-/// The mean over one fold's queries.
+/// The mean over the queries of one fold.
 double mean_of_fold(const Choice& choice, const Trials& trials, std::size_t fold) {
   double sum = 0.0;
   double count = 0.0;
@@ -175,7 +178,7 @@ double mean_of_fold(const Choice& choice, const Trials& trials, std::size_t fold
   return count > 0.0 ? sum / count : 0.0;
 }
 
-/// Takes out the costly candidates none of whose options is ahead of the first safe one on the first fold.
+/// Excludes each costly candidate that has no option ahead of the first safe one on the first fold.
 void leave_out_behind(const Trials& trials, const std::vector<Candidate>& candidates,
                       std::vector<Choice>& choices) {
   const auto safe = std::find_if(choices.begin(), choices.end(), [](const Choice& choice) {
@@ -193,8 +196,8 @@ void leave_out_behind(const Trials& trials, const std::vector<Candidate>& candid
   }
 }
 
-/// Trains every candidate on every fold, costly ones on the first before the others. The trials share the
-/// request's threads; each is a function of its number.
+/// Trains every candidate on every fold; costly candidates train on the first fold before any other. The
+/// trials share the request's threads; each result depends only on the trial's number.
 void run_trials(const Trials& trials, const std::vector<Candidate>& candidates,
                 const TrainingRequest& request, const TimeLeft& time, std::vector<Choice>& choices) {
   const std::size_t folds = trials.training.size();
@@ -202,7 +205,7 @@ void run_trials(const Trials& trials, const std::vector<Candidate>& candidates,
   std::atomic<std::size_t> done{0};
   const auto caller = std::this_thread::get_id();
   const auto run = [&](const auto& is_wanted) {
-    std::vector<std::pair<std::size_t, std::size_t>> tasks;  // candidate, fold
+    std::vector<std::pair<std::size_t, std::size_t>> tasks;  // (candidate, fold)
     for (std::size_t number = 0; number < candidates.size(); ++number)
       for (std::size_t fold = 0; fold < folds; ++fold)
         if (is_wanted(number, fold)) tasks.emplace_back(number, fold);
@@ -230,7 +233,7 @@ void run_trials(const Trials& trials, const std::vector<Candidate>& candidates,
   });
 }
 
-/// How far the mean of the differences a - b may be off, by Student's t.
+/// The error bound of the mean of the differences a - b, by Student's t.
 double error_of_difference(const std::vector<double>& a, const std::vector<double>& b, double sureness) {
   const auto n = static_cast<double>(a.size());
   double mean = 0.0;
@@ -241,12 +244,12 @@ double error_of_difference(const std::vector<double>& a, const std::vector<doubl
   return boost::math::quantile(t, sureness) * std::sqrt(squares / (n - 1.0) / n);
 }
 
-/// Whether the first is better than the second by no more than the error of their difference.
+/// Whether `top` is better than `choice` by no more than the error of their difference.
 bool is_within_error(const Choice& top, const Choice& choice, double sureness = kSureness) {
   return top.mean() - choice.mean() <= error_of_difference(top.values, choice.values, sureness);
 }
 
-/// The place of the first safe option, or of a later one that is better by more than its error.
+/// The index of the first safe option, or of a later safe one that beats it by more than the error.
 std::optional<std::size_t> safe_choice(const std::vector<Choice>& choices) {
   std::optional<std::size_t> safe;
   for (std::size_t i = 0; i < choices.size(); ++i)
@@ -256,7 +259,7 @@ std::optional<std::size_t> safe_choice(const std::vector<Choice>& choices) {
   return safe;
 }
 
-/// The place of the highest mean; a bold one's only where it is beyond its error of all others.
+/// The index of the highest mean; a bold option counts only if it beats all others by more than the error.
 std::optional<std::size_t> best_choice(const std::vector<Choice>& choices) {
   std::optional<std::size_t> best;
   std::optional<std::size_t> best_sober;
@@ -269,7 +272,8 @@ std::optional<std::size_t> best_choice(const std::vector<Choice>& choices) {
   return best && best_sober && is_within_error(choices[*best], choices[*best_sober]) ? best_sober : best;
 }
 
-/// Places of the choices in the order of training: the chosen one, then from the safest on.
+/// Indices of the choices in the order in which to try training: the chosen one, then the others,
+/// safest first.
 std::vector<std::size_t> order_of_choice(const std::vector<Choice>& choices, bool is_measured) {
   std::vector<std::size_t> order;
   const auto best = is_measured ? best_choice(choices) : std::nullopt;
@@ -323,7 +327,8 @@ std::string summary_of(const JsonObject& record) {
   return text;
 }
 
-/// Leaves what is compared with few queries too; all where there is no such option.
+/// Keeps only the options that are compared when few queries are judged; keeps all if there is no
+/// such option.
 void keep_those_for_few(std::vector<Candidate>& candidates) {
   const auto has_for_few = [](const Candidate& each) {
     return std::any_of(each.of.begin(), each.of.end(),
@@ -352,7 +357,7 @@ Result<TrainingResult> train_auto(const TrainingRequest& request, const std::vec
     last.options = option.options;
     last.clock = option.learner->can_limit_time ? request.clock : nullptr;
     last.time_limit_seconds = time.is_limited() ? std::max(time.for_all(), kLeastSeconds) : 0.0;
-    // The choice has been made: what is left of the request's validation is not to cut it again.
+    // The choice has been made: the request's validation data must not cut rounds again.
     last.validate = nullptr;
     last.measure = nullptr;
     last.progress = nullptr;
@@ -370,7 +375,7 @@ Result<TrainingResult> train_auto(const TrainingRequest& request, const std::vec
   return *problem;
 }
 
-/// A whole number of a model's record, 0 where there is none: files are written by anybody.
+/// A whole number in a model's record, 0 if there is none. Model files are untrusted.
 std::size_t count_in(const JsonObject& record, std::string_view key) {
   const Json* value = record.if_contains(key);
   return value != nullptr && value->is_number() && value->to_number<double>() >= 0.0

@@ -8,17 +8,18 @@
 
 namespace metafuse::fusion {
 
-/// The row `auto`: chooses a learner and its options by cross-validation inside the training queries, and
-/// trains it on all of them. The model is the chosen learner's; its "training" says under "auto" what was
-/// chosen among what, with the figures.
+/// The learner `auto`: chooses a learner and its options by cross-validation within the training queries, and
+/// trains it on all of them. The model is that of the chosen learner. Its "training" record holds under
+/// "auto" what was chosen, the alternatives, and their measured values.
 ///
+/// in: learners - the learners to choose among
 /// in: learners - the rows to choose among
 Learner auto_learner(std::vector<Learner> learners);
 
-/// What `auto` chose, in short: {"chosen","queries"} and, when candidates were compared,
-/// {"measure","value","rrf"} (rrf only where RRF was among them). Empty for models that others chose.
+/// What `auto` chose, in short: {"chosen","queries"} and, if candidates were compared,
+/// {"measure","value","rrf"} (rrf only if RRF was among them). Empty for models trained by other learners.
 ///
-/// in: training - of a model
+/// in: training - the "training" record of a model
 JsonObject brief_choice(const JsonObject& training);
 
 /// The same in words: "RankBoost 3.cum, 50 rounds (map .5121, RRF .4779, 50 queries)".

@@ -19,7 +19,7 @@ namespace metafuse::fusion {
 namespace {
 
 constexpr double kDifferenceLevel = 0.95;
-constexpr double kTail = 0.05;  // of the bags, on each side of what is told of a weight
+constexpr double kTail = 0.05;  // share of bags cut off at each end of the interval of a weight
 
 bool is_rank(const Feature& feature) {
   return feature.kind == FeatureKind::rank;
@@ -36,7 +36,7 @@ Result<Model> train_on(const TrainingSet& set, const CertaintyOptions& options) 
   return std::move(trained.model);
 }
 
-/// What the first place of each list adds, as shares of all.
+/// What rank 1 of each list contributes, as shares of the sum over all lists.
 std::vector<double> shares_of_lists(const Ranker& ranker, const std::vector<Feature>& features) {
   FeatureMatrix probe(features, features.size() + 1);  // the last document is in no list
   for (std::size_t feature = 0; feature < features.size(); ++feature)
@@ -52,7 +52,7 @@ std::vector<double> shares_of_lists(const Ranker& ranker, const std::vector<Feat
   return shares;
 }
 
-/// Reads models side by side: one per fold, then one per bag.
+/// Trains the models in parallel: first one per fold, then one per bag.
 Result<std::vector<Model>> train_all(const TrainingSet& set, const std::vector<std::size_t>& fold_of,
                                      std::size_t folds, const CertaintyOptions& options) {
   std::vector<std::optional<Result<Model>>> slots(folds + options.bags);
@@ -79,7 +79,7 @@ Result<std::vector<Model>> train_all(const TrainingSet& set, const std::vector<s
   return models;
 }
 
-/// Of each list, its share over all bags.
+/// The share of each list, summarised over all bags.
 JsonArray lists_json(const std::vector<Feature>& features, std::span<const Model> bags) {
   std::vector<std::vector<double>> shares;
   for (const Model& bag : bags) shares.push_back(shares_of_lists(*bag.ranker, features));

@@ -24,24 +24,25 @@ struct CertaintyOptions {
   ProgressReport progress;
 };
 
-/// How sure a learner's outcome is on these judged queries: whether it is better than reciprocal rank fusion
-/// on queries that it has not seen (query-level cross-validation), and how far each list's weight depends on
-/// which queries were judged (bootstrap samples of them). What trains on all queries is not measured, but
-/// trainings like it; a learner that chooses, such as auto, chooses anew in each.
+/// How reliable a learner is on these judged queries: whether it beats reciprocal rank fusion on queries it
+/// has not seen (query-level cross-validation), and how much each list's weight depends on which queries were
+/// judged (bootstrap samples of them). The model trained on all queries is not measured itself, but models
+/// trained in the same way are. A learner that chooses, such as auto, chooses anew in each training.
 ///
-/// A list's weight is what its first place adds to a document that no other list holds, as a share of what
-/// all lists add.
+/// A list's weight is what its rank 1 contributes to a document that no other list holds, as a share of the
+/// sum over all lists.
 ///
 /// in:     set - with rank features
 /// out:    {"measure","queries","value","rrf","better_than_rrf" (share of bootstrap resamples of the
-///         queries), "low","high" (95 % of the mean difference),"bags","lists":[{"name","share","low","high"
-///         (90 % of the bags),"positive" (share of bags)}]}
+///         queries),"low","high" (95 % interval of the mean
+///         difference),"bags","lists":[{"name","share","low","high" (90 % of the bags),"positive" (share of
+///         bags with a positive weight)}]}
 /// errors: bad_data: fewer than two queries with a relevant document, no rank feature; those of the learner
 /// cost:   folds + bags trainings
 Result<JsonObject> certainty_of(const TrainingSet& set, const CertaintyOptions& options);
 
-/// What a model's record has of it, for people; empty for a model without.
-/// in: training - of a model, whose file anybody may have written
+/// The certainty stored in a model's record, as text; empty if there is none.
+/// in: training - of a model from an untrusted file
 std::string certainty_text(const JsonObject& training);
 
 }  // namespace metafuse::fusion

@@ -56,7 +56,7 @@ bool is_answerable(const TrainingSet& set, const QueryRange& query) {
   return false;
 }
 
-/// 1-based place of the first relevant row, capped.
+/// The rank (from 1) of the first relevant row, at most `cap`.
 int best_rank(const TrainingSet& set, const std::vector<std::size_t>& order, int cap) {
   for (std::size_t i = 0; i < order.size() && static_cast<int>(i) + 1 < cap; ++i)
     if (is_relevant(set, order[i])) return static_cast<int>(i) + 1;
@@ -68,7 +68,7 @@ int best_rank_by_scores(const TrainingSet& set, const QueryRange& query, const s
   return best_rank(set, fused_order(set.matrix, query.begin, query.end, scores, set.documents), cap);
 }
 
-/// A single feature's list holds the documents it ranked, and nothing else.
+/// The list of a single feature holds only the documents that the feature ranks.
 int best_rank_of_feature(const TrainingSet& set, const QueryRange& query, std::size_t feature, int cap) {
   std::vector<std::size_t> listed;
   for (std::size_t row = query.begin; row < query.end; ++row)
@@ -79,7 +79,7 @@ int best_rank_of_feature(const TrainingSet& set, const QueryRange& query, std::s
   return best_rank(set, listed, cap);
 }
 
-/// Ranks of everything that is not trained, for one query.
+/// Ranks one query with every method that needs no training.
 void rank_untrained(const TrainingSet& set, const QueryRange& query, const CrossValidationOptions& options,
                     CrossValidation& result) {
   const int cap = options.depth + 1;
@@ -91,7 +91,8 @@ void rank_untrained(const TrainingSet& set, const QueryRange& query, const Cross
     result.features[f].best_rank.push_back(best_rank_of_feature(set, query, f, cap));
 }
 
-/// Trains on all folds but one and ranks that one's answerable queries into `ranks` (by position in the set).
+/// Trains on all folds but one and writes the ranks of that fold's answerable queries to `ranks` (indexed
+/// as set.queries).
 Result<TrainingResult> run_fold(const TrainingSet& set, const evaluation::Folds& folds, std::size_t fold,
                                 const CrossValidationOptions& options, std::vector<int>& ranks) {
   std::vector<std::size_t> inside;
@@ -193,7 +194,7 @@ std::string row_of(const MethodRanks& method) {
   return line_of(method.name, cells);
 }
 
-/// Column by column, the best single feature.
+/// The best single feature in each column.
 std::string best_feature_row(const CrossValidation& result) {
   std::vector<std::string> cells;
   for (const int k : kTopColumns) {

@@ -18,35 +18,36 @@
 
 namespace metafuse::fusion {
 
-/// A way to order documents that needs no training: one score per row of [begin, end), higher is better.
+/// A method that orders documents without training: one score per row of [begin, end), higher is better.
 struct Baseline {
   std::string name;
   std::function<std::vector<double>(const FeatureMatrix& matrix, std::size_t begin, std::size_t end)> score;
 };
 
-/// The rank features of some rows as the lists that they came from; document numbers count from `begin`, and
-/// an entry's score is minus its rank.
+/// Turns the rank features of some rows back into the lists they came from. Documents are numbered from
+/// `begin`, and an entry's score is minus its rank.
 QueryLists lists_of(const FeatureMatrix& matrix, std::size_t begin, std::size_t end);
 
-/// RRF, CombMNZ, Borda and SearXNG's formula over the rank features: what every table compares a
-/// learner with.
+/// RRF, CombMNZ, Borda and SearXNG's formula over the rank features: the baselines that every table shows
+/// beside a learner.
 std::vector<Baseline> rank_baselines();
 
 struct CrossValidationOptions {
   const Learner* learner = nullptr;
   std::map<std::string, std::string> learner_options;
   std::vector<Baseline> baselines;
-  int depth = 30;            ///< the rank of an answer that is missing or deeper is depth + 1
-  std::string measure_name;  ///< of TrainingRequest
+  int depth = 30;            ///< a missing or deeper answer gets the rank depth + 1
+  std::string measure_name;  ///< as in TrainingRequest
   std::uint64_t seed = 1;
   unsigned threads = 1;
   ProgressReport progress;
 };
 
-/// How one method ordered the held-out queries.
+/// How well one method ordered the held-out queries.
 struct MethodRanks {
   std::string name;
-  std::vector<int> best_rank;  ///< of the best relevant document, a query each, capped at depth + 1
+  /// For each query, the rank of the best relevant document, capped at depth + 1.
+  std::vector<int> best_rank;
 
   std::size_t top(int k) const;
   double average_rank() const;
@@ -54,19 +55,20 @@ struct MethodRanks {
 
 struct CrossValidation {
   int depth = 30;
-  std::size_t unanswerable = 0;      ///< queries without a relevant document in any list, left out
-  std::vector<std::string> queries;  ///< the others
-  std::vector<std::size_t> fold_of;  ///< the fold in which each was held out
+  std::size_t unanswerable = 0;      ///< queries without a relevant document in any list; left out
+  std::vector<std::string> queries;  ///< the ids of all other queries
+  std::vector<std::size_t> fold_of;  ///< for each of these, the fold in which it was held out
   MethodRanks learner;               ///< the combined ranking
   std::vector<MethodRanks> baselines;
   std::vector<MethodRanks> features;         ///< each ranking feature alone
-  std::vector<std::string> model_summaries;  ///< a fold each
-  std::vector<Json> choices;  ///< a fold each: what `auto` chose among what; empty for other learners
+  std::vector<std::string> model_summaries;  ///< one per fold
+  /// One per fold: what `auto` chose and from what; empty for other learners.
+  std::vector<Json> choices;
 };
 
-/// Query-level cross-validation: for each fold a model is trained on the other folds' queries and orders
-/// the fold's (Freund et al. 2003, sec. 6.1). Baselines and single features need no training and order the
-/// same queries.
+/// Query-level cross-validation: for each fold, a model is trained on the queries of the other folds and
+/// orders those of the fold (Freund et al. 2003, sec. 6.1). Baselines and single features, which need no
+/// training, order the same queries.
 ///
 /// in:     folds - one per query of the set
 /// errors: those of the learner, with the fold; bad_data when no query is answerable
@@ -74,8 +76,8 @@ struct CrossValidation {
 Result<CrossValidation> cross_validate(const TrainingSet& set, const evaluation::Folds& folds,
                                        const CrossValidationOptions& options);
 
-/// The table of sec. 6.1: top 1, 2, 5, 10, 20, 30 and the average rank; the last row is, column by column,
-/// the best single feature on the held-out queries.
+/// The table of sec. 6.1: top 1, 2, 5, 10, 20, 30 and the average rank. The last row shows in each column the
+/// best single feature on the held-out queries.
 std::string to_table(const CrossValidation& result);
 Json to_json(const CrossValidation& result);
 

@@ -12,10 +12,11 @@ namespace {
 
 constexpr double kLevel = 0.95;
 
-/// The measure of every judged query, higher is better; queries that no list answers count 0.
+/// The measure of each judged query, negated if lower is better; queries that no list answers are absent and
+/// count as 0.
 using ValuesByQuery = std::map<std::string, double, std::less<>>;
 
-/// Fuses the runs but those that are left out, and measures every query.
+/// Fuses all runs except those left out, and measures every query.
 Result<ValuesByQuery> fused_values(const std::vector<evaluation::Run>& runs,
                                    const std::vector<std::size_t>& left_out,
                                    const evaluation::Judgments& judgments,
@@ -26,9 +27,9 @@ Result<ValuesByQuery> fused_values(const std::vector<evaluation::Run>& runs,
   MethodComparisonOptions own = options;
   own.baseline.clear();
   own.progress = nullptr;
-  if (!own.learners.empty()) own.methods = {"rrf"};  // an empty list would be all of them
+  if (!own.learners.empty()) own.methods = {"rrf"};  // an empty list would mean all methods
   TRY(const auto compared, compare_methods(kept, judgments, own));
-  // What a learner cannot learn from (no crucial pair is left) is fused by RRF, whose row stands before.
+  // The last row is the learner's, or RRF's if the learner failed because no crucial pair was left.
   const evaluation::RunEvaluation& row = compared.report.runs.back();
   if (compared.report.runs.size() < 2)
     return fail(Code::bad_data, compared.notes.empty() ? own.methods.front() + " cannot fuse these lists"
@@ -40,7 +41,7 @@ Result<ValuesByQuery> fused_values(const std::vector<evaluation::Run>& runs,
   return values;
 }
 
-/// What each query of `all` loses in `some`.
+/// How much lower each query's measure in `some` is than in `all`.
 std::vector<double> losses(const ValuesByQuery& all, const ValuesByQuery& some) {
   std::vector<double> out;
   for (const auto& [query, value] : all) {
@@ -54,7 +55,7 @@ double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-/// Counts relevant documents: in all judgments, in any list, and of each list those in it and in no other.
+/// Counts relevant documents: all judged ones, those in any list, and for each list those only it holds.
 void count_relevant(const std::vector<evaluation::Run>& runs, const evaluation::Judgments& judgments,
                     const MethodComparisonOptions& options, ListReport& report) {
   for (const evaluation::QueryJudgments& query : judgments.queries) {
@@ -78,7 +79,7 @@ void count_relevant(const std::vector<evaluation::Run>& runs, const evaluation::
   }
 }
 
-/// The list as a run of its own, on all queries of the fusion.
+/// The measure of one list alone, over all queries of the fusion.
 Result<double> value_alone(const std::vector<evaluation::Run>& runs, std::size_t run,
                            const evaluation::Judgments& judgments, const MethodComparisonOptions& options,
                            const ValuesByQuery& all) {
@@ -87,14 +88,14 @@ Result<double> value_alone(const std::vector<evaluation::Run>& runs, std::size_t
     if (other != run) others.push_back(other);
   MethodComparisonOptions single = options;
   single.learners.clear();
-  single.methods = {"rrf"};  // of one list: the list
+  single.methods = {"rrf"};  // RRF of one list is the list itself
   TRY(const auto values, fused_values(runs, others, judgments, single));
   double sum = 0.0;
   for (const auto& [query, value] : values) sum += value;
   return sum / static_cast<double>(all.size());
 }
 
-/// Takes lists away one after the other, as they stand in `order`.
+/// Takes lists away one after another, in the given order.
 Result<void> take_away(const std::vector<evaluation::Run>& runs, const std::vector<std::size_t>& order,
                        const evaluation::Judgments& judgments, const ListWorthOptions& options,
                        const ValuesByQuery& all, ListReport& report) {

@@ -12,19 +12,19 @@
 
 namespace metafuse::fusion {
 
-/// What one list adds to a fusion.
+/// What one list contributes to a fusion.
 struct ListWorth {
   std::string name;
-  double alone = 0.0;             ///< the measure of the list as it is
-  std::size_t relevant = 0;       ///< relevant documents that it holds, over all judged queries
-  std::size_t only_here = 0;      ///< of them, those that no other list holds
-  double loss = 0.0;              ///< what the fusion of the others is behind the fusion of all
-  evaluation::Interval interval;  ///< of the loss, 95 %, over queries
+  double alone = 0.0;             ///< the measure of the list alone
+  std::size_t relevant = 0;       ///< relevant documents in the list, over all judged queries
+  std::size_t only_here = 0;      ///< those of them that no other list holds
+  double loss = 0.0;              ///< how much lower the measure is when only the other lists are fused
+  evaluation::Interval interval;  ///< 95 % interval of the loss, over queries
 };
 
-/// The fusion after one more list is taken away.
+/// One step of taking lists away: the fusion of the remaining lists.
 struct ListsLeft {
-  std::string without;  ///< the list that went in this step
+  std::string without;  ///< the list taken away in this step
   double value = 0.0;
   double loss = 0.0;
   evaluation::Interval interval;
@@ -35,26 +35,26 @@ struct ListReport {
   std::string measure;
   double value = 0.0;  ///< of the fusion of all lists
   std::size_t queries = 0;
-  std::size_t relevant = 0;      ///< judged relevant documents, in a list or not
-  std::size_t found = 0;         ///< of them, those in some list
-  std::vector<ListWorth> lists;  ///< what costs most when it is missing first
-  std::vector<ListsLeft> steps;  ///< lists taken away one after the other, what costs least first
-  std::size_t dispensable = 0;   ///< so many first steps together lose no more than asked for
+  std::size_t relevant = 0;      ///< judged relevant documents, whether in a list or not
+  std::size_t found = 0;         ///< those of them that are in some list
+  std::vector<ListWorth> lists;  ///< the list with the largest loss first
+  std::vector<ListsLeft> steps;  ///< lists taken away one after another, the smallest loss first
+  std::size_t dispensable = 0;   ///< this many first steps together lose at most most_loss
   double most_loss = 0.0;
 };
 
 struct ListWorthOptions {
   MethodComparisonOptions comparison;  ///< one method or one learner, the measure first in `set`
-  double most_loss = 0.005;            ///< that lists which could go may cost together
+  double most_loss = 0.005;            ///< what lists may cost together and still count as dispensable
 };
 
-/// Leave-one-out: every list is taken away alone, then one after the other in the order of what their absence
-/// costs. A learner is trained anew each time, by query-level cross-validation; where no crucial pair is left
-/// to learn from, lists are fused by RRF. Documents that only the
-/// missing list holds are lost, and the measure counts them as not found.
+/// Measures each list by leaving it out: first each list alone, then one list after another, beginning with
+/// the one whose absence costs least. A learner is trained anew each time, by query-level cross-validation;
+/// if no crucial pair is left to learn from, the lists are fused by RRF instead. The measure counts documents
+/// that only a removed list holds as not found.
 ///
-/// errors: usage: fewer than two lists, a measure of several columns; those of compare_methods, also when the
-///         method or learner fails
+/// errors: usage: fewer than two lists, or a measure of several columns; those of compare_methods; also when
+///         the method or learner fails
 /// cost:   two comparisons per list
 Result<ListReport> worth_of_lists(const std::vector<evaluation::Run>& runs,
                                   const evaluation::Judgments& judgments, const ListWorthOptions& options);

@@ -21,7 +21,7 @@ namespace {
 using evaluation::JudgedRanking;
 using evaluation::RunEvaluation;
 
-/// A judged query with its lists.
+/// A judged query and its lists.
 struct Item {
   const evaluation::QueryJudgments* judgments = nullptr;
   JudgedLists lists;
@@ -39,7 +39,7 @@ std::vector<Item> judged_items(const std::vector<evaluation::Run>& runs,
   return items;
 }
 
-/// What evaluating a list of document numbers sees.
+/// The grades of a ranking of document numbers, as evaluation needs them.
 JudgedRanking ranking_of(const Item& item, std::vector<std::uint32_t> order, std::size_t limit) {
   JudgedRanking ranking;
   if (limit > 0 && order.size() > limit) order.resize(limit);
@@ -60,7 +60,7 @@ JudgedRanking ranking_of(const Item& item, std::vector<std::uint32_t> order, std
   return ranking;
 }
 
-/// The work of one comparison: the queries, and the rows made so far.
+/// One comparison: evaluates rankings of the judged queries into table rows.
 class Table {
  public:
   Table(std::vector<Item> items, const MethodComparisonOptions& options)
@@ -68,7 +68,7 @@ class Table {
 
   const std::vector<Item>& items() const { return items_; }
 
-  /// A row of the table: order_of(query number) gives the fused order of its documents.
+  /// Makes a row; order_of(query number) returns the fused order of the query's documents.
   template <class OrderOf>
   RunEvaluation evaluate_row(const std::string& name, OrderOf order_of) const {
     RunEvaluation row;
@@ -128,7 +128,7 @@ Result<std::vector<ScoreQuery>> train_method(const FusionMethod& method, const s
   return out;
 }
 
-/// The given options that this learner has.
+/// Selects those of the given options that this learner has.
 std::map<std::string, std::string> options_for(const Learner& learner,
                                                const std::map<std::string, std::string>& given) {
   std::map<std::string, std::string> out;
@@ -165,7 +165,7 @@ Result<std::vector<ScoreQuery>> train_learner(const Learner& learner, const Trai
   return out;
 }
 
-/// The run with the best first measure.
+/// The run with the best value of the first measure.
 std::size_t best_run(const Table& table, const std::vector<evaluation::Run>& runs,
                      const evaluation::MeasureSet& set, std::optional<RunEvaluation>& best) {
   std::size_t place = 0;
@@ -203,7 +203,7 @@ Result<std::vector<const Learner*>> chosen_learners(const std::vector<std::strin
   return out;
 }
 
-/// Adds one row after the other to a comparison, and tells how far it is.
+/// Adds rows to a comparison one by one and reports progress.
 class ComparisonRows {
  public:
   ComparisonRows(const Table& table, const std::vector<std::size_t>& fold_of,

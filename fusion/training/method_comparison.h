@@ -16,14 +16,14 @@ namespace metafuse::fusion {
 
 struct MethodComparisonOptions {
   evaluation::MeasureSet set;
-  evaluation::EvaluationOptions evaluation;            ///< its depth cuts what is judged of every fused list
-  std::vector<std::string> methods;                    ///< names; empty for all of the table
-  std::vector<std::string> learners;                   ///< names of learners that are trained too
-  std::map<std::string, std::string> learner_options;  ///< given to the learners that know them
-  std::string derive;  ///< derived features of the learners, as TrainingInput has them
+  evaluation::EvaluationOptions evaluation;            ///< its depth cuts each fused list before evaluation
+  std::vector<std::string> methods;                    ///< names; empty: all fusion methods
+  std::vector<std::string> learners;                   ///< names of learners to train as well
+  std::map<std::string, std::string> learner_options;  ///< each is passed to the learners that have it
+  std::string derive;  ///< derived features for the learners, as in TrainingInput
   FeedbackOptions feedback;
   std::size_t folds = 5;
-  std::size_t depth = 0;  ///< of the lists, 0 for all
+  std::size_t depth = 0;  ///< how many ranks of each list count, 0 for all
   std::string baseline = "best_run";
   std::string test = "randomisation";
   std::uint64_t seed = 1;
@@ -33,15 +33,16 @@ struct MethodComparisonOptions {
 /// A comparison, and what could not be compared.
 struct MethodComparison {
   evaluation::Report report;
-  std::vector<std::string>
-      notes;  ///< a sentence for each method or learner that failed, and the best run's name
+  /// One sentence per method or learner that failed, and the name of the best run.
+  std::vector<std::string> notes;
 };
 
-/// Every fusion method side by side on the judged queries: unsupervised methods on all of them, supervised
-/// ones and learners by query-level cross-validation (what is learned on the other folds fuses the held-out
-/// one). The row "best_run" is the single run with the best first measure over all queries.
+/// Compares fusion methods on the judged queries. Unsupervised methods fuse all of them. Supervised methods
+/// and learners are cross-validated by query: what is learned on the other folds fuses the held-out fold. The
+/// row "best_run" is the single run with the best first measure over all queries.
 ///
-/// errors: bad_data when runs and judgments share no query; usage for unknown names and too many folds
+/// errors: bad_data when runs and judgments have no query in common; usage for unknown names or too
+///         many folds
 /// cost:   methods x queries, plus folds x training
 Result<MethodComparison> compare_methods(const std::vector<evaluation::Run>& runs,
                                          const evaluation::Judgments& judgments,

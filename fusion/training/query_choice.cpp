@@ -16,10 +16,10 @@ namespace {
 
 constexpr std::size_t kTop = 10;
 
-/// Scores of all documents of the pool by one member of the committee.
+/// The scores that one committee member gives all documents of the pool.
 using MemberScores = std::vector<double>;
 
-/// A list as a member: its ranks, what it does not hold last.
+/// A list as a committee member: scores by rank; documents that it does not hold come last.
 MemberScores list_scores(const FeatureMatrix& matrix, std::size_t feature) {
   MemberScores scores(matrix.document_count());
   for (std::size_t row = 0; row < scores.size(); ++row)
@@ -61,12 +61,12 @@ std::vector<MemberScores> bagged_committee(const TrainingSet& judged, const Trai
   std::vector<MemberScores> members;
   for (auto& scores : trained)
     if (scores) members.push_back(std::move(*scores));
-  // A bag of queries that teach nothing has no vote; a lone voter would agree with itself.
+  // Samples from which nothing can be learned have no vote. A single member could not disagree with itself.
   return members.size() >= 2 ? members : list_committee(pool);
 }
 
-/// 1/log2(1 + rank) of each document of a query by one member's scores, 0 beyond the first ten. Equal scores
-/// share the mean of their places' discounts.
+/// The discount 1/log2(1 + rank) that one member gives each document of a query; 0 below rank ten. Documents
+/// with equal scores share the mean discount of their ranks.
 std::vector<double> discounts(const MemberScores& scores, const QueryRange& query) {
   const std::size_t size = query.end - query.begin;
   std::vector<std::size_t> order(size);
@@ -88,7 +88,7 @@ std::vector<double> discounts(const MemberScores& scores, const QueryRange& quer
   return out;
 }
 
-/// What the committee makes of one query.
+/// How far the committee disagrees on one query, and on which documents.
 QueryChoice judged_by(const std::vector<MemberScores>& members, const TrainingSet& pool, std::size_t number,
                       std::size_t documents) {
   const QueryRange& query = pool.queries[number];
@@ -118,7 +118,7 @@ QueryChoice judged_by(const std::vector<MemberScores>& members, const TrainingSe
   return choice;
 }
 
-/// The share of a query's documents that no chosen query has.
+/// The share of a query's documents that no chosen query contains.
 double new_share(const TrainingSet& pool, const QueryRange& query,
                  const std::unordered_set<std::string_view>& seen) {
   std::size_t fresh = 0;

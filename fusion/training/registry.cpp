@@ -18,7 +18,7 @@
 namespace metafuse::fusion {
 namespace {
 
-/// One row per learner; each stands in its own folder.
+/// The learners; each is defined in a folder of its own.
 std::vector<Learner> make_table() {
   std::vector<Learner> rows = {
       rankboost::learner(),      rankboost::bagged_learner(), rankboost_plus::learner(),
@@ -35,7 +35,8 @@ std::vector<Learner> make_table() {
   rows.push_back(adaboost_mh::ensemble_learner(std::move(members)));
   for (Learner& row : online_rows) rows.push_back(std::move(row));
   rows.push_back(auto_learner(rows));
-  // Outermost, so that a learner that trains others gets the feature's values like any other feature's.
+  // The outermost wrapper, so that learners that train others see this feature's values like those of
+  // any other.
   for (Learner& row : rows) row = baselines::with_similarity_feature(std::move(row));
   return rows;
 }

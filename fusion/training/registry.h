@@ -10,16 +10,16 @@
 
 namespace metafuse::fusion {
 
-/// What trains when nobody names a learner.
+/// The learner used if none is named.
 inline constexpr std::string_view kDefaultLearner = "auto";
 
-/// All learners, in the order of the docs.
+/// All learners, in the order of the documentation.
 std::span<const Learner> learners();
 
-/// nullptr when there is none of that name.
+/// The learner of that name, or nullptr.
 const Learner* find_learner(std::string_view name);
 
-/// parse_model and read_model with the readers of all learners.
+/// parse_model() and read_model() with the readers of all learners.
 Result<Model> parse_model(std::string_view text, std::string_view name);
 Result<Model> read_model(const std::string& path);
 
