@@ -19,10 +19,10 @@ using evaluation::RunIndex;
 using evaluation::RunLine;
 using evaluation::same_id;
 
-/// Where each topic stands in each run: row-major topics x runs.
+/// The index of each topic in each run, topics x runs in row-major order.
 struct TopicTable {
   std::vector<std::string_view> topics;
-  std::vector<std::uint32_t> places;  // 0: not in the run, else its number + 1
+  std::vector<std::uint32_t> places;  // 0: not in the run, else the topic's index + 1
 };
 
 TopicTable merge_topics(std::span<const RunIndex> runs) {
@@ -33,7 +33,7 @@ TopicTable merge_topics(std::span<const RunIndex> runs) {
     return next[run] < topics.topic_count() ? topics.topic(next[run]) : std::string_view();
   };
   for (;;) {
-    std::string_view least;  // no topic is empty
+    std::string_view least;  // empty: none yet, as no topic is empty
     for (std::size_t run = 0; run < runs.size(); ++run) {
       const std::string_view topic = next_topic(run);
       if (topic.empty() || same_id(topic, least)) continue;
@@ -46,7 +46,7 @@ TopicTable merge_topics(std::span<const RunIndex> runs) {
   }
 }
 
-/// Text that grows without being cleared first.
+/// A growing text buffer that does not initialise its memory.
 class TextBuffer {
  public:
   char* room_for(std::size_t bytes) {
@@ -68,14 +68,14 @@ class TextBuffer {
   std::size_t capacity_ = 0;
 };
 
-/// Two copies that overlap, of Size to 2 x Size bytes.
+/// Copies a text of Size to 2 x Size bytes by two overlapping copies of Size bytes.
 template <std::size_t Size>
 void copy_ends(char* at, std::string_view text) {
   std::memcpy(at, text.data(), Size);
   std::memcpy(at + text.size() - Size, text.data() + text.size() - Size, Size);
 }
 
-/// Ids and numbers are short: no call to copy them.
+/// Copies short texts, as ids and numbers are, without a function call.
 char* put(char* at, std::string_view text) {
   if (text.size() > 16)
     std::memcpy(at, text.data(), text.size());
@@ -96,18 +96,19 @@ char* put(char* at, std::size_t number) {
   return put(at, std::string_view(from, static_cast<std::size_t>(digits + sizeof digits - from)));
 }
 
-/// One worker's tables and output, kept from block to block.
+/// The tables and output of one worker, reused from block to block.
 struct Worker {
   IdTable ids;
   QueryLists query;
-  std::vector<std::uint32_t> last_list;  // of each document: the last list that held it, + 1
-  std::vector<Standing> standing;        // of each document
+  std::vector<std::uint32_t> last_list;  // per document: the last list that held it, + 1
+  std::vector<Standing> standing;        // per document
   std::vector<RunLine> lines;
   TextBuffer output;
   std::optional<Error> error;
 };
 
-/// Asks for the first lines of a topic while another list is parsed: the lists of a topic lie far apart.
+/// Prefetches the first lines of a topic while another list is parsed, since the lists of a topic lie
+/// far apart.
 void fetch_ahead(const evaluation::TopicIndex& topics, std::size_t topic) {
   constexpr std::size_t kBytes = 2048;
   constexpr std::size_t kCacheLine = 64;
@@ -116,7 +117,7 @@ void fetch_ahead(const evaluation::TopicIndex& topics, std::size_t topic) {
     __builtin_prefetch(lines.data() + at);
 }
 
-/// Reads one run's list of one topic into the query.
+/// Reads the list of one topic from one run into the query.
 Result<void> add_list(const RunIndex& run, std::size_t list, std::size_t topic, std::size_t depth,
                       Worker& worker) {
   if (auto parsed = parse_run_topic(run, topic, {}, worker.lines); !parsed) return parsed;
@@ -162,7 +163,7 @@ void write_topic(std::string_view topic, const std::vector<std::uint32_t>& order
   output.end_at(at);
 }
 
-/// Documents beyond the depth were numbered too, to notice those that stand twice: take them out.
+/// Removes documents below the depth. They were numbered only to detect documents that occur twice.
 void drop_unlisted(QueryLists& query) {
   std::vector<std::uint32_t> number(query.size(), 0);
   std::vector<char> is_listed(query.size(), 0);
@@ -204,7 +205,7 @@ Result<void> fuse_topic(std::span<const RunIndex> runs, const TopicTable& table,
   return {};
 }
 
-/// How many topics a thread fuses before its output is written: about four megabytes of input.
+/// How many topics a thread fuses before their output is written: about four megabytes of input.
 std::size_t queries_per_block(std::span<const RunIndex> runs, std::size_t topics) {
   constexpr std::size_t kBytes = std::size_t{4} << 20;
   std::size_t total = 1;

@@ -12,56 +12,56 @@
 
 namespace metafuse::fusion {
 
-/// What a supervised method learned about each list; empty for the others.
+/// What a supervised method learned about each list; empty for other methods.
 struct ListKnowledge {
   std::vector<double> weights;                ///< one per list
-  std::vector<std::vector<double>> value_at;  ///< by list and position; the last value holds for deeper ones
+  std::vector<std::vector<double>> value_at;  ///< by list and position; deeper positions have the last value
 };
 
 struct FusionOptions {
-  std::optional<double> k;                 ///< the method's parameter; its default otherwise
-  std::vector<double> weights;             ///< one per list; empty: every list 1
-  std::optional<Normalisation> normalise;  ///< the method's default otherwise
+  std::optional<double> k;                 ///< the method's parameter; if absent, its default
+  std::vector<double> weights;             ///< one per list; empty: all 1
+  std::optional<Normalisation> normalise;  ///< if absent, the method's default
   ListKnowledge knowledge;
 
   double weight(std::size_t list) const { return weights.empty() ? 1.0 : weights[list]; }
 };
 
-/// A row of the table of fusion methods.
+/// One row of the table of fusion methods.
 struct FusionMethod {
   std::string name;
   std::string meaning;
   std::string source;
-  std::string parameter;  ///< what --k means, empty when the method has none
+  std::string parameter;  ///< the meaning of --k; empty if the method has no parameter
   double default_k = 0.0;
   bool takes_weights = false;
-  bool needs_weights = false;  ///< given by --weights, or learned from --train
+  bool needs_weights = false;  ///< from --weights, or learned with --train
   bool is_supervised = false;  ///< needs --train
   Normalisation default_normalise = Normalisation::none;
-  bool uses_scores = false;  ///< the others look at ranks alone and take no normalisation
-  /// Scores, one per document of the query, higher is better, all finite. The lists come normalised.
+  bool uses_scores = false;  ///< if not, the method uses ranks alone and takes no normalisation
+  /// Computes one finite score per document of the query; higher is better. The lists are already normalised.
   void (*score)(const QueryLists&, const FusionOptions&, double k, std::vector<double>& scores) = nullptr;
 };
 
-/// All methods, in the order of the docs.
+/// All methods, in the order of the documentation.
 std::span<const FusionMethod> fusion_methods();
 const FusionMethod* find_fusion_method(std::string_view name);
 
-/// Checks options against a method.
+/// Checks that options fit a method.
 ///
-/// errors: usage: weights that are not one per list, not finite or negative, a parameter out of range, a
-///         normalisation for a method that ignores scores, --k for one without parameter
+/// errors: usage: weights that are not one per list, not finite or negative; a parameter out of range; a
+///         normalisation for a method that ignores scores; --k for a method without a parameter
 Result<void> check_fusion_options(const FusionMethod& method, const FusionOptions& options,
                                   std::size_t lists);
 
-/// The scores of one query's documents; an empty query has none.
-/// cost: O(entries) for the rank and score methods; see each file for the others
+/// The scores of one query's documents; empty for a query without documents.
+/// cost: O(entries) for the rank and score methods; for others see the file that holds them
 std::vector<double> fuse_scores(const FusionMethod& method, const QueryLists& query,
                                 const FusionOptions& options);
 
 }  // namespace metafuse::fusion
 
-/// The functions behind the table of fusion methods; the file that holds each states its rule and source.
+/// The functions in the table of fusion methods. The file that holds each one states its rule and source.
 namespace metafuse::fusion::unsupervised {
 
 using Scores = std::vector<double>;

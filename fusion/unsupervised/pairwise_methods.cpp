@@ -3,15 +3,15 @@
 
 #include "fusion/unsupervised/fusion_method.h"
 
-// Condorcet fusion: sort the documents by the majority of the lists, each list preferring what it ranks
-// higher and any ranked document over an unranked one (Montague, Aslam 2002; with list weights: weighted
-// Condorcet). The majority is not transitive, so the answer of a sort depends on where it starts: this one
-// starts from the Borda order and merges stably, which makes it the same for every order of the input.
+// Condorcet fusion sorts the documents by the majority of the lists. A list prefers the document it ranks
+// higher, and any ranked document to an unranked one (Montague, Aslam 2002; with list weights: weighted
+// Condorcet). The majority is not transitive, so the result of a sort depends on the initial order. This sort
+// starts from the Borda order and merges stably, so the result does not depend on the order of the input.
 // Cost: O(documents log documents x lists)
 namespace metafuse::fusion::unsupervised {
 namespace {
 
-/// Ranks document by document, unranked as a number behind all others: one comparison reads two short rows.
+/// Ranks in one row per document, unranked as a number above all ranks: a comparison reads two short rows.
 class Majority {
  public:
   Majority(const QueryLists& query, const FusionOptions& options)
@@ -47,7 +47,7 @@ class Majority {
   bool is_weighted_ = false;
 };
 
-/// Bottom-up merge sort that is safe for a relation that is not transitive.
+/// A bottom-up merge sort, which also terminates for a relation that is not transitive.
 void merge_sort(std::vector<std::uint32_t>& order, const Majority& majority) {
   std::vector<std::uint32_t> merged(order.size());
   for (std::size_t width = 1; width < order.size(); width *= 2) {
@@ -77,8 +77,9 @@ void condorcet(const QueryLists& query, const FusionOptions& options, double, Sc
 
 }  // namespace metafuse::fusion::unsupervised
 
-// Copeland's method: documents beaten by the majority of the lists minus documents beaten by (Copeland 1951).
-// Among two documents a list prefers the one it ranks higher, a ranked one over an unranked one.
+// Copeland's method: the number of documents that the majority of the lists places below the document, minus
+// the number that it places above (Copeland 1951). A list prefers the document it ranks higher, and a ranked
+// document to an unranked one.
 //
 // cost: O(sum of squared list lengths + documents^2)
 namespace metafuse::fusion::unsupervised {
@@ -86,8 +87,8 @@ namespace metafuse::fusion::unsupervised {
 void copeland(const QueryLists& query, const FusionOptions& options, double, Scores& scores) {
   const std::size_t documents = query.size();
   const std::vector<std::uint32_t> table = rank_table(query);
-  // The lists that hold one of a and b alone add up to held[a] - held[b]; those that hold both cancel there
-  // and vote by their ranks.
+  // The difference held[a] - held[b] is the vote of the lists that hold only one of a and b. Lists that hold
+  // both cancel out of it; they vote by their ranks.
   std::vector<double> held(documents, 0.0);
   for (std::size_t list = 0; list < query.lists.size(); ++list)
     for (const ListEntry& entry : query.lists[list]) held[entry.document] += options.weight(list);
@@ -110,18 +111,19 @@ void copeland(const QueryLists& query, const FusionOptions& options, double, Sco
 
 }  // namespace metafuse::fusion::unsupervised
 
-// The Markov chains of Dwork, Kumar, Naor, Sivakumar 2001; a document's score is its stationary probability.
-// From document d the next one is
-//   MC1  uniform over all places, in all lists that rank d, at or above d
-//   MC2  a list that ranks d, uniformly, then uniform over its places at or above d
-//   MC3  a list that ranks d, uniformly, then a document of it, uniformly; taken when it stands above d, else
-//   stay MC4  a document of any list, uniformly; taken when the majority of the lists that rank both prefers
-//   it, else stay
-// Differs from the paper: with probability k (0.05) any document follows, which makes every chain have one
-// stationary distribution. Iterated from the uniform distribution until the change is below 1e-12, at most
-// 1000 times.
+// The Markov chains of Dwork, Kumar, Naor, Sivakumar 2001. A document's score is its stationary probability.
+// From document d, the chain moves to
+//   MC1  a uniformly random entry at or above d, from all lists that rank d
+//   MC2  a uniformly random list that ranks d, then a uniformly random entry of it at or above d
+//   MC3  a uniformly random list that ranks d, then a uniformly random document of it if that one stands
+//        above d; otherwise the chain stays at d
+//   MC4  a uniformly random document of any list, if the majority of the lists that rank both prefers it;
+//        otherwise the chain stays at d
+// Differs from the paper: with probability k (0.05) the next document is uniformly random among all, because
+// then every chain has exactly one stationary distribution. Iteration starts from the uniform distribution
+// and ends when the change is below 1e-12, or after 1000 steps.
 //
-// cost: MC1-MC3 O(entries) an iteration by sums along each list; MC4 O(sum of squared list lengths)
+// cost: MC1-MC3 O(entries) per iteration, by sums along each list; MC4 O(sum of squared list lengths)
 namespace metafuse::fusion::unsupervised {
 namespace {
 
@@ -152,7 +154,8 @@ void iterate(Scores& scores, double k, Step step) {
 }  // namespace
 
 void markov_chain_1(const QueryLists& query, const FusionOptions&, double k, Scores& scores) {
-  std::vector<double> places(query.size(), 0.0);  // at or above the document, over its lists
+  // Number of entries at or above the document, over all its lists.
+  std::vector<double> places(query.size(), 0.0);
   for (const auto& list : query.lists)
     for (std::size_t i = 0; i < list.size(); ++i) places[list[i].document] += static_cast<double>(i + 1);
   iterate(scores, k, [&](const Scores& from, Scores& to) {
@@ -184,7 +187,7 @@ void markov_chain_3(const QueryLists& query, const FusionOptions&, double k, Sco
   iterate(scores, k, [&](const Scores& from, Scores& to) {
     for (const auto& list : query.lists) {
       const auto length = static_cast<double>(list.size());
-      double mass = 0.0;  // what documents further down send to each place
+      double mass = 0.0;  // probability that documents further down send to each entry above
       for (std::size_t i = list.size(); i-- > 0;) {
         const double share = from[list[i].document] / (counts[list[i].document] * length);
         to[list[i].document] += mass + share * (length - static_cast<double>(i));
@@ -197,7 +200,7 @@ void markov_chain_3(const QueryLists& query, const FusionOptions&, double k, Sco
 void markov_chain_4(const QueryLists& query, const FusionOptions&, double k, Scores& scores) {
   const std::size_t documents = query.size();
   const std::vector<std::uint32_t> table = rank_table(query);
-  std::vector<std::vector<std::uint32_t>> better(documents);  // what the majority prefers to a document
+  std::vector<std::vector<std::uint32_t>> better(documents);  // documents that the majority prefers
   std::vector<int> votes(documents);
   for (std::size_t a = 0; a < documents; ++a) {
     std::fill(votes.begin(), votes.end(), 0);

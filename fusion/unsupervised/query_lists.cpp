@@ -68,7 +68,7 @@ Sums sums_of(const std::vector<ListEntry>& list) {
   return sums;
 }
 
-/// (score - shift) / divisor, or `otherwise` when the divisor says nothing.
+/// Sets each score to (score - shift) / divisor, or to `otherwise` if the divisor is 0 or infinite.
 void shift_and_divide(std::vector<ListEntry>& list, double shift, double divisor, double otherwise) {
   const bool is_usable = divisor > 0.0 && std::isfinite(divisor);
   for (ListEntry& entry : list) entry.score = is_usable ? (entry.score - shift) / divisor : otherwise;

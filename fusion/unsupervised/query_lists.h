@@ -11,17 +11,18 @@
 
 namespace metafuse::fusion {
 
-/// One place of a list.
+/// One entry of a list.
 struct ListEntry {
   std::uint32_t document = 0;  ///< number within the query
-  double score = 0.0;          ///< as the engine or run gave it
+  double score = 0.0;          ///< as given by the engine or run
 };
 
-/// The lists of one query as fusion methods see them: documents are numbers, position 0 of a list has rank 1.
+/// The lists of one query as fusion methods see them: documents are numbers, and position 0 of a list has
+/// rank 1.
 struct QueryLists {
-  std::vector<std::string_view> documents;  ///< id of each number; every id once
-  std::vector<std::vector<ListEntry>>
-      lists;  ///< one per run, empty where a run has none; no document twice in a list
+  std::vector<std::string_view> documents;  ///< id by document number, each once
+  /// One per run, empty if the run has none; no document occurs twice in a list.
+  std::vector<std::vector<ListEntry>> lists;
 
   std::size_t size() const { return documents.size(); }
 };
@@ -29,9 +30,9 @@ struct QueryLists {
 /// The standing of every document.
 std::vector<Standing> standings(const QueryLists& query);
 
-/// Document numbers in the order of their scores and of the tie rule (fusion/data/fused_order.h).
+/// Document numbers, ordered by score and the tie rule (fusion/data/fused_order.h).
 ///
-/// in:   known - the query's standings where the caller has them, else empty
+/// in: known - the query's standings if the caller has computed them, else empty
 /// cost: O(documents log documents)
 std::vector<std::uint32_t> fused_order(const QueryLists& query, std::span<const double> scores,
                                        std::span<const Standing> known = {});
@@ -39,19 +40,19 @@ std::vector<std::uint32_t> fused_order(const QueryLists& query, std::span<const 
 /// How many lists hold each document.
 std::vector<double> list_counts(const QueryLists& query);
 
-/// 1-based ranks, list by list: rank_table[list * documents + document], 0 where unranked.
+/// Ranks from 1, list by list: rank_table[list * documents + document]; 0 if unranked.
 std::vector<std::uint32_t> rank_table(const QueryLists& query);
 
-/// Ways of making the scores of different lists comparable; always within one list of one query.
+/// Ways to make the scores of different lists comparable. Each applies within one list of one query.
 enum class Normalisation { none, min_max, max, sum, z_score, rank, borda, l2 };
 
 std::optional<Normalisation> normalisation_of(std::string_view name);
 std::string_view name_of(Normalisation normalisation);
-std::string_view normalisation_names();  ///< for help and errors
+std::string_view normalisation_names();  ///< for help texts and error messages
 
-/// Replaces the scores of one list.
+/// Normalises the scores of one list.
 ///
-/// in:     list - best first; documents - how many documents all lists of the query hold together
+/// in: list - best first; documents - number of documents in all lists of the query together
 /// out:    min_max: (s - min) / (max - min); max: s / max; sum: (s - min) / sum of (s - min);
 ///         z_score: (s - mean) / standard deviation (of the population); rank: 1 - (rank - 1) / length;
 ///         borda: 1 - (rank - 1) / documents; l2: s / Euclidean length.

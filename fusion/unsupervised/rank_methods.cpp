@@ -5,12 +5,12 @@
 #include "fusion/unsupervised/fusion_method.h"
 
 // The Comb family over the normalised scores of the lists that hold a document (Fox, Shaw 1994; CombGMNZ: Lee
-// 1997 with an exponent): least, greatest, median, sum, sum / n, sum x n, sum x n^k. Weighted lists count w_i
-// x score; the lists that leave a document out say nothing.
+// 1997 with an exponent): minimum, maximum, median, sum, sum / n, sum x n, sum x n^k, where n is the number
+// of these lists. With weights, a score counts as w_i x score. Lists without the document are ignored.
 namespace metafuse::fusion::unsupervised {
 namespace {
 
-/// Folds the weighted scores of each document, starting from the first one it has.
+/// Combines the weighted scores of each document pairwise, beginning with its first one.
 template <class Fold>
 void fold_scores(const QueryLists& query, const FusionOptions& options, Scores& scores, Fold fold) {
   std::vector<char> has_score(query.size(), 0);
@@ -74,17 +74,18 @@ void comb_gmnz(const QueryLists& query, const FusionOptions& options, double k, 
 
 }  // namespace metafuse::fusion::unsupervised
 
-// Methods that look at ranks alone. w_i is the weight of list i (1 by default), r its rank of the document, n
-// the number of lists that hold it.
+// Methods that use ranks alone. w_i is the weight of list i (1 by default), r the document's rank in it, n
+// the number of lists that hold the document.
 //   rrf          sum of w_i / (k + r)                     Cormack, Clarke, Buettcher 2009
 //   isr          n x sum of w_i / r^2                     Mourao et al. 2014
 //   log_isr      log(n + k) x sum of w_i / r^2            Mourao et al. 2014, smoothed by k: n = 1 counts
 //   rbc          sum of w_i (1 - k) k^(r - 1)             Bailey et al. 2017
-//   borda        c - r + 1 points of c documents; those a list leaves out share the points that it has left
+//   borda        c - r + 1 points for rank r among c documents in all; the remaining points of a list are
+//                shared evenly by the documents it does not hold
 //                                                         Aslam, Montague 2001
 //   searxng      n x (product of w_i) x sum of 1 / r      SearXNG, searx/results.py
-//   round_robin  the first of every list, then the second of every list ...
-//   median_rank  the median over all lists, an absent document ranked after all documents
+//   round_robin  the first of every list, then the second of every list, ...
+//   median_rank  the median rank over all lists, an absent document ranking below all documents
 //                                                         Fagin, Kumar, Sivakumar 2003
 namespace metafuse::fusion::unsupervised {
 namespace {
@@ -135,10 +136,10 @@ void rank_biased_centroid(const QueryLists& query, const FusionOptions& options,
 
 void borda(const QueryLists& query, const FusionOptions& options, double, Scores& scores) {
   const auto documents = static_cast<double>(query.size());
-  double left_over = 0.0;  // what a document gets from lists that leave it out
+  double left_over = 0.0;  // points of a document from lists that do not hold it
   for (std::size_t list = 0; list < query.lists.size(); ++list) {
     const auto length = static_cast<double>(query.lists[list].size());
-    // The places after the list are worth documents - length ... 1: shared evenly.
+    // The ranks after the end of the list are worth documents - length, ..., 1 points: shared evenly.
     const double share = length > 0.0 ? 0.5 * (documents - length + 1.0) : 0.0;
     const double weight = options.weight(list);
     left_over += weight * share;
@@ -187,9 +188,8 @@ void median_rank(const QueryLists& query, const FusionOptions&, double, Scores& 
 
 }  // namespace metafuse::fusion::unsupervised
 
-// Supervised methods whose learned knowledge is a value for every list and position (supervised_fusion.h
-// makes it): the score is the sum of the values, in SegFuse each times 1 + the normalised score (Shokouhi
-// 2007).
+// Supervised methods that learned a value for every list and position (see supervised_fusion.h). A document's
+// score is the sum of its values; SegFuse multiplies each by 1 + the normalised score (Shokouhi 2007).
 namespace metafuse::fusion::unsupervised {
 namespace {
 
@@ -215,11 +215,12 @@ void segfuse(const QueryLists& query, const FusionOptions& options, double, Scor
 
 }  // namespace metafuse::fusion::unsupervised
 
-// Robust rank aggregation (Kolde, Laur, Adler, Vilo 2012): a document's ranks divided by the number of
-// documents, sorted, are compared with those of random lists. The k-th smallest of m uniform numbers is at
-// most x with the probability that at least k of m are; rho is the least of these over k, and the score is
-// -log rho. An absent document has rank 1 (the last possible) there, as in the paper's treatment of
-// full rankings.
+// Robust rank aggregation (Kolde, Laur, Adler, Vilo 2012) compares a document's ranks with those in random
+// lists. The ranks are divided by the number of documents and sorted. The k-th smallest of m uniform numbers
+// is at most x with the probability that at least k of them are at most x. rho is the minimum of this
+// probability over k, and the score is -log rho. An absent document has the last rank, which is 1 after the
+// division, as in the paper's treatment of full rankings.
+//
 // cost: O(documents x lists^2)
 namespace metafuse::fusion::unsupervised {
 namespace {

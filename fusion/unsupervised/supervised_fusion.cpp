@@ -6,17 +6,18 @@
 
 #include "fusion/unsupervised/weight_search.h"
 
-// What the probabilistic methods learn from judged lists. P(x | i) is the share of training queries whose
-// list i has a relevant document at position x; a list that is shorter counts as not relevant there.
+// What the probabilistic methods learn from judged lists. P(x | i) is the share of training queries in which
+// list i has a relevant document at position x; positions below a shorter list count as not relevant.
 //   posfuse    P(x | i)
-//   slidefuse  the mean of P over the k positions on each side of x
-//   probfuse   lists cut into k segments of the longest list's length; the mean over queries of the share of
-//              relevant documents in the segment, divided by the segment's number (Lillis et al. 2006)
+//   slidefuse  the mean of P over x and the k positions on each side of it
+//   probfuse   positions up to the longest list's length are cut into k segments; the value is the mean over
+//              queries of the share of relevant documents in the segment, divided by the segment's number
+//              (Lillis et al. 2006)
 //   segfuse    the same share over segments of 10 x 2^(s-1) - 5 documents: 5, 15, 35 ...
 //   mapfuse    mean average precision of the list / rank
-//   bayesfuse  log P(rank bucket | relevant) / P(rank bucket | not relevant), buckets of doubling size,
-//              counts smoothed by 1/2; being absent is a bucket of its own, whose value is taken off all
-//              others (Aslam, Montague 2001)
+//   bayesfuse  log P(rank bucket | relevant) / P(rank bucket | not relevant), with buckets of doubling size
+//              and counts smoothed by 1/2; being absent is one more bucket, whose value is subtracted from
+//              all others (Aslam, Montague 2001)
 namespace metafuse::fusion {
 namespace {
 
@@ -29,7 +30,7 @@ std::size_t longest_list(std::span<const JudgedLists> queries) {
   return longest;
 }
 
-/// For every list and position: in how many queries a relevant document stands there.
+/// The number of queries with a relevant document, for every list and position.
 WeightTable relevant_counts(std::span<const JudgedLists> queries, std::size_t lists, std::size_t depth) {
   WeightTable counts(lists, std::vector<double>(depth, 0.0));
   for (const JudgedLists& item : queries)
@@ -46,7 +47,7 @@ WeightTable position_probabilities(std::span<const JudgedLists> queries, std::si
   return table;
 }
 
-/// Replaces every value by the mean over its window.
+/// Replaces each value by the mean of the values in its window.
 WeightTable slide(const WeightTable& table, std::size_t reach) {
   WeightTable out = table;
   for (std::size_t list = 0; list < table.size(); ++list)
@@ -60,7 +61,7 @@ WeightTable slide(const WeightTable& table, std::size_t reach) {
   return out;
 }
 
-/// Gives every position its segment's mean; `value(segment mean, segment from 0)` makes the entry.
+/// Replaces each value by value(mean of its segment, index of the segment).
 template <class Value>
 WeightTable by_segments(const WeightTable& table, const std::vector<std::size_t>& ends, Value value) {
   WeightTable out = table;

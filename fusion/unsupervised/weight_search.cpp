@@ -6,22 +6,23 @@
 #include <iterator>
 #include <numeric>
 
-// A weight moves the documents of one list alone, and average precision asks only how many documents stand at
-// or above each relevant one. So every query keeps its sums in order, and a trial re-counts what the moved
-// documents change: a list of 100 among 2,000 documents is tried without touching the other 1,900.
+// Changing the weight of a list moves only the documents of that list, and average precision depends only on
+// how many documents stand at or above each relevant one. So each query keeps its sums sorted, and a trial
+// recounts only what the moved documents change: trying a weight for a list of 100 out of 2,000 documents
+// does not touch the other 1,900.
 namespace metafuse::fusion {
 namespace {
 
 constexpr std::array<double, 8> kWeightSteps = {0.0, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5};
 constexpr std::size_t kListsForOneSweep = 50;
-constexpr double kLeastPrecisionGain = 1e-9;  // of the precision: less is rounding
+constexpr double kLeastPrecisionGain = 1e-9;  // relative; a smaller gain may be a rounding error
 
 int sweeps_for(std::size_t lists) {
   return lists > kListsForOneSweep ? 1 : 3;
 }
 
-/// How many leading values fulfil a condition that no later one does. Without branches that the processor
-/// could guess wrong: nearly all of the search's time is spent here.
+/// The number of leading values that fulfil a condition which no later value fulfils. Avoids branches that
+/// the processor could mispredict: nearly all of the search's time is spent here.
 template <class Condition>
 std::size_t leading(const std::vector<double>& values, const Condition& holds) {
   const double* base = values.data();
@@ -35,12 +36,12 @@ std::size_t leading(const std::vector<double>& values, const Condition& holds) {
   return static_cast<std::size_t>(base - values.data()) + (holds(*base) ? 1 : 0);
 }
 
-/// How many of the values, which ascend, are at least `bound`.
+/// The number of values that are at least `bound`.
 std::size_t count_at_least(const std::vector<double>& ascending, double bound) {
   return ascending.size() - leading(ascending, [bound](double value) { return value < bound; });
 }
 
-/// Relevant documents, best first: their sums, and how many documents of some kind stand at or above each.
+/// Relevant documents, best first: their sums, and how many documents of some kind have at least each sum.
 struct Places {
   std::vector<double> sums;
   std::vector<std::size_t> at_least;
@@ -55,7 +56,7 @@ struct Places {
   }
   std::size_t size() const { return sums.size(); }
 
-  /// Per place, how many of the values are at least its sum.
+  /// For each relevant document, counts the values that are at least its sum.
   void count(const std::vector<double>& values, std::vector<std::size_t>& counts) const {
     counts.assign(size() + 1, 0);
     for (const double value : values) ++counts[leading(sums, [value](double sum) { return sum > value; })];
@@ -63,7 +64,7 @@ struct Places {
   }
 };
 
-/// One training query with its scores normalised once, and the sums of the weighted scores.
+/// One training query, with its normalised scores and the current weighted sums.
 class TunedQuery {
  public:
   TunedQuery(const JudgedLists& judged, const std::vector<double>& weights, Normalisation normalisation)
@@ -85,10 +86,10 @@ class TunedQuery {
     find_places();
   }
 
-  /// Average precision as the weights are, ties counted against the relevant document.
+  /// The average precision with the current weights; ties count against the relevant document.
   double precision() const { return precision_of(places_.at_least); }
 
-  /// Prepares for moves of one list.
+  /// Prepares to try weights of one list.
   void take_up(std::size_t list) {
     for (const ListEntry& entry : query_.lists[list_]) is_moved_[entry.document] = 0;
     list_ = list;
@@ -104,7 +105,7 @@ class TunedQuery {
       if (is_moved_[found_[i]] == 0) staying_.add(places_.sums[i], places_.at_least[i] - counts_[i]);
   }
 
-  /// Average precision when the weight of the list that was taken up changes by so much.
+  /// The average precision if the weight of that list changed by `change`.
   double precision_after(double change) {
     if (found_.empty()) return 0.0;
     const std::vector<ListEntry>& list = query_.lists[list_];
@@ -126,7 +127,7 @@ class TunedQuery {
     return precision_of(all_.at_least);
   }
 
-  /// Changes the weight of the list that was taken up.
+  /// Changes the weight of that list.
   void move(double change) {
     arriving_.clear();
     for (const ListEntry& entry : query_.lists[list_])
@@ -159,19 +160,19 @@ class TunedQuery {
   }
 
   QueryLists query_;
-  std::vector<std::vector<std::uint32_t>> relevant_at_;  ///< per list, where relevant documents stand
-  std::vector<char> is_moved_;                           ///< per document: it is in the list taken up
-  double relevant_ = 0.0;                                ///< judged relevant, in a list or not
-  std::vector<double> sums_;                             ///< per document
-  std::vector<double> ascending_;                        ///< the same in order
-  std::vector<std::uint32_t> found_;                     ///< relevant documents in lists, best first
-  Places places_;                                        ///< of those, among all documents
+  std::vector<std::vector<std::uint32_t>> relevant_at_;  ///< by list: positions of its relevant documents
+  std::vector<char> is_moved_;        ///< by document: whether it is in the list being tried
+  double relevant_ = 0.0;             ///< judged relevant documents, in a list or not
+  std::vector<double> sums_;          ///< by document
+  std::vector<double> ascending_;     ///< the same, sorted
+  std::vector<std::uint32_t> found_;  ///< relevant documents in the lists, best first
+  Places places_;                     ///< the same, counting all documents
   std::size_t list_ = 0;
-  std::vector<double> leaving_;   ///< sums of the list's documents, ascending
+  std::vector<double> leaving_;   ///< sums of the documents in the list being tried, ascending
   std::vector<double> arriving_;  ///< the same after a move
-  std::vector<double> moved_;     ///< those of its relevant documents
-  Places staying_;                ///< of relevant documents that are not in the list, among such documents
-  Places all_;                    ///< after a move
+  std::vector<double> moved_;     ///< those of the relevant documents in it
+  Places staying_;                ///< relevant documents not in that list, counting only documents not in it
+  Places all_;                    ///< all relevant documents, after a move
   std::vector<std::size_t> counts_;
 };
 
@@ -179,7 +180,7 @@ class TunedQuery {
 
 namespace {
 
-/// Each list's precision, the best list's being 1; all 1 where none finds anything.
+/// Precisions as weights: divided by the best one; all 1 if no list finds anything.
 std::vector<double> weights_by(const std::vector<double>& precisions) {
   std::vector<double> weights = precisions;
   if (weights.empty()) return weights;
@@ -188,10 +189,10 @@ std::vector<double> weights_by(const std::vector<double>& precisions) {
   return weights;
 }
 
-/// Looks along the grid for a better weight of one list, first above the present one and then below.
+/// Moves the weight of one list along the grid while that gains, first upwards, then downwards.
 ///
-/// in:  best - the sum of the queries' precisions now
-/// out: the weight to take; best is the sum with that
+/// in:  best - the sum of the queries' precisions with the present weight
+/// out: the chosen weight; best - the sum with that weight
 double climb(std::vector<TunedQuery>& queries, std::size_t list, double weight, double& best) {
   for (TunedQuery& query : queries) query.take_up(list);
   double chosen = weight;
