@@ -7,7 +7,8 @@
 namespace metafuse::fusion {
 namespace {
 
-constexpr std::size_t kMostAtOnce = std::size_t{1} << 24;  // counts are ints in MPI
+// Numbers per MPI call, whose counts are of type int.
+constexpr std::size_t kMostAtOnce = std::size_t{1} << 24;
 
 class MpiCommunicator final : public Communicator {
  public:

@@ -6,12 +6,12 @@
 
 namespace metafuse::fusion {
 
-/// What the module metafuse_mpi.so holds: all of MPI that the program calls. It is loaded only under mpirun,
-/// so that everything else starts without MPI's libraries, and runs where there are none.
+/// The interface of the module metafuse_mpi.so, which contains every use of MPI in the program. It is loaded
+/// only under mpirun, so that the program otherwise starts, and runs, without MPI's libraries.
 struct MpiModule {
-  /// The processes of the MPI job, from construction to destruction; one at a time.
+  /// Joins the MPI job until the object is destroyed. At most one object at a time.
   std::unique_ptr<Communicator> (*start)();
-  /// Ends the whole job with an exit status: what a process does that cannot go on.
+  /// Ends the whole job with an exit status; for a process that cannot go on.
   void (*abort)(int status);
 };
 
