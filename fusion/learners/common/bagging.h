@@ -13,38 +13,40 @@
 
 namespace metafuse::fusion {
 
-/// Calls `train(bag)` once for every bag on the request's threads. Which thread trains what is not fixed: a
-/// bag must be a function of its number alone. Progress is reported on the caller's thread.
+/// Calls train(bag) once per bag on the request's threads. Any thread may train any bag, so the result for a
+/// bag must depend on its number alone. Progress is reported on the caller's thread.
 void for_each_bag(const TrainingRequest& request, std::size_t bags,
                   const std::function<void(std::size_t bag)>& train);
 
-/// As many queries as the set has, drawn with replacement, ascending.
+/// Draws as many queries as the set has, with replacement. Ascending.
 std::vector<std::size_t> bootstrap_sample(std::size_t queries, Random random);
 
-/// Rows of the queries in two halves at random, several searches of one base query in the same one.
-/// in:     set - what stands before '#' in a query's id names its base query
-/// out:    places in set.queries, ascending
+/// Splits the queries of a set into two random halves. Searches of the same base query fall into the
+/// same half.
+/// in:  set - the part of a query's id before '#' names its base query
+/// out: indices into set.queries, ascending
 std::array<std::vector<std::size_t>, 2> halves_of_queries(const TrainingSet& set, Random random);
 
-/// What a bag may spend of the request's time limit, 0 for no limit: bags are trained on the request's
-/// threads, one after the other on each.
+/// The time each bag may take so that all bags stay within the request's time limit, 0 for no limit. Each of
+/// the request's threads trains one bag after another.
 double time_of_bag(const TrainingRequest& request, std::size_t bags);
 
-/// The mean of bags of weak rankings, equal ones merged: features ascending, thresholds from the highest.
+/// The mean of bags of weak rankings, with equal ones merged. Sorted by feature, then by threshold,
+/// highest first.
 std::vector<WeakRanking> mean_of_bags(std::span<const std::span<const WeakRanking>> bags);
 
-/// A bag's first rounds are what it would have learned with fewer of them, so one training of each bag
-/// tells every number of rounds. The first of equal values is kept; `patience` ends the search as it would
-/// end training.
+/// Finds the number of rounds that is best on validation data. The first rounds of a bag are what training
+/// with fewer rounds would give, so a single training per bag measures every number of rounds. The smallest
+/// of equally good numbers is chosen; `patience` ends the search as it would end training.
 ///
-/// in:     request - with validation data and a measure; add_round - adds what one round of all bags, from 0
-///         on, says of each validation document
+/// in: request - with validation data and a measure; add_round - adds to each validation document's score
+///     what one round (from 0) of all bags contributes
 BestRound best_rounds_of_bags(
     const TrainingRequest& request, std::size_t most_rounds,
     const std::function<void(std::size_t round, std::vector<double>& scores)>& add_round);
 
-/// Puts what validation chose into a model's record.
-/// out:    the line about it for people
+/// Stores the result of the validation in a model's record.
+/// out: a line about it for the summary
 std::string record_best_rounds(const TrainingRequest& request, const BestRound& best, JsonObject& training);
 
 }  // namespace metafuse::fusion

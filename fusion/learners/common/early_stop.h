@@ -9,15 +9,15 @@
 
 namespace metafuse::fusion {
 
-/// Watches a value on validation data from round to round and keeps the number of rounds of the best one, of
-/// equal ones the earliest.
+/// Tracks a value on validation data from round to round and remembers after how many rounds it was best, the
+/// earliest of equal ones.
 class BestRound {
  public:
-  /// in:     patience - rounds without a better value after which training should end; 0: never
+  /// in: patience - training ends after this many rounds without improvement; 0: never
   explicit BestRound(std::size_t patience) : patience_(patience) {}
 
-  /// The value after one more round.
-  /// out:    whether training should go on
+  /// Records the value after one more round.
+  /// out: whether training should go on
   bool add(double value) {
     ++seen_;
     if (seen_ == 1 || value > value_) {
@@ -27,7 +27,7 @@ class BestRound {
     return patience_ == 0 || seen_ < rounds_ + patience_;
   }
 
-  std::size_t rounds() const { return rounds_; }  ///< 0 when no round was added
+  std::size_t rounds() const { return rounds_; }  ///< 0 if no round was recorded
   double value() const { return value_; }
 
  private:
@@ -37,20 +37,21 @@ class BestRound {
   double value_ = 0.0;
 };
 
-/// The scores of a set's documents under a growing sum of weak rankings, to the bit those of a StepRanker
-/// over the same rounds: a round computes the step table of its own feature anew and adds up all features in
-/// their order.
+/// The scores of a set's documents under a growing sum of weak rankings. They are bit for bit those of a
+/// StepRanker with the same rounds: each round recomputes the step table of its feature and then adds all
+/// features in order.
 class ValidationScores {
  public:
   explicit ValidationScores(const FeatureMatrix& matrix);
 
-  /// cost:   O(documents x features in use + weak rankings of the feature)
+  /// cost: O(documents x features in use + weak rankings of the feature)
   const std::vector<double>& add(const WeakRanking& ranking);
 
  private:
   struct Part {
-    std::vector<WeakRanking> rankings;  // different ones, with their weights so far
-    std::vector<double> scores;         // one per document; empty while the feature is not in use
+    // Distinct rankings with their cumulative weights.
+    std::vector<WeakRanking> rankings;
+    std::vector<double> scores;  // one per document; empty until the feature is used
   };
 
   const FeatureMatrix* matrix_;
@@ -58,7 +59,7 @@ class ValidationScores {
   std::vector<double> scores_;
 };
 
-/// What a model's "training" says of validation: {"measure","value"}.
+/// The entry on validation in a model's "training" record: {"measure","value"}.
 JsonObject validation_record(const TrainingRequest& request, double value);
 
 }  // namespace metafuse::fusion

@@ -18,13 +18,13 @@ namespace metafuse::fusion {
 
 /// The options of a learner, each declared once. A learner has a struct `Options` and, in the same namespace,
 /// a function `void declare_options(OptionTable&, Options&)` that binds a key, a range and a meaning to each
-/// member; the member's initial value is the default. From that declaration the options are read and checked
-/// (read_options), printed by `--help` (option_rows) and stored in a model (options_json).
+/// member. A member's initial value is the option's default. From this one declaration the options are read
+/// and checked (read_options), shown by `--help` (option_rows) and stored in a model (options_json).
 ///
 /// The bound members must outlive the table.
 class OptionTable {
  public:
-  /// A whole number in [least, most].
+  /// A whole number from `least` to `most`.
   template <class Integer>
   void count(std::string name, Integer& value, std::size_t least, std::size_t most, std::string meaning,
              std::string unit = "N") {
@@ -32,21 +32,21 @@ class OptionTable {
               {[&value](std::size_t number) { value = static_cast<Integer>(number); },
                [&value] { return static_cast<std::size_t>(value); }});
   }
-  /// As count(), or "all", which stands for kAll.
+  /// As count(), or the word "all" for kAll.
   void count_or_all(std::string name, std::size_t& value, std::size_t least, std::size_t most,
                     std::string meaning);
   static constexpr std::size_t kAll = static_cast<std::size_t>(-1);
 
-  /// A finite number in [least, most].
+  /// A finite number from `least` to `most`.
   void number(std::string name, double& value, double least, double most, std::string meaning,
               std::string unit = "X");
 
-  /// As number(); nothing when it is not given.
-  /// in:     fallback - what stands for nothing in the row
+  /// As number(); std::nullopt if the option is not given.
+  /// in: fallback - the default shown to users
   void number_or_none(std::string name, std::optional<double>& value, double least, double most,
                       std::string meaning, std::string fallback);
 
-  /// One of some names, each of which stands for a value.
+  /// One of several names, each of which stands for a value.
   template <class Value>
   void choice(std::string name, Value& value,
               const std::vector<std::pair<std::string, std::type_identity_t<Value>>>& choices,
@@ -66,23 +66,22 @@ class OptionTable {
                {[&value, values](std::size_t at) { value = values[at]; }, place});
   }
 
-  /// The option declared last stands in json() only when it is not its default: for options that came later,
-  /// so that models without them keep their bytes.
+  /// Leaves the option declared last out of json() while it has its default. For options added later, so that
+  /// models without them keep the same bytes.
   void hide_default() { entries_.back().is_default_hidden = true; }
 
-  /// An option with a form of its own.
+  /// An option with a syntax of its own.
   ///
-  /// in:     take - reads what was given; its error says what may be given
+  /// in: take - reads the given text; its error must say what may be given
   void custom(LearnerOption row, std::function<Result<void>(const std::string& given)> take);
 
-  /// Reads what was given into the bound members; what was not given keeps its default.
+  /// Reads given options into the bound members; the others keep their defaults.
   ///
-  /// errors: usage: an option that the table does not have, or a value out of range, each with what may
-  ///         be given
+  /// errors: usage: an unknown option or a value out of range, each with what may be given
   Result<void> read(const std::map<std::string, std::string>& given) const;
   std::vector<LearnerOption> rows() const;
-  /// The values of all options but custom ones, in the order of their declaration.
-  /// in:     separator - what stands for '-' in a key; defaults - the same table over default values
+  /// The values of all options except custom ones, in the order of declaration.
+  /// in: separator - replaces '-' in the keys; defaults - the same table, bound to default values
   JsonObject json(char separator, const OptionTable& defaults) const;
 
  private:
@@ -103,8 +102,8 @@ class OptionTable {
   std::vector<Entry> entries_;
 };
 
-/// The error of an option that cannot be read.
-/// in:     wanted - what may be given
+/// The error for an option whose value is invalid.
+/// in: wanted - describes the valid values
 Error refused_option(std::string_view name, std::string_view given, std::string_view wanted);
 
 /// errors: as OptionTable::read
@@ -116,7 +115,7 @@ Result<Options> read_options(const std::map<std::string, std::string>& given, Op
   return options;
 }
 
-/// The rows of the table of learners.
+/// The options as rows for LearnerOption lists.
 template <class Options>
 std::vector<LearnerOption> option_rows(Options options = {}) {
   OptionTable table;
@@ -124,7 +123,7 @@ std::vector<LearnerOption> option_rows(Options options = {}) {
   return table.rows();
 }
 
-/// The options as a model's "training" says them.
+/// The options as stored in a model's "training" record.
 template <class Options>
 JsonObject options_json(Options options, char separator) {
   Options defaults;

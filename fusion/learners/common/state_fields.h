@@ -13,8 +13,8 @@
 
 namespace metafuse::fusion {
 
-/// Reads the fields of a model's body one after another; the first that is missing or of the wrong type is
-/// the error, and the rest read as empty.
+/// Reads the fields of a model's body one by one. The first field that is missing or of the wrong type sets
+/// the error; from then on every read returns an empty value.
 class StateFields {
  public:
   explicit StateFields(const JsonObject& object, std::string prefix = "body.")

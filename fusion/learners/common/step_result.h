@@ -10,25 +10,26 @@
 
 namespace metafuse::fusion {
 
-/// What trace lines say of the weak rankings of one training.
+/// Makes the trace lines for the weak rankings of one training.
 class StepTrace {
  public:
-  /// cost:   O(documents x rank features). The request must outlive this.
+  /// The request must outlive this object.
+  /// cost: O(documents x rank features)
   explicit StepTrace(const TrainingRequest& request);
 
-  /// "round", "feature", "threshold" or "rank", "q_default" (0 or 1) and "alpha"; minus infinity is null, and
-  /// of a rank feature the deepest rank seen in training.
+  /// {"round", "feature", "threshold" or "rank", "q_default" (0 or 1), "alpha"}. A threshold of minus
+  /// infinity is null; for a rank feature it is the deepest rank in the training data.
   JsonObject line(std::size_t round, const WeakRanking& ranking) const;
 
  private:
   const TrainingRequest& request_;
-  std::vector<double> deepest_;  // of each rank feature
+  std::vector<double> deepest_;  // for each rank feature, the deepest rank in the training data
 };
 
-/// The result of a learner whose model is a StepRanker.
+/// Assembles the result of a learner whose model is a StepRanker.
 ///
-/// in:     training - the model's record; add_to_line - adds what the learner has to say to the trace line of
-///         a round (from 0 on)
+/// in: training - the model's record; add_to_line - adds the learner's own fields to the trace line of a
+///     round (from 0)
 TrainingResult step_result(std::string learner, const TrainingRequest& request,
                            std::vector<WeakRanking> rankings, JsonObject training, std::string summary,
                            const std::function<void(std::size_t round, JsonObject& line)>& add_to_line);

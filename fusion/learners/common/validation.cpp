@@ -10,13 +10,14 @@
 namespace metafuse::fusion {
 namespace {
 
-/// Everything about the set that does not change from one call to the next.
+/// Everything about the set that stays the same from call to call.
 struct Prepared {
   evaluation::MeasureSet measures;
   evaluation::Rules rules;
   struct Query {
     std::size_t begin = 0;
-    std::vector<std::uint32_t> ties;  // rows from begin in the order of equal scores
+    // Rows, counted from begin, in the order that decides between equal scores.
+    std::vector<std::uint32_t> ties;
     std::vector<double> grades;
   };
   std::vector<Query> queries;

@@ -10,32 +10,31 @@
 
 namespace metafuse::fusion {
 
-/// What scores of a validation set are worth; higher is better.
+/// Evaluates scores of a validation set; higher is better.
 using ScoreMeasure = std::function<double(std::span<const double> scores)>;
 
 struct ValidationMeasure {
-  ScoreMeasure value;    ///< of a cost: minus the cost
-  bool is_cost = false;  ///< lower is better: reports turn the value around again
+  ScoreMeasure value;    ///< negated if the measure is a cost
+  bool is_cost = false;  ///< lower is better; reports negate the value again
 };
 
-/// A measure of one score per row of the set: each query is ordered by score, equal scores by more lists,
-/// better best rank and document id; measures in expectation over ties see the scores. Averaged as `evaluate`
-/// does it, over the queries that have a relevant document.
+/// Makes a function that evaluates one score per row of the set. Each query is ordered by score; equal scores
+/// by more lists, better best rank and document id. Measures defined as expectations over ties get the scores
+/// themselves. The result is averaged as in `evaluate`, over the queries with a relevant document.
 ///
-/// in:     name - one measure of evaluation's table, "map" or "ndcg_cut_10"
-/// errors: usage: no such measure, or one that has several columns; bad_data: no query has a
-///         relevant document
-/// cost:   of a call: O(documents log documents of a query)
+/// in:     name - one measure of evaluation's table, such as "map" or "ndcg_cut_10"
+/// errors: usage: an unknown measure, or one with several columns; bad_data: no query has a relevant document
+/// cost:   per call O(documents log documents) for each query
 Result<ValidationMeasure> validation_measure(const TrainingSet& set, const std::string& name);
 
-/// A query that models which have not seen it are measured on.
+/// A query on which models that were trained without it are measured.
 struct MeasuredQuery {
-  TrainingSet set;  ///< of it alone
+  TrainingSet set;  ///< only this query
   ValidationMeasure measure;
 };
 
-/// The queries of a set that have a relevant document.
-/// errors: usage: as above
+/// Splits a set into its queries that have a relevant document.
+/// errors: usage: as validation_measure()
 Result<std::vector<MeasuredQuery>> measured_queries(const TrainingSet& set, const std::string& measure);
 
 }  // namespace metafuse::fusion
