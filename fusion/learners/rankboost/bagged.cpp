@@ -92,7 +92,7 @@ Result<TrainingResult> train_bagged(const TrainingRequest& request) {
                 "--weak-ranking value cannot be bagged; use threshold, or the learner rankboost");
   if (request.train->queries.empty()) return fail(Code::bad_data, "no base query to train on");
   std::vector<TrainedBag> trained = train_bags(request, options.bags);
-  // with few queries a sample may hold none that teaches anything: it has no vote
+  // A sample of few queries may contain none from which anything can be learned; it then has no vote.
   const auto has_taught = [](const TrainedBag& bag) { return bag->has_value(); };
   const auto failed = std::find_if_not(trained.begin(), trained.end(), has_taught);
   const bool has_any = std::any_of(trained.begin(), trained.end(), has_taught);

@@ -34,7 +34,7 @@ void add_one(const std::uint8_t* codes, const std::int64_t* potentials, std::siz
   for (; i < count; ++i) lanes.sums[0][codes[i]] += potentials[i];
 }
 
-/// Two features at once: each potential is loaded once for both.
+/// Sums two features at once, so that each potential is loaded once for both.
 void add_two(const std::uint8_t* first, const std::uint8_t* second, const std::int64_t* potentials,
              std::size_t count, Lanes& first_lanes, Lanes& second_lanes) {
   std::size_t i = 0;
@@ -161,7 +161,7 @@ void Histograms::fill(std::span<const std::size_t> features, std::span<const std
   for (const std::size_t feature : features) (is_dense(feature) ? dense : others).push_back(feature);
   const std::size_t most = potentials.size() > kBlockRows ? kGroup : kGroupOfOneBlock;
   const std::size_t groups = threads * ((dense.size() + most * threads - 1) / (most * threads));
-  const auto bound = [&](std::size_t group) {  // even, since two features cost less together than apart
+  const auto bound = [&](std::size_t group) {  // even, since two features cost less together
     return group == groups ? dense.size() : dense.size() * group / groups / 2 * 2;
   };
   parallel_for(groups, threads, [&](std::size_t group) {

@@ -12,16 +12,17 @@
 
 namespace metafuse::fusion::rankboost {
 
-/// A candidate weak ranking. Threshold j counts as in Thresholds; the highest value of the feature, which
-/// only unranked documents can exceed, is threshold size(). Of a value ranking the threshold is 0.
+/// A candidate weak ranking. Thresholds are numbered as in Thresholds, and number size() is the highest value
+/// of the feature, which no ranked document exceeds, so that h = 1 only for unranked documents if q_default
+/// is 1. A value ranking has threshold 0.
 struct Candidate {
   std::uint32_t feature = 0;
   std::uint32_t threshold = 0;
   std::uint8_t q_default = 0;
   double r = 0.0;          ///< eq. (5)
   double criterion = 0.0;  ///< |r|, or 1 - Z
-  double right = 0.0;      ///< W- (weak learner 2 only): the weight of rightly ordered pairs
-  double wrong = 0.0;      ///< W+ (weak learner 2 only)
+  double right = 0.0;      ///< W- (weak learner 2 only): the weight of correctly ordered pairs
+  double wrong = 0.0;      ///< W+ (weak learner 2 only): the weight of incorrectly ordered pairs
 };
 
 /// The cumulative weight of every candidate so far.
@@ -40,31 +41,32 @@ class CumulativeWeights {
   std::vector<double> weights_;
 };
 
-/// alpha of a candidate: needed where a negative one might make its cumulative weight negative.
+/// Computes the alpha of a candidate: needed to tell whether its cumulative weight would become negative.
 using AlphaOf = std::function<double(const Candidate&)>;
 
-/// The values a weak ranking takes by the codes of its feature.
+/// The value of a weak ranking for each code of its feature.
 CodedRanking coded_ranking(const CodedFeatures& features, const Options& options, std::size_t feature,
                            std::size_t threshold, double q_default);
 
-/// Sums of potentials by code: for each feature the buckets that every threshold's edge is a suffix sum of.
+/// For each feature, the sum of the potentials of the documents with each code. The edge of every threshold
+/// is a suffix sum of these.
 class Histograms {
  public:
   explicit Histograms(const CodedFeatures& features, Communicator* communicator = nullptr);
 
-  /// Recomputes the histogram of some features.
-  /// cost:   one addition per document and feature; a feature that ranks few documents costs only those
+  /// Recomputes the histograms of some features.
+  /// cost: one addition per document and feature; if a feature ranks few documents, one per ranked document
   void fill(std::span<const std::size_t> features, std::span<const std::int64_t> potentials,
             unsigned threads);
 
-  /// The sum of the potentials per code; code 0 (unranked) is left at 0.
+  /// The sum of the potentials per code; the entry of code 0 (unranked) stays 0.
   std::span<const std::int64_t> of(std::size_t feature) const {
     return {sums_.data() + starts_[feature], starts_[feature + 1] - starts_[feature]};
   }
 
  private:
-  /// The ranked documents of a feature that ranks few: how many rows further each stands, and its code. Code
-  /// 0 only bridges a gap that one byte cannot tell.
+  /// The ranked documents of a feature that ranks few: the distance in rows from the previous entry, and the
+  /// code. An entry with code 0 only bridges a distance that does not fit in one byte.
   struct Sparse {
     std::vector<std::uint8_t> steps;
     std::vector<std::uint8_t> codes;

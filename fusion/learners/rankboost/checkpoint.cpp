@@ -94,7 +94,7 @@ Result<Checkpoint> read_checkpoint(const std::string& path) {
 
 namespace {
 
-/// How an option is written on the command line.
+/// The option as written on the command line.
 std::string switch_of(std::string key) {
   std::replace(key.begin(), key.end(), '_', '-');
   return "--" + key;

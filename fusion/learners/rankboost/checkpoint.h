@@ -10,13 +10,12 @@
 
 namespace metafuse::fusion::rankboost {
 
-/// A training run as far as it came, as a file:
-/// {"format":"metafuse-checkpoint","version":2,"learner":"rankboost","options":{...},"data":{part:
-/// digest...},
-///  "rounds":[[feature, threshold, q_default, alpha, r, right, wrong]...]}
-/// Thresholds count as candidates do. Taking the same rounds again leads to the same bits, so that nothing of
-/// the distribution is kept. The number of rounds asked for is no part of the options here, so that a run
-/// may go on further.
+/// An interrupted training run. The file is
+/// {"format":"metafuse-checkpoint","version":2,"learner":"rankboost","options":{...},
+///  "data":{part: digest...},"rounds":[[feature, threshold, q_default, alpha, r, right, wrong]...]}
+/// Thresholds are numbered as in Candidate. The distribution is not stored, since repeating the same rounds
+/// reproduces it bit for bit. The options do not include the number of rounds, so that a run can be continued
+/// beyond its original number.
 struct Checkpoint {
   JsonObject options;
   std::vector<std::pair<std::string, std::string>> data;  ///< fusion::fingerprint
@@ -25,10 +24,10 @@ struct Checkpoint {
 
 std::string checkpoint_text(const Checkpoint& checkpoint);
 
-/// errors: no_input; bad_data when it is no checkpoint, damaged, of a later version
+/// errors: no_input; bad_data when the file is no checkpoint, is damaged, or is of a later version
 Result<Checkpoint> read_checkpoint(const std::string& path);
 
-/// errors: bad_data that says which options or which part of the data differ
+/// errors: bad_data that names the options or the parts of the data that differ
 Result<void> check_same_run(const std::string& path, const Checkpoint& found, const Checkpoint& wanted);
 
 }  // namespace metafuse::fusion::rankboost

@@ -20,11 +20,11 @@ constexpr double kChangeUnits = 0x1p44;
 // No alpha is chosen that makes Z larger than 1, and the potentials' absolute sum is at most twice the total:
 // every sum of potentials stays below 2^62.
 constexpr double kScale = 0x1p60;
-constexpr std::int64_t kLeastTotal = std::int64_t{1}
-                                     << 50;  // a smaller total leaves the potentials too few digits
-constexpr int kMostRaises = 16;              // down to 2^-960, near the smallest double
+// A smaller total leaves the potentials too few digits.
+constexpr std::int64_t kLeastTotal = std::int64_t{1} << 50;
+constexpr int kMostRaises = 16;  // down to 2^-960, near the smallest double
 
-/// Whole queries of about kChunkRows rows: what one thread takes at a time.
+/// Splits the queries into chunks of about kChunkRows rows, which threads take one at a time.
 std::vector<std::size_t> chunk_bounds(const Feedback& feedback) {
   std::vector<std::size_t> bounds{0};
   std::size_t rows = 0;
@@ -125,8 +125,8 @@ void Distribution::anchor_query(const QueryFeedback& query, std::span<const doub
 void Distribution::refresh(const QueryFeedback& query, double old_factor, Sums& sums) {
   const std::size_t classes = query.classes;
   sums.scratch.assign(4 * classes, 0.0);
-  double* const ups =
-      sums.scratch.data();  // sums of up a class, then of down, then the factors of a potential
+  // Sums of up per class, then of down, then the factors of a potential.
+  double* const ups = sums.scratch.data();
   double* const downs = ups + classes;
   double* const gains = downs + classes;
   double* const costs = gains + classes;
@@ -185,8 +185,7 @@ void Distribution::finish_refresh(std::span<const Sums> sums) {
     total += part.total;
     change += part.change;
   }
-  // The change is a bound, so that it may be rounded up to whole units; no change is larger than a
-  // few totals.
+  // The change is an upper bound, so it may be rounded up to whole units. No change exceeds a few totals.
   const double units = std::min(std::ceil(change / scale_ * kChangeUnits), 16.0 * kChangeUnits);
   std::int64_t both[] = {total, static_cast<std::int64_t>(units)};
   sum_over_processes(communicator_, both);
@@ -226,7 +225,7 @@ double Distribution::update(const CodedRanking& ranking, double alpha) {
   Factors factors;
   for (std::size_t code = 0; code < ranking.values.size(); ++code) {
     const double value = ranking.values[code];
-    // Of a thresholded feature most values are those of the code before.
+    // In a thresholded feature, most codes have the value of the code before.
     const bool is_new = code == 0 || value != ranking.values[code - 1];
     factors.both.push_back(is_new ? PairFactors{portable_exp(alpha * value), portable_exp(-alpha * value)}
                                   : factors.both.back());

@@ -11,7 +11,7 @@
 
 namespace metafuse::fusion::rankboost {
 
-/// A weak ranking on the training documents: its value by the code of one feature.
+/// A weak ranking on the training documents: its value for each code of one feature.
 struct CodedRanking {
   const CodedFeatures* features = nullptr;
   std::size_t feature = 0;
@@ -20,15 +20,15 @@ struct CodedRanking {
   double operator()(std::size_t row) const { return values[features->code(row, feature)]; }
 };
 
-/// How a weak ranking orders the crucial pairs.
+/// In which ways a weak ranking orders the crucial pairs.
 struct PairSides {
   bool has_right = false;  ///< some pair is ordered as the feedback wants
-  bool has_wrong = false;  ///< some pair is ordered the other way
+  bool has_wrong = false;  ///< some pair is ordered the other way round
   bool all_right = false;
   bool all_wrong = false;
 };
 
-/// The weights of the pairs that a {0, 1}-valued weak ranking orders rightly (W-) and wrongly (W+).
+/// The weights of the pairs that a {0, 1}-valued weak ranking orders correctly (W-) and incorrectly (W+).
 struct PairWeights {
   double right = 0.0;
   double wrong = 0.0;
@@ -36,45 +36,48 @@ struct PairWeights {
 
 /// The distribution D_t over crucial pairs in factored form. For pairs that follow from grades, D(x0, x1) =
 /// table(a, b) up(x0) down(x1) with up = e^H and down = e^-H (Freund et al. 2003, eq. (7) and fig. 2, summed
-/// over queries and grades); general pairs keep a weight each. Each class of a query has its own offset in
-/// the exponent, chosen by anchor(), so that nothing overflows however many rounds there are.
+/// over queries and grades). Each pair of general feedback has a weight of its own. anchor() gives each grade
+/// class of a query its own offset in the exponent, so that nothing overflows in any number of rounds.
 ///
-/// Sums that cross queries are 64-bit fixed point, and sums inside a query run in a fixed order: the same
-/// numbers come out for any number of threads.
+/// Sums across queries are 64-bit fixed point, and sums within a query run in a fixed order, so the results
+/// are the same for any number of threads.
 class Distribution {
  public:
   Distribution(const Feedback& feedback, unsigned threads, Communicator* communicator = nullptr);
 
-  /// D for the scores H, from scratch. `log_normaliser` is the log of the product of all Z so far.
+  /// Computes D for the scores H from scratch. `log_normaliser` is the log of the product of all Z so far.
   void anchor(std::span<const double> scores, double log_normaliser);
 
-  /// D(x0, x1) *= exp(alpha (h(x0) - h(x1))), normalised by the total before.
-  /// out:    Z, the new total
+  /// Multiplies D(x0, x1) by exp(alpha (h(x0) - h(x1))) and divides it by the previous total.
+  /// out: Z, the new total
   double update(const CodedRanking& ranking, double alpha);
 
-  /// The potential of every row (eq. (10)) in fixed point, where D is not yet divided by total().
+  /// The potential of every row (eq. (10)), in fixed point and not yet divided by total().
   std::span<const std::int64_t> potentials() const { return potentials_; }
   std::int64_t total() const { return total_; }
-  /// No edge of a weak ranking with values in [0, 1] moved further than this from one round to the next,
-  /// before it is divided by Z: half the L1 change of the potentials.
+  /// An upper bound on how much the edge of any weak ranking with values in [0, 1] changed in the last round,
+  /// before division by Z: half the L1 change of the potentials.
   double largest_change() const { return largest_change_; }
 
-  /// The derivative of Z at alpha for this weak ranking, D normalised; beyond +-1 only its sign is right.
-  /// O(documents + pairs).
+  /// The derivative of Z at alpha for this weak ranking, with D normalised. Beyond +-1 only its sign
+  /// is right.
+  /// cost: O(documents + pairs)
   double slope(const CodedRanking& ranking, double alpha) const;
 
   PairSides sides(const CodedRanking& ranking) const;
 
-  /// Of a {0, 1}-valued weak ranking, without cancellation. O(documents + pairs).
+  /// The pair weights of a {0, 1}-valued weak ranking, computed without cancellation.
+  /// cost: O(documents + pairs)
   PairWeights pair_weights_of(const CodedRanking& ranking) const;
 
   const Feedback& feedback() const { return *feedback_; }
-  /// D's factors of a query's rows, for sweeps over pairs: ones before the first anchor(). 0 where there is
-  /// no such pair: up in the query's highest class, down in its lowest, both in no feedback.
+  /// The factors of D for the rows of a query, for sweeps over pairs; all 1 before the first anchor(). A
+  /// factor is 0 if the document has no such pair: up in the query's highest class, down in its lowest, both
+  /// outside the feedback.
   void factors_of(const QueryFeedback& query, std::vector<PairFactors>& factors) const;
   std::span<const double> tables() const { return tables_; }
   std::span<const double> pair_weights() const { return pair_weights_; }
-  /// What up x down x table is multiplied by to be in the units of total().
+  /// Converts a product up x down x table to the units of total().
   double factor() const { return inverse_ * scale_; }
 
  private:
@@ -88,15 +91,16 @@ class Distribution {
     std::vector<double> down;
     std::vector<PairFactors> both;
   };
-  /// What a thread adds up over its queries.
+  /// The sums that one thread accumulates over its queries.
   struct Sums {
     std::vector<double> scratch;
-    std::vector<std::int64_t> potentials;  // of one query, by slot
+    std::vector<std::int64_t> potentials;  // of the current query, by slot
     std::int64_t total = 0;
     double change = 0.0;
   };
 
-  /// out:    Z of the round. A total of too few digits is raised.
+  /// Raises a total that has too few digits by rescaling the weights.
+  /// out: Z of the round
   double raised_total();
   Run run_of(const QueryFeedback& query, std::size_t place) const {
     return {run_starts_[query.first_class + place], run_starts_[query.first_class + place + 1]};
@@ -115,16 +119,16 @@ class Distribution {
   const Feedback* feedback_;
   unsigned threads_;
   Communicator* communicator_;
-  std::vector<std::size_t> chunks_;      // first query of each, and the end
-  std::vector<std::size_t> run_starts_;  // first slot a class of every query, and the end
-  std::vector<std::uint32_t> rows_;      // per slot: documents in feedback by query, grade class and row
-  std::vector<double> up_;               // per slot
-  std::vector<double> down_;             // per slot
-  std::vector<float> before_;            // per slot: about what its potential from grades was
+  std::vector<std::size_t> chunks_;      // first query of each chunk, and the end
+  std::vector<std::size_t> run_starts_;  // first slot of each class of each query, and the end
+  std::vector<std::uint32_t> rows_;  // by slot: documents in feedback, sorted by query, grade class and row
+  std::vector<double> up_;           // by slot
+  std::vector<double> down_;         // by slot
+  std::vector<float> before_;        // by slot: the previous potential from grades, rounded
   std::vector<double> tables_;
   std::vector<double> pair_weights_;
-  std::vector<std::int64_t> potentials_;  // per row
-  double inverse_ = 1.0;                  // product of 1 / total since the last anchor
+  std::vector<std::int64_t> potentials_;  // by row
+  double inverse_ = 1.0;                  // product of 1 / total since the last anchor()
   double scale_ = 1.0;
   std::int64_t total_ = 1;
   double largest_change_ = 0.0;

@@ -10,10 +10,10 @@
 namespace metafuse::fusion::rankboost {
 namespace {
 
-/// One query's grade classes and its total weight before normalising.
+/// The grade classes of one query and its total weight before normalisation.
 struct QueryTotals {
   std::vector<double> grades;          // distinct, ascending
-  std::vector<std::uint64_t> members;  // of each
+  std::vector<std::uint64_t> members;  // number of documents of each grade
   double weight = 0.0;
   std::uint64_t pairs = 0;
 };

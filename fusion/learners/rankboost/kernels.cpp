@@ -46,7 +46,7 @@ using Doubles __attribute__((vector_size(64))) = double;
 using Floats __attribute__((vector_size(32))) = float;
 using Whole __attribute__((vector_size(64))) = std::int64_t;
 
-/// The potentials of the documents at `i`: of one, or of eight.
+/// Computes the potentials of one or eight documents, from index `i` on.
 template <class Numbers>
 inline void set_potentials(const PotentialTerms& terms, std::size_t i, Numbers& potentials) {
   Numbers down{};
@@ -92,7 +92,7 @@ namespace {
 using FourDoubles __attribute__((vector_size(32))) = double;
 using FourWhole __attribute__((vector_size(32))) = std::int64_t;
 
-/// in: sign - 1 where `many` are those of the lower class, else -1
+/// in: sign - 1 if `many` belongs to the lower class, else -1
 inline void count_halves(const ClassScores& few, const ClassScores& many, double sign, FourWhole& halves) {
   for (std::size_t i = 0; i < few.documents; ++i) {
     const FourDoubles score = FourDoubles{} + few.scores[i];

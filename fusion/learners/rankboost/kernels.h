@@ -7,15 +7,16 @@
 
 namespace metafuse::fusion::rankboost {
 
-/// What a document brings into the weight of its pairs: up as the lower one, down as the upper one.
+/// A document's factors in the weights of its pairs: `up` where it is the lower document, `down` where
+/// the upper.
 struct PairFactors {
   double up = 0.0;
   double down = 0.0;
 };
 
-// The inner loops over the documents of one grade class. Each is compiled for several widths of SIMD and
-// chosen at run time; the order of additions is fixed (eight interleaved partial sums), so the width changes
-// no bit.
+// The inner loops over the documents of one grade class. Each is compiled for several SIMD widths, one of
+// which is chosen at run time. The order of additions is fixed (eight interleaved partial sums), so the
+// results are the same bit for bit at every width.
 
 /// The sum of count numbers.
 double sum_in_lanes(const double* numbers, std::size_t count);
@@ -28,26 +29,25 @@ void multiply_by_code(double* numbers, const double* by_code, const std::uint8_t
 void multiply_both_by_code(double* up, double* down, const PairFactors* by_code, const std::uint8_t* codes,
                            const std::uint32_t* rows, std::size_t count);
 
-/// Scores tie within the larger of their reaches.
+/// Two scores tie if they differ by no more than the larger of their reaches.
 inline double tie_reach(double score) {
   return 1e-12 * std::max(1.0, std::abs(score));
 }
-/// The reach of each of count scores.
+/// Computes tie_reach() of each score.
 void set_tie_reaches(const double* scores, double* reaches, std::size_t count);
 
-/// Scores of the documents of one class, with the distance within which each ties.
+/// The scores of the documents of one class, and their tie reaches.
 struct ClassScores {
-  const double* scores = nullptr;   ///< NaN beyond the documents, up to a multiple of four
-  const double* reaches = nullptr;  ///< as many
+  const double* scores = nullptr;   ///< padded with NaN to a multiple of four
+  const double* reaches = nullptr;  ///< padded likewise
   std::size_t documents = 0;
 };
 
-/// Twice the number of pairs of a document of `lower` that stands above one of `upper`, plus the number of
-/// those that tie.
-/// cost:   the product of both numbers of documents, four pairs at a time
+/// Counts each pair in which a document of `lower` stands above one of `upper` as 2, and each tie as 1.
+/// cost: the product of the two numbers of documents, four pairs at a time
 std::int64_t misordered_halves(const ClassScores& lower, const ClassScores& upper);
 
-/// What a document's potential is made of.
+/// The terms of a document's potential: down x gain - up x cost.
 struct PotentialTerms {
   const double* down = nullptr;  ///< may be nullptr: gain is 0
   const double* up = nullptr;    ///< may be nullptr: cost is 0
@@ -55,8 +55,9 @@ struct PotentialTerms {
   double cost = 0.0;
 };
 
-/// fixed[i] = down[i] gain - up[i] cost, rounded to whole numbers, halves away from zero.
-/// out:    the sum of |potential[i] - old_factor before[i]|; before[i] becomes the potential
+/// Sets fixed[i] = down[i] gain - up[i] cost, rounded to a whole number (halves away from zero), and
+/// before[i] to the potential.
+/// out: the sum of |potential[i] - old_factor before[i]| with the old before[i]
 double make_potentials(const PotentialTerms& terms, double old_factor, float* before, std::int64_t* fixed,
                        std::size_t count);
 
@@ -65,9 +66,9 @@ void scatter(const std::int64_t* from, const std::uint32_t* rows, std::int64_t* 
 
 constexpr std::size_t kKernelClasses = 8;
 
-/// What separates the documents of one query that are still below the threshold: a document of class c that
-/// moves above it adds up cost[c] + down gain[c]; after that the costs fall by down by_down[c] and the gains
-/// by up by_up[c].
+/// The state of a walk over the documents of one query, which moves them above the threshold one by one.
+/// Moving a document of class c adds up x cost[c] + down x gain[c]. Then every cost falls by down x
+/// by_down[c] and every gain by up x by_up[c].
 struct SeparationState {
   alignas(64) double cost[kKernelClasses];
   alignas(64) double gain[kKernelClasses];
@@ -83,11 +84,12 @@ struct MovingDocuments {
   std::size_t count = 0;
 };
 
-/// added[k] = what the k-th document adds. Two classes, with up = 0 in the upper and down = 0 in the lower.
+/// Sets added[k] to what the k-th document adds. For two classes, with up = 0 in the upper and down = 0 in
+/// the lower.
 void separate_two(const MovingDocuments& documents, SeparationState& state, double* added);
 
-/// The same for up to kKernelClasses classes; a document of another class, with factors 0, adds 0. The same
-/// bits for any width of SIMD.
+/// The same for up to kKernelClasses classes. A document outside these classes, whose factors are 0, adds 0.
+/// The results are the same bit for bit at every SIMD width.
 void separate_several(const MovingDocuments& documents, SeparationState& state, double* added);
 
 }  // namespace metafuse::fusion::rankboost

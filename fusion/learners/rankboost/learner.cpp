@@ -65,12 +65,13 @@ Result<void> check_options(const Options& options) {
 
 namespace {
 
-/// So often the sums of GrowingLoss are made anew, before their rounding could part documents that tie.
+/// GrowingLoss is rebuilt after this many rounds, before rounding errors could separate documents that tie.
 constexpr std::size_t kRoundsOfSums = 256;
-constexpr double kFlatShare = 0.01;  // what the loss must fall by within the rounds of --stop-when-flat
+// With --stop-when-flat, training ends unless the loss falls by more than this share.
+constexpr double kFlatShare = 0.01;
 
-/// Per document: its row 9 and the end of its id 4, feedback 3, the distribution 32, the scores and rows
-/// that the loss is counted by 32 at most.
+/// Bytes per document: 9 for its row, 4 for the end of its id, 3 for feedback, 32 for the distribution, at
+/// most 32 for the scores and rows that the loss needs.
 constexpr std::size_t kBytesPerDocument = 80;
 
 /// One training run, from its rounds to the model, the trace and the summary.

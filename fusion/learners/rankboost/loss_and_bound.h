@@ -11,33 +11,35 @@
 
 namespace metafuse::fusion::rankboost {
 
-/// Two scores tie when they differ by no more than rounding.
+/// Whether two scores differ by no more than rounding.
 bool is_tie(double a, double b);
 
 /// The weighted share of crucial pairs that the scores misorder, a tie costing 1/2.
 /// source: Freund et al. 2003, eq. (21)
 ///
-/// in:     scores - a row
-/// cost:   O(documents log documents of a query x grades + pairs); pairs are not enumerated
+/// in:   scores - one per row
+/// cost: O(documents log documents x grades + pairs) per query; pairs that follow from grades are
+///       not enumerated
 double ranking_loss(const Feedback& feedback, std::span<const double> scores,
                     Communicator* communicator = nullptr);
 
-/// The ranking loss of a growing sum of weak rankings. Where a query has few pairs per document they are
-/// compared one with another, several at a time. The documents of other queries stay in order from one round
-/// to the next: a {0, 1}-valued weak ranking only shifts some of them past others, so both kinds are merged.
-/// Requires a feedback that outlives it.
+/// The ranking loss of a growing sum of weak rankings. In queries with few pairs per document, the
+/// documents of every pair are compared directly, several pairs at a time. In other queries the documents
+/// are kept in order from round to round: a {0, 1}-valued weak ranking shifts the documents with h = 1 by
+/// the same amount, so they and the others remain sorted and need only be merged. The feedback must outlive
+/// this object.
 class GrowingLoss {
  public:
-  /// in:     scores - a row
+  /// in: scores - the initial H, one per row
   GrowingLoss(const Feedback& feedback, std::vector<double> scores);
 
   /// H += alpha h.
   ///
-  /// cost:   O(documents); with a sort of each query where h is no step
+  /// cost: O(documents), plus one sort per query if h is not {0, 1}-valued
   void add(const CodedRanking& ranking, double alpha);
   /// As ranking_loss().
   ///
-  /// cost:   O(documents x grades + pairs); of queries with few pairs per document O(pairs)
+  /// cost: O(documents x grades + pairs); O(pairs) for queries with few pairs per document
   double value(Communicator* communicator = nullptr) const;
 
  private:
@@ -53,26 +55,27 @@ class GrowingLoss {
   void merge(std::span<std::uint32_t> rows, const CodedRanking& ranking, double alpha);
 
   const Feedback& feedback_;
-  std::vector<double> scores_;  ///< per row; where pairs are compared those of the beginning
-  /// Query by query, with feedback: ascending by score; or class by class, each up to a multiple of four,
-  /// where the query's pairs are compared.
+  std::vector<double> scores_;  ///< by row; stays at the initial scores where pairs are compared
+  /// Documents in feedback, query by query. Sorted by score, ascending; or, if the query's pairs are
+  /// compared, class by class, each class padded to a multiple of four.
   std::vector<std::uint32_t> rows_;
-  std::vector<std::size_t> starts_;        ///< of each query in rows_, and the end
-  std::vector<std::uint8_t> is_compared_;  ///< per query
-  std::vector<std::uint32_t> members_;     ///< documents of each class of each query
-  std::vector<double> place_scores_;       ///< of each of rows_, NaN in places without a document; or empty
-  std::vector<Ranked> low_, high_;         ///< documents of the query at hand with h = 0 and with h = 1
+  std::vector<std::size_t> starts_;        ///< where each query begins in rows_, and the end
+  std::vector<std::uint8_t> is_compared_;  ///< by query: whether its pairs are compared
+  std::vector<std::uint32_t> members_;     ///< number of documents in each class of each query
+  /// The score of each of rows_, NaN for padding; empty if no query's pairs are compared.
+  std::vector<double> place_scores_;
+  std::vector<Ranked> low_, high_;  ///< documents of the current query with h = 0 and h = 1
 };
 
-/// The bound of theorem 3 (Freund et al. 2003, sec. 5.3) on |training error - true error|, which holds with
-/// probability 1 - delta: for a sum of `rounds` weak rankings from a class of VC dimension d >= 2, m
+/// The bound of theorem 3 (Freund et al. 2003, sec. 5.3) on |training error - true error|. It holds with
+/// probability 1 - delta for a sum of `rounds` weak rankings from a class of VC dimension d >= 2, with m
 /// documents below and n above.
 double generalisation_bound(double d, std::uint64_t rounds, std::uint64_t m, std::uint64_t n, double delta);
 
-/// What `model show` says of theorem 3, from a model's "training": the bound where the feedback was a single
-/// bipartite function, "vacuous" when it is 1 or more, else why it does not apply. Empty for other learners.
-/// Thresholds over N features with q_default free shatter no more than log2(2 N (m + n + 1)) documents, which
-/// is the d used.
+/// What `model show` prints about theorem 3, from a model's "training" record: the bound if the feedback was
+/// a single bipartite one ("vacuous" if the bound is 1 or more), else why the theorem does not apply. Empty
+/// for other learners. d is taken as log2(2 N (m + n + 1)), since thresholds over N features with q_default
+/// free shatter no more documents than that.
 std::string generalisation_text(const JsonObject& training, std::uint64_t features);
 
 }  // namespace metafuse::fusion::rankboost

@@ -11,7 +11,7 @@ namespace metafuse::fusion::rankboost {
 
 /// RankBoost's options (Freund et al. 2003, sec. 3.2 and 4).
 struct Options {
-  enum class Criterion { z, r };  ///< weak learner 2: least Z; weak learner 3: largest |r|
+  enum class Criterion { z, r };  ///< weak learner 2: smallest Z; weak learner 3: largest |r|
   enum class QDefault { zero, one, learn };
   struct WeakLearner {
     Criterion criterion = Criterion::r;
@@ -26,8 +26,8 @@ struct Options {
   bool is_value = false;    ///< h = f itself, scaled to [0, 1]
   QDefault q_default = QDefault::zero;
   ThresholdOptions thresholds;
-  std::string thresholds_file;  ///< where the given ones come from; empty: none
-  /// Training ends when the ranking loss fell by a hundredth or less over so many rounds; 0: never.
+  std::string thresholds_file;  ///< the file of given thresholds; empty: none
+  /// Training ends if the ranking loss fell by at most one percent over this many rounds; 0: never.
   std::size_t flat_rounds = 0;
 
   bool may_be_zero() const { return q_default != QDefault::one; }
@@ -36,7 +36,7 @@ struct Options {
 
 void declare_options(OptionTable& table, Options& options);
 
-/// errors: usage for options that exclude each other
+/// errors: usage for options that cannot be combined
 Result<void> check_options(const Options& options);
 
 }  // namespace metafuse::fusion::rankboost

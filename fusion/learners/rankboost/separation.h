@@ -12,31 +12,32 @@
 
 namespace metafuse::fusion::rankboost {
 
-/// How much weight of crucial pairs each threshold of a feature separates: W- + W+ of Freund et al. 2003, eq.
-/// (3).
+/// How much weight of crucial pairs each threshold of a feature separates: W- + W+ of Freund et al. 2003,
+/// eq. (3).
 ///
-/// With `all` the weight of the pairs that a document belongs to and `both` that of its pairs with
-/// documents already above the threshold, moving the document above it changes W- + W+ by all - 2 both. So
-/// one walk through each query's documents from the highest value down is enough, which keeps what is left
-/// of all - 2 both for every grade: O(grades) a document and feature, and no pair is enumerated but those
+/// Let `all` be the weight of all pairs of a document, and `both` that of its pairs with documents already
+/// above the threshold. Moving the document above the threshold changes W- + W+ by all - 2 both. So a single
+/// walk through each query's documents from the highest value down suffices. It maintains the remaining all -
+/// 2 both for every grade. This takes O(grades) per document and feature, and only the pairs of general
+/// feedback are enumerated.
 /// of general feedback.
 class Separation {
  public:
-  /// D, or ones to count pairs.
+  /// The weights of the pairs: D, or ones to count pairs.
   struct Weights {
     const Distribution* factors = nullptr;
     std::span<const double> tables;
     std::span<const double> pairs;
-    double scale = 1.0;  ///< what their products are multiplied by
+    double scale = 1.0;  ///< multiplies every weight
   };
 
   Separation(const Feedback& feedback, const CodedFeatures& features, unsigned threads);
 
-  /// The sums that every feature needs. `weights` must live until the last sweep.
+  /// Computes the sums that all features need. `weights` must live until the last sweep.
   void prepare(const Weights& weights);
 
-  /// How W- + W+ changes when the threshold falls below each code; the last place, behind the highest code,
-  /// holds what unranked documents give at q_default 1.
+  /// How W- + W+ changes when the threshold falls below each code. The last entry, after the highest code,
+  /// holds what the unranked documents contribute if q_default is 1.
   std::vector<std::int64_t> sweep(std::size_t feature, bool is_one_default) const;
 
  private:
@@ -56,9 +57,11 @@ class Separation {
   const Feedback* feedback_;
   const CodedFeatures* features_;
   Weights weights_;
-  std::vector<double> costs_;  // per class of every query: weight of its pairs as the lower, over up
-  std::vector<double> gains_;  // the same as the upper, over down
-  // Per feature: rows from the query's first, best first; none where the codes lie in a file.
+  // By class of every query: the weight of a document's pairs as the lower one, divided by its up.
+  std::vector<double> costs_;
+  // The same as the upper one, divided by its down.
+  std::vector<double> gains_;
+  // By feature: row offsets within the query, best first; empty if the codes lie in a file.
   std::vector<std::vector<std::uint8_t>> orders_;
 };
 

@@ -4,8 +4,8 @@
 
 namespace metafuse::fusion::rankboost {
 
-/// h(x) = f(x) scaled to [0, 1] by the training range, q_default if unranked (Freund et al. 2003, sec. 4, the
-/// first weak learner). Values beyond the range count as its nearer end.
+/// h(x) = f(x), scaled to [0, 1] by the training range; q_default if unranked (Freund et al. 2003, sec. 4,
+/// the first weak learner). A value outside the range counts as the nearer end of the range.
 struct ValueRanking {
   std::uint32_t feature = 0;
   double low = 0.0;
@@ -16,7 +16,7 @@ struct ValueRanking {
 
 /// A sum of scaled features.
 ///
-/// body: {"value_rankings":[{"feature","low","high","q_default","alpha"}...]}, in the order of the rounds
+/// Body: {"value_rankings":[{"feature","low","high","q_default","alpha"}...]}, in the order of the rounds
 class ValueRanker final : public SumRanker {
  public:
   ValueRanker(std::vector<ValueRanking> rankings, const std::vector<Feature>& features);

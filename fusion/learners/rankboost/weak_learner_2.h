@@ -12,32 +12,35 @@
 
 namespace metafuse::fusion::rankboost {
 
-/// Weak learner 2: the admissible candidate of least Z = W0 + 2 sqrt(W- W+) (Freund et al. 2003, eq. (3)).
+/// Weak learner 2: chooses the admissible candidate with the smallest Z = W0 + 2 sqrt(W- W+) (Freund et al.
+/// 2003, eq. (3)).
 ///
-/// W- - W+ is the edge, a sum of potentials as for weak learner 3; W- + W+ costs a sweep. The criterion, 1 -
-/// Z = (sqrt W- - sqrt W+)^2, falls when W- + W+ grows and the edge stays. No pair loses more than the factor
-/// e^-|alpha| / Z in a round, so W- + W+ of the last sweep bounds the criterion from above, and only features
-/// that may hold the best candidate are swept: that skip is exact.
+/// W- - W+ is the edge, a sum of potentials as in weak learner 3; W- + W+ costs a sweep. The criterion, 1 - Z
+/// = (sqrt W- - sqrt W+)^2, falls when W- + W+ grows while the edge stays the same. In a round a pair keeps
+/// at least the share e^-|alpha| / Z of its weight. So W- + W+ of the last sweep yields an upper bound on the
+/// criterion, and features whose bound is below the best candidate need not be swept. Skipping them does not
+/// change the result.
 class WeakLearner2 {
  public:
-  /// in:     distribution - not yet anchored
+  /// in: distribution - before the first anchor()
   WeakLearner2(const Distribution& distribution, const CodedFeatures& features, const Options& options,
                unsigned threads, Communicator* communicator = nullptr);
 
-  /// out:    nothing when no candidate is admissible
+  /// out: nothing if no candidate is admissible
   std::optional<Candidate> find(const Distribution& distribution, const CumulativeWeights& weights,
                                 const AlphaOf& alpha_of);
 
-  /// To be told after each update of the distribution.
-  /// in:     z - the total by which D was divided
+  /// To be called after each update of the distribution.
+  /// in: z - the total by which D was divided
   void distribution_changed(double alpha, double z);
 
  private:
-  /// What is known of one feature at one q_default.
+  /// What is known about one feature with one q_default.
   struct Known {
-    std::vector<std::int64_t> changes;   ///< of the last sweep, see Separation::sweep
-    std::vector<double> separated;       ///< W- + W+ a threshold when it was swept
-    std::vector<std::uint8_t> possible;  ///< bits per threshold: some pair is ordered rightly, some wrongly
+    std::vector<std::int64_t> changes;  ///< of the last sweep, see Separation::sweep
+    std::vector<double> separated;      ///< by threshold: W- + W+ when it was swept
+    /// Bits per threshold: whether some pair is ordered correctly, and whether some is ordered incorrectly.
+    std::vector<std::uint8_t> possible;
   };
   struct Round {
     const CumulativeWeights& weights;
@@ -54,7 +57,7 @@ class WeakLearner2 {
   bool is_tried(std::size_t q_default) const {
     return q_default == 0 ? options_->may_be_zero() : options_->may_be_one();
   }
-  /// take(threshold, q_default, edge, W- + W+ of the last sweep), in the order of candidates
+  /// Calls take(threshold, q_default, edge, W- + W+ of the last sweep) in the order of the candidates.
   template <class Take>
   void for_each_edge(std::size_t feature, const Take& take) const;
   template <class Take>
@@ -67,9 +70,9 @@ class WeakLearner2 {
   Histograms histograms_;
   Separation separation_;
   std::vector<std::array<Known, 2>> known_;
-  std::vector<double> swept_at_;  // per feature: log_kept_ when it was swept
-  std::vector<double> best_;      // per feature: its best admissible criterion if swept in this round
-  double log_kept_ = 0.0;         // log of the share that every pair has kept at least since the start
+  std::vector<double> swept_at_;  // by feature: log_kept_ when it was swept
+  std::vector<double> best_;      // by feature: its best admissible criterion if swept in this round
+  double log_kept_ = 0.0;         // log of the share of its initial weight that every pair has kept at least
   double last_best_ = 0.0;
 };
 
