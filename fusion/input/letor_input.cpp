@@ -36,7 +36,7 @@ std::size_t query_start(std::string_view text, std::size_t offset) {
   if (offset == 0 || offset >= text.size()) return std::min(offset, text.size());
   const std::size_t previous = text.rfind('\n', offset - 1);
   std::size_t at = previous == std::string_view::npos ? 0 : previous + 1;
-  if (at == offset && at >= 2) {  // a line begins here: look at the one before it
+  if (at == offset && at >= 2) {  // a line begins here: look at the one before
     const std::size_t before = text.rfind('\n', at - 2);
     at = before == std::string_view::npos ? 0 : before + 1;
   }
