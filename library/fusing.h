@@ -54,7 +54,7 @@ Result<void> check_scores(const fusion::FusionMethod& method, const fusion::Fusi
 /// The best documents of a query as a topic, whose views point into the query.
 ///
 /// in:  order - documents, best first
-/// limit - how many documents at most; 0: all
+///      limit - how many documents at most; 0: all
 evaluation::RunTopic fused_topic(std::string_view topic, const fusion::QueryLists& query,
                                  const std::vector<double>& scores, const std::vector<std::uint32_t>& order,
                                  std::size_t limit);

@@ -143,7 +143,6 @@ namespace metafuse::evaluation {
 /// out:    the nearest double; false for any other text, which is then left to read_double
 /// source: both halves by multiplications over eight digits at once (Lemire 2018); exact by one correctly
 ///         rounded division, since both numbers are below 2^53 (Clinger 1990)
-///         rounded division, since both numbers are below 2^53 (Clinger 1990)
 [[gnu::always_inline]] inline bool read_short_decimal(const char* from, const char* to, double& value) {
   constexpr std::uint64_t kZeros = 0x3030303030303030U;
   if constexpr (std::endian::native != std::endian::little) return false;
