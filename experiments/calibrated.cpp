@@ -54,13 +54,13 @@ Plan plan_of(const ExperimentOptions& options) {
 
 namespace {
 
-/// The candidates of all folds: one T, c and setting is chosen for a set, by the mean of the folds'
-/// validation parts, or for each fold by its own.
+/// Chooses among the candidates of all folds: either one T, c and setting for the whole set, by the mean over
+/// the folds' validation parts, or one per fold by its own.
 class Choice {
  public:
   explicit Choice(bool is_by_fold) : is_by_fold_(is_by_fold) {}
 
-  /// Whether a method got better on validation.
+  /// Adds candidates; tells whether some method got better on validation.
   bool add(const std::vector<std::vector<Candidate>>& folds) {
     bool is_better = false;
     if (is_by_fold_) {
@@ -89,7 +89,7 @@ class Choice {
     return is_better;
   }
 
-  /// in: column - of the paper's measure
+  /// in: column - the column of the paper's measure
   std::map<std::string, MethodResult> results(std::size_t column) const {
     std::map<std::string, MethodResult> results;
     for (const auto& [name, best] : best_) {
@@ -167,7 +167,7 @@ Result<SetResult> run_set(const DataSet& set, const std::vector<FoldData>& folds
 
 namespace {
 
-/// Fisher's method: one p value out of independent ones.
+/// Fisher's method: combines independent p values into one.
 double fisher(const std::vector<double>& p) {
   double sum = 0.0;
   for (const double each : p) sum -= 2.0 * std::log(std::max(each, 1e-300));

@@ -14,50 +14,51 @@
 #include "fusion/learners/adaboost_mh/ensemble.h"
 #include "fusion/learners/adaboost_mh/training_data.h"
 
-/// Calibrated AdaBoost.MH (Busa-Fekete et al. 2011) on one fold of a LETOR set.
+/// Calibrated AdaBoost.MH (Busa-Fekete et al. 2011): the folds of LETOR sets, and what is trained and chosen
+/// on them.
 namespace metafuse::experiments::calibrated {
 
 inline constexpr const char* kEqualRankBoost = "RankBoost, equal query weights";
 inline constexpr const char* kAutoRow = "auto";
 
-/// A LETOR set of five parts, with what was published for it.
+/// A LETOR set of five parts, with the figures published for it.
 struct DataSet {
   std::string name;
-  std::string folder;  ///< below --data; parts are S1.txt to S5.txt, packed or not
+  std::string folder;  ///< below --data; its parts are S1.txt to S5.txt, compressed or not
   evaluation::Mode mode = evaluation::Mode::letor3;
-  std::string measure;                                    ///< the paper's: "ndcg_cut_10" or "mean_ndcg"
-  std::vector<std::pair<std::string, double>> published;  ///< by the names of our rows, then other methods
+  std::string measure;  ///< the measure that the paper uses: "ndcg_cut_10" or "mean_ndcg"
+  std::vector<std::pair<std::string, double>> published;  ///< figures of our rows, then of other methods
 };
 
-/// OHSUMED, MQ2008 and MQ2007, the last only when it is there.
+/// OHSUMED, MQ2008 and, if its folder exists, MQ2007.
 std::vector<DataSet> data_sets(const std::string& data);
 
-/// A part of a fold, as a set and as graded documents.
+/// One part of a fold, as a training set and as graded documents.
 struct Part {
   fusion::TrainingSet set;
   fusion::adaboost_mh::GradedDocuments documents;
 };
 
-/// One fold, as LETOR cuts it.
+/// One fold, in LETOR's division.
 struct FoldData {
   std::vector<double> grades;
   Part training, validation, test;
-  std::vector<std::size_t> test_lines;  ///< where each test document stands in its file, for equal scores
+  std::vector<std::size_t> test_lines;  ///< each test document's line in its file, which orders equal scores
 };
 
-/// Fold 1 ... 5: three parts to train, the next to validate, the next to test, as LETOR cuts them.
+/// Reads fold 1 ... 5 as LETOR divides the parts: three to train, the next to validate, the next to test.
 ///
 /// errors: those of the files
 Result<FoldData> read_fold(const DataSet& set, const std::string& data, int fold);
 
-/// What the LETOR tools print, one row per query: NDCG@1 ... @10, MeanNDCG. Equal scores stand in the
-/// files' order, or by document id.
+/// The values that the LETOR tools print, one row per query: NDCG@1 ... @10, MeanNDCG. Equal scores are in
+/// the order of the files or, with are_ties_by_id, of the document ids.
 std::vector<std::vector<double>> tool_values(const FoldData& data, const std::vector<double>& scores,
                                              evaluation::Mode mode, bool are_ties_by_id = false);
 
-/// What each classifier is calibrated on.
+/// The data on which each classifier is calibrated.
 enum class SplitKind { own_documents, shared_documents, own_queries, own_training };
-/// What documents weigh at the start of boosting.
+/// The initial weights of documents in boosting.
 enum class StartKind { by_label, equal, resampled };
 
 struct Plan {
@@ -70,19 +71,20 @@ struct Plan {
   std::size_t max_thresholds = 255;
   SplitKind split = SplitKind::own_documents;
   StartKind start = StartKind::by_label;
-  bool chooses_by_fold = false;   ///< T, c and setting for each fold by its own validation part
-  bool are_ties_by_id = false;    ///< equal scores stand by document id instead of the files' order
-  bool scales_by_query = false;   ///< members' scores go from 0 to 1 within each query before they are added
-  bool measures_by_tool = false;  ///< choices and weights by the set's own NDCG@10 instead of [1]
-  bool stops_early = true;  ///< when two larger numbers of rounds in a row helped no method on validation
+  bool chooses_by_fold = false;   ///< choose T, c and setting per fold, on its own validation part
+  bool are_ties_by_id = false;    ///< order equal scores by document id instead of the order of the files
+  bool scales_by_query = false;   ///< scale members' scores to [0, 1] within each query before adding them
+  bool measures_by_tool = false;  ///< choose and weight by the set's own NDCG@10 instead of that of [1]
+  /// Stop when two increases of the rounds in a row improved no method on validation.
+  bool stops_early = true;
   unsigned threads = 1;
   std::uint64_t seed = 1;
 };
 
-/// The plan of an experiment's size.
+/// The plan for an experiment of the given size.
 Plan plan_of(const ExperimentOptions& options);
 
-/// A method at one setting of what validation chooses, on one fold.
+/// One method on one fold, with one setting of what validation chooses.
 struct Candidate {
   std::string method;                       ///< the name of a row
   std::string choice;                       ///< "T 50, c 100"
@@ -90,24 +92,24 @@ struct Candidate {
   std::vector<std::vector<double>> values;  ///< tool_values() of the test queries
 };
 
-/// Boosts and calibrates on one fold, a number of rounds after the other. Each setting draws its own fifth of
-/// the training documents to be calibrated on.
+/// Boosts and calibrates on one fold, for increasing numbers of rounds. Each setting draws its own fifth of
+/// the training documents to calibrate on.
 class FoldRunner {
  public:
-  /// in: stream - picks the draws, another for each fold
+  /// in: stream - selects the random draws; differs from fold to fold
   FoldRunner(const FoldData& data, const Plan& plan, evaluation::Mode mode, std::uint64_t stream);
   ~FoldRunner();
   FoldRunner(const FoldRunner&) = delete;
   FoldRunner& operator=(const FoldRunner&) = delete;
 
-  /// Goes on to so many rounds.
+  /// Continues boosting up to this number of rounds.
   /// cost:   settings x rounds, and settings x calibrations
   std::vector<Candidate> run_to(std::size_t rounds);
 
-  /// Sec. 7.2: the five CPC scores of the test documents after the last rounds, of trees with about
-  /// 30 leaves.
+  /// The five CPC scores of the test documents after the last rounds, with trees of about 30 leaves
+  /// (sec. 7.2).
   const std::array<std::vector<double>, 5>& sigmoid_scores() const;
-  /// Calibrations so far that had constant votes to fit.
+  /// How many calibrations so far had to fit constant votes.
   std::size_t fallbacks() const;
 
  private:
@@ -115,33 +117,34 @@ class FoldRunner {
   std::unique_ptr<State> state_;
 };
 
-/// RankBoost on the whole training part, as the published one was, a candidate for each number of rounds;
-/// then the same where every query weighs the same, whatever the number of its pairs, and what `auto` chooses
-/// on the validation part. Nothing when the plan has no numbers of rounds for it.
+/// RankBoost on the whole training part, like the published one, with a candidate per number of rounds; then
+/// the same with equal query weights, whatever the number of a query's pairs; then what `auto` chooses on the
+/// validation part. Empty if the plan has no numbers of rounds for RankBoost.
 Result<std::vector<Candidate>> rankboost_candidates(const FoldData& data, const Plan& plan,
                                                     evaluation::Mode mode);
 
-/// What an order that learned nothing is worth: all documents of a query tied, so as their file has them.
+/// The value of an order that learned nothing: all documents of a query are tied, so they keep the order of
+/// their file.
 Candidate order_candidate(const FoldData& data, evaluation::Mode mode);
 
-/// What became of a method of the table.
+/// The result of one method of the table.
 struct MethodResult {
   std::string choice;
-  double validation = 0.0;         ///< NDCG@10 where the choice and the weights were made
-  std::vector<double> fold_means;  ///< of the paper's measure
-  std::vector<double> ndcg;        ///< mean over folds of NDCG@1 ... @10
+  double validation = 0.0;         ///< NDCG@10 on the data on which choice and weights were made
+  std::vector<double> fold_means;  ///< the paper's measure, one mean per fold
+  std::vector<double> ndcg;        ///< NDCG@1 ... @10, each a mean over the folds
 };
 
 struct SetResult {
   std::map<std::string, MethodResult> methods;
-  std::vector<std::vector<std::vector<double>>> p;  ///< target x target x fold
+  std::vector<std::vector<std::vector<double>>> p;  ///< indexed by target, target and fold
   std::size_t fallbacks = 0;
 };
 
-/// The five folds of a set.
+/// Reads the five folds of a set.
 Result<std::vector<FoldData>> read_folds(const DataSet& set, const std::string& data);
 
-/// Every method on the folds of a set.
+/// Runs every method on the folds of a set.
 ///
 /// in:     step_done - called after each number of rounds
 /// errors: those of RankBoost

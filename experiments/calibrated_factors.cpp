@@ -1,6 +1,6 @@
-// What may stand between the calibrated ensembles here and those of Busa-Fekete et al. 2011, one factor at a
-// time: each row changes one thing of a smaller plan (six classifiers, up to 100 rounds), whose own draws of
-// another seed say how much a difference means.
+// What may explain the differences between the calibrated ensembles here and those of Busa-Fekete et al.
+// 2011, one factor at a time. Each row changes one thing in a smaller plan (six classifiers, up to 100
+// rounds). Rows that change only the seed show how large a difference has to be to mean anything.
 
 #include <algorithm>
 #include <cmath>
@@ -17,11 +17,11 @@ namespace {
 
 constexpr const char* kEnsembles[] = {"ensemble, CPC", "ensemble, RBC", "ensemble, CPC+RBC"};
 
-/// One thing changed.
+/// The plan with one thing changed.
 struct Factor {
   std::string name;
   Plan plan;
-  bool is_draw = false;  ///< the plan as it is, with another seed
+  bool is_draw = false;  ///< only the seed is changed
 };
 
 std::vector<double> bases_up_to(double most, double step) {
@@ -65,11 +65,11 @@ std::vector<Factor> factors_of(const Plan& base, const ExperimentOptions& option
   return factors;
 }
 
-/// What came of a factor on a set.
+/// The result of a factor on one set.
 struct FactorRow {
   std::string name;
-  std::vector<double> values;  ///< of kEnsembles
-  std::string choice;          ///< of CPC+RBC
+  std::vector<double> values;  ///< one per ensemble of kEnsembles
+  std::string choice;          ///< the choice for CPC+RBC
 };
 
 void describe_factors(const DataSet& set, const std::vector<FactorRow>& rows, std::size_t draws,

@@ -22,7 +22,7 @@ using namespace fusion::adaboost_mh;
 
 namespace {
 
-/// A column of table 2, by the names of our rows and then of the other methods.
+/// A column of table 2 as (name, figure): first our rows, then the other methods.
 std::vector<std::pair<std::string, double>> table_2(const std::array<double, 10>& figures) {
   constexpr std::array kNames = {"ensemble, CPC",
                                  "ensemble, RBC",
@@ -46,7 +46,8 @@ std::string_view after(std::string_view line, std::string_view mark) {
   return line.substr(0, line.find(' '));
 }
 
-/// The line of each document of a part, by its query and id; a part is read in an order of its own.
+/// The line number of each document of a part, found by query and id; the training set is in a
+/// different order.
 Result<std::vector<std::size_t>> lines_of(const DataSet& set, const std::string& data, int part,
                                           const fusion::TrainingSet& documents) {
   std::map<std::pair<std::string, std::string>, std::size_t> places;
@@ -68,7 +69,7 @@ Result<std::vector<std::size_t>> lines_of(const DataSet& set, const std::string&
   return lines;
 }
 
-/// A fifth of the documents, all documents of a fifth of the queries, or everything.
+/// Splits off a fifth of the documents, all documents of a fifth of the queries, or everything.
 CalibrationSplit split_of(const GradedDocuments& documents, SplitKind kind, Random random) {
   if (kind == SplitKind::own_documents || kind == SplitKind::shared_documents)
     return draw_split(documents, 0.2, random);
@@ -133,7 +134,7 @@ std::vector<std::vector<double>> tool_values(const FoldData& data, const std::ve
   for (const RowRange& query : data.test.documents.queries) {
     std::vector<std::size_t> documents(query.end - query.begin);
     std::iota(documents.begin(), documents.end(), query.begin);
-    if (!are_ties_by_id)  // else as they are, by id
+    if (!are_ties_by_id)  // else they stay in the order of their ids
       std::sort(documents.begin(), documents.end(),
                 [&](std::size_t a, std::size_t b) { return data.test_lines[a] < data.test_lines[b]; });
     std::vector<double> part;
@@ -148,7 +149,7 @@ std::vector<std::vector<double>> tool_values(const FoldData& data, const std::ve
   return values;
 }
 
-/// The features in codes, and what each setting has learned so far.
+/// The coded features, and what each setting has learned so far.
 struct FoldRunner::State {
   const FoldData& data;
   const Plan& plan;
@@ -157,7 +158,7 @@ struct FoldRunner::State {
   CutTable table;
   std::vector<double> gains;
   CodedRows training_rows, validation_rows, test_rows;
-  std::vector<CalibrationSplit> splits;  // per setting, like all that follow
+  std::vector<CalibrationSplit> splits;  // one per setting, like everything below
   std::vector<CodedRows> calibration_rows;
   std::vector<Source> sources;
   std::vector<std::vector<double>> calibration_votes, validation_votes, test_votes;
@@ -194,7 +195,7 @@ struct FoldRunner::State {
     return sum / static_cast<double>(documents.queries.size());
   }
 
-  /// From 0 to 1 within each query, where the plan says so.
+  /// Scales scores to [0, 1] within each query if the plan says so.
   std::vector<double> scaled(std::vector<double> scores, const GradedDocuments& documents) const {
     if (!plan.scales_by_query) return scores;
     for (const RowRange& query : documents.queries) {
@@ -208,13 +209,13 @@ struct FoldRunner::State {
     return scores;
   }
 
-  /// What each document counts in the place of 2^label; empty for that itself.
+  /// The weight of each document in place of 2^label; empty to keep that.
   std::vector<double> importance(std::size_t setting) const {
     const auto& classes = data.training.documents.classes;
     if (plan.start == StartKind::by_label) return {};
     std::vector<double> weights(classes.size(), 1.0);
     if (plan.start == StartKind::equal) return weights;
-    // As many draws as there are documents, each with a chance of 2^label.
+    // Resampling: as many draws as there are documents, each with probability proportional to 2^label.
     std::vector<double> ends;
     double sum = 0.0;
     for (std::size_t d = 0; d < classes.size(); ++d)
@@ -228,7 +229,7 @@ struct FoldRunner::State {
     return weights;
   }
 
-  /// The settings that take longest stand last, so they are begun first.
+  /// Boosts every setting. The slowest settings are last in the list, so they are started first.
   void boost_to(std::size_t rounds) {
     parallel_for(sources.size(), plan.threads, [&](std::size_t i) {
       const std::size_t place = sources.size() - 1 - i;

@@ -1,6 +1,6 @@
-// What clicks alone teach, and what a poisoner can do. Simulated users search the queries of MQ2008-agg on a
-// store that starts with reciprocal rank fusion: the same store, click model and learner as a server's. After
-// some numbers of searches a model is trained and orders the answers from then on.
+// What can be learned from clicks alone, and what a poisoner can do. Simulated users search the queries of
+// MQ2008-agg on a store, click model and learner like a server's. The store starts with reciprocal rank
+// fusion; after certain numbers of searches a model is trained, which orders the answers from then on.
 
 #include <algorithm>
 #include <array>
@@ -33,10 +33,10 @@ constexpr std::size_t kShown = 10;
 constexpr std::array<std::size_t, 6> kTrainings = {50, 100, 200, 400, 700, 1000};
 constexpr std::size_t kAddresses = 1000;
 constexpr std::size_t kPoisoners = kAddresses / 100;
-constexpr double kTolerated = 0.01;  ///< MAP below RRF on the way
+constexpr double kTolerated = 0.01;  ///< how far MAP may fall below that of RRF on the way
 
-/// How users of a kind go down the results: by the grade of each (0, 1, 2), whether they click it and whether
-/// they have enough after that (Hofmann, Schuth, Whiteson, de Rijke 2013, table 1).
+/// How users of one kind go down the results: for each grade (0, 1, 2), the probability of clicking a result
+/// and that of stopping after the click (Hofmann, Schuth, Whiteson, de Rijke 2013, table 1).
 struct UserKind {
   std::string name;
   std::array<double, 3> clicks;
@@ -46,18 +46,18 @@ const std::array<UserKind, 3> kKinds = {{{"perfect", {0.0, 0.5, 1.0}, {0.0, 0.0,
                                          {"navigational", {0.05, 0.5, 0.95}, {0.2, 0.5, 0.9}},
                                          {"noisy", {0.4, 0.7, 0.9}, {0.1, 0.3, 0.5}}}};
 
-/// One of the five official parts as the test part.
+/// One of the five official parts, as the test part.
 struct OfficialPart {
-  std::vector<std::size_t> asked;  ///< queries that users ask: those of the four others
+  std::vector<std::size_t> asked;  ///< the queries that users ask: those of the other four parts
   fusion::TrainingSet test;
   double rrf = 0;  ///< mean average precision of reciprocal rank fusion
 };
 
-/// The judged queries as stored searches, and what a model sees of them.
+/// The judged queries as stored searches and as a training set.
 struct Collection {
   std::vector<service::StoredSearch> searches;  ///< per query of `set`, nothing shown yet
   fusion::TrainingSet set;                      ///< rows of a query in the order of its search's documents
-  std::array<OfficialPart, kFifths> parts;      ///< each of which is tested in its turn
+  std::array<OfficialPart, kFifths> parts;      ///< each is the test part in turn
 };
 
 service::StoredSearch search_of(const fusion::TrainingSet& set, const fusion::QueryRange& query) {
@@ -82,7 +82,7 @@ service::StoredSearch search_of(const fusion::TrainingSet& set, const fusion::Qu
   return search;
 }
 
-/// Adds a query with its features as the store's training makes them.
+/// Adds a query with its features, as training from a store does.
 void add_query(const service::StoredSearch& search, const fusion::TrainingSet& from,
                const fusion::QueryRange& query, const std::vector<fusion::Feature>& features,
                fusion::TrainingSetBuilder& builder) {
@@ -108,7 +108,7 @@ double mean_precision(const fusion::TrainingSet& test, const fusion::Model& mode
   return sum / static_cast<double>(rows.size());
 }
 
-/// Queries of `all` whose ids are those of the part, and the others.
+/// Splits the queries of `all` into those whose ids are in the part and the others.
 Result<OfficialPart> official_part(const fusion::TrainingSet& all, const std::vector<std::string>& ids,
                                    const fusion::Model& rrf) {
   OfficialPart out;
@@ -149,7 +149,7 @@ Result<Collection> read_simulated_collection(const std::string& data) {
   return out;
 }
 
-/// A folder that goes with the object.
+/// A temporary folder, removed with the object.
 class StoreFolder {
  public:
   explicit StoreFolder(std::uint64_t number)
@@ -169,7 +169,7 @@ class StoreFolder {
   std::filesystem::path path_;
 };
 
-/// One server with its users.
+/// A server with its users.
 class Simulation {
  public:
   Simulation(const Collection& collection, const OfficialPart& part, const UserKind& kind, Random random,
@@ -181,7 +181,7 @@ class Simulation {
         seed_(seed),
         store_(std::move(store)) {}
 
-  /// Trained on nothing: reciprocal rank fusion.
+  /// Starts without training: with reciprocal rank fusion.
   Result<void> begin() {
     TRY(auto model, train("reciprocal-ranks", collection_.set, {}, {}));
     model_ = std::move(model);
@@ -200,7 +200,7 @@ class Simulation {
     return is_poisoned ? click(search, search.shown.size() - 1, address) : use(search, query, address);
   }
 
-  /// Learns from the clicks so far, and answers by that from now on; nothing while nothing was clicked.
+  /// Trains on the clicks so far and answers with that model from now on; requires a click.
   Result<void> learn() {
     service::StoreTrainingOptions options;
     options.domain = kSimulatedDomain;
@@ -214,11 +214,11 @@ class Simulation {
     return {};
   }
 
-  /// Mean average precision on the test part, less that of reciprocal rank fusion.
+  /// Mean average precision on the test part minus that of reciprocal rank fusion.
   double lead() const { return mean_precision(part_.test, *model_) - part_.rrf; }
 
  private:
-  /// Documents of a query by the model, counted from the query's first.
+  /// The documents of a query as the model orders them, numbered from the query's first.
   std::vector<std::size_t> order_of(std::size_t query) const {
     const fusion::TrainingSet own = fusion::select_queries(collection_.set, std::span(&query, 1));
     const auto scores = model_->ranker->score(own.matrix);
@@ -246,7 +246,7 @@ class Simulation {
     click.at = search.at;
     click.prefix = fmt::format("address {}", address);
     TRY(const auto outcome, store_->add_click(click, {}));
-    (void)outcome;  // what the caps leave of a poisoner is what is measured
+    (void)outcome;  // a refused click is no error: the caps are part of what is measured
     return {};
   }
 
@@ -260,11 +260,11 @@ class Simulation {
   std::size_t searches_ = 0;
 };
 
-/// MAP on the test queries less that of RRF after each number of searches of kTrainings.
+/// MAP on the test queries minus that of RRF, after each number of searches in kTrainings.
 using Way = std::array<double, kTrainings.size()>;
 
-/// in: is_poisoned - besides the users, one address in a hundred clicks on the last result of as many
-///     searches as a day's cap takes, once for every hundred searches
+/// in: is_poisoned - in addition to the users, once every hundred searches one more address clicks on the
+///     last result of as many searches as the daily cap allows
 Result<Way> run_way(const Collection& collection, const UserKind& kind, std::uint64_t number,
                     bool is_poisoned, const ExperimentOptions& options) {
   const StoreFolder folder(number * 2 + (is_poisoned ? 1 : 0));

@@ -92,7 +92,7 @@ Result<PublishedNdcg> read_published_ndcg(const std::string& path) {
                                                   path, number, cells[k]));
       }
       published.emplace_back(std::move(sheet), std::move(means));
-      sheet.clear();  // the first table of a sheet is the test set's
+      sheet.clear();  // ignore the sheet's further tables: the first is for the test set
     }
     return {};
   }));

@@ -12,43 +12,43 @@
 
 namespace metafuse::experiments {
 
-/// The file as it stands or packed beside it (.xz, .gz, .zst).
+/// The path itself or, if only a compressed file exists, its name (.xz, .gz, .zst).
 std::string with_packing(const std::string& path);
 
 /// The numbers below `count` in a random order.
 std::vector<std::size_t> shuffled(std::size_t count, Random& random);
 
-/// How many ways the papers cut a data set: three fifths to train, one to validate, one to test.
+/// The papers divide a data set into five parts: three to train, one to validate, one to test.
 constexpr std::size_t kFifths = 5;
 
-/// What is trained on, chosen by and tested on.
+/// The parts to train on, to choose by, and to test on.
 struct Split {
   fusion::TrainingSet train, validate, test;
 };
 
-/// The fifths of an order of anything, turned by `fold`: what trains, validates and tests, each ascending.
+/// Divides an order into fifths, rotated by `fold`: the numbers to train, validate and test on, each sorted.
 std::array<std::vector<std::size_t>, 3> turn_of_fifths(const std::vector<std::size_t>& order,
                                                        std::size_t fold);
 
-/// LETOR files as one set, packed or not.
+/// Reads LETOR files, compressed or not, as one set.
 /// errors: those of the files
 Result<fusion::TrainingSet> read_letor(const std::vector<std::string>& paths);
 
-/// A fold, 0 to 4, of a LETOR folder's parts S1.txt to S5.txt, as LETOR cuts them.
+/// Reads fold 0 to 4 of a LETOR folder's parts S1.txt to S5.txt, in LETOR's division.
 Result<Split> read_letor_split(const std::string& folder, std::size_t fold);
 
-/// The sample of MSLR-WEB10K below the data folder, 36 queries.
+/// Reads the sample of MSLR-WEB10K in the data folder, 36 queries.
 Result<fusion::TrainingSet> read_mslr_sample(const std::string& data);
 
 /// Mean NDCG@1..10 on the test folds as LETOR 3.0 published it, one entry per method.
 using PublishedNdcg = std::vector<std::pair<std::string, std::vector<double>>>;
 
-/// Reads the sheets of one collection (a "# sheet,METHOD" line before each).
+/// Reads the sheets of one collection; a line "# sheet,METHOD" precedes each.
 ///
-/// errors: no_input; bad_data with file and line when a mean is no number
+/// errors: no_input; bad_data with file and line if a mean is not a number
 Result<PublishedNdcg> read_published_ndcg(const std::string& path);
 
-/// A line of MovieLens 100K's u.data; users and movies count from 1.
+/// A line of MovieLens 100K's u.data; users and movies are numbered from 1.
 struct Rating {
   std::size_t user = 0;
   long time = 0;
@@ -59,7 +59,7 @@ struct Rating {
 /// errors: no_input; bad_data with file and line
 Result<std::vector<Rating>> read_movielens(const std::string& path);
 
-/// Stars by viewer and movie; 0 where a viewer has not rated a movie.
+/// Stars by viewer and movie; 0 for a movie that the viewer has not rated.
 struct Ratings {
   std::size_t movie_count = 0;
   std::vector<std::vector<double>> stars;       ///< viewer x movie
@@ -68,7 +68,7 @@ struct Ratings {
   std::size_t viewer_count() const { return stars.size(); }
 };
 
-/// errors: as read_movielens; bad_data when there are far more viewers and movies than MovieLens 100K has
+/// errors: as read_movielens; bad_data if there are far more viewers or movies than in MovieLens 100K
 Result<Ratings> read_ratings(const std::string& path);
 
 }  // namespace metafuse::experiments

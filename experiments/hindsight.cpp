@@ -1,5 +1,5 @@
-// What `auto` gives away by having to choose: on every data set of docs/results.md, cross-validated by query,
-// beside each learner that it chooses among, the best of which is only known in hindsight.
+// What `auto` loses by having to choose: on every data set of docs/results.md, cross-validated by query,
+// beside each learner that it chooses among; which of them is best is known only in hindsight.
 
 #include <algorithm>
 #include <filesystem>
@@ -19,17 +19,17 @@ namespace hindsight {
 namespace {
 
 constexpr double kTolerance = 0.003;
-constexpr std::size_t kManyLists = 30;  // 2.cum and trees cost 10 to 100 RankBoosts there
-constexpr std::uint64_t kSamples = 5;   // of the demonstration
+constexpr std::size_t kManyLists = 30;  // above this, 2.cum and trees take 10 to 100 times RankBoost's time
+constexpr std::uint64_t kSamples = 5;   // samples of the demonstration
 
 struct Compared {
   std::string name;
   std::string learner;
   std::map<std::string, std::string> options;
-  bool is_for_many = true;  ///< also with many lists
+  bool is_for_many = true;  ///< also run on data with many lists
 };
 
-/// The last is auto.
+/// The learners to compare; the last one is auto.
 std::vector<Compared> compared_learners(bool are_many) {
   std::vector<Compared> out = {
       {"RRF", "reciprocal-ranks", {}},
@@ -51,7 +51,7 @@ std::vector<Compared> compared_learners(bool are_many) {
   return out;
 }
 
-/// A data set with the measure that its table in docs/results.md begins with.
+/// A data set, and the first measure of its table in docs/results.md.
 struct DataSet {
   JudgedQueries queries;
   std::string measure;
@@ -61,7 +61,7 @@ bool has_many_lists(const DataSet& data) {
   return data.queries.set.matrix.feature_count() > kManyLists;
 }
 
-/// Per learner one value per query of the part.
+/// Per learner, one value per query of the part.
 Result<std::vector<std::vector<double>>> values_of_part(const DataSet& data, std::size_t part,
                                                         std::uint64_t seed) {
   std::vector<std::size_t> train_queries, test_queries;
@@ -89,7 +89,7 @@ struct Row {
   std::vector<std::string> learners;
   std::vector<double> means;  ///< one per learner
 
-  std::size_t best() const {  ///< of those but auto
+  std::size_t best() const {  ///< without auto
     return static_cast<std::size_t>(std::max_element(means.begin(), means.end() - 1) - means.begin());
   }
   double difference() const { return means.back() - means[best()]; }
@@ -109,7 +109,7 @@ Result<Row> compare_on(const DataSet& data, const ExperimentOptions& options) {
   return row;
 }
 
-/// The demonstration's samples as one row.
+/// The samples of the demonstration, averaged into one row.
 Row mean_row(const std::vector<Row>& samples) {
   Row out = samples.front();
   for (std::size_t i = 0; i < out.means.size(); ++i) {
@@ -137,7 +137,7 @@ JsonObject json_of(const Row& row) {
 Result<std::string> run_hindsight(const ExperimentOptions& options) {
   using namespace hindsight;
   if (options.data.empty()) return fail(Code::usage, "give --data DIR, the folder of the data sets");
-  std::error_code ignored;  // writing says what is wrong
+  std::error_code ignored;  // the error of writing will say more
   if (!options.output.empty()) std::filesystem::create_directories(options.output, ignored);
   std::vector<Row> rows;
   const auto add = [&](Result<JudgedQueries> read, const std::string& measure) -> Result<void> {

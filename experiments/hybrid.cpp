@@ -1,6 +1,6 @@
-// Keyword search, vectors and their fusion on the Cystic Fibrosis collection: 1,239 documents, 100 questions,
-// and four judges' grades. Everything is what a user has: `metafuse index --embedding lsi`, search templates,
-// the two embedded engines, and the fusion methods of `metafuse compare-methods`.
+// Keyword search, vector search and their fusion on the Cystic Fibrosis collection: 1,239 documents, 100
+// questions, and the grades of four judges. It uses only what users have: `metafuse index --embedding lsi`,
+// search templates, the two embedded engines, and the fusion methods of `metafuse compare-methods`.
 
 #include <algorithm>
 #include <charconv>
@@ -43,11 +43,11 @@ constexpr const char* kDomain =
 struct Question {
   std::string id;
   std::string text;
-  std::map<std::string, int> grades;  ///< by record number: the sum of four judges, 1 to 8
+  std::map<std::string, int> grades;  ///< by record number: the sum of the four judges' grades, 1 to 8
 };
 
-/// A file of a tar archive (POSIX.1-2001): a header of 512 bytes with name at 0 and octal size at 124, then
-/// its bytes, filled up to 512.
+/// The files of a tar archive (POSIX.1-2001). Each has a header of 512 bytes, with the name at offset 0 and
+/// the size in octal at 124; then its bytes follow, padded to a multiple of 512.
 Result<std::vector<std::string_view>> files_of_tar(std::string_view archive, const std::string& path) {
   constexpr std::size_t kBlock = 512;
   std::vector<std::string_view> files;
@@ -74,7 +74,7 @@ std::string topics_of_record(const pugi::xml_node& record) {
   return out;
 }
 
-/// The records as JSON lines for the index.
+/// The records as JSON lines, to be indexed.
 Result<std::string> documents_of(const std::string& path) {
   TRY(const auto archive, read_text(path, std::size_t{64} << 20));
   TRY(const auto files, files_of_tar(archive, path));
@@ -97,8 +97,8 @@ Result<std::string> documents_of(const std::string& path) {
   return out;
 }
 
-/// Reads cfquery.txt: lines that begin with QN, QU (the question, over several lines) and RD (records with
-/// four digits).
+/// Reads cfquery.txt, with the line tags QN (number), QU (the question, over several lines) and RD (records,
+/// each with the judges' four digits).
 Result<std::vector<Question>> read_questions(const std::string& path) {
   std::vector<Question> questions;
   std::string part;
@@ -134,7 +134,7 @@ std::string qrels_of(const std::vector<Question>& questions) {
   return out;
 }
 
-/// Asks the two embedded engines, and writes a run per list.
+/// Queries the two embedded engines and writes one run per list.
 class Lists {
  public:
   explicit Lists(const std::string& database)
@@ -168,11 +168,11 @@ class Lists {
   std::map<std::string, std::string> runs_;
 };
 
-/// A row of the table: what is fused how.
+/// A row of the table: which runs are fused, and how.
 struct HybridRow {
   std::string name;
   std::vector<std::string> runs;
-  std::string method;  ///< empty: the single run as it is
+  std::string method;  ///< empty: no fusion, a single run
   std::string learner;
 };
 
@@ -234,7 +234,7 @@ Result<std::string> hybrid_table(const std::string& folder, const ExperimentOpti
   return out.text();
 }
 
-/// A folder of the caller's, or one that goes away.
+/// The caller's folder, or a temporary one that is removed in the end.
 struct WorkFolder {
   std::string path;
   bool is_ours = false;

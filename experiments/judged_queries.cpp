@@ -16,7 +16,7 @@
 namespace metafuse::experiments {
 namespace {
 
-/// How many documents have each grade from 1 on, ascending by grade.
+/// The number of documents of each grade from 1 on, in ascending order of grades.
 template <class Grades>
 std::vector<evaluation::GradeCount> counted(const Grades& grades) {
   std::map<int, std::size_t> counts;
@@ -27,7 +27,7 @@ std::vector<evaluation::GradeCount> counted(const Grades& grades) {
   return out;
 }
 
-/// Relevant documents in the lists, per query.
+/// Per query, the relevant documents in its lists.
 std::vector<std::vector<evaluation::GradeCount>> judged_in_lists(const fusion::TrainingSet& set) {
   std::vector<std::vector<evaluation::GradeCount>> out;
   for (const fusion::QueryRange& query : set.queries) {
@@ -39,7 +39,7 @@ std::vector<std::vector<evaluation::GradeCount>> judged_in_lists(const fusion::T
   return out;
 }
 
-/// Fifths drawn at random.
+/// Divides the queries at random into fifths.
 Result<void> cut_in_fifths(JudgedQueries& queries, std::uint64_t seed) {
   std::vector<std::string_view> ids;
   for (const fusion::QueryRange& query : queries.set.queries) ids.emplace_back(query.id);

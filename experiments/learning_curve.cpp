@@ -1,6 +1,6 @@
-// What fused rankings are worth by the number of judged queries that they were learned from. Training queries
-// are drawn at random, everything is measured on queries that no draw holds, and each draw is compared with
-// reciprocal rank fusion on the same test queries.
+// The quality of fused rankings by the number of judged queries to learn from. Training queries are drawn
+// at random; test queries are in no draw; each draw is compared with reciprocal rank fusion on the same
+// test queries.
 
 #include <algorithm>
 #include <array>
@@ -28,7 +28,7 @@ namespace metafuse::experiments {
 namespace learning_curve {
 namespace {
 
-constexpr std::size_t kAll = 0;  // of a number of queries: all that are not tested on
+constexpr std::size_t kAll = 0;  // as a number of queries: all but the test queries
 constexpr std::array<std::size_t, 9> kCounts = {1, 2, 5, 10, 20, 50, 100, 300, kAll};
 constexpr double kTolerance = 0.005;  // a draw further below RRF than this counts as a loss
 
@@ -38,7 +38,7 @@ struct Method {
   std::map<std::string, std::string> options;
 };
 
-/// The first is what the others are compared with, the last is auto.
+/// The first method is the reference of the others; the last is auto.
 std::vector<Method> methods() {
   return {{"RRF", "reciprocal-ranks", {}},
           {"tuned weights", "reciprocal-ranks", {{"weights", "tuned"}}},
@@ -47,7 +47,7 @@ std::vector<Method> methods() {
           {"auto", "auto", {}}};
 }
 
-/// Which queries one draw is trained and tested on.
+/// The training and test queries of one draw.
 struct Draw {
   std::vector<std::size_t> train, test;
 };
@@ -65,15 +65,15 @@ Draw draw_queries(const JudgedQueries& queries, std::size_t count, std::size_t n
   return out;
 }
 
-/// How every method did after one draw.
+/// The results of every method in one draw.
 struct Outcome {
   std::vector<double> values;  ///< per method
-  std::string chosen;          ///< by auto
+  std::string chosen;          ///< what auto chose
   double seconds_of_auto = 0.0;
   double seconds_of_rankboost = 0.0;
 };
 
-/// Seconds that the processor has spent on this thread, which trains alone: busy neighbours change nothing.
+/// CPU time of this thread, which does all the training, so other processes do not disturb the measurement.
 double seconds_of_thread() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -98,7 +98,7 @@ Result<Outcome> run_draw(const JudgedQueries& queries, const Draw& draw,
       out.seconds_of_auto = seconds;
     }
     if (method.learner == "rankboost") out.seconds_of_rankboost = seconds;
-    // Without a crucial pair there is nothing to learn from, and what is left is RRF.
+    // Without a crucial pair there is nothing to learn from; the result is then that of RRF.
     out.values.push_back(model ? mean_of(values_of(queries, draw.test, test_set,
                                                    model->ranker->score(test_set.matrix), measures))
                                : out.values.front());
@@ -106,11 +106,11 @@ Result<Outcome> run_draw(const JudgedQueries& queries, const Draw& draw,
   return out;
 }
 
-/// Draws that are done, one JSON line each, so that a run that was ended goes on where it was.
+/// The finished draws, one JSON line each, so that an interrupted run can continue where it stopped.
 class DrawLog {
  public:
-  /// in:     folder - of the output; empty: nothing is kept
-  /// errors: those of reading; bad_data for a line that is none of ours
+  /// in:     folder - the output folder; empty: nothing is kept
+  /// errors: those of reading; bad_data for a line that this experiment did not write
   static Result<std::unique_ptr<DrawLog>> open(const std::string& folder) {
     auto log = std::make_unique<DrawLog>();
     if (folder.empty()) return log;
@@ -179,7 +179,7 @@ class DrawLog {
   std::mutex mutex_;
 };
 
-/// All draws of one number of queries.
+/// All draws for one number of queries.
 struct Point {
   std::size_t queries = 0;
   std::vector<Outcome> draws;
@@ -189,7 +189,7 @@ struct Point {
     for (const Outcome& draw : draws) out.push_back(draw.values[method]);
     return out;
   }
-  /// How far each draw is ahead of the first method.
+  /// For each draw, its value minus that of the first method.
   std::vector<double> leads(std::size_t method) const {
     std::vector<double> out;
     for (const Outcome& draw : draws) out.push_back(draw.values[method] - draw.values[0]);
@@ -223,7 +223,7 @@ Result<std::vector<Point>> curve_of_queries(const JudgedQueries& queries, DrawLo
   return points;
 }
 
-/// What auto chose, the most frequent first: "RRF 7, RankBoost 3.cum, 50 rounds 3".
+/// What auto chose, the most frequent choice first: "RRF (7); RankBoost 3.cum, 50 rounds (3)".
 std::string choices_of(const Point& point) {
   std::map<std::string, std::size_t> counts;
   for (const Outcome& draw : point.draws) ++counts[draw.chosen];
@@ -245,7 +245,7 @@ JsonObject json_of(const Point& point) {
   return {{"queries", point.queries}, {"map", std::move(values)}, {"chosen", std::move(chosen)}};
 }
 
-/// Tables of one collection and auto's lead over RRF as a curve.
+/// Adds the tables of one collection; returns auto's lead over RRF as a curve.
 evaluation::Curve describe(const std::string& name, const std::vector<Point>& points, PaperReport& report) {
   const auto all = methods();
   const std::size_t last = all.size() - 1;
@@ -316,7 +316,7 @@ Result<std::string> run_learning_curve(const ExperimentOptions& options) {
       "± is half of the 95 % interval over the draws (Student's t). \"time\": auto's, in RankBoosts of 100 "
       "rounds.\n\n";
   std::vector<evaluation::Curve> curves;
-  std::error_code ignored;  // writing says what is wrong
+  std::error_code ignored;  // the error of writing will say more
   if (!options.output.empty()) std::filesystem::create_directories(options.output, ignored);
   TRY(const auto log, DrawLog::open(options.output));
   const auto add = [&](Result<JudgedQueries> read) -> Result<void> {
@@ -340,7 +340,7 @@ Result<std::string> run_learning_curve(const ExperimentOptions& options) {
       curves,
       {"Mean average precision ahead of reciprocal rank fusion (RRF)", "judged queries", "MAP - RRF", true});
   report.plots.push_back(plot);
-  // On its own the picture has no page whose colours it could take.
+  // A separate picture has no page from which to take its colours.
   const std::string alone = R"(<svg style="background:#fff;color:#222")" + plot.substr(plot.find(' '));
   if (!options.output.empty()) TRY_VOID(write_file(options.output + "/learning-curve.svg", alone));
   return deliver(std::move(report), options);

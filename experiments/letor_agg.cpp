@@ -23,7 +23,7 @@ namespace {
 constexpr std::array kMeasureTitles = {"NDCG@10", "MeanNDCG", "MAP"};
 constexpr std::size_t kMeasureCount = kMeasureTitles.size();
 
-/// Values of one method on the queries of a part, or of several: queries x measures.
+/// The values of one method on the queries of one or more parts: queries x measures.
 using Values = std::vector<std::vector<double>>;
 
 std::vector<double> means_of(const Values& values) {
@@ -33,7 +33,7 @@ std::vector<double> means_of(const Values& values) {
   return mean;
 }
 
-/// What configurations and numbers of rounds are chosen by: the mean of the three measures.
+/// The criterion by which configurations and numbers of rounds are chosen: the mean of the three measures.
 double criterion(const Values& values) {
   return mean_of(means_of(values));
 }
@@ -48,7 +48,7 @@ Result<std::string> part_file(const std::string& data, const std::string& set, i
   return found;
 }
 
-/// in: expected - the features that the parts must have, when not empty
+/// in: expected - the features that the parts must have; empty: any
 Result<fusion::TrainingSet> read_parts(const std::vector<std::string>& files, const Reading& reading,
                                        const std::vector<fusion::Feature>& expected = {}) {
   fusion::TrainingInput input;
@@ -65,7 +65,8 @@ struct Rounds {
   double value = -1.0;
 };
 
-/// The number of rounds of the highest mean over folds; a fold whose training ended early stays as it was.
+/// The number of rounds with the highest mean over the folds. A fold whose training ended early keeps its
+/// last value.
 Rounds best_rounds(const std::vector<std::vector<double>>& curves) {
   std::size_t longest = 0;
   for (const auto& curve : curves) longest = std::max(longest, curve.size());
@@ -83,7 +84,7 @@ std::string rounds_text(const Ours& ours) {
   return fmt::format("{}, {}", ours.rounds.at(kSets[0]), ours.rounds.at(kSets[1]));
 }
 
-/// The folders' names, ascending; none for an empty path.
+/// The names of the folders, sorted; none for an empty path.
 Result<std::vector<std::string>> peer_configurations(const std::string& folder) {
   std::vector<std::string> names;
   if (folder.empty()) return names;
@@ -98,10 +99,10 @@ Result<std::vector<std::string>> peer_configurations(const std::string& folder) 
   return names;
 }
 
-/// Measures a run on the documents of a part, ties as everywhere.
+/// Evaluates a peer's run on the documents of a part, with the usual rule for ties.
 ///
-/// in: part - "validation" or "test", whose set is `set`, or "refitted": the test part by a model of training
-///     and validation parts
+/// in: part - "validation" or "test", whose documents are in `set`; "refitted" is the test part, ranked by a
+///     model trained on training and validation parts
 Result<Values> peer_values(const std::string& folder, const std::string& configuration, const Fold& fold,
                            const std::string& part, const fusion::TrainingSet& set,
                            const evaluation::MeasureSet& measures) {
@@ -127,13 +128,13 @@ Result<Values> peer_values(const std::string& folder, const std::string& configu
   return QueryMeasures(set, measures).of(scores);
 }
 
-/// What every method reached on the test parts.
+/// The values of every method on the test parts.
 struct Outcome {
   std::vector<std::string> methods;                   ///< the first is ours
   std::map<std::string, std::vector<Values>> by_set;  ///< per set: one Values per method
 };
 
-/// Ours less another method in one measure, with 95 % bootstrap interval and p of the paired
+/// Ours minus another method in one measure, with its 95 % bootstrap interval and the p value of the paired
 /// randomisation test.
 struct Difference {
   double mean = 0.0;
@@ -191,8 +192,8 @@ void append(Values& to, const Values& from) {
   to.insert(to.end(), from.begin(), from.end());
 }
 
-/// Means of every method, and ours less each other one, for each set, for the queries of both together, and
-/// for each measure. Adds to the report's text, and its JSON under `field`.
+/// Adds to the report the means of every method, and ours minus each other one, for each set and for the
+/// queries of both together, in each measure. The JSON is stored under `field`.
 void describe(const Outcome& outcome, const std::string& field, std::uint64_t seed, PaperReport& report) {
   JsonArray json;
   std::vector<Values> both(outcome.methods.size());
@@ -205,7 +206,7 @@ void describe(const Outcome& outcome, const std::string& field, std::uint64_t se
   report.json[field] = std::move(json);
 }
 
-/// What a fold's test part is worth to a model of ours, trained on some parts.
+/// The values on a fold's test part of our model, trained on the given parts.
 Result<Values> test_ours(const Fold& fold, const std::vector<std::string>& parts, const Ours& ours,
                          const QueryMeasures& measures, const ExperimentOptions& options) {
   const Candidate& candidate = ours.candidate;
@@ -220,7 +221,7 @@ Result<Values> test_ours(const Fold& fold, const std::vector<std::string>& parts
   return measures.of(model.ranker->score(test.matrix));
 }
 
-/// What each method that needs no training makes of a part.
+/// The values of each method without training on a part.
 std::vector<Values> test_baselines(const fusion::TrainingSet& lists, const QueryMeasures& measures) {
   std::vector<Values> values;
   for (const fusion::Baseline& baseline : fusion::rank_baselines()) {
@@ -234,8 +235,8 @@ std::vector<Values> test_baselines(const fusion::TrainingSet& lists, const Query
   return values;
 }
 
-/// Everything that is measured on test parts: models of the training parts, and models that were trained
-/// again on training and validation parts, when nothing is left to choose.
+/// The results on the test parts: of models trained on the training parts, and of models trained again on
+/// training and validation parts once nothing is left to choose.
 struct Tested {
   Outcome plain;
   Outcome refitted;
@@ -244,7 +245,7 @@ struct Tested {
 Result<void> test_fold(const Fold& fold, const Ours& ours, const std::vector<std::string>& peers,
                        const evaluation::MeasureSet& measures, const ExperimentOptions& options,
                        Tested& tested) {
-  // Derived features are no lists, so what fuses without training reads the part without them.
+  // Derived features are not lists, so the methods without training read the part without them.
   TRY(const auto lists, read_parts({fold.test}, {}));
   const QueryMeasures measured(lists, measures);
   const auto add = [&](Outcome& outcome, const std::vector<std::string>& parts, const char* peer_part,
@@ -303,7 +304,7 @@ Result<std::vector<Fold>> official_folds(const std::string& data) {
 
 std::vector<Candidate> candidates(ExperimentOptions::Size size) {
   struct Scale {
-    const char *rounds, *bags, *trees;  // trees per bag
+    const char *rounds, *bags, *trees;  // trees: per bag
   };
   const Scale scale = size == ExperimentOptions::Size::quick    ? Scale{"40", "4", "10"}
                       : size == ExperimentOptions::Size::normal ? Scale{"150", "40", "200"}
@@ -324,7 +325,7 @@ std::vector<Candidate> candidates(ExperimentOptions::Size size) {
       trees("2"),
       trees("3")};
   for (Candidate& candidate : all) {
-    candidate.name += ", " + candidate.reading.query_weights + ", one";  // each pair of grades weighs one
+    candidate.name += ", " + candidate.reading.query_weights + ", one";  // all pairs of grades weigh one
     if (!candidate.reading.derive.empty()) candidate.name += ", derive " + candidate.reading.derive;
   }
   return all;
@@ -400,7 +401,7 @@ Result<std::vector<std::string>> choose_peers(const std::vector<Fold>& folds,
   }
   JsonArray json;
   Table table{{{"other learner", "validation"}}};
-  std::map<std::string, std::size_t> best;  // by what stands behind the comma
+  std::map<std::string, std::size_t> best;  // by the part of the name after the comma
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::string& name = names[i];
     table.add({name, fixed(values[i], 4)});

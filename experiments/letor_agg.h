@@ -11,7 +11,8 @@
 #include "experiments/report.h"
 #include "fusion/data/training_set.h"
 
-/// Fusion on LETOR's rank aggregation sets: what is chosen on validation parts, before any test part is read.
+/// Fusion on LETOR's rank aggregation sets: the choices made on validation parts before any test part
+/// is read.
 namespace metafuse::experiments::letor_agg {
 
 inline constexpr std::array kSets = {"MQ2008-agg", "MQ2007-agg"};
@@ -27,17 +28,17 @@ struct Fold {
   std::string test;
 };
 
-/// The five folds of both sets, set by set.
+/// Finds the five folds of each set, set by set.
 /// errors: no_input naming the first missing part
 Result<std::vector<Fold>> official_folds(const std::string& data);
 
-/// How the grades of a part become feedback, and what is computed from its ranks.
+/// How a part is read: how its grades become feedback, and which features are derived from its ranks.
 struct Reading {
   std::string query_weights = "equal";
   std::string derive;
 };
 
-/// One way of ours to train.
+/// One configuration of our learners.
 struct Candidate {
   std::string name;
   std::string learner;
@@ -45,39 +46,39 @@ struct Candidate {
   std::map<std::string, std::string> options;
 };
 
-/// What is considered.
+/// The configurations to choose among.
 std::vector<Candidate> candidates(ExperimentOptions::Size size);
 
-/// The criterion on a fold's validation part after each round: the mean of the three measures. One training
-/// tells all of them, since shorter models are prefixes of the longest.
+/// The criterion (the mean of the three measures) on a fold's validation part after each round. One training
+/// gives all of them, since shorter models are prefixes of the longest.
 ///
 /// errors: those of reading and of the learner
 Result<std::vector<double>> validation_curve(const Fold& fold, const Candidate& candidate,
                                              const evaluation::MeasureSet& measures,
                                              const ExperimentOptions& options);
 
-/// What validation parts chose: one candidate for both sets, and for each set when its training ends.
+/// The choice made on validation parts: one candidate for both sets, and for each set its number of rounds.
 struct Ours {
   Candidate candidate;
   std::map<std::string, std::size_t> rounds;  ///< by set
   double value = -1.0;                        ///< the mean criterion over all folds
 };
 
-/// Chooses between candidates(options.size) by the mean over both sets of the criterion on validation parts
-/// after each set's best number of rounds. Adds the table to the report.
+/// Chooses among candidates(options.size) by the criterion on the validation parts, at each set's best number
+/// of rounds, averaged over both sets. Adds the table to the report.
 ///
 /// errors: those of validation_curve()
 Result<Ours> choose_ours(const std::vector<Fold>& folds, const evaluation::MeasureSet& measures,
                          const ExperimentOptions& options, PaperReport& report);
 
-/// Chooses between the configurations of another learner that was trained elsewhere: folders of runs in
-/// options.peer_runs, CONFIGURATION/SET/foldN/{validation,test,refitted}.run, as scripts/letor-agg-xgboost
-/// writes them. Adds the table to the report.
+/// Chooses among the configurations of another learner that was trained elsewhere. Its runs are in folders
+/// below options.peer_runs, CONFIGURATION/SET/foldN/{validation,test,refitted}.run, as
+/// scripts/letor-agg-xgboost writes them. Adds the table to the report.
 ///
-/// out:    the names of the highest criterion on the validation parts of both sets, one for each way of
-///         choosing rounds, which a name tells behind its comma; none for no peer
-/// errors: no_input when there is no such folder, or nothing in it; those of reading runs; bad_data naming
-///         the first document without a score
+/// out:    the names with the highest criterion on the validation parts of both sets, one for each way of
+///         choosing rounds (the part of the name after the comma); empty without a peer
+/// errors: no_input if the folder does not exist or is empty; those of reading runs; bad_data naming the
+///         first document without a score
 Result<std::vector<std::string>> choose_peers(const std::vector<Fold>& folds,
                                               const evaluation::MeasureSet& measures,
                                               const ExperimentOptions& options, PaperReport& report);

@@ -10,7 +10,7 @@
 namespace metafuse::experiments {
 namespace {
 
-/// What RankBoost gains by features of the lists' scores beside their ranks.
+/// What RankBoost gains from features of the lists' scores in addition to their ranks.
 Result<std::string> line_of_scores(const RunCollection& collection,
                                    fusion::MethodComparisonOptions comparison) {
   std::string line = "RankBoost without and with --derive score:";
@@ -46,7 +46,7 @@ Result<std::string> make_table(RunCollection& collection, const ExperimentOption
   TRY(auto compared, fusion::compare_methods(collection.runs, collection.judgments, comparison));
   evaluation::Report& report = compared.report;
   report.title = collection.name;
-  // The first measure only: a table of every measure against the best run fills pages.
+  // Only the first measure: comparing every measure with the best run would fill pages.
   std::erase_if(report.comparisons,
                 [&](const evaluation::Comparison& c) { return c.measure != report.set.names[0]; });
   if (!options.output.empty()) {
@@ -61,7 +61,7 @@ Result<std::string> make_table(RunCollection& collection, const ExperimentOption
                                  report.runs[0].queries.size(), collection.runs.size(), collection.folds);
   for (const std::string& note : compared.notes) text += "; " + note;
   text += ")\n\n" + format_markdown(report) + "\n";
-  if (collection.limit == 0) return text;  // lists without scores of their own
+  if (collection.limit == 0) return text;  // its lists have no scores of their own
   TRY(const auto line, line_of_scores(collection, comparison));
   return text + line;
 }

@@ -13,7 +13,7 @@ namespace metafuse::experiments {
 namespace movies {
 namespace {
 
-/// One point of a figure: some tasks at one setting.
+/// One point of a figure: the tasks of one setting.
 struct Setting {
   std::string label;
   double x = 0.0;
@@ -56,14 +56,14 @@ std::vector<std::size_t> first_of(const std::vector<std::size_t>& viewers, std::
   return {viewers.begin(), viewers.begin() + static_cast<std::ptrdiff_t>(std::min(count, viewers.size()))};
 }
 
-/// A task for the target where it has feedback; its halves follow from the split and the target alone.
+/// Adds a task for the target if it has feedback. Its halves depend only on the split and the target.
 void add_task(Setting& setting, const Ratings& ratings, const std::vector<std::size_t>& features,
               std::size_t target, const Random& random, std::size_t split) {
   Task task = make_task(ratings, features, target, random.split(1000 + split).split(target));
   if (has_feedback(task)) setting.tasks.push_back(std::move(task));
 }
 
-/// How many movies a viewer of a setting has rated.
+/// A range for the number of movies that a viewer has rated.
 struct Bin {
   const char* label;
   std::size_t least, most;
@@ -79,7 +79,7 @@ std::vector<std::size_t> in_bin(const Ratings& ratings, const std::vector<std::s
   return chosen;
 }
 
-/// One setting per bin, at the mean number of movies that its viewers rated.
+/// One setting per bin, placed at the mean number of movies that its viewers rated.
 std::vector<Setting> density_settings(const Ratings& ratings, Random random) {
   std::vector<Setting> settings;
   for (const Bin& bin : kBins) {
@@ -91,8 +91,8 @@ std::vector<Setting> density_settings(const Ratings& ratings, Random random) {
   return settings;
 }
 
-/// A setting for each number of features: in each split so many first viewers are features, and the viewers
-/// behind the most of them are targets.
+/// Adds one setting per number of features. In each split, the first so many viewers are features, and
+/// viewers after the largest of these numbers are targets.
 void add_nested_settings(Figure& figure, const Ratings& ratings, const Sizes& sizes, const Random& random,
                          std::span<const std::size_t> counts) {
   const std::size_t most = counts.back();
@@ -106,7 +106,7 @@ void add_nested_settings(Figure& figure, const Ratings& ratings, const Sizes& si
   }
 }
 
-/// Fig. 5: nested feature sets and disjoint targets.
+/// Fig. 5: nested sets of features, disjoint from the targets.
 Figure feature_counts(const Ratings& ratings, const Sizes& sizes, Random random) {
   constexpr std::size_t kCounts[] = {100, 200, 500, 750};
   Figure figure{"number of features", "features", kPaperMethods, {}, {}};
@@ -116,7 +116,7 @@ Figure feature_counts(const Ratings& ratings, const Sizes& sizes, Random random)
   return figure;
 }
 
-/// Fig. 6: 80 features of one density, targets of any.
+/// Fig. 6: 80 features of the same density, targets of any density.
 Figure feature_density(const Ratings& ratings, const Sizes& sizes, Random random) {
   Figure figure{"density of features",
                 "mean number of movies that a feature ranks",
@@ -137,7 +137,7 @@ Figure feature_density(const Ratings& ratings, const Sizes& sizes, Random random
   return figure;
 }
 
-/// Fig. 7: 500 features, targets of one density.
+/// Fig. 7: 500 features, targets of the same density.
 Figure feedback_density(const Ratings& ratings, const Sizes& sizes, Random random) {
   Figure figure{"density of feedback",
                 "mean number of movies that a target ranks",
@@ -154,7 +154,7 @@ Figure feedback_density(const Ratings& ratings, const Sizes& sizes, Random rando
   return figure;
 }
 
-/// Sec. 7: orderings by minimised ranking loss and by minimised classification error.
+/// Sec. 7: minimising the ranking loss against minimising the classification error.
 Figure classification(const Ratings& ratings, const Sizes& sizes, Random random) {
   Figure figure{"bipartite feedback",
                 "features",
@@ -219,7 +219,7 @@ void describe(const Figure& figure, PaperReport& report) {
   report.json[figure.name] = std::move(json);
 }
 
-/// Fig. 8: random guessing has a closed form, eq. (22).
+/// Fig. 8: random guessing in closed form, eq. (22).
 void random_guessing_figure(PaperReport& report) {
   struct Row {
     std::string label;
@@ -263,13 +263,13 @@ void random_guessing_figure(PaperReport& report) {
       "from 20 to 200 movies: " + evidence.substr(2));
 }
 
-/// The difference that is an improvement: lower disagreement, more of the others.
+/// How much better one value is than another: lower for disagreement, higher for the other measures.
 double gain(Measure measure, double better, double worse) {
   return measure == kDisagreement ? worse - better : better - worse;
 }
 
-/// In how many of the measures at some settings one method beats another in the mean, and with how many of
-/// these a paired t test at .05 agrees.
+/// Over the measures and settings of a figure: in how many means one method beats another, and for how many
+/// of these a paired t test at .05 agrees.
 struct Wins {
   std::size_t wins = 0, significant = 0, of = 0;
   std::string text() const {
@@ -295,12 +295,12 @@ Wins wins_over(const Figure& figure, Method a, Method b, std::size_t first, std:
   return wins;
 }
 
-/// By how much a method gains from the first to the last setting.
+/// How much a method gains from the first setting to the last.
 double slope(const Figure& figure, Method method, Measure measure) {
   return gain(measure, figure.mean(figure.last(), method, measure), figure.mean(0, method, measure));
 }
 
-/// "A beats B ... on all four measures", at the settings from `first` on.
+/// A claim "A beats B ... on all four measures", for the settings from `first` on.
 struct Contest {
   Method a, b;
   std::size_t first;
@@ -314,7 +314,7 @@ void judge(const Figure& figure, const Contest& contest, PaperReport& report) {
                wins.wins == wins.of, wins.text());
 }
 
-/// Whether RankBoost gains most from the first to the last setting.
+/// Judges whether RankBoost gains most from the first setting to the last.
 void judge_slope(const Figure& figure, PaperReport& report) {
   std::size_t best = 0;
   std::string evidence;
@@ -331,7 +331,7 @@ void judge_slope(const Figure& figure, PaperReport& report) {
                fmt::format("{}best in {} of 4", evidence, best));
 }
 
-/// Fig. 5.
+/// The claims about fig. 5.
 void claims_of_counts(const Figure& figure, PaperReport& report) {
   constexpr const char* kEverywhere = "at every number of features";
   for (const Contest& contest :
@@ -367,7 +367,7 @@ void claims_of_counts(const Figure& figure, PaperReport& report) {
                "MovieLens 100K has 943 viewers; EachMovie is no longer to be had");
 }
 
-/// Fig. 7.
+/// The claims about fig. 7.
 void claims_of_feedback(const Figure& figure, PaperReport& report) {
   bool is_vsim_best = true;
   std::vector<std::string> best;
@@ -391,7 +391,7 @@ void claims_of_feedback(const Figure& figure, PaperReport& report) {
   report.judge("RankBoost's disagreement improves as feedback grows denser", own > 0.0,
                "by " + fixed(own, 4));
   const double prot = slope(figure, Method::rankboost, kRankOfTop);
-  double highest = -1.0;  // of the other methods that learn
+  double highest = -1.0;  // among the other methods that learn
   for (const Method method : {Method::vector_similarity, Method::nearest_neighbour, Method::regression})
     highest = std::max(highest, slope(figure, method, kRankOfTop));
   report.judge(
@@ -406,7 +406,7 @@ void claims_of_feedback(const Figure& figure, PaperReport& report) {
                most < 0.0, "the least fall is " + fixed(-most, 4));
 }
 
-/// The questions of sec. 6.2.6 and 7.
+/// Answers the questions of sec. 6.2.6 and 7.
 void claims_of_proposals(const Figure& counts, const Figure& bipartite, PaperReport& report) {
   constexpr std::pair<Method, Method> kQuestions[] = {
       {Method::normalised_regression, Method::regression},

@@ -11,23 +11,22 @@
 #include "fusion/data/training_set.h"
 #include "fusion/model/weak_ranking.h"
 
-/// The movie experiment of Freund et al. 2003, sec. 6.2: what is learned, by which methods, and how it
-/// is measured.
+/// The movie experiment of Freund et al. 2003, sec. 6.2: its tasks, methods and measures.
 namespace metafuse::experiments::movies {
 
-/// The measures of sec. 6.2.4, in expectation over the order of ties.
+/// The measures of sec. 6.2.4, as expectations over the order of ties.
 enum Measure { kDisagreement, kAveragePrecision, kRankOfTop, kCoverage, kMeasures };
 using Values = std::array<double, kMeasures>;
 constexpr std::array<const char*, kMeasures> kMeasureNames = {"disagreement", "AP", "PROT", "coverage"};
 
-/// Good movies are those of the highest grade.
+/// Evaluates scores; the good movies are those of the highest grade.
 ///
 /// in:   scores, grades - one per movie; at least one movie
 /// cost: O(movies log movies)
 Values measure(const std::vector<double>& scores, const std::vector<double>& grades);
 
-/// One target viewer: half of the movies to learn from, half to predict (sec. 6.2.1), and other viewers as
-/// ranking features.
+/// The task of one target viewer: half of the viewer's movies to learn from, the other half to predict (sec.
+/// 6.2.1), and other viewers as ranking features.
 struct Task {
   std::vector<std::size_t> features;  ///< viewers
   std::vector<std::size_t> train;     ///< movies
@@ -36,10 +35,10 @@ struct Task {
   std::vector<double> test_stars;
 };
 
-/// out: a task whose halves are drawn with `random`
+/// out: a task; `random` decides how the movies are halved
 Task make_task(const Ratings& ratings, std::vector<std::size_t> features, std::size_t target, Random random);
 
-/// False when a half holds a single grade: nothing to learn from, or nothing to measure by.
+/// False if one half has a single grade, so that there is nothing to learn from or nothing to measure.
 bool has_feedback(const Task& task);
 
 enum class Method {
@@ -57,7 +56,7 @@ enum class Method {
 
 std::string method_name(Method method);
 
-/// The measures of each method on the task's test half.
+/// The values of each method on the task's test half.
 ///
 /// errors: those of the learners, for a task without feedback
 Result<std::vector<Values>> run_methods(const Ratings& ratings, const Task& task,

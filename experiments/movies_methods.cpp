@@ -13,7 +13,7 @@ namespace {
 
 using Scores = std::vector<double>;
 
-/// The features of some movies, stars as values, not rated as unranked.
+/// The features of some movies: stars are values, unrated movies are unranked.
 fusion::FeatureMatrix matrix_of(const Ratings& ratings, std::span<const std::size_t> features,
                                 std::span<const std::size_t> movies) {
   std::vector<fusion::Feature> names;
@@ -26,7 +26,7 @@ fusion::FeatureMatrix matrix_of(const Ratings& ratings, std::span<const std::siz
   return matrix;
 }
 
-/// Some movies of the target as one query, none in feedback.
+/// Some movies of the target as one query, without feedback.
 fusion::TrainingSet set_of(const Ratings& ratings, const Task& task, std::span<const std::size_t> movies) {
   fusion::TrainingSet set;
   set.matrix = matrix_of(ratings, task.features, movies);
@@ -37,7 +37,7 @@ fusion::TrainingSet set_of(const Ratings& ratings, const Task& task, std::span<c
   return set;
 }
 
-/// The movies of the training half alone: what RankBoost learns from.
+/// The movies of the training half alone, from which RankBoost learns.
 fusion::TrainingSet training_half(const Ratings& ratings, const Task& task) {
   fusion::TrainingSet set = set_of(ratings, task, task.train);
   set.grades = task.train_stars;
@@ -45,7 +45,7 @@ fusion::TrainingSet training_half(const Ratings& ratings, const Task& task) {
   return set;
 }
 
-/// Every movie, with the training half in feedback: the baselines use the viewers' other ratings for
+/// All movies, with feedback on the training half: the baselines need the viewers' other ratings for
 /// their means.
 fusion::TrainingSet all_movies(const Ratings& ratings, const Task& task) {
   std::vector<std::size_t> movies(ratings.movie_count);
@@ -78,7 +78,7 @@ Result<Scores> rankboost(const fusion::TrainingSet& set, const fusion::FeatureMa
   return model.ranker->score(documents);
 }
 
-/// A method that is a learner of the registry, trained on all movies.
+/// A method that is a learner of the registry and is trained on all movies.
 struct BaselineRow {
   Method method;
   const char* learner;
@@ -93,7 +93,7 @@ const BaselineRow kBaselines[] = {
     {Method::ten_neighbours, "nearest-neighbour", {{"neighbours", "10"}}},
 };
 
-/// Trains methods on one task.
+/// Trains and applies methods on one task.
 class Runner {
  public:
   Runner(const Ratings& ratings, const Task& task)
@@ -146,7 +146,7 @@ Values measure(const std::vector<double>& scores, const std::vector<double>& gra
   require(set.has_value() && !grades.empty(), "the movie measures exist and there are movies");
   evaluation::Rules rules;
   rules.relevance_level = static_cast<int>(*std::max_element(grades.begin(), grades.end()));
-  // A score is good to about 15 digits: what differs by less is a tie, as in training.
+  // Scores are exact to about 15 digits; smaller differences are treated as ties, as in training.
   const std::vector<std::uint32_t> order = evaluation::order_by_score(scores);
   const std::vector<double> values =
       evaluation::evaluate(*set, evaluation::judged_ranking(grades, order, scores), rules);

@@ -1,5 +1,5 @@
-// MPBoost (Zhu et al. 2009). Each form is trained with every parameter of its grid in every fold; validation
-// chooses parameter and number of rounds, and the test part is measured once per choice.
+// MPBoost (Zhu et al. 2009). Each form is trained in every fold with every parameter of its grid. Validation
+// chooses the parameter and the number of rounds; the test part is measured once per choice.
 
 #include <algorithm>
 #include <array>
@@ -20,12 +20,12 @@ namespace {
 using fusion::mpboost::Distance;
 
 constexpr std::size_t kDepth = 10;
-constexpr std::size_t kChosenBy = 5;  // NDCG@5 on validation chooses parameter and rounds
-constexpr std::size_t kStep = 10;     // the overfitting curve has a point every so many rounds
+constexpr std::size_t kChosenBy = 5;  // validation chooses parameter and rounds by NDCG@5
+constexpr std::size_t kStep = 10;     // distance in rounds between two points of the overfitting curve
 
-/// The contestants: RankBoost, the four distances, and a control. Labels of one size c move scores by c
-/// and weights by c again, so that they are binary labels with steps of c^2: whatever they gain is the
-/// smaller step's.
+/// The contestants: RankBoost, the four distances, and a control. Labels of a constant size c scale both
+/// scores and weights by c, so they act as binary labels with steps scaled by c^2; whatever they gain is due
+/// to the smaller steps.
 struct Form {
   std::string name;
   Distance distance = Distance::binary;
@@ -40,7 +40,7 @@ const std::array<Form, 6> kForms = {
      {"constant labels, scaled", Distance::constant, {.1, .2, .35, .5, .7, 1}}}};
 constexpr std::size_t kRankBoost = 0, kBinary = 1, kLogit = 4, kControl = 5;
 
-/// One training: what validation chose, and the test set's curve.
+/// One training: the choice made on validation, and the curve on the test set.
 struct Trial {
   double validation = -1.0;
   double parameter = 1.0;
@@ -50,7 +50,7 @@ struct Trial {
   std::vector<double> curve;  ///< NDCG@5 of the test set every kStep rounds
 };
 
-/// The best parameter of each form in each fold.
+/// The best parameter's trial, for each form in each fold.
 struct Outcome {
   std::string name;
   std::vector<std::vector<Trial>> trials;  ///< form, fold
@@ -72,7 +72,7 @@ struct Plan {
   bool is_quick = false;
 };
 
-/// Mean over all queries; one without relevant documents counts 0, as LETOR 3.0 has it.
+/// The mean over all queries; one without relevant documents counts as 0, as in LETOR 3.0.
 std::vector<double> mean_over_queries(const fusion::TrainingSet& set, const std::vector<double>& scores) {
   std::vector<double> mean(kDepth, 0.0);
   for (const std::vector<double>& row : fusion::ndcg_by_query(set, scores, kDepth))
@@ -80,7 +80,7 @@ std::vector<double> mean_over_queries(const fusion::TrainingSet& set, const std:
   return mean;
 }
 
-/// Validation and test of a model as it grows; a run that ended early stays as it is.
+/// Validation and test values of a model as it grows; a run that ended early keeps its last values.
 Trial follow(const std::vector<fusion::WeakRanking>& rankings, std::size_t rounds, const Split& fold) {
   Trial trial;
   std::vector<double> validate(fold.validate.matrix.document_count(), 0.0);
@@ -115,14 +115,14 @@ Result<Trial> run_trial(const Split& fold, std::size_t form, double parameter, s
   TRY(const auto run, fusion::mpboost::boost_stumps(fold.train, options));
   std::vector<fusion::WeakRanking> rankings;
   for (const fusion::mpboost::BoostRound& round : run.rounds) rankings.push_back(round.weak_ranking);
-  // Condition (9) asks for distances of about 1: above it a round's Z may exceed 1 and boosting diverges.
+  // Condition (9) requires distances of about 1; above that, a round's Z may exceed 1 and boosting diverges.
   Trial trial = run.mean_distance > 1.0 + 1e-9 ? Trial{} : follow(rankings, rounds, fold);
   trial.parameter = parameter;
   trial.mean_distance = run.mean_distance;
   return trial;
 }
 
-/// Trains every form with every parameter of its grid in every fold, and keeps what validation prefers.
+/// Trains every form with every parameter of its grid in every fold, and keeps the best on validation.
 ///
 /// errors: those of training; bad_data: a fold in which a form trained nothing
 Result<Outcome> compare(std::string name, const std::vector<Split>& folds, const Plan& plan,
@@ -152,12 +152,12 @@ Result<Outcome> compare(std::string name, const std::vector<Split>& folds, const
   return outcome;
 }
 
-/// The published sheets that the paper draws beside its own curves.
+/// Whether the paper draws this published sheet beside its own curves.
 bool is_drawn(const std::string& sheet) {
   return sheet == "RankBoost" || sheet == "ListNet" || sheet == "AdaRank-NDCG";
 }
 
-/// The table and the curves of one data set (figs. 3, 5 and 6).
+/// Adds the table and the curves of one data set (figs. 3, 5 and 6).
 void describe(const Outcome& outcome, const PublishedNdcg& published, PaperReport& report) {
   Table table{{{outcome.name + ": NDCG@"}}};
   for (std::size_t k = 1; k <= kDepth; ++k) table.rows[0].push_back(std::to_string(k));
@@ -192,7 +192,7 @@ void describe(const Outcome& outcome, const PublishedNdcg& published, PaperRepor
   report.plot(overfitting, outcome.name + ": test NDCG@5 by round", "round", "NDCG@5");
 }
 
-/// The directed distances themselves, with the paper's parameters (fig. 2).
+/// Adds the directed distances themselves, with the paper's parameters (fig. 2).
 void distance_figure(PaperReport& report) {
   std::vector<evaluation::Curve> curves;
   Table table{{{"directed distance of grades apart by", "1", "2", "3", "4"}}};
@@ -217,7 +217,7 @@ std::size_t wins(const std::vector<double>& a, const std::vector<double>& b) {
   return count;
 }
 
-/// Each distance against one rival at every depth.
+/// Claims that each distance beats a rival at every depth.
 void claim_distances_beat(const Outcome& outcome, const std::string& rival, const std::vector<double>& other,
                           PaperReport& report) {
   for (std::size_t form = kBinary + 1; form <= kLogit; ++form) {
@@ -227,7 +227,7 @@ void claim_distances_beat(const Outcome& outcome, const std::string& rival, cons
   }
 }
 
-/// How much of the distances' gain over binary labels is the size of their steps.
+/// Judges how much of the distances' gain over binary labels is due to the size of their steps.
 void claims_of_control(const Outcome& outcome, PaperReport& report) {
   const std::vector<double> control = outcome.ndcg(kControl);
   const std::size_t count = wins(control, outcome.ndcg(kBinary));
@@ -237,7 +237,7 @@ void claims_of_control(const Outcome& outcome, PaperReport& report) {
   claim_distances_beat(outcome, "constant labels, scaled,", control, report);
 }
 
-/// What the paper says of OHSUMED (fig. 3).
+/// The claims about OHSUMED (fig. 3).
 void claims_of_ohsumed(const Outcome& outcome, const PublishedNdcg& published, PaperReport& report) {
   claim_distances_beat(outcome, "MPBoost.BINARY", outcome.ndcg(kBinary), report);
   std::vector<std::vector<double>> rivals;
@@ -260,11 +260,11 @@ void claims_of_ohsumed(const Outcome& outcome, const PublishedNdcg& published, P
                fmt::format("at {} of 10 against RankBoost as trained here", binary));
 }
 
-/// What it says of its web data (figs. 5 and 6).
+/// The claims about the web data (figs. 5 and 6).
 void claims_of_web(const Outcome& outcome, PaperReport& report) {
   claim_distances_beat(outcome, "MPBoost.BINARY", outcome.ndcg(kBinary), report);
   claims_of_control(outcome, report);
-  std::vector<double> falls;  // of each form's test curve, from its highest point to its end
+  std::vector<double> falls;  // per form: how far its test curve falls from its highest point to its end
   for (std::size_t form = kBinary; form <= kLogit; ++form) {
     const std::vector<double> curve = outcome.curve(form);
     falls.push_back(*std::max_element(curve.begin(), curve.end()) - curve.back());
@@ -286,7 +286,7 @@ Result<std::vector<Split>> ohsumed_folds(const std::string& data, std::size_t co
   return folds;
 }
 
-/// Random fifths of the sample's queries, three to train, one to validate, one to test.
+/// Random fifths of the sample's queries: three to train, one to validate, one to test.
 Result<std::vector<Split>> mslr_folds(const std::string& data, std::size_t count, std::uint64_t seed) {
   TRY(const auto set, read_mslr_sample(data));
   Random random(seed);

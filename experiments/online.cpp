@@ -1,6 +1,7 @@
-// Online rankers (Harrington 2003). Every method of a task learns the same drawn streams and is measured on
-// the same test examples; the three OAP methods differ only in how they combine the same N PRanks, so one
-// bank serves all. PRank and OAP with ROMMA's steps, which sec. 5 proposes, stand beside the paper's methods.
+// Online rankers (Harrington 2003). All methods of a task learn from the same drawn streams and are
+// tested on the same examples. The three OAP methods differ only in how they combine the same N PRanks,
+// so one bank serves all three. PRank and OAP with ROMMA's steps, which sec. 5 proposes, are added to the
+// paper's methods.
 
 #include <algorithm>
 #include <cmath>
@@ -22,22 +23,22 @@ namespace {
 using namespace fusion;
 using namespace fusion::online;
 
-constexpr const char* kRomma = ", ROMMA";  // how the names of such rows end
+constexpr const char* kRomma = ", ROMMA";  // the suffix of such rows' names
 
-/// Losses of one method at one setting in one trial.
+/// The losses of one method at one setting in one trial.
 struct Outcome {
   std::string name;           ///< "oap-bpm 0.3"
   double loss = 0.0;          ///< mean |y_hat - y| on the test examples
   double rounded_loss = 0.0;  ///< with predictions rounded to ranks
-  std::vector<double> curve;  ///< running mean loss of the stream at curve_steps
+  std::vector<double> curve;  ///< running mean loss over the stream, at curve_steps()
 };
 
 struct Trial {
   std::vector<Outcome> outcomes;
-  double floor = 0.0;  ///< loss of the best rule, where that is known
+  double floor = 0.0;  ///< loss of the best rule, if it is known
 };
 
-/// Examples after which the running loss is kept: evenly spaced in the logarithm.
+/// The numbers of examples at which the running loss is recorded, evenly spaced on a logarithmic scale.
 std::vector<std::size_t> curve_steps(std::size_t examples) {
   std::vector<std::size_t> steps;
   for (int i = 0; i <= 60; ++i) {
@@ -48,7 +49,7 @@ std::vector<std::size_t> curve_steps(std::size_t examples) {
   return steps;
 }
 
-/// Gathers one method's losses: stream(t) and test(t) are its predictions.
+/// Collects one method's losses; stream(t) and test(t) are its predictions.
 template <class Stream, class Test>
 Outcome outcome_of(std::string name, const Task& task, const Sample& sample, const Stream& stream,
                    const Test& test) {
@@ -118,7 +119,7 @@ struct BankSetting {
   std::uint64_t seed = 1;
 };
 
-/// OAP-VP, OAP-Bagg and OAP-BPM at one setting.
+/// Runs OAP-VP, OAP-Bagg and OAP-BPM at one setting.
 void run_bank(const BankSetting& setting, const Task& task, const Sample& sample,
               std::vector<Outcome>& outcomes) {
   const ExactMap map = task.is_polynomial ? ExactMap(task.inputs, 2) : ExactMap();
@@ -168,7 +169,7 @@ Result<Trial> run_trial(const Task& task, std::uint64_t seed) {
   return trial;
 }
 
-/// A method at one setting, over all trials.
+/// One method at one setting, over all trials.
 struct Row {
   std::string name;
   Interval loss;
@@ -178,9 +179,9 @@ struct Row {
 };
 
 struct Summary {
-  std::vector<double> steps;  ///< examples seen, for the curves
+  std::vector<double> steps;  ///< numbers of examples seen, the x values of the curves
   std::vector<Row> rows;
-  double noise_floor = -1.0;  ///< loss of the best rule, where that is known; else negative
+  double noise_floor = -1.0;  ///< loss of the best rule if it is known, else negative
 };
 
 Summary summary_of(const Task& task, const std::vector<Trial>& trials, const Sample& first) {
@@ -212,7 +213,8 @@ Summary summary_of(const Task& task, const std::vector<Trial>& trials, const Sam
   return summary;
 }
 
-/// Runs every method of the task on the same trials. The same seed gives the same table on any threads.
+/// Runs every method of the task on the same trials. The seed determines the table, whatever the number
+/// of threads.
 Result<Summary> run_task(const Task& task, const ExperimentOptions& options) {
   const Random seeds(options.seed);
   TRY(const auto trials, run_all(task.trials, options.threads, options.progress,
@@ -241,7 +243,7 @@ const char* drawn_widrow_hoff(const Task& task) {
   return task.is_polynomial ? "widrow-hoff 0.1" : "widrow-hoff 0.01";
 }
 
-/// The row of a kind of method, with ROMMA's steps or without, that has the least loss.
+/// The row with the least loss among those of one kind of method, with or without ROMMA's steps.
 const Row& best_row(const Summary& summary, std::string_view kind, bool is_romma) {
   const Row* best = nullptr;
   for (const Row& row : summary.rows)
@@ -252,7 +254,7 @@ const Row& best_row(const Summary& summary, std::string_view kind, bool is_romma
   return *best;
 }
 
-/// How fast a method learns: its running loss, averaged over the logarithm of the examples seen.
+/// How fast a method learns: its running loss, averaged over the logarithm of the number of examples.
 double mean_running_loss(const Summary& summary, const std::string& name) {
   const auto row = std::find_if(summary.rows.begin(), summary.rows.end(),
                                 [&](const Row& one) { return one.name == name; });
@@ -289,7 +291,7 @@ void add_claims(const Task& task, const Summary& summary, PaperReport& report) {
       romma.loss.mean < point.loss.mean, loss_of(romma) + "; " + loss_of(point));
 }
 
-/// Fig. 2 and 3 draw one setting of each method.
+/// Draws one setting of each method, as in figs. 2 and 3.
 std::string plot_of(const Task& task, const Summary& summary) {
   std::vector<evaluation::Curve> curves;
   for (const Row& row : summary.rows) {

@@ -23,7 +23,8 @@ int synthetic_rank(double value) {
   return rank;
 }
 
-/// Adds the t-th example, which is one to learn from while t is below `train_count`.
+/// Adds the t-th example: to the training stream while t is below `train_count`, to the test examples
+/// after that.
 void add_example(Sample& sample, std::size_t t, std::size_t train_count, const std::vector<double>& row,
                  int rank) {
   std::vector<double>& rows = t < train_count ? sample.train : sample.test;
@@ -49,7 +50,8 @@ Sample draw_synthetic(Random& random) {
 using Judgments = std::vector<std::array<int, 4>>;
 constexpr std::size_t kCysticTraining = 4'247;
 
-/// "RD" and the lines after it hold pairs of a document's number and its four judges' digits.
+/// Reads the lines "RD" and their continuations, which contain pairs of a document number and the four
+/// judges' digits.
 Result<Judgments> read_cystic_fibrosis(const std::string& path) {
   Judgments judgments;
   bool is_inside = false;
@@ -99,7 +101,7 @@ struct Person {
   std::map<std::size_t, int> stars;
 };
 
-/// People who rated more than 300 movies.
+/// Reads the people who rated more than 300 movies.
 Result<std::vector<Person>> read_busy_people(const std::string& path) {
   TRY(const auto ratings, read_movielens(path));
   std::map<std::size_t, std::vector<Rating>> people;
@@ -142,7 +144,7 @@ Sample draw_movielens(const std::vector<Person>& people, Random& random) {
   return sample;
 }
 
-/// The rows of a column of table 2, with their figures.
+/// A column of table 2 as (row, figure).
 std::vector<std::pair<std::string, std::string>> table_2(const std::array<const char*, 15>& figures) {
   constexpr std::array kRows = {
       "widrow-hoff 0.2", "widrow-hoff 0.05", "widrow-hoff 0.01", "widrow-hoff 0.001", "prank",

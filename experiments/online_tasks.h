@@ -11,16 +11,17 @@
 
 namespace metafuse::experiments::online {
 
-/// A stream to learn from and examples to test on.
+/// A stream of examples to learn from, and examples to test on.
 struct Sample {
   std::vector<double> train;  ///< examples x inputs
   std::vector<int> train_ranks;
   std::vector<double> test;
   std::vector<int> test_ranks;
-  std::vector<int> ideal_test_ranks;  ///< what the best rule would say, where that is known
+  std::vector<int> ideal_test_ranks;  ///< the predictions of the best rule, if it is known
 };
 
-/// One experiment of Harrington 2003: how a trial is drawn, what is compared, and the figures he printed.
+/// One experiment of Harrington 2003: how a trial is drawn, which settings are compared, and the
+/// published figures.
 struct Task {
   std::string name;
   std::string note;  ///< how the data differ from the paper's
@@ -31,26 +32,26 @@ struct Task {
   std::vector<double> steps;
   std::size_t rankers = 100;
   std::size_t trials = 0;
-  std::vector<std::pair<std::string, std::string>> published;  ///< by the name of a row
+  std::vector<std::pair<std::string, std::string>> published;  ///< the paper's figures, by row name
   std::function<Sample(Random&)> draw;
 };
 
 /// Sec. 4.1: the unit square, five ranks, noise of standard deviation .125.
 Task synthetic_task(std::size_t trials);
 
-/// How the three ratings that are not the target become an instance; the paper leaves it open.
+/// How the three ratings other than the target become an instance; the paper does not say.
 struct CysticFibrosisForm {
-  bool is_sorted =
-      false;  ///< ascending, so that which judge said what does not count; else in the file's order
-  bool is_centred =
-      false;  ///< ranks 1 to 3 less 2, so that 0 is the middle, as the paper does with EachMovie
+  /// Sort the ratings, which forgets who gave which; otherwise they keep the file's order.
+  bool is_sorted = false;
+  /// Subtract 2 from the ranks 1 to 3, so that the middle is 0, as the paper does for EachMovie.
+  bool is_centred = false;
 };
 
 /// Sec. 4.2 (b): four judges per pair, one of them the target.
 /// errors: no_input or bad_data for DATA/cystic-fibrosis/cfquery.txt
 Result<Task> cystic_fibrosis_task(const std::string& data, std::size_t trials, CysticFibrosisForm form);
 
-/// Sec. 4.2 (c) with MovieLens 100k in the place of EachMovie.
+/// Sec. 4.2 (c), with MovieLens 100K instead of EachMovie.
 /// errors: no_input or bad_data for DATA/movielens-100k/u.data (or u.data.xz)
 Result<Task> movielens_task(const std::string& data, std::size_t trials);
 

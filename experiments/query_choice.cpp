@@ -17,8 +17,9 @@
 #include "experiments/trials.h"
 #include "fusion/input/input_files.h"
 
-// Is it worth choosing which query to judge next? On MQ2007-agg, five folds: queries of four parts are judged
-// a batch at a time, chosen by choose_queries() or at random; a model of the judged ones orders the fifth.
+// Is it worth choosing the query to judge next? On MQ2007-agg, five folds: queries of four parts are judged
+// in batches, chosen by choose_queries() or at random; a model trained on the judged queries orders the
+// fifth part.
 
 namespace metafuse::experiments {
 namespace query_choice {
@@ -38,8 +39,8 @@ struct Step {
 using Trial = std::array<Step, kSteps.size()>;
 
 struct Parts {
-  fusion::TrainingSet pool;  ///< four parts
-  fusion::TrainingSet test;  ///< the fifth
+  fusion::TrainingSet pool;  ///< the queries of four parts
+  fusion::TrainingSet test;  ///< those of the fifth
 };
 
 Result<Parts> read_fold(const std::string& data, std::size_t fold) {
@@ -56,13 +57,13 @@ Result<Parts> read_fold(const std::string& data, std::size_t fold) {
   return parts;
 }
 
-/// One way of going from the first queries to the last step.
+/// One course of judging, from the first queries to the last step.
 class Judging {
  public:
   Judging(const Parts& parts, const ExperimentOptions& options, Random random, bool is_random)
       : parts_(parts), options_(options), random_(random), is_random_(is_random) {}
 
-  /// in:  first - the queries that are judged before anything is chosen, ascending
+  /// in:  first - the sorted queries that are judged before anything is chosen
   /// out: NDCG@10 and MAP at each step
   Result<std::vector<std::pair<double, double>>> run(std::vector<std::size_t> first,
                                                      const evaluation::MeasureSet& measures) {
@@ -118,7 +119,7 @@ class Judging {
   std::vector<std::size_t> judged_;
 };
 
-/// How many of the queries have documents of two different grades.
+/// How many of the queries have documents of at least two different grades.
 std::size_t telling(const fusion::TrainingSet& set, const std::vector<std::size_t>& queries) {
   return static_cast<std::size_t>(std::count_if(queries.begin(), queries.end(), [&](std::size_t query) {
     const auto begin = set.grades.begin() + static_cast<std::ptrdiff_t>(set.queries[query].begin);
@@ -127,7 +128,8 @@ std::size_t telling(const fusion::TrainingSet& set, const std::vector<std::size_
   }));
 }
 
-/// Queries drawn at random, of which at least two tell a model anything: else no committee can be trained.
+/// Draws queries at random until at least two of them have different grades; otherwise no committee can
+/// be trained.
 std::vector<std::size_t> first_queries(const fusion::TrainingSet& pool, Random& random) {
   for (;;) {
     auto first = shuffled(pool.queries.size(), random);
@@ -162,8 +164,9 @@ std::vector<double> differences(const std::vector<Trial>& trials, std::size_t st
   return out;
 }
 
-/// How many suggested queries are worth as much as `count` at random: where the curve of suggested ones,
-/// drawn straight over the logarithm of the count, first reaches that value; nothing beyond the last step.
+/// How many suggested queries are worth as much as `count` at random. The curve of the suggested ones is
+/// interpolated linearly over the logarithm of the count; the result is where it first reaches `value`, or
+/// nullopt if it does not within the last step.
 std::optional<double> worth(const std::vector<double>& suggested, double value) {
   for (std::size_t i = 0; i < suggested.size(); ++i) {
     if (suggested[i] < value) continue;
@@ -197,7 +200,7 @@ std::string table_of(const std::vector<Trial>& trials) {
   return table.text();
 }
 
-/// Whether the goal is reached at every step from 20 on: as good with two thirds of the queries.
+/// Whether the goal (equally good with two thirds of the queries) is reached at every step from 20 on.
 std::string finding(const std::vector<Trial>& trials) {
   std::vector<double> suggested;
   for (std::size_t i = 0; i < kSteps.size(); ++i)

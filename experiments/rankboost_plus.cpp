@@ -1,5 +1,6 @@
-// Rb-d, Rb-c and RankBoost+ (Connamacher et al. 2020). Each algorithm is trained on every task and fold and
-// measured after every round; a table compares the average ranks of the three, figures follow their losses.
+// Rb-d, Rb-c and RankBoost+ (Connamacher et al. 2020). Each algorithm is trained on every task and fold
+// and measured after every round. Tables compare the average ranks of the three; figures show their losses
+// by round.
 
 #include <algorithm>
 #include <array>
@@ -42,23 +43,24 @@ const std::array<std::string, kForms.size()> kNames = {"Rb-d", "Rb-c", "RankBoos
 using Figures = std::array<double, kForms.size()>;              // one number per algorithm
 using Curves = std::array<std::vector<double>, kForms.size()>;  // one curve per algorithm
 
-/// What a comparison measures.
+/// The extent of a comparison.
 struct Plan {
   std::size_t rounds = 100;
   bool has_map = false;         ///< measure MAP, and choose the round for NDCG by it
-  bool has_all_losses = false;  ///< E2 of Rb-d and Rb-c
+  bool has_all_losses = false;  ///< also record E2 for Rb-d and Rb-c
 };
 
-/// One training, seen round by round; entry 0 is before any round, and a run that ends early stays as it is.
+/// One training, measured after every round; entry 0 is before the first. A run that ended early keeps its
+/// last values.
 struct Trial {
-  Metrics chosen{};  ///< on test, each after the round that was best for it on validation
+  Metrics chosen{};  ///< on test: each metric after the round that was best for it on validation
   std::vector<Metrics> test;
   std::vector<double> e1, e2;  ///< on train
-  bool is_halted = false;      ///< Rb-d's weight was undefined
+  bool is_halted = false;      ///< Rb-d stopped because its weight was undefined
   std::size_t rounds = 0;
 };
 
-/// A set that is scored after every round.
+/// A set that is scored and measured after every round.
 class Follower {
  public:
   Follower(const TrainingSet& set, fusion::rankboost_plus::PairRows pairs, bool has_map)
@@ -111,8 +113,8 @@ class Follower {
   std::vector<Metrics> history_;
 };
 
-/// The round whose value of a metric is best, the earliest of equals. Entry 0, before any round, is one
-/// of them.
+/// The round with the best value of a metric, the earliest if there are several; 0 means before the
+/// first round.
 std::size_t best_round(const std::vector<Metrics>& history, std::size_t metric) {
   std::size_t best = 0;
   for (std::size_t t = 1; t < history.size(); ++t) {
@@ -166,14 +168,14 @@ Result<Trial> run_trial(const Split& split, Form form, const Plan& plan, std::ui
   return trial;
 }
 
-/// The trainings of one task: algorithm, fold.
+/// The trainings of one task, by algorithm and fold.
 using TaskTrials = std::array<std::vector<Trial>, kForms.size()>;
 
-/// What the three algorithms did on one domain.
+/// The results of the three algorithms on one domain.
 struct Outcome {
   std::string name;
   std::size_t left_out = 0;
-  std::size_t metrics = kMap;  ///< how many are measured
+  std::size_t metrics = kMap;  ///< how many metrics are measured
   std::vector<TaskTrials> trials;
 
   /// Means over the folds: tasks x algorithms.
@@ -214,7 +216,7 @@ Result<Outcome> compare(std::string name, const Tasks& tasks, const Plan& plan,
   return Outcome{std::move(name), tasks.left_out, plan.has_map ? kMetrics : kMap, std::move(trials)};
 }
 
-/// Average ranks with Friedman's test and Nemenyi's critical difference, and means (tables 1 to 4).
+/// Adds average ranks with Friedman's test and Nemenyi's critical difference, and means (tables 1 to 4).
 void describe(const Outcome& outcome, PaperReport& report) {
   Table ranks{{{fmt::format("{}, {} tasks: average rank", outcome.name, outcome.trials.size())}}};
   Table means{{{outcome.name + ": mean"}}};
@@ -250,7 +252,7 @@ void describe(const Outcome& outcome, PaperReport& report) {
   report.json[outcome.name] = std::move(json);
 }
 
-/// Tables 1 and 3, fig. 3.
+/// The claims about tables 1 and 3 and fig. 3.
 void claims_of_ranks(const Outcome& outcome, PaperReport& report) {
   for (std::size_t metric = 0; metric < kMap; ++metric) {
     const auto comparison = outcome.ranks(metric);
@@ -268,7 +270,7 @@ void claims_of_ranks(const Outcome& outcome, PaperReport& report) {
   }
 }
 
-/// Table 2.
+/// The claims about table 2.
 void claims_of_letor(const Outcome& outcome, PaperReport& report) {
   std::size_t above = 0;
   std::size_t at_least = 0;
@@ -283,7 +285,7 @@ void claims_of_letor(const Outcome& outcome, PaperReport& report) {
                fmt::format("in {} of R1 and R2", at_least));
 }
 
-/// A quantity of fig. 2 by round.
+/// A quantity that fig. 2 shows by round.
 struct Followed {
   const char* name;
   double (*at)(const Trial&, std::size_t);
@@ -336,7 +338,7 @@ void judge_convergence(const Curves& r1, const Curves& r2, const Curves& e1, con
                fmt::format("apart by {:.4f} after one round, {:.4f} at the end", first_gap, last_gap));
 }
 
-/// Fig. 2: losses and measures by round, averaged over the trainings, with what the paper says of them.
+/// Fig. 2: losses and measures by round, averaged over the trainings, with the paper's claims about them.
 void convergence_figure(const Outcome& outcome, std::size_t rounds, PaperReport& report) {
   Table table{{{"after round"}}};
   std::vector<std::size_t> stops;
@@ -362,12 +364,12 @@ void convergence_figure(const Outcome& outcome, std::size_t rounds, PaperReport&
   judge_convergence(all[0], all[1], all[2], all[3], report);
 }
 
-/// Fig. 4: where Rb-d's weight is undefined.
+/// Fig. 4: runs that halt because Rb-d's weight is undefined.
 void halting_figure(const Outcome& outcome, PaperReport& report) {
   std::size_t halted = 0;
-  std::size_t lower = 0;  // of them, those where Rb-c ends lower on E1
+  std::size_t lower = 0;  // those of them in which Rb-c ends with a lower E1
   std::size_t runs = 0;
-  const Trial* example = nullptr;  // the earliest, and Rb-c's training of the same fold
+  const Trial* example = nullptr;  // the run that halts earliest; rival: Rb-c on the same fold
   const Trial* rival = nullptr;
   for (const TaskTrials& task : outcome.trials)
     for (std::size_t fold = 0; fold < task[0].size(); ++fold) {
@@ -415,7 +417,7 @@ TrainingSet synthetic_set(Random random) {
   return set;
 }
 
-/// Fig. 1: milliseconds of each round of three forms on made data.
+/// Fig. 1: milliseconds per round of three forms, on synthetic data.
 void speed_figure(const ExperimentOptions& options, PaperReport& report) {
   using Clock = std::chrono::steady_clock;
   const TrainingSet set = synthetic_set(Random(options.seed));

@@ -9,7 +9,7 @@ namespace {
 
 using fusion::TrainingSet;
 
-/// Some documents of a set as one query.
+/// Some documents of a set, as a set of one query.
 TrainingSet rows_of(const TrainingSet& set, std::span<const std::size_t> rows) {
   TrainingSet part;
   part.matrix = fusion::FeatureMatrix(set.matrix.features(), rows.size());
@@ -37,7 +37,7 @@ std::size_t pair_count(const std::vector<double>& grades) {
   return pairs;
 }
 
-/// One user's movies with the other users that rated at least half of them.
+/// One user's movies, with features from the other users who rated at least half of them.
 TrainingSet user_set(const Ratings& ratings, std::size_t user) {
   const std::vector<std::size_t>& rated = ratings.rated[user];
   std::vector<std::size_t> viewers;

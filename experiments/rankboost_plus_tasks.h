@@ -15,21 +15,21 @@ struct Task {
 
 struct Tasks {
   std::vector<Task> tasks;
-  std::size_t left_out = 0;  ///< tasks without features or without feedback in some part
+  std::size_t left_out = 0;  ///< tasks without features, or without feedback in some part
 };
 
-/// MovieLens users with at least 100 ratings; other users are features unless they rated less than half of
-/// the user's movies.
+/// One task per MovieLens user with at least 100 ratings. Its features are the other users, except those who
+/// rated less than half of this user's movies.
 Result<Tasks> movie_tasks(const std::string& data, std::size_t most, Random random);
 
-/// Each query of the MSLR-WEB10K sample as a task of its own, those below 50,000 crucial pairs.
+/// One task per query of the MSLR-WEB10K sample with fewer than 50,000 crucial pairs.
 Result<Tasks> web_tasks(const std::string& data, std::size_t most, Random random);
 
 /// The five official folds of MQ2008, as five tasks of one fold each.
 Result<Tasks> letor_tasks(const std::string& data, std::size_t most);
 
-/// Three fifths of the documents of a one-query set to train, one to validate, one to test, five times. Empty
-/// when a part of some fold has a single grade.
+/// Splits the documents of a one-query set five times: three fifths to train, one to validate, one to test.
+/// Empty if some part of a split has only one grade.
 std::vector<Split> split_documents(const fusion::TrainingSet& set, Random random);
 
 }  // namespace metafuse::experiments::rankboost_plus

@@ -12,14 +12,14 @@
 
 namespace metafuse::experiments {
 
-/// A number with a fixed count of digits behind the point.
+/// A number with a fixed number of decimals.
 std::string fixed(double value, int digits);
 
-/// "WORD 0.1234, WORD 0.5678": numbers with what they belong to.
+/// Numbers with their names: "WORD 0.1234, WORD 0.5678".
 std::string named(std::span<const std::string> names, std::span<const double> values, int digits,
                   std::string_view between = " ");
 
-/// A mean and the half-width of its 95 % interval by Student's t.
+/// A mean and the half-width of its 95 % interval (Student's t).
 struct Interval {
   double mean = 0.0;
   double half_width = 0.0;  ///< 0 for a single value
@@ -28,12 +28,13 @@ struct Interval {
 /// Requires at least one value.
 Interval interval_of(std::span<const double> values);
 
-/// "0.23 ± 0.01" with `digits` digits; "diverged" for a mean beyond a million.
+/// "0.23 ± 0.01" with `digits` decimals; "diverged" for a mean above a million.
 std::string to_text(const Interval& interval, int digits);
 
 double mean_of(std::span<const double> values);
 
-/// Rows of equally many cells in columns: the first flush left, the others flush right.
+/// A table whose rows have equally many cells: the first column is left-aligned, the others
+/// are right-aligned.
 struct Table {
   std::vector<std::vector<std::string>> rows;
 
@@ -44,37 +45,38 @@ struct Table {
 
 JsonArray json_array(std::span<const double> values);
 
-/// A curve over `first`, `first` + `step`, ...
+/// A curve over x = `first`, `first` + `step`, ...
 evaluation::Curve curve_of(std::string name, std::vector<double> values, double first = 1.0,
                            double step = 1.0);
 
-/// A statement of a paper and what became of it here.
+/// A statement of a paper and our verdict on it.
 struct Claim {
   enum class Verdict { confirmed, not_confirmed, untestable };
 
   std::string text;
   Verdict verdict = Verdict::untestable;
-  std::string evidence;  ///< the numbers, or why it cannot be tested
+  std::string evidence;  ///< the numbers, or the reason why it cannot be tested
 };
 
-/// What an experiment hands over.
+/// The report that an experiment delivers.
 struct PaperReport {
-  std::string name;   ///< of the experiment, and so of its files
-  std::string title;  ///< of the page
-  std::string text;   ///< tables
+  std::string name;   ///< the name of the experiment and of its files
+  std::string title;  ///< the title of the page
+  std::string text;   ///< the tables
   std::vector<Claim> claims;
-  JsonObject json;  ///< the numbers; the claims are added
+  JsonObject json;  ///< the numbers; deliver() adds the claims
   std::vector<std::string> plots;
 
-  /// A claim of the paper that is confirmed when `holds`.
+  /// Adds a claim of the paper, which is confirmed if `holds`.
   void judge(std::string claim, bool holds, std::string evidence);
-  /// A claim that cannot be tested here.
+  /// Adds a claim that cannot be tested here.
   void leave(std::string claim, std::string reason);
   void plot(const std::vector<evaluation::Curve>& curves, const std::string& title, const std::string& x_name,
             const std::string& y_name);
 };
 
-/// Appends the claims to the tables and writes NAME.txt, NAME.json and NAME.html into options.output, if any.
+/// Appends the claims to the tables; writes NAME.txt, NAME.json and NAME.html to options.output if that
+/// is given.
 ///
 /// out:    the text
 /// errors: those of writing

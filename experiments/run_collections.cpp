@@ -10,13 +10,13 @@
 namespace metafuse::experiments {
 namespace {
 
-/// A line of a file that holds many runs.
+/// A line of a file that contains many runs.
 struct JoinedLine {
   std::string_view topic;
   evaluation::RunLine line;
 };
 
-/// The topics of one run's lines, each list in the order of the contract: score, rank, document.
+/// The topics of one run's lines; each list is sorted as in any run: by score, rank, document.
 std::vector<evaluation::RunTopic> topics_of(std::vector<JoinedLine>& lines) {
   std::stable_sort(lines.begin(), lines.end(),
                    [](const JoinedLine& a, const JoinedLine& b) { return a.topic < b.topic; });
@@ -34,7 +34,7 @@ std::vector<evaluation::RunTopic> topics_of(std::vector<JoinedLine>& lines) {
   return topics;
 }
 
-/// Runs of one file, told apart by their sixth column.
+/// Reads the runs of one file, which its sixth column tells apart.
 Result<std::vector<evaluation::Run>> read_joined_runs(const std::string& path) {
   TRY(auto file, open_text(path));
   std::map<std::string_view, std::vector<JoinedLine>> by_tag;
@@ -71,7 +71,7 @@ Result<RunCollection> trec_collection(const std::string& folder, const std::stri
   return collection;
 }
 
-/// FW13-e<engine>-<topic>-<position>: an engine's list is its documents by position.
+/// Ids are FW13-e<engine>-<topic>-<position>; an engine's list is its documents ordered by position.
 Result<RunCollection> fedweb_collection(const std::string& folder) {
   RunCollection collection;
   collection.name = "FedWeb 2013, 157 engines";

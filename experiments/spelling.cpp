@@ -14,8 +14,8 @@
 #include "fetchers/embedded/index_words.h"
 #include "service/base/vocabulary.h"
 
-// How well the vocabulary of an embedded index corrects queries with one typing error, and how
-// fast it completes.
+// How well the vocabulary of an embedded index corrects queries with one typing error, and how fast it
+// completes prefixes.
 
 namespace metafuse::experiments {
 namespace {
@@ -35,7 +35,8 @@ char random_letter(Random& random) {
   return static_cast<char>('a' + random.below(26));
 }
 
-/// A word with one typing error: a letter left out, added, another one, or two exchanged, each as likely.
+/// A word with one typing error, each kind equally likely: a letter missing, added, replaced, or exchanged
+/// with its neighbour.
 std::string mistyped(const std::string& word, Random& random) {
   while (true) {
     std::string out = word;
@@ -61,7 +62,7 @@ struct Word {
   std::size_t begin = 0, size = 0;
 };
 
-/// Words of letters alone, of four letters or more.
+/// The words of at least four characters that consist only of letters.
 std::vector<Word> words_to_mistype(const std::string& query) {
   std::vector<Word> out;
   for (std::size_t begin = 0; begin < query.size();) {
@@ -77,8 +78,8 @@ std::vector<Word> words_to_mistype(const std::string& query) {
 }
 
 struct SpellingCounts {
-  std::size_t right = 0, touched = 0;                     ///< queries as they are
-  std::size_t mistyped = 0, corrected = 0, as_typed = 0;  ///< with one error
+  std::size_t right = 0, touched = 0;                     ///< queries without an error
+  std::size_t mistyped = 0, corrected = 0, as_typed = 0;  ///< queries with one error
   double slowest_ms = 0, total_ms = 0;
 };
 
@@ -117,7 +118,7 @@ SpellingCounts count_corrections(const service::Vocabulary& vocabulary, fetchers
   return counts;
 }
 
-/// Prefixes of random titles, of every length.
+/// Times completions of prefixes of any length of random titles.
 CompletionTimes time_completions(const service::Vocabulary& vocabulary,
                                  const std::vector<std::string>& titles, std::uint64_t seed) {
   Random random(seed);

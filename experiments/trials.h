@@ -18,10 +18,10 @@
 
 namespace metafuse::experiments {
 
-/// Does `count` pieces of work, work(i) each, on several threads and reports each that is done.
+/// Calls work(i) for every i below `count` on several threads and reports progress after each.
 ///
-/// out:    their results by number, so that the number of threads changes nothing
-/// errors: that of the lowest number
+/// out:    the results in the order of i, so they do not depend on the number of threads
+/// errors: the one of the lowest i
 template <class Work>
 auto run_all(std::size_t count, unsigned threads, const ProgressReport& progress, const Work& work)
     -> Result<std::vector<typename std::invoke_result_t<Work, std::size_t>::value_type>> {
@@ -44,19 +44,19 @@ auto run_all(std::size_t count, unsigned threads, const ProgressReport& progress
 }
 
 /// Trains a learner of the registry.
-/// in:     request - whatever is not the set and the options
+/// in:     request - everything but the set and the options
 Result<fusion::Model> train(std::string_view learner, const fusion::TrainingSet& set,
                             std::map<std::string, std::string> options, fusion::TrainingRequest request = {});
 
-/// The weak rankings of a trained sum of thresholded features, round by round.
+/// The weak rankings, in the order of the rounds, of a model that is a sum of thresholded features.
 /// errors: internal for another model
 Result<std::vector<fusion::WeakRanking>> rounds_of(const fusion::Model& model);
 
-/// Measures of every query of a set. Equal scores are ordered by fusion's rule: more lists, better best
-/// rank, id.
+/// Computes measures of every query of a set. Equal scores are ordered by the rule of fusion: more lists,
+/// better best rank, id.
 class QueryMeasures {
  public:
-  /// Both must outlive this.
+  /// Both arguments must outlive this object.
   QueryMeasures(const fusion::TrainingSet& set, const evaluation::MeasureSet& measures);
 
   /// in:  one score per document
@@ -66,7 +66,7 @@ class QueryMeasures {
  private:
   const fusion::TrainingSet* set_;
   const evaluation::MeasureSet* measures_;
-  std::vector<std::vector<std::uint32_t>> tie_order_;  // per query: rows counted from its begin
+  std::vector<std::vector<std::uint32_t>> tie_order_;  // per query: row numbers relative to its first row
 };
 
 }  // namespace metafuse::experiments

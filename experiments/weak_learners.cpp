@@ -1,5 +1,6 @@
-// Training and test loss of RankBoost's four weak learners by round (Freund et al. 2003, fig. 4), four-fold,
-// and after 1,000 rounds by the number of base queries: what overfits depends on how much feedback there is.
+// Training and test loss of RankBoost's four weak learners by round (Freund et al. 2003, fig. 4), four-fold;
+// and the losses after 1,000 rounds by the number of base queries, because overfitting depends on the amount
+// of feedback.
 
 #include <algorithm>
 #include <array>
@@ -26,13 +27,13 @@ using fusion::TrainingSet;
 constexpr std::size_t kFolds = 4;
 const std::array<std::string, 4> kLearners = {"2", "3", "2.cum", "3.cum"};
 
-/// Ranking loss by round, the first entry before any round.
+/// Ranking loss by round; the first entry is before any round.
 struct Curves {
   std::vector<double> train, test;
 };
 using CurvesOfLearners = std::array<Curves, kLearners.size()>;
 
-/// The loss after each round; what a run that ended early keeps stays as it is.
+/// The loss after each round; a run that ended early keeps its last loss.
 Result<std::vector<double>> losses_of(const TrainingSet& set, const std::vector<fusion::WeakRanking>& rounds,
                                       std::size_t count) {
   TRY(const auto pairs, fusion::rankboost_plus::pair_rows(set, static_cast<std::size_t>(-1)));
@@ -80,7 +81,7 @@ Result<std::vector<Fold>> folds_of(const TrainingSet& set, std::size_t used, std
   return folds;
 }
 
-/// Mean curves of the four weak learners.
+/// The curves of the four weak learners, averaged over the folds.
 Result<CurvesOfLearners> mean_curves(const TrainingSet& set, std::size_t rounds, std::size_t fold_count,
                                      const ExperimentOptions& options) {
   TRY(const auto folds, folds_of(set, fold_count, options.seed));
@@ -146,8 +147,8 @@ void add_claims(const std::string& name, const CurvesOfLearners& means, PaperRep
                std::max(rise[2], rise[3]) < std::min(rise[0], rise[1]), named(kLearners, rise, 5, ": "));
 }
 
-/// Fig. 4 over the amount of feedback: disjoint blocks of so many queries, each cross-validated, and
-/// their mean.
+/// Fig. 4 by the amount of feedback: disjoint blocks of so many queries are cross-validated separately
+/// and averaged.
 Result<void> query_counts_figure(const TrainingSet& set, const ExperimentOptions& options,
                                  PaperReport& report) {
   constexpr std::size_t kMostBlocks = 5;

@@ -24,7 +24,7 @@ constexpr std::array<std::string_view, 33> kCommonWords = {
     "from", "in",  "into", "is",  "it",    "its", "not",  "of",  "on",   "or",  "other",
     "that", "the", "this", "to",  "using", "via", "with", "you", "your", "but", "non"};
 
-/// What a role tag is called in a base query.
+/// The KIND that a role tag gives in a base query.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kKinds = {{
     {"role::program", "program"},
     {"role::shared-lib", "library"},
@@ -39,7 +39,8 @@ bool is_letter_or_digit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
-/// Words of a synopsis in small letters; hyphens and the signs of C++ and C# stay inside.
+/// The words of a synopsis in lower case; hyphens, apostrophes and the signs of C++ and C# may be inside
+/// a word.
 std::vector<std::string> words_of(const std::string& synopsis) {
   constexpr std::string_view kInside = "+#'-";
   std::vector<std::string> words;
@@ -57,7 +58,7 @@ std::vector<std::string> words_of(const std::string& synopsis) {
   return words;
 }
 
-/// Words that name the page: a query with one of them would need no search.
+/// The words that name the page: a query with one of them would be too easy.
 std::set<std::string> own_names(const HomePage& page) {
   std::set<std::string> names(page.names.begin(), page.names.end());
   names.insert(page.project);
@@ -71,7 +72,7 @@ std::set<std::string> own_names(const HomePage& page) {
   return names;
 }
 
-/// The words of a synopsis that a query may take, each once.
+/// The words of a synopsis that a query may use, each once.
 std::vector<std::string> telling_words(const std::string& synopsis, const std::set<std::string>& own) {
   std::vector<std::string> telling;
   for (std::string& word : words_of(synopsis)) {
@@ -90,7 +91,7 @@ std::string kind_of(const HomePage& page) {
   return {};
 }
 
-/// Two of the words, in the order of the synopsis.
+/// Draws two of the words, in the order of the synopsis.
 std::string draw_topic(const std::vector<std::string>& words, const std::set<std::string>& own,
                        Random& random) {
   std::vector<std::size_t> places(words.size());
@@ -108,7 +109,7 @@ std::string draw_topic(const std::vector<std::string>& words, const std::set<std
   return topic;
 }
 
-/// A query for the page, or none when its synopsis says too little.
+/// Draws a query for the page; false if the drawn synopsis says too little.
 bool draw_query(const HomePage& page, Random& random, JudgedQuery& query) {
   if (page.synopses.empty()) return false;
   const std::set<std::string> own = own_names(page);
@@ -145,8 +146,8 @@ std::string other_number(const std::string& word) {
 std::vector<JudgedQuery> sample_base_queries(const std::vector<HomePage>& pages,
                                              const SampleOptions& options) {
   Random random(options.seed);
-  // Drawing without replacement by weight is taking the largest u^(1/weight), u uniform (Efraimidis and
-  // Spirakis 2006); the logarithm keeps the order.
+  // To draw without replacement by weight, take the largest u^(1/weight) with uniform u (Efraimidis and
+  // Spirakis 2006); the logarithm does not change the order.
   std::vector<std::pair<double, std::size_t>> order(pages.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
     const double weight = std::sqrt(1.0 + static_cast<double>(pages[i].dependants));

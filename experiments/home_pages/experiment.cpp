@@ -19,7 +19,7 @@ constexpr std::size_t kFolds = 4;
 constexpr std::size_t kSamples = 5;
 constexpr std::uint64_t kDesignSeed = 1;
 
-/// One sample's figures of one method: the six top-k counts and the average rank.
+/// One method's figures in one sample: the six top-k counts and the average rank.
 using Row = std::array<double, kTops.size() + 1>;
 using NamedRows = std::vector<std::pair<std::string, Row>>;
 
@@ -28,10 +28,10 @@ struct Sample {
   std::size_t answerable = 0;
   std::size_t unanswerable = 0;
   NamedRows methods;    ///< RankBoost, then the baselines
-  NamedRows templates;  ///< each alone
+  NamedRows templates;  ///< each template alone
 };
 
-/// Whether the first of two values of a column is at least as good: counts ascend, the average rank descends.
+/// Whether the first value of a column is at least as good: counts should be high, the average rank low.
 bool at_least(std::size_t column, double a, double b) {
   return column == kRankColumn ? a <= b : a >= b;
 }
@@ -43,7 +43,7 @@ Row row_of(const fusion::MethodRanks& ranks) {
   return row;
 }
 
-/// Column by column the best of the templates, chosen on the test data as in the paper.
+/// The best of the templates in each column, chosen on the test data as in the paper.
 Row best_of(const NamedRows& rows) {
   Row best = rows.front().second;
   for (const auto& [name, row] : rows)
@@ -52,7 +52,7 @@ Row best_of(const NamedRows& rows) {
   return best;
 }
 
-/// In how many of the seven columns RankBoost at least equals every other method and every template.
+/// In how many of the seven columns RankBoost is at least as good as every other method and every template.
 std::size_t columns_led(const Sample& sample) {
   const Row& own = sample.methods.front().second;
   std::size_t led = 0;
@@ -89,7 +89,7 @@ Result<Sample> run_sample(const IndexedPages& pages, const ExperimentOptions& ex
   return sample;
 }
 
-/// Means of one row of every sample.
+/// The means over the samples of one row.
 template <class RowOf>
 std::string mean_line(const std::string& name, const std::vector<Sample>& samples, const RowOf& row) {
   std::string line = fmt::format("{:<25} ", name);
@@ -117,7 +117,7 @@ std::string table_of(const std::vector<Sample>& samples) {
   return out;
 }
 
-/// Each sample's average ranks, and who was best.
+/// Each sample's average ranks, and the best method.
 std::string samples_table(const std::vector<Sample>& samples) {
   std::string out;
   const auto add = [&](const std::string& name, const auto& cell) {
@@ -135,7 +135,7 @@ std::string samples_table(const std::vector<Sample>& samples) {
   return out;
 }
 
-/// What the served model puts first for the queries that newcomers type.
+/// The first results of the served model for queries that newcomers type.
 std::string programs_table(const std::vector<KnownProgram>& programs) {
   const auto known = std::count_if(programs.begin(), programs.end(),
                                    [](const KnownProgram& program) { return program.is_known; });

@@ -9,8 +9,8 @@
 namespace metafuse::experiments::home_pages {
 namespace {
 
-/// What a newcomer types first, and the source packages of programs that people know for it. The table of the
-/// experiment prints what was found beside it, so that readers judge for themselves.
+/// A query that newcomers type first, and the source packages of well-known programs for it. The experiment
+/// prints the results beside its verdict, so that readers can judge for themselves.
 struct FirstQuery {
   const char* words;
   std::vector<std::string> known;
@@ -40,7 +40,7 @@ const std::vector<FirstQuery>& first_queries() {
   return queries;
 }
 
-/// A source package without the version that some names end with: "postgresql-15" is "postgresql".
+/// The name of a source package without a version at its end: "postgresql-15" becomes "postgresql".
 std::string without_version(std::string name) {
   const std::size_t dash = name.rfind('-');
   const bool is_versioned = dash != std::string::npos && dash + 1 < name.size() &&
@@ -48,7 +48,7 @@ std::string without_version(std::string name) {
   return is_versioned ? name.substr(0, dash) : name;
 }
 
-/// The titles of the first results of a model's fusion, best first.
+/// The titles of the first results when a model fuses the lists, best first.
 std::vector<std::string> first_titles(const fusion::Model& model, const std::vector<RankedList>& lists,
                                       std::size_t count) {
   std::vector<std::vector<std::string_view>> keys;

@@ -25,7 +25,7 @@ void add_once(std::vector<std::string>& list, std::string_view item) {
   list.push_back(to_valid_utf8(item));
 }
 
-/// Runs of characters that `is_part` accepts, in small letters.
+/// Maximal runs of characters that `is_part` accepts, in lower case.
 template <class IsPart>
 std::vector<std::string> runs_of(std::string_view text, IsPart is_part) {
   std::vector<std::string> out;
@@ -43,7 +43,7 @@ std::vector<std::string> runs_of(std::string_view text, IsPart is_part) {
 
 struct Stanza {
   std::string package;
-  std::string source;  ///< empty where it is called as the package
+  std::string source;  ///< empty if the source package has the same name
   std::string needs;   ///< the fields of dependencies, joined by commas
   std::string home_page;
   std::string synopsis;
@@ -51,7 +51,7 @@ struct Stanza {
   std::string tags;
 };
 
-/// Collects stanzas into home pages.
+/// Collects the stanzas of a package index into home pages.
 class Collector {
  public:
   void take_line(std::string_view line) {
@@ -108,7 +108,7 @@ class Collector {
     std::set<std::string> sources;
     std::map<std::string, std::string> synopsis_of;  ///< by package
   };
-  /// What a package needs, by name; `home` is the key of its own home page.
+  /// The names of what a package needs; `home` is the key of its own home page.
   struct Needs {
     std::string home;
     std::vector<std::string> packages;

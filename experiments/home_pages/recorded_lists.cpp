@@ -20,13 +20,13 @@ namespace {
 
 constexpr const char* kTemplates = "config/templates/free-software.yaml";
 constexpr const char* kEngines = "demo/engines.yaml";
-constexpr auto kSearchTime = std::chrono::minutes(10);  // a busy machine must not end an experiment
+constexpr auto kSearchTime = std::chrono::minutes(10);  // a slow machine must not fail an experiment
 
-/// What the search templates found for one base query: canonical URL keys, best first, one list per template
-/// and engine.
+/// The results of the search templates for one base query: canonical URL keys, best first, one list per
+/// template and engine.
 struct RecordedQuery {
   std::string id;
-  std::string answer;  ///< its canonical key
+  std::string answer;  ///< the canonical key of the answer
   std::vector<std::vector<std::string>> lists;
 };
 
@@ -42,7 +42,7 @@ Result<RecordedQuery> ask(const IndexedPages& pages, const JudgedQuery& query) {
   return recorded;
 }
 
-/// The instances of one base query as rows: rank k of a list is the value -k.
+/// Adds the instances of one base query as rows; rank k in a list becomes the value -k.
 void add_rows(fusion::TrainingSetBuilder& builder, const RecordedQuery& query, int depth) {
   std::vector<std::vector<std::string_view>> views;
   for (const auto& list : query.lists) views.emplace_back(list.begin(), list.end());
@@ -75,7 +75,7 @@ Result<std::unique_ptr<IndexedPages>> IndexedPages::open(const std::string& data
   const std::string documents = pattern + "/documents.jsonl";
   const std::string database = pattern + "/index.db";
   TRY_VOID(write_file(documents, to_documents(*pages)));
-  fetchers::IndexOptions options;  // as scripts/demo indexes
+  fetchers::IndexOptions options;  // the same options as in scripts/demo
   options.tokenizers = {"porter", "trigram"};
   options.has_cosine = true;
   TRY_VOID(fetchers::build_local_index(database, {documents}, options));
