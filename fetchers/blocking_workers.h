@@ -9,8 +9,8 @@
 
 namespace metafuse::fetchers {
 
-/// Threads for engines that block: databases and programs. A thread is made when work comes and none is free;
-/// the end waits for what runs, and drops what has not begun.
+/// Threads for engines whose calls block: databases and programs. A thread is started when work arrives and
+/// none is idle. The destructor waits for running work and drops work that has not started.
 class BlockingWorkers {
  public:
   BlockingWorkers() = default;
@@ -18,7 +18,7 @@ class BlockingWorkers {
   BlockingWorkers(const BlockingWorkers&) = delete;
   BlockingWorkers& operator=(const BlockingWorkers&) = delete;
 
-  /// out: false when so much work waits that this would not be begun in time
+  /// out:    false when the queue is so long that this work would not start in time; it is not queued then
   bool run(std::function<void()> work);
 
  private:

@@ -10,7 +10,7 @@
 
 namespace metafuse::fetchers {
 
-/// Sends each expanded query to the engine that it names and waits for the lists; see make_fetcher().
+/// Sends each expanded query to the engine that it names, and waits for the lists. See make_fetcher().
 class EngineFetcher final : public Fetcher {
  public:
   EngineFetcher(std::shared_ptr<SharedState> shared, std::unique_ptr<HarWriter> writer,
@@ -26,7 +26,8 @@ class EngineFetcher final : public Fetcher {
   std::shared_ptr<SharedState> shared_;
   std::unique_ptr<HarWriter> writer_;
   std::unique_ptr<HarArchive> archive_;
-  std::unique_ptr<Transport> transport_;  ///< goes before the rest: nothing may arrive after that is gone
+  /// Destroyed before the members above, so that no answer comes later.
+  std::unique_ptr<Transport> transport_;
   std::unique_ptr<BlockingWorkers> workers_;
 };
 

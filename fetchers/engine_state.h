@@ -14,38 +14,42 @@
 #include "fetchers/embedded/embedded_search.h"
 #include "fetchers/make_fetcher.h"
 
+// What the fetcher knows about each engine while the process runs, and what all fetches share.
+
 namespace metafuse::fetchers {
 
 struct BreakerOptions {
   int failures_to_open = 5;
-  Duration first_backoff = std::chrono::seconds(2);  ///< doubled by every probe that fails
+  Duration first_backoff = std::chrono::seconds(2);  ///< doubled with each failed probe
   Duration longest_backoff = std::chrono::minutes(5);
   Duration longest_retry_after = std::chrono::hours(1);
 };
 
-/// Leaves an engine alone that failed several times in a row: closed, then open for a while, then half open
-/// with one probe, whose outcome closes it or opens it for longer. A value; the caller locks.
+/// A circuit breaker: leaves an engine alone that failed several times in a row. It is closed at first, then
+/// open for a while, then half open: one probe is sent, whose outcome closes it or opens it for longer. A
+/// plain value; the caller does the locking.
 class Breaker {
  public:
   enum class Verdict {
     go,
-    probe,  ///< send one request whose outcome decides; a user should not wait for it
+    probe,  ///< send one request whose outcome decides; users should not wait for it
     stay,   ///< leave the engine alone
   };
 
   explicit Breaker(BreakerOptions options = {}) : options_(options) {}
 
-  /// After `probe`, every call says `stay` until the probe's outcome is reported.
+  /// After it returned `probe`, every call returns `stay` until the probe's outcome is reported.
   Verdict ask(TimePoint now);
-  /// A request that is sent although the engine should be left alone, because no other engine is left.
+  /// Sends a request although the breaker is open, because no other engine is left. It counts as a probe.
   void force();
   void succeeded();
-  /// in: is_probe - of the request that ask() or force() let through as a probe; retry_after - what the
-  ///     engine asks for: it is left alone at least that long, from the first failure on
+  /// in:     is_probe - whether ask() or force() let this request through as a probe; retry_after - the pause
+  ///         that the engine asked for. The engine is then left alone at least that long, even after its
+  ///         first failure.
   void failed(TimePoint now, bool is_probe, std::optional<Duration> retry_after = std::nullopt);
 
   bool is_closed() const { return !open_until_; }
-  /// When the next probe is due; requires !is_closed().
+  /// When the next probe is due. Requires !is_closed().
   TimePoint open_until() const { return *open_until_; }
 
  private:
@@ -58,14 +62,14 @@ class Breaker {
   std::optional<TimePoint> open_until_;
 };
 
-/// How long waiting for an engine pays: the 95th percentile of its recent answers and half as much again, not
-/// less than a floor and not more than a ceiling. A value; the caller locks.
+/// How long it is worth waiting for an engine: 1.5 times the 95th percentile of its recent response times,
+/// within a floor and a ceiling. A plain value; the caller does the locking.
 class LearnedWait {
  public:
   void add(Duration latency);
-  /// Nothing until 16 answers are known.
+  /// nullopt until 16 response times are known.
   std::optional<Duration> limit(const LearnedWaitOptions& options = {}) const;
-  /// The shortest of the recent answers; nothing until 16 are known.
+  /// The shortest recent response time; nullopt until 16 are known.
   std::optional<Duration> quickest() const;
 
  private:
@@ -76,28 +80,30 @@ class LearnedWait {
   std::size_t count_ = 0;
 };
 
-/// What is known of one engine while the process runs. Fields behind `mutex` change.
+/// What is known about one engine while the process runs. The members after `mutex` change and are guarded
+/// by it.
 struct EngineState {
   Engine engine;
-  std::shared_ptr<const ReadyAccess> http;   ///< of an engine behind HTTP
-  std::shared_ptr<TokenKeeper> tokens;       ///< of an engine that wants OAuth2 tokens
-  std::unique_ptr<EmbeddedEngine> embedded;  ///< of any other, unless a recording answers for it
+  std::shared_ptr<const ReadyAccess> http;   ///< for an engine behind HTTP
+  std::shared_ptr<TokenKeeper> tokens;       ///< for an engine that uses OAuth2 tokens
+  std::unique_ptr<EmbeddedEngine> embedded;  ///< for any other engine, unless a recording replaces it
 
   std::mutex mutex;
-  std::shared_ptr<const ReadyAccess> described;  ///< `http` with what the description document says
+  std::shared_ptr<const ReadyAccess> described;  ///< `http` completed from the engine's description document
   Breaker breaker;
   LearnedWait learned_wait;
-  int in_use = 0;   ///< places of max_connections, of an engine that blocks
-  int overdue = 0;  ///< requests that nobody waits for any more and that are not in yet
+  int in_use = 0;   ///< places of max_connections in use, for an engine that blocks
+  int overdue = 0;  ///< requests that nobody waits for any more and that are still unanswered
   TimePoint overdue_since{};
   TimePoint last_success{};
 
-  /// False when as many requests as max_connections allows are under way.
+  /// Takes one of max_connections places; false when all are in use.
   bool take_place();
   void give_place();
 };
 
-/// Lists that came too late for their query, for the next query of the same text. Bounded in number and age.
+/// Lists that arrived too late for their query, kept for the next queries with the same text. Bounded in
+/// number and age.
 class LateLists {
  public:
   void put(std::string key, RankedList list, TimePoint now);
@@ -116,7 +122,7 @@ class LateLists {
 
 class Embedder;
 
-/// What all fetches of one fetcher share; tasks that outlive their fetch keep it alive.
+/// What all fetches of one fetcher share. Tasks that outlive their fetch keep it alive.
 struct SharedState {
   FetcherOptions options;
   const Clock* clock = nullptr;
@@ -124,10 +130,10 @@ struct SharedState {
   LateLists late;
   std::shared_ptr<Embedder> embedder;
   std::mutex retry_mutex;
-  double retry_tokens = 2;  ///< retries that the budget allows: a fifth of the requests
+  double retry_tokens = 2;  ///< the retry budget: each request earns a fifth of a retry
 
   EngineState* find(std::string_view name) const;
-  /// True when the budget has a retry left, which is taken.
+  /// Takes one retry from the budget; false when none is left.
   bool take_retry();
   void earn_retry();
 };

@@ -9,7 +9,8 @@
 
 namespace metafuse::fetchers {
 
-/// Events for a caller that waits. After the caller has left, an event runs on the thread that posts it.
+/// A queue of events for a waiting caller. After the caller has left, an event runs on the thread that
+/// posts it.
 class Mailbox {
  public:
   void post(std::function<void()> event) {
@@ -32,13 +33,13 @@ class Mailbox {
     return !events_.empty();
   }
 
-  /// Waits until `until` when nothing has arrived.
+  /// Waits until an event is there, but not longer than `until`.
   void wait(TimePoint until) {
     std::unique_lock lock(mutex_);
     if (events_.empty()) arrived_.wait_until(lock, until, [&] { return !events_.empty(); });
   }
 
-  /// Runs what has arrived.
+  /// Runs the events that have arrived.
   void run() {
     std::deque<std::function<void()>> events;
     {

@@ -24,32 +24,32 @@ struct LearnedWaitOptions {
   friend bool operator==(const LearnedWaitOptions&, const LearnedWaitOptions&) = default;
 };
 
-/// What all engines of one process share.
+/// Options that all engines of one process share.
 struct FetcherOptions {
   enum class Recording { off, record, replay };
 
   const Clock* clock = nullptr;              ///< nullptr: the machine's clock; must outlive the fetcher
-  std::vector<std::string> allow_private{};  ///< host:port that every engine may reach
+  std::vector<std::string> allow_private{};  ///< host:port pairs that every engine may connect to
   Recording recording = Recording::off;
   std::string recording_file{};  ///< archive.har, written by `record`, read by `replay`
   std::function<std::optional<std::string>(std::string_view name)> secret_of{};  ///< the value of "${name}"
-  std::vector<std::string> own_addresses{};  ///< host:port of this server: federation must not reach it
-  /// Put around what sends HTTP requests: to watch them, or to answer in a test.
+  std::vector<std::string> own_addresses{};  ///< host:port of this server, for federation to avoid
+  /// Wraps the transport, to observe HTTP requests or to answer them in a test.
   std::function<std::unique_ptr<Transport>(std::unique_ptr<Transport>)> wrap_transport{};
-  ReachOfName
-      reach_of_name{};  ///< who is behind a definition's host when it is loaded; empty: the machine's resolver
+  /// Finds out, when a definition is loaded, whether its host is private; empty: the machine's resolver.
+  ReachOfName reach_of_name{};
   std::function<std::int64_t()> unix_time{};  ///< for signatures; empty: the machine's clock
-  bool uses_breaker = true;                   ///< leaves engines alone that failed several times
-  LearnedWaitOptions learned_wait{};          ///< waits no longer for an engine than its recent answers say
-  TrackingParameters tracking = default_tracking_parameters();  ///< for the keys of hits
+  bool uses_breaker = true;                   ///< leaves an engine alone after several failures
+  LearnedWaitOptions learned_wait{};          ///< limits the wait for an engine by its recent response times
+  TrackingParameters tracking = default_tracking_parameters();  ///< parameters to ignore in the keys of hits
 };
 
-/// The fetcher of a set of engines: each expanded query goes to the engine that it names. A recording is made
-/// with every list waited for until the deadline; a replay has neither breaker nor learned waits, so that it
-/// depends on nothing but the recording.
+/// The fetcher of a set of engines; each expanded query goes to the engine that it names. While recording,
+/// every list is waited for until the deadline. A replay uses neither breakers nor learned waits, so that it
+/// depends on the recording only.
 ///
-/// errors: bad_config: a secret that is not set (says which), a bad allow_private; no_input or bad_data: a
-///         recording that cannot be read
+/// errors: bad_config: a secret that is not set (named in the error), an invalid allow_private; no_input or
+///         bad_data: a recording that cannot be read
 /// cost:   one thread for all HTTP engines; nothing is sent before the first fetch
 Result<std::shared_ptr<Fetcher>> make_fetcher(std::vector<Engine> engines, FetcherOptions options = {});
 

@@ -19,28 +19,28 @@ struct TrialOptions {
   bool is_json = false;
   std::vector<std::string> allow_private;
   SecretLookup secret_of;
-  std::optional<std::string> saved_answer;  ///< parsed instead of an answer of the engine
+  std::optional<std::string> saved_answer;  ///< parsed instead of asking the engine
   std::string saved_content_type;
 };
 
-/// What a person who writes a definition wants to see.
+/// What the author of a definition wants to see.
 struct Trial {
   std::string text;  ///< request, answer and parsed list
   Failure failure = Failure::none;
   std::string message;
-  std::string remark;  ///< what the definition's paths did not find, though the answer holds items
+  std::string remark;  ///< which parts the definition's paths did not find, although the answer has items
 };
 
-/// Asks one engine one query, in its own syntax.
+/// Sends one query, in the engine's own syntax, to one engine.
 ///
-/// errors: bad_config: a secret that is not set, a bad allow_private. A failing engine is a Trial that
-///         says so.
+/// errors: bad_config: a secret that is not set, an invalid allow_private. The failure of an engine is no
+///         error: the Trial reports it.
 Result<Trial> try_engine(const Engine& engine, const std::string& query, const TrialOptions& options);
 
-/// Asks for one page, once: for a person who begins a definition. A private host is reached where the URL
-/// names it.
+/// Fetches one page without retries, for a person who starts to write a definition. A private host is allowed
+/// if the URL names it.
 ///
-/// errors: unavailable: no answer, or a status other than 2xx; bad_config: no http or https URL
+/// errors: unavailable: no answer, or a status other than 2xx; bad_config: not an http or https URL
 Result<HttpAnswer> fetch_page(const std::string& url);
 
 }  // namespace metafuse::fetchers

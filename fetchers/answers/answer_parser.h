@@ -11,47 +11,47 @@
 
 namespace metafuse::fetchers {
 
-/// What an answer has of what the rules look for: for the person who writes a definition.
+/// How much of what the rules look for an answer contains; shown to the author of a definition.
 struct AnswerFindings {
   std::size_t items = 0;
   std::size_t with_url = 0;
   std::size_t with_title = 0;
-  std::vector<std::string> keys;  ///< of the first item, where it has keys
-  /// Of the first three items: each part's name and what was found for it, such without a URL included.
+  std::vector<std::string> keys;  ///< of the first item, if items have keys
+  /// Of the first three items, even without a URL: each part's name and the text found for it.
   std::vector<std::vector<std::pair<std::string_view, std::string>>> first;
 };
 
-/// What a parser knows of the answer beside its bytes.
+/// What a parser knows about the answer besides its bytes.
 struct AnswerContext {
-  std::string url;           ///< where the answer came from: relative URLs are resolved against it
+  std::string url;           ///< where the answer came from; base of relative URLs
   std::string content_type;  ///< of the answer, for its charset
-  std::string language;      ///< what {lang} was in the request
+  std::string language;      ///< the value of {lang} in the request
   AnswerFindings* findings = nullptr;
-  std::vector<std::string>* ids = nullptr;  ///< takes the identifier of every hit (AnswerRules::id)
-  std::size_t spare_bytes = 0;              ///< behind the answer's, that may be read
+  std::vector<std::string>* ids = nullptr;  ///< receives the identifier of every hit (AnswerRules::id)
+  std::size_t spare_bytes = 0;              ///< bytes after the body that may be read, though not used
 };
 
-/// The ranked list of an answer.
+/// Extracts the ranked list from an answer.
 ///
 /// out:    hits with an http or https URL, in the order of the answer; text is cleaned
-/// errors: bad_data, saying what is wrong: the answer does not parse, says that it is an error, or has no
+/// errors: bad_data, saying what is wrong: the answer cannot be parsed, reports an error itself, or has no
 ///         list of results where the rules look for one
-/// cost:   O(bytes), some 20 microseconds for 11 KB of JSON
+/// cost:   O(bytes), about 20 microseconds for 11 KB of JSON
 Result<RankedList> parse_answer(const AnswerRules& rules, std::string_view body,
                                 const AnswerContext& context);
 
-/// The texts that a key path or an XPath finds from the root of an answer, in its order (cursors).
+/// The texts that a key path or XPath finds from the root of an answer, in document order (cursors).
 ///
-/// out:    at most `most` texts that are not empty
-/// errors: bad_data: the answer does not parse
+/// out:    at most `most` non-empty texts
+/// errors: bad_data: the answer cannot be parsed
 Result<std::vector<std::string>> answer_texts(AnswerRules::Format format, const std::string& path,
                                               std::string_view body, const AnswerContext& context,
                                               std::size_t most);
 
-/// errors: bad_config: not XPath 1.0, for the library that evaluates it
+/// errors: bad_config: not valid XPath 1.0 for the library that evaluates it
 Result<void> check_html_xpath(const std::string& xpath);
 Result<void> check_xml_xpath(const std::string& xpath);
-/// errors: bad_config: a key path without a key
+/// errors: bad_config: a key path that contains no key
 Result<void> check_key_path(const std::string& path);
 
 }  // namespace metafuse::fetchers

@@ -1,6 +1,6 @@
 #pragma once
 
-// HTML as libxml2's tree, for the files of this folder that walk it.
+// HTML as a libxml2 tree, for the files of this folder that walk it.
 
 #include <memory>
 #include <string>
@@ -15,11 +15,11 @@ struct HtmlFree {
 };
 using HtmlDocument = std::unique_ptr<xmlDoc, HtmlFree>;
 
-/// Any bytes are a page: what is malformed is mended. The charset is what the header says, else what the page
-/// says of itself near its begin, else what browsers assume; bytes that are UTF-8 are UTF-8 whatever
-/// anybody says.
+/// Parses a page. Any bytes are accepted; malformed HTML is repaired. Bytes that are valid UTF-8 are read as
+/// UTF-8. Otherwise the charset is that of the header, else what the page declares near its beginning, else
+/// the browsers' default.
 ///
-/// out: nullptr for an empty page
+/// out:    nullptr for an empty page
 HtmlDocument parse_html(std::string_view body, std::string_view content_type);
 
 }  // namespace metafuse::fetchers

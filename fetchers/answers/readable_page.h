@@ -7,23 +7,23 @@ namespace metafuse::fetchers {
 
 enum class PageForm { markdown, text };
 
-/// What a person would read of a page.
+/// The part of a page that a person would read.
 struct ReadablePage {
   std::string title;
-  std::string text;  ///< UTF-8, without control characters but line ends
+  std::string text;  ///< UTF-8; the only control characters are line ends
 };
 
-/// The readable part of an HTML page: its <main> or only <article> where that holds text, else its body,
-/// without navigation, forms' controls, scripts, and whatever the page hides from those who look at it.
-/// Markdown keeps headings, lists, quotes, code, tables' rows and links, whose targets become absolute; text
-/// keeps the words.
+/// Extracts the readable part of an HTML page: its <main> or only <article> if that contains text, else its
+/// body, without navigation, form controls, scripts, and content that the page hides from viewers. Markdown
+/// keeps headings, lists, quotes, code, table rows and links, whose targets become absolute. The form `text`
+/// keeps only the words.
 ///
-/// in:   url - of the page, for its links; any bytes are a page
-/// cost: O(bytes); elements nested deeper than 300 are left out
+/// in:     url - of the page, to resolve its links; any bytes are accepted as a page
+/// cost:   O(bytes); elements nested deeper than 300 levels are left out
 ReadablePage readable_page(std::string_view body, std::string_view content_type, const std::string& url,
                            PageForm form);
 
-/// The same of an answer that is plain text already.
+/// The same for an answer that is already plain text.
 std::string readable_text(std::string_view body, std::string_view content_type);
 
 }  // namespace metafuse::fetchers

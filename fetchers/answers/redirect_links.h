@@ -8,14 +8,14 @@
 
 namespace metafuse::fetchers {
 
-/// A kind of link that leads to its target by way of a counting page: "duckduckgo.com/l/?uddg=TARGET". As
-/// they are, such links meet no other engine's link to the same page.
+/// A kind of link that leads to its target through a counting page: "duckduckgo.com/l/?uddg=TARGET". Left as
+/// they are, such links would never equal another engine's link to the same page.
 struct UnwrapRule {
-  /// "host/path": the host itself or one below it, and the beginning of the path. "google.*" is a name under
-  /// any top-level domain.
+  /// "host/path": matches this host and its subdomains, and paths that begin so. "google.*" matches the name
+  /// under any top-level domain.
   std::string match;
-  /// The URL's parameter that holds the target; "?": all that follows the question mark; "/NAME=": the piece
-  /// of the path that begins so; "/": the rest of the path.
+  /// Where the target is. A name: the URL's parameter of that name; "?": everything after the question mark;
+  /// "/NAME=": the path segment that begins so; "/": the rest of the path.
   std::string parameter;
 
   friend bool operator==(const UnwrapRule&, const UnwrapRule&) = default;
@@ -24,12 +24,12 @@ struct UnwrapRule {
 /// errors: bad_config: no host, or no parameter
 Result<void> check_unwrap_rule(const UnwrapRule& rule);
 
-/// The target of a redirect link, also of one inside another; any other URL as it is.
+/// The target of a redirect link, also through nested ones. Any other URL is returned unchanged.
 ///
-/// in:   url - absolute; rules - asked before the well-known ones of Google, Bing, Yahoo, DuckDuckGo,
-///       Facebook, Outlook and others
-/// out:  an absolute http or https URL; a target may be percent-encoded or base64
-/// cost: nothing worth measuring for URLs that hold no second URL
+/// in:     url - absolute; rules - tried before the built-in ones for Google, Bing, Yahoo, DuckDuckGo,
+///         Facebook, Outlook and others
+/// out:    an absolute http or https URL; a target may be percent-encoded or base64
+/// cost:   negligible for a URL that does not contain a second URL
 std::string unwrapped_url(std::string url, const std::vector<UnwrapRule>& rules);
 
 }  // namespace metafuse::fetchers

@@ -12,18 +12,19 @@
 
 namespace metafuse::fetchers {
 
-/// A database that is asked by one statement with bound values, which can only read. Its calls block, from
+/// A database that is queried with one read-only statement with bound values. Calls block; they may come from
 /// any thread.
 class Database {
  public:
   virtual ~Database() = default;
 
-  /// errors: unavailable: no server there, or it turned us away; bad_config: it does not understand the
-  ///         statement; try_again: not in time; bad_data: a value that it cannot take
+  /// errors: unavailable: no server answers, or it rejected us; bad_config: it does not accept the statement;
+  ///         try_again: not finished in time; bad_data: it cannot accept a value
   virtual Result<RankedList> search(const SqlWindow& window, const Deadline& deadline) = 0;
 };
 
-/// in: access - with its secrets filled in; timeout - that the server itself gives a statement
+/// in:     access - with its secrets filled in; timeout - the limit that the server itself sets on
+///         a statement
 std::unique_ptr<Database> make_postgresql(const DatabaseAccess& access, Duration timeout);
 std::unique_ptr<Database> make_mariadb(const DatabaseAccess& access, Duration timeout);
 std::unique_ptr<Database> make_mongodb(const DatabaseAccess& access, Duration timeout);

@@ -6,11 +6,11 @@
 
 namespace metafuse::fetchers {
 
-/// Connections of one database that nobody uses at the moment, the newest first. From any thread.
+/// The currently unused connections to one database; the most recently used is taken first. Thread-safe.
 template <class Connection>
 class IdleConnections {
  public:
-  /// An empty connection where there is none.
+  /// Returns an empty connection if none is idle.
   Connection take() {
     const std::lock_guard lock(mutex_);
     if (idle_.empty()) return Connection();
@@ -19,7 +19,7 @@ class IdleConnections {
     return connection;
   }
 
-  /// One more than are kept is closed.
+  /// Closes the connection if enough are kept already.
   void give_back(Connection connection) {
     const std::lock_guard lock(mutex_);
     if (idle_.size() < kMost) idle_.push_back(std::move(connection));

@@ -12,24 +12,26 @@
 
 namespace metafuse::fetchers {
 
-/// bad_config: the server does not take the pipeline, or the address is none; try_again: not in time;
-/// bad_data: an answer that is no BSON; unavailable: all else
+/// code: bad_config: the server rejects the pipeline, or the address is invalid; try_again: not finished in
+/// time; bad_data: the answer is not BSON; unavailable: everything else
 struct MongoFailure {
   Code code = Code::unavailable;
-  std::string message;  ///< as the driver or the server says it
+  std::string message;  ///< as given by the driver or the server
 };
 
 class MongoConnection;
 
-/// What the module metafuse_mongodb.so holds: all of MongoDB's driver that the engine type calls. It is
-/// loaded with the first engine of the type, because the driver makes a file of shared memory when it is.
+/// The contents of the module metafuse_mongodb.so: everything of MongoDB's driver that the engine type calls.
+/// It is loaded with the first engine of this type, not at program start, because loading the driver creates
+/// a shared-memory file.
 struct MongoModule {
-  /// in:     milliseconds - for finding a server, connecting, and each answer
-  /// out:    nullptr where it failed
+  /// in:     milliseconds - limit for finding a server, for connecting, and for each answer
+  /// out:    nullptr on failure
   MongoConnection* (*open)(const DatabaseAccess& access, int milliseconds, MongoFailure& failure);
   void (*close)(MongoConnection* connection);
-  /// Hands the bytes of each document of an aggregation over until `take` returns false.
+  /// Passes the bytes of each document of an aggregation to `take` until it returns false.
   ///
+  /// out:    true on success
   /// out: whether it went well
   bool (*aggregate)(MongoConnection& connection, const DatabaseAccess& access, const bson_t& stages,
                     const bson_t& options, const std::function<bool(std::span<const std::uint8_t>)>& take,

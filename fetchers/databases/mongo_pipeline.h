@@ -1,6 +1,7 @@
 #pragma once
 
-// What an engine of type `mongodb` asks: an aggregation pipeline with named values, and documents as rows.
+// The requests of engines of type `mongodb`: an aggregation pipeline with named values, whose documents
+// become rows.
 
 #include <string>
 #include <string_view>
@@ -13,18 +14,18 @@
 
 namespace metafuse::fetchers {
 
-/// errors: bad_config: no list of stages; a stage that writes or runs JavaScript; neither {query} nor
-///         {vector}
+/// errors: bad_config: not a list of stages; a stage that writes or runs JavaScript; neither {query}
+///         nor {vector}
 Result<void> check_pipeline(const Json& pipeline);
 
-/// The pipeline with `{query}`, `{vector}`, `{limit}`, `{offset}` and `{end}` (offset + limit) filled in
-/// where they stand in texts. The query becomes nothing but text: below `$regex` its signs lose their
-/// meaning, and in an expression, where `$name` would read a field, it stands in a `$literal`.
+/// Replaces `{query}`, `{vector}`, `{limit}`, `{offset}` and `{end}` (offset + limit) in the pipeline's
+/// texts. The query can only act as text: below `$regex` its special characters are escaped, and in an
+/// expression, where `$name` would read a field, it is wrapped in `$literal`.
 ///
 /// cost: O(size of the pipeline)
 Json filled_pipeline(const Json& pipeline, const SqlWindow& window);
 
-/// True where the pipeline itself leaves out what stands before the window.
+/// True if the pipeline itself skips the results before the window.
 bool pipeline_skips(const Json& pipeline);
 
 }  // namespace metafuse::fetchers

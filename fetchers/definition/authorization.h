@@ -13,7 +13,7 @@
 #include "core/deadline.h"
 #include "core/result.h"
 
-// `auth:` of a definition: how each request shows who asks, where a fixed header is not enough.
+// `auth:` of a definition: how each request proves who sends it, where a fixed header is not enough.
 
 namespace metafuse::fetchers {
 
@@ -25,31 +25,31 @@ struct Authorization {
 
   Kind kind = Kind::none;
 
-  // oauth2: a token by client credentials, or by a refresh token where there is one (RFC 6749)
+  // oauth2: a token by client credentials, or by a refresh token if there is one (RFC 6749)
   std::string token_url;
   std::string client_id, client_secret, refresh_token, scope, audience;
-  bool is_basic = false;  ///< the client shows itself by basic authentication instead of in the body
+  bool is_basic = false;  ///< the client identifies itself by basic authentication instead of in the body
 
-  // hmac: `message` signed by `secret`; `headers` may hold {signature}
+  // hmac: `message` signed with `secret`; `headers` may contain {signature}
   std::string algorithm = "sha256";
   bool is_base64 = false;
   std::string secret, message;
   std::vector<std::pair<std::string, std::string>> headers;
 
-  // aws: Signature Version 4 by `client_id`, the access key, and `secret`
+  // aws: Signature Version 4 with the access key `client_id` and `secret`
   std::string region, service, session_token;
-  bool signs_content = false;  ///< the body's digest stands in a header of its own, as some services want it
+  bool signs_content = false;  ///< sends the body's digest in a header of its own, as some services need
 
-  // forward: what whoever searches sends under these names
+  // forward: headers of the searching client that are passed on, by name
   std::vector<std::string> forwarded;
 
   friend bool operator==(const Authorization&, const Authorization&) = default;
 };
 
-/// Fills in the names between braces in `message` or in one of `headers`. They are {method}, {path}, {query},
-/// {host}, {timestamp} (seconds since 1970), {date} (RFC 7231), {body}, {body_sha256} and {signature}.
+/// Replaces the names in braces in `message` or in one of `headers`: {method}, {path}, {query}, {host},
+/// {timestamp} (seconds since 1970), {date} (RFC 7231), {body}, {body_sha256} and {signature}.
 ///
-/// errors: bad_config: another name between braces
+/// errors: bad_config: an unknown name in braces
 Result<std::string> filled_signature_text(std::string_view text, const HttpRequest& request,
                                           std::int64_t unix_time, bool is_base64, std::string_view signature);
 
@@ -63,26 +63,26 @@ void sign_aws_request(HttpRequest& request, const Authorization& auth, std::int6
 
 /// The request for a token. It is neither recorded nor logged.
 ///
-/// in: refresh_token - the newest; empty: by client credentials
+/// in:     refresh_token - the latest one; empty: use the client credentials
 HttpRequest build_token_request(const Authorization& auth, const std::string& engine,
                                 const std::string& refresh_token);
 
-/// The token of one engine, for all its requests. It is asked for when there is none, and again before it
-/// ends, while the old one still serves. From any thread.
+/// The token of one engine, shared by all its requests. It is fetched when there is none, and renewed before
+/// it expires while the old one is still in use. Thread-safe.
 class TokenKeeper {
  public:
-  /// nothing: the token could not be had; `why` says it
+  /// token - nullopt if it could not be obtained; `why` then gives the reason
   using Take = std::function<void(std::optional<std::string> token, const std::string& why)>;
-  /// Sends a request; answers come from any thread.
+  /// Sends a request; `done` may be called from any thread.
   using Send = std::function<void(HttpRequest request, std::function<void(HttpAnswer)> done)>;
 
   TokenKeeper(Authorization auth, std::string engine)
       : auth_(std::move(auth)), engine_(std::move(engine)), refresh_token_(auth_.refresh_token) {}
 
-  /// Calls `take` once; immediately where a token is at hand.
+  /// Calls `take` exactly once; immediately if a token is available.
   static void get(const std::shared_ptr<TokenKeeper>& keeper, TimePoint now, const Clock& clock,
                   const Send& send, Take take);
-  /// The engine did not accept this token.
+  /// Discards a token that the engine rejected.
   void forget(const std::string& token);
 
  private:
@@ -92,7 +92,7 @@ class TokenKeeper {
   const std::string engine_;
   std::mutex mutex_;
   std::string token_;
-  std::string refresh_token_;  ///< the newest: some servers hand out another with each token
+  std::string refresh_token_;  ///< the latest: some servers issue a new one with each token
   TimePoint renew_at_{}, end_{};
   bool is_under_way_ = false;
   std::vector<Take> waiting_;

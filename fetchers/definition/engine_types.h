@@ -14,39 +14,39 @@ namespace metafuse::fetchers {
 
 inline constexpr std::size_t kMostSteps = 3;
 
-/// What the reader of one engine type works on.
+/// What a reader of engine definitions works on.
 struct EngineBlock {
   YamlMap& map;
   Diagnostics& diagnostics;
-  std::string folder;  ///< of the file: relative paths start there
+  std::string folder;  ///< of the file, to which relative paths refer
   Engine& engine;
 };
 
-/// A row of the table of engine types: `engine: NAME`.
+/// A row of the table of engine types. The name is the value of `engine:` in a definition.
 struct EngineType {
   std::string_view name;
   std::string_view meaning;
-  std::string_view query_syntax;  ///< of engines that declare none
-  /// Takes the type's keys and fills engine.access; mistakes go to the diagnostics.
+  std::string_view query_syntax;  ///< for engines that declare none
+  /// Takes the keys of this type and fills engine.access; mistakes are added to the diagnostics.
   void (*read)(EngineBlock& block);
 };
 
-/// All engine types, in the order of the docs.
+/// All engine types, in the order of the documentation.
 std::span<const EngineType> engine_types();
 
-/// nullptr when there is none of that name.
+/// nullptr when there is no type of that name.
 const EngineType* find_engine_type(std::string_view name);
 
-/// Whether the embedded index knows a tokenizer: unicode61, porter, trigram.
+/// Whether the embedded index supports the tokenizer: unicode61, porter or trigram.
 bool is_tokenizer(std::string_view name);
 
-/// True for the engines that SearXNG ships as Python code, which only SearXNG can run.
+/// True for an engine that SearXNG ships as Python code, which only SearXNG can run.
 bool is_python_engine(std::string_view name);
 
-/// Keys that SearXNG has and that mean nothing here.
+/// Keys of SearXNG that have no effect here.
 std::vector<std::string> unused_searxng_keys();
 
-// The readers, by the file that holds them.
+// The readers, grouped by the file that contains them.
 void read_json_engine(EngineBlock& block);  // http_engines.cpp
 void read_xpath_engine(EngineBlock& block);
 void read_xml_engine(EngineBlock& block);
@@ -77,8 +77,8 @@ void read_mariadb(EngineBlock& block);
 void read_odbc(EngineBlock& block);
 void read_mongodb(EngineBlock& block);  // mongodb_engine.cpp
 
-/// Keys of every engine behind HTTP: method, headers, cookies, paging and the like, and the parts of a result
-/// (`title_query` or `title_xpath`); what an engine type presets stays where a key is absent.
+/// Takes the keys common to all HTTP engines: method, headers, cookies, paging and the like, and the parts of
+/// a result (`title_query` or `title_xpath`). What the engine type has preset remains where a key is absent.
 void take_http_keys(EngineBlock& block, HttpAccess& access);
 
 /// `method`, `request_body` and `json_body`.
@@ -87,30 +87,30 @@ void take_request_body(EngineBlock& block, HttpAccess& access);  // request_keys
 /// `auth`.
 void take_authorization(EngineBlock& block, HttpAccess& access);  // authorization_keys.cpp
 
-/// `steps` and `next_page`, once the access has its URL.
+/// Takes `steps` and `next_page`. Requires that the access has its URL.
 void take_chained_requests(EngineBlock& block, HttpAccess& access);
 
-/// True for what can be the name of a header.
+/// True for a valid name of a header.
 bool is_header_name(std::string_view name);
 
-/// Reports a path that the format cannot evaluate.
+/// Reports a path that cannot be evaluated in this format.
 void check_path(EngineBlock& block, AnswerRules::Format format, const Place& place, const std::string& path);
 
-/// Names and values that can stand in a header, from a map of the definition.
+/// Takes a map of header names and values, checked to be valid in a header.
 StringPairs take_header_fields(EngineBlock& block, std::string_view key);
 
-/// `verify`: false, or the file of a certificate authority.
+/// Takes `verify`: false, or the file of a certificate authority.
 void take_certificates(EngineBlock& block, HttpAccess& access);
 
-/// `embedding:`; mistakes go to the diagnostics.
-/// out:    nothing where the node is no map or names an unknown API
+/// Reads `embedding:`; mistakes are added to the diagnostics.
+/// out:    nullopt when the node is not a map or names an unknown API
 std::optional<Embedding> read_embedding(const YamlNode& node, const std::string& folder,
                                         Diagnostics& diagnostics);
 
-/// YAML as JSON: quoted scalars are texts, plain ones what JSON takes them for.
+/// Converts YAML to JSON: quoted scalars become strings, plain ones whatever JSON reads them as.
 Json json_of(const YamlNode& node);
 
-/// `base_url` without the slash at its end; a missing or bad one is reported.
+/// Takes `base_url`, without the slash at its end; a missing or invalid one is reported.
 std::string take_base_url(EngineBlock& block, const std::string& preset = {});
 
 }  // namespace metafuse::fetchers

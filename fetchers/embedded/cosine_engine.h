@@ -10,15 +10,15 @@
 
 namespace metafuse::fetchers {
 
-/// The embedded cosine engine: the documents of an index by how alike their titles and texts are to the
-/// query's words. Words, stems and 4-grams (cosine_index.h) each make a vector; the score is the mean of the
-/// three cosines. It finds what no exact word finds: other endings, parts of words, typing errors. Safe to
-/// use from several threads.
+/// The embedded cosine engine: ranks the documents of an index by how similar their titles and texts are to
+/// the query's words. Words, stems and 4-grams (cosine_index.h) form one vector each; the score is the mean
+/// of the three cosines. This finds documents without an exact word of the query: other endings, parts of
+/// words, typing errors. Thread-safe.
 ///
-/// A query is words, in FTS5's syntax without its operators' meaning, and behind them conditions that FTS5
-/// checks: `photo editors AND sections : graphics NOT "kde"`.
+/// A query consists of words, in FTS5's syntax but without the meaning of its operators, optionally followed
+/// by conditions that FTS5 checks: `photo editors AND sections : graphics NOT "kde"`.
 ///
-/// cost: twelve bytes per document in memory; a search reads the postings of some thirty parts per word
+/// cost:   twelve bytes per document in memory; a search reads the postings of about thirty parts per word
 class CosineEngine {
  public:
   explicit CosineEngine(CosineAccess access);
@@ -26,10 +26,10 @@ class CosineEngine {
   CosineEngine(const CosineEngine&) = delete;
   CosineEngine& operator=(const CosineEngine&) = delete;
 
-  /// out:    documents that share at least one part with the query and meet its conditions, the most alike
-  ///         first, then in the order of the documents
+  /// out:    documents that share at least one part with the query and meet its conditions, the most similar
+  ///         first, ties in the order of the documents
   /// errors: no_input: no such index; bad_config: it was built without `--cosine`; bad_data: a condition that
-  ///         FTS5 does not understand, a damaged index; try_again: the deadline passed
+  ///         FTS5 does not understand, or a damaged index; try_again: the deadline passed
   Result<RankedList> search(std::string_view query, int depth, int offset, const Deadline& deadline);
 
  private:
@@ -37,11 +37,11 @@ class CosineEngine {
   std::unique_ptr<Shared> shared_;
 };
 
-/// What a query of the cosine engine says.
+/// A query of the cosine engine, split into its parts.
 struct CosineQuery {
   std::string words;
-  std::string required;               ///< FTS5; empty: nothing
-  std::vector<std::string> excluded;  ///< FTS5, each of them
+  std::string required;               ///< a condition in FTS5's syntax; empty: none
+  std::vector<std::string> excluded;  ///< conditions in FTS5's syntax
 
   friend bool operator==(const CosineQuery&, const CosineQuery&) = default;
 };

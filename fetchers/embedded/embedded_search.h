@@ -17,18 +17,18 @@
 
 namespace metafuse::fetchers {
 
-/// An engine that answers without HTTP: the embedded index, a SQLite file, a database, a program. Safe to use
-/// from several threads.
+/// An engine that answers without HTTP: the embedded index, a SQLite file, a database or a
+/// program. Thread-safe.
 class EmbeddedEngine {
  public:
   explicit EmbeddedEngine(const Engine& engine);
 
-  /// True for an engine that waits for others, so that it must not be asked on the thread that waits for
-  /// all lists.
+  /// True for an engine that may have to wait for something else, so that it must not be called on the thread
+  /// that waits for all lists.
   bool blocks() const;
 
-  /// errors: try_again: the deadline passed; usage: a query that the engine refuses; else as the engine says
-  /// in:     vector - of the query, from the engine's embedding; empty where it has none
+  /// in:     vector - the query's, if the engine has an embedding; else empty
+  /// errors: try_again: the deadline passed; usage: a query that the engine refuses; else those of the engine
   Result<RankedList> search(std::string_view query, std::span<const float> vector, int depth, int offset,
                             const Deadline& deadline);
 
@@ -40,24 +40,24 @@ class EmbeddedEngine {
   std::unique_ptr<Database> database_;
 };
 
-/// One SELECT on a file that is opened read-only; the query is a bound parameter.
+/// Runs one SELECT on a file that is opened read-only; the query is a bound parameter.
 Result<RankedList> search_sqlite(const SqliteAccess& access, std::string_view query, int depth, int offset,
                                  const Deadline& deadline);
 
-/// One run of a program: no shell, empty environment, output and time limited.
+/// Runs a program once: no shell, an empty environment, limited output and time.
 ///
-/// errors: usage: a query with NUL or a line end, or one that begins with `-` and does not stand after `--`
+/// errors: usage: a query that contains a NUL or a line end, or begins with `-` without `--` in front of it
 Result<RankedList> search_command(const CommandAccess& access, std::string_view query, int depth,
                                   const Deadline& deadline);
 
-/// Asks an engine that is no HTTP engine, in this thread.
+/// Searches an engine that is not behind HTTP, in the calling thread.
 ///
-/// in:  writer - where the exchange is recorded, or nullptr; vector - as EmbeddedEngine::search
-/// out: fetched - its query is asked; the rest is set
+/// in:     writer - where the exchange is recorded, or nullptr; vector - as in EmbeddedEngine::search
+/// out:    fetched - reads its query and sets the rest
 void search_embedded(EmbeddedEngine& engine, const FetchOptions& options, const Clock& clock,
                      HarWriter* writer, FetchedList& fetched, std::span<const float> vector = {});
 
-/// The same from a recording.
+/// Answers the query of `fetched` from a recording.
 void replay_embedded(const HarArchive& archive, const FetchOptions& options, FetchedList& fetched);
 
 }  // namespace metafuse::fetchers

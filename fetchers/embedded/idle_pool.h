@@ -7,11 +7,12 @@
 
 namespace metafuse::fetchers {
 
-/// What searches use one at a time and is worth keeping between them, as connections are.
+/// Objects that a search uses exclusively and that are worth keeping for later searches, such as
+/// connections. Thread-safe.
 template <class Kept>
 class IdlePool {
  public:
-  /// Nothing when none is idle.
+  /// nullptr when none is idle.
   std::unique_ptr<Kept> take() {
     const std::lock_guard lock(mutex_);
     if (idle_.empty()) return nullptr;

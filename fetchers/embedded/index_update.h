@@ -1,8 +1,8 @@
 #pragma once
 
-// An index that is kept up to date. Its table `sources` holds every document as it was indexed, with the file
-// it came from, so that the words of one that changed or went can be taken out of the full-text index, which
-// keeps no texts itself.
+// Keeps an index up to date. Its table `sources` stores every document as it was indexed, with the file it
+// came from. When a document has changed or disappeared, this allows its words to be removed from the
+// full-text index, which does not store texts itself.
 
 #include <optional>
 #include <string>
@@ -15,37 +15,36 @@
 
 namespace metafuse::fetchers {
 
-/// `"title", "text"` of columns, or a `?` for each.
+/// The column names as `"title", "text"`, or one `?` per column.
 std::string joined_columns(const std::vector<std::string>& columns, bool as_marks = false);
 
-/// Binds a document to kInsertPage: what a result shows of it. The date is the field `date`, else
-/// `published`, the language `language`, else `lang`.
+/// Binds a document to kInsertPage, which stores what a result shows. The date is the field `date`, else
+/// `published`; the language is `language`, else `lang`.
 void bind_page(SqliteStatement& page, std::int64_t id, const SourceDocument& document);
 
-/// A field of a document, or nothing.
+/// The field of a document, or an empty text.
 std::string_view field_of(const SourceDocument& document, const std::string& column);
 
-/// What an index holds of its documents: texts, each a column that is searched, in one full-text table or
-/// several, and numbers.
+/// The structure of an index: text columns, which are searched, in one or more full-text tables, and numbers.
 struct IndexShape {
   std::vector<std::string> columns = {"title", "text"};
   std::vector<std::string> numbers;
   std::vector<WordsTable> tables;
 };
 
-/// The full-text tables that an index of these options has, `documents` first.
+/// The full-text tables that an index with these options has, `documents` first.
 std::vector<WordsTable> wanted_tables(const IndexOptions& options);
 
-/// The table that holds whole words, not stems or parts.
+/// The table that holds whole words, not stems or trigrams.
 const WordsTable* table_of_words(const std::vector<WordsTable>& tables);
 
-/// Writes the words of documents into the full-text tables of an index.
+/// Inserts and removes the words of documents in an index's full-text tables.
 class WordsWriter {
  public:
   /// errors: those of SQLite
   static Result<WordsWriter> make(SqliteDatabase& database, const IndexShape& shape);
   Result<void> insert(std::int64_t id, const SourceDocument& document);
-  /// Takes the words out that a document had.
+  /// Removes the words that the document had.
   Result<void> remove(std::int64_t id, const SourceDocument& before);
 
  private:
@@ -55,7 +54,7 @@ class WordsWriter {
   std::vector<SqliteStatement> words_, no_words_;
 };
 
-/// Writes the numbers of documents into an index, a row for each document that has one.
+/// Stores the numbers of documents in an index, one row for each document that has any.
 class NumberWriter {
  public:
   /// errors: those of SQLite
@@ -68,13 +67,13 @@ class NumberWriter {
   SqliteStatement row_, no_row_;
 };
 
-/// Writes documents and their sources into an index, one by one.
+/// Inserts and removes documents in an index, together with their sources.
 class SourceWriter {
  public:
   /// errors: those of SQLite
   static Result<SourceWriter> make(SqliteDatabase& database, const IndexShape& shape);
   Result<void> insert(std::int64_t id, const SourceDocument& document);
-  /// Takes a document out, with the words that it had.
+  /// Removes a document and the words that it had.
   Result<void> remove(std::int64_t id, const SourceDocument& before);
 
  private:
@@ -83,12 +82,12 @@ class SourceWriter {
   NumberWriter numbers_;
 };
 
-/// The SQL that adds `sources` to an index.
+/// The SQL that creates the table `sources`.
 extern const char* const kCreateSources;
 
-/// Brings an index up to date; `path` is its copy, which the caller puts in its place.
+/// Brings an index up to date. `path` is a copy, with which the caller then replaces the index.
 ///
-/// out:    nothing where the index cannot be changed and is to be built anew
+/// out:    nullopt when the index cannot be updated and must be rebuilt
 /// errors: as build_local_index
 Result<std::optional<IndexReport>> update_index(const std::string& path,
                                                 const std::vector<std::string>& documents,

@@ -10,32 +10,34 @@
 
 namespace metafuse::fetchers {
 
-/// What the documents of an embedded index say: for completing and correcting queries.
+/// The vocabulary of an embedded index, for completing and correcting queries.
 struct IndexWords {
-  std::vector<std::string> titles;                         ///< in the order of the documents
-  std::vector<std::pair<std::string, std::size_t>> words;  ///< folded, and in how many documents each stands
+  std::vector<std::string> titles;  ///< in the order of the documents
+  /// Folded word, number of documents that contain it.
+  std::vector<std::pair<std::string, std::size_t>> words;
 };
 
 struct IndexWordsOptions {
   std::size_t most_titles = 200'000;
   std::size_t most_words = 100'000;
-  std::size_t fewest_documents = 2;  ///< in which a word stands: a single one may be a typing error itself
+  /// That contain a word: if it is only one, the word may be a typing error.
+  std::size_t fewest_documents = 2;
 };
 
-/// in:     database - an index that `metafuse index` built
-/// out:    no words for an index of word stems, which are no words
+/// in:     database - an index built by `metafuse index`
+/// out:    no words if the index holds stems, which are not words
 /// errors: no_input, bad_data: as LocalEngine::search()
-/// cost:   one pass over the titles and one over the index's terms; 30,000 documents take some 50 ms
+/// cost:   one pass over the titles and one over the index's terms; about 50 ms for 30,000 documents
 Result<IndexWords> read_index_words(const std::string& database, const IndexWordsOptions& options = {});
 
-/// Counts documents of an embedded index by their words; for one thread.
+/// Counts the documents of an embedded index that contain given words. Not thread-safe.
 class IndexCounter {
  public:
   /// errors: as read_index_words()
   static Result<IndexCounter> open(const std::string& database);
 
-  /// How many documents hold at least one word of every group, up to `most`; 0 too where the
-  /// index cannot say.
+  /// The number of documents that contain at least one word of every group, at most `most`. Also 0 if the
+  /// index cannot tell.
   std::size_t documents_with(const std::vector<std::vector<std::string>>& groups, std::size_t most);
 
  private:

@@ -6,13 +6,14 @@
 
 namespace metafuse::fetchers {
 
-/// Appends a number as bytes of seven bits each, the lowest first; all but the last have the top bit.
+/// Appends a number in seven bits per byte, lowest first; every byte but the last has its top bit set.
 inline void append_number_bytes(std::string& out, std::uint32_t number) {
   for (; number >= 0x80; number >>= 7) out += static_cast<char>((number & 0x7f) | 0x80);
   out += static_cast<char>(number);
 }
 
-/// False where the bytes end too soon or hold no number of 32 bits.
+/// Reads a number and removes it from `bytes`. False if the bytes end too early or the number exceeds
+/// 32 bits.
 inline bool take_number_bytes(std::string_view& bytes, std::uint32_t& number) {
   std::uint64_t value = 0;
   for (unsigned shift = 0; shift < 35; shift += 7) {

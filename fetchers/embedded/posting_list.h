@@ -1,14 +1,14 @@
 #pragma once
 
-// The documents of one word as bytes, made for ranking: who reads them knows in which columns and how often
-// the word stands in a document, and can leave out whole windows of documents that cannot be among the best.
+// The documents that contain one word, encoded for ranking. A reader learns in which columns and how often
+// the word occurs in a document, and can skip whole windows of documents that cannot be among the best.
 //
-// A list begins with its codes. Documents in which the word stands equally often in each column have the same
-// code; codes of more documents come first. Behind them come blocks, one for each window of kWindow
-// successive ids that has documents: how far it is from the last one, the codes in it as 64 bits (the last
-// one for all further codes), the length of its shortest document, the number of its documents, the number of
-// bytes, and then for each document a number that holds the step from the last one and the code. All numbers
-// are those of number_bytes.h.
+// A list begins with its codes. Documents in which the word occurs equally often in each column share one
+// code; the codes of the most documents come first. Then follow blocks, one for each window of kWindow
+// consecutive ids that contains documents. A block holds the distance from the previous window, the codes in
+// it as 64 bits (the last bit represents all further codes), the length of its shortest document, the number
+// of its documents, the number of its bytes, and then one number per document that combines the step from the
+// previous document with the code. All numbers are encoded as in number_bytes.h.
 
 #include <array>
 #include <cstdint>
@@ -22,24 +22,24 @@
 
 namespace metafuse::fetchers {
 
-/// How often a word stands in columns of a document: (column, count > 0), columns ascending.
+/// How often a word occurs in the columns of a document: (column, count > 0), in ascending order of columns.
 using ColumnCounts = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
-/// Columns as bits; an index has at most 64.
+/// A set of columns as bits; an index has at most 64.
 using ColumnSet = std::uint64_t;
 inline constexpr ColumnSet kAllColumns = ~ColumnSet{0};
 
-/// Makes the bytes of a list.
+/// Encodes a list.
 class PostingListWriter {
  public:
-  /// in: lengths - words per document, by id; must outlive the writer
+  /// in:     lengths - number of words per document, by id; must outlive the writer
   explicit PostingListWriter(const std::vector<std::uint32_t>& lengths) : lengths_(&lengths) {}
 
-  /// The number of a code, for add(). Requires counts that are not empty.
+  /// The number that represents these counts, for add(). Requires counts that are not empty.
   std::uint32_t code_of(const ColumnCounts& counts);
-  /// Requires ids that ascend and have a length.
+  /// Requires ascending ids, each with a length.
   void add(std::uint32_t document, std::uint32_t code);
-  /// The bytes; the writer is empty afterwards.
+  /// Returns the bytes and leaves the writer empty.
   std::string finish();
 
  private:
@@ -58,39 +58,39 @@ class PostingListWriter {
   std::vector<Entry> entries_;
 };
 
-/// What all documents of a code have in common.
+/// What all documents with the same code have in common.
 struct PostingCode {
   std::uint32_t documents = 0;
   ColumnCounts counts;
 };
 
-/// A list that was read.
+/// A decoded list: its codes, and the bytes of its blocks.
 struct PostingList {
   static constexpr std::uint32_t kWindow = 1024;
   static constexpr std::size_t kCodeBits = 64;
 
   std::string bytes;
-  std::size_t blocks_at = 0;  ///< where the blocks begin in `bytes`
+  std::size_t blocks_at = 0;  ///< offset in `bytes`
   std::vector<PostingCode> codes;
 
-  /// Nothing where the bytes are no list.
+  /// nullopt if the bytes are not a valid list.
   static std::optional<PostingList> read(std::string bytes);
 
-  /// How many documents have the word in one of the columns.
+  /// The number of documents that have the word in at least one of the columns.
   std::uint64_t documents_in(ColumnSet columns) const;
 };
 
-/// Goes through the windows of a list, which must outlive it.
+/// Iterates over the windows of a list, which must outlive it.
 class PostingCursor {
  public:
   struct Posting {
-    std::uint32_t place;  ///< in the window
+    std::uint32_t place;  ///< within the window
     std::uint32_t code;
   };
 
   explicit PostingCursor(const PostingList& list);
 
-  /// Moves to the first window at or behind `window`; false where the bytes are damaged.
+  /// Moves to the first window that is not before `window`. False if the bytes are damaged.
   bool advance(std::uint32_t window);
   bool is_at_end() const { return is_at_end_; }
   std::uint32_t window() const { return window_; }
@@ -98,8 +98,8 @@ class PostingCursor {
   std::uint32_t shortest() const { return shortest_; }
   std::uint32_t documents() const { return documents_; }
 
-  /// The window's documents, ascending; nothing where the bytes are damaged.
-  /// out: postings - kWindow places, of which the first documents() are filled
+  /// Reads the window's documents, in ascending order. False if the bytes are damaged.
+  /// out:    postings - its first documents() entries are set
   bool read(std::array<Posting, PostingList::kWindow>& postings) const;
 
  private:

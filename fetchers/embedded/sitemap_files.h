@@ -7,19 +7,19 @@
 
 namespace metafuse::fetchers {
 
-/// A file that holds one document, and what is known of it from elsewhere.
+/// A file that holds one document, with what the sitemap says about it.
 struct SourceFile {
   std::string path;
   std::string url;
   std::string date;  ///< empty when unknown
 };
 
-/// The pages that a sitemap lists, as the files of a copy of the site around it: below the sitemap's folder,
-/// the URL's path, with index.html for a folder and with .html where that is what exists. A sitemap index is
-/// followed into the sitemaps beside it.
+/// The pages listed in a sitemap, as files in a copy of the site around it. A page's file is found below the
+/// sitemap's folder by the path of its URL, with index.html appended for a folder, or with .html if that is
+/// what exists. A sitemap index is followed into the sitemaps beside it.
 ///
 /// out:    left_out - pages without a file, as "URL: why"
-/// errors: no_input; bad_data: no XML, no sitemap, sitemaps that hold each other more than 4 deep
+/// errors: no_input; bad_data: not XML, not a sitemap, or sitemap indexes nested more than 4 deep
 /// source: sitemaps.org, protocol 0.9
 Result<std::vector<SourceFile>> files_of_sitemap(const std::string& path, std::vector<std::string>& left_out);
 

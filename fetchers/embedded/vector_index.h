@@ -1,8 +1,8 @@
 #pragma once
 
-// Vectors in the embedded index's file. `vectors` holds a row in half precision for each document that has
-// one (its id is that of `pages`), `lsi_words` a row of four-byte floats for each word where the vectors are
-// made by latent semantic indexing, and meta's row "embedding" says how they were made.
+// Vectors in the embedded index's file. `vectors` holds one row in half precision for each document that has
+// a vector, with the document's id in `pages`. With latent semantic indexing, `lsi_words` holds one row of
+// four-byte floats per word. The row "embedding" of `meta` says how the vectors were made.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,35 +17,35 @@
 
 namespace metafuse::fetchers {
 
-/// Vectors of texts, one for each, all of one size.
+/// Computes one vector per text, all of the same size.
 using EmbedTexts = std::function<Result<std::vector<std::vector<float>>>(std::span<const std::string> texts)>;
 
-/// How `metafuse index` makes vectors of documents.
+/// How `metafuse index` makes the vectors of documents.
 struct VectorOptions {
   enum class Source { none, lsi, endpoint };
 
   Source source = Source::none;
-  std::size_t dimensions = 200;  ///< of latent semantic indexing
-  EmbedTexts embed;              ///< of an endpoint
-  std::string model;             ///< of an endpoint: vectors of different models are not comparable
+  std::size_t dimensions = 200;  ///< for latent semantic indexing
+  EmbedTexts embed;              ///< for an endpoint
+  std::string model;             ///< for an endpoint: vectors of different models are not comparable
 };
 
-/// What meta says of the vectors in an index.
+/// What `meta` says about the vectors of an index.
 struct VectorMeta {
   VectorOptions::Source source = VectorOptions::Source::none;
   std::string model;
   std::size_t dimensions = 0;
-  bool stems_english = false;  ///< how words are found, for latent semantic indexing
+  bool stems_english = false;  ///< how words are split, for latent semantic indexing
 };
 
-/// errors: bad_data: a value that no program of ours writes
-/// out:    source none where the index has no vectors
+/// errors: bad_data: a value that this program never writes
+/// out:    source `none` if the index has no vectors
 Result<VectorMeta> read_vector_meta(SqliteDatabase& database, const std::string& path);
 
-/// What the writing of vectors needs beside the options.
+/// What write_vectors() needs besides the options.
 struct VectorWriting {
-  std::size_t last_id = 0;        ///< of `documents` (FTS5) and `pages`; the first is 1
-  std::vector<std::int64_t> ids;  ///< that an endpoint's vectors are wanted for
+  std::size_t last_id = 0;        ///< in `documents` (FTS5) and `pages`; the first is 1
+  std::vector<std::int64_t> ids;  ///< of the documents to send to an endpoint
   std::function<Result<std::string>(std::int64_t id)> text_of;
   bool stems_english = false;
   unsigned threads = 1;
@@ -54,11 +54,11 @@ struct VectorWriting {
 };
 
 /// Makes the vectors of an index that is being written, inside its transaction. Latent semantic indexing
-/// makes all of them anew; an endpoint's are made for `ids`, and the other rows stay.
+/// recomputes all vectors. An endpoint computes those of `ids`; the other rows are kept.
 ///
 /// errors: bad_data: the documents have no words in common; those of the endpoint and of SQLite;
 ///         try_again: interrupted
-/// out:    how many dimensions they have
+/// out:    the number of dimensions
 Result<std::size_t> write_vectors(SqliteDatabase& database, const VectorOptions& options,
                                   const VectorWriting& writing);
 

@@ -9,19 +9,19 @@
 
 namespace metafuse::fetchers {
 
-/// What a full-text table's `tokenize=` says for unicode61, porter or trigram.
+/// The value of a full-text table's `tokenize=` for unicode61, porter or trigram.
 std::string_view tokenizer_arguments(std::string_view tokenizer);
 
-/// The words of a text as the index finds words, with their counts: FTS5 itself is asked, in memory. For one
-/// thread at a time.
+/// Splits a text into words exactly as the index does, by asking FTS5 in memory, and counts them.
+/// Not thread-safe.
 class WordFinder {
  public:
   using Take = std::function<Result<void>(std::string_view word, std::int64_t count)>;
 
-  /// in: tokenizer - unicode61; porter, whose stems (Porter 1980) stand for words; or trigram
+  /// in:     tokenizer - unicode61; porter, which replaces words by their stems (Porter 1980); or trigram
   static Result<WordFinder> make(std::string_view tokenizer);
 
-  /// Calls `take` once for each different word, in the words' order of bytes.
+  /// Calls `take` once for each distinct word, in byte order.
   /// errors: those of `take`
   Result<void> for_each_word(std::string_view text, const Take& take);
 

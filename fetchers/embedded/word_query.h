@@ -1,7 +1,8 @@
 #pragma once
 
-// Which words a query in FTS5's language asks for, where it only asks for words: joined by AND (written or
-// not), OR and NOT, in parentheses, in columns. Most queries do, and those can be ranked by the words' lists.
+// Parses queries in FTS5's language that consist of words only: joined by AND (explicit or implied), OR and
+// NOT, with parentheses and column filters. Most queries are like this, and can be ranked by the words'
+// posting lists.
 
 #include <cstddef>
 #include <optional>
@@ -13,28 +14,29 @@
 
 namespace metafuse::fetchers {
 
-/// Whether a byte stands in FTS5's words without quotes.
+/// Whether FTS5 allows the byte in an unquoted word.
 bool is_word_byte(char c);
 
-/// Takes the next token of FTS5: a string with its quotes, a run of word characters, or one other character.
-/// Requires that `rest` is not empty.
+/// Removes the next FTS5 token from `rest` and returns it: a string with its quotes, a run of word
+/// characters, or one other character. Requires that `rest` is not empty.
 std::string_view next_token(std::string_view& rest);
 
 /// A word that a query asks for, as it was typed.
 struct QueryWord {
   std::string text;
-  ColumnSet columns = kAllColumns;  ///< in which it counts
+  ColumnSet columns = kAllColumns;  ///< the columns in which it counts
 
   friend bool operator==(const QueryWord&, const QueryWord&) = default;
 };
 
-/// A condition of a query: a word, or how others are joined.
+/// A condition of a query: a word, or a combination of other conditions.
 struct QueryNode {
   enum class Kind { word, all, any, without };
 
   Kind kind = Kind::word;
-  std::size_t word = 0;             ///< which one, in the query's order
-  std::vector<QueryNode> children;  ///< two or more; of `without` the first must match, the second must not
+  std::size_t word = 0;  ///< index into WordQuery::words
+  /// Two or more; for `without`, the first must match and the second must not.
+  std::vector<QueryNode> children;
 };
 
 struct WordQuery {
@@ -44,10 +46,10 @@ struct WordQuery {
 
 constexpr std::size_t kMaxQueryWords = 60;
 
-/// in:     columns - of the index, in their order
-/// out:    nothing for a query that is no WordQuery (phrases, NEAR, prefixes, `a AND b OR c`, more than
-///         kMaxQueryWords words), or that FTS5 does not understand. A text in quotes counts as one word; the
-///         caller sees when it is several.
+/// in:     columns - the index's, in order
+/// out:    nullopt for a query with other parts (phrases, NEAR, prefixes, `a AND b OR c`, more than
+///         kMaxQueryWords words), or one that FTS5 does not understand. A quoted text counts as one word; the
+///         caller must check that the tokenizer makes one word of it.
 std::optional<WordQuery> read_word_query(std::string_view query, const std::vector<std::string>& columns);
 
 }  // namespace metafuse::fetchers

@@ -1,7 +1,7 @@
 #pragma once
 
-// The best documents of a query of words, by the same BM25 as FTS5's bm25(): the same numbers, and documents
-// of the same score in the same order.
+// Finds the best documents for a query of words. Uses the same BM25 as FTS5's bm25(): the scores are equal,
+// and documents with equal scores come in the same order.
 
 #include <cstdint>
 #include <memory>
@@ -21,7 +21,7 @@
 
 namespace metafuse::fetchers {
 
-/// A document that a query found.
+/// A document found by a query.
 struct ScoredDocument {
   std::int64_t id = 0;
   double score = 0;
@@ -29,10 +29,10 @@ struct ScoredDocument {
   friend bool operator==(const ScoredDocument&, const ScoredDocument&) = default;
 };
 
-/// The lengths of an index's documents, which all its connections share; safe to use from threads.
+/// The lengths of an index's documents, shared by all its connections. Thread-safe.
 class SharedLengths {
  public:
-  /// Those of the reader's version, read where the last ones were of another.
+  /// The lengths of the reader's version; read from the database if the stored ones are of another version.
   Result<std::shared_ptr<const DocumentLengths>> of(SqliteDatabase& database, const RankingReader& reader);
 
  private:
@@ -40,32 +40,33 @@ class SharedLengths {
   std::shared_ptr<const DocumentLengths> last_;
 };
 
-/// What is searched.
+/// The table to search, and how.
 struct RankedTable {
-  std::string path;  ///< of the index, for errors
+  std::string path;  ///< of the index file, for errors
   WordsTable words;  ///< a full-text table
   std::vector<std::string> columns;
   std::vector<double> weights;  ///< of the columns
 };
 
-/// Ranks by words, for one thread at a time.
+/// Ranks documents by words. Not thread-safe.
 class WordSearch {
  public:
-  /// out:    nothing for an index without ranking tables, and for negative weights
+  /// out:    nullopt for an index without ranking tables, or if a weight is negative
   /// errors: bad_data: damaged; those of SQLite
   static Result<std::optional<WordSearch>> open(SqliteDatabase& database, RankedTable table,
                                                 SharedLengths& lengths);
 
-  /// in:     count - of the best documents
-  /// out:    best first, then by id; nothing where the query is not of words alone, which FTS5 must answer
+  /// in:     count - how many of the best documents to find
+  /// out:    best first, then by id; nullopt if the query does not consist of words alone, so that FTS5 must
+  ///         answer it
   /// errors: try_again: the deadline passed; bad_data: a damaged index
-  /// cost:   reads the lists of the words; windows of kWindow documents that cannot have one of the best are
-  ///         passed over
+  /// cost:   reads the lists of the words; skips windows of kWindow documents that cannot contain one of
+  ///         the best
   Result<std::optional<std::vector<ScoredDocument>>> find(std::string_view query, std::size_t count,
                                                           const Deadline& deadline);
 
  private:
-  /// The word that the tokenizer makes of a text; nothing where it makes none or several.
+  /// The word that the tokenizer makes of a text; nullopt if it makes none or several.
   Result<std::optional<std::string>> word_of(std::string_view text);
 
   RankedTable table_;

@@ -14,33 +14,34 @@ struct sockaddr;
 
 namespace metafuse::fetchers {
 
-/// Who can be behind an address.
+/// Who may be reached at an address.
 enum class Reach {
-  everyone,  ///< a public address
-  us_only,   ///< this machine, private networks, and every other special block
+  everyone,  ///< the public: a public address
+  us_only,   ///< only our own network: this machine, private networks, other special blocks
   nobody,    ///< link-local (cloud metadata services live there), multicast, unspecified
 };
 
-/// source: IANA's special-purpose address registries; addresses that embed IPv4 (mapped, compatible, NAT64,
-///         6to4) are what they embed
+/// source: IANA's special-purpose address registries. An address that embeds an IPv4 address (mapped,
+///         compatible, NAT64, 6to4) counts as that IPv4 address.
 Reach reach_of(const sockaddr& address);
-/// A numeric address without a scope; nobody for what is none.
+/// The same for a numeric address without a scope; `nobody` when the text is not one.
 Reach reach_of(std::string_view numeric_address);
 
-/// Finds who can be behind a host's name; may take seconds.
+/// Finds out who can be reached under a host name. May take seconds.
 using ReachOfName = std::function<Reach(const std::string& host)>;
 
-/// Whether a definition's own host is a private one: a private address, a name that no public server can
-/// have, or a name that led to a private address when the definition was loaded. A public name that turns
-/// private later is none, so that its owner cannot lead us into our own network.
+/// Whether the host in a definition is private: a private address, a name that no public server can have, or
+/// a name that resolved to a private address when the definition was loaded. A public name that becomes
+/// private later does not count, so that its owner cannot lead us into our own network.
 class OwnHost {
  public:
-  /// Numbers and names without a dot are known at once, others are looked up on a thread of their own.
+  /// Numeric addresses and names without a dot are decided immediately; others are looked up on a thread of
+  /// their own.
   ///
-  /// in: reach_of_name - empty: the machine's resolver
+  /// in:     reach_of_name - empty: the machine's resolver
   static std::shared_ptr<const OwnHost> find(const std::string& host, ReachOfName reach_of_name = {});
 
-  /// False while the name is still being looked up, after a tenth of a second.
+  /// Waits up to a tenth of a second for the look-up; false if it has not finished by then.
   bool is_private() const;
 
  private:
@@ -53,8 +54,8 @@ class AddressGuard {
   /// errors: bad_config: an entry that is not host:port
   static Result<AddressGuard> make(const std::vector<std::string>& allow_private);
 
-  /// in: origin - "host:port" of the URL that is fetched; own_origin - of the engine's definition, empty
-  ///     for none
+  /// in:     origin - "host:port" of the URL being fetched; own_origin - the same of the engine's definition,
+  ///         or empty
   bool may_connect(Reach reach, std::string_view origin, std::string_view own_origin) const;
 
  private:

@@ -12,7 +12,7 @@
 
 namespace metafuse::fetchers {
 
-/// One request on one easy handle, through its redirects. Used by the transport's thread only.
+/// One request on one easy handle, including its redirects. Used only by the thread that runs the transport.
 class CurlTransfer {
  public:
   CurlTransfer(HttpRequest request, Transport::Done done, const AddressGuard& guard, TimePoint start);
@@ -20,22 +20,24 @@ class CurlTransfer {
   CurlTransfer(const CurlTransfer&) = delete;
   CurlTransfer& operator=(const CurlTransfer&) = delete;
 
-  /// Gives a new handle what every request has: protocols, no proxy, no netrc, no redirects of its own.
+  /// Sets the options that every request has: allowed protocols, no proxy, no netrc, and no redirects by
+  /// libcurl itself.
   static void set_common_options(CURL* handle);
-  /// Makes a handle with the common options ready for the next hop. False when the URL may not be fetched:
-  /// finish() says why.
+  /// Prepares a handle that has the common options for the next hop. False when the URL must not be fetched;
+  /// finish() then reports why.
   bool prepare(CURL* handle, TimePoint now);
-  /// True when the answer is a redirect that was taken: prepare() again.
+  /// If the answer is a redirect to follow, stores its target and returns true: call prepare() again.
   bool take_redirect();
-  /// The answer, after libcurl said `status`.
+  /// Ends the request; `status` is libcurl's result.
   void finish(CURLcode status, TimePoint now);
   void finish(Failure failure, std::string message, TimePoint now);
-  /// The time by which the first byte must be here, or the end of all.
+  /// The next time limit: for the first byte while none has arrived, else for the whole request.
   TimePoint next_limit() const;
   bool is_overdue(TimePoint now) const;
 
   const HttpRequest& request() const { return request_; }
-  /// True when the handle keeps more than the next request overwrites, and must be reset.
+  /// True when the next request would not overwrite all options of this one, so that the handle must
+  /// be reset.
   bool leaves_traces() const;
   CURL* handle() const { return handle_; }
 
@@ -44,7 +46,7 @@ class CurlTransfer {
   void set_limits(TimePoint now);
   void set_callback_data();
   void set_tls();
-  /// True where this hop does not go to the definition's own origin.
+  /// True if this hop goes elsewhere than to the definition's own origin.
   bool is_crossing() const {
     return origin_ != (request_.own_origin.empty() ? first_origin_ : request_.own_origin);
   }
@@ -66,7 +68,7 @@ class CurlTransfer {
   std::size_t header_bytes_ = 0;
   int redirects_ = 0;
   bool has_first_byte_ = false;
-  Failure refused_ = Failure::none;  ///< why a callback ended the transfer
+  Failure refused_ = Failure::none;  ///< why a callback aborted the transfer
   std::string refusal_;
 };
 

@@ -7,25 +7,25 @@
 
 namespace metafuse::fetchers {
 
-/// What a site's robots.txt lets a program read.
+/// What a site's robots.txt allows a program to read.
 ///
-/// source: RFC 9309; a group that names the program counts instead of those for all
+/// source: RFC 9309; a group that names the program replaces the group for all programs (`*`)
 class RobotsRules {
  public:
-  /// in:   product - the program's name ("metafuse"), in small letters
-  /// cost: O(bytes); of a file the first 500 KiB and 1,000 rules count
+  /// in:     product - the program's name in lower case ("metafuse")
+  /// cost:   O(bytes); only the first 500 KiB and 1,000 rules of a file count
   static RobotsRules parse(std::string_view text, std::string_view product);
-  /// For a site whose file does not answer: everything may be there.
+  /// For a site whose robots.txt cannot be fetched: nothing may be read.
   static RobotsRules nothing();
 
-  /// in:  path_and_query - as it stands in the URL: "/a?b=c"
-  /// out: what the longest rule that fits says; an allowing rule wins over a forbidding one of its length
+  /// in:     path_and_query - as it stands in the URL: "/a?b=c"
+  /// out:    the verdict of the longest matching rule; of equally long rules an allowing one wins
   bool may_read(std::string_view path_and_query) const;
 
  private:
   struct Rule {
-    std::vector<std::string> parts;  ///< what stands between the stars; the first begins the path
-    bool is_anchored = false;        ///< the last ends it
+    std::vector<std::string> parts;  ///< the texts between the stars; the first must begin the path
+    bool is_anchored = false;        ///< the last part must end the path
     bool is_allowing = false;
     std::size_t length = 0;
   };

@@ -14,34 +14,34 @@
 
 namespace metafuse::fetchers {
 
-/// A recorded answer and what it answers.
+/// A recorded answer with the key of its request.
 struct Exchange {
-  std::string key;  ///< of the request
+  std::string key;  ///< see exchange_key()
   HttpAnswer answer;
 };
 
-/// What makes two requests the same for a replay: method, URL and body, without secrets; headers never count.
+/// Identifies a request in a replay: method, URL and body, without secrets. Headers do not count.
 std::string exchange_key(const HttpRequest& request);
 
-/// An entry of HAR 1.2, in one line. Secrets and cookies are replaced, bytes that are not UTF-8 are kept as
-/// base64, a failure as `_failure`.
+/// One entry of a HAR 1.2 file, in one line. Secrets and cookies are replaced, bytes that are not UTF-8 are
+/// written as base64, and a failure as `_failure`.
 std::string har_entry(const HttpRequest& request, const HttpAnswer& answer);
 
-/// in:     place - for errors, "FILE:LINE" or the like
-/// errors: bad_data: no request or response, content that is no base64
+/// in:     place - for errors, such as "FILE:LINE"
+/// errors: bad_data: no request or response, or invalid base64 content
 Result<Exchange> read_har_entry(const Json& json, const std::string& place);
 
-/// Writes exchanges into a HAR 1.2 file. What was recorded stands in FILE.part, a line each, as soon as
-/// append() returns; close() makes the HAR of it, together with what FILE held before (the newest of equal
-/// requests stays). FILE.part stays where that fails.
+/// Writes exchanges into a HAR 1.2 file. Each exchange is written as a line of FILE.part before append()
+/// returns. close() merges them with the previous contents of FILE into a HAR (of equal requests the latest
+/// is kept). If that fails, FILE.part remains.
 class HarWriter {
  public:
-  /// errors: no_input when the folder may not be written
+  /// errors: no_input when the folder is not writable
   static Result<std::unique_ptr<HarWriter>> open(const std::string& path);
   ~HarWriter();
 
   void append(const HttpRequest& request, const HttpAnswer& answer);
-  /// errors: as write_file; bad_data when FILE exists and is no HAR
+  /// errors: as write_file; bad_data when FILE exists and is not a HAR
   Result<void> close();
 
  private:
@@ -51,11 +51,11 @@ class HarWriter {
   int journal_ = -1;
 };
 
-/// The recorded answers by their requests.
+/// The recorded answers, found by their requests.
 class HarArchive {
  public:
-  /// errors: no_input; bad_data with "FILE: ...": no JSON, no HAR, an entry without request or response. A
-  ///         FILE.part beside it is read too.
+  /// errors: no_input; bad_data with "FILE: ...": not JSON, not a HAR, an entry without request or response.
+  ///         If there is a FILE.part, it is read too.
   static Result<HarArchive> read(const std::string& path);
 
   const HttpAnswer* find(const std::string& key) const;
@@ -65,18 +65,18 @@ class HarArchive {
   std::unordered_map<std::string, HttpAnswer> answers_;
 };
 
-/// Sends through `inner` and records. The writer must outlive it.
+/// Sends through `inner` and records each exchange. The writer must outlive it.
 std::unique_ptr<Transport> make_recording_transport(std::unique_ptr<Transport> inner, HarWriter& writer);
-/// Answers from an archive, which must outlive it; what is not there fails with not_recorded and names
-/// the request.
+/// Answers from an archive, which must outlive it. A request that is not recorded fails with not_recorded,
+/// and the message names it.
 std::unique_ptr<Transport> make_replay_transport(const HarArchive& archive);
 
-// Engines that are not behind HTTP are recorded and replayed like the others, as exchanges of their own.
+// Engines that are not behind HTTP are recorded and replayed like others, as exchanges in the forms below.
 
-/// The request that stands for a query of such an engine.
+/// The request that represents a query of such an engine.
 HttpRequest embedded_request(std::string_view engine, std::string_view query, int depth, int offset);
 HttpAnswer embedded_answer(const Result<RankedList>& list, Duration elapsed);
-/// errors: the failure that was recorded; bad_data: an answer that embedded_answer did not make
+/// errors: the recorded failure; bad_data: an answer that embedded_answer did not produce
 Result<RankedList> read_embedded_answer(const HttpAnswer& answer);
 
 }  // namespace metafuse::fetchers
