@@ -13,49 +13,50 @@
 
 namespace metafuse::templates {
 
-/// The query syntax that an engine declares. An empty function means the default syntax for all.
+/// Returns the query syntax that an engine declares. An empty function means the default syntax for
+/// all engines.
 using SyntaxLookup = std::function<const QuerySyntax&(std::string_view engine)>;
 
-/// What bounds an expansion; the defaults suit a file of one's own.
+/// Limits of an expansion. The defaults suit templates that the operator has written.
 struct ExpansionLimits {
   std::size_t max_queries = 10'000;
   std::size_t max_query_bytes = std::size_t{1} << 20;
 };
 
-/// A base query expanded by every search template of its domain, each for each of its engines, in the order
-/// of the file.
+/// Expands a base query by every search template of its domain, for each of the template's engines, in the
+/// order of the file.
 ///
-/// in:     base_query - values of the domain's slots; white space only counts as absent
-/// out:    one expanded query per template and engine; no value can change a query's shape
+/// in:     base_query - values of the domain's slots; a value of only white space counts as absent
+/// out:    one expanded query per template and engine. No value can change the structure of a query.
 /// errors: usage: a slot that the domain does not have, a required slot without a letter or digit, a value
-///         longer than 4 KB, more or longer queries than the limits allow; bad_config: a template that does
-///         not parse (never for a domain read from a file)
-/// cost:   O(characters of templates and values), some microseconds per template
+///         longer than 4 KB, more or longer queries than the limits allow; bad_config: a template that cannot
+///         be parsed (impossible for a domain read from a file)
+/// cost:   O(characters of templates and values), a few microseconds per template
 /// source: Freund, Iyer, Schapire, Singer 2003, sec. 2.1
 Result<std::vector<ExpandedQuery>> expand(const Domain& domain, const BaseQuery& base_query,
                                           const SyntaxLookup& syntax_of = {},
                                           const ExpansionLimits& limits = {});
 
-/// A base query, one slot of which was typed with conditions.
+/// A base query of which one slot was typed by a user and may contain conditions.
 struct AskedQuery {
-  BaseQuery base;          ///< the plain words of what was typed in its slot
-  std::string typed_slot;  ///< empty: nothing was typed
+  BaseQuery base;          ///< the typed slot holds only the plain words
+  std::string typed_slot;  ///< empty: no slot was typed
   TypedQuery typed = {};
 };
 
-/// The same with the conditions of what was typed: phrases and alternatives stand in the slot where its
-/// filters keep them, and every query gets all conditions behind it that its engine's syntax can say.
+/// Like expand(), with the conditions of what was typed. Phrases and alternatives are kept in the slot if its
+/// filters keep them. Every condition that the engine's syntax can express is appended to its queries.
 Result<std::vector<ExpandedQuery>> expand_asked(const Domain& domain, const AskedQuery& asked,
                                                 const SyntaxLookup& syntax_of = {},
                                                 const ExpansionLimits& limits = {});
 
-/// A typed query as a base query: its words fill the slot QUERY, or the first required slot. The values of
-/// slots that are given by name are never read as conditions.
+/// Turns a typed query into a base query: its words fill the slot QUERY, or the first required slot. Values
+/// of slots given by name are never read as conditions.
 ///
-/// in:     slots - values given beside the text; one for the slot that the text fills stands, and the text is
-///         left out then
-/// errors: usage: the domain has no such slot, the text has no letter or digit beside its
-///         conditions, or more than kMostConditions of them
+/// in:     slots - values given besides the text; if they include the slot that the text would fill, that
+///         value is used and the text ignored
+/// errors: usage: the domain has no such slot, or the text has no letter or digit apart from its conditions,
+///         or more than kMostConditions of them
 Result<AskedQuery> plain_base_query(const Domain& domain, std::string_view text, BaseQuery slots = {});
 
 }  // namespace metafuse::templates

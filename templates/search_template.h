@@ -13,44 +13,45 @@ struct Slot {
   std::string name;
   bool is_required = false;
   std::string description;
-  std::string label{};                ///< for people; empty: the name in small letters
-  std::vector<std::string> values{};  ///< what a form offers; any other value may be given too
+  std::string label{};                ///< for people; empty: derived from the name
+  std::vector<std::string> values{};  ///< suggestions for a form; other values are allowed
 };
 
-/// What a slot is called in a form: its label, or "Publication year" of PUBLICATION_YEAR.
+/// The name of a slot in a form: its label, or "Publication year" for PUBLICATION_YEAR.
 std::string label_of(const Slot& slot);
 
-/// One query expansion method: how a base query becomes an engine's query.
+/// One method of query expansion: turns a base query into a query for an engine.
 struct SearchTemplate {
   std::string id;
-  std::vector<std::string> engines;  ///< one ranking feature for each
-  std::string query;                 ///< the template text as written
+  std::vector<std::string> engines;  ///< each gives one ranking feature
+  std::string query;                 ///< the template's text as written
 };
 
 /// The search templates of one domain (one YAML file).
 struct Domain {
   std::string name;
   std::string description;
-  bool searches_web = false;  ///< the whole web, rather than what the description names
+  bool searches_web = false;  ///< searches the whole web, not just what the description names
   int depth = 30;
   std::vector<Slot> slots;
   std::vector<SearchTemplate> templates;
-  std::vector<std::string> lists;  ///< names of the lists that callers bring to POST /v1/fuse
+  std::vector<std::string> lists;  ///< names of the lists that callers submit to POST /v1/fuse
 
   const Slot* find_slot(std::string_view slot_name) const;
 };
 
-/// The names of a domain's slots for a message: ten at most, then how many more there are.
+/// The names of a domain's slots for a message: at most ten, then the number of others.
 std::string some_slot_names(const Domain& domain);
 
-/// `{SLOT|filter|filter}` in a query's text.
+/// `{SLOT|filter|filter}` in the text of a query.
 struct SlotUse {
   std::string slot;
-  std::vector<const Filter*> filters;  ///< in the order they apply
+  std::vector<const Filter*> filters;  ///< in the order of application
   bool in_quotes = false;
 };
 
-/// A part of a query's text: characters, a slot, or `[...]`, which is dropped when a slot inside it is empty.
+/// A part of a query's text: literal characters, a slot, or an optional group `[...]`, which is dropped when
+/// a slot inside it is empty.
 struct Piece {
   enum class Kind { literal, slot, group };
 
@@ -61,7 +62,7 @@ struct Piece {
   std::vector<Piece> group;
 };
 
-/// A mistake in a query's text and the byte where it stands.
+/// A mistake in a query's text, with the offset of the byte where it is.
 struct TextMistake {
   std::size_t offset = 0;
   std::string text;
@@ -69,16 +70,16 @@ struct TextMistake {
 
 struct TemplateText {
   std::vector<Piece> pieces;
-  std::vector<TextMistake> mistakes;  ///< empty for a text that may be used
+  std::vector<TextMistake> mistakes;  ///< the text is usable only if this is empty
 };
 
-/// Parses the text of a query: `{SLOT|filter}`, `[optional group]`, and `{{ }} [[ ]]` for the
-/// characters themselves.
+/// Parses the text of a query: `{SLOT|filter}`, `[optional group]`, and `{{ }} [[ ]]` for literal braces
+/// and brackets.
 ///
-/// out:  the pieces, and every mistake: braces and brackets without their partner, unknown filters, names
-///       that are none, groups without a slot or nested deeper than 16 levels, quotes that do not close,
-///       `all`, `any` and `phrase` inside quotes
-/// cost: O(bytes)
+/// out:    the pieces, and every mistake: unmatched braces and brackets, unknown filters, invalid names,
+///         groups without a slot or nested deeper than 16 levels, unclosed quotes, `all`, `any` and `phrase`
+///         inside quotes
+/// cost:   O(bytes)
 TemplateText parse_template_text(std::string_view text);
 
 /// [A-Za-z][A-Za-z0-9_]{0,63}

@@ -1,8 +1,9 @@
 #pragma once
 
-// What a person types means more than its words: "a phrase", -word, a OR b, site:, filetype:, intitle:,
-// before: and after:. It is read once, here. Template filters see the plain words, every engine gets the
-// conditions in the syntax that it declares, and whoever shows results checks what no engine could.
+// Typed queries can contain more than words: "a phrase", -word, a OR b, site:, filetype:, intitle:, before:
+// and after:. They are parsed once, here. Template filters see the plain words. Each engine receives the
+// conditions in the syntax that it declares. The code that shows results checks the conditions that no engine
+// could express.
 
 #include <cstddef>
 #include <string>
@@ -16,7 +17,7 @@ namespace metafuse::templates {
 
 inline constexpr std::size_t kMostConditions = 32;
 
-/// One thing beyond plain words that a typed query asks for.
+/// One requirement of a typed query beyond plain words.
 struct Condition {
   enum class Kind {
     phrase,
@@ -24,19 +25,19 @@ struct Condition {
     excluded,
     in_title,
     not_in_title,
-    site,  ///< several: one of them
+    site,  ///< several of these are alternatives
     not_site,
-    file_type,  ///< several: one of them
+    file_type,  ///< several of these are alternatives
     not_file_type,
     before,
     after
   };
 
   Kind kind = Kind::phrase;
-  /// Words without quotes; a host in small letters, and a path; an ending in small letters; YYYY-MM-DD; the
-  /// alternatives, joined by " OR ".
+  /// Depending on the kind: words without quotes; a lower-case host with an optional path; a lower-case file
+  /// extension; YYYY-MM-DD; the alternatives, joined by " OR ".
   std::string value;
-  std::size_t begin = 0;  ///< where it stands in TypedQuery::text
+  std::size_t begin = 0;  ///< its position in TypedQuery::text
   std::size_t end = 0;
 
   friend bool operator==(const Condition&, const Condition&) = default;
@@ -46,39 +47,39 @@ struct Condition {
 struct TypedTerm {
   std::string text;
   bool is_phrase = false;
-  bool is_alternative = false;  ///< this one or the term before it
+  bool is_alternative = false;  ///< this or the previous term
 
   friend bool operator==(const TypedTerm&, const TypedTerm&) = default;
 };
 
-/// A query as typed, read. Who searches with it refuses more than kMostConditions.
+/// A parsed query. Callers must refuse one with more than kMostConditions.
 struct TypedQuery {
-  std::string text;  ///< as typed, normalised: normalise_value()
+  std::string text;  ///< as typed, after normalise_value()
   std::vector<TypedTerm> terms;
   std::vector<Condition> conditions;  ///< in the order of the text
 
-  /// The words alone: what a slot is filled with.
+  /// The plain words, which fill a slot.
   std::string words() const;
-  /// The text without one condition: an excluded word, a site, a date are gone; of a phrase and of
-  /// alternatives the words stay.
+  /// The text without one condition. An excluded word, a site or a date disappears; of a phrase or of
+  /// alternatives, the words remain.
   std::string text_without(const Condition& condition) const;
   friend bool operator==(const TypedQuery&, const TypedQuery&) = default;
 };
 
-/// Reads a query as typed. There is no text that it refuses: what is no condition is words, such as
-/// `before:noon`, a quote that is not closed, and "OR" without a word on both sides.
+/// Parses a query as typed. Every text is accepted: anything that is not a condition is words, such as
+/// `before:noon`, an unclosed quote, or "OR" without a word on both sides.
 ///
-/// cost: O(bytes)
+/// cost:   O(bytes)
 TypedQuery parse_typed_query(std::string_view text);
 
-/// The terms as a slot's value: phrases and alternatives are units that filters can keep or take apart.
+/// The terms as a slot's value: phrases and alternatives are units, which filters can keep or split.
 SlotValue value_of(const TypedQuery& typed, const QuerySyntax& syntax);
 
-/// A query with the conditions behind it that the syntax can say and the query does not say yet. An empty
-/// query stays empty.
+/// Appends to a query those conditions that the syntax can express and the query does not contain yet. An
+/// empty query stays empty.
 std::string with_conditions(std::string query, const TypedQuery& typed, const QuerySyntax& syntax);
 
-/// Whether an engine of that syntax was told the condition.
+/// Whether the syntax can express the condition, so that engines using it are sent it.
 bool can_say(const QuerySyntax& syntax, Condition::Kind kind);
 
 }  // namespace metafuse::templates
