@@ -33,13 +33,13 @@ Result<void> check_base_query(const Domain& domain, const BaseQuery& base_query)
   return {};
 }
 
-/// Writes one template's text for one engine.
+/// Writes the text of one template for one engine.
 class Writer {
  public:
   Writer(const AskedQuery& asked, const QuerySyntax& syntax, std::size_t max_bytes)
       : asked_(asked), syntax_(syntax), max_bytes_(max_bytes) {}
 
-  /// Stops once the text is longer than it may be.
+  /// Stops as soon as the text exceeds the limit.
   std::string write(const std::vector<Piece>& pieces) const {
     std::string out;
     for (const Piece& piece : pieces) {
@@ -73,7 +73,7 @@ class Writer {
   std::size_t max_bytes_;
 };
 
-/// Without white space at the ends, and one blank for every run inside.
+/// Removes white space at both ends and replaces every run inside by one blank.
 std::string squeezed(const std::string& text) {
   constexpr std::string_view kWhite = " \t\r\n\f\v";
   std::string out;

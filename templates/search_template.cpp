@@ -57,7 +57,7 @@ std::string filter_names() {
   return names;
 }
 
-/// One pass over the text with a stack of open groups.
+/// Parses the text in one pass, with a stack of open groups.
 class TextParser {
  public:
   explicit TextParser(std::string_view text) : text_(text) { open_.push_back({}); }

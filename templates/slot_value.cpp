@@ -13,7 +13,7 @@ bool is_within(char32_t c, char32_t low, char32_t high) {
   return c >= low && c <= high;
 }
 
-/// Blocks where capitals are even and the small letter follows.
+/// Blocks in which capitals have even code points and the small letter follows its capital.
 bool is_even_capital(char32_t c) {
   return c % 2 == 0 &&
          (is_within(c, 0x100, 0x137) || is_within(c, 0x14A, 0x177) || is_within(c, 0x460, 0x481) ||
@@ -22,14 +22,14 @@ bool is_even_capital(char32_t c) {
          c != 0x130;
 }
 
-/// Blocks where capitals are odd and the small letter follows.
+/// Blocks in which capitals have odd code points and the small letter follows its capital.
 bool is_odd_capital(char32_t c) {
   return c % 2 == 1 &&
          (is_within(c, 0x139, 0x148) || is_within(c, 0x179, 0x17E) || is_within(c, 0x4C1, 0x4CE));
 }
 
-/// The small letter of a capital: Latin, Greek, Cyrillic and Armenian; others stay. The same on every
-/// machine, whatever its locale.
+/// The small letter of a Latin, Greek, Cyrillic or Armenian capital; other characters are returned unchanged.
+/// Independent of the machine's locale.
 char32_t to_lower(char32_t c) {
   if (is_within(c, U'A', U'Z') || (is_within(c, 0xC0, 0xDE) && c != 0xD7)) return c + 0x20;
   if (is_even_capital(c) || is_odd_capital(c)) return c + 1;
@@ -71,7 +71,7 @@ bool is_full_width_punctuation(char32_t c) {
          is_within(c, 0xFF5B, 0xFF5E);
 }
 
-/// Joiners are part of words in some scripts and mean nothing elsewhere.
+/// Joiners are part of words in some scripts and have no meaning in others.
 bool is_joiner(char32_t c) {
   return c == 0x200C || c == 0x200D;
 }
@@ -137,7 +137,7 @@ std::string write_unit(const SlotValue::Unit& unit, const QuerySyntax& syntax, b
   return out;
 }
 
-/// A unit that every result must have.
+/// Writes a unit that every result must contain.
 std::string write_must(const SlotValue::Unit& unit, const QuerySyntax& syntax) {
   if (syntax.all_open == syntax.phrase_quote) return write_unit({unit.words, true}, syntax, false);
   return std::string(syntax.all_open) + write_unit(unit, syntax, false) + std::string(syntax.all_close);
@@ -179,14 +179,14 @@ namespace {
 
 using Units = std::span<const SlotValue::Unit>;
 
-/// How many units from `begin` on are alternatives of each other.
+/// The number of units from `begin` on that are alternatives of each other.
 std::size_t alternatives_at(Units units, std::size_t begin) {
   std::size_t count = 1;
   while (begin + count < units.size() && units[begin + count].is_alternative) ++count;
   return count;
 }
 
-/// Whether "a or b" among other words is read as it is meant.
+/// Whether the syntax reads "a or b" among other words as intended.
 bool can_write_alternatives(const SlotValue& value, const QuerySyntax& syntax) {
   const bool is_all = value.join == SlotValue::Join::all;
   const bool stands_alone = alternatives_at(value.units, 0) == value.units.size();
@@ -194,7 +194,7 @@ bool can_write_alternatives(const SlotValue& value, const QuerySyntax& syntax) {
   return stands_alone || !syntax.or_binds_loosest;
 }
 
-/// "(a OR b)", one of which every result must have.
+/// Writes "(a OR b)"; every result must contain at least one of the units.
 std::string write_alternatives(Units units, const QuerySyntax& syntax, bool is_all) {
   std::string out;
   for (const SlotValue::Unit& unit : units)
@@ -223,7 +223,7 @@ std::string write_value(const SlotValue& value, const QuerySyntax& syntax, bool 
       out += is_all ? write_must(unit, syntax) : write_unit(unit, syntax, in_quotes);
     i += count;
   }
-  // "+a +b" needs no parentheses and would lose its force inside them.
+  // "+a +b" needs no parentheses, and inside them the signs would lose their effect.
   const bool is_infix = is_any || (is_all && syntax.all_between != " ");
   return is_infix && syntax.has_groups && written > 1 ? '(' + out + ')' : out;
 }
@@ -244,7 +244,7 @@ SlotValue apart(std::vector<std::string> words, SlotValue::Join join) {
   return value;
 }
 
-/// A word without the punctuation of a sentence around it; C++ and .NET keep theirs.
+/// A word without the sentence punctuation around it; C++ and .NET keep theirs.
 std::string without_punctuation(std::string_view word) {
   constexpr std::string_view kAtStart = "'`,;:!?([{";
   constexpr std::string_view kAtEnd = "'`,;:!?)]}.";
@@ -285,7 +285,7 @@ SlotValue last(SlotValue value) {
   return apart({all_words(value).back()}, value.join);
 }
 
-/// The first letter or digit of a word, or nothing.
+/// The first letter or digit of a word; empty if there is none.
 std::string initial_of(std::string_view word) {
   for (std::size_t at = 0; at < word.size();) {
     std::string letter;

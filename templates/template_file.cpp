@@ -14,8 +14,9 @@
 namespace metafuse::templates {
 namespace {
 
-/// Reads a scalar's source again and notes where each byte of its value came from. Whatever it does not know
-/// makes its value differ from the parser's, and the caller falls back.
+/// Reads a scalar's source text again and records the position of each byte of its value. Any construct
+/// that it does not know makes its value differ from the parser's; the caller then falls back to the
+/// scalar's own place.
 class Follower {
  public:
   /// in: line_begin - the byte where the scalar's line begins
@@ -83,7 +84,7 @@ class Follower {
     take(peek(), 1);
   }
 
-  /// One line end inside a flow scalar is a blank, more are line ends.
+  /// Inside a flow scalar, a single line end stands for a blank, and n + 1 line ends stand for n.
   void fold() {
     while (!value_.empty() && (value_.back() == ' ' || value_.back() == '\t')) drop_last();
     std::size_t line_ends = 0;
@@ -108,7 +109,8 @@ class Follower {
     take_code(peek(1) == 'x' ? 2 : peek(1) == 'u' ? 4 : 8);
   }
 
-  /// \xHH and the like: the value's bytes are known, so only their number is taken from the first of them.
+  /// Reads \xHH and the like. The bytes of the value are already known; only their number is needed, which
+  /// the first byte gives.
   void take_code(std::size_t digits) {
     const auto lead = static_cast<unsigned char>(wanted_[value_.size()]);
     const std::size_t bytes = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
@@ -164,7 +166,7 @@ class Follower {
   std::vector<Place> places_;
 };
 
-/// Finds where the bytes of a file's scalars stand in it.
+/// Finds the positions in a file of the bytes of its scalars.
 class ScalarPlaces {
  public:
   explicit ScalarPlaces(std::string_view source) : source_(source), line_begins_{0} {
@@ -172,10 +174,11 @@ class ScalarPlaces {
       line_begins_.push_back(at + 1);
   }
 
-  /// The place of every byte of a scalar's value, and of its end: for plain, quoted and block scalars,
-  /// escapes and folded lines included. A scalar that cannot be followed has all bytes at its own place.
+  /// The position of every byte of a scalar's value, and of its end. Works for plain, quoted and block
+  /// scalars, including escapes and folded lines. If a scalar cannot be followed, all its bytes get the
+  /// scalar's own position.
   ///
-  /// cost: O(bytes of the scalar)
+  /// cost:   O(bytes of the scalar)
   std::vector<Place> of(const YamlNode& scalar) const {
     std::vector<Place> places;
     if (const std::size_t line = scalar.place.line; line > 0 && line <= line_begins_.size())
@@ -206,7 +209,7 @@ bool is_template_id(std::string_view id) {
   return is_word_of(id, std::string(kCapitals) + "-_.", 64) && id.front() != '-' && id.front() != '.';
 }
 
-/// What a run file's name and its tag can hold.
+/// The characters that the name and the tag of a run file allow.
 bool is_engine_name(std::string_view name) {
   return !name.empty() && name.size() <= 64 && std::none_of(name.begin(), name.end(), [](char c) {
     return c == '@' || c == '/' || static_cast<unsigned char>(c) <= 0x20 || c == 0x7F;
@@ -226,7 +229,7 @@ class FileReader {
     domain_.description = map.take_string("description").value_or("");
     domain_.searches_web = map.take_bool("searches_web").value_or(false);
     domain_.depth = static_cast<int>(map.take_integer("depth", 1, kMaxDepth).value_or(domain_.depth));
-    const bool has_lists = root.find("lists") != nullptr;  // then nothing else need be there
+    const bool has_lists = root.find("lists") != nullptr;  // then no other key is required
     const YamlNode* slots = has_lists ? map.take("slots") : map.take_required("slots");
     if (slots != nullptr) read_slots(*slots);
     if (slots == nullptr && has_lists) domain_.slots.push_back({"QUERY", true, ""});
@@ -286,7 +289,8 @@ class FileReader {
     warn_about_slots();
   }
 
-  /// Callers' lists: named as engines are, so that no name is also that of a template's list, which has an @.
+  /// Callers' lists are named like engines, so that none can have the name of a template's list, which
+  /// contains an @.
   void read_lists(YamlMap& map) {
     const YamlNode& node = *map.take("lists");
     domain_.lists = map.take_strings("lists").value_or(std::vector<std::string>{});
@@ -419,7 +423,7 @@ class FileReader {
   std::size_t max_templates_;
   Diagnostics& diagnostics_;
   Domain domain_;
-  bool knows_slots_ = false;  // else every use of a slot would be a mistake of its own
+  bool knows_slots_ = false;  // otherwise every use of a slot would be reported as a mistake
   std::vector<Place> slot_places_;
   std::set<std::string> used_;
   std::map<std::string, std::size_t> ids_;

@@ -24,7 +24,7 @@ bool is_small_letter_or_digit(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'z');
 }
 
-/// "kde.org/apps" of "https://www.KDE.org/apps/".
+/// Turns "https://www.KDE.org/apps/" into "kde.org/apps".
 std::optional<std::string> site_of(std::string_view text) {
   for (const std::string_view scheme : {"https://", "http://"})
     if (ascii_lower(text.substr(0, scheme.size())) == scheme) text.remove_prefix(scheme.size());
@@ -57,7 +57,7 @@ std::optional<std::string> ending_of(std::string_view text) {
   return is_ending ? std::optional(std::move(ending)) : std::nullopt;
 }
 
-/// The first day of a year, a month, or the day itself: "2024", "2024-05", "2024-05-17".
+/// The first day of a year or month, or the day itself: "2024", "2024-05", "2024-05-17".
 std::optional<std::string> day_of(std::string_view text) {
   constexpr std::string_view kForm = "0000-00-00";
   if (text.size() != 4 && text.size() != 7 && text.size() != 10) return std::nullopt;
@@ -78,11 +78,11 @@ std::optional<std::string> words_as_typed(std::string_view text) {
   return has_letter(text) ? std::optional(std::string(text)) : std::nullopt;
 }
 
-/// A row of the table of fields: `name:value`.
+/// A row of the table of fields, which are typed as `name:value`.
 struct Field {
   std::string_view name;
   Kind kind;
-  std::optional<Kind> negative;  ///< what a minus before it makes of it
+  std::optional<Kind> negative;  ///< the kind with a minus in front
   std::optional<std::string> (*read)(std::string_view value);
 };
 
@@ -95,7 +95,7 @@ constexpr std::array kFields = {
     Field{"after", Kind::after, std::nullopt, day_of},
 };
 
-/// A piece of the text between blanks, as it was typed.
+/// A piece of the text between blanks, as typed.
 struct Token {
   std::size_t begin = 0, end = 0;
   bool is_minus = false;
@@ -121,7 +121,7 @@ class TypedParser {
   }
 
  private:
-  enum class Joinable { nothing, term, site, file_type };  ///< alternatives are of one kind
+  enum class Joinable { nothing, term, site, file_type };  ///< alternatives must be of the same kind
 
   bool skip_blanks() {
     at_ = text_.find_first_not_of(' ', at_);
@@ -155,10 +155,10 @@ class TypedParser {
         token.end = at_ = close + 1;
         return;
       }
-      ++at_;  // a quote that is not closed is none
+      ++at_;  // an unclosed quote is ignored
     }
     std::size_t end = std::min(text_.find(' ', at_), text_.size());
-    // a quote that opens inside a word begins a phrase, if it is closed
+    // a closed quote that opens inside a word begins a phrase
     if (const std::size_t quote = text_.find('"', at_);
         quote < end && quote > at_ && text_.find('"', quote + 1) != std::string_view::npos)
       end = quote;
@@ -174,7 +174,8 @@ class TypedParser {
     return token.field->kind == Kind::file_type ? Joinable::file_type : Joinable::nothing;
   }
 
-  /// Only between two of a kind: "Portland OR" is a place.
+  /// Whether the token joins alternatives: only between two of the same kind, since in "Portland OR" it is
+  /// a place.
   bool is_or(const Token& token) {
     if (token.is_quoted || token.is_minus || (token.value != "OR" && token.value != "|")) return false;
     const std::size_t behind = at_;
@@ -216,7 +217,7 @@ class TypedParser {
     if (last_ == Joinable::term) alternatives_.push_back(out_.terms.back());
   }
 
-  /// What was collected so far becomes a condition, if it is one.
+  /// Turns the terms collected so far into a condition, if they form one.
   void finish_alternatives() {
     std::string value;
     for (const TypedTerm& term : alternatives_) value += (value.empty() ? "" : kOr) + term.text;
@@ -229,8 +230,9 @@ class TypedParser {
   TypedQuery& out_;
   std::string_view text_;
   std::size_t at_ = 0;
-  std::vector<TypedTerm> alternatives_;  ///< the last term, and those that it is an alternative of
-  std::size_t begin_ = 0, end_ = 0;      ///< of the alternatives in the text
+  /// The last term, preceded by the terms that it is an alternative to.
+  std::vector<TypedTerm> alternatives_;
+  std::size_t begin_ = 0, end_ = 0;  ///< their position in the text
   Joinable last_ = Joinable::nothing;
   bool is_after_or_ = false;
 };
@@ -268,7 +270,7 @@ std::string TypedQuery::text_without(const Condition& condition) const {
 
 namespace {
 
-/// The words of a term or condition as one unit: a word, or a phrase of what the syntax reads as several.
+/// The words of a term or condition as one unit: a word, or a phrase if the syntax reads it as several words.
 SlotValue one_unit(std::string_view text, const QuerySyntax& syntax, bool is_phrase) {
   SlotValue value = words_of(text, syntax);
   if (value.units.size() < 2 && !is_phrase) return value;
@@ -322,7 +324,7 @@ bool can_say(const QuerySyntax& syntax, Kind kind) {
 
 namespace {
 
-/// Adds conditions behind one query.
+/// Appends conditions to one query.
 class ConditionWriter {
  public:
   ConditionWriter(std::string query, const QuerySyntax& syntax) : query_(std::move(query)), syntax_(syntax) {}
@@ -333,7 +335,7 @@ class ConditionWriter {
       case Kind::phrase:
         return add_phrase(condition.value);
       case Kind::any:
-        return;  // stands in the slot's value
+        return;  // is part of the slot's value
       case Kind::excluded:
         return add_excluded({}, written(condition.value));
       case Kind::in_title:
@@ -397,7 +399,7 @@ class ConditionWriter {
     add_must(texts.size() > 1 && syntax_.has_groups ? '(' + joined + ')' : joined);
   }
 
-  /// What stands behind an operator counts for the whole query before it.
+  /// Puts the query into parentheses, so that an operator after it applies to all of it.
   void wrap() {
     if (!is_wrapped_ && syntax_.has_groups) query_ = '(' + query_ + ')';
     is_wrapped_ = true;
