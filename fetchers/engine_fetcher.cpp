@@ -1,3 +1,9 @@
+// One fetch is a Round, which runs on the caller's thread. The transport, the workers and the Embedder post
+// their answers as events into the Round's mailbox, where the caller's thread handles them. Once the caller
+// has left, an event runs on the thread that posts it: its list is kept for later queries, and the engine's
+// state is updated. `mutex_` guards the slots and serialises on_list; it is locked before an EngineState's
+// mutex, never after.
+
 #include "fetchers/engine_fetcher.h"
 
 #include <algorithm>
@@ -24,7 +30,7 @@ namespace {
 
 constexpr unsigned kEmbeddedThreads = 2;
 
-/// Lists that somebody's own token brought are nobody else's.
+/// Part of the cache key: a list obtained with a user's own token must not be given to anyone else.
 std::string forwarded_text(const FetchOptions& options) {
   std::string out;
   for (const auto& [name, value] : options.forwarded)
@@ -40,7 +46,7 @@ std::string late_key(const ExpandedQuery& query, const FetchOptions& options) {
 
 }  // namespace
 
-/// One fetch: what became of each query, and until when each is waited for.
+/// One fetch: the outcome of each query, and how long each list is waited for.
 class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::Round> {
  public:
   using OnList = std::function<void(const FetchedList&)>;
@@ -81,17 +87,18 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     TimePoint wait_until{};
     Breaker::Verdict verdict = Breaker::Verdict::go;
     bool is_done = false;
-    bool is_overdue = false;  ///< nobody waits, and the engine's counter knows
+    bool is_overdue = false;  ///< nobody waits for it; counted in EngineState::overdue
   };
 
-  /// Whether this thread has nothing else to do meanwhile, and nobody else brings it news.
+  /// Whether this thread has nothing else to do while it waits, and only the transport brings it news.
   bool waits_for_http_alone() const {
     return !on_list_ && std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) {
       return slot.state == nullptr || slot.state->http;
     });
   }
 
-  /// Which engines are left alone. When that would be all, the one whose time is nearest is asked after all.
+  /// Asks the breakers which engines to leave alone. If that were all of them, the one whose turn comes
+  /// soonest is asked anyway.
   void ask_breakers() {
     EngineState* nearest = nullptr;
     bool is_any_open = false;
@@ -175,8 +182,8 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     task->start();
   }
 
-  /// An embedded engine that waits for the query's vector; it is searched on the thread that waits for
-  /// the lists.
+  /// An embedded engine that needs the query's vector first. Once the vector is there, the search runs on the
+  /// thread that waits for the lists, or on a worker if the engine blocks.
   void ask_with_vector(EngineFetcher& fetcher, std::size_t i) {
     auto self = shared_from_this();
     shared_->embedder->embed(
@@ -196,8 +203,8 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     search_slot(fetcher, i, *text.vector);
   }
 
-  /// An engine that blocks is asked on another thread, which writes into a list of its own: this fetch may
-  /// end before.
+  /// Searches an engine that blocks on another thread. That thread writes into a list of its own, because
+  /// this fetch may end first.
   void ask_on_worker(EngineFetcher& fetcher, std::size_t i, const SharedVector& vector) {
     auto self = shared_from_this();
     EngineState& state = *slots_[i].state;
@@ -253,9 +260,9 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
                : "the engine failed several times; it is left alone for a while";
   }
 
-  /// Whether the fetch ends in less than half of the time that the quickest recent answer took. Asking would
-  /// cost the engine an answer that nobody waits for, and whoever asks so again and again would take it from
-  /// everybody else.
+  /// Whether the fetch ends in less than half the time of the engine's quickest recent answer. Asking would
+  /// cost the engine an answer that nobody waits for; a client that did so repeatedly would use up the engine
+  /// for everybody.
   bool is_hopeless(EngineState& state) const {
     const std::lock_guard lock(state.mutex);
     const auto quickest = state.learned_wait.quickest();
@@ -269,7 +276,8 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
       slot.wait_until = std::min(slot.wait_until, start_ + *limit);
   }
 
-  /// Several lists at once: the embedded index is ours, and two cores search two lists.
+  /// Searches several lists at once: an embedded engine runs in this process, and two cores can search
+  /// two lists.
   void run_embedded(EngineFetcher& fetcher, const std::vector<std::size_t>& embedded) {
     const unsigned threads = embedded.size() > 1 ? std::min(kEmbeddedThreads, hardware_threads()) : 1;
     parallel_for(embedded.size(), threads, [&](std::size_t at) {
@@ -325,7 +333,7 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     if (list.failure == Failure::none || outcome.is_probe) state.breaker.succeeded();
     if (list.failure != Failure::none) return;
     state.last_success = now;
-    // How fast an engine finds nothing says nothing of how long it needs to find something.
+    // An empty answer tells nothing about how long the engine needs to find something.
     if (!list.list.hits.empty()) state.learned_wait.add(list.elapsed);
   }
 
@@ -341,8 +349,8 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     return std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.is_done; });
   }
 
-  /// Until when a list is waited for: as long as usual pays, but while there is no result at all, until
-  /// the deadline.
+  /// How long a list is waited for: as long as the learned wait says, but until the deadline while there is
+  /// no result at all.
   TimePoint end_of_wait(const Slot& slot) const {
     return has_results_ ? slot.wait_until : options_.deadline.at();
   }
@@ -355,8 +363,8 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
     return next;
   }
 
-  /// An engine that exceeded what it usually takes, or its own time-out, is left alone until it answers. That
-  /// somebody waits for a shorter time is no news of the engine.
+  /// An engine that exceeded its usual time or its own time-out is left alone until it answers. If only the
+  /// caller's deadline was short, that says nothing about the engine.
   void give_up_overdue() {
     const TimePoint now = shared_->clock->now();
     for (std::size_t i = 0; i < slots_.size(); ++i) {
@@ -387,7 +395,7 @@ class EngineFetcher::Round : public std::enable_shared_from_this<EngineFetcher::
   Mailbox mailbox_;
   std::mutex mutex_;
   std::vector<Slot> slots_;
-  bool has_results_ = false;  ///< of some list
+  bool has_results_ = false;  ///< in any list
   bool has_ended_ = false;
 };
 
@@ -401,7 +409,7 @@ EngineFetcher::EngineFetcher(std::shared_ptr<SharedState> shared, std::unique_pt
 
 EngineFetcher::~EngineFetcher() {
   workers_.reset();
-  transport_.reset();  // nothing arrives any more, and whoever still waits for a vector keeps `shared_` alive
+  transport_.reset();  // from here on nothing arrives; callbacks that wait for a vector keep `shared_` alive
   shared_->embedder->forget_waiting();
 }
 

@@ -26,7 +26,7 @@ void Breaker::succeeded() {
 
 void Breaker::failed(TimePoint now, bool is_probe, std::optional<Duration> retry_after) {
   if (!is_closed()) {
-    // Requests that were under way when it opened say nothing new, unless the engine names a time.
+    // Requests already under way when the breaker opened tell nothing new, unless the engine names a time.
     if (is_probe) {
       is_probing_ = false;
       open(now, retry_after);

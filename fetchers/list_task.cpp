@@ -21,10 +21,10 @@ constexpr std::size_t kMaxSaidBytes = 160;
 constexpr std::size_t kMostIds = 1000;
 constexpr std::size_t kMaxIdBytes = 200;
 constexpr std::size_t kMaxCursorBytes = 4096;
-constexpr std::size_t kMostParts = 5;       ///< requests for details, where one holds several identifiers
-constexpr std::size_t kMostSingleIds = 10;  ///< requests for details, where each has one
+constexpr std::size_t kMostParts = 5;       ///< requests for details, if each holds several identifiers
+constexpr std::size_t kMostSingleIds = 10;  ///< requests for details, if each holds one identifier
 
-/// Seconds, or an HTTP date.
+/// The value of Retry-After: seconds, or an HTTP date.
 std::optional<Duration> retry_after(const HttpAnswer& answer) {
   const std::string text(answer.header("retry-after"));
   if (text.empty()) return std::nullopt;
@@ -37,7 +37,8 @@ std::optional<Duration> retry_after(const HttpAnswer& answer) {
   return std::chrono::seconds(date - sent);
 }
 
-/// A page that wants to see a human, as the large engines and their guards write it.
+/// Recognises pages that ask for a human, by texts that large engines and bot protection services use
+/// in them.
 bool asks_for_human(std::string_view body) {
   constexpr std::array kMarks = {"g-recaptcha",      "h-captcha",     "hcaptcha.com",      "cf-challenge",
                                  "challenge-form",   "/sorry/index",  "unusual traffic",   "captcha-delivery",
@@ -54,7 +55,7 @@ std::string said(const HttpAnswer& answer) {
   return text.empty() ? "" : ": " + text;
 }
 
-/// Failures that the engine or the way to it caused.
+/// Failures caused by the engine or the connection to it.
 bool is_engines_fault(const HttpAnswer& answer) {
   switch (answer.failure) {
     case Failure::none:
@@ -68,7 +69,7 @@ bool is_engines_fault(const HttpAnswer& answer) {
   }
 }
 
-/// Why an answer is none, by its status; nothing where it should be read.
+/// Judges an answer by its status: the reason why it holds no list, or nullopt if it should be parsed.
 std::optional<ReadAnswer> judged(const HttpAccess& access, const HttpAnswer& answer, bool is_html) {
   const auto refused = [&](Failure failure, std::string message,
                            std::optional<Duration> wait = std::nullopt) {
@@ -109,7 +110,7 @@ bool is_page(AnswerRules::Format format, const HttpAnswer& answer) {
          answer.header("content-type").find("html") != std::string_view::npos;
 }
 
-/// Results in the order in which the step before found their identifiers; what it did not find comes last.
+/// Puts results into the order in which the previous step found their identifiers; unknown ones come last.
 void put_in_order(RankedList& list, const std::vector<std::string>& ids,
                   const std::vector<std::string>& ids_of_hits) {
   std::unordered_map<std::string_view, std::size_t> place;
@@ -186,7 +187,7 @@ void ListTask::take_description(const HttpAnswer& answer) {
   begin();
 }
 
-/// Engines with OAuth2 need a token first.
+/// Engines with OAuth2 first need a token.
 void ListTask::begin() {
   const Authorization& auth = ready_->access.auth;
   if (auth.kind == Authorization::Kind::forward && missing_forwarded(auth, options_))
@@ -212,7 +213,7 @@ void ListTask::send_authorized(HttpRequest request, Transport::Done done) {
   send_with_token(std::move(request), std::move(done), false);
 }
 
-/// A token that the engine refuses is forgotten, and the request is sent once more with a new one.
+/// If the engine rejects the token, the token is discarded and the request is sent once more with a new one.
 void ListTask::send_with_token(HttpRequest request, Transport::Done done, bool is_second) {
   HttpRequest plain = request;
   request.headers.emplace_back("Authorization", "Bearer " + token_);
@@ -233,7 +234,7 @@ void ListTask::send_with_token(HttpRequest request, Transport::Done done, bool i
   });
 }
 
-/// `take` runs where this task's events run, unless the task has ended before.
+/// `take` runs as an event of this task, unless the task has ended before.
 void ListTask::ask_for_token(TokenKeeper::Take take) {
   auto self = shared_from_this();
   TokenKeeper::get(
@@ -276,7 +277,7 @@ void ListTask::send_first() {
   ready_->access.steps.empty() ? send_pages() : send_step();
 }
 
-/// A request after the first has what the ones before left of the engine's time.
+/// Limits a later request to what the earlier ones have left of the engine's time-out.
 void ListTask::keep_within_time(HttpRequest& request) const {
   const Duration left = engine_timeout(state_.engine) - (shared_->clock->now() - start_);
   request.timeout = std::max(std::min(request.timeout, left), Duration(std::chrono::milliseconds(1)));
@@ -316,7 +317,7 @@ void ListTask::take_step(const HttpAnswer& answer) {
   next_step_ < access.steps.size() ? send_step() : send_details();
 }
 
-/// The identifiers of the last step, as many in a request as the definition allows.
+/// Requests the details of the last step's identifiers, as many per request as the definition allows.
 void ListTask::send_details() {
   const HttpAccess& access = ready_->access;
   const bool is_one_each =
@@ -386,11 +387,12 @@ void ListTask::take_page(int page, const HttpAnswer& answer, bool is_retry) {
   }
   if (under_way_ > 0) return;
   if (read.failure != Failure::none) read.message = fmt::format("page {}: {}", page + 1, read.message);
-  read.failure = Failure::none;  // the pages before it are a list
+  read.failure = Failure::none;  // the pages that did arrive form a list
   finish(read);
 }
 
-/// False on the last page, which hands out no cursor or the one that it was asked by.
+/// Takes the cursor of the next page. False on the last page, which has no cursor or repeats the one it was
+/// requested by.
 bool ListTask::takes_cursor(const HttpAnswer& answer) {
   const HttpAccess& access = ready_->access;
   const AnswerContext context{answer.url, std::string(answer.header("content-type")), ""};
@@ -407,7 +409,7 @@ std::size_t ListTask::hits_so_far() const {
   return hits;
 }
 
-/// The pages one after the other; who delivers the list leaves out what means the same page.
+/// Joins the pages. The receiver of the list removes hits of the same page.
 RankedList ListTask::take_pages() {
   RankedList list;
   for (auto& page : pages_) {

@@ -56,7 +56,7 @@ Result<std::unique_ptr<Embedder>> make_embedder(std::span<const Engine> engines,
                         });
 }
 
-/// What answers requests, and what is read or written for it.
+/// What answers requests, and the recording that it writes or reads.
 struct Wires {
   std::unique_ptr<HarWriter> writer;
   std::unique_ptr<HarArchive> archive;

@@ -23,7 +23,7 @@ constexpr std::size_t kShownFieldBytes = 200;
 constexpr std::size_t kMaxPageBytes = std::size_t{8} << 20;
 constexpr auto kPageTimeout = std::chrono::seconds(20);
 
-/// Remembers what went through, for the person who looks.
+/// Logs the requests and answers that pass through, to show them to the user.
 class WatchingTransport final : public Transport {
  public:
   WatchingTransport(std::unique_ptr<Transport> inner, std::string& log, HttpAnswer& last)
@@ -94,7 +94,8 @@ std::string in_backquotes(const std::vector<std::string>& words) {
   return out;
 }
 
-/// What was found for each part of the first items. A part without a path is shown only where it has a text.
+/// Lists what was found for each part of the first items. A part without a path is shown only if a text
+/// was found.
 std::string shown_fields(const AnswerRules& rules, const AnswerFindings& found) {
   const std::array<std::pair<std::string_view, const PartRule*>, 7> parts = {
       {{"url", &rules.url},
@@ -119,7 +120,8 @@ std::string shown_fields(const AnswerRules& rules, const AnswerFindings& found) 
   return out;
 }
 
-/// "6 items, none has `link`; they have `href`, `name`": what a wrong path leaves without a word.
+/// "6 items, none has `link`; they have `href`, `name`": tells the author about a wrong path, which otherwise
+/// fails silently.
 std::string remark_on(const AnswerRules& rules, const AnswerFindings& found) {
   std::string out;
   const auto remark = [&](const PartRule& rule, std::string_view other, std::size_t count) {
@@ -134,7 +136,7 @@ std::string remark_on(const AnswerRules& rules, const AnswerFindings& found) {
   return out;
 }
 
-/// What the paths of a definition find in an answer.
+/// Describes what the paths of a definition find in an answer.
 std::string remark_on(const Engine& engine, const HttpAnswer& answer, std::string* fields) {
   const auto* access = std::get_if<HttpAccess>(&engine.access);
   if (access == nullptr || answer.failure != Failure::none) return {};
@@ -176,7 +178,7 @@ Trial finished(const Engine& engine, const HttpAnswer& answer, const TrialOption
   return trial;
 }
 
-/// A saved answer as if the engine had just sent it.
+/// Parses a saved answer as if the engine had just sent it.
 Trial read_saved(const Engine& engine, const HttpAccess& access, const HttpRequest& request,
                  const TrialOptions& options) {
   HttpAnswer answer;

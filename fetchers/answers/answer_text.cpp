@@ -28,7 +28,7 @@ bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/// A tag that begins at `text[0] == '<'`: its name in small letters and its length, 0 when none does.
+/// A tag that begins at `text[0] == '<'`: its lower-case name and its length, which is 0 if there is no tag.
 struct Tag {
   std::string name;
   bool is_closing = false;
@@ -62,7 +62,7 @@ bool is_found_word_tag(const Tag& tag) {
          tag.name.starts_with("jats:") || tag.name == "!--";
 }
 
-/// Where the content of a script or style ends, seen from behind its opening tag.
+/// The offset after the closing tag of a script or style; `text` starts after the opening tag.
 std::size_t end_of_raw(std::string_view text, const std::string& name) {
   for (std::size_t at = text.find("</"); at != std::string_view::npos; at = text.find("</", at + 2)) {
     const Tag tag = read_tag(text.substr(at));
@@ -71,12 +71,13 @@ std::size_t end_of_raw(std::string_view text, const std::string& name) {
   return text.size();
 }
 
-/// What no text can hold becomes U+FFFD.
+/// Replaces code points that are not characters by U+FFFD.
 char32_t as_character(unsigned long c) {
   return c == 0 || c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF) ? 0xFFFD : static_cast<char32_t>(c);
 }
 
-/// Appends the character that `text[0] == '&'` begins; the bytes it took, 0 when it is no entity.
+/// Appends the character of the entity that begins at `text[0] == '&'`. Returns the entity's length, 0 if it
+/// is not one.
 std::size_t append_entity(std::string& out, std::string_view text) {
   const std::size_t end = text.substr(0, 12).find(';');
   if (end == std::string_view::npos || end < 2) return 0;
@@ -110,7 +111,7 @@ std::string decode_entities(std::string_view text) {
   return out;
 }
 
-/// Words that stand in two blocks stay two words; a tag around a part of a word does not split it.
+/// Whether the tag separates words: a block does, a tag around part of a word does not.
 bool separates_words(const Tag& tag) {
   return tag.name == "br" || tag.name == "p" || tag.name == "div" || tag.name == "li" || tag.name == "hr" ||
          tag.name == "td" || tag.name == "tr" || (tag.name.size() == 2 && tag.name[0] == 'h') ||
@@ -136,7 +137,8 @@ std::string without_tags(std::string_view text, bool is_html) {
   return is_html || found ? decode_entities(out) : out;
 }
 
-/// How many bytes at `text[0]` are a blank or an invisible mark; `is_blank` says which.
+/// The length of the blank or invisible mark at `text[0]`, 0 for anything else; `is_blank` tells which of the
+/// two it is.
 std::size_t blank_or_mark(std::string_view text, bool& is_blank) {
   const auto byte = static_cast<unsigned char>(text[0]);
   is_blank = true;
@@ -155,16 +157,16 @@ std::size_t blank_or_mark(std::string_view text, bool& is_blank) {
   return 0;
 }
 
-/// Not 0 for each byte that cleaning would change: a control, what is not ASCII, markup, an entity where they
-/// count, and the first of two blanks.
+/// Nonzero in each byte that cleaning would change: control characters, non-ASCII, markup, entities if they
+/// are decoded, and the first of two blanks.
 auto unclean_places(ByteBlock bytes, ByteBlock next, bool is_html) {
   auto bad = (bytes < 0x20) | (bytes > 0x7E) | (bytes == '<') | ((bytes == ' ') & (next == ' '));
   if (is_html) bad |= bytes == '&';
   return bad;
 }
 
-/// True for a line of ASCII words, one blank between them, that cleaning would leave as it is. Most text is;
-/// the rest takes the long way. The text has no blank at its ends.
+/// True for a line of ASCII words with single blanks between them, which cleaning would leave unchanged. Most
+/// texts are like this; the others take the slow path. Requires that the text has no blank at its ends.
 bool is_clean(std::string_view text, bool is_html) {
   constexpr std::size_t kStep = sizeof(ByteBlock);
   if (text.empty()) return true;
@@ -177,7 +179,7 @@ bool is_clean(std::string_view text, bool is_html) {
   const auto bad_at = [&](std::size_t at) {
     return unclean_places(block_at(text.data() + at), block_at(text.data() + at + 1), is_html);
   };
-  const std::size_t last = text.size() - kStep - 1;  // from here on, all but the last byte
+  const std::size_t last = text.size() - kStep - 1;  // the block that ends before the final byte
   auto bad = bad_at(last);
   for (std::size_t at = 0; at < last; at += kStep) bad |= bad_at(at);
   bad |= unclean_places(ByteBlock{} + static_cast<unsigned char>(text.back()), ByteBlock{}, is_html);
@@ -228,7 +230,7 @@ std::string clean_text(std::string_view text, bool is_html, std::size_t max_byte
 
 namespace {
 
-/// The digits that a text begins with, at most `most`; they are taken off.
+/// Removes the digits at the beginning of a text, at most `most`, and returns them.
 std::string_view take_digits(std::string_view& text, std::size_t most) {
   const std::size_t end = std::min({text.find_first_not_of("0123456789"), text.size(), most});
   const std::string_view digits = text.substr(0, end);
@@ -248,8 +250,8 @@ bool is_day(std::string_view digits) {
   return digits.size() == 2 && digits >= "01" && digits <= "31";
 }
 
-/// "2016", "2016-3", "2016/03/09", "2016-03-09T...": year, month and day from the left, as much as there is.
-/// Empty where the text is something else.
+/// Reads "2016", "2016-3", "2016/03/09", "2016-03-09T...": as many of year, month and day as there are. Empty
+/// if the text is something else.
 std::string year_first_date(std::string_view text) {
   const std::string_view year = take_digits(text, 5);
   if (year.size() != 4 || year < "1000") return {};
@@ -259,7 +261,7 @@ std::string year_first_date(std::string_view text) {
     if (text.front() != '-' && text.front() != '/' && text.front() != '.') return {};
     text.remove_prefix(1);
     const std::string part = two_digits(take_digits(text, 3));
-    if (part == "00") return out;  // not known
+    if (part == "00") return out;  // unknown
     if (!is_right(part)) return {};
     out += '-' + part;
   }
@@ -269,7 +271,7 @@ std::string year_first_date(std::string_view text) {
   return out.substr(0, 40);
 }
 
-/// "20160309" and "20160309T101500Z", with or without the T.
+/// Reads "20160309" and "20160309T101500Z", with or without the T.
 std::string packed_date(std::string_view text) {
   const std::string_view day = take_digits(text, 8);
   if (day.size() != 8 || !is_month(day.substr(4, 2)) || !is_day(day.substr(6, 2)) || day[0] > '2') return {};
@@ -284,7 +286,7 @@ std::string packed_date(std::string_view text) {
          std::string(time.substr(4)) + std::string(text);
 }
 
-/// "2016 Mar" and "2016 Mar 9", as libraries write it.
+/// Reads "2016 Mar" and "2016 Mar 9", as libraries write dates.
 std::string year_and_month_name(std::string_view text) {
   constexpr std::string_view kMonths = "janfebmaraprmayjunjulaugsepoctnovdec";
   const std::string_view year = take_digits(text, 5);
@@ -301,7 +303,7 @@ std::string year_and_month_name(std::string_view text) {
   return is_day(day) ? out + '-' + day : out;
 }
 
-/// "March 9, 2016" as "Mar 9  2016", which is what curl_getdate() reads.
+/// Turns "March 9, 2016" into "Mar 9  2016", which curl_getdate() can read.
 std::string with_short_months(std::string_view text) {
   constexpr std::string_view kMonths = "jan feb mar apr may jun jul aug sep oct nov dec";
   std::string out;
@@ -318,12 +320,13 @@ std::string with_short_months(std::string_view text) {
   return out;
 }
 
-/// "March 9, 2016" and "9 March 2016" without a time say a day, not midnight.
+/// "March 9, 2016" and "9 March 2016" without a time name a day, not midnight of that day.
 bool names_only_a_day(std::string_view text) {
   return text.find(':') == std::string_view::npos;
 }
 
-/// Seconds since 1970, or milli-, micro- or nanoseconds by their size; -1 for what is none.
+/// Interprets a number as seconds, milli-, micro- or nanoseconds since 1970, by its size; -1 if it is out
+/// of range.
 std::time_t moment_of(double number) {
   for (const double unit : {1.0, 1e3, 1e6, 1e9})
     if (number >= 1e8 * unit && number < 4e10 * unit) return static_cast<std::time_t>(number / unit);
@@ -355,7 +358,7 @@ bool clean_number(std::string_view text, double& value) {
   if (is_percent) number.erase(std::min(number.find_first_of(" %"), number.size()));
   for (std::size_t comma = number.find(','); comma != std::string::npos; comma = number.find(',', comma)) {
     const std::size_t next = std::min(number.find_first_of(",.", comma + 1), number.size());
-    if (comma == 0 || next != comma + 4) return false;  // a comma that does not stand between thousands
+    if (comma == 0 || next != comma + 4) return false;  // the comma does not separate thousands
     number.erase(comma, 1);
   }
   if (!to_double(number, value) || value - value != 0) return false;
@@ -367,7 +370,7 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
-/// A conversion to UTF-8, closed at its end.
+/// An iconv conversion to UTF-8, closed by the destructor.
 class Converter {
  public:
   explicit Converter(const std::string& charset) : handle_(iconv_open("UTF-8", charset.c_str())) {}

@@ -40,7 +40,7 @@ Json json_of_element(element value, int depth) {
   }
 }
 
-/// Adds a member; elements of one name become a list.
+/// Adds a member to an object; several elements of one name become a list.
 void add_member(JsonObject& object, std::string_view name, Json value) {
   Json* found = object.if_contains(name);
   if (found == nullptr) {
@@ -87,7 +87,7 @@ Result<AnswerRules> guess_in_xml(std::string_view body) {
   return guess_in_tree(root, AnswerRules::Format::xml);
 }
 
-/// As YAML: in quotation marks, since paths hold what means something there.
+/// Quotes a text for YAML, because paths contain characters that YAML would interpret.
 std::string in_quotes(std::string_view text) {
   return to_text(Json(text));
 }

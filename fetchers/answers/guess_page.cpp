@@ -1,5 +1,5 @@
-// Guessing where results are in an HTML page: elements of one kind that each hold a link
-// with a text. Of such kinds, the one whose elements hold most text.
+// Guesses where the results are in an HTML page. Candidates are elements of one kind that each hold a link
+// with a text. The kind whose elements hold the most text is chosen.
 
 #include <algorithm>
 #include <cmath>
@@ -37,7 +37,7 @@ std::string attribute_of(const xmlNode* node, const char* name) {
   return out;
 }
 
-/// Elements under a node in document order, without recursion.
+/// The elements below a node in document order, found without recursion.
 std::vector<const xmlNode*> elements_under(const xmlNode* root) {
   std::vector<const xmlNode*> out;
   const xmlNode* node = root;
@@ -76,7 +76,8 @@ std::string text_in(const xmlNode* root) {
   return clean_text(out, false, kMaxLooked);
 }
 
-/// "div" and the words of its class that name a kind: those without digits.
+/// The kind of an element: its name, with those words of its class that contain no digits, such
+/// as "div.result".
 std::string kind_of(const xmlNode* node) {
   std::string words = attribute_of(node, "class");
   std::string out(name_of_node(node));
@@ -92,7 +93,7 @@ std::string kind_of(const xmlNode* node) {
   return out;
 }
 
-/// Whether elements are a page's own: its navigation, head and foot.
+/// Whether an element belongs to the page's frame: navigation, header, footer or sidebar.
 bool is_navigation(const xmlNode* node) {
   for (; node != nullptr && node->type == XML_ELEMENT_NODE; node = node->parent) {
     const std::string_view name = name_of_node(node);
@@ -101,7 +102,7 @@ bool is_navigation(const xmlNode* node) {
   return false;
 }
 
-/// The kind of an element as one of a list: a row's table says more of it than the row does.
+/// The kind of an element in a list. For a table row without a class, the kind of its table is more specific.
 std::string kind_in_list(const xmlNode* node) {
   const std::string kind = kind_of(node);
   if (name_of_node(node) != "tr" || kind.find('.') != std::string::npos) return kind;
@@ -110,7 +111,7 @@ std::string kind_in_list(const xmlNode* node) {
   return kind;
 }
 
-/// A cell without a class is told by its place in the row.
+/// The kind of an element that holds text. A cell without a class is identified by its position in the row.
 std::string kind_of_text(const xmlNode* node) {
   const std::string kind = kind_of(node);
   if (kind != "td") return kind;
@@ -120,7 +121,7 @@ std::string kind_of_text(const xmlNode* node) {
   return "td[" + std::to_string(place) + "]";
 }
 
-/// `div.result` as `name[contains(concat(" ", @class, " "), " result ")]`.
+/// Turns `div.result` into `div[contains(concat(" ", @class, " "), " result ")]`.
 std::string xpath_of_kind(const std::string& kind) {
   if (const std::size_t inner = kind.find('>'); inner != std::string::npos)
     return xpath_of_kind(kind.substr(0, inner)) + "//" + xpath_of_kind(kind.substr(inner + 1));
@@ -141,11 +142,11 @@ bool is_link(const xmlNode* node) {
   return !href.empty() && href[0] != '#' && !href.starts_with("javascript:");
 }
 
-/// What one element looks like as a result.
+/// One element read as a result.
 struct Candidate {
-  const xmlNode* link = nullptr;     ///< with the text that is the title
-  const xmlNode* heading = nullptr;  ///< in or around it
-  const xmlNode* text = nullptr;     ///< the longest text that is not the title's
+  const xmlNode* link = nullptr;     ///< its text is the title
+  const xmlNode* heading = nullptr;  ///< inside or around the link
+  const xmlNode* text = nullptr;     ///< holds the longest text other than the title
   std::string title;
   std::size_t text_size = 0;
 };
@@ -183,7 +184,7 @@ Candidate look_at(const xmlNode* root) {
     if (is_script(node) || is_inside(node, named) || is_inside(named, node) || is_inside(found.link, node))
       continue;
     const std::string text = text_in(node);
-    // the innermost of elements with the same text is taken, as it comes last
+    // of nested elements with the same text take the innermost, which comes last
     if (text.size() >= found.text_size && text.size() > 20 && text.find(' ') != std::string::npos &&
         (text.size() > found.text_size || found.text == nullptr || is_inside(node, found.text))) {
       found.text = node;
@@ -266,7 +267,7 @@ Result<AnswerRules> guess_in_page(std::string_view body, const AnswerContext& co
       continue;
     if (is_navigation(node)) continue;
     Kind& kind = kinds[kind_in_list(node)];
-    // of elements inside one another the outer
+    // of nested elements keep the outermost
     if (kind.nodes.size() < 200 && (kind.nodes.empty() || !is_inside(node, kind.nodes.back())))
       kind.nodes.push_back(node);
   }

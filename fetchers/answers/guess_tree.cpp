@@ -1,5 +1,5 @@
-// Guessing where results are in JSON, and in XML that was made JSON: attributes are "@name", and
-// elements of one name are a list.
+// Guesses where the results are in JSON, or in XML converted to JSON: attributes become "@name", and several
+// elements of one name become a list.
 
 #include <algorithm>
 #include <array>
@@ -17,16 +17,16 @@
 namespace metafuse::fetchers {
 namespace {
 
-constexpr std::size_t kMostItems = 200;  ///< of one list that are looked at
+constexpr std::size_t kMostItems = 200;  ///< items per list that are examined
 constexpr int kDeepestList = 7;
 constexpr int kDeepestPart = 4;
 constexpr std::size_t kMostParts = 400;
 
-/// Values of one path in the items of a list.
+/// The values at one path in the items of a list.
 struct Part {
   std::vector<std::string> keys;
   std::vector<std::string> values;
-  bool is_chosen = false;  ///< of several values in one item the first address
+  bool is_chosen = false;  ///< the first address was chosen among several values of an item
 };
 
 struct List {
@@ -40,8 +40,8 @@ struct Word {
   double worth;
 };
 
-// What the last key of a path says, in small letters without - _ and prefixes. The whole key counts fully, a
-// word in a longer key counts half.
+// What the last key of a path suggests, in lower case without - and _ and prefixes. A match of the whole key
+// counts fully, a word within a longer key counts half.
 constexpr std::array kUrlWords = {Word{"htmlurl", 7},     Word{"weburl", 7},     Word{"permalink", 7},
                                   Word{"webviewlink", 7}, Word{"url", 6},        Word{"link", 6},
                                   Word{"href", 5},        Word{"landingurl", 6}, Word{"concepturi", 6},
@@ -68,7 +68,7 @@ constexpr std::array kIdWords = {Word{"slug", 7}, Word{"id", 6},   Word{"identif
 constexpr std::array kLanguageWords = {Word{"language", 7}, Word{"lang", 7}, Word{"locale", 5},
                                        Word{"languages", 5}};
 
-/// Keys on the way that mean something other than the result.
+/// Keys inside a path that belong to something other than the result itself.
 constexpr std::array<std::string_view, 20> kOthers = {
     "author", "user",  "owner", "avatar",  "channel", "publisher", "source", "license", "creator", "profile",
     "image",  "thumb", "icon",  "picture", "logo",    "account",   "album",  "api",     "self",    "sub"};
@@ -91,10 +91,10 @@ double worth_of_key(std::string_view key, std::span<const Word> words) {
   return best;
 }
 
-/// What the keys of a path say of it: the last is what it is, the others what it belongs to.
+/// The score of a path's keys: the last key says what the value is, the others say what it belongs to.
 double worth_of_path(const Part& part, std::span<const Word> words) {
   double worth = worth_of_key(plain_key(part.keys.back()), words);
-  // "title/rendered", "thumbnail/url": the key before says what it is
+  // In "title/rendered" and "thumbnail/url", the previous key says what it is.
   if (part.keys.size() > 1) {
     std::size_t before = part.keys.size() - 1;
     while (before > 0 && (part.keys[before - 1] == "*")) --before;
@@ -121,7 +121,7 @@ bool is_picture(std::string_view text) {
   return false;
 }
 
-/// An address for programs.
+/// A URL meant for programs.
 bool is_interface(std::string_view text) {
   return text.find("/api/") != std::string_view::npos || text.find("//api") != std::string_view::npos;
 }
@@ -190,7 +190,7 @@ double language_worth(const Part& part, std::size_t items) {
   return key <= 0 || share < 0.4 ? 0 : key * share;
 }
 
-/// What tells the items apart and may build their addresses.
+/// The score of a value that identifies an item, and from which its URL may be built.
 double id_worth(const Part& part, std::size_t items) {
   const std::string last = plain_key(part.keys.back());
   const double key =
@@ -201,7 +201,7 @@ double id_worth(const Part& part, std::size_t items) {
   return share < 0.9 || share_distinct(part) < 0.9 ? 0 : key;
 }
 
-// Where no key says what the texts are, their looks do: titles are short, differ, and are no codes.
+// If no key says what the texts are, their appearance decides: titles are short, distinct, and not codes.
 
 double title_looks(const Part& part, std::size_t items) {
   const double share = share_of(part, items, [](const std::string& text) {
@@ -241,10 +241,10 @@ std::optional<std::string> scalar_text(const Json& value) {
   return std::nullopt;
 }
 
-/// Every path in the items and what it finds there, the first of a list.
+/// Collects every path in the items with the values found there; of a list, only one value is used.
 class PartCollector {
  public:
-  /// in: chooses_addresses - of several texts the first address is taken, else the first text
+  /// in:     chooses_addresses - of several texts use the first URL, else the first text
   explicit PartCollector(bool chooses_addresses) : chooses_addresses_(chooses_addresses) {}
 
   void add(const Json& item) {
@@ -308,7 +308,7 @@ class PartCollector {
   std::set<std::string> seen_;
 };
 
-/// A row of a table: several texts or numbers.
+/// A table row: an array of several texts or numbers.
 bool is_row(const Json& item) {
   const JsonArray* row = item.if_array();
   return row != nullptr && row->size() > 1 && std::none_of(row->begin(), row->end(), [](const Json& cell) {
@@ -316,7 +316,8 @@ bool is_row(const Json& item) {
          });
 }
 
-/// All lists of objects or rows in an answer by their paths; items of lists in lists are one list.
+/// Collects all lists of objects or rows in an answer by their paths. The items of lists inside a list form
+/// one list.
 class ListCollector {
  public:
   void walk(const Json& value, const std::string& path, int depth) {
@@ -395,7 +396,7 @@ Guess guess_of(const List& list, AnswerRules::Format format) {
   guess.rules.is_title_html = title.is_html;
   guess.rules.is_content_html = text.is_html;
   guess.chooses_address = url.is_chosen;
-  // No address was found: what the items are told apart by may build one.
+  // No URL was found; perhaps one can be built from the value that identifies an item.
   if (url.path.empty()) guess.rules.id = best_of(parts, items, id_worth, title.path).path;
   guess.rules.published = best_of(parts, items, date_worth).path;
   guess.rules.language = best_of(parts, items, language_worth).path;
@@ -407,7 +408,7 @@ Guess guess_of(const List& list, AnswerRules::Format format) {
   return guess;
 }
 
-/// "$/a/*/b" as XPath: lists are repeated elements, so a star says nothing.
+/// Turns "$/a/*/b" into XPath. Lists are repeated elements there, so the stars are dropped.
 std::string as_xpath(std::string path, bool is_in_result) {
   for (std::size_t at = path.find("/*"); at != std::string::npos; at = path.find("/*")) path.erase(at, 2);
   path.replace(0, 1, is_in_result ? "." : "");

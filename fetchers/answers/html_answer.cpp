@@ -48,7 +48,7 @@ bool is_hidden(const xmlNode* node) {
          (node->type == XML_ELEMENT_NODE && (is("script") || is("style") || is("noscript")));
 }
 
-/// The text under a node, without scripts and styles; no recursion, so depth does not matter.
+/// The text below a node, without scripts and styles. Works without recursion, so deep nesting is harmless.
 std::string text_under(const xmlNode* root) {
   if (root->type == XML_ATTRIBUTE_NODE || root->type == XML_TEXT_NODE ||
       root->type == XML_CDATA_SECTION_NODE) {
@@ -87,7 +87,7 @@ std::vector<std::string> texts_of(const xmlXPathObject& object) {
   return out;
 }
 
-/// Evaluates the XPath of one engine on one page.
+/// Evaluates an engine's XPath expressions on one page.
 class HtmlPage {
  public:
   explicit HtmlPage(HtmlDocument document)
@@ -155,7 +155,7 @@ void append_zipped_nodes(RankedList& list, HtmlPage& page, const AnswerRules& ru
   }
 }
 
-/// Links are relative to <base href>, where a page has one.
+/// Links are relative to <base href> if the page has one.
 AnswerContext with_base(const AnswerContext& context, HtmlPage& page) {
   AnswerContext out = context;
   const auto bases = page.texts("//base/@href", page.root());

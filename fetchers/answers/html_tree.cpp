@@ -23,7 +23,7 @@ std::string charset_of_page(std::string_view body, std::string_view content_type
 
 HtmlDocument parse_html(std::string_view body, std::string_view content_type) {
   std::string text;
-  // libxml2 always gets UTF-8: its own conversion prints what it cannot convert
+  // always pass UTF-8 to libxml2: its own conversion prints messages about invalid bytes
   if (first_invalid_utf8(body) != std::string_view::npos)
     body = text = as_utf8(body, charset_of_page(body, content_type)).value_or(to_valid_utf8(body));
   const int options =

@@ -14,10 +14,11 @@ namespace metafuse::fetchers {
 namespace {
 
 constexpr int kDeepestElement = 300;
-constexpr std::size_t kMaxReadableBytes = std::size_t{4} << 20;  // a page has 1 MiB, but its links grow
+// A page has at most 1 MiB, but absolute links are longer.
+constexpr std::size_t kMaxReadableBytes = std::size_t{4} << 20;
 constexpr std::size_t kMaxTitle = 300;
 constexpr std::size_t kMaxLink = 2000;
-constexpr std::size_t kLeastMain = 200;  // bytes of text below which <main> is an empty shell
+constexpr std::size_t kLeastMain = 200;  // bytes of text below which <main> is regarded as an empty shell
 
 template <std::size_t N>
 bool is_page_part(const std::array<std::string_view, N>& names, std::string_view name) {
@@ -49,8 +50,8 @@ bool has_attribute(const xmlNode& node, const char* name) {
   return xmlHasProp(const_cast<xmlNode*>(&node), reinterpret_cast<const xmlChar*>(name)) != nullptr;
 }
 
-/// Whether whoever looks at the page does not see the element. What is hidden from people is no part of what
-/// they would be told, and the usual place for words that are meant for machines.
+/// Whether the element is invisible to viewers of the page. Hidden text is not what people would read, and it
+/// is the usual place for text that tries to instruct machines.
 bool is_unseen(const xmlNode& node) {
   if (node.properties == nullptr) return false;
   if (has_attribute(node, "hidden") || element_attribute(node, "aria-hidden") == "true") return true;
@@ -68,7 +69,8 @@ bool is_unread(const xmlNode& node) {
   return name == "header" && node.parent != nullptr && page_element(*node.parent) == "body";
 }
 
-/// The first element for which `is_it`; nullptr without one. Without recursion, so depth does not matter.
+/// The first element for which `is_it` holds; nullptr if there is none. Works without recursion, so deep
+/// nesting is harmless.
 template <class Is>
 const xmlNode* find_element(const xmlNode* root, const Is& is_it) {
   for (const xmlNode* node = root; node != nullptr;) {
@@ -88,8 +90,8 @@ const xmlNode* find_named(const xmlNode* root, std::string_view name) {
   return find_element(root, [&](const xmlNode& node) { return page_element(node) == name; });
 }
 
-/// Whether a row of a table is data. Where a cell holds lists, tables, headings or code, the table is there
-/// for the page's layout.
+/// Whether a table row is data. If a cell holds lists, tables, headings or code, the table only arranges the
+/// page's layout.
 bool is_data_row(const xmlNode& row) {
   return find_element(row.children == nullptr ? nullptr : &row, [](const xmlNode& node) {
            const std::string_view name = page_element(node);
@@ -98,7 +100,7 @@ bool is_data_row(const xmlNode& row) {
          }) == nullptr;
 }
 
-/// Words, line ends and marks in their order, with white space as a reader expects it.
+/// Writes words, line ends and marks in order, with white space as a reader expects it.
 class PageWriter {
  public:
   PageWriter(PageForm form, std::string base)
@@ -233,7 +235,7 @@ class PageWriter {
     }
   }
 
-  /// Marks around what the element says; none around nothing, or around more than one line.
+  /// Puts marks around an element's text, unless the text is empty or longer than one line.
   void surround(const xmlNode& node, int depth, const std::string& before, const std::string& after) {
     flush();
     const std::size_t begin = out_.size();
@@ -264,7 +266,7 @@ class PageWriter {
 
   bool can_take_blank() const { return !out_.empty() && out_.back() != '\n' && out_.back() != ' '; }
 
-  /// Writes the line ends, the indent and the mark that stand before the next words.
+  /// Writes the pending line ends, indentation and mark that precede the next words.
   void flush() {
     if (breaks_ == 0 && !out_.empty() && pending_mark_.empty()) return;
     if (!out_.empty()) {
@@ -277,7 +279,8 @@ class PageWriter {
       out_ += prefix_;
       return;
     }
-    // the mark of an item stands where the item's further lines are indented; a heading's behind the indent
+    // an item's mark stands in the two columns by which its further lines are indented; a heading's mark
+    // follows the indentation
     const bool is_item = pending_mark_.front() != '#';
     const std::size_t outer =
         is_item && prefix_.size() >= 2 && !prefix_.ends_with("> ") ? prefix_.size() - 2 : prefix_.size();
@@ -311,16 +314,16 @@ class PageWriter {
   const bool is_markdown_;
   const std::string base_;
   std::string out_;
-  std::string prefix_;        ///< of each line: indents and marks of quotes
-  std::string pending_mark_;  ///< before the next words: of a heading or an item
+  std::string prefix_;        ///< at the beginning of each line: indentation and quote marks
+  std::string pending_mark_;  ///< the mark of a heading or item that precedes the next words
   int breaks_ = 0;
   bool has_blank_ = false;
   bool is_code_ = false;
-  bool is_tight_ = false;  ///< inside an item, where blocks take no empty line
-  bool is_row_ = false;    ///< inside a table's row, which is one line
+  bool is_tight_ = false;  ///< inside a list item, where blocks are not separated by an empty line
+  bool is_row_ = false;    ///< inside a table row, which must stay on one line
 };
 
-/// The part that a page itself names as what it is about.
+/// The element that the page itself declares as its main content.
 const xmlNode* main_part(const xmlNode* root) {
   const xmlNode* main = find_element(root, [](const xmlNode& node) {
     return page_element(node) == "main" || element_attribute(node, "role") == "main";

@@ -20,7 +20,7 @@ struct KnownLink {
   std::string_view parameter;
 };
 
-/// What the large sites put around their links.
+/// Redirect links of large sites.
 constexpr std::array kKnownLinks = {
     KnownLink{"google.*/url", "q"},
     KnownLink{"google.*/url", "url"},
@@ -66,7 +66,7 @@ constexpr std::array kKnownLinks = {
     KnownLink{"curseforge.com/linkout", "remoteUrl"},
 };
 
-/// The host and what follows it, of an absolute URL.
+/// An absolute URL split into its host and the rest.
 struct SplitUrl {
   std::string host;
   std::string_view rest;  ///< from the slash or question mark on
@@ -81,12 +81,12 @@ SplitUrl split(std::string_view url) {
   return {ascii_lower(host), url.substr(end)};
 }
 
-/// True for the name itself and names below it; "google.*" stands for google.de and google.co.uk.
+/// True for the name itself and its subdomains. "google.*" matches google.de and google.co.uk.
 bool is_host_of(std::string_view host, std::string_view name) {
   if (!name.ends_with(".*"))
     return host == name ||
            (host.size() > name.size() && host.ends_with(name) && host[host.size() - name.size() - 1] == '.');
-  const std::string_view label = name.substr(0, name.size() - 1);  // with its dot
+  const std::string_view label = name.substr(0, name.size() - 1);  // includes the dot
   if (host.starts_with("www.")) host.remove_prefix(4);
   if (!host.starts_with(label)) return false;
   const std::string_view domain = host.substr(label.size());
@@ -94,7 +94,7 @@ bool is_host_of(std::string_view host, std::string_view name) {
   return domain.size() >= 2 && (dots == 0 || (dots == 1 && domain.size() <= 6));
 }
 
-/// "/l" matches "/l", "/l?..." and "/l/..."; a path that ends with a slash matches all below it.
+/// "/l" matches "/l", "/l?..." and "/l/...". A path that ends with a slash matches everything below it.
 bool is_path_of(std::string_view rest, std::string_view path) {
   if (path.empty() || path == "/") return true;
   if (!rest.starts_with(path))
@@ -112,7 +112,7 @@ std::optional<std::string_view> raw_value(std::string_view rest, std::string_vie
   if (parameter == "?") return query;
   if (parameter == "/") {
     std::string_view below = rest.substr(std::min(path.size(), rest.size()));
-    return below.substr(std::min(below.find('/') + 1, below.size()));  // a digest stands before the target
+    return below.substr(std::min(below.find('/') + 1, below.size()));  // a digest precedes the target
   }
   if (parameter.starts_with('/')) {
     const std::size_t at = rest.find(parameter);
@@ -130,7 +130,7 @@ std::optional<std::string_view> raw_value(std::string_view rest, std::string_vie
   return std::nullopt;
 }
 
-/// "aHR0..." as what it says, of both alphabets and without padding too.
+/// Decodes "aHR0...", which may use either base64 alphabet and lack padding.
 std::string base64_text(std::string text) {
   std::replace(text.begin(), text.end(), '-', '+');
   std::replace(text.begin(), text.end(), '_', '/');
@@ -146,8 +146,8 @@ bool is_target(const std::string& text) {
          parts_of_url(text).has_value();
 }
 
-/// The URL that a value stands for: as it is, percent-encoded, in base64 (Bing puts "a1" before it), or in
-/// the form of Proofpoint, whose percent sign is a hyphen and whose slash is an underscore.
+/// The URL that a value represents: plain, percent-encoded, in base64 (which Bing prefixes with "a1"), or in
+/// Proofpoint's encoding, which writes percent signs as hyphens and slashes as underscores.
 std::optional<std::string> target_of(std::string_view value) {
   std::string text = percent_decoded(value);
   if (is_target(text)) return text;
@@ -172,8 +172,8 @@ std::optional<std::string> target_by(const SplitUrl& url, std::string_view match
   return value ? target_of(*value) : std::nullopt;
 }
 
-/// urldefense.com/v3/__TARGET__;CODES!!...: characters that TARGET lacks stand as asterisks, in order,
-/// in CODES.
+/// urldefense.com/v3/__TARGET__;CODES!!...: characters removed from TARGET are replaced by asterisks and
+/// listed, in order, in CODES.
 std::optional<std::string> target_of_urldefense(const SplitUrl& url) {
   if (!is_host_of(url.host, "urldefense.com") || !url.rest.starts_with("/v3/__")) return std::nullopt;
   const std::string_view rest = url.rest.substr(6);
@@ -192,7 +192,8 @@ std::optional<std::string> one_layer_less(const std::string& text, const std::ve
   return target_of_urldefense(url);
 }
 
-/// A target inside is a URL or the base64 of one; most links hold neither and are done here.
+/// A target inside is a URL or its base64. Most links contain neither, so this quick check is enough
+/// for them.
 bool may_hold_a_target(std::string_view url) {
   const std::string_view inside = url.substr(std::min<std::size_t>(url.size(), 8));
   return inside.find("http") != std::string_view::npos || inside.find("aHR0") != std::string_view::npos;

@@ -28,7 +28,7 @@ bool is_too_deep(const pugi::xml_document& document) {
   return !const_cast<pugi::xml_document&>(document).traverse(walker);
 }
 
-/// All text under a node in document order.
+/// All text below a node in document order.
 std::string text_of_element(const pugi::xml_node& node) {
   struct Collector : pugi::xml_tree_walker {
     std::string text;
@@ -47,7 +47,7 @@ std::string text_of(const pugi::xpath_node& found) {
   return found.attribute() ? std::string(found.attribute().value()) : text_of_element(found.node());
 }
 
-/// The texts that an XPath finds from a node; an expression that is no node set has one text.
+/// The texts that an XPath yields from a node. An expression that is not a node set yields one text.
 std::vector<std::string> texts(const std::string& xpath, const pugi::xml_node& from) {
   std::vector<std::string> out;
   if (xpath.empty()) return out;
@@ -71,8 +71,8 @@ pugi::xml_node child_named(const pugi::xml_node& node, std::initializer_list<std
   return {};
 }
 
-/// The page that a feed's item is about: <link>text</link>, <link rel="alternate" href="">, a permanent
-/// <guid>, or the <id> of Atom.
+/// The page that a feed item refers to: <link>text</link>, <link rel="alternate" href="">, a permalink
+/// <guid>, or Atom's <id>.
 std::string link_of(const pugi::xml_node& item) {
   std::string first;
   for (const pugi::xml_node& link : item.children()) {
@@ -91,7 +91,7 @@ std::string link_of(const pugi::xml_node& item) {
   return text_of_element(child_named(item, {"id"}));
 }
 
-/// A feed's item has the language that it says, else that of the feed.
+/// The language that a feed item declares, else that of the feed.
 std::string language_of(const pugi::xml_node& item, const pugi::xml_node& root) {
   for (const pugi::xml_node& node : {item, item.parent(), root}) {
     if (const auto element = child_named(node, {"language"})) return text_of_element(element);
@@ -100,7 +100,7 @@ std::string language_of(const pugi::xml_node& item, const pugi::xml_node& root) 
   return text_of_element(child_named(child_named(root, {"channel"}), {"language"}));
 }
 
-/// RSS 0.9 to 2.0, Atom and their OpenSearch forms.
+/// Reads RSS 0.9 to 2.0, Atom, and their OpenSearch extensions.
 Result<RankedList> read_feed(const pugi::xml_document& document, const AnswerRules& rules,
                              const AnswerContext& context) {
   const pugi::xml_node root = document.document_element();
@@ -160,7 +160,7 @@ Result<RankedList> read_by_xpath(const pugi::xml_document& document, const Answe
   return list;
 }
 
-/// What the declaration says, else the header.
+/// The charset of the XML declaration, else of the header.
 std::string charset_of_document(std::string_view body, std::string_view content_type) {
   const std::string_view declaration = body.substr(0, std::min<std::size_t>(body.find("?>"), 200));
   const std::size_t at = declaration.find("encoding=");

@@ -1,6 +1,6 @@
-// MariaDB and MySQL by MariaDB's client library: a prepared statement with bound values in a session that can
-// only read. The library blocks, so an engine of this type is asked on a thread of its own, and the library's
-// time limits bound that.
+// MariaDB and MySQL through MariaDB's client library: a prepared statement with bound values in a read-only
+// session. The library blocks, so an engine of this type is searched on a thread of its own, within the
+// library's time limits.
 
 #include <algorithm>
 #include <cstring>
@@ -15,7 +15,7 @@
 namespace metafuse::fetchers {
 namespace {
 
-constexpr unsigned long kMaxValueBytes = 64 * 1024;  ///< of a column; results show less
+constexpr unsigned long kMaxValueBytes = 64 * 1024;  ///< per column; results show less
 
 struct CloseMaria {
   void operator()(MYSQL* connection) const { mysql_close(connection); }
@@ -26,7 +26,7 @@ struct CloseStatement {
 };
 using MariaStatement = std::unique_ptr<MYSQL_STMT, CloseStatement>;
 
-// Of MariaDB's error numbers (errmsg.h and mysqld_error.h).
+// A selection of MariaDB's error numbers (errmsg.h and mysqld_error.h).
 constexpr unsigned kFirstClientError = 2000;
 constexpr unsigned kLastClientError = 2999;
 constexpr unsigned kServerGone = 2006;
@@ -53,15 +53,15 @@ Error maria_failure(MYSQL_STMT* statement) {
   return maria_error(mysql_stmt_errno(statement), mysql_stmt_error(statement));
 }
 
-/// A statement that ends among its rows leaves its error here or there, or, when the server ended it for its
-/// time, nowhere.
+/// A statement that ends while its rows are read leaves its error in the statement or in the connection, or
+/// nowhere if the server stopped it because of its time limit.
 Error ended_early(MYSQL* connection, MYSQL_STMT* statement) {
   if (mysql_stmt_errno(statement) != 0) return maria_failure(statement);
   if (mysql_errno(connection) != 0) return maria_failure(connection);
   return maria_error(kInterrupted, "the statement was ended before its rows had come");
 }
 
-/// Values bound to the marks of a statement; must stay until it ran.
+/// Values bound to the marks of a statement. Must exist until the statement has run.
 struct BoundArguments {
   std::vector<SqlArgument> values;
   std::vector<MYSQL_BIND> binds;
@@ -88,7 +88,7 @@ struct BoundArguments {
   }
 };
 
-/// The columns of an answer, as texts.
+/// Receives the columns of each row as texts.
 struct BoundColumns {
   std::vector<std::string> names;
   std::vector<std::vector<char>> buffers;
@@ -164,7 +164,7 @@ class Mariadb final : public Database {
     return connection;
   }
 
-  /// MariaDB counts the time of a statement in seconds, MySQL in milliseconds.
+  /// MariaDB limits a statement's time in seconds, MySQL in milliseconds.
   Result<void> set_up(MYSQL* connection) const {
     if (mysql_query(connection, "SET SESSION TRANSACTION READ ONLY") != 0) return maria_failure(connection);
     const double seconds = std::chrono::duration<double>(timeout_).count();

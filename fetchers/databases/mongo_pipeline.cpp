@@ -6,10 +6,10 @@
 namespace metafuse::fetchers {
 namespace {
 
-/// Stages and operators that write, or run what a caller of theirs wrote.
+/// Stages and operators that write, or that run code contained in the pipeline.
 constexpr std::array<std::string_view, 5> kRefusedKeys = {"$out", "$merge", "$where", "$function",
                                                           "$accumulator"};
-/// Below these a text is a text; elsewhere in a pipeline a text that begins with $ is the name of a field.
+/// Below these keys a text is a plain text; elsewhere in a pipeline, a text that begins with $ names a field.
 constexpr std::array<std::string_view, 5> kQueryKeys = {"$match", "$search", "$searchMeta", "$vectorSearch",
                                                         "$geoNear"};
 
@@ -18,7 +18,7 @@ bool is_among(const std::array<std::string_view, n>& keys, std::string_view key)
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
-/// Whether any text of the value holds one of the marks.
+/// Whether any text inside the value contains the mark.
 bool has_mark(const Json& value, std::string_view mark) {
   if (const auto* text = value.if_string())
     return std::string_view(*text).find(mark) != std::string_view::npos;
@@ -29,7 +29,7 @@ bool has_mark(const Json& value, std::string_view mark) {
                                           [&](const auto& member) { return has_mark(member.value(), mark); });
 }
 
-/// The first refused key, or nothing.
+/// The first refused key; empty if there is none.
 std::string_view refused_key(const Json& value) {
   if (const auto* list = value.if_array()) {
     for (const Json& one : *list)
@@ -45,7 +45,7 @@ std::string_view refused_key(const Json& value) {
   return {};
 }
 
-/// The text as a regular expression that finds it as it is.
+/// A regular expression that matches exactly this text.
 std::string regex_of(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -59,7 +59,7 @@ class Filler {
  public:
   explicit Filler(const SqlWindow& window) : window_(window) {}
 
-  /// in: is_query - texts are texts here; is_regex - and regular expressions
+  /// in:     is_query - texts are plain texts here; is_regex - they are also regular expressions
   Json filled(const Json& value, bool is_query, bool is_regex) const {
     if (const auto* text = value.if_string()) return filled_text(*text, is_query, is_regex);
     if (const auto* list = value.if_array()) {

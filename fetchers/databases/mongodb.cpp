@@ -1,6 +1,6 @@
-// MongoDB, Atlas and what speaks their protocol, by MongoDB's C driver in a module: an aggregation whose
-// values are filled into BSON, never into text. The driver blocks, so an engine of this type is asked on a
-// thread of its own, and the driver's time limits and the server's `maxTimeMS` bound that.
+// MongoDB, Atlas and compatible servers, through MongoDB's C driver in a module. Values are inserted into
+// BSON, never into text. The driver blocks, so an engine of this type is searched on a thread of its own,
+// within the driver's time limits and the server's `maxTimeMS`.
 
 #include <algorithm>
 #include <array>
@@ -20,8 +20,8 @@
 namespace metafuse::fetchers {
 namespace {
 
-constexpr std::size_t kMaxMongoTextBytes = 64 * 1024;  ///< of a field; results show less
-constexpr std::size_t kMaxMongoFields = 256;           ///< of a document
+constexpr std::size_t kMaxMongoTextBytes = 64 * 1024;  ///< per field; results show less
+constexpr std::size_t kMaxMongoFields = 256;           ///< per document
 constexpr int kMaxMongoDepth = 8;
 constexpr int kMaxBatch = 100;
 
@@ -36,14 +36,15 @@ Result<const MongoModule*> mongo_module() {
   return static_cast<const MongoModule*>(*module);
 }
 
-/// Ends a connection by the module that opened it.
+/// Closes a connection through the module that opened it.
 struct MongoCloser {
   const MongoModule* module = nullptr;
   void operator()(MongoConnection* connection) const { module->close(connection); }
 };
 using MongoClient = std::unique_ptr<MongoConnection, MongoCloser>;
 
-/// A document of ours. (bson_t is aligned, which a template's argument forgets.)
+/// A BSON document of our own. (A unique_ptr cannot be used: bson_t is aligned, which template
+/// arguments ignore.)
 class Bson {
  public:
   explicit Bson(bson_t* document) : document_(document) {}
@@ -89,7 +90,7 @@ std::string text_of(const bson_iter_t& at) {
   }
 }
 
-/// The fields of a document with their paths, `author.name`; the texts of a list are joined.
+/// The fields of a document with their paths, such as `author.name`. The texts of a list are joined.
 struct MongoFields {
   std::vector<std::string> names, values;
 
@@ -98,7 +99,7 @@ struct MongoFields {
     if (bson_iter_init(&at, &document)) add(at, "", 0);
   }
 
-  /// The columns of a result read other fields: url from link.
+  /// Maps result columns to fields of other names, such as url to link.
   void rename(const std::vector<std::pair<std::string, std::string>>& columns) {
     std::vector<std::string> renamed;
     for (const auto& [column, path] : columns) {
@@ -146,7 +147,7 @@ class Mongodb final : public Database {
     if (window.query.find('\0') != std::string_view::npos)
       return fail(Code::bad_data, "a query with a NUL byte is no text of MongoDB's");
     TRY(const auto pipeline, parse_json(access_.statement, "pipeline", Code::bad_config));
-    // A connection that lay idle may have been ended by the server: then a new one is worth a try.
+    // The server may have closed an idle connection; if so, try again with a new one.
     if (MongoClient idle = idle_.take()) {
       auto list = ask(std::move(idle), pipeline, window, deadline);
       if (list || list.error().code != Code::unavailable || deadline.has_passed()) return list;
@@ -197,7 +198,7 @@ class Mongodb final : public Database {
     const MongoModule& module = *client.get_deleter().module;
     const bool is_well = module.aggregate(*client, access_, *stages.get(), *options.get(), take, failure);
     if (is_late) return fail(Code::try_again, "MongoDB did not answer in time");
-    // a server that only refused is in order
+    // after a mere refusal the connection is still usable
     if (is_well || failure.code == Code::bad_config) idle_.give_back(std::move(client));
     if (!is_well) return mongo_error(failure, deadline);
     return rows.take();

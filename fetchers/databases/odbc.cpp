@@ -1,6 +1,7 @@
-// Any database that has an ODBC driver. Drivers wait for their servers as long as they like, whatever they
-// are told, and a thread that is in one cannot be ended; so each search is a process of metafuse_odbc
-// (databases/odbc_program), which is killed when its time is over. A driver that crashes takes nothing along.
+// Any database with an ODBC driver. Drivers may wait for their servers indefinitely, whatever time limit is
+// set, and a thread inside a driver cannot be stopped. Therefore each search runs in a process
+// metafuse_odbc (databases/odbc_program), which is killed when its time is over. A driver that crashes
+// affects nothing else.
 
 #include <algorithm>
 #include <vector>
@@ -37,7 +38,7 @@ class Odbc final : public Database {
 
   Result<RankedList> search(const SqlWindow& window, const Deadline& deadline) override {
     TRY(const auto text, with_marks(access_.statement, SqlStatementText::Marks::question));
-    // Rows before the window are skipped here where the statement does not do it itself.
+    // Skip the rows before the window here if the statement does not do it itself.
     const int skipped = text.has("offset") ? 0 : window.offset;
     JsonArray values;
     for (const SqlArgument& argument : text.arguments(window))

@@ -1,6 +1,6 @@
-// PostgreSQL by libpq, without blocking: connecting, sending and reading wait in poll() until the deadline. A
-// session can only read and has the server's own time limit; rows come one by one, so that a statement
-// without LIMIT costs no more memory than the results that are wanted.
+// PostgreSQL through libpq, without blocking: connecting, sending and reading wait in poll() until the
+// deadline. A session is read-only and has the server's own time limit. Rows arrive one by one, so that a
+// statement without LIMIT needs no more memory than the wanted results.
 
 #include <algorithm>
 #include <vector>
@@ -33,8 +33,9 @@ Error no_session(PGconn* session) {
   return fail(Code::unavailable, "PostgreSQL: " + std::string(text.substr(0, text.find('\n'))));
 }
 
-/// source: PostgreSQL's error codes (SQLSTATE): 57014 is a statement that was cancelled, class 42 what it
-///         does not understand or allow, class 22 values, class 25 a write in a transaction that only reads
+/// source: PostgreSQL's error codes (SQLSTATE): 57014 is a cancelled statement, class 42 a statement that
+///         is invalid or not permitted, class 22 invalid values, class 25 an attempt to write in a
+///         read-only transaction
 Error refused_statement(const PGresult* result) {
   const char* field = PQresultErrorField(result, PG_DIAG_SQLSTATE);
   const std::string_view state = field == nullptr ? "" : field;
@@ -62,7 +63,7 @@ Result<void> flush(PGconn* session, const Deadline& deadline) {
   return {};
 }
 
-/// nullptr when all have come.
+/// The next result; nullptr when there are no more.
 Result<SqlResult> next_result(PGconn* session, const Deadline& deadline) {
   while (PQisBusy(session) != 0) {
     if (!wait_for(session, POLLIN, deadline)) return late_answer();
@@ -90,7 +91,7 @@ class Postgresql final : public Database {
 
   Result<RankedList> search(const SqlWindow& window, const Deadline& deadline) override {
     TRY(const auto statement, with_marks(access_.statement, SqlStatementText::Marks::numbered));
-    // A session that lay idle may have been ended by the server: then a new one is worth a try.
+    // The server may have closed an idle session; if so, try again with a new one.
     if (Session idle = idle_.take()) {
       auto list = ask(std::move(idle), statement, window, deadline);
       if (list || list.error().code != Code::unavailable) return list;
@@ -182,7 +183,7 @@ class Postgresql final : public Database {
     return rows.take();
   }
 
-  /// A refused statement leaves its session in order, once the rest of the answer is read.
+  /// After a refused statement the session is still usable, once the rest of the answer has been read.
   Error failed(Session session, const PGresult* result, const Deadline& deadline) {
     Error error = refused_statement(result);
     if (PQstatus(session.get()) == CONNECTION_BAD) return error;

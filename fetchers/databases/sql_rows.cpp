@@ -21,7 +21,7 @@ bool is_name_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/// Reads a statement piece by piece: what is quoted or commented out, and what is not.
+/// Splits a statement into quoted or commented text and the rest.
 class SqlScanner {
  public:
   explicit SqlScanner(std::string_view sql) : sql_(sql) {}
@@ -30,7 +30,7 @@ class SqlScanner {
   char current() const { return sql_[at_]; }
   char next() const { return at_ + 1 < sql_.size() ? sql_[at_ + 1] : '\0'; }
 
-  /// A text, quoted name, comment or dollar quote that begins here; empty for none.
+  /// Takes a string literal, quoted name, comment or dollar quote that begins here; empty if there is none.
   std::string_view take_quoted() {
     const char c = current();
     if (c == '\'' || c == '"' || c == '`') return take_through(find_quote(c));
@@ -45,9 +45,9 @@ class SqlScanner {
     return is_tag ? take_through(after(tag, end + 1)) : std::string_view();
   }
 
-  /// ":name", its name; empty where no parameter stands here.
+  /// Takes a parameter ":name" and returns its name; empty if there is none here.
   std::string_view take_parameter() {
-    const bool is_digit = next() >= '0' && next() <= '9';  // a[1:2]
+    const bool is_digit = next() >= '0' && next() <= '9';  // an array slice, a[1:2]
     if (current() != ':' || is_digit || (at_ > 0 && sql_[at_ - 1] == ':')) return {};
     std::size_t end = at_ + 1;
     while (end < sql_.size() && is_name_character(sql_[end])) ++end;
@@ -59,7 +59,7 @@ class SqlScanner {
   char take() { return sql_[at_++]; }
 
  private:
-  /// The place of the quote that ends what begins here; a doubled quote is one of its characters.
+  /// The position of the closing quote. A doubled quote belongs to the text.
   std::size_t find_quote(char quote) const {
     std::size_t end = sql_.find(quote, at_ + 1);
     while (end != std::string_view::npos && end + 1 < sql_.size() && sql_[end + 1] == quote)

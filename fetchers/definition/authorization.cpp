@@ -18,8 +18,8 @@ namespace metafuse::fetchers {
 namespace {
 
 constexpr std::size_t kMaxTokenBytes = 16 * 1024;
-constexpr double kAssumedLifetime = 300;  ///< seconds, where an answer does not say it
-constexpr double kRenewedAt = 0.8;        ///< of the lifetime
+constexpr double kAssumedLifetime = 300;  ///< in seconds, if an answer does not give it
+constexpr double kRenewedAt = 0.8;        ///< as a fraction of the lifetime
 constexpr auto kTokenTimeout = std::chrono::seconds(10);
 
 std::string as_hex(std::string_view bytes) {
@@ -185,7 +185,7 @@ void TokenKeeper::take_answer(const HttpAnswer& answer, const Clock& clock) {
     const std::string seconds = text_member(*json, "expires_in");
     if (!seconds.empty()) to_double(seconds, lifetime);
   } else {
-    // The words of a token server may repeat what was sent: only its error code is shown.
+    // Show only the error code: a token server's message may repeat the secrets that were sent.
     why = fmt::format("no token: HTTP {} {}", answer.status, json ? text_member(*json, "error") : "");
   }
   const bool is_header =

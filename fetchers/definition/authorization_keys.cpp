@@ -1,4 +1,4 @@
-// `auth:` of a definition, read and checked.
+// Reads and checks `auth:` of a definition.
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 namespace metafuse::fetchers {
 namespace {
 
-/// What belongs to the connection to this server, or is its own key.
+/// Headers that concern the connection to this server, or authenticate against it.
 constexpr std::array<std::string_view, 10> kNeverPassedOn = {
     "cookie",      "x-api-key",      "host",
     "connection",  "content-length", "transfer-encoding",
@@ -69,7 +69,7 @@ void take_hmac(EngineBlock& block, Authorization& auth) {
   if (!is_signed) block.diagnostics.error(block.map.place(), "auth: no header holds {signature}");
 }
 
-/// A name in the scope of an Amazon signature.
+/// A name in the credential scope of an Amazon signature.
 std::string take_scope_name(EngineBlock& block, std::string_view key) {
   const YamlNode* node = block.map.take_required(key);
   std::string name = block.map.take_string(key).value_or("");

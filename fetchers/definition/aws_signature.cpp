@@ -1,5 +1,5 @@
-// Requests to Amazon's services (OpenSearch, Kendra, Bedrock) are signed by Signature Version 4: a digest of
-// the request in a canonical form, signed by a key that is derived from the secret, the day, the region and
+// Signs requests to Amazon's services (OpenSearch, Kendra, Bedrock) by Signature Version 4: a digest of
+// the request in canonical form is signed with a key derived from the secret, the day, the region and
 // the service.
 
 #include <algorithm>
@@ -42,7 +42,7 @@ std::string aws_hmac(std::string_view key, std::string_view text) {
   return {reinterpret_cast<const char*>(bytes.data()), size};
 }
 
-/// The path without `.`, `..` and doubled slashes, each of its pieces encoded once more.
+/// The path without `.`, `..` and repeated slashes, with each segment percent-encoded once more.
 std::string canonical_path(std::string_view path) {
   std::vector<std::string_view> pieces;
   const bool is_folder = path.ends_with('/') || path.ends_with("/.") || path.ends_with("/..");
@@ -58,7 +58,7 @@ std::string canonical_path(std::string_view path) {
   return out.empty() || is_folder ? out + "/" : out;
 }
 
-/// The parameters in order of name and value, both encoded anew.
+/// The parameters sorted by name and value, both encoded anew.
 std::string canonical_query(std::string_view query) {
   std::vector<std::pair<std::string, std::string>> parameters;
   while (!query.empty()) {
@@ -78,7 +78,7 @@ std::string canonical_query(std::string_view query) {
   return out;
 }
 
-/// A header's value with single blanks between its words.
+/// A header's value with runs of blanks reduced to one, and none at the ends.
 std::string trimmed_value(std::string_view value) {
   std::string out;
   for (const char c : value)
@@ -92,7 +92,7 @@ std::string host_header(const UrlParts& parts) {
   return parts.port == usual ? parts.host : parts.origin();
 }
 
-/// A blank in a query as %20: some of Amazon's services read a plus sign as itself.
+/// Writes blanks in a query as %20, because some of Amazon's services take a plus sign literally.
 void spell_blanks(std::string& url) {
   for (std::size_t at = std::min(url.find('?'), url.size()); at < url.size(); ++at)
     if (url[at] == '+') url.replace(at, 1, "%20");
@@ -103,7 +103,7 @@ void spell_blanks(std::string& url) {
 void sign_aws_request(HttpRequest& request, const Authorization& auth, std::int64_t unix_time) {
   spell_blanks(request.url);
   const auto parts = parts_of_url(request.url);
-  if (!parts) return;  // the transport refuses it
+  if (!parts) return;  // the transport will reject it
   const auto moment = static_cast<std::time_t>(unix_time);
   std::tm utc{};
   gmtime_r(&moment, &utc);

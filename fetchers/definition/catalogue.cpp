@@ -8,18 +8,18 @@
 namespace metafuse::fetchers {
 namespace {
 
-/// Of a block that stands for a Python engine of SearXNG: what means the same here. Others would
-/// change the definition's own requests.
+/// Keys that a block for one of SearXNG's Python engines may keep, because they mean the same here. Any other
+/// key would change the definition's own requests.
 constexpr std::array<std::string_view, 9> kSharedKeys = {"name",    "shortcut", "categories",
                                                          "weight",  "disabled", "inactive",
                                                          "timeout", "retries",  "retry_on_http_error"};
 
-/// Settings of SearXNG's modules that choose nothing in what is asked.
+/// Settings of SearXNG's modules that do not affect what is asked for.
 constexpr std::array<std::string_view, 9> kHarmlessKeys = {
     "page_size",      "paging",           "results_per_page",   "sort_criteria",    "time_range_support",
     "use_source_url", "remove_ai_images", "show_torrent_files", "show_magnet_links"};
 
-constexpr std::size_t kMaxParameterBytes = 500;  ///< of a parameter
+constexpr std::size_t kMaxParameterBytes = 500;  ///< per parameter
 
 bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -35,7 +35,7 @@ void remove_entry(YamlNode& map, std::string_view key) {
   std::erase_if(map.entries, [&](const YamlEntry& entry) { return entry.first.text == key; });
 }
 
-/// Lists of one value and more; an empty or missing value is none.
+/// The non-empty values of a parameter, which may be a list or a single value.
 std::vector<std::string> values_of_parameter(const YamlNode& node) {
   std::vector<std::string> values;
   if (node.is_scalar()) values.push_back(node.text);
@@ -44,7 +44,7 @@ std::vector<std::string> values_of_parameter(const YamlNode& node) {
   return values;
 }
 
-/// What the block gives for a parameter: of a list, as SearXNG has for mirrors, the first.
+/// The block's value for a parameter. SearXNG allows a list, as for mirrors; the first is used.
 std::string given_value(const YamlNode& block, std::string_view name) {
   const YamlNode* node = block.find(name);
   if (node == nullptr) return {};
@@ -52,7 +52,7 @@ std::string given_value(const YamlNode& block, std::string_view name) {
   return values.empty() ? std::string() : values.front();
 }
 
-/// The parameter whose value the definition cannot serve; nullptr when it can serve all.
+/// The first parameter whose value the definition cannot serve; nullptr if it can serve all.
 const YamlEntry* unserved(const YamlNode& parameters, const YamlNode& block) {
   for (const YamlEntry& parameter : parameters.entries) {
     if (!parameter.second.is_list()) continue;
@@ -78,7 +78,8 @@ void replace_in_texts(YamlNode& node, const std::string& marker, const std::stri
   for (YamlEntry& entry : node.entries) replace_in_texts(entry.second, marker, value);
 }
 
-/// Mistakes are the block's own: its places are what a person can look at.
+/// Sets the position of all nodes to that of the user's block, so that errors point to a line that the user
+/// can see.
 void set_places(YamlNode& node, const Place& place) {
   node.place = place;
   for (YamlNode& item : node.items) set_places(item, place);
@@ -88,7 +89,7 @@ void set_places(YamlNode& node, const Place& place) {
   }
 }
 
-/// The definition with what the block says in place of it.
+/// Merges a definition with the block; the block's keys take precedence.
 YamlNode merged(const CatalogueEntry& entry, const YamlNode& block, bool is_python,
                 Diagnostics& diagnostics) {
   YamlNode out = entry.block;

@@ -1,4 +1,5 @@
-// Engines that are databases: a statement of the definition's own, or one that is made of a table's columns.
+// Engines that are SQL databases. Their statement is written in the definition, or built from a
+// table's columns.
 
 #include <algorithm>
 
@@ -13,7 +14,7 @@ namespace {
 
 using Server = DatabaseAccess::Server;
 
-/// A name of a table or column: PostgreSQL's quotes, or MariaDB's. A dot separates schema and table.
+/// Quotes the name of a table or column for PostgreSQL or MariaDB. A dot separates schema and table.
 std::string quoted_name(Server server, std::string_view name) {
   const char quote = server == Server::mariadb ? '`' : '"';
   std::string out(1, quote);
@@ -26,7 +27,7 @@ std::string quoted_name(Server server, std::string_view name) {
   return out + quote;
 }
 
-/// The columns of a table that make a result.
+/// The columns of a table that form a result.
 struct TableColumns {
   std::string url, title, content;
 };
@@ -43,7 +44,7 @@ TableColumns take_columns(EngineBlock& block, Server server) {
   return {quoted_name(server, url), quoted_name(server, title), quoted_name(server, content)};
 }
 
-/// A word that stands in a statement as it is: the name of a text search configuration.
+/// A word that is inserted into a statement unquoted: the name of a text search configuration.
 std::string take_word(EngineBlock& block, std::string_view key, const std::string& preset) {
   const YamlNode* node = block.map.take(key);
   const std::string word = block.map.take_string(key).value_or(preset);
@@ -86,7 +87,7 @@ std::string postgresql_statement(EngineBlock& block, const std::string& table, c
       shown, words, table, language, words);
 }
 
-/// The columns must have a FULLTEXT index together.
+/// Requires a FULLTEXT index over both columns.
 std::string mariadb_statement(EngineBlock& block, const std::string& table, const std::string& how) {
   const TableColumns columns = take_columns(block, Server::mariadb);
   const std::string match = fmt::format("MATCH({}, {}) AGAINST (:query IN {} MODE)", columns.title,
@@ -98,7 +99,7 @@ std::string mariadb_statement(EngineBlock& block, const std::string& table, cons
       columns.url, columns.title, columns.content, match, table, match);
 }
 
-/// SearXNG's `%(search_term)s`, with or without quotes around it, is the query.
+/// Replaces SearXNG's `%(search_term)s`, with or without quotes around it, by the query parameter.
 std::string with_named_query(std::string statement) {
   for (const std::string_view form : {"'%(search_term)s'", "%(search_term)s"})
     for (std::size_t at = statement.find(form); at != std::string::npos; at = statement.find(form))
@@ -119,7 +120,7 @@ void check_statement(EngineBlock& block, const YamlNode& node, const std::string
 
 using MakeStatement = std::string (*)(EngineBlock& block, const std::string& table, const std::string& how);
 
-/// `query_str`, or `table` with `search`.
+/// Takes `query_str`, or `table` with `search`.
 void take_statement(EngineBlock& block, DatabaseAccess& access, const std::vector<std::string>& kinds,
                     MakeStatement make) {
   access.url_format = block.map.take_string("url_format").value_or("");
@@ -130,7 +131,7 @@ void take_statement(EngineBlock& block, DatabaseAccess& access, const std::vecto
   if (table == nullptr) {
     block.map.take_required("query_str");
     access.statement = with_named_query(block.map.take_string("query_str").value_or(""));
-    block.map.take("limit");  // of SearXNG: the depth says how many
+    block.map.take("limit");  // a SearXNG key without effect: the depth limits the results
     if (own != nullptr && own->is_scalar()) check_statement(block, *own, access.statement);
     return;
   }

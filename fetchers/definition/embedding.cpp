@@ -1,4 +1,4 @@
-// `embedding:` in an engine file: who turns texts into vectors.
+// Reads `embedding:` of an engine file: the endpoint that turns texts into vectors.
 
 #include <algorithm>
 #include <array>
@@ -14,7 +14,7 @@ namespace {
 struct EmbeddingApi {
   std::string_view name;
   Embedding::Api api;
-  std::string_view path;  ///< below the base URL
+  std::string_view path;  ///< relative to the base URL
 };
 
 constexpr std::array kApis = {
@@ -36,7 +36,7 @@ const EmbeddingApi* take_api(EngineBlock& block) {
   return nullptr;
 }
 
-/// `url` is the whole address, `base_url` that of the server.
+/// Takes the endpoint's address: `url` is the complete address, `base_url` only the server's.
 std::string take_endpoint(EngineBlock& block, const EmbeddingApi& api) {
   const YamlNode* node = block.map.take("url");
   if (node == nullptr) {
@@ -66,7 +66,7 @@ std::optional<Embedding> read_embedding(const YamlNode& node, const std::string&
   embedding.access.url = take_endpoint(block, *api);
   embedding.access.method = "POST";
   embedding.access.content_type = "application/json";
-  embedding.access.body = R"("{query}")";  // the place of what the Embedder writes
+  embedding.access.body = R"("{query}")";  // a placeholder for the body that the Embedder writes
   embedding.access.headers = take_header_fields(block, "headers");
   if (const auto key = map.take_string("api_key"); key && !key->empty())
     embedding.access.headers.emplace_back("Authorization", "Bearer " + *key);

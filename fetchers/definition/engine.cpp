@@ -1,3 +1,6 @@
+// Reads an engines file: its blocks, the definitions of the catalogue that they name, and what a whole
+// settings.yml of SearXNG needs (merge keys, `use_default_settings`, skipped blocks).
+
 #include "fetchers/definition/engine.h"
 
 #include <algorithm>
@@ -15,7 +18,7 @@ namespace {
 
 constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;
 
-/// What a run file's name and its tag can hold.
+/// The characters that the name and the tag of a run file allow.
 bool is_engine_name(std::string_view name) {
   return !name.empty() && name.size() <= 64 && name != "." && name != ".." &&
          std::none_of(name.begin(), name.end(), [](char c) {
@@ -35,8 +38,8 @@ void add_entry(YamlNode& map, const std::string& key, const YamlNode& value) {
   map.entries.push_back(std::move(entry));
 }
 
-/// YAML 1.1's merge key, which SearXNG's parser knows: what `<<` names stands in the map, but for keys that
-/// the map has itself.
+/// Resolves YAML 1.1's merge key, which SearXNG's parser supports: the entries of the map that `<<` refers to
+/// are added, except for keys that the map has itself.
 YamlNode with_merged_keys(const YamlNode& map) {
   YamlNode out = map;
   std::erase_if(out.entries, [](const YamlEntry& entry) { return entry.first.text == "<<"; });
@@ -74,7 +77,7 @@ class FileReader {
     for (const YamlEntry& entry : root.entries)
       if (entry.first.text == "use_default_settings" && !entry.second.is_map())
         diagnostics_.warning(entry.first.place, "the key \"use_default_settings\" has no effect here");
-    // A whole settings.yml of SearXNG has more sections than engines, and anchors of its own beside them.
+    // A whole settings.yml of SearXNG has other sections besides engines, and keys that only define anchors.
     std::vector<std::string> sections;
     if (is_whole_settings_)
       for (const YamlEntry& entry : root.entries) sections.push_back(entry.first.text);
@@ -83,7 +86,7 @@ class FileReader {
   }
 
  private:
-  /// SearXNG's own blocks that `use_default_settings` keeps: those of the catalogue.
+  /// Adds those of SearXNG's own blocks that `use_default_settings` keeps, as far as the catalogue has them.
   void read_kept(const YamlNode& defaults) {
     const YamlNode* engines = defaults.is_map() ? defaults.find("engines") : nullptr;
     const YamlNode* kept = engines != nullptr && engines->is_map() ? engines->find("keep_only") : nullptr;
@@ -103,7 +106,7 @@ class FileReader {
           "those you want in `engines:`, or read SearXNG's own settings.yml");
   }
 
-  /// A block with mistakes refuses a file of ours, and is left out of SearXNG's.
+  /// A block with mistakes makes one of our own files invalid; in a SearXNG file it is skipped.
   void read_block(const YamlNode& block) {
     Diagnostics mistakes(diagnostics_.file());
     const std::size_t before = engines_.size();
@@ -121,7 +124,7 @@ class FileReader {
     const YamlNode block = meant_block(written, diagnostics);
     Engine engine;
     YamlMap map(block, "an engine", diagnostics);
-    map.take("about");  // for people, and for metafuse engines list
+    map.take("about");  // for people, and for `metafuse engines list`
     map.take("searxng");
     engine.name = map.take_required_string("name");
     check_name(block, engine.name, diagnostics);
@@ -141,11 +144,11 @@ class FileReader {
     engines_.push_back(std::move(engine));
   }
 
-  /// A block may name a definition of the catalogue, and has its parameters filled in.
+  /// The block after a catalogue definition that it names has been merged in, with its parameters filled in.
   YamlNode meant_block(const YamlNode& written, Diagnostics& diagnostics) const {
     if (const YamlNode* name = written.find("name");
         is_whole_settings_ && written.find("engine") == nullptr && name != nullptr && name->is_scalar()) {
-      // It changes a block that comes with SearXNG, which is mostly named for its engine.
+      // It changes a block that SearXNG ships, which usually has the name of its engine.
       YamlNode changed = written;
       add_entry(changed, "engine", *name);
       return meant_block(changed, diagnostics);
@@ -188,7 +191,7 @@ class FileReader {
     engine.weight = map.take_number("weight", 0, 1e6).value_or(1);
     engine.max_query_bytes =
         static_cast<std::size_t>(map.take_integer("max_query_bytes", 1, 1 << 20).value_or(2000));
-    const bool is_inactive = map.take_bool("inactive").value_or(false);  // SearXNG does not even load it then
+    const bool is_inactive = map.take_bool("inactive").value_or(false);  // which SearXNG does not even load
     engine.is_disabled = map.take_bool("disabled").value_or(false) || is_inactive;
     engine.timeout_seconds = map.take_number("timeout", 0.01, 300).value_or(3);
     engine.connect_seconds = map.take_number("connect_timeout", 0.01, 300).value_or(0);
@@ -202,7 +205,7 @@ class FileReader {
     take_query_syntax(map, type, engine, diagnostics);
   }
 
-  /// An engine's own embedding, or the file's where it needs one.
+  /// Takes the engine's own embedding, or else the file's if the engine needs one.
   void take_embedding(YamlMap& map, Engine& engine, Diagnostics& diagnostics) {
     const YamlNode* node = map.take("embedding");
     if (node != nullptr) engine.embedding = read_embedding(*node, folder_, diagnostics);
@@ -217,7 +220,7 @@ class FileReader {
                                          "\" needs the query's vector; say with `embedding:` who makes it");
   }
 
-  /// SearXNG: true for every error, or one status, or a list of them.
+  /// SearXNG allows true (every error), one status, or a list of them.
   void take_retry_statuses(YamlMap& map, Engine& engine, Diagnostics& diagnostics) {
     const YamlNode* node = map.take("retry_on_http_error");
     if (node == nullptr) return;

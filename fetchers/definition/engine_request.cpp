@@ -24,7 +24,7 @@ Duration seconds(double value) {
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(value));
 }
 
-/// Replaces every "${NAME}". False when a secret is not set; `missing` is its name then.
+/// Replaces every "${NAME}". False when a secret is not set; `missing` then holds its name.
 bool fill_secrets(std::string& text, const SecretLookup& secret_of, std::string& missing) {
   for (std::size_t at = text.find("${"); at != std::string::npos; at = text.find("${", at)) {
     const std::size_t end = text.find('}', at);
@@ -75,7 +75,7 @@ bool is_word_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
 }
 
-/// Values of URL parameters that are secrets by their names.
+/// Masks the values of URL parameters whose names mark them as secrets.
 std::string without_secret_parameters(std::string url) {
   constexpr std::array<std::string_view, 7> kNames = {
       "key=", "api_key=", "apikey=", "token=", "access_token=", "password=", "secret="};
@@ -107,7 +107,7 @@ std::string time_range_piece(const HttpAccess& access, const FetchOptions& optio
   return piece;
 }
 
-/// "a,b" as "\"a\",\"b\"".
+/// Turns "a,b" into "\"a\",\"b\"".
 std::string json_strings(std::string_view list) {
   std::string out;
   while (!list.empty()) {
@@ -118,7 +118,8 @@ std::string json_strings(std::string_view list) {
   return out;
 }
 
-/// The identifiers that an earlier step found, joined; hostile ones are kept in their quotation marks.
+/// Joins the identifiers that an earlier step found. If they are quoted, an identifier cannot break out of
+/// its quotation marks.
 std::string joined_ids(const std::vector<std::string>& ids, const LookupStep& step) {
   std::string out;
   for (const std::string& id : ids) {
@@ -272,7 +273,7 @@ std::string request_language(const HttpAccess& access, const FetchOptions& optio
 
 namespace {
 
-/// Pages by cursor are walked from the first.
+/// Pages reached by a cursor must be fetched from the first one on.
 PagePlan plan_by_cursor(const HttpAccess& access, const FetchOptions& options) {
   PagePlan plan;
   const bool has_own_window = has_placeholder(access, "{count}");
@@ -286,7 +287,7 @@ PagePlan plan_by_cursor(const HttpAccess& access, const FetchOptions& options) {
   return plan;
 }
 
-/// The first step chooses the window; its identifiers are one page of results.
+/// The first step selects the window; its identifiers form one page of results.
 PagePlan plan_of_steps(const HttpAccess& access, const FetchOptions& options) {
   const LookupStep& step = access.steps.front();
   PagePlan plan;
@@ -333,7 +334,7 @@ FieldQuery field_query(std::string_view query) {
 
 namespace {
 
-/// What one request is made of: the engine's own, a step's, or the next page's.
+/// The templates of one request: the engine's own, a step's, or the next page's.
 struct Templates {
   const std::string& method;
   const std::string& url;
@@ -425,7 +426,7 @@ constexpr std::array kParameters = {
     Parameter{"startPage", "{pageno}"},  Parameter{"language", "{lang}"},
     Parameter{"inputEncoding", "UTF-8"}, Parameter{"outputEncoding", "UTF-8"}};
 
-/// "{searchTerms}" as "{query}" and so on; empty when a required parameter is none that we know.
+/// Translates "{searchTerms}" to "{query}" and so on; empty when a required parameter is unknown.
 ///
 /// source: OpenSearch 1.1 draft 6, URL template syntax
 std::string translated(std::string_view text, int index_offset) {
@@ -451,7 +452,7 @@ std::string translated(std::string_view text, int index_offset) {
   return out;
 }
 
-/// How gladly answers of a type are read; 0 for those that cannot be.
+/// How preferable answers of a type are; 0 for those that cannot be read.
 int preference(std::string_view type, const AnswerRules& rules) {
   if (type.find("atom+xml") != std::string_view::npos) return 3;
   if (type.find("rss+xml") != std::string_view::npos) return 4;

@@ -14,13 +14,16 @@
 
 namespace metafuse::fetchers {
 
+// Turns an engine's definition and an expanded query into HTTP requests: secrets and placeholders are filled
+// in, and a page of results is mapped to pages of the engine.
+
 inline constexpr std::string_view kHopHeader = "X-Metafuse-Hops";
 inline constexpr int kMostHops = 2;
 
 using SecretLookup = std::function<std::optional<std::string>(std::string_view name)>;
 
-/// An HTTP engine with its secrets filled in (`access`), and with markers in their place for
-/// logs (`redacted`).
+/// An HTTP engine with its secrets filled in (`access`), and with markers in their place, for
+/// recordings (`redacted`).
 struct ReadyAccess {
   HttpAccess access;
   HttpAccess redacted;

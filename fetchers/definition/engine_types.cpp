@@ -57,7 +57,7 @@ std::vector<std::string> words_in(std::string_view text) {
   return words;
 }
 
-/// Names of SearXNG's engine modules, sorted.
+/// The names of SearXNG's engine modules, sorted.
 constexpr std::string_view kPythonEngines =
     "1337x 360search 360search_videos 9gag acfun adobe_stock ahmia alpinelinux annas_archive ansa "
     "apkmirror apple_app_store apple_maps archlinux artic artstation arxiv ask astrophysics_data_system "

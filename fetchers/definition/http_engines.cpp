@@ -1,3 +1,6 @@
+// Readers of engine definitions for HTTP: the keys that all such engines share, the engines whose answers are
+// described by paths (JSON, HTML, XML), and other meta-search servers.
+
 #include <algorithm>
 #include <filesystem>
 
@@ -37,7 +40,7 @@ void check_path(EngineBlock& block, Format format, const Place& place, const std
 
 namespace {
 
-/// The key of a part: `title_query`, or `title_xpath` where answers are XML or HTML.
+/// The key of a part: `title_query`, or `title_xpath` for XML and HTML answers.
 std::string part_key(Format format, std::string_view part) {
   return std::string(part) + (format == Format::xml || format == Format::html ? "_xpath" : "_query");
 }
@@ -51,7 +54,7 @@ void take_path(EngineBlock& block, Format format, std::string_view part, std::st
   if (!path.empty()) check_path(block, format, node->place, path);
 }
 
-/// A part's path, a list of them that are tried in turn, or `{join: [...], with: ", "}`.
+/// Takes a part's path, a list of paths that are tried in turn, or `{join: [...], with: ", "}`.
 void take_part(EngineBlock& block, Format format, std::string_view part, PartRule& rule) {
   const std::string key = part_key(format, part);
   const YamlNode* node = block.map.take(key);
@@ -73,7 +76,8 @@ void take_part(EngineBlock& block, Format format, std::string_view part, PartRul
   rule = std::move(read);
 }
 
-/// `unwrap`: rules for redirect links before the well-known ones; false leaves all links as they are.
+/// Takes `unwrap`: rules for redirect links that are tried before the built-in ones, or false to leave all
+/// links alone.
 void take_unwrap(EngineBlock& block, AnswerRules& rules) {
   const YamlNode* node = block.map.take("unwrap");
   if (node == nullptr) return;
@@ -94,7 +98,7 @@ void take_unwrap(EngineBlock& block, AnswerRules& rules) {
   }
 }
 
-/// The paths inside "https://host/{path}".
+/// Checks the paths inside "https://host/{path}".
 void check_url_format(EngineBlock& block, const AnswerRules& rules) {
   const YamlNode* node = block.map.take("url_format");
   if (node == nullptr) return;
@@ -126,7 +130,7 @@ void take_answer_keys(EngineBlock& block, AnswerRules& rules) {
   take_part(block, format, "score", rules.score);
   take_part(block, format, "thumbnail", rules.thumbnail);
   if (rules.thumbnail.empty() && format == Format::json)
-    rules.thumbnail = block.map.take_string("thumbnail").value_or("");  // what blocks of SearXNG call it
+    rules.thumbnail = block.map.take_string("thumbnail").value_or("");  // its name in SearXNG's blocks
   take_part(block, format, "id", rules.id);
   take_path(block, format, "suggestion", rules.suggestion);
   if (auto prefix = block.map.take_string("url_prefix")) rules.url_prefix = *prefix;
@@ -164,7 +168,7 @@ void take_choices(EngineBlock& block, HttpAccess& access) {
   if (block.map.take("time_range_map") != nullptr) {
     access.time_ranges = block.map.take_string_map("time_range_map");
   }
-  for (const char* key : {"safe_search_support", "safesearch"})  // the second is what SearXNG calls it
+  for (const char* key : {"safe_search_support", "safesearch"})  // the second is SearXNG's name
     if (auto flag = block.map.take_bool(key)) access.has_safe_search = *flag;
   if (block.map.take("safe_search_map") != nullptr)
     access.safe_search = block.map.take_string_map("safe_search_map");
@@ -249,7 +253,7 @@ void require_part(EngineBlock& block, const PartRule& part, std::string_view nam
                                                  part_key(rules.format, name) + "\"");
 }
 
-/// An answer whose parts the definition names. XML may name none: then RSS and Atom are read.
+/// Reads an engine whose answers are described by paths. XML may define none; it is then read as RSS or Atom.
 void read_by_paths(EngineBlock& block, Format format) {
   HttpAccess access;
   access.answer.format = format;
@@ -321,7 +325,7 @@ void preset_federation(HttpAccess& access) {
 
 }  // namespace
 
-/// Another SearXNG: `base_url`, or SearXNG's `instance_urls`, of which the first is taken.
+/// Another SearXNG instance: `base_url`, or the first of SearXNG's `instance_urls`.
 void read_searx_engine(EngineBlock& block) {
   HttpAccess access;
   preset_federation(access);

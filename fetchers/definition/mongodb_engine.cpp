@@ -1,4 +1,4 @@
-// `engine: mongodb`: a pipeline of the definition's own, or one that is made for one of four ways to search.
+// Reads `engine: mongodb`: a pipeline written in the definition, or one built for one of four ways to search.
 
 #include "fetchers/databases/mongo_pipeline.h"
 #include "fetchers/definition/engine_types.h"
@@ -12,7 +12,7 @@ Json stage(std::string_view name, Json body) {
   return out;
 }
 
-/// The relevance as the field `score`, and the window.
+/// Appends the stages that store the relevance as the field `score` and select the window.
 void end_pipeline(JsonArray& stages, std::string_view score, bool is_sorted) {
   if (!score.empty()) stages.push_back(stage("$addFields", {{"score", {{"$meta", score}}}}));
   if (is_sorted) stages.push_back(stage("$sort", {{"score", -1}, {"_id", 1}}));
@@ -40,7 +40,7 @@ JsonArray text_pipeline(EngineBlock& block) {
   return stages;
 }
 
-/// SearXNG's way: documents whose field is the query, or holds it.
+/// As SearXNG searches: documents whose field equals the query, or contains it.
 JsonArray field_pipeline(EngineBlock& block) {
   JsonObject match = take_filter(block);
   const std::string key = block.map.take_required_string("key");
@@ -125,7 +125,7 @@ void read_mongodb(EngineBlock& block) {
       if (auto path = map.take_string(column)) access.columns.emplace_back(column, std::move(*path));
     map.finish();
   }
-  block.map.take("results_per_page");  // of SearXNG: the depth says how many
+  block.map.take("results_per_page");  // a SearXNG key without effect: the depth limits the results
   access.statement = to_text(take_pipeline(block));
   block.engine.access = std::move(access);
 }

@@ -5,8 +5,8 @@
 #include "fetchers/definition/engine_types.h"
 #include "fetchers/definition/request_template.h"
 
-// The keys of a definition that say what is sent: method and body, the steps before the search's own request,
-// and how the next page is asked for.
+// Reads the keys of a definition that determine what is sent: method and body, the steps before the search
+// itself, and how the next page is requested.
 
 namespace metafuse::fetchers {
 
@@ -29,7 +29,7 @@ Json json_of(const YamlNode& node) {
 
 namespace {
 
-/// "${NAME}" stays: it is filled in when the file is loaded.
+/// Doubles braces except those of "${NAME}", which is replaced when the fetcher is made.
 std::string with_doubled_braces_but_secrets(std::string_view text) {
   std::string out;
   while (!text.empty()) {
@@ -43,8 +43,8 @@ std::string with_doubled_braces_but_secrets(std::string_view text) {
   return out;
 }
 
-/// A JSON body from its values: texts with placeholders; a text that is one number's placeholder is that
-/// number, and `{ids}` alone is the list of them.
+/// Builds a JSON body from YAML values, whose texts may contain placeholders. A text that consists of a
+/// number's placeholder becomes that number, and `{ids}` alone becomes the list of identifiers.
 Result<std::string> json_template(const Json& value) {
   const auto list = [](const auto& items, const auto& write) -> Result<std::string> {
     std::string out;
@@ -111,7 +111,7 @@ namespace {
 
 using Format = AnswerRules::Format;
 
-/// "https://host:port" of a URL with placeholders.
+/// The part "https://host:port" of a URL with placeholders.
 std::string_view host_part(std::string_view url) {
   const std::size_t begin = std::min(url.find("://") + 3, url.size());
   return url.substr(0, url.find_first_of("/?", begin));
@@ -121,7 +121,8 @@ bool has(const std::string& url, const std::string& body, std::string_view place
   return url.find(placeholder) != std::string::npos || body.find(placeholder) != std::string::npos;
 }
 
-/// URL of another request of the same engine: credentials go to one host only.
+/// Takes the URL of another request of the same engine. It must be on the same host, since credentials are
+/// sent there.
 std::string take_url(YamlMap& map, Diagnostics& diagnostics, const HttpAccess& access) {
   const YamlNode* node = map.take("search_url");
   std::string url = map.take_string("search_url").value_or("");
@@ -169,7 +170,7 @@ LookupStep take_step(EngineBlock& block, const YamlNode& node, const HttpAccess&
   return step;
 }
 
-/// Each request needs what the one before it found, and only that.
+/// Checks that each request uses what the previous one found, and nothing else.
 void check_chain(EngineBlock& block, const YamlNode& node, const HttpAccess& access) {
   for (std::size_t i = 0; i <= access.steps.size(); ++i) {
     const bool is_last = i == access.steps.size();

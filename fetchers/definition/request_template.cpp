@@ -50,9 +50,9 @@ std::string quoted_json(std::string_view text) {
   return quoted.substr(1, quoted.size() - 2);
 }
 
-/// Follows the text of a JSON template, to know whether a value stands in a quoted text inside a JSON text,
-/// as in
-/// {"query": "search(text: \"{query}\")"}: there it is quoted twice, or it could end the inner text.
+/// Tracks whether a position in a JSON template is inside a quoted text within a JSON string, as in
+/// {"query": "search(text: \"{query}\")"}. A value there must be quoted twice; otherwise it could end the
+/// inner text.
 class JsonNesting {
  public:
   void follow(std::string_view text) {
@@ -75,7 +75,7 @@ class JsonNesting {
   bool is_nested() const { return is_inside_ && has_inner_quote_; }
 
  private:
-  /// A character that the JSON text writes with a backslash.
+  /// Takes a character that the JSON string writes with a backslash.
   void take_inner(char c) {
     if (c == '"' && !has_inner_backslash_) has_inner_quote_ = !has_inner_quote_;
     has_inner_backslash_ = c == '\\' && !has_inner_backslash_;
@@ -111,16 +111,16 @@ void append_quoted(std::string& out, const std::string& text, Quoting quoting) {
 Error unknown_placeholder(std::string_view name) {
   std::string known;
   for (const Placeholder& placeholder : kPlaceholders)
-    if (!placeholder.name.starts_with("query_") && placeholder.name != "id_values")  // written by us alone
+    if (!placeholder.name.starts_with("query_") && placeholder.name != "id_values")  // internal placeholders
       known += (known.empty() ? "{" : ", {") + std::string(placeholder.name) + "}";
-  // GraphQL and JSON have braces of their own.
+  // GraphQL and JSON use braces of their own.
   const bool is_name = name.find_first_of(" ({:,\"\n") == std::string_view::npos;
   return fail(Code::bad_config,
               "unknown placeholder {" + std::string(name) + "}; known are " + known +
                   (is_name ? "" : "; braces that are meant themselves are written twice: {{ and }}"));
 }
 
-/// Hands on the pieces of a template in order: characters, and placeholders by their rows.
+/// Passes the pieces of a template on in order: literal text, and placeholders as rows of the table.
 template <class OnText, class OnPlaceholder>
 Result<void> scan_template(std::string_view text, const OnText& on_text,
                            const OnPlaceholder& on_placeholder) {
@@ -131,7 +131,7 @@ Result<void> scan_template(std::string_view text, const OnText& on_text,
     if (at == text.size()) break;
     const char c = text[at];
     const std::size_t end = text.find('}', at);
-    if (c == '$') {  // "${NAME}" is a secret; "${{" stands in the value of one that was filled in
+    if (c == '$') {  // "${NAME}" is a secret; "${{" can occur in the value of a secret that was filled in
       const bool is_secret =
           text.substr(at, 2) == "${" && text.substr(at + 2, 1) != "{" && end != std::string_view::npos;
       const std::size_t size = is_secret ? end + 1 - at : 1;

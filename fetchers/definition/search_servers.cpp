@@ -9,7 +9,7 @@
 namespace metafuse::fetchers {
 namespace {
 
-/// A name that stands in a path or parameter as it is.
+/// A name that is inserted into a path or parameter, percent-encoded.
 std::string take_name(EngineBlock& block, std::string_view key) {
   return with_doubled_braces(percent_encoded(block.map.take_required_string(key)));
 }
@@ -37,8 +37,8 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
     text.replace(at, from.size(), to);
 }
 
-/// SearXNG's custom_query_json: {{KEY}} and {{VALUE}} are the parts of "key:value"; without {{KEY}} the value
-/// is the whole query.
+/// SearXNG's custom_query_json: {{KEY}} and {{VALUE}} are the two parts of a query "key:value"; without
+/// {{KEY}}, the value is the whole query.
 std::string custom_query(EngineBlock& block, const YamlNode& custom) {
   std::string text = with_doubled_braces(to_text(json_of(custom)));
   const bool has_key = text.find("{{{{KEY}}}}") != std::string::npos;
@@ -50,7 +50,8 @@ std::string custom_query(EngineBlock& block, const YamlNode& custom) {
   return text;
 }
 
-/// Nearest neighbours by the query's vector: Elasticsearch has them beside the query, OpenSearch as one.
+/// Nearest neighbours of the query's vector. Elasticsearch takes them as a member beside the query,
+/// OpenSearch as a query.
 ///
 /// source: Elasticsearch's search API, `knn` (8.4 and later); OpenSearch's k-NN query
 std::string nearest_neighbours(EngineBlock& block, bool is_opensearch) {
@@ -63,10 +64,10 @@ std::string nearest_neighbours(EngineBlock& block, bool is_opensearch) {
          tried + "}}";
 }
 
-/// The query part of Elasticsearch's body as a template.
+/// The query part of Elasticsearch's body, as a template.
 ///
-/// source: the query types of SearXNG's elasticsearch engine; where that wants field:value for match, a query
-///         without a field asks all of them
+/// source: the query types of SearXNG's elasticsearch engine. Where that requires field:value for `match`, a
+///         query without a field searches all fields here.
 std::string elasticsearch_query(EngineBlock& block, HttpAccess& access) {
   const std::string type = block.map.take_string("query_type").value_or("match");
   const YamlNode* custom = block.map.take("custom_query_json");
@@ -194,8 +195,8 @@ void read_groonga(EngineBlock& block) {
   block.engine.access = std::move(access);
 }
 
-/// Omega's own template "xml": <hit url="" title="" sample="">; another one may be named, with XPath for
-/// its parts.
+/// Reads answers of Omega's own template "xml": <hit url="" title="" sample="">. A definition may name
+/// another template, with XPath for its parts.
 void read_omega(EngineBlock& block) {
   HttpAccess access;
   access.answer.format = AnswerRules::Format::xml;

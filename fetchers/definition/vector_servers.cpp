@@ -1,5 +1,5 @@
-// Servers that search by vectors, and the hosted search services beside them, each as a preset of an HTTP
-// engine. {vector} in a body is the expanded query's vector from the engine's `embedding:`.
+// Vector search servers, and hosted search services, each as a preset of an HTTP engine. {vector} in a body
+// is the vector of the expanded query from the engine's `embedding:`.
 
 #include <algorithm>
 
@@ -19,7 +19,7 @@ bool is_identifier(std::string_view text) {
   });
 }
 
-/// A name that stands in a request's language as it is: letters, digits, `_`, `-` and `.`.
+/// A name that is inserted unquoted into a request's query language: letters, digits, `_`, `-` and `.` only.
 std::string take_identifier(EngineBlock& block, std::string_view key, const std::string& preset = {}) {
   const YamlNode* node = preset.empty() ? block.map.take_required(key) : block.map.take(key);
   std::string name = block.map.take_string(key).value_or(preset);
@@ -29,7 +29,7 @@ std::string take_identifier(EngineBlock& block, std::string_view key, const std:
   return name;
 }
 
-/// `,"key":JSON` of a YAML value, or nothing; braces doubled for the template.
+/// `,"key":JSON` for a YAML value, or nothing if it is absent. Braces are doubled for the template.
 std::string take_json_member(EngineBlock& block, std::string_view key, std::string_view member) {
   const YamlNode* node = block.map.take(key);
   if (node == nullptr) return {};
@@ -41,7 +41,7 @@ std::string text_member(std::string_view member, const std::string& text) {
                       : ",\"" + std::string(member) + "\":" + with_doubled_braces(to_text(Json(text)));
 }
 
-/// A header that carries `api_key`.
+/// Adds a header with the value of `api_key`.
 void take_key_header(EngineBlock& block, HttpAccess& access, std::string_view header,
                      std::string_view before = {}) {
   if (const auto key = block.map.take_string("api_key"); key && !key->empty())
@@ -55,7 +55,7 @@ PartRule either(std::string first, std::string second) {
   return rule;
 }
 
-/// A JSON answer whose results hold url, title, and content or text below `where`.
+/// Access to a server that answers in JSON; each result has url, title, and content or text below `where`.
 HttpAccess server_with(std::string results, const std::string& where, std::string score) {
   HttpAccess access;
   access.method = "POST";
@@ -145,7 +145,7 @@ void read_pinecone(EngineBlock& block) {
 /// source: Vespa's query API; nearestNeighbor, and userQuery for hybrid
 void read_vespa(EngineBlock& block) {
   HttpAccess access = server_with("$/root/children", "/fields", "$/relevance");
-  access.answer.may_lack_results = true;  // no hit, no children
+  access.answer.may_lack_results = true;  // without hits there are no children
   const std::string field = take_identifier(block, "vector_field", "embedding");
   const std::string tensor = take_identifier(block, "query_tensor", "q");
   const auto targets = block.map.take_integer("target_hits", 1, 10000).value_or(100);

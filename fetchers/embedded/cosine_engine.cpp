@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kMaxCosineQueryBytes = 4096;
 constexpr std::size_t kMaxQueryParts = 2000;
 
-/// Whether a text begins with FTS5's `column :` or `{a b} :`.
+/// Whether a text begins with FTS5's column filter, `column :` or `{a b} :`.
 bool names_column(std::string_view rest) {
   const auto skip_blanks = [&] { rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size())); };
   skip_blanks();
@@ -38,7 +38,7 @@ bool is_fts5_operator(std::string_view token) {
 
 CosineQuery read_cosine_query(std::string_view query) {
   CosineQuery out;
-  std::string* into = nullptr;  // still among the words
+  std::string* into = nullptr;  // nullptr: still in the words
   int depth = 0;
   for (std::string_view rest = query; !rest.empty();) {
     const std::string_view token = next_token(rest);
@@ -59,20 +59,20 @@ CosineQuery read_cosine_query(std::string_view query) {
 
 namespace detail {
 
-/// The lengths of all documents' vectors, as one version of the index says them.
+/// The lengths of all documents' vectors in one version of the index.
 struct CosineLengths {
   std::string version;
-  std::vector<float> lengths;  ///< of document d and kind k at d * kPartKinds + k
+  std::vector<float> lengths;  ///< at d * kPartKinds + k for document d and kind k
 
   std::size_t last_id() const { return lengths.size() / kPartKinds - 1; }
 };
 
-/// What a search reads from the file, for one thread at a time.
+/// What a search needs to read from the file. Not thread-safe.
 struct CosineReader {
   SqliteDatabase database;
-  SqliteStatement part;     ///< by its key
-  SqliteStatement page;     ///< by id
-  SqliteStatement matches;  ///< ids by an FTS5 query
+  SqliteStatement part;     ///< selects a part by its key
+  SqliteStatement page;     ///< selects a page by its id
+  SqliteStatement matches;  ///< selects ids by an FTS5 query
   WordFinder words;
   WordFinder stems;
   std::shared_ptr<const CosineLengths> lengths;
@@ -124,12 +124,12 @@ Result<std::shared_ptr<const CosineLengths>> read_lengths(SqliteDatabase& databa
 /// A part of the query with its postings.
 struct AskedPart {
   std::size_t kind = 0;
-  double weight = 0;  ///< in the query
+  double weight = 0;  ///< its weight in the query
   std::size_t with_part = 0;
   std::vector<Posting> postings;
 };
 
-/// The known parts of a query's words.
+/// The parts of a query's words that occur in the index.
 Result<std::vector<AskedPart>> read_parts(CosineReader& reader, std::string_view words,
                                           const std::string& path, const Deadline& deadline) {
   std::map<std::string, TextPart> wanted;
@@ -164,7 +164,7 @@ Result<std::vector<AskedPart>> read_parts(CosineReader& reader, std::string_view
   return out;
 }
 
-/// The mean of the three cosines for every document, by id.
+/// The mean of the three cosines for each document, indexed by id.
 std::vector<double> cosines(const std::vector<AskedPart>& parts, const CosineLengths& lengths) {
   std::array<double, kPartKinds> squares{};
   for (const AskedPart& part : parts) squares[part.kind] += part.weight * part.weight;
@@ -181,7 +181,7 @@ std::vector<double> cosines(const std::vector<AskedPart>& parts, const CosineLen
   return out;
 }
 
-/// The documents that an FTS5 query finds.
+/// The documents found by an FTS5 query.
 Result<std::vector<bool>> matching(CosineReader& reader, const std::string& query) {
   std::vector<bool> out(reader.lengths->last_id() + 1);
   reader.matches.bind(1, query);
@@ -214,7 +214,7 @@ Result<void> drop_unwanted(CosineReader& reader, const CosineQuery& query, std::
   return {};
 }
 
-/// Ids of the best scores above zero, best first.
+/// The ids with the best scores above zero, best first.
 std::vector<std::size_t> best_ids(const std::vector<double>& scores, std::size_t count) {
   std::vector<std::size_t> ids;
   for (std::size_t id = 0; id < scores.size(); ++id)
@@ -233,7 +233,7 @@ struct CosineEngine::Shared {
   CosineAccess access;
   IdlePool<CosineReader> pool;
   std::mutex mutex;
-  std::shared_ptr<const CosineLengths> lengths;  ///< of the version that was opened last
+  std::shared_ptr<const CosineLengths> lengths;  ///< of the latest version that was opened
 
   Result<std::unique_ptr<CosineReader>> open() {
     const std::string& path = access.database;
@@ -303,7 +303,7 @@ Result<RankedList> CosineEngine::search(std::string_view text, int depth, int of
   auto list = shared_->search(*reader, query, static_cast<std::size_t>(offset),
                               static_cast<std::size_t>(depth), deadline);
   reader->database.set_deadline(nullptr);
-  // a reader whose search failed may stand in the middle of a row
+  // after a failed search the reader's statements may be in the middle of a row
   if (list) shared_->pool.give_back(std::move(reader));
   return list;
 }

@@ -17,14 +17,14 @@ namespace {
 
 constexpr std::array<char, kPartKinds> kKindLetters = {'w', 's', 'g'};
 constexpr std::size_t kGramCharacters = 4;
-constexpr std::size_t kMaxPartWordBytes = 64;  ///< longer words are hardly words
+constexpr std::size_t kMaxPartWordBytes = 64;  ///< longer ones are hardly words
 constexpr std::size_t kLengthsPerRow = 4096;
 
 std::string part_key(std::size_t kind, std::string_view part) {
   return kKindLetters[kind] + std::string(part);
 }
 
-/// The character n-grams of a word between blanks; the whole where it is shorter.
+/// The character n-grams of a word with a blank before and after it; the whole text if it is shorter than n.
 std::vector<std::string> grams_of(std::string_view word) {
   const std::string text = ' ' + std::string(word) + ' ';
   std::vector<std::size_t> begins;
@@ -38,7 +38,7 @@ std::vector<std::string> grams_of(std::string_view word) {
   return grams;
 }
 
-/// The tables while they are written.
+/// Writes the tables of the cosine engine.
 class CosineWriter {
  public:
   static Result<CosineWriter> make(SqliteDatabase& database, std::size_t last_id) {
@@ -63,7 +63,7 @@ class CosineWriter {
     return {};
   }
 
-  /// The lengths of all vectors, in rows of some thousand documents.
+  /// Writes the lengths of all vectors, some thousand documents per row.
   Result<void> write_lengths(SqliteDatabase& database) const {
     TRY(auto row, database.prepare("INSERT INTO cosine_lengths VALUES(?, ?)"));
     double sum = 0;
@@ -91,7 +91,7 @@ class CosineWriter {
   SqliteStatement insert_;
 };
 
-/// Adds the documents of one word to those of a part, `times` for each time that the word stands there.
+/// Adds a word's postings to those of a part; the part occurs `times` times in the word.
 void add_postings(std::map<std::uint32_t, std::uint32_t>& sum, const std::vector<Posting>& postings,
                   std::uint32_t times) {
   for (const Posting& posting : postings) sum[posting.document] += posting.count * times;
@@ -103,7 +103,7 @@ std::vector<Posting> as_list(const std::map<std::uint32_t, std::uint32_t>& sum) 
   return out;
 }
 
-/// Writes the words into their table.
+/// Writes the words into the table of parts.
 ///
 /// out:    every word that was written
 Result<std::vector<std::string>> write_words(SqliteDatabase& database, const std::string& words_table,
@@ -140,7 +140,7 @@ Result<std::vector<std::string>> write_words(SqliteDatabase& database, const std
   return words;
 }
 
-/// A stem or an n-gram: the words that have it, by position, and how often.
+/// For each stem or n-gram, the words that contain it (by position) and how often.
 using PartWords = std::map<std::string, std::vector<std::pair<std::uint32_t, std::uint32_t>>, std::less<>>;
 
 Result<PartWords> parts_of_words(const std::vector<std::string>& words) {

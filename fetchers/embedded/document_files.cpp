@@ -46,7 +46,7 @@ std::string_view trimmed_text(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
 }
 
-/// One line: every run of blanks becomes one.
+/// Joins a text into one line, with every run of white space reduced to one blank.
 std::string in_one_line(std::string_view text) {
   std::string out;
   for (const char c : trimmed_text(text)) {
@@ -76,7 +76,7 @@ std::string attribute_of(xmlNode& node, const char* name) {
   return text;
 }
 
-/// What a page says, gathered in one walk over its tree.
+/// What a page says, collected in one walk over its tree.
 struct PageText {
   std::string title;
   std::string heading;
@@ -128,7 +128,7 @@ void gather_facts(xmlNode* node, PageText& page) {
 
 // Markdown
 
-/// A line without the marks of headings, lists, quotes and emphasis, and with the words of its links alone.
+/// A line without the marks of headings, lists, quotes and emphasis; of links, only the text remains.
 std::string without_marks(std::string_view line) {
   line = trimmed_text(line);
   const std::size_t begin = line.find_first_not_of("#>*-+ ");
@@ -149,7 +149,7 @@ std::string without_marks(std::string_view line) {
   return out;
 }
 
-/// Cuts the front matter (between two lines of ---) off and returns it.
+/// Removes the front matter (between two lines of ---) and returns it.
 std::string_view take_front_matter(std::string_view& text) {
   if (!text.starts_with("---\n")) return {};
   const std::size_t end = text.find("\n---", 3);
@@ -181,8 +181,8 @@ SourceDocument text_document(std::string_view text) {
 
 // CSV (RFC 4180)
 
-/// Reads one row from `text`, whose first byte is at `at`.
-/// out:    its cells; `at` and `line` behind it
+/// Reads one row from `text`, starting at byte `at`.
+/// out:    its cells; `at` and `line` are moved past it
 Result<std::vector<std::string>> read_csv_row(std::string_view text, std::size_t& at, std::size_t& line,
                                               const std::string& path) {
   std::vector<std::string> cells(1);
@@ -277,7 +277,7 @@ Result<void> read_json_lines(const std::string& path, const TakeDocument& take) 
 
 // Folders
 
-/// The URL of a file: its path, each part percent-encoded, behind the base.
+/// The URL of a file: the base, followed by the file's path with each part percent-encoded.
 std::string url_of_file(const std::filesystem::path& path, const std::filesystem::path& folder,
                         const std::string& base_url) {
   std::error_code error;
@@ -290,7 +290,7 @@ std::string url_of_file(const std::filesystem::path& path, const std::filesystem
   return url;
 }
 
-/// A whole file as one document, for the kinds that are one.
+/// Reads a whole file as one document, for formats that hold one.
 Result<SourceDocument> one_document(const std::string& path, SourceKind kind) {
   TRY(const auto bytes, read_text(path, kMaxFileBytes));
   SourceDocument document = kind == SourceKind::html       ? html_document(bytes)
@@ -306,7 +306,7 @@ bool is_hidden(const std::filesystem::path& path) {
   return path.filename().string().starts_with('.');
 }
 
-/// The files below a folder that hold documents, in the order of their paths; the others are told
+/// The files below a folder that hold documents, in the order of their paths. The others are reported
 /// in `left_out`.
 Result<std::vector<std::string>> files_below(const std::string& folder, std::vector<std::string>& left_out) {
   namespace fs = std::filesystem;
@@ -318,7 +318,7 @@ Result<std::vector<std::string>> files_below(const std::string& folder, std::vec
       if (at->is_directory()) at.disable_recursion_pending();
     } else if (at->is_regular_file()) {
       const std::string path = at->path().string();
-      // A sitemap is named by itself: in a folder its files would come twice.
+      // A sitemap must be given by name: inside a folder, its files would be read twice.
       if (const SourceKind kind = kind_of_source(path);
           kind == SourceKind::other || kind == SourceKind::sitemap)
         left_out.push_back(path + ": its ending names no kind of document");
@@ -339,7 +339,7 @@ bool holds_rows(SourceKind kind) {
   return kind == SourceKind::csv || kind == SourceKind::json_lines || kind == SourceKind::other;
 }
 
-/// Reads files on several threads, a batch at a time, and hands their documents on in order.
+/// Reads files on several threads, one batch at a time, and passes their documents on in order.
 Result<void> read_files(std::vector<SourceFile> files, const DocumentFileOptions& options,
                         const TakeDocument& take, std::vector<std::string>& left_out) {
   if (options.is_known)
@@ -374,7 +374,7 @@ Result<void> read_files(std::vector<SourceFile> files, const DocumentFileOptions
 SourceDocument html_document(std::string_view page) {
   SourceDocument document;
   constexpr int kOptions = HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING | HTML_PARSE_NONET;
-  // Without a declaration libxml2 takes bytes for Latin-1; pages without one are UTF-8 today.
+  // libxml2 reads undeclared bytes as Latin-1, but pages without a declaration are UTF-8 today.
   const bool is_declared = page.substr(0, 4096).find("charset") != std::string_view::npos;
   const std::string valid = is_declared ? std::string(page) : to_valid_utf8(page);
   const HtmlTree tree(htmlReadMemory(valid.data(), static_cast<int>(valid.size()), nullptr,

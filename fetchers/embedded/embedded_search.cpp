@@ -18,13 +18,14 @@
 namespace metafuse::fetchers {
 namespace {
 
-/// With this status grep and the like say that they found nothing; a higher one is a failure.
+/// The exit status with which grep and similar programs report that they found nothing; higher ones
+/// are failures.
 constexpr int kNothingFound = 1;
 
 constexpr std::size_t kMaxEmbeddedTitleBytes = 500;
 constexpr std::size_t kMaxEmbeddedSnippetBytes = 2000;
 
-/// The arguments with the query in its place, or why it may not go there.
+/// The arguments with the query inserted, or an error if the query is not acceptable as an argument.
 Result<std::vector<std::string>> filled_arguments(const CommandAccess& access, std::string_view query) {
   if (query.find_first_of(std::string_view("\0\n\r", 3)) != std::string_view::npos)
     return fail(Code::usage, "a query with a NUL or a line end cannot be an argument");
@@ -99,12 +100,13 @@ Result<RankedList> search_sqlite(const SqliteAccess& access, std::string_view qu
   row->bind_named(":wildcard", "%" + std::string(query) + "%");
   row->bind_named(":limit", static_cast<std::int64_t>(depth));
   row->bind_named(":offset", static_cast<std::int64_t>(offset));
-  // A statement without :limit and :offset gives all rows: the window is ours to cut.
+  // A statement without :offset also returns the rows before the window, which are skipped here.
   HitRows rows(access.url_format, depth, row->has_parameter(":offset") ? 0 : offset);
   while (!rows.is_full()) {
     TRY(const auto stepped, row->step());
     if (!stepped) break;
-    std::vector<std::string_view> columns, values;  // names of before the first step may be gone after it
+    // Names from before the first step may become invalid after it.
+    std::vector<std::string_view> columns, values;
     for (int i = 0; i < row->columns(); ++i) {
       columns.push_back(row->column_name(i));
       values.push_back(row->text(i));

@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t kSnippetBytes = 300;
 
-/// Size and time of a file; empty for what is none, as a line of a file is.
+/// The size and time of a file; empty if it is not a file, such as a line of a file (FILE:LINE).
 std::string stamp_of(const std::string& path) {
   std::error_code error;
   const auto size = std::filesystem::file_size(path, error);
@@ -93,7 +93,7 @@ Result<std::int64_t> number_from(SqliteDatabase& database, const char* sql) {
   return row.integer(0);
 }
 
-/// One update: documents come in, and what does not come again goes.
+/// One update: documents that are read are inserted or kept; those that do not occur again are removed.
 class IndexUpdate {
  public:
   IndexUpdate(SqliteDatabase& database, std::string path, const IndexOptions& options)
@@ -148,7 +148,7 @@ class IndexUpdate {
     const bool is_same = is_there && before == fields_as_json(document);
     if (is_there) {
       TRY(const auto old, document_of(before, path_));
-      // The same text from a file with another stamp: only the stamp is new.
+      // Unchanged text is stored again only to record its file's new stamp, if it has a file of its own.
       if (is_same && stamp_of(document.place).empty()) return {};
       TRY_VOID(writer_->remove(id, old));
     } else {
@@ -213,7 +213,7 @@ class IndexUpdate {
     return update_ranking(database_, shape_, options_, changed);
   }
 
-  /// What the cosine needs begins anew where anything changed.
+  /// The cosine tables are rewritten if anything has changed.
   Result<void> renew_cosine() {
     if (!options_.has_cosine) return drop_cosine(database_);
     if (has_cosine(database_) && renewed_.empty() && report_.removed == 0) return {};
@@ -221,12 +221,13 @@ class IndexUpdate {
                         options_.is_interrupted);
   }
 
-  /// Latent semantic indexing begins anew where anything changed; an endpoint is asked for what is new.
+  /// Latent semantic indexing starts anew if anything has changed; an endpoint is only asked for
+  /// new documents.
   Result<std::size_t> renew_vectors() {
     TRY(const auto meta, read_vector_meta(database_, path_));
     const VectorOptions& wanted = options_.vectors;
     if (wanted.source == VectorOptions::Source::none) {
-      // Vectors of documents that are no more would be found.
+      // Otherwise searches would find vectors of documents that no longer exist.
       TRY_VOID(database_.run(
           "DROP TABLE IF EXISTS vectors; DROP TABLE IF EXISTS lsi_words; DELETE FROM meta WHERE "
           "name='embedding';"));
@@ -260,7 +261,7 @@ class IndexUpdate {
     return write_vectors(database_, wanted, writing);
   }
 
-  /// A document as it is now.
+  /// The current version of a document.
   Result<SourceDocument> source_of(std::int64_t id) {
     if (!source_) {
       TRY(auto source, database_.prepare("SELECT fields FROM sources WHERE id=?", true));
@@ -330,7 +331,7 @@ Result<void> NumberWriter::insert(std::int64_t id, const SourceDocument& documen
   row_.bind(1, id);
   for (std::size_t i = 0; i < numbers_.size(); ++i) {
     const auto number = document.numbers.find(numbers_[i]);
-    // SQLite keeps NaN as NULL.
+    // SQLite stores NaN as NULL.
     row_.bind(static_cast<int>(i) + 2, number != document.numbers.end() ? number->second : std::nan(""));
   }
   return run_once(row_);

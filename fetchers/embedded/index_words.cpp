@@ -15,7 +15,7 @@ Result<bool> has_stems(SqliteDatabase& database) {
   return !tables.empty() && tables.front().tokenizer == "porter";
 }
 
-/// As a string of FTS5, in which nothing acts.
+/// Quotes a word as an FTS5 string, in which nothing acts as an operator.
 std::string as_string(std::string_view word) {
   std::string out = "\"";
   for (const char c : word) out += c == '"' ? std::string("\"\"") : std::string(1, c);

@@ -61,12 +61,12 @@ std::string shown_columns(SqliteDatabase& database) {
 
 namespace detail {
 
-/// A connection with what searches: lists of words where the index has them, and a statement of FTS5's for
-/// every other query.
+/// A connection with both ways to search: posting lists if the index has them, and an FTS5 statement for all
+/// other queries.
 struct LocalConnection {
   SqliteDatabase database;
   SqliteStatement statement;
-  SqliteStatement page;  ///< by id
+  SqliteStatement page;  ///< selects a page by its id
   std::optional<WordSearch> words;
 };
 
@@ -76,7 +76,7 @@ namespace {
 
 using Connection = detail::LocalConnection;
 
-/// The full-text table whose words a tokenizer makes.
+/// The full-text table that was built with the tokenizer.
 Result<WordsTable> words_table(SqliteDatabase& database, const LocalAccess& access) {
   TRY(const auto tables, read_words_tables(database));
   for (const WordsTable& table : tables)
@@ -88,7 +88,7 @@ Result<WordsTable> words_table(SqliteDatabase& database, const LocalAccess& acce
                                     access.tokenizer);
 }
 
-/// The columns of an index with their weights, in its order.
+/// The columns of an index with their weights, in the index's order.
 struct WeightedColumns {
   std::vector<std::string> names;
   std::vector<double> weights;
@@ -127,7 +127,7 @@ std::string rank_function(const std::vector<double>& weights) {
   return out + ')';
 }
 
-/// The statement whose matches are ordered by relevance, or by one of their numbers.
+/// The SQL of a search, ordered by relevance or by one of the documents' numbers.
 Result<std::string> search_statement(SqliteDatabase& database, const LocalAccess& access,
                                      const std::string& table, const std::string& rank) {
   const std::string shown = shown_columns(database);
@@ -181,7 +181,7 @@ Result<RankedList> read_hits(SqliteStatement& statement) {
   }
 }
 
-/// The results of documents, from the one at `first` on.
+/// The results for the documents from index `first` on.
 Result<RankedList> read_pages(SqliteStatement& page, const std::vector<ScoredDocument>& documents,
                               std::size_t first) {
   RankedList list;
@@ -246,7 +246,7 @@ Result<RankedList> LocalEngine::search(std::string_view query, int depth, int of
   auto list = search_with(*connection, query, static_cast<std::size_t>(depth),
                           static_cast<std::size_t>(offset), deadline);
   connection->database.set_deadline(nullptr);
-  // a connection whose search failed may stand in the middle of a row
+  // after a failed search the connection's statements may be in the middle of a row
   if (list) shared_->pool.give_back(std::move(connection));
   if (!list && list.error().code == Code::bad_data)
     return fail(Code::bad_data, "the index does not understand the query: " + list.error().text);

@@ -1,3 +1,6 @@
+// Builds the embedded engine's index in a file beside the old one and renames it, so that a search sees
+// either the old index or the whole new one. An update works on a copy of the old index in the same way.
+
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -33,7 +36,7 @@ bool is_column_name(std::string_view name) {
   });
 }
 
-/// An index replaces an index or an empty file; anything else at its place is more likely a mistyped name,
+/// An index may replace an index or an empty file. Anything else at its path is more likely a mistyped name,
 /// and is kept.
 Result<void> check_place(const std::string& path) {
   if (auto writable = check_writable(path); !writable) return writable;
@@ -49,7 +52,7 @@ Result<void> check_place(const std::string& path) {
   return {};
 }
 
-/// Every document once, the last of each URL, at the place of the first.
+/// Collects each document once: the last with a given URL, in the position of the first.
 class Collector {
  public:
   Result<void> take(SourceDocument document) {
@@ -111,7 +114,7 @@ Result<void> create_tables(SqliteDatabase& database, const Collector& collected,
   return database.run(sql.c_str());
 }
 
-/// Writes documents without keeping them.
+/// Writes documents without storing their sources.
 class PlainWriter {
  public:
   static Result<PlainWriter> make(SqliteDatabase& database, const IndexShape& shape) {
@@ -136,18 +139,18 @@ class PlainWriter {
   NumberWriter numbers_;
 };
 
-constexpr int kBulkBytes = 16 << 20;  ///< of words that FTS5 gathers before it writes them
-constexpr int kUsualBytes = 1 << 20;  ///< FTS5's own
-constexpr int kUsualMerge = 4;        ///< FTS5's own
+constexpr int kBulkBytes = 16 << 20;  ///< of words that FTS5 collects before writing them
+constexpr int kUsualBytes = 1 << 20;  ///< FTS5's default
+constexpr int kUsualMerge = 4;        ///< FTS5's default
 
-/// Sets how a full-text table gathers and merges words.
+/// Sets how many words a full-text table collects in memory, and when it merges.
 Result<void> set_merging(SqliteDatabase& database, const std::string& table, int bytes, int merge) {
   return database.run(fmt::format("INSERT INTO {0}({0}, rank) VALUES('hashsize', {1}), ('automerge', {2});",
                                   table, bytes, merge)
                           .c_str());
 }
 
-/// Merges what was written, once and for all, and sets what suits updates.
+/// Merges everything written in bulk, then restores the settings that suit updates.
 Result<void> end_bulk(SqliteDatabase& database, const std::string& table) {
   TRY_VOID(database.run(fmt::format("INSERT INTO {0}({0}) VALUES('optimize');", table).c_str()));
   return set_merging(database, table, kUsualBytes, kUsualMerge);
@@ -173,7 +176,7 @@ Result<void> insert_all(SqliteDatabase& database, const Collector& collected, co
                       options.is_interrupted);
 }
 
-/// out:    how many dimensions the vectors have, 0 when none are wanted
+/// out:    the number of dimensions of the vectors, 0 if none are wanted
 Result<std::size_t> add_vectors(SqliteDatabase& database, const Collector& collected,
                                 const IndexOptions& options) {
   if (options.vectors.source == VectorOptions::Source::none) return std::size_t{0};
@@ -207,7 +210,7 @@ Result<std::size_t> write_index(const std::string& path, const Collector& collec
   return dimensions;
 }
 
-/// Everything into a new file.
+/// Builds the whole index in a new file.
 Result<IndexReport> build_anew(const std::string& path, const std::vector<std::string>& documents,
                                const IndexOptions& options) {
   Collector collected;
@@ -235,7 +238,7 @@ Result<IndexReport> build_anew(const std::string& path, const std::vector<std::s
   return report;
 }
 
-/// A copy of the index, changed; nothing where it cannot be.
+/// Updates a copy of the index; nullopt if it cannot be updated.
 Result<std::optional<IndexReport>> update_copy(const std::string& database, const std::string& beside,
                                                const std::vector<std::string>& documents,
                                                const IndexOptions& options) {
@@ -257,7 +260,8 @@ Result<IndexReport> write_beside(const std::string& database, const std::string&
   return build_anew(beside, documents, options);
 }
 
-/// Removes what runs left beside the index that were killed: DATABASE.new-PROCESS of processes that are gone.
+/// Removes files that killed runs left beside the index: DATABASE.new-PROCESS for processes that no
+/// longer exist.
 void remove_leftovers(const std::string& database) {
   const std::filesystem::path path(database);
   const std::string start = path.filename().string() + ".new-";
@@ -268,7 +272,7 @@ void remove_leftovers(const std::string& database) {
     const std::string name = at->path().filename().string();
     if (!name.starts_with(start)) continue;
     pid_t process = 0;
-    // also "-journal" and the like of the same process
+    // also matches "-journal" and similar files of the same process
     const auto [rest, problem] =
         std::from_chars(name.data() + start.size(), name.data() + name.size(), process);
     if (problem == std::errc() && process > 0 && ::kill(process, 0) != 0 && errno == ESRCH)

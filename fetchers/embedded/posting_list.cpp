@@ -9,7 +9,7 @@
 namespace metafuse::fetchers {
 namespace {
 
-constexpr std::uint32_t kSmallCodes = 15;  ///< codes that share a number with the step before them
+constexpr std::uint32_t kSmallCodes = 15;  ///< codes small enough to share a number with the step
 constexpr std::uint32_t kMaxListColumns = 64;
 
 void append_code(std::string& out, const PostingCode& code) {
@@ -68,7 +68,7 @@ std::string PostingListWriter::finish() {
     return codes[a].documents != codes[b].documents ? codes[a].documents > codes[b].documents
                                                     : codes[a].counts < codes[b].counts;
   });
-  // codes whose documents all went are left out
+  // codes that no longer have documents are dropped
   while (!order.empty() && codes[order.back()].documents == 0) order.pop_back();
   std::string out;
   append_number_bytes(out, static_cast<std::uint32_t>(order.size()));
@@ -176,7 +176,7 @@ bool PostingCursor::read(std::array<Posting, PostingList::kWindow>& postings) co
   for (std::uint32_t i = 0; i < documents_; ++i) {
     std::uint32_t both = 0;
     if (!rest.empty() && (static_cast<unsigned char>(rest.front()) & 0x80) == 0) {
-      both = static_cast<unsigned char>(rest.front());  // most often
+      both = static_cast<unsigned char>(rest.front());  // the most frequent case
       rest.remove_prefix(1);
     } else if (!take_number_bytes(rest, both)) {
       return false;

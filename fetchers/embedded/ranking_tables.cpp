@@ -20,7 +20,7 @@ Error damaged_ranking(std::string_view what) {
   return fail(Code::bad_data, fmt::format("the index's {} are damaged; build it anew", what));
 }
 
-/// The sum of the numbers of FTS5's `sz`: seven bits a byte, the highest first.
+/// The sum of the numbers in FTS5's column `sz`: seven bits per byte, highest first.
 std::uint64_t sum_of_sizes(std::string_view bytes) {
   std::uint64_t sum = 0;
   std::uint64_t value = 0;
@@ -34,7 +34,7 @@ std::uint64_t sum_of_sizes(std::string_view bytes) {
   return sum;
 }
 
-/// From FTS5's own table.
+/// Reads the lengths from FTS5's own table.
 Result<DocumentLengths> count_lengths(SqliteDatabase& database, const std::string& table) {
   DocumentLengths out;
   std::uint64_t checksum = 0;
@@ -55,7 +55,7 @@ Result<DocumentLengths> count_lengths(SqliteDatabase& database, const std::strin
   return out;
 }
 
-/// in: changed - documents since common words were looked for
+/// in:     changed - number of documents changed since the common words were last determined
 Result<void> write_lengths(SqliteDatabase& database, const std::string& table, std::uint64_t changed,
                            const DocumentLengths& lengths) {
   TRY(auto summary, database.prepare("INSERT OR REPLACE INTO ranking VALUES(?, ?, ?, ?, ?)"));
@@ -81,8 +81,8 @@ Result<void> write_lengths(SqliteDatabase& database, const std::string& table, s
   return {};
 }
 
-/// Calls `take` with the id and counts of each document that has a word, in the order of ids.
-/// in: places - selects (document, column) for each place of a word
+/// Calls `take` with the id and counts of each document that contains a word, in ascending order of ids.
+/// in:     places - selects (document, column) for each occurrence of a word
 template <class Take>
 Result<void> for_each_document(SqliteStatement& places, std::string_view word,
                                const std::vector<std::string>& columns, const Take& take) {
@@ -112,7 +112,7 @@ Result<void> for_each_document(SqliteStatement& places, std::string_view word,
   return {};
 }
 
-/// A word's list, made from the full-text index.
+/// Builds a word's list from the full-text index.
 Result<std::string> list_from_places(SqliteStatement& places, std::string_view word,
                                      const std::vector<std::string>& columns,
                                      const std::vector<std::uint32_t>& lengths) {
@@ -180,7 +180,7 @@ struct RankingState {
   std::uint64_t documents = 0, changed = 0;
 };
 
-/// Nothing for an index without the tables.
+/// nullopt for an index without ranking tables.
 Result<std::optional<RankingState>> ranking_state(SqliteDatabase& database, const std::string& table) {
   using State = std::optional<RankingState>;
   auto row = database.prepare("SELECT documents, changed FROM ranking WHERE words_table=?");
@@ -191,7 +191,7 @@ Result<std::optional<RankingState>> ranking_state(SqliteDatabase& database, cons
   return State({static_cast<std::uint64_t>(row->integer(0)), static_cast<std::uint64_t>(row->integer(1))});
 }
 
-/// Puts renewed documents into a full-text table of their own, temp.renewed.
+/// Inserts renewed documents into a temporary full-text table, temp.renewed.
 Result<void> index_renewed(SqliteDatabase& database, const WordsTable& table,
                            const std::vector<std::string>& columns, const ChangedDocuments& changed) {
   const std::string names = joined_columns(columns);
@@ -213,7 +213,7 @@ Result<void> index_renewed(SqliteDatabase& database, const WordsTable& table,
   return {};
 }
 
-/// A list without the documents that changed, and with them as they are in temp.renewed.
+/// Rewrites a list: changed documents are removed from it, and added as they are in temp.renewed.
 class ListRenewal {
  public:
   ListRenewal(SqliteDatabase& database, const std::vector<std::string>& columns,
@@ -328,7 +328,7 @@ Result<void> update_ranking(SqliteDatabase& database, const IndexShape& shape, c
   std::vector<RankingState> states;
   for (const WordsTable& table : shape.tables) {
     TRY(const auto state, ranking_state(database, table.name));
-    // of a fifth, other words may be common
+    // once a fifth has changed, other words may be the common ones
     if (!state || (state->changed + count) * 5 > state->documents)
       return write_ranking(database, shape, options);
     states.push_back(*state);

@@ -11,7 +11,7 @@
 namespace metafuse::fetchers {
 namespace {
 
-constexpr std::size_t kMaxSitemapBytes = std::size_t{50} << 20;  ///< as the protocol says
+constexpr std::size_t kMaxSitemapBytes = std::size_t{50} << 20;  ///< the protocol's limit
 constexpr int kDeepestSitemap = 4;
 
 std::string_view element_name(const pugi::xml_node& node) {
@@ -20,7 +20,7 @@ std::string_view element_name(const pugi::xml_node& node) {
   return colon == std::string_view::npos ? name : name.substr(colon + 1);
 }
 
-/// The text of an entry's part, without the blanks around it.
+/// The text of a child element of an entry, without surrounding white space.
 std::string part_of_entry(const pugi::xml_node& entry, std::string_view part) {
   for (const pugi::xml_node& child : entry.children()) {
     if (element_name(child) != part) continue;
@@ -32,7 +32,7 @@ std::string part_of_entry(const pugi::xml_node& entry, std::string_view part) {
   return {};
 }
 
-/// The file below `folder` that a URL's path means; empty when there is none.
+/// The file below `folder` that corresponds to a URL's path; empty if there is none.
 std::string file_of_url(const std::filesystem::path& folder, const std::string& url) {
   namespace fs = std::filesystem;
   const auto parts = parts_of_url(url);

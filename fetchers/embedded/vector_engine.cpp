@@ -32,20 +32,20 @@ Error no_vectors(const std::string& path) {
 
 namespace detail {
 
-/// What a search reads from the file, for one thread at a time.
+/// What a search needs to read from the file. Not thread-safe.
 struct VectorReader {
   SqliteDatabase database;
-  SqliteStatement row;   ///< by id
-  SqliteStatement page;  ///< by id
+  SqliteStatement row;   ///< selects a vector by its id
+  SqliteStatement page;  ///< selects a page by its id
   std::optional<SqliteStatement> word;
   std::optional<WordFinder> finder;
 };
 
-/// What all searches share, once it is read.
+/// What all searches share, once loaded.
 struct LoadedVectors {
   VectorMeta meta;
   VectorRows rows;
-  std::vector<std::int64_t> ids;  ///< of the rows
+  std::vector<std::int64_t> ids;  ///< of the documents, in the order of the rows
 };
 
 }  // namespace detail
@@ -105,7 +105,7 @@ Result<std::unique_ptr<VectorReader>> open_reader(const std::string& path, const
   return reader;
 }
 
-/// The sum of the words' rows, each times ln(1 + count).
+/// The sum of the query words' rows, each times ln(1 + count).
 Result<std::vector<float>> lsi_vector(VectorReader& reader, const std::string& path, std::size_t dimensions,
                                       std::string_view query) {
   std::vector<float> sum(dimensions);
@@ -134,7 +134,7 @@ struct Scored {
   std::int64_t id;
 };
 
-/// The candidates' cosines by their rows in half precision, best first.
+/// The exact cosines of the candidates, from their rows in half precision, best first.
 Result<std::vector<Scored>> exact_scores(VectorReader& reader, const LoadedVectors& loaded,
                                          const std::vector<std::uint32_t>& candidates,
                                          std::span<const float> query, const std::string& path) {
@@ -170,7 +170,7 @@ struct VectorEngine::Shared {
   std::shared_future<Result<std::shared_ptr<const LoadedVectors>>> loading;
   IdlePool<VectorReader> pool;
 
-  /// Reads the rows once; a search waits for them no longer than it has time.
+  /// Reads the rows once. A search waits for them only as long as its deadline allows.
   Result<std::shared_ptr<const LoadedVectors>> loaded(const Deadline& deadline) {
     std::shared_future<Result<std::shared_ptr<const LoadedVectors>>> future;
     {

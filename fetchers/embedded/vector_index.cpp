@@ -15,10 +15,10 @@ namespace {
 
 constexpr std::size_t kMaxWords = 100'000;
 constexpr std::size_t kMaxWordBytes = 64;
-constexpr std::size_t kFewestDocuments = 2;  ///< a word of one document is like no other
+constexpr std::size_t kFewestDocuments = 2;  ///< a word of a single document relates it to no other
 constexpr std::size_t kTextsPerRequest = 32;
 
-/// Entries of one word while the index is read word by word.
+/// Collects the entries of one word while the index is read word by word.
 struct WordEntries {
   std::string word;
   std::vector<std::uint32_t> documents;
@@ -43,7 +43,7 @@ void keep_word(WordCounts& counts, WordEntries& entries) {
   entries = {};
 }
 
-/// The words of most documents, where there are too many.
+/// Keeps the words with the most documents if there are too many words.
 WordCounts most_frequent(WordCounts counts) {
   if (counts.words.size() <= kMaxWords) return counts;
   std::vector<std::size_t> order(counts.words.size());
@@ -66,7 +66,7 @@ WordCounts most_frequent(WordCounts counts) {
   return kept;
 }
 
-/// The words of an index as FTS5 found them.
+/// Reads the words of an index as FTS5 split them.
 Result<WordCounts> read_word_counts(SqliteDatabase& database, const VectorWriting& writing) {
   TRY_VOID(database.run("CREATE VIRTUAL TABLE temp.words USING fts5vocab('main', 'documents', 'instance');"));
   WordCounts counts;
@@ -116,7 +116,7 @@ class RowWriter {
     return RowWriter(std::move(insert));
   }
 
-  /// A vector without a length has no row.
+  /// Writes a vector; one of length zero gets no row.
   Result<void> write(std::int64_t id, std::span<float> vector) {
     if (!normalise(vector)) return {};
     insert_.bind(1, id);
@@ -149,7 +149,7 @@ Result<std::size_t> write_lsi(SqliteDatabase& database, const VectorOptions& opt
   return model.dimensions;
 }
 
-/// in: known - the dimensions of the rows that are there, 0 without any
+/// in:     known - number of dimensions of the existing rows, 0 if there are none
 Result<std::size_t> write_from_endpoint(SqliteDatabase& database, const VectorOptions& options,
                                         const VectorWriting& writing, std::size_t known) {
   TRY(auto rows, RowWriter::make(database));

@@ -39,7 +39,7 @@ bool is_same_name(std::string_view a, std::string_view b) {
                     [](char x, char y) { return lower_of(x) == lower_of(y); });
 }
 
-/// What stands between quotes; nothing where the quotes do not end.
+/// The text between quotes; nullopt if the quotes are not closed.
 std::optional<std::string> unquoted(std::string_view token) {
   if (std::count(token.begin(), token.end(), '"') % 2 != 0) return std::nullopt;
   std::string out;
@@ -50,8 +50,8 @@ std::optional<std::string> unquoted(std::string_view token) {
   return out;
 }
 
-/// FTS5's grammar without phrases, NEAR, prefixes and `-`: NOT binds closer than AND, AND closer than OR, and
-/// words beside each other closest. Nothing where a query has more.
+/// Parses FTS5's grammar without phrases, NEAR, prefixes and `-`. Juxtaposition binds tightest, then NOT,
+/// then AND, then OR. Returns nullopt for a query that contains anything else.
 class WordQueryParser {
  public:
   WordQueryParser(std::string_view query, const std::vector<std::string>& columns)
@@ -99,7 +99,7 @@ class WordQueryParser {
     return left;
   }
 
-  /// `(...)`, or words beside each other, each of them perhaps behind columns.
+  /// Parses `(...)`, or a sequence of words, each possibly preceded by a column filter.
   std::optional<QueryNode> parse_primary(ColumnSet columns) {
     QueryNode all;
     all.kind = QueryNode::Kind::all;
@@ -136,8 +136,8 @@ class WordQueryParser {
     return node;
   }
 
-  /// The columns that stand before a word or parenthesis, of those that may be asked; nothing where there is
-  /// none of that name, or none is left.
+  /// Takes a column filter in front of a word or parenthesis and intersects it with `allowed`. nullopt if
+  /// there is no column of that name, or if no column remains.
   std::optional<ColumnSet> take_columns(ColumnSet allowed) {
     const bool is_list = token_ == "{";
     std::string_view behind = rest_;
@@ -176,8 +176,8 @@ bool is_alternatives(const QueryNode& node) {
           std::all_of(node.children.begin(), node.children.end(), is_alternatives));
 }
 
-/// Whether a document matches when it has a word of each of some groups and none of others. Which words FTS5
-/// counts in other conditions hangs on where its cursors happen to stand.
+/// Whether a query only asks for one word of each of several groups and none of others. In other conditions,
+/// which words FTS5 counts depends on the positions of its cursors, so FTS5 itself must answer them.
 bool is_groups(const QueryNode& node) {
   switch (node.kind) {
     case QueryNode::Kind::all:

@@ -14,11 +14,11 @@ namespace {
 
 constexpr std::uint32_t kPostingWindow = PostingList::kWindow;
 constexpr std::uint32_t kNoWindow = ~std::uint32_t{0};
-constexpr double kBoundSlack = 1 + 1e-9;  ///< above the rounding of a bound's sum
+constexpr double kBoundSlack = 1 + 1e-9;  ///< exceeds the rounding error of a bound's sum
 
-constexpr double kIsElsewhere = -1;  ///< the frequency of a word that stands in other columns only
+constexpr double kIsElsewhere = -1;  ///< the frequency of a word that occurs only in other columns
 
-/// How often a document has a word, as weights count it, in the order in which FTS5 adds them up.
+/// How often a document contains a word, weighted by columns and added in the same order as in FTS5.
 double weighted_frequency(const ColumnCounts& counts, const std::vector<double>& weights, ColumnSet columns) {
   double sum = 0;
   bool is_there = false;
@@ -34,7 +34,7 @@ double weighted_frequency(const ColumnCounts& counts, const std::vector<double>&
 constexpr double kK1 = 1.2;
 constexpr double kB = 0.75;
 
-/// ln((n - m + .5) / (m + .5)) of n documents of which m have the word; 1e-6 where that is not above 0.
+/// ln((n - m + .5) / (m + .5)), where m of n documents contain the word; 1e-6 if that is not positive.
 double inverse_frequency(std::uint64_t documents, std::uint64_t with_word) {
   const auto n = static_cast<std::int64_t>(documents);
   const auto m = static_cast<std::int64_t>(with_word);
@@ -42,19 +42,20 @@ double inverse_frequency(std::uint64_t documents, std::uint64_t with_word) {
   return value <= 0 ? 1e-6 : value;
 }
 
-/// What a word adds to a document's score.
+/// What a word contributes to a document's score.
 /// source: Robertson, Zaragoza 2009, eq. (3.15), with the frequencies of columns weighted and summed up
 double bm25_share(double inverse, double frequency, double length_norm) {
   return inverse * ((frequency * (kK1 + 1.0)) / (frequency + length_norm));
 }
 
-/// One word of the query while its windows are gone through.
+/// One word of the query during the iteration over its windows.
 struct AskedWord {
   std::shared_ptr<const PostingList> list;
   PostingCursor cursor;
-  double inverse;                                     ///< its inverse document frequency
-  std::vector<double> frequencies;                    ///< by code; kIsElsewhere: not in the columns asked for
-  std::array<double, PostingList::kCodeBits> most{};  ///< of the codes of each bit
+  double inverse;                   ///< its inverse document frequency
+  std::vector<double> frequencies;  ///< by code; kIsElsewhere: not in the columns asked for
+  /// The largest frequency of the codes that share each bit.
+  std::array<double, PostingList::kCodeBits> most{};
   std::array<PostingCursor::Posting, kPostingWindow> postings;
 
   AskedWord(std::shared_ptr<const PostingList> of, const QueryWord& asked, const std::vector<double>& weights,
@@ -79,8 +80,8 @@ struct AskedWord {
   }
 };
 
-/// The best documents so far. Documents come in the order of their ids, so that a later one of the same
-/// score is behind.
+/// The best documents so far. Documents arrive in ascending order of ids, so a later one with the same score
+/// ranks lower.
 class BestDocuments {
  public:
   explicit BestDocuments(std::size_t count) : count_(count) {}
@@ -115,10 +116,10 @@ Error damaged_list() {
   return fail(Code::bad_data, "the index's lists of words are damaged; build it anew");
 }
 
-/// Documents of a window, a bit for each.
+/// A set of documents within a window, one bit each.
 using WindowSet = std::bitset<kPostingWindow>;
 
-/// Goes through the windows in which a document can match.
+/// Iterates over the windows in which a document can match.
 class WindowSearch {
  public:
   WindowSearch(std::vector<std::unique_ptr<AskedWord>> words, const QueryNode& root,
@@ -155,7 +156,7 @@ class WindowSearch {
     return length < kNormsKept ? norms_[length] : norm_of_length(length);
   }
 
-  /// No window before this one has a document that matches.
+  /// The first window that can contain a match, by the current positions of the cursors.
   std::uint32_t first_window(const QueryNode& node) const {
     if (node.kind == QueryNode::Kind::word) return words_[node.word]->window();
     std::uint32_t first = first_window(node.children.front());
@@ -167,7 +168,7 @@ class WindowSearch {
     return first;
   }
 
-  /// The first window from `window` on that can have a match.
+  /// The next window from `window` on that can contain a match.
   Result<std::uint32_t> next_window(std::uint32_t window) {
     while (true) {
       for (auto& word : words_)
@@ -178,7 +179,7 @@ class WindowSearch {
     }
   }
 
-  /// No document of the window has a score above; negative where none matches.
+  /// An upper bound for the scores of a window's documents; negative if none matches.
   double bound_at(const QueryNode& node, std::uint32_t window) const {
     if (node.kind == QueryNode::Kind::word) {
       const AskedWord& word = *words_[node.word];
@@ -231,8 +232,8 @@ class WindowSearch {
     return out;
   }
 
-  /// Adds the shares of a condition's words, in the query's order, as FTS5 does: a word counts where every
-  /// condition matches that it is part of.
+  /// Adds the scores of a condition's words in the query's order, as FTS5 does. A word counts in a document
+  /// if every condition that contains the word matches.
   Result<void> add_scores(const QueryNode& node, const WindowSet& counted, std::uint32_t window) {
     if (node.kind == QueryNode::Kind::word) return add_word(*words_[node.word], counted, window);
     for (const QueryNode& child : node.children) {
@@ -260,7 +261,7 @@ class WindowSearch {
   const DocumentLengths& lengths_;
   double average_;
   std::vector<double> norms_;
-  std::vector<WindowSet> found_;  ///< by word
+  std::vector<WindowSet> found_;  ///< indexed by word
   std::array<double, kPostingWindow> scores_{};
   BestDocuments best_;
 };
@@ -279,7 +280,7 @@ Result<std::shared_ptr<const DocumentLengths>> SharedLengths::of(SqliteDatabase&
 
 Result<std::optional<WordSearch>> WordSearch::open(SqliteDatabase& database, RankedTable table,
                                                    SharedLengths& lengths) {
-  // The bounds rely on it that a document with a word is no worse than one without.
+  // The bounds assume that containing a word never lowers a document's score.
   if (std::any_of(table.weights.begin(), table.weights.end(), [](double weight) { return !(weight >= 0); }))
     return std::optional<WordSearch>();
   WordSearch search;

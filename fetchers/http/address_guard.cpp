@@ -26,7 +26,7 @@ constexpr std::uint32_t ip(unsigned a, unsigned b, unsigned c, unsigned d) {
   return a << 24 | b << 16 | c << 8 | d;
 }
 
-/// The first block that holds an address decides. 0.0.0.0/8 reaches this machine on Linux.
+/// The first block that contains an address decides. Linux routes 0.0.0.0/8 to this machine.
 constexpr Block4 kBlocks4[] = {
     {ip(0, 0, 0, 0), 8, Reach::us_only},      {ip(10, 0, 0, 0), 8, Reach::us_only},
     {ip(100, 64, 0, 0), 10, Reach::us_only},  {ip(127, 0, 0, 0), 8, Reach::us_only},
@@ -70,7 +70,7 @@ Reach reach_of_v6(const Bytes& a) {
   if (starts(a, {0x20, 0x01, 0, 0})) return Reach::us_only;         // Teredo
   if (starts(a, {0x20, 0x01, 0x0D, 0xB8}) || starts(a, {0x3F, 0xFF})) return Reach::us_only;
   if (starts(a, {0x20, 0x01}) && a[2] < 2) return Reach::us_only;   // 2001::/23, protocol assignments
-  return (a[0] & 0xE0) == 0x20 ? Reach::everyone : Reach::us_only;  // only 2000::/3 is handed out
+  return (a[0] & 0xE0) == 0x20 ? Reach::everyone : Reach::us_only;  // only 2000::/3 is allocated
 }
 
 }  // namespace
@@ -114,7 +114,7 @@ Reach reach_by_resolver(const std::string& host) {
   return reach;
 }
 
-/// Names that public servers cannot have (RFC 6761, 6762, 8375, and .internal of ICANN).
+/// Names that public servers cannot have (RFC 6761, 6762, 8375, and ICANN's .internal).
 bool is_private_name(std::string_view host) {
   if (host.find('.') == std::string_view::npos) return true;
   for (const std::string_view end : {".localhost", ".local", ".internal", ".home.arpa", ".test", ".lan"})
@@ -137,7 +137,7 @@ std::shared_ptr<const OwnHost> OwnHost::find(const std::string& host, ReachOfNam
     promise.set_value(is_number ? reach_of(std::string_view(name)) : Reach::us_only);
     return out;
   }
-  // The resolver cannot be interrupted: the thread is left alone and holds nothing of ours.
+  // The resolver cannot be interrupted, so its thread is detached and refers to nothing of ours.
   std::thread([name, promise = std::move(promise),
                resolve =
                    reach_of_name ? std::move(reach_of_name) : ReachOfName(reach_by_resolver)]() mutable {

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kMaxHeaderBytes = 64 * 1024;
 constexpr std::size_t kMaxHeaders = 200;
 constexpr double kMostAhead = 64 * 1024;
-constexpr std::size_t kSpareBytes = 64;  ///< behind a body, so that parsers may read it in blocks
+constexpr std::size_t kSpareBytes = 64;  ///< after a body, so that parsers may read it in blocks
 
 long milliseconds(Duration duration) {
   return std::max<long>(1, static_cast<long>(std::chrono::ceil<std::chrono::milliseconds>(duration).count()));
@@ -46,7 +46,7 @@ Failure failure_of_transfer(CURLcode status) {
   }
 }
 
-/// What every client says of itself.
+/// Headers that every client sends and that reveal nothing.
 bool is_of_no_secret(std::string_view header) {
   const std::string name = ascii_lower(header);
   return name == "accept" || name == "accept-language" || name == "user-agent";
@@ -108,8 +108,8 @@ bool CurlTransfer::prepare(CURL* handle, TimePoint now) {
   return true;
 }
 
-/// Headers, credentials and body belong to the origin that stands in the engine's definition: a redirect or a
-/// description document that leads elsewhere goes without them.
+/// Headers, credentials and body are meant for the origin in the engine's definition. A redirect or a
+/// description document that leads elsewhere is followed without them.
 void CurlTransfer::set_method() {
   curl_slist_free_all(headers_);
   headers_ = nullptr;
@@ -226,7 +226,7 @@ std::size_t CurlTransfer::on_body(char* data, std::size_t size, std::size_t coun
   return bytes;
 }
 
-/// What Content-Length says, as far as it is believed: memory is taken for no more than 64 KB ahead.
+/// The announced Content-Length, trusted only up to a limit: at most 64 KB are allocated in advance.
 std::size_t CurlTransfer::announced_bytes() const {
   double bytes = 0;
   if (!to_double(answer_.header("content-length"), bytes) || !(bytes > 0)) return 0;

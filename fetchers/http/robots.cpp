@@ -25,8 +25,8 @@ int hex_value(char c) {
   return small >= 'a' && small <= 'f' ? small - 'a' + 10 : -1;
 }
 
-/// Equal paths as equal texts (RFC 9309, 2.2.2): %41 is A, other escapes are in capitals, and what must be
-/// escaped is.
+/// Normalises a path so that equal paths become equal texts (RFC 9309, 2.2.2): %41 becomes A, other escapes
+/// get capital digits, and characters that must be escaped are.
 std::string normal_path(std::string_view path) {
   constexpr std::string_view kHex = "0123456789ABCDEF";
   std::string out;
@@ -57,7 +57,7 @@ std::string normal_path(std::string_view path) {
   return out;
 }
 
-/// "metafuse" of "Metafuse/1.0 (...)".
+/// Extracts "metafuse" from "Metafuse/1.0 (...)".
 std::string product_of(std::string_view value) {
   std::size_t end = 0;
   while (end < value.size() && value[end] != '/' && value[end] != ' ' && value[end] != '(') ++end;

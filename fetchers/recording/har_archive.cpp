@@ -22,7 +22,7 @@
 namespace metafuse::fetchers {
 namespace {
 
-// Members of a JSON object; what is absent or of another type is null, "" or 0.
+// Readers of a JSON object's members. A member that is absent or of another type reads as null, "" or 0.
 
 const JsonObject* object_in(const JsonObject& object, std::string_view key) {
   const Json* value = object.if_contains(key);
@@ -89,7 +89,7 @@ JsonObject response_json(const HttpRequest& request, const HttpAnswer& answer) {
     received["_failure"] = std::string(name_of(answer.failure));
     received["_message"] = to_valid_utf8(answer.message);
   }
-  // Only what a redirect changed: the URL that was asked for may hold secrets.
+  // Only written if a redirect changed it, because the requested URL may contain secrets.
   if (answer.url != request.url) received["_finalUrl"] = to_valid_utf8(answer.url);
   return received;
 }
@@ -181,7 +181,7 @@ constexpr std::string_view kHead =
     "{\"log\":{\"version\":\"1.2\",\"creator\":{\"name\":\"metafuse\",\"version\":\"1\"},\"entries\":[\n";
 constexpr std::string_view kTail = "\n]}}\n";
 
-/// Calls take(entry, place) for every entry of a HAR file.
+/// Calls take(entry, place) for each entry of a HAR file.
 template <class Take>
 Result<void> for_each_entry(const std::string& path, const Take& take) {
   auto text = open_text(path);
@@ -198,7 +198,7 @@ Result<void> for_each_entry(const std::string& path, const Take& take) {
   return {};
 }
 
-/// The journal's last line may be cut where a process was killed: such a line is left out.
+/// The journal's last line may be incomplete if the process was killed; such a line is skipped.
 template <class Take>
 Result<void> for_each_journal_entry(const std::string& path, const Take& take) {
   return for_each_line(path, [&](std::string_view line, std::size_t number) -> Result<void> {

@@ -42,13 +42,14 @@ std::string said_by(const HttpAnswer& answer) {
   return text.empty() ? "" : ": " + text;
 }
 
-/// A value of an object's key, or nullptr.
+/// The value of a key if `json` is an object that has it, else nullptr.
 const Json* member(const Json* json, std::string_view key) {
   const JsonObject* object = json == nullptr ? nullptr : json->if_object();
   return object == nullptr ? nullptr : object->if_contains(key);
 }
 
-/// The list of vectors: data of objects with `embedding`, `embeddings`, or the answer itself.
+/// The list of vectors in an answer: `data`, a list of objects with `embedding`; `embeddings`; or the
+/// answer itself.
 std::vector<const Json*> vectors_in(const Embedding& embedding, const Json& answer) {
   const bool is_openai = embedding.api == Embedding::Api::openai;
   const Json* list = is_openai                                 ? member(&answer, "data")
@@ -60,7 +61,7 @@ std::vector<const Json*> vectors_in(const Embedding& embedding, const Json& answ
   vectors.resize(array->size());
   for (std::size_t i = 0; i < array->size(); ++i) {
     const Json& item = (*array)[i];
-    // OpenAI's answers say the place of each.
+    // OpenAI's API gives the index of each vector.
     const Json* index = is_openai ? member(&item, "index") : nullptr;
     const bool has_index = index != nullptr && index->is_int64() && index->as_int64() >= 0 &&
                            index->as_int64() < static_cast<std::int64_t>(array->size());

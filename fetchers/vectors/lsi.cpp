@@ -16,7 +16,7 @@ namespace {
 using RowMatrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 constexpr std::size_t kRowsPerTask = 256;
-constexpr float kSmallestShare = 1e-6F;  ///< of the largest eigenvalue: what is below is rounding
+constexpr float kSmallestShare = 1e-6F;  ///< of the largest eigenvalue; smaller ones are rounding errors
 
 Eigen::Index eigen_index(std::size_t i) {
   return static_cast<Eigen::Index>(i);
@@ -26,10 +26,10 @@ METAFUSE_CLONES void add_scaled(float* sum, float factor, const float* row, std:
   for (std::size_t i = 0; i < count; ++i) sum[i] += factor * row[i];
 }
 
-/// 1 + sum over documents of p ln p / ln (N + 1), p being the document's share of the word's occurrences.
+/// 1 + sum over documents of p ln p / ln (N + 1), where p is the document's share of the word's occurrences.
 ///
-/// Differs from Dumais 1991, who divides by ln N: because a word that stands equally in all documents would
-/// weigh nothing, and a few documents would have no vectors at all.
+/// Dumais 1991 divides by ln N instead. A word that occurs equally often in all documents would then have
+/// weight zero, and a collection of few documents might get no vectors at all.
 ///
 /// source: Dumais 1991, "entropy"
 std::vector<float> global_weights(const WordCounts& counts) {
@@ -48,7 +48,7 @@ std::vector<float> global_weights(const WordCounts& counts) {
   return weights;
 }
 
-/// The documents x words matrix by rows; it is also read by columns, in the order of WordCounts.
+/// The documents x words matrix by rows. It is also read by columns, directly from WordCounts.
 struct Rows {
   std::vector<std::size_t> begins;
   std::vector<std::uint32_t> words;
@@ -79,7 +79,7 @@ void for_each_row(std::size_t count, unsigned threads, const std::function<void(
   });
 }
 
-/// Products with the weighted matrix of the documents that are trained on: every step-th.
+/// Products with the weighted matrix of the documents used for training: every step-th document.
 class TrainingMatrix {
  public:
   TrainingMatrix(const WordCounts& counts, const Rows& rows, const std::vector<float>& weights,
@@ -101,7 +101,7 @@ class TrainingMatrix {
 
   std::size_t documents() const { return documents_; }
 
-  /// documents x columns: the matrix times one of words x columns
+  /// The matrix times a matrix of words x columns; the result has documents x columns.
   RowMatrix times(const RowMatrix& right) const {
     RowMatrix product = RowMatrix::Zero(eigen_index(documents_), right.cols());
     for_each_row(documents_, threads_, [&](std::size_t i) {
@@ -116,7 +116,7 @@ class TrainingMatrix {
     return product;
   }
 
-  /// words x columns: the transposed matrix times one of documents x columns
+  /// The transposed matrix times a matrix of documents x columns; the result has words x columns.
   RowMatrix transposed_times(const RowMatrix& right) const {
     RowMatrix product = RowMatrix::Zero(eigen_index(counts_.words.size()), right.cols());
     for_each_row(counts_.words.size(), threads_, [&](std::size_t word) {
@@ -154,8 +154,8 @@ RowMatrix random_matrix(std::size_t rows, std::size_t columns, std::uint64_t see
   return matrix;
 }
 
-/// The first columns of basis x eigenvectors, largest eigenvalue first; each column's largest entry is
-/// positive, so that the signs do not depend on the solver.
+/// The first columns of basis x eigenvectors, largest eigenvalue first. The largest entry of each column is
+/// made positive, so that the signs do not depend on the solver.
 RowMatrix leading_directions(const RowMatrix& basis, const RowMatrix& image, std::size_t dimensions) {
   const Eigen::MatrixXd wide = image.cast<double>();
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solved(wide.transpose() * wide);

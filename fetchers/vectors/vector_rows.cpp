@@ -15,23 +15,23 @@
 namespace metafuse::fetchers {
 namespace {
 
-constexpr std::size_t kLane = 64;  ///< rows are filled up to a multiple of it, so that loops have no rest
+constexpr std::size_t kLane = 64;  ///< rows are padded to a multiple of this, so that loops have no remainder
 constexpr std::size_t kRowsPerBlock =
-    512;  ///< scored before they are looked at; the scores stay in the first cache
-constexpr std::size_t kRowsPerCheck = std::size_t{1} << 16;  ///< between looks at the clock
+    512;  ///< scored together before they are examined, so that the scores stay in the L1 cache
+constexpr std::size_t kRowsPerCheck = std::size_t{1} << 16;  ///< between checks of the deadline
 constexpr std::size_t kMostWithinErrors = 4096;
-constexpr float kSumRounding = 1e-5F;  ///< of the few products in single precision
+constexpr float kSumRounding = 1e-5F;  ///< bound for the rounding of the few products in single precision
 constexpr float kRowSteps = 127;
 constexpr float kQuerySteps = 4095;  ///< 127 * 4095 * 4096 dimensions fit into 32 bits
 
-// In binary16 the exponent's offset is smaller by 112.
+// The exponent bias of binary16 is smaller by 112 than that of a float.
 constexpr float kUpBy112 = 0x1p112F;
 constexpr float kDownBy112 = 0x1p-112F;
 
 std::uint16_t half_of(float x) {
   const auto sign = static_cast<std::uint16_t>((std::bit_cast<std::uint32_t>(x) >> 16) & 0x8000U);
   std::uint32_t bits = std::bit_cast<std::uint32_t>(std::fabs(x) * kDownBy112);
-  bits += 0xFFFU + ((bits >> 13) & 1U);  // to the nearest, of two the even one
+  bits += 0xFFFU + ((bits >> 13) & 1U);  // round to nearest, ties to even
   return static_cast<std::uint16_t>(sign | (bits >> 13));
 }
 
@@ -40,7 +40,7 @@ float float_of(std::uint16_t half) {
   return (half & 0x8000U) != 0 ? -size : size;
 }
 
-/// Inner products of `count` rows, exact.
+/// Inner products of `count` rows with the query, in exact integer arithmetic.
 METAFUSE_CLONES void score_rows(const std::int8_t* rows, std::size_t count, std::size_t width,
                                 const std::int16_t* query, std::int32_t* scores) {
   for (std::size_t row = 0; row < count; ++row, rows += width) {
@@ -62,10 +62,10 @@ float largest_of(std::span<const float> vector) {
 
 struct Rounding {
   float scale = 0;
-  float error = 0;  ///< length of the difference
+  float error = 0;  ///< length of the difference between the vector and its rounded form
 };
 
-/// Whole numbers that, times a scale, are nearest to a vector.
+/// Rounds a vector to whole numbers times a scale.
 template <class Number>
 Rounding round_into(std::span<const float> vector, float steps, Number* out) {
   Rounding rounded;
@@ -88,7 +88,7 @@ struct Estimate {
   float error;
 };
 
-/// The largest of many lower bounds, and which estimates can still reach them.
+/// Keeps the largest of many lower bounds, and the estimates that can still reach them.
 class Leaders {
  public:
   explicit Leaders(std::size_t count) : count_(count), limit_(count + kMostWithinErrors) {}
@@ -131,7 +131,7 @@ class Leaders {
   std::size_t count_;
   std::size_t limit_;
   float floor_ = -std::numeric_limits<float>::infinity();
-  std::vector<float> lowest_;  ///< a heap with the smallest in front
+  std::vector<float> lowest_;  ///< a min-heap
   std::vector<Estimate> estimates_;
 };
 
@@ -200,8 +200,8 @@ void VectorRows::add(std::span<const float> vector) {
   errors_.push_back(rounded.error);
 }
 
-/// With the row x = r + e and the query y = q + f, both rounded, x.y differs from r.q by e.y + r.f, which
-/// is at most |e||y| + |r||f|; |y| and |r| are at most 1, but for rounding.
+/// Let the row be x = r + e and the query y = q + f, where r and q are the rounded forms. Then x.y differs
+/// from r.q by e.y + r.f, which is at most |e||y| + |r||f|. |y| and |r| are at most 1, apart from rounding.
 Result<std::vector<std::uint32_t>> VectorRows::candidates(std::span<const float> query, std::size_t count,
                                                           const Deadline& deadline) const {
   require(query.size() == dimensions_, "a query of the rows' dimensions");

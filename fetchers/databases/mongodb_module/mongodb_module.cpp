@@ -4,8 +4,8 @@
 
 #include "fetchers/databases/mongo_module.h"
 
-// The one file that calls MongoDB's driver. Clients are used by one thread at a time: they have no thread of
-// their own.
+// The only file that calls MongoDB's driver. Each client is used by one thread at a time and starts no
+// threads of its own.
 
 namespace metafuse::fetchers {
 namespace {
@@ -23,7 +23,7 @@ using Cursor = std::unique_ptr<mongoc_cursor_t, Deleter>;
 
 constexpr std::uint16_t kUsualPort = 27017;
 
-// Of MongoDB's error codes.
+// A selection of MongoDB's error codes.
 constexpr std::uint32_t kUnauthorized = 13;
 constexpr std::uint32_t kAuthenticationFailed = 18;
 constexpr std::uint32_t kTimeExpired = 50;
@@ -46,7 +46,7 @@ mongoc_client_t* client_of(MongoConnection* connection) {
 MongoConnection* open(const DatabaseAccess& access, int milliseconds, MongoFailure& failure) {
   static const bool is_started = [] {
     mongoc_init();
-    mongoc_log_set_handler(nullptr, nullptr);  // errors come back as results
+    mongoc_log_set_handler(nullptr, nullptr);  // errors are reported as results instead
     return true;
   }();
   static_cast<void>(is_started);

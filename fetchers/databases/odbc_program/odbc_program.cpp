@@ -1,7 +1,7 @@
-// One search of an ODBC database: a prepared statement with bound values, on a connection that asks its
-// driver to read only. The request comes on standard input as fetchers/databases/odbc.cpp writes it, JSON:
+// Runs one search in an ODBC database: a prepared statement with bound values, on a connection that asks its
+// driver for read-only access. The request is JSON on standard input, written by fetchers/databases/odbc.cpp:
 //   {"connection", "statement", "values": [text or number], "seconds", "rows"}
-// The answer is JSON lines: {"columns": [...]}, then an array of texts per row, or {"error", "code"}.
+// The answer is JSON lines: {"columns": [...]}, then an array of texts per row; or {"error", "code"}.
 
 #include <algorithm>
 #include <array>
@@ -25,7 +25,7 @@ namespace {
 constexpr std::size_t kMaxRequestBytes = std::size_t{16} << 20;
 constexpr std::size_t kMaxColumnBytes = 64 * 1024;
 
-/// A handle of unixODBC's and its end.
+/// A unixODBC handle, freed by the destructor.
 template <SQLSMALLINT kKind>
 class OdbcHandle {
  public:
@@ -50,12 +50,13 @@ SQLCHAR* characters(const std::string& text) {
   return reinterpret_cast<SQLCHAR*>(const_cast<char*>(text.c_str()));
 }
 
-/// A number that an attribute takes in a pointer's place, as ODBC wants it.
+/// A number passed as a pointer, which is how ODBC takes numeric attributes.
 SQLPOINTER number_as_pointer(std::uintptr_t number) {
   return reinterpret_cast<SQLPOINTER>(number);  // NOLINT(performance-no-int-to-ptr)
 }
 
-/// source: ODBC's SQLSTATEs: class 08 connections, HYT time-outs, 42 statements, 22 values, IM drivers
+/// source: ODBC's SQLSTATEs: class 08 are connection errors, HYT time-outs, 42 statements, 22 values,
+///         IM drivers
 Error odbc_error(SQLSMALLINT kind, SQLHANDLE handle) {
   std::array<SQLCHAR, 6> state{};
   std::array<SQLCHAR, 512> text{};
@@ -76,7 +77,7 @@ bool is_good(SQLRETURN status) {
   return status == SQL_SUCCESS || status == SQL_SUCCESS_WITH_INFO;
 }
 
-/// A column of the row as text; what is beyond the limit is left.
+/// A column of the current row as text, cut at the limit.
 Result<std::string> column_text(SQLHANDLE statement, SQLUSMALLINT column) {
   std::string out;
   std::array<char, 4096> piece{};
@@ -129,7 +130,8 @@ void write_line(const Json& line) {
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
-/// Drivers that cannot read only say so; then the account's rights count.
+/// Some drivers cannot open a connection read-only and merely report it; then only the account's permissions
+/// protect the data.
 Result<void> open_connection(SQLHANDLE connection, const OdbcRequest& request) {
   SQLSetConnectAttr(connection, SQL_ATTR_LOGIN_TIMEOUT, number_as_pointer(request.seconds), 0);
   SQLSetConnectAttr(connection, SQL_ATTR_ACCESS_MODE, number_as_pointer(SQL_MODE_READ_ONLY), 0);
@@ -139,7 +141,7 @@ Result<void> open_connection(SQLHANDLE connection, const OdbcRequest& request) {
     const Error error = odbc_error(SQL_HANDLE_DBC, connection);
     return fail(error.code == Code::try_again ? error.code : Code::unavailable, error.text);
   }
-  // What a statement might change is never committed.
+  // Changes that a statement makes nevertheless are never committed.
   SQLSetConnectAttr(connection, SQL_ATTR_AUTOCOMMIT, number_as_pointer(SQL_AUTOCOMMIT_OFF), 0);
   return {};
 }
@@ -202,7 +204,7 @@ Result<void> search() {
   TRY_VOID(bind(statement.get(), request.values, lengths));
   if (!is_good(SQLExecute(statement.get()))) return odbc_error(SQL_HANDLE_STMT, statement.get());
   TRY_VOID(write_rows(statement.get(), request.rows));
-  // The answer is complete: whoever asked need not wait for the driver's farewell.
+  // The answer is complete, so the reader need not wait until the driver has disconnected.
   std::fclose(stdout);
   return {};
 }
