@@ -82,7 +82,7 @@ struct TemplateText {
 /// cost:   O(bytes)
 TemplateText parse_template_text(std::string_view text);
 
-/// [A-Za-z][A-Za-z0-9_]{0,63}
+/// True for a name of the form [A-Za-z][A-Za-z0-9_]{0,63}.
 bool is_slot_name(std::string_view name);
 
 }  // namespace metafuse::templates

@@ -32,13 +32,12 @@ struct MongoModule {
   /// Passes the bytes of each document of an aggregation to `take` until it returns false.
   ///
   /// out:    true on success
-  /// out: whether it went well
   bool (*aggregate)(MongoConnection& connection, const DatabaseAccess& access, const bson_t& stages,
                     const bson_t& options, const std::function<bool(std::span<const std::uint8_t>)>& take,
                     MongoFailure& failure);
 };
 
-/// The module's one symbol, of type MongoModule.
+/// The only symbol that the module exports, of type MongoModule.
 inline constexpr const char* kMongoModuleSymbol = "metafuse_mongo_module";
 inline constexpr const char* kMongoModuleFile = "metafuse_mongodb.so";
 

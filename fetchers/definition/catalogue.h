@@ -24,7 +24,7 @@ std::span<const CatalogueFile> catalogue_files();
 
 struct CatalogueEntry {
   std::string name;
-  std::string kind;       ///< its file: "science"
+  std::string kind;       ///< the name of its file, such as "science"
   std::string searxng;    ///< the SearXNG module that it replaces, or empty
   YamlNode block;         ///< as written in the file
   std::string_view text;  ///< the block's lines

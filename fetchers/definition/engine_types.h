@@ -81,10 +81,10 @@ void read_mongodb(EngineBlock& block);  // mongodb_engine.cpp
 /// a result (`title_query` or `title_xpath`). What the engine type has preset remains where a key is absent.
 void take_http_keys(EngineBlock& block, HttpAccess& access);
 
-/// `method`, `request_body` and `json_body`.
+/// Takes `method`, `request_body` and `json_body`.
 void take_request_body(EngineBlock& block, HttpAccess& access);  // request_keys.cpp
 
-/// `auth`.
+/// Takes `auth`.
 void take_authorization(EngineBlock& block, HttpAccess& access);  // authorization_keys.cpp
 
 /// Takes `steps` and `next_page`. Requires that the access has its URL.

@@ -35,7 +35,7 @@ enum class Quoting {
   url_query,  ///< percent-encoded, blanks as plus signs
   form,       ///< as url_query
   json,       ///< inside a JSON string
-  xml,        ///< entities
+  xml,        ///< special characters as entities
   none,
 };
 

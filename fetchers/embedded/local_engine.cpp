@@ -117,7 +117,7 @@ Result<WeightedColumns> weighted_columns(SqliteDatabase& database, const LocalAc
   return out;
 }
 
-/// "bm25(10.0, 1.0)"
+/// FTS5's ranking function with column weights, such as "bm25(10.0, 1.0)".
 std::string rank_function(const std::vector<double>& weights) {
   std::string out = "bm25(";
   for (const double weight : weights) {

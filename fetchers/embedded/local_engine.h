@@ -33,7 +33,7 @@ struct IndexReport {
 };
 
 struct IndexOptions {
-  bool stems_english = false;            ///< "searches" finds "search"
+  bool stems_english = false;            ///< "searches" also finds "search"
   std::vector<std::string> tokenizers;   ///< of additional full-text tables: unicode61, porter, trigram
   bool has_cosine = false;               ///< creates the tables for engines of type local_cosine
   bool updates = false;                  ///< stores the documents too, and updates an index that has them

@@ -73,7 +73,7 @@ class Embedder {
 /// The body of a request for the vectors of `texts`.
 std::string embedding_body(const Embedding& embedding, std::span<const std::string> texts);
 
-/// The vectors in an answer, in the order of the texts.
+/// Reads the vectors in an answer, in the order of the texts.
 ///
 /// errors: bad_data: not JSON in the API's form, another number of vectors than texts, vectors of different
 ///         sizes or not of the size in the definition, numbers that do not fit into a float
