@@ -1,10 +1,10 @@
 // fuse_lists [LISTS] [DEPTH] [SEARCHES] [blend]
 //
-// Processor microseconds of one served search's fusion: joining the lists by id, the features, the model's
-// scores and the final order. Ids look like canonical URLs; a list shares about half of its documents with
-// others. Many different searches take turns, so that no branch is remembered from the last time
-// (SEARCHES 1: what it takes when all are). The model is a sum of thresholded features, or with `blend` what
-// `auto` mostly chooses: that beside reciprocal ranks and scaled features.
+// Processor microseconds that the fusion of one served search takes: joining the lists by id, the features,
+// the model's scores and the final order. Ids look like canonical URLs; a list shares about half of its
+// documents with others. Many different searches take turns, so that the branch predictor cannot remember the
+// previous one (SEARCHES 1 measures the time when it can). The model is a sum of thresholded features or,
+// with `blend`, what `auto` chooses most often: that sum, blended with reciprocal ranks and scaled features.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -30,7 +30,7 @@ double cpu_seconds() {
 
 struct Search {
   std::vector<std::string> pool;
-  std::vector<std::vector<std::string_view>> ids;  ///< a list
+  std::vector<std::vector<std::string_view>> ids;  ///< one per list
 };
 
 Search make_search(std::size_t lists, std::size_t depth, std::uint64_t seed) {

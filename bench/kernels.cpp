@@ -1,7 +1,7 @@
-// kernels: the inner loops of a search and of a round of training, by Google Benchmark
+// kernels: the inner loops of a search and of a round of training, measured with Google Benchmark
 //
-// What one search has: 16 answers of 30 results, 360 bytes each, as JSON and as HTML pages. "validate" is
-// simdjson reading the same bytes and no more. bench/README.md has the ratios.
+// A search has 16 answers of 30 results, 360 bytes each, as JSON and as HTML pages. "validate" only lets
+// simdjson read the same bytes. bench/README.md lists the ratios.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -36,7 +36,7 @@ struct Row {
   std::string url, title;
 };
 
-/// A search's results, a list each; lists share about half of their documents.
+/// A search's results, one list per engine; the lists share about half of their documents.
 std::vector<std::vector<Row>> search_rows(std::uint64_t seed) {
   Random random(seed);
   std::vector<std::vector<Row>> lists(kLists);
@@ -116,7 +116,7 @@ void parse_texts(benchmark::State& state, const std::vector<std::string>& texts,
   per_result(state);
 }
 
-/// A hit's text cleaned and its canonical key made, which parse_answer does.
+/// Includes cleaning each hit's text and making its canonical key, which parse_answer does.
 void parse_json_answers(benchmark::State& state) {
   parse_texts(state, answers(json_answer), rules(fetchers::AnswerRules::Format::json));
 }
@@ -136,7 +136,7 @@ void canonical_keys(benchmark::State& state) {
 }
 BENCHMARK(canonical_keys);
 
-/// A model of a dozen thresholds per list.
+/// A model with a dozen thresholds per list.
 fusion::Model model_of(std::size_t lists) {
   fusion::Model model;
   model.learner = "rankboost";
@@ -151,7 +151,7 @@ fusion::Model model_of(std::size_t lists) {
   return model;
 }
 
-/// Searches in turns, so that no branch is remembered from the last time.
+/// Different searches take turns, so that the branch predictor cannot remember the previous one.
 void fuse_search(benchmark::State& state) {
   constexpr std::uint64_t kSearches = 24;
   const fusion::Model model = model_of(kLists);
@@ -175,7 +175,7 @@ void fuse_search(benchmark::State& state) {
 }
 BENCHMARK(fuse_search);
 
-/// Values of some hundred levels; a third of the cells is unranked.
+/// A matrix whose values have some hundred levels; a third of its cells are unranked.
 fusion::FeatureMatrix matrix_of(const std::vector<fusion::Feature>& features) {
   Random random(7);
   fusion::FeatureMatrix matrix(features, kDocuments);

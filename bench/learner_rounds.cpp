@@ -1,7 +1,7 @@
-// Seconds a round and peak memory of a boosting learner on a LETOR file:
+// Seconds per round and peak memory of a boosting learner on a LETOR file:
 //   learner_rounds LEARNER FILE [--ranks] [--threads=N] [OPTION=VALUE ...]
-// Processor seconds of all threads, which other work on the machine hardly changes, and those of the clock. A
-// round is timed from one progress report to the next, so that reading and set-up are told apart from it.
+// Prints the processor seconds of all threads, which other work on the machine hardly changes, and wall-clock
+// seconds. A round is timed from one progress report to the next, which separates it from reading and set-up.
 
 #include <algorithm>
 #include <chrono>
@@ -37,7 +37,7 @@ void print_rounds(const char* kind, std::vector<double> rounds) {
               sum / static_cast<double>(rounds.size()), rounds[rounds.size() / 2], rounds.back());
 }
 
-/// What the command line asks for.
+/// What the command line requests.
 struct Job {
   const metafuse::fusion::Learner* learner = nullptr;
   metafuse::fusion::TrainingInput input;

@@ -1,8 +1,7 @@
-// Asks a server at a fixed rate, whether or not it keeps up, and counts what became of each request.
+// Sends requests to a server at a fixed rate, whether or not it keeps up, and counts the outcomes.
 // usage: load_client PORT RATE SECONDS CONNECTIONS TARGET
-// TARGET's {n} becomes a number of its own in every request. Prints one JSON object. An answer is complete
-// when its length is what its head says and no engine's list is missing from it; a
-// refusal must say Retry-After.
+// {n} in TARGET becomes a different number in every request. Prints one JSON object. An answer is complete if
+// its length is as its head says and no engine's list is missing; a refusal must have a Retry-After.
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -35,8 +34,8 @@ struct Connection {
 struct Counts {
   std::size_t complete = 0;
   std::size_t refused = 0;
-  std::size_t partial = 0;  ///< 200, and names the engines whose lists are missing
-  std::size_t wrong = 0;    ///< anything else: a lost answer, another status, no Retry-After
+  std::size_t partial = 0;  ///< status 200, but names engines whose lists are missing
+  std::size_t wrong = 0;    ///< anything else: no answer, another status, no Retry-After
   std::vector<double> complete_ms;
   std::vector<double> refused_ms;
 };
@@ -90,7 +89,7 @@ void ask(Load& load, std::size_t at, Clock::time_point due) {
   load.idle.push_back(at);
 }
 
-/// The bytes of the whole answer, or 0 while it has not all come.
+/// The size of the whole answer, or 0 while some of it is missing.
 std::size_t answer_bytes(std::string_view text) {
   const std::size_t end = text.find("\r\n\r\n");
   if (end == std::string_view::npos) return 0;
@@ -145,7 +144,7 @@ void run(Load& load, double rate, double seconds) {
       begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   const auto patience = end + std::chrono::seconds(10);
   auto due = begin;
-  std::deque<Clock::time_point> waiting;  // for a connection
+  std::deque<Clock::time_point> waiting;  // requests that wait for a connection
   epoll_event events[64];
   while (Clock::now() < patience) {
     for (const auto now = Clock::now(); due <= now && due < end; due += gap) waiting.push_back(due);

@@ -1,10 +1,10 @@
 // ltr_workloads NAME QUERIES DOCUMENTS FEATURES SEED FILE | ltr_workloads meta SEED FILE
 //
-// Writes a seeded SVMlight file. NAME is only for the messages: small is 100 100 20, medium 1000 100 46,
-// large 5000 120 136. Features have at most 255 distinct values, some are zero-inflated, coarse, or not
-// monotone in the grade; grades 0-4 with shares of about 52, 32, 13, 2 and 1 %. `meta`: 1000 base queries, 16
-// lists of 30, one relevant document each; features are 31 - rank, and absent where a list did
-// not return the document.
+// Writes a seeded SVMlight file. NAME is only for the messages; the usual sizes are small (100 100 20),
+// medium (1000 100 46) and large (5000 120 136). Features have at most 255 distinct values; some are
+// zero-inflated, coarse, or not monotone in the grade. Grades 0-4 have shares of about 52, 32, 13, 2 and 1 %.
+// `meta` writes 1000 base queries with 16 lists of 30 and one relevant document each; features are 31 - rank,
+// and absent if a list did not return the document.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -30,7 +30,7 @@ std::vector<float> normals(Random& random, std::size_t count) {
   return out;
 }
 
-/// Place of every value among the quantile edges, at most `levels` of them.
+/// The position of every value among the quantile edges, of which there are at most `levels`.
 std::vector<std::uint8_t> quantile_codes(const std::vector<float>& values, std::size_t levels) {
   std::vector<float> sorted = values;
   std::sort(sorted.begin(), sorted.end());

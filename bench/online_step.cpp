@@ -1,5 +1,5 @@
-// Time of one online step of N PRanks in d dimensions against reading the N x d weights once: prints both and
-// their ratio. Usage: online_step
+// The time of one online step of N PRanks in d dimensions, compared with reading the N x d weights once.
+// Prints both and their ratio. Usage: online_step
 
 #include <algorithm>
 #include <cmath>
@@ -17,7 +17,7 @@ using metafuse::Random;
 using metafuse::fusion::online::BankPrediction;
 using metafuse::fusion::online::PrankBank;
 
-/// Processor time, so that other programs on the machine do not count.
+/// Processor time, which does not include other programs on the machine.
 double seconds_of(int times, const auto& work) {
   double best = 1e9;
   for (int repeat = 0; repeat < 4; ++repeat) {
@@ -29,7 +29,7 @@ double seconds_of(int times, const auto& work) {
   return best;
 }
 
-/// The least that can be done with all weights: add them up, eight sums side by side.
+/// The least that touches all weights: adds them up, in eight sums side by side.
 double read_once(const PrankBank& bank) {
   double lanes[8] = {};
   for (std::size_t j = 0; j < bank.rankers(); ++j) {
@@ -42,7 +42,7 @@ double read_once(const PrankBank& bank) {
   return sum;
 }
 
-/// A stream of examples, handed over `block` at a time.
+/// Times a stream of examples, learned `block` at a time.
 void measure(std::size_t rankers, std::size_t dimensions, double tau, bool wants_votes, std::size_t block) {
   constexpr std::size_t kExamples = 1000;
   PrankBank bank(rankers, dimensions, 5, tau, 1);

@@ -1,8 +1,9 @@
 // rankboost_rounds FILE [absent=unranked] [threads=N] [trace=yes] [trace-every=N]
 //   [memory-limit=MIB] [temporary=DIR] [model=FILE] [OPTION=VALUE ...]
 //
-// Processor and wall seconds a round of RankBoost on a LETOR file, reading and set-up told apart, and the
-// peak of memory. trace=yes: as `metafuse train` runs with --trace. memory-limit and temporary are its too.
+// Processor and wall-clock seconds per round of RankBoost on a LETOR file, separate from reading and set-up,
+// and peak memory. trace=yes trains as `metafuse train --trace` does; memory-limit and temporary are options
+// of `metafuse train` too.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

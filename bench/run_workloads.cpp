@@ -1,9 +1,10 @@
 // run_workloads FOLDER TOPICS DEPTH RUNS POOL JUDGED SEED
 //
-// Writes seeded TREC runs and qrels. A topic's pool of documents is drawn from two million; a document has a
-// normal quality, run i scores it by quality x (0.4 ... 1.6) + noise and keeps the best DEPTH; every fourth
-// run's scores have two decimals and so many ties. Half of the judged documents are those that most runs rank
-// in their first JUDGED / 2, half are random; grades 0 to 3 by quality.
+// Writes seeded TREC runs and qrels. A topic's pool of documents is drawn from two million, and each document
+// gets a normally distributed quality. Run i scores documents by quality x (0.4 ... 1.6) + noise and keeps
+// the best DEPTH; in every fourth run, scores have two decimals and therefore many ties. Half of the judged
+// documents are those that most runs rank among their first JUDGED / 2, the other half are random; grades 0
+// to 3 depend on quality.
 //   workload A: FOLDER 1000 1000 10 3000 200 1        workload B: FOLDER 50000 30 16 100 20 2
 #include <algorithm>
 #include <cmath>
@@ -27,7 +28,7 @@ struct Shape {
 struct Pool {
   std::vector<std::uint64_t> documents;
   std::vector<double> quality;
-  std::vector<int> early;  // runs that rank the document among the first judged / 2
+  std::vector<int> early;  // how many runs rank the document among the first judged / 2
 };
 
 Pool make_pool(const Shape& shape, Random& random) {

@@ -1,10 +1,11 @@
-// What a store's work costs when it holds so many searches: written in the batches of a server, clicked,
-// judged, counted for analytics, read for training, and half of them deleted when their time is over.
+// What the work of a store costs when it contains a given number of searches: writing them in batches like a
+// server's, recording clicks and judgments, counting for analytics, reading for training, and deleting the
+// older half.
 // usage: store_growth LOCATION SEARCHES [SERVER_PID]
-// LOCATION is an SQLite file that does not exist yet, or the URL of an empty PostgreSQL database. Of ten
-// searches one is clicked, of a hundred one is judged. Prints one JSON object: seconds of each kind of work,
-// the processor's seconds of this program and of the server and the processes that it started, and how many
-// things were done.
+// LOCATION is an SQLite file that does not exist yet, or the URL of an empty PostgreSQL database. One search
+// in ten is clicked, one in a hundred judged. Prints one JSON object: for each kind of work its wall-clock
+// seconds, the processor seconds of this program and of the server with the processes that it started, and
+// the number of things done.
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -34,12 +35,12 @@ namespace {
 
 constexpr UnixTime kNow = 1790000000;
 constexpr UnixTime kDay = 86400;
-constexpr UnixTime kSpan = 90 * kDay;  ///< over which the searches are spread
-constexpr std::size_t kBatch = 256;    ///< as the server's search log writes
+constexpr UnixTime kSpan = 90 * kDay;  ///< the period over which the searches are spread
+constexpr std::size_t kBatch = 256;    ///< the batch size of the server's search log
 constexpr int kLists = 8;
 constexpr std::uint32_t kDepth = 30;
 
-/// Fails the program with an error's sentence.
+/// The value of a result; an error ends the program with its message.
 template <class Value>
 Value must(Result<Value> outcome) {
   if (!outcome) {
@@ -53,7 +54,8 @@ StoredSearch search_number(std::size_t i, std::size_t all, Random& random) {
   StoredSearch search;
   search.id = sha256_hex(fmt::format("search {}", i)).substr(0, 32);
   search.domain = "d";
-  // half of the searches are of a thousand queries, the others of as many as there are searches
+  // Half of the searches use one of a thousand queries; the other half draw from as many as there
+  // are searches.
   const std::uint64_t query = i % 2 == 0 ? random.below(1000) : 1000 + random.below(all);
   search.slots.slots = {{"Q", fmt::format("query {}", query)}};
   search.query = sha256_hex(search.slots.slots.begin()->second).substr(0, 32);
@@ -72,7 +74,7 @@ StoredSearch search_number(std::size_t i, std::size_t all, Random& random) {
   return search;
 }
 
-/// Processor seconds of a process and of those that it started.
+/// Processor seconds of a process and of the processes that it started.
 double server_cpu(pid_t server) {
   double ticks = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
@@ -96,7 +98,7 @@ double server_cpu(pid_t server) {
   return ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
-/// Seconds and things done, by name in the order of the work.
+/// The seconds and the number of things done, by name, in the order of the work.
 class Work {
  public:
   explicit Work(pid_t server) : server_(server) {}

@@ -1,5 +1,5 @@
-// triad: gigabytes a second of a[i] = b[i] + s c[i] on one thread, the best of ten
-// passes: what memory allows.
+// triad: the memory bandwidth of one thread, measured as gigabytes per second of a[i] = b[i] + s c[i], the
+// best of ten passes.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
