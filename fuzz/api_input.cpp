@@ -10,7 +10,7 @@
 #include "service/requests/preferences.h"
 #include "service/requests/search_requests.h"
 
-/// What a request's body, query or cookie may hold, in every dialect.
+/// The body, query or cookie of a request, in every dialect.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace metafuse;
   using namespace metafuse::service;

@@ -1,7 +1,6 @@
 #include "fuzz/served_app.h"
 
-/// Clicks and judgments: the input is the body, in which SEARCH stands for the id of a search that
-/// was answered.
+/// Clicks and judgments. The input is the body; SEARCH in it stands for the id of a search that was answered.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace metafuse;
   using namespace metafuse::service;

@@ -23,7 +23,7 @@ void read(std::string_view text) {
   (void)parse_form(text);
 }
 
-/// Whatever a header holds, the answer's head has the lines that it should have.
+/// Whatever a header contains, the answer's head must consist of the expected lines.
 void write(std::string_view text) {
   HttpResponse response;
   response.set("X-Value", text);

@@ -1,6 +1,6 @@
 #include "fuzz/served_app.h"
 
-/// Messages of the Model Context Protocol in both of its forms: the input is the body.
+/// Messages in both forms of the Model Context Protocol: the input is the body.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace metafuse::service;
   const std::string body(reinterpret_cast<const char*>(data), size);

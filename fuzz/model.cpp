@@ -10,7 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto model = metafuse::fusion::parse_model(text, "input.json");
   if (!model) return 0;
-  // What was read can be written, and then stays the same to the byte.
+  // A model that was read can be written, and from then on stays the same byte for byte.
   const std::string written = metafuse::fusion::model_text(*model);
   const auto back = metafuse::fusion::parse_model(written, "written");
   metafuse::require(back.has_value() && metafuse::fusion::model_text(*back) == written,

@@ -1,7 +1,7 @@
 #include "fuzz/served_app.h"
 #include "service/editing/template_editing.h"
 
-/// An edited template file, as an administrator's preview takes it: the input is the file.
+/// An edited template file in an administrator's preview: the input is the file.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace metafuse::service;
   const std::string text = metafuse::to_valid_utf8({reinterpret_cast<const char*>(data), size});

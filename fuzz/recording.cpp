@@ -5,7 +5,7 @@
 #include "fetchers/recording/har_archive.h"
 #include "tests/support/temporary_folder.h"
 
-/// A recording, and the journal beside one that was cut short.
+/// The input is first a recording, then the journal that an interrupted recording leaves beside it.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace metafuse;
   static const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());

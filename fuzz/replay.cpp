@@ -7,8 +7,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
-/// Runs every file of the given folders through the fuzzer's function, and each again cut
-/// short at several places.
+/// Runs the fuzzer's function on every file of the given folders, and on each file cut off at several places.
 int main(int argc, char** argv) {
   std::size_t files = 0;
   for (int i = 1; i < argc; ++i)

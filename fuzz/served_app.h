@@ -19,12 +19,12 @@
 #include "tests/support/fake_fetcher.h"
 #include "tests/support/temporary_folder.h"
 
-// A whole server behind its sockets, for the fuzzers that send it requests. It is made once per process; its
-// files lie in memory.
+// A whole server behind its request handler, for the fuzzers that send it requests. Each process makes one;
+// its files are in memory.
 
 namespace metafuse::service {
 
-/// Engines that answer with what is hard to write: markup, quotes, control characters.
+/// An engine whose answers are hard to write out: markup, quotes, control characters.
 inline fetchers::FetchedList hard_list(const ExpandedQuery& query) {
   fetchers::FetchedList list = test::list_of({"a.example", "b.example"});
   list.list.hits[0].title = "<script>\"'&" + query.text;
@@ -34,7 +34,7 @@ inline fetchers::FetchedList hard_list(const ExpandedQuery& query) {
   return list;
 }
 
-/// The whole server behind its sockets, with every role's key and no rate but the guard of wrong keys off.
+/// The whole server, with a key that has every role, no rate limits, and the guard against wrong keys off.
 inline std::unique_ptr<App> make_app(const test::TemporaryFolder& folder) {
   folder.write("t.yaml",
                "version: 1\ndomain: pages\nslots: {NAME: {required: true}, PLACE: {}}\ntemplates:\n"
@@ -55,7 +55,7 @@ inline std::unique_ptr<App> make_app(const test::TemporaryFolder& folder) {
   return std::move(App::create(options).value());
 }
 
-/// Keeps an answer, whole or in pieces, for whoever waits for it.
+/// Keeps an answer, whole or in pieces, for the thread that waits for it.
 class Keeper final : public Responder {
  public:
   void send(HttpResponse response) override { keep(std::move(response), true); }
@@ -93,7 +93,7 @@ inline std::string body_of(const HttpResponse& response) {
   return body;
 }
 
-/// Whatever was asked, the answer is no mistake of ours, and is what its type says.
+/// Whatever the request was, the answer must not be an internal error, and must be valid for its type.
 inline void check(const HttpResponse& response) {
   require(response.status >= 200 && response.status < 600 && response.status != 500,
           "a status that is meant");
@@ -118,9 +118,10 @@ inline double processor_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-/// Sends one request and checks its answer. While fuzzing, more than 100 ms of processor time is a finding.
+/// Sends one request and checks its answer. While fuzzing, more than 100 ms of processor time counts as
+/// a finding.
 ///
-/// in: most_bytes - how long the answer may be
+/// in: most_bytes - the longest answer allowed
 inline HttpResponse served(HttpRequest request, std::size_t most_bytes = std::size_t{64} << 20) {
   static const test::TemporaryFolder folder(test::TemporaryFolder::in_memory());
   static const std::unique_ptr<App> app = make_app(folder);
@@ -137,7 +138,7 @@ inline HttpResponse served(HttpRequest request, std::size_t most_bytes = std::si
   return response;
 }
 
-/// A POST with the key of every role.
+/// A POST request with the key that has every role.
 inline HttpRequest posted(std::string path, std::string_view type, std::string body) {
   HttpRequest request;
   request.method = "POST";
