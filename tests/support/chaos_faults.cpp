@@ -279,7 +279,7 @@ void play_fault(ChaosClient& client, std::string_view name, std::string_view tar
   std::string answer;
   if (name == "redirect-to")
     answer = redirect(decoded(target));
-  else if (name == "ok-vector")  // an embedding endpoint's answer
+  else if (name == "ok-vector")  // the answer of an embedding endpoint
     answer = response(R"({"data":[{"index":0,"embedding":[0.5,0.25]}]})");
   else if (name == "ok-nothing")
     answer = response(R"({"results":[]})");
@@ -289,25 +289,25 @@ void play_fault(ChaosClient& client, std::string_view name, std::string_view tar
                  : redirect("/hops-" + std::to_string(std::stoi(std::string(name.substr(5))) - 1) + "?q=x");
   else if (name.starts_with("moved-"))  // /moved-307 redirects with that status
     answer = response("", "Location: /ok?q=moved\r\n", std::string(name.substr(6)) + " Moved");
-  else if (name.starts_with("forwarded-"))  // the same to the target
+  else if (name.starts_with("forwarded-"))  // the same, but to the target
     answer = response("", "Location: " + decoded(target) + "\r\n", std::string(name.substr(10)) + " Moved");
   else if (name.starts_with("lines-")) {  // /lines-7 has seven lines of headers
     std::string lines;
     for (int i = 2; i < std::stoi(std::string(name.substr(6))); ++i) lines += "X-A: b\r\n";
     answer = response(kBody, lines);
-  } else if (name.starts_with("head-")) {  // /head-900 has a head of so many bytes
+  } else if (name.starts_with("head-")) {  // the head has this many bytes
     const std::size_t others = response(kBody, "X-Fill: \r\n").size() - kBody.size();
     answer = response(
         kBody, "X-Fill: " + std::string(std::stoul(std::string(name.substr(5))) - others, 'x') + "\r\n");
   } else if (name.starts_with("wide-")) {
-    // /wide-2 redirects twice, each time with 30 KB of headers and a body
+    // /wide-2 redirects twice, each time with 30 KB of headers and a body.
     const int left = std::stoi(std::string(name.substr(5)));
     const std::string fill = "X-Fill: " + std::string(30000, 'x') + "\r\n";
     answer = left == 0
                  ? response(kBody, fill)
                  : response("elsewhere", fill + "Location: /wide-" + std::to_string(left - 1) + "?q=x\r\n",
                             "302 Found");
-  } else if (name.starts_with("answers-"))  // /answers-201 says so beside the results
+  } else if (name.starts_with("answers-"))  // /answers-201 sends the results with that status
     answer = response(kBody, "", std::string(name.substr(8)) + " So");
   else if (name == "description")
     answer = response("<OpenSearchDescription><Url type=\"application/rss+xml\" template=\"http://" +

@@ -10,40 +10,40 @@
 
 namespace metafuse::test {
 
-/// A connection whose request is in, as the faults see it.
+/// A connection whose request was read, as the faults use it.
 class ChaosClient {
  public:
   virtual ~ChaosClient() = default;
-  /// False when the server ends or the client has gone.
+  /// False when the server stops or the client has gone.
   virtual bool send(std::string_view bytes) = 0;
-  /// Waits that long; false when the server ends or the client has gone.
+  /// Waits that long; false when the server stops or the client has gone.
   virtual bool waits(int milliseconds) = 0;
-  /// Until the server ends or the client has gone.
+  /// Waits until the server stops or the client has gone.
   virtual void hang() = 0;
-  /// The end of this connection will be a reset.
+  /// Closing this connection will send a reset.
   virtual void reset() = 0;
   virtual void half_close() = 0;
   virtual std::string origin() const = 0;
   virtual std::uint16_t closed_port() const = 0;
 };
 
-/// One way in which an engine goes wrong.
+/// One way in which an engine can fail.
 struct Fault {
-  std::string_view name;  ///< the path that asks for it
-  /// What the fetch layer may call it; none: an answer that is in order.
+  std::string_view name;  ///< the path that requests it
+  /// The failures that the fetch layer may report; none: the answer is valid.
   std::vector<fetchers::Failure> outcomes;
-  /// What is sent; nullptr: goes wrong before a request can be read.
+  /// Sends the answer; nullptr: fails before a request can be read.
   void (*play)(ChaosClient&);
 };
 
-/// Every fault, and healthy answers first.
+/// All faults; the valid answers come first.
 std::span<const Fault> faults();
 
-/// The three results of every answer that is in order.
+/// The three results of every valid answer.
 std::string_view chaos_results();
 
-/// Answers a request for a fault. Beside the faults: "redirect-to" sends to the target, "description"
-/// describes an engine at the target; both percent-encoded.
+/// Answers a request for a fault. There are two more names: "redirect-to" redirects to the target,
+/// "description" describes an engine at the target; targets are percent-encoded.
 void play_fault(ChaosClient& client, std::string_view name, std::string_view target);
 
 }  // namespace metafuse::test

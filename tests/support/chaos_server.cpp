@@ -12,7 +12,7 @@
 
 namespace metafuse::test {
 
-/// One accepted socket; requests one after the other, a fault ends it.
+/// One accepted socket: it serves requests one after the other until a fault ends it.
 class ChaosServer::Connection final : public ChaosClient {
  public:
   Connection(const ChaosServer& server, int socket) : server_(server), socket_(socket) {}
@@ -39,7 +39,7 @@ class ChaosServer::Connection final : public ChaosClient {
   std::string origin() const override { return server_.origin(); }
   std::uint16_t closed_port() const override { return server_.closed_port_; }
 
-  /// The header of the next request; empty at the end.
+  /// The header of the next request; empty when there is none.
   std::string next_request() {
     char buffer[4096];
     while (true) {
@@ -57,7 +57,7 @@ class ChaosServer::Connection final : public ChaosClient {
       const ssize_t count = ::recv(socket_, buffer, sizeof buffer, 0);
       if (count <= 0) return {};
       bytes_.append(buffer, static_cast<std::size_t>(count));
-      if (body_left_ == 0 && bytes_[0] == '\x16') {  // a TLS handshake at a port that speaks none
+      if (body_left_ == 0 && bytes_[0] == '\x16') {  // a TLS handshake on a port without TLS
         send("HTTP/1.1 400 No\r\n\r\n");
         hang();
         return {};
@@ -74,7 +74,7 @@ class ChaosServer::Connection final : public ChaosClient {
   const ChaosServer& server_;
   int socket_;
   std::string bytes_;
-  std::size_t body_left_ = 0;  ///< of the last request: it is skipped
+  std::size_t body_left_ = 0;  ///< what is left of the last request's body, which is skipped
 };
 
 ChaosServer::ChaosServer() : tls_(std::string(chaos_results())) {
@@ -94,7 +94,7 @@ ChaosServer::ChaosServer() : tls_(std::string(chaos_results())) {
 }
 
 ChaosServer::~ChaosServer() {
-  ::close(stop_write_);  // everyone who waits sees the end of the pipe
+  ::close(stop_write_);  // every waiting thread sees the end of the pipe
   acceptor_.join();
   {
     std::unique_lock lock(mutex_);

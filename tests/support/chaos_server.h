@@ -13,8 +13,9 @@
 
 namespace metafuse::test {
 
-/// An engine on a free loopback port that misbehaves on demand: `GET /FAULT?q=...` answers three JSON results
-/// after its fashion. Never sleeps: what hangs waits for the server's end or the client's leaving.
+/// An engine on a free loopback port that misbehaves on demand: `GET /FAULT?q=...` answers with three JSON
+/// results in the manner of that fault. It never sleeps; a fault that hangs waits until the server stops or
+/// the client leaves.
 class ChaosServer {
  public:
   ChaosServer();
@@ -26,11 +27,11 @@ class ChaosServer {
   std::string origin() const { return "127.0.0.1:" + std::to_string(port_); }
   /// The search_url of an engine with this fault.
   std::string url(std::string_view fault) const;
-  /// What its definition must trust: keys for the engine's block.
+  /// The line of the engine's definition that makes it trust the server's certificates.
   std::string trust() const { return "verify: \"" + tls_.authority_file() + "\""; }
-  /// Requests whose header arrived, by all connections.
+  /// The number of requests whose header arrived, over all connections.
   int requests() const { return requests_; }
-  /// From now on, requests whose query is that word hang.
+  /// From now on, requests with this word as the query hang.
   void hang_requests_of(std::string_view word);
   int hung_requests() const { return hung_requests_; }
   /// The last request's bytes.
@@ -43,7 +44,7 @@ class ChaosServer {
   void serve(int socket);
 
   int listener_ = -1;
-  int deaf_listener_ = -1;  ///< connections are made by the kernel, and nobody reads
+  int deaf_listener_ = -1;  ///< the kernel accepts connections, but nobody reads from them
   int stop_read_ = -1, stop_write_ = -1;
   std::uint16_t port_ = 0;
   std::uint16_t closed_port_ = 0;

@@ -16,7 +16,7 @@
 
 namespace metafuse::test {
 
-/// The full path of a program in PATH or one of the folders, or an empty text.
+/// The full path of a program in PATH or in one of the folders; empty if there is none.
 inline std::string find_program(const std::string& name, const std::vector<std::string>& folders = {}) {
   std::vector<std::string> places = folders;
   std::string path = std::getenv("PATH") != nullptr ? std::getenv("PATH") : "/usr/bin:/bin";
@@ -32,10 +32,10 @@ inline std::string find_program(const std::string& name, const std::vector<std::
   return {};
 }
 
-/// A program that a test starts, and ends with it.
+/// A program that a test starts; the destructor ends it.
 class ChildProcess {
  public:
-  /// in: user - to run as when we are root; empty for ourselves. Output goes to `log`.
+  /// in: user - whom to run as if we are root; empty: ourselves. Output is appended to `log`.
   ChildProcess(const std::vector<std::string>& command, const std::string& log,
                const std::string& user = "") {
     std::vector<char*> arguments;
@@ -60,7 +60,7 @@ class ChildProcess {
   ChildProcess& operator=(const ChildProcess&) = delete;
   ~ChildProcess() { end(SIGTERM); }
 
-  /// Signals it and waits. Returns the wait status.
+  /// Sends the signal, waits, and returns the wait status.
   int end(int signal) {
     if (pid_ <= 0) return status_;
     ::kill(pid_, signal);

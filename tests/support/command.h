@@ -13,14 +13,14 @@
 
 namespace metafuse::test {
 
-/// What a program left behind.
+/// The result of a program.
 struct CommandResult {
-  int status = -1;  ///< of the exit; 128 + the signal when one ended it
+  int status = -1;  ///< exit status; 128 + the signal's number if a signal ended it
   std::string out;
   std::string err;
 };
 
-/// Runs a program with arguments (no shell reads them) and waits for its end.
+/// Runs a program with arguments, which no shell interprets, and waits for its end.
 inline CommandResult run_command(const std::vector<std::string>& arguments) {
   const TemporaryFolder folder;
   std::string line;
@@ -41,7 +41,7 @@ inline CommandResult run_command(const std::vector<std::string>& arguments) {
   return result;
 }
 
-/// Runs the metafuse of this build.
+/// Runs this build's metafuse.
 inline CommandResult run_metafuse(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), METAFUSE_EXECUTABLE);
   return run_command(arguments);

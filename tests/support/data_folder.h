@@ -9,8 +9,8 @@
 
 namespace metafuse::test {
 
-/// A folder of the real data sets under $METAFUSE_DATA, or nothing. A test that needs it returns after this
-/// said so: ctest then counts the test as skipped.
+/// A folder of the real data sets below $METAFUSE_DATA; if it is missing, prints so and returns nullopt. A
+/// test that needs it then returns, and ctest reports it as skipped.
 inline std::optional<std::string> data_folder(std::string_view name) {
   const char* root = std::getenv("METAFUSE_DATA");
   if (root != nullptr) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Runs the examples of a page as a reader would type them: every block fenced by ```sh, in its order.
+// Runs the examples of a page as a reader would type them: every block fenced by ```sh, in order.
 
 #include <filesystem>
 #include <string>
@@ -35,8 +35,8 @@ inline std::string replaced(std::string text, const std::string& from, const std
   return text;
 }
 
-/// Runs commands in `folder` with this build's metafuse on the PATH; the first that fails ends them.
-/// `metafuse serve` runs beside what follows it, on a free port that stands in for 8080.
+/// Runs commands in `folder` with this build's metafuse on the PATH; stops at the first that fails. `metafuse
+/// serve` runs in the background, on a free port that replaces 8080.
 inline CommandResult run_documented(const std::string& commands, const TemporaryFolder& folder) {
   std::filesystem::create_directories(folder.path("bin"));
   std::error_code error;

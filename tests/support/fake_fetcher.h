@@ -11,7 +11,7 @@
 
 namespace metafuse::test {
 
-/// Engines that answer from memory, with nothing beyond the first page unless they are given more.
+/// Engines that answer from memory. Pages after the first are empty unless set_further() was called.
 class FakeFetcher final : public fetchers::Fetcher {
  public:
   using Answer = std::function<fetchers::FetchedList(const ExpandedQuery&)>;
@@ -20,7 +20,7 @@ class FakeFetcher final : public fetchers::Fetcher {
 
   explicit FakeFetcher(Answer answer) : answer_(std::move(answer)) {}
 
-  /// What pages from the second on hold; set before the first fetch.
+  /// Sets the answers of the second page and later ones; call it before the first fetch.
   void set_further(FurtherAnswer further) { further_ = std::move(further); }
 
   std::vector<fetchers::FetchedList> fetch(
@@ -45,17 +45,17 @@ class FakeFetcher final : public fetchers::Fetcher {
     ++fetches_;
     return out;
   }
-  /// When each fetch was to end.
+  /// The deadline of each fetch.
   std::vector<TimePoint> ends() const {
     const std::lock_guard lock(mutex_);
     return ends_;
   }
-  /// What the last fetch passed on of whoever searched.
+  /// The headers of the user's request that the last fetch forwarded.
   std::vector<std::pair<std::string, std::string>> forwarded() const {
     const std::lock_guard lock(mutex_);
     return forwarded_;
   }
-  /// How many meta-search servers each fetch's query came through.
+  /// For each fetch, how many meta-search servers the query had passed through.
   std::vector<int> hops() const {
     const std::lock_guard lock(mutex_);
     return hops_;
@@ -75,7 +75,7 @@ class FakeFetcher final : public fetchers::Fetcher {
   std::vector<int> hops_;
 };
 
-/// A list of pages "http://HOST/" in that order.
+/// A list of pages "http://HOST/" in this order.
 inline fetchers::FetchedList list_of(const std::vector<std::string>& hosts) {
   fetchers::FetchedList out;
   for (const std::string& host : hosts)

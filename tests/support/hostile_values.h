@@ -5,8 +5,8 @@
 
 namespace metafuse::test {
 
-/// Values that try to become more than words: quotes, brackets, operators, fields, wildcards, comments,
-/// control characters, broken and look-alike Unicode.
+/// Values that try to be more than words: quotes, brackets, operators, fields, wildcards, comments, control
+/// characters, broken and look-alike Unicode.
 inline constexpr std::array<std::string_view, 60> kHostileValues = {
     "joe\" OR \"secret",
     "joe\" secret",
@@ -65,7 +65,7 @@ inline constexpr std::array<std::string_view, 60> kHostileValues = {
     "joe \xEF\xBC\x82 secret",               // full-width quote
     "\xEF\xBC\x8Djoe \xEF\xBC\x8Bsecret",    // full-width minus and plus
     "joe\xE2\x80\xAE terces",                // right-to-left override
-    "joe \xFF\xFE\xC0\xAF secret",           // no UTF-8
+    "joe \xFF\xFE\xC0\xAF secret",           // not valid UTF-8
     "joe\xE2\x80\x8BOR\xE2\x80\x8Bsecret",   // zero-width spaces
     "joe<script>alert(1)</script> or @secret =secret $secret #secret %22secret",
 };

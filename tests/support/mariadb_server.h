@@ -13,10 +13,10 @@
 
 namespace metafuse::test {
 
-/// A real MariaDB server in a folder of its own, reached by a socket there.
+/// A real MariaDB server in a folder of its own, reached through a Unix socket in it.
 class MariadbServer {
  public:
-  /// Nothing, after it said so, when MariaDB is not installed.
+  /// Starts a server; if MariaDB is not installed, prints so and returns nullptr.
   static std::unique_ptr<MariadbServer> start() {
     const std::string install = find_program("mariadb-install-db");
     const std::string server = find_program("mariadbd", {"/usr/sbin"});

@@ -88,7 +88,7 @@ std::string MongoServer::reply_to(const JsonObject& command, bool& hangs) {
   if (answer.error_code != 0)
     return fmt::format(R"({{"ok":0.0,"code":{},"errmsg":{}}})", answer.error_code,
                        to_text(Json(answer.error)));
-  // Two batches where there is more than one document.
+  // Two batches if there is more than one document.
   const auto first = static_cast<std::ptrdiff_t>((answer.documents.size() + 1) / 2);
   rest_.assign(answer.documents.begin() + first, answer.documents.end());
   answer.documents.resize(static_cast<std::size_t>(first));

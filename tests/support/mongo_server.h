@@ -11,13 +11,13 @@
 
 namespace metafuse::test {
 
-/// A server that speaks MongoDB's wire protocol (OP_MSG, and OP_QUERY for the greeting), far enough for an
-/// aggregation: what it finds is a test's to say. No MongoDB server is in Debian.
+/// A server that speaks enough of MongoDB's wire protocol for an aggregation (OP_MSG, and OP_QUERY for the
+/// greeting); the test decides what it finds. Debian has no MongoDB server.
 class MongoServer {
  public:
   struct Answer {
     std::vector<std::string> documents{};  ///< extended JSON
-    int error_code = 0;                    ///< or this instead
+    int error_code = 0;                    ///< if not 0, answer with this error instead
     std::string error{};
     bool hangs = false;
   };
@@ -28,7 +28,7 @@ class MongoServer {
 
   std::uint16_t port() const { return server_.port(); }
   int connections() const { return server_.connections(); }
-  /// The last command that was no greeting.
+  /// The last command other than the greeting.
   JsonObject last_command() const;
 
  private:
@@ -38,7 +38,7 @@ class MongoServer {
   Aggregate aggregate_;
   mutable std::mutex mutex_;
   JsonObject last_command_;
-  std::vector<std::string> rest_;  ///< of an open cursor
+  std::vector<std::string> rest_;  ///< documents of an open cursor that are still to be sent
   WireServer server_;
 };
 

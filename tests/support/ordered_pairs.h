@@ -6,7 +6,7 @@
 
 namespace metafuse::test {
 
-/// The share of pairs of different grades, of one query each, that the scores order rightly; a tie
+/// The share of pairs with different grades, within a query, that the scores order correctly; a tie
 /// counts half.
 inline double share_of_rightly_ordered_pairs(const fusion::TrainingSet& set,
                                              const std::vector<double>& scores) {

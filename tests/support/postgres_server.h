@@ -13,10 +13,10 @@
 
 namespace metafuse::test {
 
-/// A real PostgreSQL server in a folder of its own, reached by a socket there.
+/// A real PostgreSQL server in a folder of its own, reached through a Unix socket in it.
 class PostgresServer {
  public:
-  /// Nothing, after it said so, when PostgreSQL is not installed.
+  /// Starts a server; if PostgreSQL is not installed, prints so and returns nullptr.
   static std::unique_ptr<PostgresServer> start() {
     std::vector<std::string> folders;
     for (int version = 18; version > 10; --version)
@@ -44,7 +44,7 @@ class PostgresServer {
     return "postgresql:///" + name + "?host=" + folder_.path() + "&user=tester";
   }
 
-  /// Its socket in the file system.
+  /// The path of its Unix socket.
   std::string socket() const { return folder_.path(".s.PGSQL.5432"); }
 
   void stop() { process_->end(SIGINT); }

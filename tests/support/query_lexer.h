@@ -7,15 +7,15 @@
 
 namespace metafuse::test {
 
-/// What the manual of an engine says about its query language, written down apart from core's table: a slow
-/// second opinion on which characters act.
+/// What an engine's manual says about its query language, written down independently of core's table: a
+/// second opinion on which characters have a meaning.
 struct QueryGrammar {
-  std::string_view syntax;        ///< core's name of it
-  std::string_view acting;        ///< characters that act wherever they stand outside quotes
-  std::string_view acting_first;  ///< that act at the start of a word
-  std::string_view operators;     ///< words that act, in capitals between blanks: " AND OR "
-  bool has_backslash = false;     ///< a backslash takes a character's force
-  bool any_case = false;          ///< operators act in small letters too
+  std::string_view syntax;        ///< core's name for it
+  std::string_view acting;        ///< characters that have a meaning anywhere outside quotes
+  std::string_view acting_first;  ///< characters that have one at the start of a word
+  std::string_view operators;     ///< words that are operators, in capitals between blanks: " AND OR "
+  bool has_backslash = false;     ///< a backslash escapes a character
+  bool any_case = false;          ///< operators work in lower case too
 };
 
 // Sources: Lucene 9 QueryParser syntax page; Elasticsearch simple_query_string and Solr edismax references;
@@ -41,14 +41,14 @@ inline const std::vector<QueryGrammar>& query_grammars() {
   return table;
 }
 
-/// A token of a query: word, "phrase", or something that acts.
+/// A token of a query: a word, a "phrase", or something with a meaning (acting).
 struct QueryToken {
   enum class Kind { word, phrase, acting, unclosed };
   Kind kind = Kind::word;
   std::string text;
 };
 
-/// One character after the other, by the grammar's word.
+/// Splits a query into tokens, character by character, as the grammar says.
 inline std::vector<QueryToken> lex_query(std::string_view query, const QueryGrammar& grammar) {
   std::vector<QueryToken> tokens;
   const auto has = [](std::string_view set, char c) { return set.find(c) != std::string_view::npos; };

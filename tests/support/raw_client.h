@@ -15,10 +15,11 @@
 
 namespace metafuse::test {
 
-/// A TCP connection to a port of this machine that sends bytes as they are.
+/// A TCP connection to a port of this machine that sends bytes unchanged.
 class RawClient {
  public:
-  /// in: receive_bytes - how much the kernel takes for a client that does not read; 0 for its own choice
+  /// in: receive_bytes - the size of the kernel's receive buffer, for a client that does not read; 0:
+  ///     the default
   explicit RawClient(std::uint16_t port, int receive_bytes = 0)
       : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     if (receive_bytes > 0) ::setsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof receive_bytes);
@@ -44,7 +45,7 @@ class RawClient {
   }
   void finish_sending() { ::shutdown(socket_, SHUT_WR); }
 
-  /// Everything until the other side closes.
+  /// Everything until the other side closes the connection.
   std::string read_all() {
     std::string out;
     while (read_some(out)) {
@@ -52,7 +53,7 @@ class RawClient {
     return out;
   }
 
-  /// One response with a Content-Length; bytes after it are kept for the next call.
+  /// Reads one response with a Content-Length; any bytes after it are kept for the next call.
   std::string read_response() {
     while (true) {
       const std::size_t end = rest_.find("\r\n\r\n");
@@ -85,7 +86,7 @@ class RawClient {
   std::string rest_;
 };
 
-/// The status of a response, 0 for none.
+/// The status of a response; 0 if it is not one.
 inline int status_in(std::string_view response) {
   if (response.size() < 12 || !response.starts_with("HTTP/1.1 ")) return 0;
   return std::stoi(std::string(response.substr(9, 3)));

@@ -33,7 +33,7 @@ inline int free_port() {
 /// A real Redis server that keeps nothing on disk.
 class RedisServer {
  public:
-  /// Nothing, after it said so, when Redis is not installed.
+  /// Starts a server; if Redis is not installed, prints so and returns nullptr.
   static std::unique_ptr<RedisServer> start() {
     if (find_program("redis-server").empty()) {
       std::cout << "SKIPPED: install the Debian package redis-server\n";

@@ -11,7 +11,8 @@
 
 namespace metafuse::test {
 
-/// Answers requests by a function, in the caller's thread, and remembers them: engines without a network.
+/// Engines without a network: a function answers each request in the caller's thread, and the requests
+/// are kept.
 struct Script {
   std::function<fetchers::HttpAnswer(const fetchers::HttpRequest&)> answer;
   std::vector<fetchers::HttpRequest> requests;
@@ -31,7 +32,7 @@ class ScriptedTransport final : public fetchers::Transport {
   Script& script_;
 };
 
-/// Keeps requests until the test answers them.
+/// Holds requests until the test answers them.
 class HoldingTransport final : public fetchers::Transport {
  public:
   using Held = std::vector<std::pair<fetchers::HttpRequest, Done>>;
@@ -65,7 +66,7 @@ inline fetchers::HttpAnswer failed_answer(fetchers::Failure failure) {
   return answer;
 }
 
-/// What engines of `block()` (tests/fetchers/chaos_engines.h) answer with one result.
+/// The answer with one result of the engines of `block()` (tests/fetchers/chaos_engines.h).
 inline const std::string kOneResult = R"({"results":[{"url":"http://a.example/1","title":"One"}]})";
 
 inline fetchers::FetcherOptions scripted_options(Script& script) {

@@ -26,7 +26,7 @@ inline std::string read_file(const std::string& path) {
   return out.str();
 }
 
-/// Looks again until a claim holds, at most 20 s.
+/// Checks repeatedly until a claim holds, for at most 20 s.
 inline bool becomes_true(const std::function<bool()>& claim) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (std::chrono::steady_clock::now() < until) {
@@ -36,7 +36,7 @@ inline bool becomes_true(const std::function<bool()>& claim) {
   return false;
 }
 
-/// `metafuse serve` over the embedded engine.
+/// A process `metafuse serve` with the embedded engine.
 class ServeProcess {
  public:
   explicit ServeProcess(const std::string& listen = "127.0.0.1:0", const std::string& more_config = "") {
@@ -54,7 +54,7 @@ class ServeProcess {
     start();
   }
 
-  /// Once more, after it ended.
+  /// Starts the server again after it ended.
   void start() {
     port_ = 0;
     std::filesystem::remove(log());

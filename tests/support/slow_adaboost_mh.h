@@ -10,7 +10,7 @@
 
 namespace metafuse::test {
 
-/// AdaBoost.MH by definition: every cut of every feature is tried on every document, nothing is shared.
+/// AdaBoost.MH by its definition: tries every cut of every feature on every document and shares no work.
 class SlowAdaBoostMh {
  public:
   struct Cut {
@@ -24,7 +24,7 @@ class SlowAdaBoostMh {
     std::vector<Cut> cuts;
   };
 
-  /// NaN is unranked.
+  /// in: rows - feature values; NaN is unranked
   SlowAdaBoostMh(std::vector<std::vector<double>> rows, std::vector<int> classes, std::size_t class_count)
       : rows_(std::move(rows)), classes_(std::move(classes)), k_(class_count) {
     double sum = 0.0;
@@ -41,7 +41,7 @@ class SlowAdaBoostMh {
       for (const auto& row : rows_)
         if (!std::isnan(row[f])) values.insert(row[f]);
       if (values.empty()) continue;
-      // From the highest down, the highest value itself left out; minus infinity last.
+      // From the second highest value down; minus infinity last.
       for (auto value = std::next(values.rbegin()); value != values.rend(); ++value)
         candidates_.push_back({f, *value});
       candidates_.push_back({f, -std::numeric_limits<double>::infinity()});

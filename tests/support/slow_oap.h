@@ -7,7 +7,8 @@
 
 namespace metafuse::test {
 
-/// Harrington 2003, algorithms 1 and 2, word for word: N PRanks as separate vectors, averages taken afresh.
+/// Harrington 2003, algorithms 1 and 2, taken literally: N PRanks as separate vectors, averages computed anew
+/// each time.
 class SlowOap {
  public:
   struct Rule {

@@ -34,7 +34,7 @@ double weight_of(const TrainingSet& set, double lower, double upper) {
   return 1.0;
 }
 
-/// All crucial pairs with D_1, and which rows belong to a query that has one.
+/// All crucial pairs with their D_1, and which rows belong to a query that has such a pair.
 std::vector<Pair> crucial_pairs(const TrainingSet& set, std::vector<bool>& is_used) {
   std::vector<Pair> pairs;
   for (const auto& query : set.queries) {
@@ -147,7 +147,7 @@ class Slow {
     return 0.5 * std::log((1.0 + r + 2.0 * epsilon_) / (1.0 - r + 2.0 * epsilon_));
   }
 
-  /// The root of Z' over all pairs, by halving; nothing where Z has no minimum.
+  /// The root of Z' over all pairs, by bisection; nullopt if Z has no minimum.
   std::optional<double> numeric_alpha(const std::vector<double>& differences) const {
     const bool has_right =
         std::any_of(differences.begin(), differences.end(), [](double d) { return d > 0; });

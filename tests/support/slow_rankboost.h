@@ -7,7 +7,7 @@
 
 namespace metafuse::test {
 
-/// What the reference is asked for; the names are those of the command line.
+/// The options of the reference, named as on the command line.
 struct SlowOptions {
   int rounds = 10;
   bool is_weak_learner_2 = false;
@@ -20,7 +20,7 @@ struct SlowOptions {
 
 struct SlowRound {
   std::size_t feature = 0;
-  double threshold = 0.0;  ///< theta of h = 1 iff f > theta; minus infinity for any ranked document
+  double threshold = 0.0;  ///< theta of h = 1 iff f > theta; minus infinity holds for every ranked document
   int q_default = 0;
   double alpha = 0.0;
   double r = 0.0;
@@ -29,8 +29,8 @@ struct SlowRound {
   double ranking_loss = 0.0;
 };
 
-/// RankBoost straight from the paper (Freund et al. 2003, fig. 1 and 3), with D kept over every crucial pair:
-/// slow, and nothing shared with the code under test.
+/// RankBoost exactly as in the paper (Freund et al. 2003, fig. 1 and 3), with D kept for every crucial pair.
+/// It is slow and shares no code with the implementation under test.
 std::vector<SlowRound> slow_rankboost(const fusion::TrainingSet& set, const SlowOptions& options);
 
 }  // namespace metafuse::test

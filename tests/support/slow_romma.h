@@ -7,8 +7,9 @@
 
 namespace metafuse::test {
 
-/// The shortest v with v . g >= b for each half-space (g, b), by Hildreth's method: one half-space after the
-/// other, each multiplier moved until its own condition holds or it is 0, until none moves any more.
+/// A half-space v . g >= b. shortest_within() finds the shortest v in all of them by Hildreth's method: it
+/// visits one after the other and moves its multiplier until the condition holds or the multiplier is 0,
+/// until none moves any more.
 struct HalfSpace {
   std::vector<double> normal;
   double bound = 0.0;
@@ -39,14 +40,14 @@ inline std::vector<double> shortest_within(const std::vector<HalfSpace>& half_sp
   return v;
 }
 
-/// A rule as one long vector: weights, thresholds, and a coordinate for each example learned from.
+/// A rule as one long vector: weights, thresholds, and one coordinate per example learned from.
 struct LongRule {
   std::size_t inputs = 0;
   std::size_t thresholds = 0;
   std::vector<double> v;
 };
 
-/// ROMMA's step for ranks in those coordinates, as the definition has it.
+/// ROMMA's step for ranks in these coordinates, by its definition.
 inline void slow_romma_step(LongRule& rule, const std::vector<double>& x, int rank, double slack) {
   rule.v.push_back(0.0);
   std::vector<HalfSpace> half_spaces;

@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
-/// trec_eval's measures straight from their definitions, one sum a measure over whole prefixes: the slow,
-/// obviously right side of a comparison.
+/// trec_eval's measures directly from their definitions, each a sum over whole prefixes: slow, but easily
+/// seen to be correct.
 namespace metafuse::test {
 
 class SlowTrecMeasures {
  public:
-  /// in: grades - in rank order, -1 without judgment, -2 in the pool but not judged; judged - the grades of
+  /// in: grades - in rank order; -1 without a judgment, -2 in the pool but not judged; judged - the grades of
   ///     all judged documents, retrieved or not; level - the lowest relevant grade
   SlowTrecMeasures(std::vector<int> grades, std::vector<int> judged, int level)
       : grades_(std::move(grades)), judged_(std::move(judged)), level_(level) {

@@ -16,11 +16,11 @@
 
 namespace metafuse::test {
 
-/// A TCP port that passes bytes to a Unix socket and back, until it is told to be a black hole: then it
-/// accepts and never answers, as a firewall that drops packets does.
+/// A TCP port that passes bytes to a Unix socket and back until it is told to be a black hole: from then on
+/// it accepts connections and never answers, like a firewall that drops packets.
 class TcpRelay {
  public:
-  /// in: target - path of a Unix socket; empty: a black hole from the start
+  /// in: target - the path of a Unix socket; empty: a black hole from the start
   explicit TcpRelay(std::string target = {}) : target_(std::move(target)), is_hole_(target_.empty()) {
     listener_ = bound_socket();
     ::listen(listener_, 64);
@@ -40,7 +40,7 @@ class TcpRelay {
 
   std::uint16_t port() const { return port_of(listener_); }
   void swallow() { is_hole_ = true; }
-  /// New connections are passed on again; those of before stay dead.
+  /// New connections are passed on again; earlier ones stay dead.
   void pass() { is_hole_ = false; }
 
  private:

@@ -9,7 +9,7 @@
 
 namespace metafuse::test {
 
-/// A folder of its own for one test, gone with it.
+/// A temporary folder for one test, removed with this object.
 class TemporaryFolder {
  public:
   TemporaryFolder() : TemporaryFolder(std::filesystem::temp_directory_path()) {}
@@ -18,7 +18,7 @@ class TemporaryFolder {
     if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
     path_ = pattern;
   }
-  /// Where syncing costs nothing, for tests that write much and do not test durability.
+  /// A parent folder where syncing costs nothing, for tests that write much and do not test durability.
   static std::filesystem::path in_memory() {
     return std::filesystem::exists("/dev/shm") ? "/dev/shm" : std::filesystem::temp_directory_path();
   }

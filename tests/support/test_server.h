@@ -71,7 +71,7 @@ class TestServer {
   const TemporaryFolder& folder() const { return folder_; }
   std::string config_path() const { return folder_.path("metafuse.yaml"); }
 
-  /// The whole response to a GET.
+  /// The whole response to a GET request.
   std::string get(const std::string& target, const std::string& headers = "") {
     RawClient client(port());
     client.send("GET " + target + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" + headers + "\r\n");

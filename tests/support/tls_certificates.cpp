@@ -24,7 +24,7 @@ PrivateKey new_key() {
   return PrivateKey(EVP_EC_gen("P-256"));
 }
 
-/// in: issuer - nullptr: the certificate signs itself
+/// in: issuer - nullptr: the certificate is self-signed
 Certificate new_certificate(const char* name, EVP_PKEY* key, X509* issuer, EVP_PKEY* issuer_key,
                             long from_day, long until_day, const std::string& alternative_name) {
   Certificate made(X509_new());

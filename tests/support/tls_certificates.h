@@ -18,19 +18,19 @@ using TlsContext = std::unique_ptr<SSL_CTX, FreeTls>;
 using Certificate = std::unique_ptr<X509, FreeTls>;
 using PrivateKey = std::unique_ptr<EVP_PKEY, FreeTls>;
 
-/// An authority of our own that signs certificates for servers on loopback.
+/// A certificate authority of our own, which signs certificates for servers on loopback.
 class CertificateAuthority {
  public:
   CertificateAuthority();
 
-  /// The authority's certificate as PEM: what a client must trust.
+  /// The authority's certificate in PEM, which a client must trust.
   std::string pem() const;
-  /// A server's side with a certificate that this authority signed.
+  /// The TLS context of a server whose certificate this authority signed.
   ///
-  /// in: alternative_name - "IP:127.0.0.1" or "DNS:other.example"; days - from now, from when and until when
-  ///     it is valid
+  /// in: alternative_name - "IP:127.0.0.1" or "DNS:other.example"; from_day, until_day - its validity, in
+  ///     days from now
   TlsContext context(const std::string& alternative_name, int from_day, int until_day) const;
-  /// A server's side with a certificate that signs itself.
+  /// The TLS context of a server with a self-signed certificate.
   static TlsContext self_signed_context(const std::string& alternative_name);
 
  private:

@@ -37,7 +37,7 @@ TlsServer::TlsServer(std::string body) : body_(std::move(body)) {
 }
 
 TlsServer::~TlsServer() {
-  ::close(stop_write_);  // everyone who waits sees the end of the pipe
+  ::close(stop_write_);  // every waiting thread sees the end of the pipe
   acceptor_.join();
   {
     std::unique_lock lock(mutex_);
@@ -91,7 +91,7 @@ void TlsServer::serve(const Listener& listener, int socket) {
   left_.notify_all();
 }
 
-/// A ServerHello of 16 KB that never ends.
+/// Announces a ServerHello of 16 KB and never finishes it.
 void TlsServer::drip(int socket) const {
   ::send(socket, "\x16\x03\x03\x40\x00\x02\x00\x3f\xfc\x03\x03", 11, MSG_NOSIGNAL);
   pollfd waiting[2] = {{stop_read_, POLLIN, 0}, {socket, POLLRDHUP, 0}};

@@ -14,9 +14,9 @@
 
 namespace metafuse::test {
 
-/// HTTPS on loopback, a port for each kind: "ok", "self-signed", "expired", "not-yet-valid", "wrong-host",
-/// "cut" (the handshake ends in its middle), "drip" (the handshake comes byte by byte, for ever). Where a
-/// handshake is made, the answer to any request is `body`.
+/// An HTTPS server on loopback with one port per kind of fault: "ok", "self-signed", "expired",
+/// "not-yet-valid", "wrong-host", "cut" (the handshake stops in the middle), "drip" (the handshake arrives
+/// byte by byte, endlessly). Once a handshake succeeds, the answer to any request is `body`.
 class TlsServer {
  public:
   explicit TlsServer(std::string body);
@@ -25,16 +25,16 @@ class TlsServer {
   TlsServer& operator=(const TlsServer&) = delete;
 
   std::string origin(std::string_view kind) const;
-  /// A file with the certificate of the authority that signed all but the self-signed one.
+  /// A file with the certificate of the authority that signed all certificates but the self-signed one.
   const std::string& authority_file() const { return authority_file_; }
-  /// Handshakes so far that went on with an earlier session.
+  /// How many handshakes so far resumed an earlier session.
   int resumed() const { return resumed_; }
 
  private:
   struct Listener {
     std::string_view kind;
     int socket = -1;
-    TlsContext context;  ///< nullptr: the handshake goes wrong by hand
+    TlsContext context;  ///< nullptr: no TLS library, the handshake is faulty
   };
 
   void accept_all();

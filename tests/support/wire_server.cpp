@@ -18,7 +18,7 @@
 namespace metafuse::test {
 namespace {
 
-/// Bytes that look like nothing, the same for the same seed.
+/// Random-looking bytes, the same for the same seed.
 std::string noise(unsigned seed, std::size_t size) {
   std::string out;
   for (std::size_t i = 0; i < size; ++i) {
@@ -28,7 +28,7 @@ std::string noise(unsigned seed, std::size_t size) {
   return out;
 }
 
-/// Until the peer or the server ends; what it says is thrown away.
+/// Discards what the peer sends until the peer or the server stops.
 void hear_out(int socket) {
   std::array<char, 4096> buffer{};
   while (::recv(socket, buffer.data(), buffer.size(), 0) > 0) {

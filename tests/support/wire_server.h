@@ -10,11 +10,11 @@
 
 namespace metafuse::test {
 
-/// A TCP server on a free loopback port that hands each connection to a function on a thread of its own. Its
-/// end shuts every connection down and waits for the functions.
+/// A TCP server on a free loopback port that runs a function on a thread of its own for each connection. Its
+/// destructor shuts down all connections and waits for the functions.
 class WireServer {
  public:
-  /// The function need not close the socket.
+  /// Serves one connection; need not close the socket.
   using Serve = std::function<void(int socket)>;
 
   explicit WireServer(Serve serve);
@@ -39,18 +39,18 @@ class WireServer {
   std::thread acceptor_;
 };
 
-/// One way in which the bytes of a database server go wrong.
+/// One way in which the bytes of a database server can be wrong.
 struct WireFault {
   enum class Kind {
-    close,   ///< before anything is said
-    reset,   ///< after `after` bytes of the server's
-    hang,    ///< nothing is ever said
-    says,    ///< `bytes` instead of the server's
-    cut,     ///< the connection ends after `after` bytes of the server's
-    stall,   ///< nothing more comes after them
-    flip,    ///< the byte there has every bit turned
-    insert,  ///< `bytes` stand there between the server's
-    drip,    ///< one byte after the other
+    close,   ///< at once, before any byte is sent
+    reset,   ///< after `after` bytes from the server
+    hang,    ///< nothing is ever sent
+    says,    ///< sends `bytes` instead of the server's
+    cut,     ///< closes the connection after `after` bytes from the server
+    stall,   ///< sends `after` bytes and then nothing more
+    flip,    ///< inverts every bit of the byte at `after`
+    insert,  ///< inserts `bytes` at `after`
+    drip,    ///< sends one byte at a time
   };
 
   std::string name;
@@ -59,12 +59,12 @@ struct WireFault {
   std::string bytes{};
 };
 
-/// More than 40 of them.
+/// The faults that tests try, more than 40.
 std::vector<WireFault> wire_faults();
 
-/// A server that speaks what another says, with a fault.
+/// A server that relays another one with a fault.
 ///
-/// in: upstream - makes a connection to the server; -1: none
+/// in: upstream - connects to the other server; -1: there is none
 class FaultyWire {
  public:
   FaultyWire(WireFault fault, std::function<int()> upstream);
@@ -79,12 +79,12 @@ class FaultyWire {
   WireServer server_;
 };
 
-/// A connection to a server's socket in the file system; -1: none.
+/// A connection to a Unix socket; -1: none.
 int connected_to(const std::string& path);
 /// A connection to a port of 127.0.0.1; -1: none.
 int connected_to(std::uint16_t port);
 
-/// All bytes; false when the peer has gone.
+/// Sends all bytes; false if the peer has gone.
 bool send_all(int socket, const std::string& bytes);
 
 }  // namespace metafuse::test
