@@ -1,10 +1,11 @@
 #!/usr/bin/python3
 """beyond_memory.py BUILD_DIR WORK_DIR [--limit MIB] [--times N] [--rounds N] [--features N] [--repeat N]
 
-Training on LETOR data of N times a limit of memory: in memory without a limit, and with a file of columns (`train
---memory-limit`) in a control group that has no more (page cache included), in turns, the text not in the cache. Prints
-seconds, processor seconds and the peak of both, the ratio, and whether the models are the same bytes. Needs root for the group (systemd-run, else cgroup version 2 or 1 by
-hand). Makes its input in WORK_DIR, which must be on a disk.
+Trains on LETOR data N times as large as a memory limit: once in memory without a limit, and once with a file of columns
+(`train --memory-limit`) in a control group that may use no more (page cache included). The two take turns, each with the
+text out of the page cache. Prints seconds, processor seconds and peak memory of both, the ratio, and whether the models
+are byte for byte the same. Needs root for the control group (systemd-run, else cgroup version 2 or 1 by hand). Writes its
+input to WORK_DIR, which must be on a disk.
 """
 import argparse, filecmp, os, random, statistics, subprocess, sys, time
 
@@ -22,7 +23,7 @@ limit = a.limit << 20
 
 
 def make_input(path, size):
-    """Queries of 100 documents of grades 0 to 2; a feature is higher, by chance, for higher grades."""
+    """Queries of 100 documents with grades 0 to 2; higher grades tend to have higher feature values."""
     draw = random.Random(5)
     pools = []
     for j in range(1, a.features + 1):
@@ -42,13 +43,13 @@ def make_input(path, size):
 
 
 def forget(path):
-    """Puts a file out of the page cache."""
+    """Drops a file from the page cache."""
     descriptor = os.open(path, os.O_RDONLY)
     os.fsync(descriptor); os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED); os.close(descriptor)
 
 
 class Group:
-    """A control group of limited memory."""
+    """A control group with limited memory."""
 
     def __init__(self):
         self.folder, self.prefix = None, []

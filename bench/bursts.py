@@ -1,7 +1,7 @@
-"""Short bursts of requests to servers under comparison, in turns; not a program of its own.
+"""Sends short bursts of requests to the servers under comparison, in turns; a module, not a program.
 
-A burst takes a tenth of a second, so what else the machine does falls on both servers alike, and the processor time of
-every thread is read from the kernel's account in nanoseconds.
+A burst takes a tenth of a second, so other work on the machine affects all servers alike. The processor time of every
+thread is read from the kernel's accounting, in nanoseconds.
 """
 import pathlib
 import re
@@ -12,7 +12,7 @@ import time
 
 
 def thread_seconds(pids):
-    """Processor seconds of all living threads."""
+    """Processor seconds of all live threads of the processes."""
     total = 0
     for pid in pids:
         for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
@@ -24,7 +24,7 @@ def thread_seconds(pids):
 
 
 class Connection:
-    """One kept connection that sends one request after another."""
+    """One persistent connection, which sends one request after another."""
 
     def __init__(self, port):
         self.socket = socket.create_connection(("127.0.0.1", port))
@@ -39,7 +39,7 @@ class Connection:
         self.socket.sendall(request)
 
     def read(self):
-        """Reads once; the seconds since the request when its answer is whole, else None."""
+        """Reads once. Returns the seconds since the request if its answer is complete, else None."""
         piece = self.socket.recv(1 << 18)
         if not piece:
             raise ConnectionError("the server closed the connection")
@@ -58,9 +58,9 @@ class Connection:
 
 
 class Subject:
-    """A server process (and its children) that bursts are sent to.
+    """A server process (with its children) to which bursts are sent.
 
-    in: make_request - bytes of the n-th request
+    in: make_request - returns the bytes of the n-th request
     """
 
     def __init__(self, pids, port, make_request, connections=1):
@@ -73,7 +73,7 @@ class Subject:
         return self.make_request(self.count)
 
     def burst(self, requests):
-        """Processor seconds and waiting seconds of each request."""
+        """Returns the processor seconds of the burst and the waiting time of each request in seconds."""
         times = []
         before = thread_seconds(self.pids)
         with selectors.DefaultSelector() as selector:
@@ -95,7 +95,7 @@ class Subject:
 
 
 def in_turns(subjects, rounds, requests):
-    """Each subject's processor milliseconds a request, a list by round; and its latencies in milliseconds."""
+    """For each subject, its processor milliseconds per request, one value per round; and its latencies in milliseconds."""
     cpu = [[] for _ in subjects]
     waits = [[] for _ in subjects]
     for turn in range(rounds):
@@ -108,7 +108,7 @@ def in_turns(subjects, rounds, requests):
 
 
 def ratio_interval(numerators, denominators):
-    """The median of the ratios round by round and its 95 % interval (order statistics of the sign test)."""
+    """The median of the ratios of each round, with its 95 % interval (order statistics of the sign test)."""
     ratios = sorted(a / b for a, b in zip(numerators, denominators))
     n = len(ratios)
     reach = int(0.98 * n**0.5 + 1)

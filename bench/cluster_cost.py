@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""What it costs in processor time that several servers are one, and whether a queueing model says what they serve.
+"""The processor time that a cluster of servers costs, and whether a queueing model predicts its throughput.
 
 usage: bench/cluster_cost.py BUILD_FOLDER [--rounds N] [--rate SEARCHES_PER_SECOND] [--seconds N]
-16 local nginx engines, every search a new one and stored. First 1, 2 and 4 servers of one PostgreSQL share a fixed rate, in
-turn and as often as --rounds says; the median of the rounds counts, in processor milliseconds per search, so that other load on
-the machine moves it little. One server with an SQLite store is measured beside them. Then nothing is asked and what the servers
-spend anyway is measured: the price of listening, looking and holding the duty. Last, 4 servers are asked by 1 to 16 clients, one
-search after another each, and the searches per second are printed beside those of the model: exact mean value
-analysis of one station of cores with the processor time of everything that a search needs, and of a delay beside it.
+There are 16 local nginx engines; every search is new and is stored. First, 1, 2 and 4 servers with one PostgreSQL store take turns
+under a fixed rate, for as many rounds as --rounds says; the result is the median over the rounds, in processor milliseconds per
+search, which other load on the machine changes little. One server with an SQLite store is measured for comparison. Then the idle
+cost is measured: what the servers spend on listening, polling and holding the duty when nothing is asked. Last, 1 to 16 clients
+send one search after another to 4 servers, and the searches per second are printed beside those of the model: exact mean value
+analysis of one station of several cores, with the processor time of everything that a search needs, and a delay.
 Needs root (for runuser) and Debian's nginx-light and postgresql.
 """
 import argparse
@@ -31,7 +31,7 @@ IDLE_SECONDS = 20
 
 
 def precise_seconds(pids):
-    """Processor seconds of processes by the scheduler's count, which is in nanoseconds, of all their threads that live."""
+    """Processor seconds of all live threads of the processes, by the scheduler's count, which is in nanoseconds."""
     total = 0
     for pid in pids:
         for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
@@ -41,7 +41,7 @@ def precise_seconds(pids):
 
 
 class Set:
-    """Servers of one store, with what else a search needs."""
+    """Servers with a common store, and everything else that a search needs."""
 
     def __init__(self, program, folder, nginx, servers, store):
         self.nginx = nginx
@@ -97,7 +97,7 @@ def running(*arguments):
 
 
 def loaded(one, build, rate, seconds):
-    """Processor milliseconds per search of servers, database and engines at a fixed rate over all servers."""
+    """Processor milliseconds per search of servers, database and engines, at a fixed rate over all servers together."""
     share = rate / len(one.ports)
 
     def run(length):
@@ -107,7 +107,7 @@ def loaded(one, build, rate, seconds):
     run(2)
     before = one.seconds()
     got = run(seconds)
-    time.sleep(1)  # what is stored behind the answers
+    time.sleep(1)  # the searches that are stored after their answers
     after = one.seconds()
     searches = sum(outcome["complete"] for outcome in got)
     lost = sum(outcome["wrong"] + outcome["partial"] + outcome["refused"] for outcome in got)
@@ -122,8 +122,8 @@ def idle(one):
 
 
 def closed(one, clients, seconds, first):
-    """When so many clients ask one after another: searches per second, mean milliseconds of one, processor milliseconds of
-    this client per search, and how many cores all that takes part in a search got."""
+    """With this many clients, each asking one search after another: searches per second, mean milliseconds per search, processor
+    milliseconds per search of this program, and how many cores all participants in a search used together."""
     counts, times = [0] * clients, [0.0] * clients
     end = time.monotonic() + seconds
 
@@ -149,9 +149,9 @@ def closed(one, clients, seconds, first):
 
 
 def mean_value_analysis(clients, demand_ms, cores, delay_ms):
-    """Searches per second and milliseconds of one: a station of so many cores, and a delay without queue.
+    """Searches per second and milliseconds per search of a station with this many cores and a delay without a queue.
 
-    The station is Seidmann's approximation of several cores: one that is so many times as fast, and a delay for the rest.
+    The station is Seidmann's approximation of several cores: a single one that is as fast as all together, and a delay for the rest.
     """
     fast, rest = demand_ms / cores, demand_ms * (cores - 1) / cores
     queue, out = 0.0, []
@@ -194,7 +194,8 @@ def measure(options, program, folder, nginx):
 def check_model(options, program, folder, nginx, demand_ms):
     with running(program, folder, nginx, 4, "postgresql") as one:
         closed(one, 4, 2, "warm")
-        # what a lone search takes beyond its processor time is delay: the network, and threads that are woken
+        # A single search takes longer than its processor time; the difference is the delay: network, and
+        # threads being woken.
         _, alone_ms, client_ms, _ = closed(one, 1, options.seconds, "alone")
         *_, cores = closed(one, 16, options.seconds, "all")
         all_ms = demand_ms + client_ms

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Latency of served searches on the demonstration: demo_latency.py METAFUSE [SEARCHES]
 
-Starts `METAFUSE serve --config demo/metafuse.yaml` on a free port, asks the demonstration's own base queries (each once, so
-that no answer comes from the cache) and prints the median and 95th percentile of whole searches, and the mean of what
-fusion took of them. `scripts/run --no-serve` makes the index, the model and the queries."""
+Starts `METAFUSE serve --config demo/metafuse.yaml` on a free port, sends the demonstration's own base queries (each once, so
+that no answer comes from the cache), and prints the median and the 95th percentile of the time per search, and the mean time
+that fusion took. `scripts/run --no-serve` makes the index, the model and the queries."""
 import json
 import pathlib
 import statistics

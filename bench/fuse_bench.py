@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Fusing callers' lists: requests a second of POST /v1/fuse, and the processor time of each part of one.
+"""Fusing callers' lists: requests per second of POST /v1/fuse, and the processor time of each part of a request.
 
 usage: bench/fuse_bench.py METAFUSE [SECONDS]
-Bodies are 16 lists of 30 and 2 lists of 100, of ids and of objects with id and score; their documents overlap as the lists
-of one query do. "served" is what the server takes for a request, "twin" what `metafuse fuse --json` takes for the same
-request without HTTP and without a log, both in microseconds of processor time; their difference is HTTP, log, metrics
-and the threads' hand-over. Needs Debian's wrk.
+Bodies contain 16 lists of 30 or 2 lists of 100, of ids or of objects with id and score; their documents overlap like the lists
+of one query. "served" is the server's processor time per request; "twin" is that of `metafuse fuse --json` for the same request,
+without HTTP and log; both are in microseconds. The difference is due to HTTP, log, metrics and passing requests between
+threads. Needs Debian's wrk.
 """
 import json
 import pathlib
@@ -43,7 +43,7 @@ def body(lists, length, has_scores):
 
 
 def twin_us(metafuse, folder, text):
-    """Microseconds per request, less the program's start."""
+    """Microseconds of processor time per request, without the start of the program."""
     def seconds(count):
         (folder / "lines").write_text((text + "\n") * count)
         before = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 """fusion_ratios.py METAFUSE RUN_WORKLOADS WORK_DIR [A B]
 
-CPU seconds and peak memory of evaluating one run and of fusing all runs, text to text, on workloads A and B, in one
-go; trec_eval (of the PATH) is measured beside where it is installed, with the ratio. Peak memory is that of the
-process minus the size of the run files, which are mapped and cost no private memory. Makes the workloads in WORK_DIR
-when they are not there. Fusing stands beside reading the runs and writing as many bytes as were written, a MB at a time,
-by the same number of kernel calls as `cat` makes; the bare start of Python is taken off.
+CPU seconds and peak memory of evaluating one run and of fusing all runs, from text to text, on workloads A and B in one
+go. If trec_eval is in PATH, it is measured too, and the ratio is printed. Peak memory is that of the process minus the
+size of the run files, which are mapped and need no private memory. Makes the workloads in WORK_DIR if they do not exist.
+For comparison with fusing, a program reads the runs and writes as many bytes as fusing wrote, 1 MB at a time, with the
+same number of kernel calls as `cat`; the start-up time of Python is subtracted.
 """
 import glob, os, shutil, subprocess, sys
 
@@ -25,14 +25,14 @@ while left > 0: left -= os.write(out, memoryview(buffer)[:left])
 
 
 def copied(runs, output):
-    """Least CPU seconds of reading the runs and writing as many bytes as the output has."""
+    """The least CPU seconds for reading the runs and writing as many bytes as the output has."""
     python = [sys.executable, '-I', '-c']
     spent = measured([*python, COPY, f'{output}.copy', str(os.path.getsize(output)), *runs])[0]
     return spent - measured([*python, 'import os, sys'])[0]
 
 
 def measured(command):
-    """Least CPU seconds of three runs, and peak memory in MB."""
+    """The least CPU seconds of three runs, and the peak memory in MB."""
     best = None
     for _ in range(3):
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL)

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""One hostile client beside eight normal ones: what the normal ones lose.
+"""What eight normal clients lose when one hostile client attacks the server.
 
-usage: bench/hostile.py METAFUSE [SECONDS]. Starts `metafuse serve` over three engines of this script that answer in 20 ms, with
-a store (Debian's PostgreSQL behind a relay, or SQLite where there is none, without row 5) and with standard error as a pipe that nobody
-reads, and measures eight clients of five new searches a second: alone, beside each attack, and beside all of them. Prints for each the 99th
-percentile as a multiple of the quiet one, searches that failed or lacked an engine, and the server's peak of resident memory above the quiet one.
+usage: bench/hostile.py METAFUSE [SECONDS]. Starts `metafuse serve` over three engines of this script that answer in 20 ms. Its
+store is Debian's PostgreSQL behind a relay, or SQLite if PostgreSQL is not installed (then without row 5); its standard error is a
+pipe that nobody reads. Measures eight clients with five new searches per second each: alone, beside each attack, and beside all of
+them. Prints for each case the 99th percentile as a multiple of the quiet one, the searches that failed or lacked an engine, and how
+far the server's peak of resident memory was above the quiet one.
 """
 import http.client
 import http.server
@@ -34,7 +35,7 @@ HOSTILE = "127.0.0.2"
 
 class Engine(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True  # head and body are two writes: the second would wait 40 ms for an acknowledgement
+    disable_nagle_algorithm = True  # head and body are two writes; with Nagle, the second would wait 40 ms for an acknowledgement
 
     def do_GET(self):
         query = urllib.parse.parse_qs(urllib.parse.urlparse(self.path).query).get("q", [""])[0]
@@ -56,7 +57,7 @@ class Engines(http.server.ThreadingHTTPServer):
     request_queue_size = 1024
 
     def handle_error(self, request, client_address):
-        pass  # the server gave a request up
+        pass  # the server gave up a request
 
 
 class Server:
@@ -73,7 +74,7 @@ class Server:
         self.port = int(self.process.stdout.readline().strip().rsplit(":", 1)[1])
 
     def peak_mib(self):
-        """Since the last call."""
+        """The peak of resident memory since the last call, in MiB."""
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
         pathlib.Path(f"/proc/{self.process.pid}/clear_refs").write_text("5")
         return int(status.split("VmHWM:")[1].split()[0]) / 1024
@@ -84,7 +85,7 @@ class Server:
         return answer.status, answer.headers, answer.read()
 
     def connect(self, address="127.0.0.1"):
-        """in: address - of this end: all of 127.0.0.0/8 is this machine"""
+        """in: address - the local address: all of 127.0.0.0/8 is this machine"""
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=30, source_address=(address, 0))
 
 
@@ -127,7 +128,7 @@ def attack_20():
 
 
 def abandon_feedback(postgres):
-    """Row 5: the database behind a black hole, and clicks whose senders do not wait."""
+    """Row 5: the database is behind a black hole, and clients that send clicks do not wait for the answer."""
     def attack(server, until):
         _, _, answer = server.ask(server.connect(HOSTILE), "GET", "/search?q=clicked&format=json")
         click = json.dumps({"search_id": json.loads(answer)["fusion"]["search_id"], "kind": "click", "position": 1})
@@ -145,7 +146,7 @@ def abandon_feedback(postgres):
 
 
 def hold_connections(server, until):
-    """Row 16: as many idle connections as there may be."""
+    """Row 16: as many idle connections as the server allows."""
     held = []
     while time.time() < until:
         try:
@@ -177,7 +178,7 @@ def normal(server, until, times, lost):
                 lost.append(headers["X-Unresponsive-Engines"] or status)
         except (OSError, http.client.HTTPException) as error:
             if isinstance(error, http.client.RemoteDisconnected):
-                connection = server.connect()  # an idle connection may be closed: clients ask again
+                connection = server.connect()  # the server may close an idle connection; clients then try again
                 continue
             lost.append(repr(error))
             connection = server.connect()
@@ -217,7 +218,7 @@ def main():
         attacks["all"] = [attack for one in list(attacks.values()) for attack in one]
         server = Server(folder, engines.server_address[1], postgres.url() if postgres else "store.db")
         try:
-            measure(server, [])  # warm
+            measure(server, [])  # warm-up
             quiet, count, lost, memory = measure(server, [])
             print(f"quiet: p99 {1000 * quiet:.0f} ms of {count} searches, lost {len(lost)}, peak {memory:.1f} MiB", flush=True)
             for name, threads in attacks.items():

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What a client's idle connection costs the server in memory.
+"""How much of the server's memory an idle client connection takes.
 
 usage: bench/idle_connections.py METAFUSE [CONNECTIONS]
-Opens connections (2,000), each of which has got one answer and then says nothing, and prints by how much the server's
-anonymous memory grew: while they are open, for each of them, and once they are closed. Needs Debian's nginx-light.
+Opens CONNECTIONS (2,000) connections, each of which gets one answer and then stays idle. Prints by how much the server's
+anonymous memory grew: while they are open, per connection, and after they are closed. Needs Debian's nginx-light.
 """
 import contextlib
 import os

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The embedded index with many documents: how fast it is built and brought up to date, and how soon it answers.
+"""The embedded index with many documents: how fast it is built and updated, and how fast it answers.
 
 usage: bench/index_million.py METAFUSE WORK_FOLDER [DOCUMENTS]
-Makes DOCUMENTS (1,000,000) documents of a title of 5 words and 40 more, drawn from 200,000 words by Zipf's law, in a hundred
-files of JSON lines in WORK_FOLDER. Prints documents per second of `metafuse index --update` from nothing, of the same after one
-file changed, processor seconds and the largest memory of each; then milliseconds of 1,000 searches by a server, one after
-another and without a cache: of one, two and three words, as likely as documents have them, by the clock and of the server's
+Makes DOCUMENTS (1,000,000) documents with a title of 5 words and a text of 40, drawn from 200,000 words by Zipf's law, in a hundred
+files of JSON lines in WORK_FOLDER. Prints documents per second of `metafuse index --update` for a new index and after one file
+changed, with processor seconds and peak memory. Then a server without a cache answers 1,000 searches of one, two and three words,
+which are as frequent as in the documents, one after another; prints milliseconds per search, both elapsed and of the server's
 processor time, which other work on the machine hardly changes. Needs Debian's python3-numpy.
 """
 import http.client
@@ -57,7 +57,7 @@ def index(program, folder, count, what):
 
 
 def processor_ms(process):
-    """Milliseconds that all threads of a process have run."""
+    """Milliseconds of processor time of all threads of a process."""
     return sum(int((thread / "schedstat").read_text().split()[0]) for thread in pathlib.Path(f"/proc/{process}/task").iterdir()) / 1e6
 
 

@@ -1,4 +1,4 @@
-"""A server over 16 local nginx files of 30 results, for the benchmarks that serve; not a program of its own.
+"""A server over 16 local nginx files of 30 results, for the benchmarks that need one; a module, not a program.
 
 Needs Debian's nginx-light.
 """
@@ -38,7 +38,7 @@ def with_children(process):
 
 
 def proportional_mib(pid, kind="Pss"):
-    """All of a process's memory, or "Pss_Anon": what it wrote itself, which other processes that share its libraries don't change."""
+    """All of a process's memory; with "Pss_Anon", only what it wrote itself, whatever other processes share its libraries."""
     smaps = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
     return next(int(line.split()[1]) for line in smaps.splitlines() if line.startswith(kind + ":")) / 1024
 
@@ -80,7 +80,7 @@ def write_files(folder, port):
 
 @contextlib.contextmanager
 def engines():
-    """A folder with everything that a server's configuration names, and nginx, whose port stands in the files."""
+    """A folder with everything that a server's configuration names, and a running nginx whose port is in its files."""
     print(f"load average at start: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     with tempfile.TemporaryDirectory(prefix="metafuse-bench-") as name:
         folder = pathlib.Path(name)
@@ -98,8 +98,8 @@ def engines():
 
 @contextlib.contextmanager
 def server(metafuse, folder, settings):
-    """A running server with these settings of YAML beyond the common ones: process, port, milliseconds to ready. Its log
-    is server.log of the folder."""
+    """A running server with these YAML settings in addition to the common ones: its process, port, and milliseconds until ready. Its
+    log is server.log in the folder."""
     (folder / "serve.yaml").write_text(
         f"version: 1\nlisten: 127.0.0.1:0\ntemplates: [templates/*.yaml]\nengines: [engines.yaml]\n{settings}\n")
     begin = time.perf_counter()
@@ -116,12 +116,12 @@ def server(metafuse, folder, settings):
 
 
 def start_load(build, port, rate, seconds, connections, target):
-    """bench/load_client under way; its output is one JSON object."""
+    """Starts bench/load_client, which prints one JSON object."""
     return subprocess.Popen([build / "bench/load_client", str(port), f"{rate:g}", f"{seconds:g}", str(connections), target],
                             stdout=subprocess.PIPE, text=True)
 
 
 def outcome(client):
-    """What start_load came to, once it is over."""
+    """The output of start_load, once the client has ended."""
     text = client.communicate()[0]
     return json.loads(text) if text else sys.exit("load_client ended without a word")

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A server at four times its capacity: what becomes of each request, and how soon it recovers.
+"""A server at four times its capacity: the outcome of each request, and how soon the server recovers.
 
 usage: bench/overload.py BUILD_FOLDER [SECONDS]
-16 local engines, nothing is cached, requests come at a fixed rate whatever the server does (bench/load_client, whose own
-waiting for a core counts in its times). "server" columns are the server's own times of the same answers, from its log: from
-the request's last byte to its answer's first. Fails when any request is lost or refused without Retry-After.
+There are 16 local engines and no cache; bench/load_client sends requests at a fixed rate whatever the server does, and its times
+include its own waiting for a core. The "server" columns are the server's times for the same answers, from its log: from the last
+byte of the request to the first byte of the answer. Fails if a request is lost or refused without Retry-After.
 """
 import json
 import os
@@ -28,7 +28,7 @@ def percentile(values, share):
 
 
 def served_ms(log):
-    """The server's own milliseconds of what it answered since the last call."""
+    """The server's own times, in milliseconds, for the answers since the last call."""
     lines = (json.loads(line) for line in log.read().splitlines())
     return [line["ms"] for line in lines if line.get("event") == "request" and line["status"] == 200]
 
@@ -40,7 +40,7 @@ def show(name, rate, seconds, got, own):
 
 
 def seconds_to_recover(build, port, rate, good_p99):
-    """Until a quarter of a second goes by without a refusal and with the latency of before."""
+    """The time until a quarter of a second passes without a refusal and with at most twice the former latency."""
     begin = time.monotonic()
     while time.monotonic() - begin < 10:
         got = load(build, port, rate, 0.25, 64)

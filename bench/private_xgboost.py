@@ -1,11 +1,11 @@
-"""Debian's xgboost, unpacked into a private folder instead of installed: its package conflicts with libboost1.81-dev."""
+"""Debian's xgboost, unpacked into a private folder instead of installed, because its package conflicts with libboost1.81-dev."""
 import glob, os, subprocess, sys
 
 PACKAGES = ['python3-xgboost', 'libxgboost0', 'libdmlc0', 'python3-scipy', 'python3-numpy']
 
 
 def environment(folder):
-    """The environment in which /usr/bin/python3 imports it; downloads and unpacks it below `folder` the first time."""
+    """The environment in which /usr/bin/python3 can import xgboost; the first call downloads and unpacks it below `folder`."""
     root = os.path.abspath(f'{folder}/xgboost')
     if not os.path.isdir(f'{root}/usr/lib/python3/dist-packages/xgboost'):
         os.makedirs(root, exist_ok=True)
@@ -16,6 +16,6 @@ def environment(folder):
 
 
 def restart_with(folder):
-    """Runs this script again where xgboost can be imported; returns when it can be already."""
+    """Restarts this script in an environment in which xgboost can be imported; returns if it already runs in one."""
     if 'PRIVATE_XGBOOST' in os.environ: return
     os.execve('/usr/bin/python3', ['/usr/bin/python3', *sys.argv], {**environment(folder), 'PRIVATE_XGBOOST': '1'})

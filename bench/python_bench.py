@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""The Python package on its caller's data: fusing and evaluating runs from dicts and from DataFrames, beside the same done in plain
-Python, which is what anybody has without a library.
+"""Fusing and evaluating runs with the Python package, from dicts and from DataFrames, compared with plain Python, which is what one
+has without a library.
 
 usage: PYTHONPATH=build/release/python bench/python_bench.py [--queries N] [--runs N] [--depth N]
 
-Prints milliseconds of processor time, all threads together, the best of five: each includes reading the caller's dicts or DataFrames and making what comes back. The plain
-Python is the usual ten lines of RRF (k 60) and a loop for nDCG at 10; both must give the package's values."""
+Prints milliseconds of processor time over all threads, the best of five; each time includes reading the caller's dicts or DataFrames
+and making the returned objects. The plain Python is the usual ten lines of RRF (k 60) and a loop for nDCG at 10; both must give the
+package's values."""
 import argparse
 import math
 import random

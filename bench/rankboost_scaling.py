@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """rankboost_scaling.py BUILD_DIR WORK_DIR [--quick] [--ranks-only]
 
-How training time grows: log-log slopes of processor seconds in documents, features and rounds, one thread, for weak
-learners 3.cum and 2.cum; then the same job on 1, 2 and 4 ranks of MPI with its bytes a round. Makes its inputs in WORK_DIR.
+How training time grows: log-log slopes of processor seconds over documents, features and rounds, with one thread, for weak
+learners 3.cum and 2.cum; then the same job on 1, 2 and 4 ranks of MPI, with the bytes sent per round. Makes its inputs in WORK_DIR.
 """
 import argparse, math, os, re, resource, subprocess, sys
 

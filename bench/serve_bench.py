@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Served searches over 16 local nginx files of 30 results: CPU-milliseconds of each process, latency, throughput.
+"""Searches served over 16 local nginx files of 30 results: CPU milliseconds of each process, latency, throughput.
 
 usage: bench/serve_bench.py METAFUSE [SECONDS]
-Prints what libcurl alone needs for the same 16 lists, then a table: searches that are never cached, and cached ones in
+Prints what libcurl alone needs for the same 16 lists, then a table of searches that are never cached, and of cached ones in
 each dialect. Needs Debian's nginx-light and wrk.
 """
 import os
@@ -54,7 +54,7 @@ def milliseconds(text):
 
 
 def measure(folder, port, seconds, connections, path="/search", script=VARIED):
-    """wrk's requests, p50 and p99 in ms, answers other than 200, CPU seconds of its own."""
+    """wrk's number of requests, p50 and p99 in ms, number of answers other than 200, and wrk's own CPU seconds."""
     (folder / "script.lua").write_text(script)
     command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds:g}s", "--latency", "-s", folder / "script.lua"]
     before = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])

@@ -2,10 +2,10 @@
 """Serves a mix of searches for minutes and watches memory, descriptors and threads.
 
 usage: bench/soak.py BUILD_FOLDER [MINUTES]
-Uncached and cached searches at a fixed rate below capacity, over 16 local engines and with a store. After a fifth of the
-time (warm-up) proportional memory is sampled every second; fails when its straight line rises by more than 1 % of its mean
-over the rest, or descriptors or threads grow. Anonymous memory, which the process wrote itself, is said apart: the rest are
-pages of the program and its libraries, whose proportional share falls and rises with the other processes that use them.
+Sends uncached and cached searches at a fixed rate below capacity to a server with 16 local engines and a store. After a fifth of
+the time (warm-up), proportional memory is sampled every second. Fails if the straight line fitted to it rises by more than 1 % of
+its mean over the rest of the time, or if descriptors or threads grow. Anonymous memory, which the process wrote itself, is reported
+separately: the rest are pages of the program and its libraries, whose proportional share depends on the other processes that use them.
 """
 import os
 import pathlib
@@ -24,7 +24,7 @@ def sample(pid):
 
 
 def rise(values):
-    """By how much the straight line through the values rises from the first to the last."""
+    """By how much the straight line fitted to the values rises from the first to the last."""
     n = len(values)
     mean_x, mean_y = (n - 1) / 2, sum(values) / n
     slope = sum((x - mean_x) * (y - mean_y) for x, y in enumerate(values)) / sum((x - mean_x) ** 2 for x in range(n))
@@ -32,7 +32,7 @@ def rise(values):
 
 
 def show(name, values):
-    """out: by how many per cent of their mean the values rise"""
+    """out: by what percentage of their mean the values rise"""
     share = 100 * rise(values) / (sum(values) / len(values))
     print(f"{name} after warm-up: {values[0]:.1f} MiB first, {values[-1]:.1f} last, {max(values):.1f} most; straight line {share:+.2f} %")
     return share

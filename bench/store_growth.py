@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""How a store's work grows with what it holds: bench/store_growth at three sizes, in SQLite and in PostgreSQL.
+"""How the work of a store grows with its size: bench/store_growth at three sizes, in SQLite and in PostgreSQL.
 
 usage: bench/store_growth.py BUILD_FOLDER [SEARCHES]
-Prints the processor's microseconds per thing done, the database's included, at a quarter, a half and all of SEARCHES (100,000:
-a thousandth of 100 million, with 10,000 clicks), the slope of log time over log size (1 is linear, below 1 is better), and
-the microseconds by the clock at the largest size. PostgreSQL needs root and Debian's package.
+Prints the processor microseconds per thing done, including the database's, at a quarter, a half and all of SEARCHES (100,000:
+a thousandth of 100 million, with 10,000 clicks), the slope of log time over log size (1 is linear, less is better), and
+the elapsed microseconds at the largest size. PostgreSQL needs root and Debian's package.
 """
 import json
 import math
@@ -27,7 +27,7 @@ def show(kind, sizes, figures):
     print(f"\n{kind}: processor's microseconds per thing at {', '.join(f'{size:,}' for size in sizes)} searches; slope; by the clock")
     for name in figures[0]:
         per_thing = [one[name]["cpu_seconds"] / one[name]["done"] * 1e6 for one in figures]
-        # a tick of the kernel's account is 10 ms
+        # a tick of the kernel's accounting is 10 ms
         cpu = [max(one[name]["cpu_seconds"], 0.01) for one in (figures[0], figures[-1])]
         slope = math.log(cpu[1] / cpu[0]) / math.log(sizes[-1] / sizes[0])
         print(f"  {name:16}" + "".join(f"{value:10.1f}" for value in per_thing) + f"   {slope:.2f}"

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Uncached searches of 16 engines by TLS 1.3 and by HTTP/2, each engine a host of its own, beside the same without TLS.
+"""Uncached searches over 16 engines by TLS 1.3 and by HTTP/2, each engine a host of its own, compared with plain HTTP.
 
 usage: bench/tls_bench.py METAFUSE [ROUNDS]
-Makes an authority and certificates with openssl, has nginx serve 16 names below .localhost, and prints the processor
-milliseconds of a search on connections that are kept, in turns and as a ratio; the handshakes of the first search and of
-those after it, from nginx's log; and what becomes of them when nginx has closed every idle connection: made anew, or
-resumed. Needs Debian's nginx-light and openssl.
+Makes a certificate authority and certificates with openssl, and lets nginx serve 16 names below .localhost. Prints the processor
+milliseconds per search on persistent connections, measured in turns, and their ratio; the handshakes of the first search and of
+later ones, from nginx's log; and how connections are set up again after nginx has closed every idle one: by a full handshake or
+by resumption. Needs Debian's nginx-light and openssl.
 """
 import collections
 import contextlib
@@ -34,7 +34,7 @@ def make_certificates(folder):
 
 
 def write_nginx(folder, ports):
-    """Plain, TLS and HTTP/2 on a port each; names choose the files."""
+    """Plain HTTP, TLS and HTTP/2 on one port each; host names select the files."""
     common = f"server_name ~^(?<engine>e\\d+)\\.localhost$; root {folder}/html/$engine; default_type application/json;"
     tls = (f"ssl_certificate {folder}/host.pem; ssl_certificate_key {folder}/host.key; ssl_protocols TLSv1.3; "
            "ssl_session_cache shared:bench:2m;")
@@ -62,7 +62,7 @@ def write_engines(folder, kind, port):
 
 
 def handshakes(folder, port, count_before):
-    """Requests since then that were the first of their connection: new, resumed; and all requests."""
+    """Of the requests since then, how many were the first of a new connection and of a resumed one; and all requests."""
     lines = (folder / "access.log").read_text().splitlines()[count_before:]
     made = collections.Counter()
     for line in lines:

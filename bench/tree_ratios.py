@@ -2,9 +2,9 @@
 """Processor seconds per tree of monotone-trees and of Debian's xgboost (rank:pairwise, hist), one thread each.
 
 usage: bench/tree_ratios.py BUILD WORK_DIR [FILE.txt ...]
-Workloads are `medium` and `large` of rankboost_ratios.py, `sparse` (medium, where each feature ranks one document in
-ten), and LETOR files that are given. All features and queries are used, so that both do the same work; a tree's time is
-the difference of a long and a short training, divided by their trees.
+Workloads are `medium` and `large` of rankboost_ratios.py, `sparse` (medium, with one document in ten ranked by each
+feature), and the LETOR files given. All features and queries are used, so that both programs do the same work. The time of
+a tree is the difference between a long and a short training, divided by the difference in their numbers of trees.
 """
 import pathlib
 import random
