@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Do the tests bite? Changes one line of the program after another and says which changes no test notices.
+"""Do the tests notice mistakes? Changes one line of the program after another and reports the changes that no test notices.
 
-tests/mutants.jsonl holds the changes: file, the line's text, what replaces it, the suite whose tests should fail, and
-which of them by Catch2's tags. Each is applied, built, tested and taken back; one that those tests do not notice meets
-all quick tests of its suite. Survivors are printed. What was found is kept in the build folder, so that a run that was
-interrupted goes on where it stopped.
+tests/mutants.jsonl lists the changes: file, the text of the line, its replacement, the suite whose tests should fail, and
+the Catch2 tags that select them. Each change is applied, built, tested and undone; if the selected tests do not notice it,
+all quick tests of its suite are run. Survivors are printed. Results are kept in the build folder, so that an interrupted
+run can continue where it stopped.
 
 usage: tests/mutation.py [--build build/dev] [--only FOLDER] [--sample N --seed S] [--again] [--check]
 """
@@ -22,7 +22,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MUTANTS = ROOT / "tests" / "mutants.jsonl"
 SECONDS = {"build": 1800, "tests": 900}
-# A mutant may hang: its tests get so many times what they take without it, and a minute.
+# A mutant may hang: its tests get this many times as long as they take without it, plus a minute.
 PATIENCE = 4
 
 
@@ -59,7 +59,7 @@ class Mutant:
         return "\n".join(lines)
 
     def digest(self):
-        """Of the mutant and the file that it changes: an outcome holds as long as both are the same."""
+        """Identifies the mutant and the content of its file: a result stays valid as long as both are unchanged."""
         return hashlib.sha256(f"{self.name}\0{self.file.read_text()}".encode()).hexdigest()[:16]
 
 
@@ -91,14 +91,14 @@ class Bench:
         mutant.file.write_text(mutant.changed(text))
 
     def restore(self):
-        """Takes back what is applied, also what an earlier run that was killed left."""
+        """Undoes the change that is applied, even one left behind by an earlier run that was killed."""
         if self.backup.exists():
             kept = json.loads(self.backup.read_text())
             pathlib.Path(kept["file"]).write_text(kept["text"])
             self.backup.unlink()
 
     def run(self, kind, command):
-        """Whether a command succeeded; what hangs has failed."""
+        """Whether a command succeeded; one that hangs has failed."""
         try:
             return subprocess.run(command, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                   timeout=self.seconds[kind]).returncode == 0
@@ -106,17 +106,17 @@ class Bench:
             return False
 
     def build(self, suite, has_program):
-        """in: has_program - the tests are to meet the mutant in `metafuse` too, which takes longer to link"""
+        """in: has_program - build the mutant into `metafuse` too, which takes longer to link"""
         return self.run("build", self.builder + [f"test_{suite}"] + (["metafuse"] if has_program else []))
 
     def passes(self, suite, tests):
         program = next((self.folder / "tests").rglob(f"test_{suite}"))
-        # a list of tags is a list of alternatives, each without the long tests
+        # A list of tags is a list of alternatives; each leaves out the long tests.
         wanted = ",".join(f"{tag}~[full]" for tag in tests.split(",")) if tests else "~[full]"
         return self.run("tests", [str(program), "--abort", wanted])
 
     def is_sound(self, suite):
-        """Whether a suite passes without any mutant; from its time follows how long it may take with one."""
+        """Whether a suite passes without a mutant; its duration determines how long it may take with one."""
         self.seconds = dict(SECONDS)
         if not self.build(suite, True):
             return False
@@ -149,7 +149,7 @@ def chosen_mutants(options):
     mutants = [m for m in mutants if m not in lost]
     if options.sample:
         mutants = random.Random(options.seed).sample(mutants, min(options.sample, len(mutants)))
-    # files of one suite together: less is built anew
+    # Keep files of one suite together, so that less is rebuilt.
     return sorted(mutants, key=lambda m: (m.suite, str(m.file)))
 
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Several servers in folders of their own behave as one: PostgreSQL with a replica as the store, Redis as the cache, HAProxy in front.
+"""Several servers in separate folders behave as one: PostgreSQL with a replica as the store, Redis as the cache, HAProxy in front.
 
-usage: cluster.py METAFUSE [--minutes N] [--other METAFUSE] [--seed N]. Four servers, whose clocks are 90 seconds apart where
-libfaketime is installed, are under load for so long (40 seconds) while one episode after the other, and several at once, take
-parts away: kill -9, a rolling restart (to the other program and back), PostgreSQL restarted, hung, failed over to its replica
-and away for a while, Redis away, one server cut off from the store, templates saved and champions switched through different
-servers. Every search is answered in full by templates of one version, the one that it names, and by a known model; every
-acknowledged click is in the store at the end; of a hundred conditional saves with one entity tag one wins; what is changed
-serves on all servers within two seconds; no key is allowed more than its quota. Prints what it counted.
+usage: cluster.py METAFUSE [--minutes N] [--other METAFUSE] [--seed N]. Four servers, with clocks up to 90 seconds apart if
+libfaketime is installed, are under load for this long (default: 40 seconds) while episodes, one after another and several at
+once, take parts away: kill -9, a rolling restart (to the other program and back), PostgreSQL restarted, hung, failed over to its
+replica and gone for a while, Redis gone, one server cut off from the store, templates saved and champions switched through
+different servers. Every search must be answered completely, by templates of the one version that the answer names and by a known
+model; every acknowledged click must be in the store at the end; of a hundred conditional saves with the same entity tag one must
+win; a change must serve on all servers within two seconds; no key may exceed its quota. Prints what it counted.
 """
 import argparse
 import collections
@@ -29,13 +29,13 @@ import cluster_parts as parts
 from cluster_parts import ask
 
 SERVERS, CLIENTS = 4, 4
-CLOCKS = [0, 45, -45, 0]  # seconds ahead of the database's
-CUT_OFF = 3               # the server that reaches the store through relays
+CLOCKS = [0, 45, -45, 0]  # seconds ahead of the database's clock
+CUT_OFF = 3               # number of the server that reaches the store through relays
 MODELS = {parts.digest(text)[:12]: text for text in map(parts.model, (1, 2))}
 
 
 class Client(threading.Thread):
-    """Searches, and clicks on every second search through the proxy; every fourth search is metered."""
+    """Searches, and clicks on every second search, through the proxy; every fourth search is metered."""
 
     numbers = itertools.count()
 
@@ -47,9 +47,9 @@ class Client(threading.Thread):
         self.wrong = []
 
     def problem_of(self, answer):
-        """What is wrong with an answer: an engine that failed, or templates or a model that nobody saved."""
+        """What is wrong with an answer: a failed engine, or templates or a model that nobody saved."""
         failures = {reason for _, reason in answer.get("unresponsive_engines", [])}
-        if not answer["results"] or failures - {"timeout"}:  # engines share this machine
+        if not answer["results"] or failures - {"timeout"}:  # a timeout is allowed: the engines share this machine
             return f"failures {failures}"
         seen = {result["content"] for result in answer["results"]}
         named = self.cluster.texts.get(answer["fusion"]["templates"])
@@ -74,7 +74,7 @@ class Client(threading.Thread):
             self.counts["metered searches"] += bool(headers)
             search = answer["fusion"].get("search_id")
             if number % 2 and search:
-                time.sleep(0.3)  # nobody clicks before reading; searches are stored behind their answers
+                time.sleep(0.3)  # nobody clicks before reading; searches are stored after their answers
                 status, _, _ = ask(self.cluster.base, "/v1/feedback", {"search_id": search, "position": 1, "kind": "click"})
                 self.counts[f"clicks answered {status}"] += 1
                 if status == 200:
@@ -99,7 +99,7 @@ def activate(server, version):
 class Cluster:
     def __init__(self, folder, program, other, away_seconds):
         self.folder, self.program, self.other, self.away_seconds = folder, program, other, away_seconds
-        self.texts = {parts.digest(parts.templates(0))[:12]: 0}  # number by digest: what may serve
+        self.texts = {parts.digest(parts.templates(0))[:12]: 0}  # the texts that may serve: number by digest
         self.saves_refused = 0
         self.slowest = 0.0
         self.engine = http.server.ThreadingHTTPServer(("127.0.0.1", 0), parts.Engine)
@@ -121,7 +121,7 @@ class Cluster:
         self.wait_until_all(lambda server: abs(self.metric(server, "clock_ahead_seconds") - server.clock_ahead) < 5, "their clocks")
 
     def seed_first(self):
-        """Keys and models lie in the first server's folder alone; the others take them from the store."""
+        """Puts keys and models into the first server's folder only; the other servers must get them from the store."""
         first = self.servers[0].folder
         (first / "keys.yaml").write_text("keys:\n" + "".join(
             f"  - {{name: {name}, sha256: {parts.digest(key)}, roles: [search], quota_per_day: {quota}}}\n"
@@ -158,19 +158,20 @@ class Cluster:
         self.texts[parts.digest(text)[:12]] = number
         return text
 
-    # Episodes. What they change, they change while every part is there.
+    # Episodes. They make changes only while every part is there.
 
     def save_templates(self):
         text = self.new_text()
         writer = random.choice(self.servers)
         end = time.monotonic() + 15
         while (status := save(writer, etag_of(writer)[0], text)) != 200:
-            # 503: the store did not answer in half a second, which happens where this machine has other work
+            # 503: the store did not answer within half a second, which happens when this machine has
+            # other work
             assert status == 503 and time.monotonic() < end, status
             self.saves_refused += 1
             time.sleep(0.2)
             if etag_of(writer)[1] == text:
-                break  # it was there all the same
+                break  # the save had succeeded all the same
         self.slowest = max(self.slowest, self.wait_until_all(lambda server: etag_of(server)[1] == text, "a saved text"))
 
     def save_a_hundred_at_once(self):
@@ -180,7 +181,7 @@ class Cluster:
         texts = [self.new_text() for _ in range(100)]
         said = [503] * 100
         with concurrent.futures.ThreadPoolExecutor(16) as pool:
-            while 503 in said:  # another save of the same server was under way: tried again with the same entity tag
+            while 503 in said:  # another save on the same server was in progress; retried with the same entity tag
                 again = [i for i, status in enumerate(said) if status == 503]
                 for i, status in zip(again, pool.map(lambda i: save(self.servers[i % SERVERS], etag, texts[i]), again)):
                     said[i] = status
@@ -190,7 +191,7 @@ class Cluster:
         self.wait_until_all(lambda server: etag_of(server)[1] == won, "the text that won")
 
     def switch_champions(self):
-        """Each server is asked for another champion at once; afterwards all serve one, which one of them was."""
+        """Asks all servers at once to switch to different champions; afterwards all serve the same one of these."""
         versions = sorted(MODELS)
         with concurrent.futures.ThreadPoolExecutor(SERVERS) as pool:
             said = list(pool.map(lambda i: activate(self.servers[i], versions[i % 2]), range(SERVERS)))
@@ -255,14 +256,14 @@ class Cluster:
             thread.join()
 
     def rest(self):
-        """Until what was away is found again: every server's store works, and all serve the same."""
+        """Waits until everything has recovered: every server's store works, and all servers serve the same."""
         self.wait_until_all(lambda server: "does not answer" not in self.ready(server), "the store")
         self.wait_until_all(lambda server: self.ready(server) == self.ready(self.servers[0]), "the same versions")
         self.wait_until_all(lambda _: sum(self.metric(server, "has_duty") for server in self.servers) == 1, "the duty of one")
         time.sleep(1)
 
     def small_quota_left(self):
-        """How many searches a quota of 40 lets through when four servers are asked for 200 at once."""
+        """How many searches a quota of 40 allows when four servers receive 200 at once."""
         headers = {"Authorization": f"Bearer {parts.SMALL_KEY}"}
         with concurrent.futures.ThreadPoolExecutor(16) as pool:
             said = list(pool.map(lambda i: ask(self.servers[i % SERVERS].base, f"/search?q=small+{i}&format=json", headers=headers)[0],
@@ -271,7 +272,7 @@ class Cluster:
         return said.count(200)
 
     def kill(self):
-        """After a failure: leaves no process behind, and the servers' logs on standard error."""
+        """After a failure: kills all processes and prints the servers' logs on standard error."""
         for process in [self.proxy, self.redis, *(server.process for server in self.servers)]:
             process.kill()
         for node in (0, 1):
@@ -303,7 +304,7 @@ def arguments():
 
 
 def run_episodes(cluster, seconds):
-    """Each episode once, whatever that takes, and again in another order until the time is over."""
+    """Runs each episode once, however long that takes, and then again in random order until the time is over."""
     episodes = [cluster.save_templates, cluster.kill_one, cluster.restart_each, cluster.save_a_hundred_at_once,
                 cluster.switch_champions, cluster.restart_database, cluster.fail_over, cluster.lose_redis, cluster.hang_database,
                 cluster.cut_one_off, cluster.lose_database, cluster.several_at_once]
@@ -328,7 +329,7 @@ def main():
         os.chmod(name, 0o755)
         cluster = Cluster(pathlib.Path(name), options.program, options.other or options.program, 60 if options.minutes >= 5 else 4)
         ends = threading.Event()
-        time.sleep(1)  # the proxy's first checks
+        time.sleep(1)  # for the proxy's first checks
         clients = [Client(cluster, ends) for _ in range(CLIENTS)]
         for client in clients:
             client.start()
@@ -358,7 +359,7 @@ def main():
     assert cluster.slowest < 2, cluster.slowest
     assert small <= parts.SMALL_QUOTA // parts.ENGINES, small
     assert metered <= used, "less was counted than was used"
-    # a block that is lost with its process is at most 1/4096 of the quota more than the process used
+    # a process that dies loses at most one block, which exceeds what it used by at most 1/4096 of the quota
     assert used <= 2 * metered + starts * (parts.METERED_QUOTA // 4096), "more was lost than blocks may hold"
 
 

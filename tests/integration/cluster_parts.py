@@ -1,5 +1,5 @@
 """The parts of a cluster on one machine: engines, a PostgreSQL with a streaming replica, a relay that can be cut, servers in
-folders of their own, and HAProxy. For cluster.py and for bench/cluster_cost.py; not a program of its own."""
+separate folders, and HAProxy. A module for cluster.py and bench/cluster_cost.py, not a program."""
 import contextlib
 import hashlib
 import json
@@ -24,7 +24,7 @@ import json_engine
 KEY = "admin-key"
 METERED_KEY = "metered-key"
 SMALL_KEY = "small-key"
-METERED_QUOTA = 6_400_000  # of which a process takes 1,562 at first and 100,000 at most at once
+METERED_QUOTA = 6_400_000  # a process takes 1,562 of it at first, and at most 100,000 at once
 SMALL_QUOTA = 640          # 40 searches of 16 engines
 ENGINES = 16
 SBIN = os.environ["PATH"] + ":/usr/sbin"
@@ -52,7 +52,7 @@ def digest(text):
 
 
 def templates(number):
-    """A domain whose queries carry a number, which the engines write into every result."""
+    """A domain whose queries contain a number, which the engines write into every result."""
     return (f"version: 1\ndomain: d\ndescription: text {number}\nslots: {{Q: {{required: true}}}}\ntemplates:\n"
             f"  - {{id: all, engine: [{', '.join(f'e{i}' for i in range(ENGINES))}], query: '{{Q}} v{number}'}}\n")
 
@@ -81,7 +81,7 @@ class Engine(json_engine.JsonEngine):
 
 
 class Database:
-    """A primary and a standby that follows it synchronously: what is committed is on both."""
+    """A primary and a standby that follows it synchronously, so that committed data are on both."""
 
     def __init__(self, folder, is_replicated=True):
         self.folder = folder / "postgres"
@@ -135,7 +135,7 @@ class Database:
         self.wait_for_commits_on_both(True)
 
     def fail_over(self):
-        """Kills the primary; the standby takes its place, and the old one comes back as the new one's standby."""
+        """Kills the primary and promotes the standby; the old primary returns as the new standby."""
         old = self.primary
         self.stop(old, "immediate")
         self.primary = 1 - old
@@ -160,7 +160,7 @@ class Database:
 
 
 class Relay(threading.Thread):
-    """Passes bytes between its port and another one, until it is cut: then nothing passes, and nobody is told."""
+    """Passes bytes between its port and another one until it is cut; then nothing passes, but no connection is closed."""
 
     def __init__(self, port):
         super().__init__(daemon=True)
@@ -232,7 +232,7 @@ class Server:
             f"keys:\n  - {{name: admin, sha256: {digest(KEY)}, roles: [admin]}}\n")
 
     def start(self):
-        """As systemd does it: again and again until it runs, for the database may be away."""
+        """Starts the server as systemd would: tries again until it runs, because the database may be away."""
         self.starts += 1
         for _ in range(200):
             self.log = open(self.folder / "log", "ab")
@@ -274,7 +274,7 @@ def ask(base, path, body=None, headers=None, method=None):
 
 
 def proxy_config(folder, port, servers):
-    """As packaging/haproxy.cfg, with servers that are named here."""
+    """The configuration in packaging/haproxy.cfg, with the given servers."""
     (folder / "haproxy.cfg").write_text(f"""
 defaults
   mode http
@@ -313,7 +313,7 @@ def start_redis(folder, port):
 
 
 def stopped(processes, seconds):
-    """Halts processes for a while, those that have not ended by themselves."""
+    """Halts processes for a while, except those that have ended by themselves."""
     for sent in (signal.SIGSTOP, signal.SIGCONT):
         for process in processes:
             with contextlib.suppress(ProcessLookupError):

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""An index outlives kill -9 of the program that writes it: old or new as a whole, and the next run goes on.
+"""An index survives kill -9 of the program that writes it: it is entirely old or entirely new, and the next run continues.
 
-usage: index_crash.py METAFUSE [KILLS]. `metafuse index` is killed so many times (10; runs that end before do not count) at random moments, in turn
-while it replaces an index and while it updates one from a folder of which some files changed. After each kill the index is
-sound (SQLite's own check), every document in it is one that was written at some time, none that must be there is missing,
-and searches answer from it; at the end an undisturbed run makes it exactly what the folder holds, and nothing lies beside it.
+usage: index_crash.py METAFUSE [KILLS]. `metafuse index` is killed this many times (default: 10; runs that end earlier do not
+count) at random moments, alternately while it replaces an index and while it updates one from a folder in which some files changed.
+After each kill the index must be sound (by SQLite's own check), contain only documents that were written at some time, lack none
+that must be there, and answer searches. Finally an undisturbed run makes it equal to the folder, with no other file beside it.
 """
 import os
 import pathlib
@@ -30,7 +30,7 @@ def command(folder, *options):
 
 
 def sound_titles(path):
-    """The titles in an index that is whole."""
+    """The titles in an index, after checking that it is consistent."""
     with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as database:
         assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         pages, words = [database.execute(f"SELECT {what}").fetchone()[0] for what in ("count(*) FROM pages", "sum(words) FROM ranking")]

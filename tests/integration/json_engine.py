@@ -1,7 +1,7 @@
-"""A search engine on loopback that answers in JSON, for the tests that bring their own engines; not a program of its own."""
+"""A search engine on loopback that answers in JSON, for tests that bring their own engines; a module, not a program."""
 import http.server
 
-# How an engine file says where the parts of a result stand in {"r": [{"u", "t", "c"}...]}.
+# The lines of an engine file that find the parts of a result in {"r": [{"u", "t", "c"}...]}.
 DEFINITION = "engine: json_engine, results_query: r, url_query: u, title_query: t, content_query: c"
 
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A server under everything at once: every dialect, streams, clicks, metrics, reloads and a SIGTERM at the end.
+"""A server under everything at once: every dialect, streams, clicks, metrics, reloads, and a SIGTERM at the end.
 
 usage: mixed_load.py METAFUSE [ROUNDS]. The engines are HTTP servers of this script on loopback, one of which fails now and
-then. Every answer must be whole, or name the engine that failed; the server must end with status 0. Under the preset tsan a
-data race is an exit status of its own, with the report on stderr.
+then. Every answer must be complete or name the engine that failed; the server must end with status 0. With the preset tsan, a
+data race has its own exit status, with the report on stderr.
 """
 import http.server
 import json
@@ -42,7 +42,7 @@ class Engines(http.server.ThreadingHTTPServer):
     request_queue_size = 128
 
     def handle_error(self, *_):
-        pass  # the server may hang up on an engine that is late
+        pass  # the server may close the connection to a slow engine
 
 
 def write_files(folder, port):
@@ -73,7 +73,7 @@ def click(base, search_id):
     try:
         ask(base, "/v1/feedback", {"search_id": search_id, "kind": "click", "position": 1})
     except urllib.error.HTTPError as refusal:
-        if refusal.code != 429:  # the day's clicks of one address have an end
+        if refusal.code != 429:  # the clicks per day and address are limited
             raise
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What docs/operations.md promises: alerts with runbooks on metrics that exist, and a backup that can be restored.
+"""The promises of docs/operations.md: alerts with runbooks on metrics that exist, and a backup that can be restored.
 
-usage: operations.py METAFUSE. The alerts' own tests run where promtool is installed (Debian's package `prometheus`), else that
-part says that it was skipped.
+usage: operations.py METAFUSE. The alerts' own tests run if promtool is installed (Debian's package `prometheus`); otherwise that
+part reports that it was skipped.
 """
 import json
 import os
@@ -75,11 +75,11 @@ def check_backup(folder):
     with Server(folder / "mine") as server:
         found = server.ask("/v1/search", {"query": "apple"})
         assert found["results"], found
-        while rows_of(store)[0] == 0:  # searches are stored behind the answer
+        while rows_of(store)[0] == 0:  # searches are stored after their answers
             pass
         copy = folder / "backup.db"
         source, target = sqlite3.connect(store), sqlite3.connect(copy)
-        source.backup(target)  # what `sqlite3 FILE ".backup COPY"` does
+        source.backup(target)  # as `sqlite3 FILE ".backup COPY"` does
         source.close()
         target.close()
         server.ask("/v1/search", {"query": "banana"})

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Feedback that trains, by the clock: judgments sent through the API become a challenger, and a better one the champion.
+"""Scheduled training from feedback: judgments sent through the API give a challenger, and a better challenger becomes champion.
 
 usage: promotion.py METAFUSE. One engine of this script ranks well and three rank badly, so that reciprocal rank fusion does
-badly. A server that retrains every second or so with `automatic_promotion` must find that out from the judgments of a key with
-the role judge, promote once, keep the champion while nothing changes, and go back when it is told to. Without the setting it
-must only train.
+badly. A server that retrains about every second with `automatic_promotion` must learn that from the judgments of a key with the
+role judge, promote once, keep the champion as long as nothing changes, and go back when told to. Without the setting it must
+only train.
 """
 import hashlib
 import http.server
@@ -25,11 +25,11 @@ import json_engine
 
 METAFUSE = os.path.abspath(sys.argv[1])
 PAGES = 12
-QUERIES = 220  # three in ten of them, by chance, are held out, and 30 of those are needed
+QUERIES = 220  # about three in ten are held out at random; 30 held-out queries are needed
 
 
 def pages_of(query):
-    """The pages of a query, the right one first."""
+    """The pages for a query, the right one first."""
     order = list(range(PAGES))
     random.Random(query).shuffle(order)
     return [f"http://site{i}.example/{hashlib.md5(query.encode()).hexdigest()[:8]}" for i in order]
@@ -45,7 +45,7 @@ class Engine(json_engine.JsonEngine):
 
 
 class Server:
-    """`metafuse serve` in a folder, with its log as a list of events."""
+    """A `metafuse serve` in a folder, with its log as a list of events."""
 
     def __init__(self, folder, port, learning):
         key = {name: hashlib.sha256(name.encode()).hexdigest() for name in ("admin-key", "judge-key")}
@@ -87,7 +87,7 @@ class Server:
         return sum(1 for entry in list(self.events) if entry["event"] == event)
 
     def learn(self, learning):
-        """Begins to learn by the clock. Not while judgments come in: how many the first training saw would hang on the cores."""
+        """Starts scheduled learning. Not earlier, because the number of judgments in the first training would depend on the cores."""
         self.stop()
         self.config.write_text(self.config.read_text().replace("learning: {}", f"learning: {learning}"))
         self.start()
@@ -100,7 +100,7 @@ class Server:
         raise SystemExit(f"promotion: waited five minutes in vain for {what}: {self.model()} {self.events[-5:]}")
 
     def has_settled(self):
-        """The last two trainings made the same model, which is the challenger or the champion by now."""
+        """Whether the last two trainings made the same model and it is now the challenger or the champion."""
         versions = [entry["version"] for entry in list(self.events) if entry["event"] == "retrained"][-2:]
         model = self.model()
         return len(versions) == 2 and versions[0] == versions[1] in (model["champion"], model["challenger"])

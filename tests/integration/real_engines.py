@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Asks real engines on loopback through their engine types: groonga, Xapian Omega behind nginx and fcgiwrap, nginx, SQLite.
+"""Searches real engines on loopback through their engine types: groonga, Xapian Omega behind nginx and fcgiwrap, nginx, SQLite.
 
-usage: real_engines.py METAFUSE. Each server takes a free port and a folder of its own; what is not installed is SKIPPED."""
+usage: real_engines.py METAFUSE. Each server has a free port and a folder of its own; engines that are not installed are SKIPPED."""
 import json
 import os
 import pathlib
@@ -20,7 +20,7 @@ DOCUMENTS = [
     ("http://mail.example/", "Mail reader", "reads mail and news, no browser"),
     ("http://paint.example/", "Paint program", "draws pictures"),
 ]
-EXPECTED = {  # query -> pages in any order, for engines with words and AND
+EXPECTED = {  # query -> pages in any order, for engines that search words with AND
     "browser": {"http://browser.example/", "http://mail.example/"},
     "program": {"http://paint.example/"},
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`metafuse record` as its user sees it: polite, shows progress, goes on after a kill, and replays byte for byte.
+"""`metafuse record` as its user sees it: it is polite, shows progress, continues after a kill, and replays byte for byte.
 
 usage: record_replay.py METAFUSE. The engines are HTTP servers of this script on loopback, one of which fails."""
 import http.server
@@ -80,7 +80,7 @@ def check_polite(folder):
 
 
 def check_resumes(folder):
-    """A kill in the middle, then the rest: the same files, and what was complete is not asked again."""
+    """Kills a recording halfway and runs it again: the files must be the same, and finished queries must not be sent again."""
     asked.clear()
     child = subprocess.Popen(record_command(folder, "cut"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while len(asked) < 3 * QUERIES // 2:

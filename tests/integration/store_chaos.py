@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""PostgreSQL and Redis stopped, killed, restarted, slow and behind a black hole, while a server answers.
+"""A server answers while PostgreSQL and Redis are stopped, killed, restarted, slow, or behind a black hole.
 
 usage: store_chaos.py METAFUSE [EPISODES [SERVER]]. Starts Debian's PostgreSQL and Redis, each behind a relay of this script, and
-`metafuse serve` over the embedded engine. Clients search, half of them with a key that has a quota, and click. Then each fault of
-each server (or of PostgreSQL or Redis alone) happens EPISODES times (75). No search may fail or lack an engine because of them, every click
-must be answered, and after each fault every click that was acknowledged must stand in the database. Prints how long answers took and how many clicks were refused.
+`metafuse serve` with the embedded engine. Clients search, half of them with a key that has a quota, and click. Then each fault of each
+server (or only of the SERVER named) happens EPISODES times (default: 75). No search may fail or lack an engine because of a fault,
+every click must be answered, and after each fault every acknowledged click must be in the database. Prints how long answers took and
+how many clicks were refused.
 """
 import hashlib
 import http.client
@@ -30,7 +31,7 @@ FAULT_SECONDS = 1.0
 
 
 def happen(server, fault):
-    """One episode: the fault, for a while, and its end."""
+    """One episode: starts the fault, waits a while, and ends it."""
     if fault in ("slow", "black hole"):
         server.relay.mode = fault
         time.sleep(FAULT_SECONDS)
@@ -43,7 +44,7 @@ def happen(server, fault):
 
 
 class Server:
-    """`metafuse serve` with both servers behind their relays."""
+    """A `metafuse serve` with both servers behind their relays."""
 
     def __init__(self, folder, postgres, redis):
         (folder / "documents.jsonl").write_text("".join(json.dumps({"url": f"https://ada{i}.example/", "title": "Ada", "text": "ada lovelace"}) +
@@ -65,7 +66,7 @@ class Server:
 
 
 class Load:
-    """Clients that search and click until told to end, and what they were answered."""
+    """Clients that search and click until told to stop, and the answers that they got."""
 
     def __init__(self, port):
         self.port, self.is_over, self.is_quiet = port, False, False
@@ -92,7 +93,7 @@ class Load:
         while not self.is_over:
             try:
                 work()
-            except Exception as error:  # an answer that is none
+            except Exception as error:  # not a valid answer
                 self.wrong(repr(error))
             time.sleep(PAUSE)
 
@@ -111,13 +112,13 @@ class Load:
         def once():
             search = self.found()
             if not search:
-                return  # the log is full, which a client may see
+                return  # the search log is full, which clients may see
             status, _, text, seconds = self.ask("POST", "/v1/feedback", json.dumps({"search_id": search, "kind": "click", "position": 1}),
                                                 {"Content-Type": "application/json"})
             self.clicks.append(seconds)
             if status == 200:
                 self.acknowledged.append(search)
-            elif status in (404, 503):  # 404: its search was dropped while the database was away
+            elif status in (404, 503):  # 404: the click's search was dropped while the database was away
                 self.refused += 1
             else:
                 self.wrong(f"click: {status} {text[:200]}")
@@ -130,7 +131,7 @@ class Load:
 
 
 def wait_for_click(load):
-    """Until clicks are acknowledged again."""
+    """Waits until clicks are acknowledged again."""
     before, end = len(load.acknowledged), time.monotonic() + PATIENCE
     while len(load.acknowledged) == before:
         if time.monotonic() > end:
@@ -140,7 +141,7 @@ def wait_for_click(load):
 
 
 def missing(postgres, acknowledged):
-    """Clicks that were acknowledged and do not stand in the database."""
+    """Acknowledged clicks that are not in the database."""
     kept = subprocess.run([METAFUSE, "store", "export", "--store", postgres.url(is_direct=True)], check=True, stdout=subprocess.PIPE,
                           text=True).stdout
     clicked = {entry["search"] for entry in map(json.loads, kept.splitlines()) if entry["kind"] == "click"}
@@ -156,7 +157,7 @@ def main():
     for server, package in (Postgres, "postgresql"), (Redis, "redis-server"):
         if not server.is_installed():
             sys.exit(f"SKIPPED: install the Debian package {package}")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # nothing that was started stays behind
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # leave no process behind
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         folder.chmod(0o755)

@@ -1,5 +1,5 @@
-"""Debian's PostgreSQL and Redis in folders of their own, each behind a relay that can swallow bytes or pass them on late; for tests and
-benches, not a program of its own."""
+"""Debian's PostgreSQL and Redis in folders of their own, each behind a relay that can swallow bytes or delay them. A module for tests
+and benchmarks, not a program."""
 import glob
 import os
 import select
@@ -12,11 +12,11 @@ import threading
 import time
 
 SLOW_SECONDS = 0.15
-PATIENCE = 60  # for a server to be back; a loaded machine is slow
+PATIENCE = 60  # seconds for a server to be back; a loaded machine is slow
 
 
 class Relay:
-    """A TCP port in front of a server that may swallow bytes or pass them on late."""
+    """A TCP port in front of a server, which can swallow bytes or delay them."""
 
     def __init__(self, connect):
         self.connect, self.mode, self.pairs = connect, "pass", []
@@ -55,7 +55,7 @@ class Relay:
                             return
 
     def swallow(self, client):
-        """Answers nothing, and forgets the connection when the fault is over, as a firewall would."""
+        """Answers nothing and forgets the connection when the fault is over, as a firewall would."""
         while self.mode == "black hole":
             time.sleep(0.02)
 
@@ -88,7 +88,7 @@ class Postgres:
     def start(self):
         log = (self.folder / "log").open("a")
         end = time.monotonic() + PATIENCE
-        while True:  # after a kill the old one's children may still hold its memory
+        while True:  # after a kill, children of the old process may still hold its memory
             self.process = subprocess.Popen([f"{self.programs}/postgres", "-D", self.folder / "data", "-k", self.folder, "-c",
                                              "listen_addresses="], stdout=log, stderr=log, user=self.user, cwd="/")
             while self.process.poll() is None and time.monotonic() < end:

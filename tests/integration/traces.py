@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Traces reach a collector by OTLP over HTTP: whole, with the caller's trace id, and without what was searched for.
+"""Traces reach a collector by OTLP over HTTP: complete, with the caller's trace id, and without the searched words.
 
-usage: traces.py METAFUSE. A collector of this script takes what a server sends, refuses the first batch with 503, and
-then goes away while the server serves on.
+usage: traces.py METAFUSE. A collector in this script receives what a server sends, refuses the first batch with 503, and
+later disappears while the server keeps running.
 """
 import http.server
 import json
@@ -35,7 +35,7 @@ class Collector(json_engine.JsonEngine):
     is_gone = False
 
     def do_POST(self):
-        if Collector.is_gone:  # connections that are open outlive a server of Python's
+        if Collector.is_gone:  # open connections outlive a Python server
             self.close_connection = True
             return
         body = self.rfile.read(int(self.headers["Content-Length"]))
@@ -79,7 +79,7 @@ def wait_for(is_there, what):
 
 
 def check(spans):
-    """One search asked by a caller that records its trace."""
+    """Checks the spans of one search from a caller that records its trace."""
     ours = [span for span in spans if span["traceId"] == TRACE]
     by_name = {span["name"]: span for span in ours}
     assert len(by_name) == len(ours) == 7, [span["name"] for span in ours]
@@ -120,14 +120,14 @@ def main():
         base = server.stdout.readline().strip()
         headers, _ = get(base, f"/search?q={SECRET}&format=json", traceparent=f"00-{TRACE}-{CALLER}-01")
         assert headers["traceparent"].startswith(f"00-{TRACE}-") and CALLER not in headers["traceparent"]
-        # of those who say nothing none are recorded here, nor of a caller that does not record
+        # Nothing is recorded for callers without trace headers, or for one whose trace is not recorded.
         get(base, "/search?q=other&format=json")
         get(base, "/search?q=third&format=json", traceparent=f"00-{'1' * 32}-{CALLER}-00")
         wait_for(lambda: len(Collector.spans()) >= 7, "the spans of one search, after a refusal")
         check(Collector.spans())
         assert len(Collector.spans()) == 7 and Collector.refusals == 0
         assert SECRET.encode() not in b"".join(Collector.bodies)
-        # a collector that is gone costs nobody anything, and what it misses is counted
+        # A collector that is gone must not slow anybody down, and the spans that it misses are counted.
         Collector.is_gone = True
         collector.shutdown()
         collector.server_close()

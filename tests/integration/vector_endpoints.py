@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Hybrid search as its user sets it up, with an embedding endpoint and a vector server of this script on loopback:
-index, search, record, replay, and the endpoint's failure.
+"""Hybrid search as its user sets it up, with an embedding endpoint and a vector server in this script on loopback:
+index, search, record, replay, and a failure of the endpoint.
 
 usage: vector_endpoints.py METAFUSE"""
 import http.server
@@ -25,7 +25,7 @@ is_failing = False
 
 
 def vector(text):
-    """A bag of hashed words, so that texts with the same words are near."""
+    """A bag of hashed words, so that texts with the same words are close."""
     out = [0.0] * DIMENSIONS
     for word in text.lower().replace(".", " ").split():
         out[zlib.crc32(word.encode()) % DIMENSIONS] += 1.0
