@@ -1,4 +1,4 @@
-# ccache keyed on paths relative to the source tree, so that every checkout shares one cache.
+# ccache with keys that use paths relative to the source tree, so that all checkouts share one cache.
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1

@@ -1,5 +1,5 @@
-# embed_files(OUTPUT HEADER NAMESPACE TYPE FUNCTION FILES...): writes OUTPUT, where `std::span<const TYPE> FUNCTION()` of
-# HEADER has a row {name, content} for each file.
+# embed_files(OUTPUT HEADER NAMESPACE TYPE FUNCTION FILES...): writes OUTPUT, which defines the function
+# `std::span<const TYPE> FUNCTION()` that HEADER declares. It returns a row {name, content} per file.
 function(embed_files output header namespace type function)
   set(rows "")
   foreach(file IN LISTS ARGN)

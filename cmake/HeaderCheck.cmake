@@ -1,7 +1,8 @@
-# metafuse_headers: one translation unit for each header of ours, so that each compiles alone. Built by .ci/run.
+# metafuse_headers: one translation unit per header, which checks that each header compiles alone. Built
+# by .ci/run.
 file(GLOB_RECURSE headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS
   core/*.h templates/*.h fetchers/*.h evaluation/*.h fusion/*.h service/*.h experiments/*.h cli/*.h library/*.h tests/support/*.h)
-list(FILTER headers EXCLUDE REGEX "^library/python/")  # its only users compile where Python's headers are
+list(FILTER headers EXCLUDE REGEX "^library/python/")  # they need Python's headers
 set(units)
 foreach(header IN LISTS headers)
   set(unit ${PROJECT_BINARY_DIR}/headers/${header}.cpp)
@@ -13,5 +14,5 @@ target_compile_options(metafuse_headers PRIVATE -O0)
 target_include_directories(metafuse_headers PRIVATE ${PROJECT_SOURCE_DIR}/library/include)
 target_link_libraries(metafuse_headers PRIVATE metafuse_service metafuse_experiments CLI11::CLI11 Catch2::Catch2 LibXml2::LibXml2
   PkgConfig::bson PkgConfig::libpq)
-# What tests/CMakeLists.txt defines for the files that include tests/support.
+# The same definitions as in tests/CMakeLists.txt, for the headers that include tests/support.
 target_compile_definitions(metafuse_headers PRIVATE METAFUSE_EXECUTABLE="" METAFUSE_SOURCE_DIR="")

@@ -1,5 +1,6 @@
-# What `cmake --install build/release --prefix P` puts below P. Nothing of it depends on where P is: the folder may be
-# moved. Man pages and completions are printed by the program itself, from the options that --help shows.
+# What `cmake --install build/release --prefix P` installs below P. Nothing depends on the location of P, so
+# the folder can be moved. The program itself prints the man pages and completions, from the options that
+# --help shows.
 include(GNUInstallDirs)
 
 install(TARGETS metafuse RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

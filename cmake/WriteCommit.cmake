@@ -1,4 +1,5 @@
-# Run at each build (cli/CMakeLists.txt): OUTPUT says which commit is built, rewritten only when that changes.
+# Runs at every build (cli/CMakeLists.txt). OUTPUT names the commit being built; it is rewritten only if
+# that changes.
 execute_process(COMMAND git -C ${SOURCE} rev-parse --short=12 HEAD OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE
   ERROR_QUIET RESULT_VARIABLE failed)
 if(failed)
