@@ -35,15 +35,15 @@ struct QueryInstances {
 /// Joins the lists of one base query. Training, fusing and serving all make their features with this function
 /// and feature_matrix().
 ///
-/// in: lists - one per rank feature, empty if its engine failed; depths - how many ranks of each list count
-///     (0: all)
+/// in:     lists - one per rank feature, empty if its engine failed; depths - how many ranks of each list
+///         count (0: all)
 /// cost:   O(hits + documents log documents + documents x lists)
 QueryInstances collect_instances(std::span<const RankedIds> lists, std::span<const int> depths);
 
 /// Sets the instances' scores. Each list's scores are scaled to (s - least) / (most - least) over the
 /// documents that the list ranks and scores; if all of them are equal, each becomes 1.
 ///
-/// in: lists - for each list a score per position, NaN if there is none; may be shorter than the list
+/// in:     lists - for each list a score per position, NaN if there is none; may be shorter than the list
 /// cost:   O(documents x lists)
 void set_scores(QueryInstances& instances, std::span<const std::vector<double>> lists);
 
@@ -108,10 +108,9 @@ FeatureMatrix with_values(const FeatureMatrix& matrix, std::size_t feature,
 /// Appends derived features to the rank features of a set. The new columns hold the values that
 /// feature_matrix() gives each query.
 ///
-/// in:   set - has rank features only; derived - made by derived_features(); scores - row by row a score per
-///       list, scaled as in QueryInstances, or empty
-/// cost: O(documents x features x log documents per query)
-/// cost:   O(documents x features log documents of a query)
+/// in:     set - has rank features only; derived - made by derived_features(); scores - row by row a score
+///         per list, scaled as in QueryInstances, or empty
+/// cost:   O(documents x features x log documents per query)
 void add_derived_columns(TrainingSet& set, const std::vector<Feature>& derived,
                          std::span<const double> scores = {});
 

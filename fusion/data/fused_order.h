@@ -113,7 +113,7 @@ bool sort_by_keys(std::vector<std::uint64_t>& keys, std::span<Item> items, const
 /// Applies the tie rule, which orders the documents of every fused ranking: higher score first, then more
 /// lists, then the better best rank, then `precedes`, which compares ids bytewise.
 ///
-/// in: scores - one per document; standing_of(document) - its Standing, called only for equal scores
+/// in:   scores - one per document; standing_of(document) - its Standing, called only for equal scores
 /// cost: O(documents log documents)
 template <class StandingOf, class Precedes>
 std::vector<std::uint32_t> fused_order(std::span<const double> scores, const StandingOf& standing_of,
@@ -145,7 +145,7 @@ std::vector<std::size_t> fused_order(const FeatureMatrix& matrix, std::size_t be
 /// sec. 5.2).
 ///
 /// in:     scores - one per document
-/// out: one row per query that has a document of positive grade; the other queries are left out
+/// out:    one row per query that has a document of positive grade; the other queries are left out
 /// cost:   O(documents log depth)
 std::vector<std::vector<double>> ndcg_by_query(const TrainingSet& set, const std::vector<double>& scores,
                                                std::size_t depth);

@@ -84,7 +84,7 @@ Result<std::vector<std::string>> queries_of_pairs(const std::string& path);
 
 /// Adds the pairs in a file to a training set. A line is `qid document_below document_above weight`.
 ///
-/// in: communicator - of the processes that hold the queries missing from this set, or null
+/// in:     communicator - of the processes that hold the queries missing from this set, or null
 /// errors: bad_data with file and line: an unknown query or document, a weight that is not positive
 Result<void> read_pairs(const std::string& path, Communicator* communicator, TrainingSet& set);
 

@@ -34,7 +34,7 @@ struct RowCounts {
 /// Keeps the readers of one input within a memory limit. Thread-safe.
 class MemoryBudget {
  public:
-  /// in: readers - how many read at the same time
+  /// in:     readers - how many read at the same time
   /// errors: those of ColumnFile::open
   static Result<std::shared_ptr<MemoryBudget>> open(const MemoryLimit& limit, unsigned readers);
 

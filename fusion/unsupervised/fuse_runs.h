@@ -28,7 +28,7 @@ struct FuseOptions {
 /// any precision.
 ///
 /// errors: as read_run, and those of the writer
-/// cost: O(lines) time; memory: the indices, and a few topics at a time
+/// cost:   O(lines) time; memory: the indices, and a few topics at a time
 Result<void> fuse_files(std::span<const evaluation::RunIndex> runs, const ScoreQuery& score,
                         const FuseOptions& options, FileWriter& output);
 

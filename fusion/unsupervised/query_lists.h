@@ -32,7 +32,7 @@ std::vector<Standing> standings(const QueryLists& query);
 
 /// Document numbers, ordered by score and the tie rule (fusion/data/fused_order.h).
 ///
-/// in: known - the query's standings if the caller has computed them, else empty
+/// in:   known - the query's standings if the caller has computed them, else empty
 /// cost: O(documents log documents)
 std::vector<std::uint32_t> fused_order(const QueryLists& query, std::span<const double> scores,
                                        std::span<const Standing> known = {});
@@ -52,7 +52,7 @@ std::string_view normalisation_names();  ///< for help texts and error messages
 
 /// Normalises the scores of one list.
 ///
-/// in: list - best first; documents - number of documents in all lists of the query together
+/// in:     list - best first; documents - number of documents in all lists of the query together
 /// out:    min_max: (s - min) / (max - min); max: s / max; sum: (s - min) / sum of (s - min);
 ///         z_score: (s - mean) / standard deviation (of the population); rank: 1 - (rank - 1) / length;
 ///         borda: 1 - (rank - 1) / documents; l2: s / Euclidean length.

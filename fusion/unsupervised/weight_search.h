@@ -13,9 +13,9 @@ namespace metafuse::fusion {
 /// a grid for as long as that gains while the other weights stay. Sweeps repeat until no weight changes (at
 /// most three; only one for more than fifty lists). Ties keep the old weight.
 ///
-/// in:   queries - a document occurs at most once per list
-/// cost: sweeps x lists x queries x about 3 x (entries log entries + relevant), where entries are those of
-///       one list of one query; each accepted weight adds one pass over the query's documents
+/// in:     queries - a document occurs at most once per list
+/// cost:   sweeps x lists x queries x about 3 x (entries log entries + relevant), where entries are those of
+///         one list of one query; each accepted weight adds one pass over the query's documents
 /// source: Vogt, Cottrell 1999 (linear combination); the search is ours
 std::vector<double> tune_weights(std::span<const JudgedLists> queries, Normalisation normalisation);
 

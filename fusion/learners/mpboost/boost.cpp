@@ -17,7 +17,7 @@ namespace metafuse::fusion::mpboost {
 
 namespace {
 
-// If the pairs that a stump separates weigh less than this share of all pairs, the weight is a
+// If the pairs that a stump separates weigh less than this share of all pairs, their weight is a
 // rounding error.
 constexpr double kNoPairs = 1e-12;
 // A decrease of the squared error (as a share of the weights) below kNoGain counts as none; gains within
@@ -30,11 +30,11 @@ struct Choice {
   std::size_t feature = 0;
   std::size_t level = 0;
   double value = 0.0;  ///< a of eq. (17)
-  double gain = 0.0;   ///< by how much the squared error of eq. (12) falls, as a share of the weights
+  double gain = 0.0;   ///< decrease of the squared error of eq. (12), as a share of the weights
 };
 
-/// The stump of the least squared error; ties as in RankBoost: features ascending, thresholds from
-/// the highest.
+/// The stump with the least squared error. Ties are broken as in RankBoost: lowest feature, then
+/// highest threshold.
 Choice best_stump(const StumpSums& sums, double total) {
   const auto gain_of = [&](std::size_t f, std::size_t level) {
     const double weight = sums.denominator[f][level];
@@ -54,7 +54,7 @@ Choice best_stump(const StumpSums& sums, double total) {
   return {};
 }
 
-/// Whether the table has every two grades of a query.
+/// Checks that the table has every two grades of each query.
 Result<void> check_table(const TrainingSet& set, const DistanceTable& table) {
   for (const QueryRange& query : set.queries) {
     std::set<double> grades;
@@ -125,7 +125,7 @@ class Rounds {
     return true;
   }
 
-  /// Takes the stump's step, halved as often as it would raise the loss. Returns 0 when none lowers it.
+  /// Takes the stump's step, halved until the loss does not rise. Returns 0 if no step achieves that.
   double take(const Choice& choice, double before) {
     double step = options_.shrinkage * choice.value;
     std::vector<double> scores;
@@ -171,7 +171,8 @@ Result<Selection> select_on_validation(const TrainingSet& train, const TrainingS
   constexpr std::size_t kDepth = 5;
   Selection best;
   best.validation_ndcg = -1.0;
-  std::pair<double, double> closest{std::numeric_limits<double>::infinity(), 0.0};  // mean |dist|, parameter
+  // (mean |dist|, parameter)
+  std::pair<double, double> closest{std::numeric_limits<double>::infinity(), 0.0};
   for (const double parameter : parameters) {
     BoostOptions trial = options;
     trial.parameter = parameter;

@@ -18,16 +18,16 @@ namespace metafuse::fusion::mpboost {
 struct BoostOptions {
   Distance distance = Distance::logitdd;
   double parameter = 0.5;
-  std::shared_ptr<const DistanceTable> table;  ///< of Distance::table
-  double shrinkage = 1.0;                      ///< share of each step that is taken, in (0, 1]
+  std::shared_ptr<const DistanceTable> table;  ///< for Distance::table
+  double shrinkage = 1.0;                      ///< share of each step that is taken, within (0, 1]
   std::size_t rounds = 200;
   std::size_t max_thresholds = static_cast<std::size_t>(-1);
-  unsigned threads = 1;          ///< the same bytes for any number
-  std::size_t memory_mb = 1024;  ///< for pairs one by one, which real-valued grades need
-  /// Training does not begin when mean |dist| is above this.
+  unsigned threads = 1;          ///< the result is the same bit for bit for any number
+  std::size_t memory_mb = 1024;  ///< for enumerated pairs, which real-valued grades require
+  /// Training is refused if the mean |dist| exceeds this.
   double most_mean_distance = std::numeric_limits<double>::infinity();
 
-  /// dist of a pair of two grades, low < high.
+  /// The distance of a pair of two grades, low < high.
   double distance_of(double low, double high) const {
     if (table == nullptr) return directed_distance(distance, parameter, high - low);
     const auto found = table->find({low, high});
@@ -36,10 +36,10 @@ struct BoostOptions {
 };
 
 struct BoostRound {
-  WeakRanking weak_ranking;   ///< alpha is the step; an unranked document gets 0
+  WeakRanking weak_ranking;   ///< alpha is the step; 0 for an unranked document
   double z = 1.0;             ///< eq. (13), at most 1
-  double loss = 1.0;          ///< eq. (10) over the number of pairs: the product of z, theorem 1's bound
-  double misordered = 0.0;    ///< left side of theorem 1's bound: a tie costs 1
+  double loss = 1.0;          ///< eq. (10) / number of pairs: the product of all z, theorem 1's bound
+  double misordered = 0.0;    ///< left side of theorem 1; a tie costs 1
   double ranking_loss = 0.0;  ///< a tie costs 1/2
 };
 
@@ -47,41 +47,40 @@ struct BoostRun {
   std::vector<BoostRound> rounds;
   std::string stop_reason;
   double mean_distance = 0.0;  ///< mean |dist| over the pairs; condition (9) asks for about 1
-  std::size_t halvings = 0;    ///< of steps that would have raised the loss
+  std::size_t halvings = 0;    ///< of steps that would otherwise have raised the loss
   std::size_t pair_count = 0;
-  bool is_by_pairs = false;  ///< pairs were enumerated
+  bool is_by_pairs = false;  ///< whether pairs were enumerated
 };
 
 /// Called after each round; false stops the run.
 using RoundWatch = std::function<bool(const BoostRound&)>;
 
-/// MPBoost (Zhu et al. 2009, Algorithm 1): each round the stump of the least weighted squared error, eqs.
-/// (17)-(19).
+/// MPBoost (Zhu et al. 2009, Algorithm 1). Each round chooses the stump with the least weighted squared
+/// error, eqs. (17)-(19).
 ///
-/// A pair's weight exp(-d (F_i - F_j)) is a product of a number of i and a number of j as soon as the two
-/// grades fix d, so no pair is enumerated: a sweep of each query in feature order gives every threshold's
-/// sums. With more than 16 grades in a query, or explicit pairs, pairs are enumerated.
+/// If the two grades of a pair determine d, its weight exp(-d (F_i - F_j)) is a product of a factor of i and
+/// a factor of j. Then no pair is enumerated: a sweep over each query in feature order gives the sums of
+/// every threshold. Pairs are enumerated if a query has more than 16 grades or if there are explicit pairs.
 ///
-/// Differs from Zhu et al. 2009: a step with Z above 1 is halved until it is not, because the second-order
-/// step of eq. (12) is too long where |dist| is large, and the loss would rise.
+/// Differs from Zhu et al. 2009: a step whose Z exceeds 1 is halved until it does not. The second-order step
+/// of eq. (12) is too long where |dist| is large, and would raise the loss.
 ///
-/// errors: bad_data: no crucial pair, pairs that memory_mb cannot hold, or grades that the table does
-///         not have
-/// cost:   O(documents * features * grades) a round, or O(pairs * features)
+/// errors: bad_data: no crucial pair, pairs that do not fit in memory_mb, or grades missing from the table
+/// cost:   per round O(documents * features * grades), or O(pairs * features)
 Result<BoostRun> boost_stumps(const TrainingSet& set, const BoostOptions& options,
                               const RoundWatch& watch = {});
 
-/// A run cut at the round that did best on validation data.
+/// A run, cut after the round that did best on validation data.
 struct Selection {
   BoostRun run;
   double parameter = 1.0;
   double validation_ndcg = 0.0;  ///< NDCG@5
 };
 
-/// Trains once for each parameter and keeps the parameter and the number of rounds of the highest NDCG@5 on
-/// `validate` (Zhu et al. 2009, sec. 5.2); ties go to the earlier parameter and the fewer rounds. Of several
-/// parameters those with a mean |dist| above 1 are left out, by condition (9); if all are, that of the
-/// smallest mean is taken.
+/// Trains once per parameter, and keeps the parameter and number of rounds with the highest NDCG@5 on
+/// `validate` (Zhu et al. 2009, sec. 5.2). Ties go to the earlier parameter and to fewer rounds. If there are
+/// several parameters, those with a mean |dist| above 1 are skipped because of condition (9); if all are, the
+/// one with the smallest mean is used.
 ///
 /// errors: those of boost_stumps
 /// cost:   parameters * training

@@ -16,7 +16,7 @@ namespace {
 struct DistanceRow {
   Distance kind;
   std::string_view name;
-  double parameter;  ///< when nothing else is said
+  double parameter;  ///< the default
   std::vector<double> grid;
 };
 
@@ -37,7 +37,7 @@ const DistanceRow& row_of(Distance kind) {
                        [kind](const DistanceRow& row) { return row.kind == kind; });
 }
 
-/// "0.7", or "logdd:0.35" of the difference; not positive where the text is neither.
+/// Evaluates "0.7", or "logdd:0.35" for the difference; 0 or less if the text is neither.
 double distance_in(const std::string& text, double difference) {
   double value = 0.0;
   if (to_double(text, value)) return value;

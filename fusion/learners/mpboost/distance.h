@@ -10,40 +10,41 @@
 
 namespace metafuse::fusion::mpboost {
 
-/// The directed distance functions of Zhu et al. 2009, sec. 3.2, and what they are compared with.
+/// The directed distance functions of Zhu et al. 2009, sec. 3.2, and alternatives for comparison.
 enum class Distance {
-  binary,    ///< eq. (2)
-  ldd,       ///< linear, eq. (6)
-  logdd,     ///< logarithmic, eq. (7)
-  logitdd,   ///< logistic, eq. (8)
-  constant,  ///< the same for all pairs: tells what of MPBoost's gain is the size of its steps
-  table,     ///< a table of one's own
+  binary,   ///< eq. (2)
+  ldd,      ///< linear, eq. (6)
+  logdd,    ///< logarithmic, eq. (7)
+  logitdd,  ///< logistic, eq. (8)
+  /// The same for all pairs: shows how much of MPBoost's gain is due to the size of its steps.
+  constant,
+  table,  ///< a table given by the user
 };
 
-/// dist of a pair whose ratings differ by `difference` (the higher less the lower one, so positive).
+/// The distance of a pair whose ratings differ by `difference` (higher minus lower, so positive).
 ///
-/// in:     parameter - alpha, lambda, beta or the constant; of no effect for binary. Not for tables.
+/// in: parameter - alpha, lambda, beta or the constant; ignored for binary. Not for tables.
 double directed_distance(Distance kind, double parameter, double difference);
 
-/// The parameter used when nothing else is said.
+/// The parameter used if none is given.
 ///
-/// Differs from Zhu et al. 2009, fig. 2, whose lambda is 3: with it mean |dist| is far above 1 on graded
-/// feedback, against condition (9), and boosting diverges.
+/// Differs from Zhu et al. 2009, fig. 2, where lambda is 3: on graded feedback this makes mean |dist| far
+/// larger than 1, which violates condition (9), and boosting diverges.
 double default_parameter(Distance kind);
 
-/// The parameters tried on validation data; one where there is nothing to choose.
+/// The parameters tried on validation data; a single one if there is nothing to choose.
 ///
-/// Differs from Zhu et al. 2009, whose lambdas go to 10, for the same reason.
+/// Differs from Zhu et al. 2009, whose lambdas go up to 10, for the same reason.
 std::vector<double> parameter_grid(Distance kind);
 
 std::string_view distance_name(Distance kind);
 
-/// Distances of one's own by the two grades of a pair, the lower one first.
+/// The user's distances, by the two grades of a pair, lower grade first.
 using DistanceTable = std::map<std::pair<double, double>, double>;
 
-/// Reads a file of lines `LOW HIGH DISTANCE`; `#` begins a comment. DISTANCE is a positive number, or a
-/// directed distance function with its parameter, such as `logdd:0.35`, which is applied to HIGH - LOW: so
-/// the functions may be mixed, as Zhu et al. 2009 propose for future work.
+/// Reads a file of lines `LOW HIGH DISTANCE`; a line that begins with `#` is a comment. DISTANCE is a
+/// positive number, or a directed distance function with its parameter, such as `logdd:0.35`, which is
+/// applied to HIGH - LOW. Functions may thus be mixed, which Zhu et al. 2009 propose as future work.
 ///
 /// errors: no_input; bad_data, naming file and line: not three fields, LOW not below HIGH, a distance that is
 ///         not positive, two lines for the same grades

@@ -13,7 +13,7 @@ namespace {
 
 struct Options {
   BoostOptions boost;
-  std::optional<double> parameter;  ///< nothing: the default, or the best of a grid on validation data
+  std::optional<double> parameter;  ///< absent: the default, or the best of a grid on validation data
 };
 
 Result<void> read_distance(const std::string& given, BoostOptions& options) {

@@ -4,7 +4,7 @@
 
 namespace metafuse::fusion::mpboost {
 
-/// MPBoost (Zhu et al. 2009), one row of the table of learners.
+/// The learner MPBoost (Zhu et al. 2009).
 Learner learner();
 
 }  // namespace metafuse::fusion::mpboost

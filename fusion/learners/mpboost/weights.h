@@ -12,37 +12,37 @@
 
 namespace metafuse::fusion::mpboost {
 
-/// The two sums of eq. (19) for every candidate stump, under the current weights (which sum to `total`).
+/// The two sums of eq. (19) for every candidate stump, under the current weights (whose sum is `total`).
 struct StumpSums {
-  /// Over the pairs that a stump orders rightly less those it reverses: w * dist. Feature by feature, a
-  /// number per threshold.
+  /// The sum of w * dist over the pairs that a stump orders correctly, minus that over the pairs it reverses.
+  /// By feature, then by threshold.
   std::vector<std::vector<double>> numerator;
-  /// Over both kinds: w.
+  /// The sum of w over both kinds of pairs.
   std::vector<std::vector<double>> denominator;
 };
 
-/// Turns per-code additions into per-threshold sums: threshold j fires for codes above j.
+/// Turns sums per code into sums per threshold: threshold j fires for codes above j.
 ///
-/// in:     by_code - a feature each: thresholds + 1 numbers
+/// in: by_code - by feature: one more number than thresholds
 std::vector<std::vector<double>> sums_above(std::vector<std::vector<double>> by_code);
 
-/// Zeroes, thresholds + 1 a feature.
+/// Zeroes, by feature: one more than thresholds.
 std::vector<std::vector<double>> empty_codes(const CodedFeatures& features);
 
-/// Adds a value per document to the bucket of its code in one feature.
+/// Adds each document's value to the sum for its code in one feature.
 void add_by_code(const CodedFeatures& features, std::size_t feature, const std::vector<double>& values,
                  std::vector<double>& by_code);
 
-/// The weights of MPBoost without enumerating pairs: in a query, the pair (i, j) of grades a and b weighs
-/// c(a,b) * v_i(b) * v_j(a) with v_i(b) = exp(-d(a,b) F_i) and v_j(a) = exp(d(a,b) F_j).
+/// The weights of MPBoost without enumerating pairs. In a query, the pair (i, j) with grades a and b weighs
+/// c(a,b) * v_i(b) * v_j(a), where v_i(b) = exp(-d(a,b) F_i) and v_j(a) = exp(d(a,b) F_j).
 class FactoredWeights {
  public:
   static constexpr std::size_t kMostGrades = 16;
 
-  /// Whether a set's grades are few enough and it has no explicit pairs.
+  /// Whether a set has few enough grades and no explicit pairs.
   static bool can_hold(const TrainingSet& set);
 
-  /// The same bits for any number of threads.
+  /// The result is the same bit for bit for any number of threads.
   FactoredWeights(const TrainingSet& set, const CodedFeatures& features, const BoostOptions& options);
 
   double total() const { return total_; }
@@ -50,19 +50,19 @@ class FactoredWeights {
   double mean_distance() const { return mean_distance_; }
   std::size_t pair_count() const { return pair_count_; }
   StumpSums stump_sums() const;
-  /// Recomputes the weights from the scores, one per document; false when they leave the range of a double.
+  /// Recomputes the weights from scores, one per document. Returns false if they leave the range of a double.
   bool set_scores(const std::vector<double>& scores);
 
  private:
-  /// One query with its documents in feedback.
+  /// One query and its documents in feedback.
   struct Query {
     std::vector<std::uint32_t> documents;
-    std::vector<std::uint8_t> grade;  ///< of each document: its place among the query's grades, ascending
+    std::vector<std::uint8_t> grade;  ///< by document: index among the query's grades, ascending
     std::size_t grades = 0;
     std::vector<double> distance;  ///< grades x grades, symmetric
     std::vector<double> weight;    ///< c, grades x grades, symmetric
-    std::size_t first = 0;         ///< of its documents' values in values_
-    std::vector<double> sums;      ///< grades x grades: [a][b] sum of v(b) over the documents of grade a
+    std::size_t first = 0;         ///< index of its first document's values in values_
+    std::vector<double> sums;  ///< grades x grades: [a][b] is the sum of v(b) over the documents of grade a
   };
 
   void add_query(const TrainingSet& set, const QueryRange& range, const BoostOptions& options);
@@ -75,20 +75,21 @@ class FactoredWeights {
   const CodedFeatures& features_;
   unsigned threads_;
   std::vector<Query> queries_;
-  std::vector<double> values_;                      // v of every document: a number per grade of its query
-  std::vector<std::vector<std::uint32_t>> orders_;  // a query and feature: its ranked documents, best first
+  std::vector<double> values_;  // v of every document: one number per grade of its query
+  // By query and feature: its ranked documents, best first.
+  std::vector<std::vector<std::uint32_t>> orders_;
   std::size_t document_count_ = 0;
   std::size_t pair_count_ = 0;
   double total_ = 1.0;
   double mean_distance_ = 0.0;
 };
 
-/// The weights of MPBoost pair by pair: for real-valued grades, where every pair has its own distance, and
-/// for explicit pairs, whose weights are initial weights and whose distance is that of their grades (of one
-/// grade where the pair does not agree with them).
+/// The weights of MPBoost pair by pair. Needed for real-valued grades, where every pair has its own distance,
+/// and for explicit pairs. Explicit pairs bring their initial weights; their distance is that of their
+/// grades, or of one grade step if the pair contradicts its grades.
 class PairWeights {
  public:
-  /// The same bits for any number of threads.
+  /// The result is the same bit for bit for any number of threads.
   ///
   /// errors: bad_data when the pairs need more than options.memory_mb
   static Result<PairWeights> make(const TrainingSet& set, const CodedFeatures& features,

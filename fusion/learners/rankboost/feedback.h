@@ -44,7 +44,7 @@ struct Feedback {
   std::uint64_t above = 0;                ///< in that case, the number of documents in the upper class
 };
 
-/// in: communicator - of the MPI processes that hold the other queries, or null
+/// in:     communicator - of the MPI processes that hold the other queries, or null
 /// errors: bad_data when no query has a crucial pair, or a query has more than 65,534 distinct grades
 /// cost:   O(documents log documents of a query + pairs)
 Result<Feedback> make_feedback(const TrainingSet& set, Communicator* communicator = nullptr);

@@ -16,19 +16,19 @@ namespace {
 
 constexpr double kLossScale = 0x1p60;
 
-/// Counts, for every document of one query, the documents of lower classes that stand above it or beside it.
+/// Counts, for each document of a query, the documents of lower classes that stand above it or tie with it.
 class QueryLoss {
  public:
   QueryLoss(const Feedback& feedback, std::span<const double> scores)
       : feedback_(feedback), scores_(scores) {}
 
-  /// in: rows - those of the query with feedback, ascending by score
+  /// in: rows - the query's documents in feedback, ascending by score
   double of(const QueryFeedback& query, std::span<const std::uint32_t> rows) {
     const std::size_t classes = query.classes;
     const std::size_t count = rows.size();
     misorders_.assign(classes * classes, 0.0);
-    // below[c]: documents of class c that stand clearly below the current one; within[c]: not clearly
-    // above it.
+    // below[c]: the documents of class c that stand clearly below the current one; within[c]: those that do
+    // not stand clearly above it.
     below_.assign(classes, 0.0);
     within_.assign(classes, 0.0);
     members_.assign(classes, 0.0);
@@ -84,13 +84,13 @@ class QueryLoss {
   std::vector<double> misorders_, below_, within_, members_;
 };
 
-/// Places of a class's documents where pairs are compared one with another.
+/// The number of entries that a class takes up, padded, where pairs are compared.
 std::size_t places_of(std::size_t members) {
   return (members + 3) / 4 * 4;
 }
 
-/// Whether comparing pairs costs less than merging, and not much more memory.
-/// in: members - documents per class
+/// Whether comparing pairs is cheaper than merging and does not take much more memory.
+/// in: members - number of documents per class
 bool are_pairs_few(const QueryFeedback& query, std::span<const std::uint32_t> members) {
   constexpr std::size_t kPairsPerDocument = 96;
   std::size_t documents = 0;
@@ -105,7 +105,7 @@ bool are_pairs_few(const QueryFeedback& query, std::span<const std::uint32_t> me
          places <= 2 * documents;
 }
 
-/// The rows of a query class by class. Places without a document repeat its first row.
+/// Appends the rows of a query class by class. Padding repeats the query's first row.
 void append_by_class(const Feedback& feedback, const QueryFeedback& query,
                      std::span<const std::uint32_t> members, std::vector<std::uint32_t>& rows) {
   std::vector<std::size_t> next;
@@ -121,7 +121,7 @@ void append_by_class(const Feedback& feedback, const QueryFeedback& query,
 }
 
 /// As QueryLoss::of.
-/// in: scores and reaches - class by class; members - documents per class
+/// in: scores and reaches - class by class; members - number of documents per class
 double compared_loss(const QueryFeedback& query, std::span<const double> weights,
                      std::span<const std::uint32_t> members, const double* scores, const double* reaches) {
   double loss = 0.0;
@@ -218,7 +218,8 @@ void GrowingLoss::add(const CodedRanking& ranking, double alpha) {
       continue;
     }
     const QueryFeedback& query = feedback_.queries[i];
-    if (query.pairs_begin < query.pairs_end)  // whose documents need no grade
+    // General pairs may also contain documents without a grade class.
+    if (query.pairs_begin < query.pairs_end)
       for (std::size_t row = query.begin; row < query.end; ++row)
         if (feedback_.classes[row] == Feedback::kNone) scores_[row] += alpha * ranking(row);
     const std::span rows = std::span(rows_).subspan(starts_[i], starts_[i + 1] - starts_[i]);
@@ -236,7 +237,7 @@ void GrowingLoss::merge(std::span<std::uint32_t> rows, const CodedRanking& ranki
   high_.resize(rows.size() + 1);
   std::size_t lows = 0;
   std::size_t highs = 0;
-  for (const std::uint32_t row : rows) {  // without a branch on h, which nobody can foresee
+  for (const std::uint32_t row : rows) {  // without a branch on h, which would be mispredicted
     const bool is_high = ranking(row) > 0.0;
     low_[lows] = {scores_[row], row};
     high_[highs] = {scores_[row] + alpha, row};
@@ -245,7 +246,7 @@ void GrowingLoss::merge(std::span<std::uint32_t> rows, const CodedRanking& ranki
   }
   if (highs == 0) return;
   for (std::size_t i = 0; i < highs; ++i) scores_[high_[i].row] = high_[i].score;
-  // each ends with what stands above all others, so that neither runs out first
+  // Each half ends with an infinite score, so that neither runs out first.
   low_[lows].score = high_[highs].score = std::numeric_limits<double>::infinity();
   const Ranked* low = low_.data();
   const Ranked* high = high_.data();

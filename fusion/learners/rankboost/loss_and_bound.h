@@ -17,9 +17,9 @@ bool is_tie(double a, double b);
 /// The weighted share of crucial pairs that the scores misorder, a tie costing 1/2.
 /// source: Freund et al. 2003, eq. (21)
 ///
-/// in:   scores - one per row
-/// cost: O(documents log documents x grades + pairs) per query; pairs that follow from grades are
-///       not enumerated
+/// in:     scores - one per row
+/// cost:   O(documents log documents x grades + pairs) per query; pairs that follow from grades are
+///         not enumerated
 double ranking_loss(const Feedback& feedback, std::span<const double> scores,
                     Communicator* communicator = nullptr);
 

@@ -19,7 +19,8 @@ struct RowPair {
   std::uint32_t above = 0;
 };
 
-/// Calls take(below, above) for every crucial pair, those of grades query by query, then the general ones.
+/// Calls take(below, above) for every crucial pair: first those from grades, query by query, then
+/// general ones.
 template <class Take>
 void for_each_pair(const TrainingSet& set, const Take& take) {
   for (const QueryRange& query : set.queries)
@@ -50,7 +51,7 @@ std::vector<double> margins_of_pairs(const std::vector<RowPair>& pairs, const st
   return margins;
 }
 
-/// Where the share of a sorted sample ends.
+/// The index of a quantile in a sorted sample.
 std::size_t place_of(double share, std::size_t count) {
   return std::min(count - 1, static_cast<std::size_t>(share * static_cast<double>(count)));
 }

@@ -24,7 +24,7 @@ struct MarginReport {
   static constexpr std::size_t kMostPairs = 100'000;  ///< if there are more, every n-th pair is taken
 };
 
-/// in: rankings - in the order of the rounds; set - has the model's features
+/// in:     rankings - in the order of the rounds; set - has the model's features
 /// errors: bad_data: no crucial pair
 /// cost:   O(rounds (documents + pairs taken))
 /// source: Rudin, Schapire 2009, Margin-based ranking and an equivalence between AdaBoost and RankBoost,

@@ -10,9 +10,10 @@
 namespace metafuse::fusion::rankboost {
 namespace {
 
-constexpr std::size_t kMostInOrder = 256;  // largest query whose order is kept, one byte per document
+// Size of the largest query whose order is kept, with one byte per document.
+constexpr std::size_t kMostInOrder = 256;
 
-/// Rows by bucket from the highest down, then by number; those of bucket 0 are left out.
+/// Orders rows by bucket, highest first, then by number; rows in bucket 0 are left out.
 void order_by_bucket(std::span<const std::uint32_t> buckets, std::size_t bucket_count,
                      std::vector<std::uint32_t>& order) {
   order.clear();
@@ -24,8 +25,8 @@ void order_by_bucket(std::span<const std::uint32_t> buckets, std::size_t bucket_
     });
     return;
   }
-  std::vector<std::uint32_t> starts(bucket_count + 1,
-                                    0);  // place i: where bucket bucket_count - 1 - i begins
+  // Entry i: where bucket bucket_count - 1 - i begins.
+  std::vector<std::uint32_t> starts(bucket_count + 1, 0);
   for (const std::uint32_t bucket : buckets) ++starts[bucket_count - bucket];
   for (std::size_t i = 0; i < bucket_count; ++i) starts[i + 1] += starts[i];
   order.resize(starts[bucket_count - 1]);
@@ -35,14 +36,14 @@ void order_by_bucket(std::span<const std::uint32_t> buckets, std::size_t bucket_
 
 }  // namespace
 
-/// What one thread needs for one query at a time.
+/// What one thread needs while it works on a query.
 struct Separation::Scratch {
   SeparationState state{};
   std::vector<double> costs;  // used instead of `state` if there are more classes than the kernels support
   std::vector<double> gains;
   double added[kMostInOrder] = {};
-  // For a query with more documents than a byte can number: the bucket of each row, the rows in order, and
-  // the factors and classes of one group of them.
+  // For a query with more documents than one byte can number: the bucket of each row, the rows in order, and
+  // the factors and classes of one group of rows.
   std::vector<std::uint32_t> buckets;
   std::vector<std::uint32_t> order;
   std::vector<PairFactors> query_factors;  // of the query's rows
@@ -111,8 +112,8 @@ void Separation::begin_query(const QueryFeedback& query, Scratch& scratch) const
   std::copy(gains, gains + classes, state.gain);
   for (std::size_t a = 0; a < classes; ++a)
     for (std::size_t b = 0; b < classes; ++b) {
-      // A pair of which both documents lie above the threshold is no longer separated: it was counted with
-      // each of them, so it is subtracted twice.
+      // A pair with both documents above the threshold is no longer separated. It was added once for each of
+      // them, so it is subtracted twice.
       const std::size_t pair = query.table + std::min(a, b) * classes + std::max(a, b);
       const double twice = 2.0 * weights_.scale * weights_.tables[pair];
       state.by_down[b][a] = a < b ? twice : 0.0;

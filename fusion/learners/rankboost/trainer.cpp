@@ -11,7 +11,7 @@ namespace metafuse::fusion::rankboost {
 namespace {
 
 constexpr int kHalvings = 200;
-/// Of alpha_of_scores(): what is left of the interval no order of documents depends on.
+/// For alpha_of_scores(): the interval that then remains is too small to affect any order of documents.
 constexpr int kHalvingsOfScores = 32;
 
 double epsilon(std::uint64_t m) {
@@ -55,8 +55,8 @@ std::optional<double> alpha_by_search(const Distribution& distribution, const Co
 
 namespace {
 
-/// Z and its derivative by alpha. Pairs of grades are sums over classes: of e^(alpha H) over the lower one's
-/// documents times that of e^(-alpha H) over the upper one's.
+/// Z and its derivative with respect to alpha. For pairs from grades, Z is a product of sums over classes:
+/// that of e^(alpha H) over the documents of the lower class times that of e^(-alpha H) over the upper class.
 struct Normaliser {
   double z = 0.0;
   double slope = 0.0;

@@ -30,11 +30,11 @@ class ValueRanker final : public SumRanker {
   std::string describe(const std::vector<Feature>& features) const override;
 
  private:
-  /// What one feature adds: slope x scaled value, or `unranked`.
+  /// What one feature contributes: the sum of by_default times the scaled value; by_default[1] if unranked.
   struct Line {
     double low = 0.0;
     double high = 0.0;
-    double by_default[2] = {0.0, 0.0};  // cumulative weight with q_default 0 and 1
+    double by_default[2] = {0.0, 0.0};  // sum of the alphas with q_default 0 and 1
     bool is_used = false;
   };
 

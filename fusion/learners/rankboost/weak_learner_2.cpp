@@ -15,18 +15,18 @@ namespace {
 constexpr double kSideTieTolerance = 1e-9;
 constexpr double kLeastTolerance = 1e-12;  // lower limit of the tolerance, for a least Z near 0
 constexpr double kRounding = 1e-9;         // exceeds the rounding errors of a criterion and of W- + W+
-constexpr double kLikelySide = 0.9;        // of the best criterion of the round before
+constexpr double kLikelySide = 0.9;        // share of the best criterion of the previous round
 constexpr std::uint8_t kHasRight = 1;
 constexpr std::uint8_t kHasWrong = 2;
 
-/// The largest (sqrt W- - sqrt W+)^2 where |W- - W+| = edge and W- + W+ is `separated` or more.
+/// The largest (sqrt W- - sqrt W+)^2 with |W- - W+| = edge and W- + W+ of at least `separated`.
 double criterion_bound(double edge, double separated) {
   const double sum = std::max(edge, separated);
   return sum > 0.0 ? edge * edge / (sum + std::sqrt((sum - edge) * (sum + edge))) : 0.0;
 }
 
-/// The potentials that count crucial pairs: for each document how many it stands above less how many it
-/// stands below.
+/// Potentials that count crucial pairs: for each document, the number of documents it belongs above minus the
+/// number it belongs below.
 std::vector<std::int64_t> counting_potentials(const Feedback& feedback, std::size_t documents) {
   std::vector<std::int64_t> potentials(documents, 0);
   std::vector<std::int64_t> counts;
@@ -159,14 +159,14 @@ void WeakLearner2::distribution_changed(double alpha, double z) {
 }
 
 bool WeakLearner2::is_admissible(const Candidate& candidate, const Round& round) const {
-  // An edge this small may be a rounding error, and alpha may come out negative.
+  // A tiny edge may be a rounding error, in which case alpha may turn out negative.
   if (!options_->weak_learner.is_cumulative || candidate.r > kLeastTolerance) return true;
   const double so_far = round.weights.at(candidate.feature, candidate.threshold, candidate.q_default);
   return so_far > 0.0 && so_far + round.alpha_of(candidate) > 0.0;
 }
 
 double WeakLearner2::bound(std::size_t feature, const Round& round) const {
-  // A pair keeps at most its whole weight, apart from rounding.
+  // A pair keeps at most all of its weight, apart from rounding.
   const double kept = portable_exp(std::min(log_kept_ - swept_at_[feature], 0.0));
   double bound = -1.0;
   for_each_edge(feature, [&](std::size_t threshold, std::size_t q, std::int64_t edge, std::int64_t) {
@@ -205,7 +205,7 @@ std::optional<Candidate> WeakLearner2::find(const Distribution& distribution,
     return bounds[a] != bounds[b] ? bounds[a] > bounds[b] : a < b;
   });
   std::fill(best_.begin(), best_.end(), -1.0);
-  // The criterion is Z: whatever lies within 1e-9 of the least may be chosen.
+  // The tolerance applies to Z: any candidate within 1e-9 of the least Z may be chosen.
   const auto tolerance = [](double best) {
     return std::max(kSideTieTolerance * std::abs(1.0 - best), kLeastTolerance);
   };
@@ -238,7 +238,7 @@ std::optional<Candidate> WeakLearner2::find(const Distribution& distribution,
     chosen->right = exact.right;
     chosen->wrong = exact.wrong;
     chosen->r = exact.right - exact.wrong;
-    chosen->criterion = best;  // the best one; the chosen candidate's may lie below it by the tolerance
+    chosen->criterion = best;  // the best; the chosen candidate's may be lower by the tolerance
   }
   return chosen;
 }

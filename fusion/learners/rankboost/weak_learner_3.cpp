@@ -11,7 +11,7 @@ namespace metafuse::fusion::rankboost {
 namespace {
 
 constexpr double kTieTolerance = 1e-9;
-constexpr double kLikely = 0.9;    // of the best edge of the round before
+constexpr double kLikely = 0.9;    // share of the best edge of the previous round
 constexpr std::size_t kBatch = 4;  // features summed in one pass over the potentials
 
 }  // namespace
@@ -78,12 +78,12 @@ void WeakLearner3::forget() {
 
 double WeakLearner3::visit(std::size_t feature, std::int64_t total, const CumulativeWeights& weights,
                            const AlphaOf& alpha_of) {
-  // Edges are compared before they are divided by the total, which changes no order.
+  // Edges are compared before division by the total, which does not change their order.
   double best = -1.0;
   double reach = 0.0;
   for_each_edge(feature, [&](std::uint32_t threshold, std::uint8_t q_default, double edge) {
-    // What may become admissible while this feature is not chosen: edges that are or turn positive, and any
-    // edge of a candidate that already has weight.
+    // Candidates that may become admissible while this feature is not chosen: those whose edge is or becomes
+    // positive, and those that already have weight, with any edge.
     const double size = std::abs(edge);
     const bool may_be_negative =
         !options_->weak_learner.is_cumulative || weights.at(feature, threshold, q_default) > 0.0;
@@ -108,8 +108,9 @@ std::optional<Candidate> WeakLearner3::find(const Distribution& distribution,
   for (std::size_t done = 0; done < order.size();) {
     std::size_t end = done;
     std::size_t most = done + kBatch * threads_;
-    // The best edge is seldom larger than in the round before, so features that can reach kLikely of it are
-    // summed together, in fewer passes over the potentials and fewer exchanges between MPI processes.
+    // The best edge is rarely larger than in the previous round. So features that can reach kLikely of
+    // it are summed together, which takes fewer passes over the potentials and fewer exchanges between
+    // MPI processes.
     const double likely = (is_alone_ ? 1.0 : kLikely) * last_best_;
     while (most < order.size() && reach_[order[most]] >= likely) ++most;
     while (end < std::min(most, order.size()) && reach_[order[end]] >= best * (1.0 - 2.0 * kTieTolerance))

@@ -50,10 +50,10 @@ void Course::close(BoostRound round, const std::vector<std::uint8_t>& fires, dou
 
 namespace {
 
-/// The minimum of a convex function on [0, infinity) that falls at 0, by golden-section search.
+/// Finds the minimum of a convex function on [0, infinity) that decreases at 0, by golden-section search.
 ///
-/// out:    within 1e-9, or 64 when it falls beyond
-/// cost:   some 60 calls
+/// out:  the minimum within 1e-9, or 64 if the function still decreases there
+/// cost: about 60 calls
 template <class Function>
 double least_place(const Function& function) {
   double high = 0.5;
@@ -82,7 +82,7 @@ double least_place(const Function& function) {
   return 0.5 * (low + high);
 }
 
-/// The stump of the largest |r|: eq. (13) over stumps of either orientation. -1 when none gains.
+/// The stump with the largest |r|: eq. (13) over stumps of either orientation. -1 if none gains.
 std::ptrdiff_t steepest(const StumpTable& stumps, const PairDistribution& distribution, unsigned threads) {
   std::vector<double> criteria = stumps.sums_where_fires(distribution.potentials(), threads);
   for (double& r : criteria) r = std::abs(r) / distribution.total();
@@ -94,7 +94,7 @@ BoostRun boost_plain(const StumpTable& stumps, const PairRows& pairs, const Boos
                      const RoundWatch& watch) {
   Course course(pairs, options, watch);
   PairDistribution distribution(pairs, options.threads);
-  std::vector<IndependentEnsemble> shadow;  // what E2 is measured over; none or one
+  std::vector<IndependentEnsemble> shadow;  // measures E2; empty if E2 is not wanted
   if (options.has_all_losses) shadow.emplace_back(stumps, pairs, options.threads);
   std::vector<double> accumulated(stumps.stumps().size(), 0.0);
   while (!course.is_over()) {
@@ -159,8 +159,8 @@ class PlusBoost {
   }
 
  private:
-  /// |r| of the candidates outside the set, as if each were independent; exact slopes of the members that
-  /// could win, -1 for the rest.
+  /// For candidates outside the set |r|, as if each were independent; for members whose slope could be the
+  /// best, the exact slope; -1 for the others.
   std::vector<double> candidate_slopes() {
     std::vector<double> slopes(r_.size(), -1.0);
     double best = 0.0;
@@ -169,7 +169,7 @@ class PlusBoost {
       slopes[s] = std::abs(r_[s]);
       best = std::max(best, slopes[s]);
     }
-    std::vector<std::pair<double, std::size_t>> members;  // with an upper bound of each slope
+    std::vector<std::pair<double, std::size_t>> members;  // (upper bound of the slope, member)
     for (std::size_t k = 0; k < ensemble_.size(); ++k) members.emplace_back(most_slope(k), k);
     std::sort(members.begin(), members.end(), [](const auto& a, const auto& b) {
       return a.first != b.first ? a.first > b.first : a.second < b.second;
@@ -183,13 +183,13 @@ class PlusBoost {
     return slopes;
   }
 
-  /// Upper bound of a member's |delta|: from its r, which is known, and from the range in which its share of
-  /// ties must lie since it was last counted.
+  /// An upper bound of a member's |delta|, from its r, which is known, and from the range that must contain
+  /// its share of ties, which was last counted some rounds ago.
   double most_slope(std::size_t k) const {
     const double r = r_[ensemble_.stump(k)];
     const double pull = std::tanh(ensemble_.weight(k));
     const double most_tied = std::min(tied_[k].most, 1.0 - std::abs(r));
-    const double slack = 1e-12;  // the bounds are products of rounded factors
+    const double slack = 1e-12;  // because the bounds are products of rounded factors
     return std::max(std::abs(-r + tied_[k].least * pull), std::abs(-r + most_tied * pull)) + slack;
   }
 
@@ -200,7 +200,7 @@ class PlusBoost {
     return delta_plus(edges, ensemble_.weight(k));
   }
 
-  /// Slopes of all directions of the span and of every candidate outside it.
+  /// The slopes along all members, along candidates that depend on them, and along all other candidates.
   std::vector<double> all_slopes() {
     std::vector<double> gradient(ensemble_.size());
     for (std::size_t k = 0; k < gradient.size(); ++k) gradient[k] = member_slope(k);
@@ -221,8 +221,8 @@ class PlusBoost {
     return slopes;
   }
 
-  /// The stump of the greatest slope, which is in the set when this returns (or depends on it, in the optimal
-  /// form); -1 when none gains.
+  /// The stump with the greatest slope, or -1 if none gains. On return the stump is a member of the set or,
+  /// in the optimal form, possibly dependent on it.
   std::ptrdiff_t choose() {
     for (;;) {
       const std::vector<double> slopes =
@@ -247,8 +247,8 @@ class PlusBoost {
     ++course_.run().dependent;
   }
 
-  /// Algorithm 2, line 14: keeps a maximal subset of the candidates that is independent together with the
-  /// members, met in random order.
+  /// Algorithm 2, line 14: reduces the candidates, taken in random order, to a maximal subset that is
+  /// independent together with the members.
   void prune() {
     std::vector<std::size_t> order;
     for (std::size_t s = 0; s < is_candidate_.size(); ++s)
@@ -293,7 +293,7 @@ class PlusBoost {
   }
 
   /// The optimal form's step along a dependent weak ranking: a golden-section search for the least F2.
-  /// Returns the slope; sets alpha.
+  /// Returns the slope and sets alpha.
   double step_along(std::size_t s, double& alpha) {
     const std::vector<double> beta = ensemble_.set().coordinates(s);
     double slope = 0.0;
@@ -321,7 +321,7 @@ class PlusBoost {
     for (TiedRange& range : tied_) range = {range.least * least, std::min(1.0, range.most * most)};
   }
 
-  /// Between which bounds a member's share of ties must be.
+  /// The range that must contain a member's share of ties.
   struct TiedRange {
     double least = 0.0;
     double most = 1.0;
@@ -333,7 +333,7 @@ class PlusBoost {
   IndependentEnsemble ensemble_;
   std::vector<std::uint8_t> is_candidate_;
   std::vector<double> r_;
-  std::vector<TiedRange> tied_;  // of each member
+  std::vector<TiedRange> tied_;  // by member
   bool is_pruned_ = false;
 };
 

@@ -15,45 +15,46 @@ namespace metafuse::fusion::rankboost_plus {
 
 /// The four algorithms of Connamacher et al. 2020, and one of ours.
 enum class Form {
-  discrete,        ///< Rb-d: alpha by eq. (14), distribution by eq. (10)
-  continuous,      ///< Rb-c: alpha by eq. (19), distribution by eq. (10)
-  plus_efficient,  ///< RankBoost+, Algorithm 2: descent along members of an independent set only
-  plus_optimal,    ///< RankBoost+ that also descends along weak rankings that depend on the set
-  pair_free,       ///< descent on an upper bound of F2 without pairs; boost_pair_free() of pair_free.h
+  discrete,    ///< Rb-d: alpha by eq. (14), distribution by eq. (10)
+  continuous,  ///< Rb-c: alpha by eq. (19), distribution by eq. (10)
+  /// RankBoost+, Algorithm 2: descends only along members of an independent set.
+  plus_efficient,
+  plus_optimal,  ///< RankBoost+ that also descends along weak rankings dependent on the set
+  pair_free,     ///< descends on an upper bound of F2 without pairs; see boost_pair_free()
 };
 
-/// Beyond so many candidates their reduction to an independent set (cubic in them) is left out by default:
-/// chosen candidates are then judged one by one, which the Gram matrix makes cheap.
+/// With more candidates than this, reducing them to an independent set (cubic in their number) is left out by
+/// default. Chosen candidates are then tested for independence one by one, which the Gram matrix makes cheap.
 constexpr std::size_t kMostToPrune = 2000;
 
 struct BoostOptions {
   Form form = Form::plus_efficient;
   std::size_t rounds = 100;
-  bool is_halting = true;      ///< Rb-d stops where eq. (14) is undefined; else alpha is kept finite
-  bool is_pruning = true;      ///< Algorithm 2 reduces the candidates to an independent set (its line 14)
-  bool has_all_losses = true;  ///< E2 of Rb-d and Rb-c too, over an independent set
+  bool is_halting = true;      ///< Rb-d stops if eq. (14) is undefined; else alpha is kept finite
+  bool is_pruning = true;      ///< Algorithm 2 reduces the candidates to an independent set (line 14)
+  bool has_all_losses = true;  ///< also measures E2 of Rb-d and Rb-c, over an independent set
   std::uint64_t seed = 1;
-  unsigned threads = 1;  ///< the same bytes for any number
+  unsigned threads = 1;  ///< the result is the same bit for bit for any number
 };
 
-/// One round: what was chosen and where that left the losses.
+/// One round: the chosen stump, and the losses after it.
 struct BoostRound {
   std::size_t stump = 0;
   double alpha = 0.0;
   double accumulated = 0.0;  ///< weight of the stump before the round
-  double delta = 0.0;        ///< slope by which it was chosen: -r, or eq. (33)
+  double delta = 0.0;        ///< the slope that made it the choice: -r, or eq. (33)
   Edges edges;
   double z = 1.0;
   double bound = 1.0;  ///< theorem 1 or 2: exp(-1/2 sum of delta^2), above R1 (Rb-d) or R2 (RankBoost+)
   RankLosses losses;
-  double e2 = 0.0;  ///< negative: not measured
+  double e2 = 0.0;  ///< negative if not measured
 };
 
 struct BoostRun {
   std::vector<BoostRound> rounds;
   std::string stop_reason;
-  std::size_t independent = 0;  ///< size of the set that E2 is measured over
-  std::size_t dependent = 0;    ///< candidates found dependent on the way, or by pruning
+  std::size_t independent = 0;  ///< size of the independent set over which E2 is measured
+  std::size_t dependent = 0;    ///< candidates found to be dependent, by pruning or when chosen
 };
 
 /// Called after each round; false stops the run.
@@ -61,27 +62,27 @@ using RoundWatch = std::function<bool(const BoostRound&)>;
 
 /// Boosts over the candidates of a table. Requires a form other than pair_free.
 ///
-/// out:    at least the rounds until options.rounds, a perfect weak ranking, no gain, or an undefined alpha
-/// cost:   a round is a few passes over the pairs, one over documents * features, and one over the pairs
-///         for each member whose slope could win; `plus_optimal` adds stumps * members and a line search
-///         over the pairs
+/// out:  the rounds up to options.rounds, a perfect weak ranking, no gain, or an undefined alpha
+/// cost: per round a few passes over the pairs, one pass over documents * features, and one over the pairs
+///       for each member whose slope could be the best; `plus_optimal` adds stumps * members and a line
+///       search over the pairs
 BoostRun boost_stumps(const StumpTable& stumps, const PairRows& pairs, const BoostOptions& options,
                       const RoundWatch& watch = {});
 
 std::string_view form_name(Form form);
 
-// A slope this small is no gain; a criterion this near the best (as a share of it) ties with it.
+// A slope this small is no gain. A criterion within this share of the best ties with it.
 inline constexpr double kNoGain = 1e-12;
 inline constexpr double kTieShare = 1e-9;
-// Weights below this are the floor of the distribution: the share of pairs ordered so is zero.
+// A weight below this counts as zero: no pair is then ordered in that way.
 inline constexpr double kZeroShare = 1e-250;
-// A share that is one less two others may be this far from zero by rounding alone.
+// A share computed as 1 minus two others may differ from zero by this much because of rounding.
 inline constexpr double kCloseToZero = 1e-9;
 
-/// The first in search order whose criterion is within kTieShare of the best; -1 when all are negative.
+/// The first in search order whose criterion is within kTieShare of the best; -1 if all are negative.
 std::ptrdiff_t first_best(const std::vector<double>& criteria);
 
-/// What all four forms share: scores, losses, bound and the reasons to stop.
+/// What all forms that use pairs share: scores, losses, bound and the reasons to stop.
 class Course {
  public:
   Course(const PairRows& pairs, const BoostOptions& options, const RoundWatch& watch)
@@ -96,8 +97,8 @@ class Course {
   void stop(std::string reason) { run_.stop_reason = std::move(reason); }
   BoostRun& run() { return run_; }
 
-  /// Closes a round.
-  /// in:     e2 - negative when it was not measured
+  /// Completes a round: measures its losses and decides whether to stop.
+  /// in: e2 - negative if not measured
   void close(BoostRound round, const std::vector<std::uint8_t>& fires, double e2);
 
  private:

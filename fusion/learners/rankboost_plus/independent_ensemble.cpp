@@ -74,7 +74,7 @@ bool IndependentSet::is_dependent(std::size_t stump) {
 
 std::vector<double> IndependentSet::coordinates(std::size_t stump) {
   std::vector<double> weights = extend(stump);
-  // Solve transpose(L) weights = row of the stump, from the last member back.
+  // Solve transpose(L) weights = row of the stump by back substitution.
   for (std::size_t k = members_.size(); k-- > 0;) {
     weights[k] /= factor_[members_[k]][k];
     for (std::size_t i = 0; i < k; ++i) weights[i] -= factor_[members_[k]][i] * weights[k];
@@ -84,7 +84,7 @@ std::vector<double> IndependentSet::coordinates(std::size_t stump) {
 
 void IndependentSet::add(std::size_t stump) {
   require(!is_dependent(stump), "a member must be independent of the others");
-  // The other vector of an inner product need not be centred when this one is.
+  // Centring one of the two vectors of an inner product is enough.
   gram_.push_back(stumps_.sums_where_fires(centred(stump), threads_));
   factor_[stump].push_back(std::sqrt(left_[stump]));
   left_[stump] = 0.0;
@@ -93,7 +93,7 @@ void IndependentSet::add(std::size_t stump) {
 
 namespace {
 
-// Coordinates smaller than this are rounding of the solve: stumps have coordinates that are simple fractions.
+// Smaller coordinates are rounding errors of the solution, since coordinates of stumps are simple fractions.
 constexpr double kNoWeight = 1e-9;
 
 PairFactors plus_factors(double alpha, double accumulated, double z) {

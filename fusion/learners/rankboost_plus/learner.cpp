@@ -64,7 +64,8 @@ bool has_independent_set(const BoostOptions& options) {
   return options.has_all_losses || options.form == Form::plus_efficient || options.form == Form::plus_optimal;
 }
 
-/// Bytes of the weights of the pairs, and of the Gram matrix and Cholesky factor of `stumps` candidates.
+/// Memory in bytes for the weights of the pairs, and for the Gram matrix and Cholesky factor of
+/// `stumps` candidates.
 double bytes_needed(const BoostOptions& options, bool is_pruning, std::size_t pairs, std::size_t stumps) {
   if (options.form == Form::pair_free) return 0.0;
   const bool has_shadow = options.form == Form::discrete || options.form == Form::continuous;
@@ -77,8 +78,7 @@ double bytes_needed(const BoostOptions& options, bool is_pruning, std::size_t pa
   return bytes + 8.0 * 1.5 * static_cast<double>(stumps) * static_cast<double>(members);
 }
 
-/// The largest number of thresholds per feature that stays within the memory allowed; 0 when not even
-/// one does.
+/// The largest number of thresholds per feature that fits in the allowed memory; 0 if not even one does.
 std::size_t affordable_thresholds(const Options& options, const CodedFeatures& features, std::size_t pairs) {
   const double allowed = static_cast<double>(options.memory_mb * kMegabyte);
   std::size_t most = options.max_thresholds;
@@ -151,14 +151,14 @@ JsonObject training_record(const Options& options, const BoostRun& run, const Pa
   return record;
 }
 
-/// Keeps the rounds up to the best value on validation data, if there is any.
+/// Keeps the rounds up to the best value on validation data, if there are such data.
 class Validation {
  public:
   explicit Validation(const TrainingRequest& request) : request_(request), best_(request.patience) {
     if (request.measure) scores_.emplace(request.validate->matrix);
   }
 
-  /// False when training should end.
+  /// Returns false if training should end.
   bool add(const WeakRanking& ranking) {
     return !scores_ || best_.add(request_.measure(scores_->add(ranking)));
   }

@@ -4,7 +4,7 @@
 
 namespace metafuse::fusion::rankboost_plus {
 
-/// RankBoost+, Rb-d and Rb-c (Connamacher et al. 2020), one row of the table of learners.
+/// The learner RankBoost+, with Rb-d and Rb-c as its other forms (Connamacher et al. 2020).
 Learner learner();
 
 }  // namespace metafuse::fusion::rankboost_plus

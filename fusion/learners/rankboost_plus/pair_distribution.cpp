@@ -27,13 +27,13 @@ double alpha_discrete(const Edges& edges, double epsilon) {
 }
 
 double alpha_continuous(const Edges& edges, double epsilon) {
-  // (1 + r) / 2 and (1 - r) / 2 written as in eq. (39), which loses no digits when r is near 1.
+  // (1 + r) / 2 and (1 - r) / 2, written as in eq. (39), which loses no digits for r near 1.
   const double half_tied = 0.5 * edges.tied;
   return half_log_ratio(edges.right + half_tied, edges.reversed + half_tied, epsilon);
 }
 
 double alpha_plus(const Edges& edges, double accumulated, double epsilon) {
-  // exp(-a) / (2 cosh a) = 1 / (1 + exp(2a)), so that a large accumulated weight overflows nothing.
+  // exp(-a) / (2 cosh a) = 1 / (1 + exp(2a)), which does not overflow for a large accumulated weight.
   const double tied_right = edges.tied / (1.0 + std::exp(2.0 * accumulated));
   const double tied_reversed = edges.tied / (1.0 + std::exp(-2.0 * accumulated));
   return half_log_ratio(edges.right + tied_right, edges.reversed + tied_reversed, epsilon);
@@ -58,11 +58,11 @@ double tie_factor(double alpha, double accumulated) {
 
 namespace {
 
-// No weight falls below this, so that none stays zero for good and no pass is slowed down by denormal
-// numbers. All of them together stay below 1e-270 of the total.
+// Weights have this lower limit, so that none stays zero for ever and no denormal number slows a pass down.
+// The sum of all weights at the limit is below 1e-270 of the total.
 constexpr double kLeastWeight = 1e-290;
 
-/// Four partial sums in a fixed order: the same result however the compiler uses vector registers.
+/// Four partial sums in a fixed order, so that the result does not depend on how vector registers are used.
 struct Sum4 {
   double part[4] = {0.0, 0.0, 0.0, 0.0};
   double total() const { return (part[0] + part[1]) + (part[2] + part[3]); }
@@ -89,7 +89,7 @@ double multiply_row(double* __restrict weights, const double* __restrict factors
   return sum.total();
 }
 
-/// Sum of the weights where fires is 0.
+/// The sum of the weights for which `fires` is 0.
 double dot_silent(const double* __restrict weights, const double* __restrict fires, std::size_t count) {
   Sum4 sum;
   std::size_t j = 0;
@@ -182,7 +182,7 @@ bool PairDistribution::is_perfect(const std::vector<std::uint8_t>& fires) const 
   return true;
 }
 
-/// Adds the chunk's weights to `total`.
+/// Multiplies the weights of a chunk and adds the new weights to `total`.
 void PairDistribution::multiply(const RowChunk& chunk, const std::vector<std::uint8_t>& fires,
                                 double& total) {
   for (std::size_t r = chunk.first; r < chunk.end; ++r) {

@@ -8,68 +8,68 @@
 namespace metafuse::fusion::rankboost_plus {
 
 /// How a binary weak ranking orders the crucial pairs under the current distribution (Connamacher et al.
-/// 2020, eq. (8)): three shares that sum to 1.
+/// 2020, eq. (8)). The three shares sum to 1.
 struct Edges {
   double right = 0.0;     ///< epsilon plus
   double reversed = 0.0;  ///< epsilon minus
   double tied = 0.0;      ///< epsilon zero
 };
 
-/// ln(a / b) / 2, which every alpha below is made of; if a or b is zero, `epsilon` is added to both.
+/// ln(a / b) / 2, the form of every alpha below; if a or b is zero, `epsilon` is added to both.
 double half_log_ratio(double a, double b, double epsilon);
 
-/// Weight of Rb-d, eq. (14).
+/// The alpha of Rb-d, eq. (14).
 double alpha_discrete(const Edges& edges, double epsilon);
 
-/// Weight of Rb-c, eq. (19).
+/// The alpha of Rb-c, eq. (19).
 double alpha_continuous(const Edges& edges, double epsilon);
 
-/// Weight of RankBoost+ given the weight that the weak ranking has accumulated so far, eq. (34).
+/// The alpha of RankBoost+, given the weight that the weak ranking has accumulated so far, eq. (34).
 double alpha_plus(const Edges& edges, double accumulated, double epsilon);
 
-/// Slope of E2 along the weak ranking, eq. (33); negative where a positive weight lowers E2.
+/// The slope of E2 along the weak ranking, eq. (33); negative if a positive alpha lowers E2.
 double delta_plus(const Edges& edges, double accumulated);
 
-/// Normaliser of Rb-d and Rb-c, eq. (11).
+/// The normaliser of Rb-d and Rb-c, eq. (11).
 double z_rankboost(const Edges& edges, double alpha);
 
-/// Normaliser of RankBoost+, eq. (27).
+/// The normaliser of RankBoost+, eq. (27).
 double z_plus(const Edges& edges, double alpha, double accumulated);
 
-/// cosh(accumulated + alpha) / cosh(accumulated) without overflow: what a tie is multiplied by, eq. (25).
+/// cosh(accumulated + alpha) / cosh(accumulated), computed without overflow: the factor of a tie, eq. (25).
 double tie_factor(double alpha, double accumulated);
 
-/// What a pair's weight is multiplied by, eq. (9) or (25) divided by Z.
+/// The factors by which the weights of pairs change: eq. (9) or (25), divided by Z.
 struct PairFactors {
   double right = 1.0;
   double reversed = 1.0;
   double tied = 1.0;
 };
 
-/// D_t over the crucial pairs and the potentials of the documents under it. Every operation is one pass
-/// over the weights, with sums whose order depends on nothing but the feedback: the same bits for any
-/// number of threads.
+/// D_t over the crucial pairs, and the potentials of the documents under it. Every operation is one pass over
+/// the weights. The order of its sums depends only on the feedback, so results are the same bit for bit for
+/// any number of threads.
 class PairDistribution {
  public:
   explicit PairDistribution(const PairRows& pairs, unsigned threads = 1);
 
-  /// Sum of the weights; within rounding of 1 when the factors were divided by Z.
+  /// The sum of the weights; 1 up to rounding if the factors were divided by Z.
   double total() const { return total_; }
   /// pi(x) = sum of D(x', x) - D(x, x') over x' (Freund et al. 2003, eq. (10)); one per document.
   const std::vector<double>& potentials() const { return potentials_; }
   const std::vector<double>& weights() const { return weights_; }
 
-  /// How a weak ranking orders the pairs: shares of the total.
+  /// How a weak ranking orders the pairs, as shares of the total.
   ///
-  /// in:     fires - a byte per document
+  /// in: fires - one byte per document
   Edges edges(const std::vector<std::uint8_t>& fires) const;
-  /// The same when right - reversed is known to be r, for half the work; zero shares come out as
+  /// The same at half the cost if right - reversed is known to be r. Shares of zero come out as
   /// rounding errors.
   Edges edges(const std::vector<std::uint8_t>& fires, double r) const;
-  /// Whether it, or its opposite, orders every pair rightly, whatever the weights.
+  /// Whether the weak ranking, or its opposite, orders every pair correctly, whatever the weights.
   bool is_perfect(const std::vector<std::uint8_t>& fires) const;
 
-  /// Multiplies every weight and brings total and potentials up to date.
+  /// Multiplies every weight and updates the total and the potentials.
   void multiply(const std::vector<std::uint8_t>& fires, const PairFactors& factors);
 
  private:
@@ -81,7 +81,7 @@ class PairDistribution {
   std::vector<double> weights_;
   std::vector<double> potentials_;
   double total_ = 1.0;
-  std::vector<double> below_sums_, if_fires_, if_silent_;  // a number per place of PairRows::below
+  std::vector<double> below_sums_, if_fires_, if_silent_;  // one number per entry of PairRows::below
   mutable std::vector<double> below_fires_;                // scratch of edges()
 };
 

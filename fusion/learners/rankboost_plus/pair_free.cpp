@@ -55,7 +55,7 @@ class PairFree {
   }
 
  private:
-  /// r of every stump under the plain distribution of RankBoost.
+  /// r of every stump under RankBoost's distribution.
   std::vector<double> edges() const {
     const auto potentials = distribution_.potentials();
     std::vector<double> shares(potentials.size());
@@ -64,7 +64,7 @@ class PairFree {
     return stumps_.sums_where_fires(shares, options_.threads);
   }
 
-  /// The first stump in search order whose slope is the steepest, up to kTieShare of it; -1 when none gains.
+  /// The first stump in search order whose slope is within kTieShare of the steepest; -1 if none gains.
   std::ptrdiff_t choose(const std::vector<double>& r) const {
     double best = kNoGain;
     for (std::size_t s = 0; s < r.size(); ++s) best = std::max(best, std::abs(std::tanh(weights_[s]) - r[s]));
@@ -113,7 +113,7 @@ class PairFree {
   const RoundWatch& watch_;
   rankboost::Distribution distribution_;
   std::vector<double> scores_;
-  std::vector<double> weights_;  // eta of each stump
+  std::vector<double> weights_;  // eta, by stump
   double log_f1_ = 0.0;
   double log_bound_ = 0.0;
   BoostRun run_;

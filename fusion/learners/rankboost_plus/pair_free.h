@@ -8,19 +8,20 @@
 
 namespace metafuse::fusion::rankboost_plus {
 
-/// A RankBoost+ that never enumerates a pair: instead of F2 it descends on an upper bound of it.
+/// A variant of RankBoost+ that never enumerates a pair: it descends on an upper bound of F2 instead of
+/// on F2.
 ///
-/// A tied pair's product of cosh in F2 is at most the product over all weak rankings, so
-///   F1(eta) <= F2(eta) <= U(eta) = F1(eta) prod_s cosh(eta_s),
-/// and log U has the slope tanh(eta_s) - r_s, which asks for no more than RankBoost's potentials. With the
-/// bound of eq. (18) for Z, the step along s that lowers the bound of U most is
+/// For a tied pair, the product of cosh in F2 is at most the product over all weak rankings. Hence
+///   F1(eta) <= F2(eta) <= U(eta) = F1(eta) prod_s cosh(eta_s).
+/// log U has the slope tanh(eta_s) - r_s, for which RankBoost's potentials suffice. With the bound of eq.
+/// (18) for Z, the step along s that lowers the bound of U most is
 ///   alpha = 1/4 ln((1 + r) / (1 - r)) - eta_s / 2,
 /// half of Rb-c's for a new weak ranking. U never rises, and R1 <= F1 <= U bounds the loss.
-/// docs/learners/rankboost_plus.md derives it.
+/// docs/learners/rankboost_plus.md derives all this.
 ///
-/// in:     coded - the features that the table was made of
+/// in:     coded - the features from which the table was made
 /// out:    rounds with delta = tanh(eta) - r, z = the factor by which U changed, bound = U, e1 = F1, and R2;
-///         R1 and E2 are not measured (negative), since they would take the pairs
+///         R1 and E2 are negative (not measured), since they would require the pairs
 /// cost:   O(documents * features + general pairs) per round
 BoostRun boost_pair_free(const StumpTable& stumps, const CodedFeatures& coded,
                          const rankboost::Feedback& feedback, const BoostOptions& options,

@@ -15,11 +15,11 @@ namespace metafuse::fusion::rankboost_plus {
 
 namespace {
 
-// Pairs per chunk, and the least number of pairs per thread that is worth starting it.
+// Pairs per chunk, and the least number of pairs for which another thread is worth starting.
 constexpr std::size_t kChunkPairs = std::size_t{1} << 15;
 constexpr std::size_t kPairsAThread = std::size_t{1} << 17;
 
-/// Documents in feedback of one query, ascending by grade, ties by document.
+/// The documents of one query in feedback, ascending by grade, then by document.
 std::vector<std::uint32_t> by_grade(const TrainingSet& set, const QueryRange& query) {
   std::vector<std::uint32_t> order;
   for (std::size_t document = query.begin; document < query.end; ++document)
@@ -82,8 +82,8 @@ class Builder {
     }
   }
 
-  /// General pairs of the query, from position `next` of the list sorted by query; returns the
-  /// position after.
+  /// Adds the general pairs of a query, from index `next` of the list sorted by query. Returns the
+  /// next index.
   std::size_t add_general(const QueryRange& query, std::size_t next) {
     if (general_.empty() && !set_.pairs.empty()) sort_general();
     while (next < general_.size() && general_[next].above < query.end) {
@@ -140,7 +140,7 @@ class Builder {
     struct Span {
       std::uint32_t above, below_class;
     };
-    std::vector<Span> least_after(rows.size());  // over the rows from this one on
+    std::vector<Span> least_after(rows.size());  // minimum over the rows from this one on
     for (std::size_t r = rows.size(); r-- > 0;) {
       least_after[r] = {rows[r].above, rows[r].below_class};
       if (r + 1 == rows.size()) continue;
@@ -221,7 +221,7 @@ std::vector<std::int32_t> components(const PairRows& pairs) {
 
 namespace {
 
-// Two scores tie when they differ by no more than this share of the larger size (or of 1).
+// Two scores tie if they differ by no more than this share of the larger absolute value (or of 1).
 constexpr double kTie = 1e-12;
 
 struct Counts {
@@ -245,7 +245,7 @@ Counts count_row(double above, const double* below, std::size_t count) {
 RankLosses rank_losses(const PairRows& pairs, const std::vector<double>& scores, unsigned threads) {
   std::vector<double> below(pairs.below.size());
   for (std::size_t k = 0; k < below.size(); ++k) below[k] = scores[pairs.below[k]];
-  // Of each class: its highest score c and the sum of exp(score - c).
+  // By class: its highest score c and the sum of exp(score - c).
   std::vector<double> highest(pairs.classes.size());
   std::vector<double> mass(pairs.classes.size(), 0.0);
   for (std::size_t c = 0; c < pairs.classes.size(); ++c) {

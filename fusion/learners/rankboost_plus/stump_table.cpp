@@ -13,7 +13,7 @@ namespace {
 // With fewer ranked cells than this, another thread costs more than it saves.
 constexpr std::size_t kHoldersAThread = std::size_t{1} << 17;
 
-/// Which of `count` thresholds are kept, ascending: all, or a random subset.
+/// The thresholds to keep out of `count`, ascending: all, or a random subset.
 std::vector<std::uint32_t> kept_levels(std::size_t count, std::size_t most, Random& random) {
   std::vector<std::uint32_t> levels(count);
   std::iota(levels.begin(), levels.end(), 0U);
@@ -24,7 +24,7 @@ std::vector<std::uint32_t> kept_levels(std::size_t count, std::size_t most, Rand
   return levels;
 }
 
-/// Sums in four independent partial sums, so that no addition waits for the one before.
+/// Adds up four independent partial sums, so that no addition waits for the previous one.
 double sum_of(const std::vector<double>& values, const std::uint32_t* documents, std::size_t count) {
   double part[4] = {0.0, 0.0, 0.0, 0.0};
   std::size_t i = 0;
@@ -47,8 +47,8 @@ StumpTable::StumpTable(const CodedFeatures& features, std::size_t max_thresholds
     const std::size_t most = std::min(max_thresholds, kMost);
     const std::vector<std::uint32_t> levels = kept_levels(thresholds.size(), most, random);
     if (levels.size() < thresholds.size()) reduced_.push_back(f);
-    std::vector<std::uint16_t> new_code(thresholds.size() + 1,
-                                        0);  // how many kept thresholds per code exceeds
+    // How many kept thresholds each code exceeds.
+    std::vector<std::uint16_t> new_code(thresholds.size() + 1, 0);
     for (std::size_t code = 0, kept = 0; code <= thresholds.size(); ++code) {
       while (kept < levels.size() && levels[kept] < code) ++kept;
       new_code[code] = static_cast<std::uint16_t>(kept);
@@ -97,7 +97,7 @@ std::vector<std::uint8_t> StumpTable::firing(std::size_t stump) const {
 
 std::vector<double> StumpTable::sums_where_fires(const std::vector<double>& values, unsigned threads) const {
   require(values.size() == documents_, "one value per document");
-  std::vector<double> above(bucket_.back(), 0.0);  // of bucket b: the sum of its feature's buckets above b
+  std::vector<double> above(bucket_.back(), 0.0);  // by bucket: the sum of its feature's higher buckets
   const unsigned useful = holders_.size() < kHoldersAThread ? 1 : threads;
   parallel_for(features_, useful, [&](std::size_t f) {
     double sum = 0.0;
