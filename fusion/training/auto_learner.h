@@ -13,7 +13,6 @@ namespace metafuse::fusion {
 /// "auto" what was chosen, the alternatives, and their measured values.
 ///
 /// in: learners - the learners to choose among
-/// in: learners - the rows to choose among
 Learner auto_learner(std::vector<Learner> learners);
 
 /// What `auto` chose, in short: {"chosen","queries"} and, if candidates were compared,

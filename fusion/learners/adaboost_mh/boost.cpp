@@ -23,7 +23,7 @@ std::vector<std::uint32_t> weighted_documents(const SignedWeights& weights) {
   return documents;
 }
 
-/// Sums of signed weights over the documents, each times its sign when `signs` is not empty.
+/// The sum of the signed weights of the documents, each multiplied by its sign unless `signs` is empty.
 std::vector<double> totals_of(const SignedWeights& weights, std::span<const std::uint32_t> documents,
                               std::span<const std::int8_t> signs) {
   std::vector<double> totals(weights.stride, 0.0);
@@ -39,14 +39,14 @@ std::int8_t vote_of(double weight) {
   return weight >= 0.0 ? std::int8_t{1} : std::int8_t{-1};
 }
 
-/// Multiplies the documents' signs by what a stump says of them.
+/// Multiplies the documents' signs by the outputs of a stump.
 void multiply_signs(const CodedFeatures& features, const Cut& cut, std::vector<std::int8_t>& signs) {
   const std::uint8_t* codes = features.bytes(cut.feature);
   for (std::size_t d = 0; d < signs.size(); ++d)
     signs[d] = static_cast<std::int8_t>(codes[d] <= cut.index ? -signs[d] : signs[d]);
 }
 
-/// Votes and outputs of a finished product, whose signs are given.
+/// Sets the votes and outputs of a product from the given signs.
 void finish_product(const SignedWeights& weights, std::span<const std::uint32_t> documents,
                     std::span<const std::int8_t> signs, FittedBase& fitted) {
   const auto totals = totals_of(weights, documents, signs);
@@ -61,10 +61,10 @@ void finish_product(const SignedWeights& weights, std::span<const std::uint32_t>
       fitted.outputs.push_back(static_cast<std::int8_t>(sign * vote));
 }
 
-/// A part of the training documents, with the best way to cut it.
+/// A part of the training documents and the best way to cut it.
 struct Region {
   std::vector<std::uint32_t> documents;
-  std::unique_ptr<Histogram> histogram;  // none in a region that stays a leaf
+  std::unique_ptr<Histogram> histogram;  // empty if the region stays a leaf
   std::vector<double> totals;
   BestCut best;
   double gain = 0.0;
@@ -107,7 +107,7 @@ class TreeGrower {
   }
 
  private:
-  /// The first region whose gain is within 1e-9 of the greatest.
+  /// The first region whose gain is within 1e-9 of the greatest gain.
   std::size_t greatest_gain() const {
     double most = regions_[0].gain;
     for (const Region& region : regions_) most = std::max(most, region.gain);
@@ -123,7 +123,7 @@ class TreeGrower {
     return histogram;
   }
 
-  /// The parts of the last split are not searched: they stay leaves.
+  /// Splits a region in two. The parts of the last split are not searched for cuts, since they stay leaves.
   void split(std::size_t place, bool is_last) {
     Region whole = std::move(regions_[place]);
     const Cut cut = whole.best.cut;
@@ -159,7 +159,7 @@ class TreeGrower {
     above.resize(above_count);
   }
 
-  /// Finds the cuts of two regions that were one, with `whole` as its histogram.
+  /// Finds the best cuts of the two parts of a region, whose histogram is `whole`.
   void search(Region& below, Region& above, std::unique_ptr<Histogram> whole) {
     Region& smaller = below.documents.size() <= above.documents.size() ? below : above;
     Region& larger = &smaller == &below ? above : below;
@@ -199,7 +199,7 @@ class TreeGrower {
   const CodedFeatures& features_;
   const SignedWeights& weights_;
   unsigned threads_;
-  HistogramPool& spare_;         // histograms of these features that nobody uses
+  HistogramPool& spare_;         // histograms of these features that are not in use
   std::vector<Region> regions_;  // the leaves
   std::vector<TreeNode> nodes_;
 };
@@ -211,8 +211,8 @@ FittedBase fit_product(const CodedFeatures& features, const SignedWeights& weigh
   const auto documents = weighted_documents(weights);
   Histogram histogram(features, weights.stride);
   std::vector<Cut> cuts;
-  std::vector<std::int8_t> signs(weights.document_count(), 1);  // by all terms
-  std::vector<std::int8_t> summed;                              // those that the histogram was summed with
+  std::vector<std::int8_t> signs(weights.document_count(), 1);  // product of all terms
+  std::vector<std::int8_t> summed;                              // the signs in the histogram's sums
   double edge = -1.0;
   for (std::size_t step = 0;; ++step) {
     const std::size_t term = step % terms;
@@ -247,14 +247,14 @@ FittedBase fit_tree(const CodedFeatures& features, const SignedWeights& weights,
 
 namespace {
 
-/// 1/2 ln((1 + edge)/(1 - edge)); finite for a perfect base classifier.
+/// 1/2 ln((1 + edge)/(1 - edge)), kept finite for a perfect base classifier.
 double alpha_of(double edge, std::size_t entries) {
   if (edge < 1.0 - 1e-12) return 0.5 * portable_log((1.0 + edge) / (1.0 - edge));
   const double smoothing = 1.0 / static_cast<double>(entries);
   return 0.5 * portable_log((1.0 + edge + smoothing) / (std::max(0.0, 1.0 - edge) + smoothing));
 }
 
-/// Multiplies weights by exp(-alpha h z), returns the sum before normalising to 1.
+/// Multiplies the weights by exp(-alpha h z) and normalises them; returns their sum before that.
 double reweight(SignedWeights& weights, const FittedBase& fitted, double alpha) {
   const double right = portable_exp(-alpha);
   const double wrong = portable_exp(alpha);
@@ -319,7 +319,7 @@ SignedWeights initial_weights(const Problem& problem) {
 
 namespace {
 
-/// What a finished base classifier says of the training documents.
+/// The outputs of an existing base classifier for the training documents.
 FittedBase replayed(const BaseClassifier& base, const CodedRows& rows, const SignedWeights& weights) {
   FittedBase fitted{base, {}, 0.0};
   for (std::size_t d = 0; d < rows.document_count(); ++d) {
@@ -334,7 +334,7 @@ FittedBase replayed(const BaseClassifier& base, const CodedRows& rows, const Sig
   return fitted;
 }
 
-/// A boosting run between two rounds.
+/// The state of a boosting run between two rounds.
 struct Progress {
   BoostRun run;
   SignedWeights weights;

@@ -19,7 +19,7 @@ namespace {
 constexpr double kSmoothing = 0.01;  // sigma
 constexpr double kTiny = 1e-300;
 
-/// Votes as a column per class, and room for what one evaluation of a target makes of them.
+/// The votes as one column per class, and room for the results of one evaluation of a target.
 class VoteColumns {
  public:
   explicit VoteColumns(const CalibrationData& data)
@@ -49,7 +49,7 @@ class VoteColumns {
   std::vector<double> scratch_;
 };
 
-/// log p of every document and class; of 0 that of a number that is nearly 0.
+/// log p for every document and class; a p of 0 is replaced by a tiny number.
 std::vector<double> log_posteriors(const VoteColumns& columns) {
   std::vector<double> logs(columns.posteriors().size());
   for (std::size_t i = 0; i < logs.size(); ++i) logs[i] = std::max(columns.posteriors()[i], kTiny);
@@ -65,7 +65,7 @@ double log_loss(const VoteColumns& columns) {
   return -std::accumulate(logs.begin(), logs.end(), 0.0);
 }
 
-/// Each document's logarithmic loss, times its posterior's entropy to the power of C = 2.
+/// The sum of each document's logarithmic loss times its posterior's entropy to the power C = 2.
 double entropy_weighted_loss(const VoteColumns& columns) {
   const std::vector<double> logs = log_posteriors(columns);
   const std::size_t size = columns.size();
@@ -106,9 +106,10 @@ struct Scored {
   double gain;
 };
 
-/// Minus the smoothed DCG of one query: documents by score, each position's gain a soft mixture.
+/// Minus the smoothed DCG of one query: documents are ordered by score, and each position's gain is a
+/// soft mixture.
 double query_value(std::vector<Scored>& documents) {
-  constexpr double kMostExponent = 40.0;  // a share beyond is below 1e-17 of the document's own
+  constexpr double kMostExponent = 40.0;  // beyond it, a share is below 1e-17 of the document's own
   std::stable_sort(documents.begin(), documents.end(),
                    [](const Scored& a, const Scored& b) { return a.score > b.score; });
   const std::size_t count = documents.size();
@@ -126,7 +127,7 @@ double query_value(std::vector<Scored>& documents) {
     }
     portable_exp(shares);
     for (std::size_t j = i + 1; j <= i + shares.size(); ++j) {
-      const double share = shares[j - i - 1];  // of either in the other's position
+      const double share = shares[j - i - 1];  // of each of the two documents in the other's position
       sums[i] += share;
       sums[j] += share;
       gains[i] += share * documents[j].gain;
@@ -204,8 +205,8 @@ METAFUSE_CLONES void sigmoid_posteriors(const Sigmoid& sigmoid, std::span<const 
                                         std::size_t documents, std::span<double> posteriors,
                                         std::span<double> scratch) {
   const std::size_t classes = votes.size() / documents;
-  // Of x = a (vote - b) the sigmoid is 1 / (1 + e^-x). Where the greatest x is negative all sigmoids are
-  // divided by e^greatest, so that their ratio is defined even if every one underflows to zero.
+  // For x = a (vote - b) the sigmoid is 1 / (1 + e^-x). If the greatest x is negative, all sigmoids are
+  // divided by e^greatest, so that their ratios are defined even if all of them underflow to zero.
   double* greatest = scratch.data();
   std::fill(greatest, greatest + documents, -INFINITY);
   for (std::size_t l = 0; l < classes; ++l)
@@ -309,7 +310,7 @@ double Calibration::score(std::span<const double> votes, std::span<const double>
 
 std::vector<Calibration> fit_calibrations(const CalibrationData& data, const CalibrationOptions& options) {
   std::vector<Calibration> fitted;
-  // A single score holds no vote per class, so only regressions can use it.
+  // A single score contains no vote per class, so only regressions can use it.
   if (options.has_sigmoids && data.width == data.gains.size())
     for (const SigmoidTarget target : kSigmoidTargets)
       fitted.push_back(

@@ -25,47 +25,48 @@ inline constexpr SigmoidTarget kSigmoidTargets[] = {
 /// "LS", "EWLS", "EL", "ELL", "SN".
 std::string_view name_of(SigmoidTarget target);
 
-/// s(x) = 1 / (1 + exp(-a (x - b))), a > 0. The paper prints the exponent as 1/(-a(x-b)), which no
-/// sigmoid has.
+/// s(x) = 1 / (1 + exp(-a (x - b))), a > 0. The paper prints the exponent as 1/(-a(x-b)), which does not give
+/// a sigmoid.
 struct Sigmoid {
   double a = 1.0;
   double b = 0.0;
   friend bool operator==(const Sigmoid&, const Sigmoid&) = default;
 };
 
-/// Class probabilities of one document by [4]: s(f_l) over their sum.
+/// The class probabilities of one document by [4]: s(f_l), divided by their sum.
 void sigmoid_posterior(const Sigmoid& sigmoid, std::span<const double> votes, std::span<double> posterior);
 
-/// The same of many documents. Both matrices have a column of `documents` numbers for each class.
+/// The same for many documents. Each matrix has one column of `documents` numbers per class.
 ///
-/// in:     scratch - room for a number per document
+/// in: scratch - room for one number per document
 void sigmoid_posteriors(const Sigmoid& sigmoid, std::span<const double> votes, std::size_t documents,
                         std::span<double> posteriors, std::span<double> scratch);
 
-/// Class probabilities by [3]: votes shifted from [-1, 1] into [0, 1], over their sum; uniform when all are
-/// -1.
+/// Class probabilities by [3]: votes shifted from [-1, 1] to [0, 1], divided by their sum; uniform if all
+/// votes are -1.
 void standard_posterior(std::span<const double> votes, std::span<double> posterior);
 
-/// Bayes score [2]: the expected gain.
+/// The Bayes score [2]: the expected gain.
 double bayes_score(std::span<const double> posterior, std::span<const double> gains);
 
-/// The target function's value, to be minimised.
+/// The value of the target function, to be minimised.
 ///
-/// cost:   O(documents x K), of which K + 1 exponentials a document, LS and EWLS 1 and K logarithms; SN:
-///         sum of squares of the queries' documents
+/// cost: O(documents x K); per document K + 1 exponentials and, for LS and EWLS, 1 and K logarithms. SN: the
+///       sum over queries of the squared number of documents
 double target_value(SigmoidTarget target, const Sigmoid& sigmoid, const CalibrationData& data);
 
-/// The sigmoid that minimises the target: NLopt's Sbplx in (log a, b) from the best of a grid of starts.
+/// Fits the sigmoid that minimises the target, by NLopt's Sbplx in (log a, b) from the best of a grid
+/// of starts.
 ///
-/// out:    nothing when all votes are equal: there is nothing to fit
+/// out:    nothing if all votes are equal, because then nothing can be fitted
 /// cost:   about 150 evaluations of the target
 std::optional<Sigmoid> fit_sigmoid(SigmoidTarget target, const CalibrationData& data);
 
-/// From a document's votes to a score in [0, 1]: a sigmoid's Bayes score over the highest gain, a scaled
-/// regression, or a constant where the votes told nothing.
+/// Maps a document's votes to a score in [0, 1]: a sigmoid's Bayes score divided by the highest gain, a
+/// scaled regression, or a constant if the votes carried no information.
 ///
 /// Differs from Busa-Fekete et al. 2011: Bayes scores are divided by the highest gain, so that both kinds
-/// enter an ensemble on one scale; within one kind this changes nothing.
+/// enter an ensemble on the same scale. Within one kind this changes nothing.
 struct Calibration {
   std::string name;  ///< "LS", "polynomial 3", ...
   std::optional<Sigmoid> sigmoid;
@@ -74,7 +75,7 @@ struct Calibration {
 
   bool is_sigmoid() const { return sigmoid.has_value(); }
   bool is_constant() const { return !sigmoid && !regression; }
-  /// `buffer` holds as many numbers as there are classes.
+  /// `buffer` has room for one number per class.
   double score(std::span<const double> votes, std::span<const double> gains, std::span<double> buffer) const;
 
   friend bool operator==(const Calibration&, const Calibration&) = default;
@@ -86,8 +87,8 @@ struct CalibrationOptions {
   RegressionOptions regression;
 };
 
-/// Every calibration asked for, fitted. Where the votes are all equal it falls back to the mean gain,
-/// a constant.
+/// Fits all requested calibrations. If all votes are equal, a calibration falls back to a constant, the
+/// mean gain.
 std::vector<Calibration> fit_calibrations(const CalibrationData& data, const CalibrationOptions& options);
 
 JsonObject to_json(const Calibration& calibration);

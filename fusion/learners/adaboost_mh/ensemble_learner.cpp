@@ -17,7 +17,7 @@ namespace metafuse::fusion::adaboost_mh {
 
 namespace {
 
-/// "5,10,15": ascending whole numbers; "none" is an empty list.
+/// Reads a list such as "5,10,15", of ascending whole numbers; "none" is the empty list.
 Result<std::vector<std::size_t>> parse_list(const std::string& name, const std::string& text,
                                             std::size_t least, std::size_t most) {
   std::vector<std::size_t> numbers;
@@ -48,13 +48,13 @@ Result<std::vector<const Learner*>> parse_others(const std::string& text, std::s
   return members;
 }
 
-/// The options of calibrated-adaboost.
+/// The options of the learner calibrated-adaboost.
 struct EnsembleOptions {
   std::vector<std::size_t> leaves = {5, 10, 15, 20, 25, 30, 35, 40, 45};
   std::vector<std::size_t> terms = {2, 3, 4, 5, 6, 7, 8, 9, 10};
   std::vector<std::size_t> round_counts = {10, 20, 50, 100};
   std::span<const Learner> allowed;    ///< the learners that `others` may name
-  std::vector<const Learner*> others;  ///< members beside AdaBoost.MH
+  std::vector<const Learner*> others;  ///< members in addition to AdaBoost.MH
   PoolPart part = PoolPart::all;
   double calibration_share = 0.2;
   std::size_t max_thresholds = 255;
@@ -113,7 +113,7 @@ Result<EnsembleOptions> ensemble_options_of(const TrainingRequest& request, std:
   return options;
 }
 
-/// The queries in two parts: a seeded share of them held out.
+/// The queries split in two: a random share is held out.
 struct Halves {
   TrainingSet kept;
   TrainingSet held_out;
@@ -155,15 +155,15 @@ Result<Source> other_source(const Learner& learner, const TrainingSet& training,
   return source;
 }
 
-/// What one source says, and of which documents it was not trained on.
+/// The votes of a source, and the documents it was not trained on.
 struct Heard {
   std::vector<int> classes;
   std::vector<RowRange> queries;
-  std::vector<std::vector<double>> calibration;  ///< votes on them, a list for each number of rounds
+  std::vector<std::vector<double>> calibration;  ///< votes on these documents, one list per number of rounds
   std::vector<std::vector<double>> validation;
 };
 
-/// All that training takes from the request.
+/// All inputs of one training.
 struct Task {
   const TrainingRequest* request = nullptr;
   EnsembleOptions options;
@@ -203,7 +203,7 @@ Fitted best_ensemble(const Task& task, const Members& members) {
     Pool pool = fit_pool(data, task.options.round_counts[t], task.options.calibration, task.request->threads);
     const std::size_t constant = best.constant + pool.constant;
     const std::size_t count = best.fitted + pool.members.size();
-    // Members of other learners have regressions only, so the pool is never restricted to a part of it.
+    // Members of other learners have only regressions, so the pool is never restricted to a part.
     Ensemble chosen = choose_ensemble(pool, PoolPart::all, validation);
     if (chosen.quality > best.ensemble.quality + 1e-12) {
       for (std::size_t i = 0; i < chosen.members.size(); ++i)
@@ -268,7 +268,7 @@ Result<Task> task_of(const TrainingRequest& request, std::span<const Learner> ot
   return task;
 }
 
-/// AdaBoost.MH at every setting, each with its own split.
+/// Trains AdaBoost.MH with every setting, each with its own split.
 void add_classifiers(const Task& task, Members& members) {
   const CodedFeatures coded(task.training.matrix, ThresholdOptions{task.options.max_thresholds});
   members.table = cut_table(coded);
@@ -293,7 +293,7 @@ void add_classifiers(const Task& task, Members& members) {
   }
 }
 
-/// Other learners need whole queries, so each leaves out a share of the queries.
+/// Trains the other learners. They need whole queries, so each leaves out a share of the queries.
 Result<void> add_others(const Task& task, Members& members) {
   const auto& counts = task.options.round_counts;
   for (const Learner* other : task.options.others) {

@@ -21,7 +21,7 @@ using Eigen::VectorXd;
 
 using Votes = Eigen::Map<const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
 
-/// Documents x (width + 1): the votes and a one, which takes the place of an offset.
+/// Documents x (width + 1): the votes, and a 1 whose weight serves as the offset.
 MatrixXd votes_and_one(const CalibrationData& data) {
   const auto documents = static_cast<Eigen::Index>(data.size());
   const auto width = static_cast<Eigen::Index>(data.width);
@@ -39,7 +39,7 @@ std::span<double> numbers_of(MatrixXd& matrix) {
   return {matrix.data(), static_cast<std::size_t>(matrix.size())};
 }
 
-/// Seeded documents, at most `most`.
+/// Draws at most `most` documents by the seed.
 std::vector<std::size_t> drawn_points(std::size_t documents, std::size_t most, std::uint64_t seed) {
   std::vector<std::size_t> points(documents);
   std::iota(points.begin(), points.end(), std::size_t{0});
@@ -84,12 +84,13 @@ struct Process {
   bool was_singular = false;
 };
 
-/// Coefficients for signal variance 1 and the given noise; more jitter where the matrix is singular.
+/// Computes the coefficients for signal variance 1 and the given noise; adds jitter while the matrix
+/// is singular.
 Process solve_process(const MatrixXd& squares, const VectorXd& targets, double length, double noise) {
   Process process;
   for (double jitter = 0.0; jitter < 1.0; jitter = jitter == 0.0 ? 1e-10 : 100.0 * jitter) {
     MatrixXd kernel = squares * (-0.5 / (length * length));
-    // The lower half is all that is factored.
+    // Only the lower half is factored.
     for (Eigen::Index c = 0; c < kernel.cols(); ++c)
       portable_exp({&kernel(c, c), static_cast<std::size_t>(kernel.rows() - c)});
     kernel.diagonal().array() += noise + jitter;
@@ -100,7 +101,7 @@ Process solve_process(const MatrixXd& squares, const VectorXd& targets, double l
     }
     process.coefficients = factor.solve(targets);
     const auto n = static_cast<double>(targets.size());
-    const double fit = targets.dot(process.coefficients) / n;  // the signal variance that fits best
+    const double fit = targets.dot(process.coefficients) / n;  // best-fitting signal variance
     if (!(fit > 0.0)) continue;
     MatrixXd logs = factor.matrixLLT().diagonal();
     portable_log(numbers_of(logs));
@@ -171,7 +172,7 @@ void fit_polynomial(Regression& model, const CalibrationData& data) {
   model.weights.assign(solved.begin(), solved.end());
 }
 
-/// Value and gradient at a point; the gradient is as long as the point.
+/// Returns the value at a point and sets the gradient, which has the length of the point.
 using Smooth = std::function<double(const std::vector<double>& at, std::vector<double>& gradient)>;
 
 double evaluate_smooth(unsigned count, const double* at, double* gradient, void* context) {
@@ -182,7 +183,7 @@ double evaluate_smooth(unsigned count, const double* at, double* gradient, void*
   return std::isfinite(value) ? value : 1e300;
 }
 
-/// NLopt's L-BFGS from `start`; the best point it saw.
+/// Minimises by NLopt's L-BFGS from `start`; returns the best point seen.
 std::vector<double> minimise(const Smooth& smooth, std::vector<double> start) {
   const std::unique_ptr<nlopt_opt_s, void (*)(nlopt_opt)> optimiser(
       nlopt_create(NLOPT_LD_LBFGS, static_cast<unsigned>(start.size())), nlopt_destroy);

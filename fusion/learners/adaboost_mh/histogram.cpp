@@ -9,9 +9,10 @@
 namespace metafuse::fusion::adaboost_mh {
 namespace {
 
-/// Features that are summed at a time, so that a sum need not wait for the one before into the same cell.
+/// So many features are summed at a time, so that an addition need not wait for the previous one to the
+/// same cell.
 constexpr std::size_t kFeatureGroup = 8;
-constexpr std::size_t kMostCodes = 256;  // of a feature that is one byte a document
+constexpr std::size_t kMostCodes = 256;  // of a feature with one byte per document
 using Lanes __attribute__((vector_size(32))) = double;
 
 inline void load(Lanes& lanes, const double* numbers) {
@@ -27,16 +28,16 @@ struct SummedColumns {
   double* sums[kFeatureGroup];
 };
 
-/// What is added to the columns' cells.
+/// What to add to the cells of the columns.
 struct AddedRows {
   const std::uint32_t* documents;
   std::size_t count;
   const double* weights;
-  const std::int8_t* signs;  // of all documents, or null
+  const std::int8_t* signs;  // by document, for all documents; or null
   double factor;
 };
 
-/// Four labels' weights at a time, which are `stride` apart.
+/// Adds the weights of four labels at a time.
 inline void add_lanes(const SummedColumns& columns, const AddedRows& rows, std::size_t stride) {
   for (std::size_t i = 0; i < rows.count; ++i) {
     const std::size_t document = rows.documents[i];
@@ -59,11 +60,13 @@ METAFUSE_CLONES void add_rows(const SummedColumns& columns, const AddedRows& row
     add_lanes(columns, rows, stride);
 }
 
-/// Worth of every cut of a feature by its index: the sum over labels of |total - 2 x the sum below|.
+/// The worth of every cut of a feature, by its index: the sum over labels of |total - 2 x the sum below
+/// the cut|.
 METAFUSE_CLONES double scan(const double* cells, std::size_t cuts, const double* totals, std::size_t stride,
                             double* worths) {
   alignas(64) double moved[kMostCodes * 4];
-  std::fill(worths, worths + (cuts + 3) / 4 * 4, -1.0);  // so that the loop below may look at four at a time
+  // The last loop reads four worths at a time.
+  std::fill(worths, worths + (cuts + 3) / 4 * 4, -1.0);
   std::fill(worths, worths + cuts, 0.0);
   for (std::size_t first = 0; first < stride; first += 4) {
     Lanes total;
@@ -107,7 +110,8 @@ struct Histogram::Addends {
   double factor = 1.0;
 };
 
-/// The best cut of a histogram: each feature's most first, then the first cut that is near the most of all.
+/// Finds the best cut of a histogram: first the greatest worth of each feature, then the first cut close to
+/// the greatest of all.
 class Histogram::Search {
  public:
   Search(const Histogram& histogram, std::span<const double> totals)
@@ -156,7 +160,7 @@ Histogram::Histogram(const CodedFeatures& features, std::size_t stride)
 
 void Histogram::for_each_group(std::size_t documents, unsigned threads,
                                const std::function<void(std::size_t, std::size_t)>& work) const {
-  // With fewer additions than this, starting a thread costs more than it saves.
+  // If there are fewer additions than this, starting a thread costs more than it saves.
   constexpr std::size_t kWorthThreads = 1U << 18;
   const bool is_worth = documents * feature_count() >= kWorthThreads;
   parallel_for((feature_count() + kFeatureGroup - 1) / kFeatureGroup, is_worth ? threads : 1,
@@ -170,7 +174,7 @@ void Histogram::clear(std::size_t first, std::size_t last) {
 }
 
 void Histogram::add(std::size_t first, std::size_t last, const Addends& addends) {
-  // A group that is not full repeats its last feature, whose further sums nobody looks at.
+  // A group that is not full repeats its last feature; the extra sums are not used.
   std::vector<Four> unused(last - first < kFeatureGroup ? codes(last - 1) * (stride_ / 4) : 0);
   for (std::size_t label = 0; label < stride_; label += 4) {
     SummedColumns columns;
@@ -227,7 +231,7 @@ BestCut Histogram::change_signs(const SignedWeights& weights, std::span<const st
     kept_count += is_kept ? 1 : 0;
     changed_count += is_kept ? 0 : 1;
   }
-  // Where most signs change all sums do, and those of the other documents are put right.
+  // If most signs change, negates all sums and then corrects those of the unchanged documents.
   const bool is_negated = changed_count > kept_count;
   const std::span<const std::uint32_t> fewer =
       is_negated ? std::span(kept).first(kept_count) : std::span(changed).first(changed_count);

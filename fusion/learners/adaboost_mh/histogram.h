@@ -12,7 +12,7 @@
 
 namespace metafuse::fusion::adaboost_mh {
 
-/// w z of documents x labels, each document's K numbers padded to a multiple of four.
+/// w z for documents x labels; the K numbers of each document are padded to a multiple of four.
 struct SignedWeights {
   std::size_t classes = 0;
   std::size_t stride = 0;
@@ -22,32 +22,33 @@ struct SignedWeights {
   const double* of(std::size_t document) const { return values.data() + document * stride; }
 };
 
-/// The cut of greatest worth; of those within 1e-9 of it the first in the order features ascending,
-/// thresholds from the highest down.
+/// The cut with the greatest worth. Among cuts within 1e-9 of it, the first in the order of features,
+/// thresholds from the highest.
 struct BestCut {
   bool is_found = false;
   Cut cut;
-  double worth = 0.0;  ///< the edge of its stump: opposite votes on its two sides
+  double worth = 0.0;  ///< the edge of its stump, whose votes on the two sides are opposite
 };
 
-/// For each (feature, code) the sum of the signed weights of documents that have the code. Several features
-/// are summed and searched together while their cells are in the first cache; a thread takes whole features,
-/// so any number of threads gives the same bytes.
+/// For each (feature, code), the sum of the signed weights of the documents with that code. Several features
+/// are summed and searched together while their sums are in the first-level cache. A thread works on whole
+/// features, so the result is the same bit for bit for any number of threads.
 class Histogram {
  public:
   Histogram(const CodedFeatures& features, std::size_t stride);
 
-  /// Sums over `documents`, and the best cut of them. Sums over all of them are `totals` (stride long).
+  /// Sums the weights of `documents` and returns their best cut. `totals` (stride long) is the sum over all
+  /// of them.
   BestCut fill(const SignedWeights& weights, std::span<const std::uint32_t> documents,
                std::span<const double> totals, unsigned threads = 1);
-  /// As fill, and takes the sums away from `whole`, which holds these documents among others.
-  /// out:    the best cuts of `documents` and of what is left in `whole`
+  /// As fill(). Also subtracts the sums from `whole`, which must contain these documents.
+  /// out: the best cuts of `documents` and of the documents that remain in `whole`
   std::pair<BestCut, BestCut> split_off(Histogram& whole, const SignedWeights& weights,
                                         std::span<const std::uint32_t> documents,
                                         std::span<const double> totals, std::span<const double> rest_totals,
                                         unsigned threads = 1);
-  /// Changes the sums from documents times the signs `from` to the same times the signs `to` (1 or -1), by
-  /// summing up the fewer of those whose sign changes and those whose sign does not.
+  /// Replaces the signs `from` (1 or -1) in the sums by the signs `to`. Adds up either the documents whose
+  /// sign changes or the others, whichever are fewer.
   BestCut change_signs(const SignedWeights& weights, std::span<const std::uint32_t> documents,
                        std::span<const std::int8_t> from, std::span<const std::int8_t> to,
                        std::span<const double> totals, unsigned threads = 1);
@@ -67,7 +68,7 @@ class Histogram {
   class Search;
 
   double* cells(std::size_t feature) { return sums_[starts_[feature] * (stride_ / 4)].numbers; }
-  /// Calls work(first, last) for every group of features, on several threads where it is worth it.
+  /// Calls work(first, last) for every group of features, in several threads if that is worth it.
   void for_each_group(std::size_t documents, unsigned threads,
                       const std::function<void(std::size_t, std::size_t)>& work) const;
   void clear(std::size_t first, std::size_t last);
@@ -75,7 +76,7 @@ class Histogram {
 
   const CodedFeatures* features_;
   std::size_t stride_;
-  std::vector<std::size_t> starts_;  // of each feature's cells, and their number
+  std::vector<std::size_t> starts_;  // where each feature's cells begin, and their number
   std::vector<Four> sums_;
 };
 

@@ -47,7 +47,7 @@ Result<Options> options_of(const TrainingRequest& request) {
   return options;
 }
 
-/// The classifier to go on from, or nothing.
+/// The classifier to continue from, or nullptr.
 Result<const MhRanker*> start_of(const TrainingRequest& request, const std::vector<double>& grades,
                                  const CutTable& table) {
   const MhRanker* none = nullptr;

@@ -6,13 +6,14 @@
 
 namespace metafuse::fusion::adaboost_mh {
 
-/// Plain AdaBoost.MH (Busa-Fekete et al. 2011, sec. 4): one setting, ordered by the Bayes score of posterior
-/// [3].
+/// Plain AdaBoost.MH (Busa-Fekete et al. 2011, sec. 4): a single setting; documents are ordered by the Bayes
+/// score of posterior [3].
 Learner learner();
 
-/// The calibrated, exponentially weighted ensemble (sec. 4 and 5).
+/// The ensemble of calibrated classifiers with exponential weights (sec. 4 and 5).
 ///
-/// in: others - the learners that --others may name; no ensemble among them, so that reading a model ends
+/// in: others - the learners that --others may name; no ensemble among them, so that models are not
+///     nested endlessly
 Learner ensemble_learner(std::vector<Learner> others);
 
 }  // namespace metafuse::fusion::adaboost_mh

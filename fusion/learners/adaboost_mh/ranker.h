@@ -14,7 +14,8 @@
 
 namespace metafuse::fusion::adaboost_mh {
 
-/// AdaBoost.MH as a ranker: the Bayes score [2] of the posterior [3]. Body: {"grades","cuts","rounds"}.
+/// AdaBoost.MH as a ranker: scores are the Bayes score [2] of posterior [3]. Body:
+/// {"grades","cuts","rounds"}.
 class MhRanker : public Ranker {
  public:
   MhRanker(std::vector<double> grades, CutTable table, StrongClassifier classifier)
@@ -35,19 +36,20 @@ class MhRanker : public Ranker {
   StrongClassifier classifier_;
 };
 
-/// 2^grade - 1 of each grade, 0 at least: what a document of that grade is worth in DCG.
+/// The gain of each grade: 2^grade - 1, at least 0.
 std::vector<double> gains_of(const std::vector<double>& grades);
 
-/// The Bayes scores of documents under posterior [3].
+/// The Bayes scores of documents by posterior [3].
 std::vector<double> posterior_scores(std::span<const double> votes, std::span<const double> gains);
 
 /// errors: bad_data, naming the field
 Result<std::shared_ptr<const Ranker>> read_ranker(const JsonObject& body,
                                                   const std::vector<Feature>& features);
 
-/// A calibrated ensemble as a ranker: the weighted mean [6] of its members' scores, in about [0, 1].
-/// Body: {"grades","cuts","sources":[{"name","rounds"} or {"name","body","low","high"}...],
-///        "members":[{"source","weight","quality","calibration",...}...]}
+/// A calibrated ensemble as a ranker: scores are the weighted mean [6] of its members' scores, in about [0,
+/// 1]. Body:
+/// {"grades","cuts","sources":[{"name","rounds"} or {"name","body","low","high"}...],
+/// "members":[{"source","weight","quality","calibration",...}...]}
 class EnsembleRanker : public Ranker {
  public:
   EnsembleRanker(std::vector<double> grades, CutTable table, std::vector<Source> sources,
@@ -68,7 +70,7 @@ class EnsembleRanker : public Ranker {
   std::vector<Member> members_;
 };
 
-/// The learner of that name; nullptr when there is none.
+/// The learner of that name; nullptr if there is none.
 const Learner* find_other(std::span<const Learner> others, std::string_view name);
 
 /// in:     others - the learners that may be members

@@ -12,8 +12,8 @@
 
 namespace metafuse::fusion::adaboost_mh {
 
-/// Every product of at most `degree` of `inputs` variables, as ascending variable numbers; the empty
-/// one first.
+/// All products of at most `degree` out of `inputs` variables, each as ascending variable indices; the empty
+/// product comes first.
 inline std::vector<std::vector<std::size_t>> monomials(std::size_t inputs, int degree) {
   std::vector<std::vector<std::size_t>> all = {{}};
   std::size_t begin = 0;
@@ -30,8 +30,8 @@ inline std::vector<std::vector<std::size_t>> monomials(std::size_t inputs, int d
   return all;
 }
 
-/// The sum of the monomials times their weights, which are as many.
-/// cost:   O(their number)
+/// The sum of all monomials times their weights. Requires one weight per monomial.
+/// cost: O(monomials)
 inline double polynomial_value(std::span<const double> votes, int degree, std::span<const double> weights) {
   struct Item {
     double value;
@@ -55,7 +55,8 @@ inline double polynomial_value(std::span<const double> votes, int degree, std::s
   return sum;
 }
 
-/// Each number's hyperbolic tangent in its place, the same bits on every processor; its error is below 1e-15.
+/// Replaces each number by its hyperbolic tangent. The results are the same bit for bit on every processor,
+/// with an error below 1e-15.
 void make_tangents(std::span<double> numbers);
 
 enum class RegressionKind { polynomial, logistic, neural_network, gaussian_process };
@@ -68,32 +69,34 @@ struct RegressionSetting {
   friend bool operator==(const RegressionSetting&, const RegressionSetting&) = default;
 };
 
-/// Those of the paper: Gaussian process, logistic, linear, neural network, polynomial of degree 2 to 5.
+/// The regressions of the paper: Gaussian process, logistic, linear, neural network, polynomial of degree 2
+/// to 5.
 std::vector<RegressionSetting> all_regressions();
 
 struct RegressionOptions {
-  std::size_t process_points = 500;  ///< most points of a Gaussian process, drawn by the seed
-  std::size_t hidden = 5;            ///< tanh units of the network
+  std::size_t process_points = 500;  ///< largest number of points of a Gaussian process, drawn by the seed
+  std::size_t hidden = 5;            ///< number of tanh units of the network
   std::uint64_t seed = 1;
 };
 
-/// A fitted map from a document's votes to its gain, scaled to [0, 1] on the calibration documents; beyond
-/// them it flattens out but goes on rising, so that no two documents become tied by the scale.
+/// A fitted map from a document's votes to its gain, scaled to [0, 1] on the calibration documents. Outside
+/// their range it flattens but keeps rising, so that scaling makes no two documents tie.
 struct Regression {
   RegressionSetting setting;
   std::size_t width = 0;
-  std::vector<double> weights;  ///< polynomial: a coefficient per monomial; logistic: K x (width + 1);
-      ///< network: hidden x (width + 1), hidden, 1; process: a coefficient per point
+  /// polynomial: one coefficient per monomial; logistic: K x (width + 1); network: hidden x (width + 1),
+  /// hidden, 1; process: one coefficient per point
+  std::vector<double> weights;
   std::vector<double> points;  ///< process: points x width; logistic: the gain of each class
-  double length = 1.0;         ///< process: of the squared exponential kernel
-  double offset = 0.0;         ///< process: the mean that was taken off
-  double low = 0.0;            ///< what becomes 0
-  double high = 1.0;           ///< what becomes 1
-  bool was_singular = false;   ///< a kernel matrix that needed more jitter than its noise
+  double length = 1.0;         ///< process: length scale of the squared exponential kernel
+  double offset = 0.0;         ///< process: the mean that was subtracted
+  double low = 0.0;            ///< raw value that is scaled to 0
+  double high = 1.0;           ///< raw value that is scaled to 1
+  bool was_singular = false;   ///< whether a kernel matrix needed more jitter than its noise
 
   /// The estimated gain before scaling.
   double raw(std::span<const double> votes) const;
-  /// In [0, 1] on the calibration documents.
+  /// The gain scaled to [0, 1] on the calibration documents.
   double scaled(std::span<const double> votes) const;
 
   friend bool operator==(const Regression&, const Regression&) = default;
@@ -101,7 +104,7 @@ struct Regression {
 
 /// Fits the gains of the calibration documents.
 ///
-/// errors: bad_data when all votes are equal: there is nothing to fit
+/// errors: bad_data when all votes are equal, because then nothing can be fitted
 /// cost:   polynomial O(n m^2) for m monomials; logistic and network 200 gradients; process O(points^3)
 Result<Regression> fit_regression(const RegressionSetting& setting, const CalibrationData& data,
                                   const RegressionOptions& options);
@@ -110,8 +113,9 @@ JsonObject to_json(const Regression& regression);
 /// errors: bad_data, naming the field
 Result<Regression> read_regression(const JsonObject& object);
 
-/// Fits the coefficients, points, length and offset of a Gaussian process with a squared exponential kernel:
-/// length scale and noise by the marginal likelihood of at most 150 of the points, then the process on all.
+/// Fits the coefficients, points, length and offset of a Gaussian process with a squared exponential kernel.
+/// Chooses length scale and noise by the marginal likelihood of at most 150 points, then fits the process to
+/// all points.
 ///
 /// Requires a model with its setting and width, and votes that are not constant.
 /// cost:   O(points^3)

@@ -110,7 +110,7 @@ std::optional<Cut> cut_of(std::int64_t feature, std::int64_t index, const CutTab
   return Cut{static_cast<std::uint32_t>(feature), static_cast<std::uint8_t>(index)};
 }
 
-/// A child must be a later node or an existing leaf, so that no walk is endless.
+/// A child must be a later node or an existing leaf, so that every walk ends.
 bool is_child(std::int64_t child, std::size_t place, std::size_t nodes, std::size_t leaves) {
   if (child >= 0) return static_cast<std::size_t>(child) > place && static_cast<std::size_t>(child) < nodes;
   return static_cast<std::size_t>(-1 - child) < leaves;

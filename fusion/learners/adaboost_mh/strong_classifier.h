@@ -12,12 +12,12 @@
 
 namespace metafuse::fusion::adaboost_mh {
 
-/// The candidate cuts of each feature, ascending; at most 255 each, so that a document is one byte
+/// The candidate cuts of each feature, ascending. At most 255 per feature, so that a document needs one byte
 /// per feature.
 struct CutTable {
   std::vector<std::vector<double>> cuts;
 
-  /// Cuts below the value; 0 when unranked is the caller's to say.
+  /// The number of cuts below the value. Unranked documents have code 0, which the caller must handle.
   std::uint8_t code(std::size_t feature, double value) const;
   friend bool operator==(const CutTable&, const CutTable&) = default;
 };
@@ -25,12 +25,12 @@ struct CutTable {
 /// Requires at most 255 thresholds per feature.
 CutTable cut_table(const CodedFeatures& features);
 
-/// Documents as one byte per feature, a document after the other: cut j fires iff the byte is above j.
+/// Documents with one byte per feature, stored document by document. Cut j fires iff the byte is above j.
 class CodedRows {
  public:
   CodedRows(const FeatureMatrix& documents, const CutTable& table);
 
-  /// Some of the documents of others. Requires documents that it has.
+  /// Copies some documents of others. Requires documents that `others` has.
   CodedRows(const CodedRows& others, std::span<const std::uint32_t> documents);
 
   std::size_t document_count() const { return documents_; }
@@ -51,7 +51,7 @@ struct Cut {
   friend bool operator==(const Cut&, const Cut&) = default;
 };
 
-/// An inner node of a tree; a child is a node's place, or ~leaf.
+/// An inner node of a tree. A child is the index of a node, or ~leaf.
 struct TreeNode {
   Cut cut;
   std::int32_t below = 0;
@@ -59,20 +59,20 @@ struct TreeNode {
   friend bool operator==(const TreeNode&, const TreeNode&) = default;
 };
 
-/// h(x) in {-1, +1}^K. A product (a stump is one of a single term) is votes times the product of its terms'
-/// phi; a tree is the votes of the leaf that x falls into. Without terms and nodes: the votes themselves.
+/// h(x) in {-1, +1}^K. For a product, the votes times the product of its terms' phi (a stump is a product of
+/// one term). For a tree, the votes of the leaf that x falls into. Without terms and nodes, just the votes.
 /// source: Kegl, Busa-Fekete, Boosting products of base classifiers, 2009
 struct BaseClassifier {
   std::vector<Cut> terms;
   std::vector<TreeNode> nodes;
-  std::vector<std::int8_t> votes;  ///< K, or leaves x K
+  std::vector<std::int8_t> votes;  ///< K numbers, or leaves x K
 
   std::size_t leaf(const std::uint8_t* row) const;
   double sign(const std::uint8_t* row) const;  ///< of the terms; 1 for a tree
   friend bool operator==(const BaseClassifier&, const BaseClassifier&) = default;
 };
 
-/// f(x) = sum of alpha_t h_t(x): the votes of any first T rounds come without retraining.
+/// f(x) = sum of alpha_t h_t(x). The votes of the first T rounds are available without retraining.
 struct StrongClassifier {
   struct Round {
     double alpha = 0.0;
@@ -83,22 +83,23 @@ struct StrongClassifier {
   std::size_t classes = 2;
   std::vector<Round> rounds;
 
-  /// Votes after each of the given numbers of rounds, divided by the sum of alphas, so in [-1, 1].
+  /// The votes after each of the given numbers of rounds, divided by the sum of the alphas, so that they lie
+  /// in [-1, 1].
   ///
-  /// in:     counts - ascending; one beyond the last round means all
-  /// out:    for each count documents x K; zeros when there are no rounds
+  /// in:     counts - ascending; a count beyond the last round means all rounds
+  /// out:    documents x K for each count; zeros if there are no rounds
   /// cost:   O(documents x rounds x size of a base classifier)
   std::vector<std::vector<double>> votes(const CodedRows& rows, std::span<const std::size_t> counts) const;
 
   friend bool operator==(const StrongClassifier&, const StrongClassifier&) = default;
 };
 
-/// {"cuts":[[...]...]}: a feature's cuts ascending, null for minus infinity.
+/// {"cuts":[[...]...]}: the cuts of each feature, ascending; null for minus infinity.
 JsonArray to_json(const CutTable& table);
 /// errors: bad_data
 Result<CutTable> read_cut_table(const JsonArray& array, std::size_t features);
 
-/// What the body of every model of this folder begins with: its grades, ascending, and its cuts.
+/// The beginning of the body of all models in this folder: the grades, ascending, and the cuts.
 struct GradedCuts {
   std::vector<double> grades;
   CutTable table;
@@ -107,7 +108,7 @@ struct GradedCuts {
 Result<GradedCuts> read_graded_cuts(const JsonObject& body, std::size_t features);
 
 /// [{"alpha","votes":[...],"terms":[[feature, cut]...]} or {..., "nodes":[[feature, cut, below,
-/// above]...]}...]; a child is a node's place in the list, or -1 - leaf; a leaf's votes are K of "votes".
+/// above]...]}...]. A child is the index of a node in the list, or -1 - leaf. Each leaf has K of the "votes".
 JsonArray to_json(const StrongClassifier& classifier);
 /// errors: bad_data: a feature, cut, node or leaf that does not exist, a cycle, votes other than -1 and 1
 Result<StrongClassifier> read_classifier(const JsonArray& array, std::size_t classes, const CutTable& table);

@@ -18,11 +18,11 @@ struct RowRange {
   std::size_t end = 0;
 };
 
-/// What a calibration is fitted to.
+/// The data that a calibration is fitted to.
 struct CalibrationData {
   std::size_t width = 0;          ///< numbers per document: K votes of AdaBoost.MH, or one score
   std::span<const double> votes;  ///< documents x width
-  std::span<const int> classes;   ///< 0 ... K - 1
+  std::span<const int> classes;   ///< one per document, 0 ... K - 1
   std::vector<double> gains;      ///< gamma of each class: 2^grade - 1
   std::vector<RowRange> queries;
 
@@ -30,14 +30,14 @@ struct CalibrationData {
   const double* row(std::size_t document) const { return votes.data() + document * width; }
 };
 
-/// Each document's gain.
+/// The gain of each document.
 inline std::vector<double> document_gains(const CalibrationData& data) {
   std::vector<double> gains;
   for (const int each : data.classes) gains.push_back(data.gains[static_cast<std::size_t>(each)]);
   return gains;
 }
 
-/// Share of the documents in each class.
+/// The share of the documents in each class.
 inline std::vector<double> class_shares(const CalibrationData& data) {
   std::vector<double> shares(data.gains.size(), 0.0);
   for (const int each : data.classes)
@@ -53,31 +53,31 @@ inline bool are_votes_constant(const CalibrationData& data) {
   return true;
 }
 
-/// Documents with classes: the grades of a training set, each as its place among all grades.
+/// Documents with classes: a document's class is the index of its grade among all grades.
 struct GradedDocuments {
   FeatureMatrix matrix;      ///< of the documents that take part
   std::vector<int> classes;  ///< one per document
   std::vector<RowRange> queries;
 };
 
-/// The grades of a set as classes (whole numbers without gaps).
+/// The grades of a set, to be used as classes (whole numbers without gaps).
 ///
-/// errors: usage: feedback that is not by grades; bad_data: one grade only, more than 20 classes, grades
+/// errors: usage: feedback that is not by grades; bad_data: a single grade, more than 20 classes, grades
 ///         above 40
 Result<std::vector<double>> class_grades(const TrainingSet& set);
 
-/// errors: bad_data: a grade that is not among `grades` (of a validation set, for example)
+/// errors: bad_data: a grade that is not among `grades` (for example in a validation set)
 Result<GradedDocuments> graded_documents(const TrainingSet& set, const std::vector<double>& grades);
 
-/// Which documents one classifier leaves out of its training, to be calibrated on.
+/// The documents that one classifier leaves out of its training and is calibrated on.
 struct CalibrationSplit {
-  std::vector<std::uint8_t> left_out;    ///< 1 or 0, one per document
-  std::vector<std::uint32_t> documents;  ///< those left out, ascending
-  std::vector<int> classes;              ///< of those left out
-  std::vector<RowRange> queries;         ///< ranges of those left out; queries with one or more of them
+  std::vector<std::uint8_t> left_out;    ///< one per document: 1 if left out, else 0
+  std::vector<std::uint32_t> documents;  ///< the documents left out, ascending
+  std::vector<int> classes;              ///< of the documents left out
+  std::vector<RowRange> queries;         ///< ranges of the documents left out, for queries that have any
 };
 
-/// A random share of the documents, at least one, and at least one stays.
+/// Draws a random share of the documents to leave out: at least one document, and at least one stays.
 ///
 /// Requires two documents or more.
 CalibrationSplit draw_split(const GradedDocuments& documents, double share, Random random);

@@ -106,7 +106,7 @@ void FactoredWeights::add_query(const TrainingSet& set, const QueryRange& range,
   queries_.push_back(std::move(query));
 }
 
-/// Makes the weights at F = 0 sum to 1.
+/// Scales the weights so that their sum at F = 0 is 1.
 void FactoredWeights::normalise() {
   double total = 0.0;
   double distance = 0.0;
@@ -142,7 +142,7 @@ void FactoredWeights::sort_orders() {
 
 bool FactoredWeights::set_scores(const std::vector<double>& scores) {
   std::vector<std::uint8_t> is_finite(queries_.size(), 0);
-  constexpr std::size_t kQueries = 64;  // that a thread takes at a time
+  constexpr std::size_t kQueries = 64;  // taken by a thread at a time
   parallel_for((queries_.size() + kQueries - 1) / kQueries, threads_, [&](std::size_t chunk) {
     for (std::size_t q = chunk * kQueries; q < std::min(queries_.size(), (chunk + 1) * kQueries); ++q)
       is_finite[q] = set_scores(queries_[q], scores) ? 1 : 0;
@@ -156,7 +156,7 @@ bool FactoredWeights::set_scores(const std::vector<double>& scores) {
   return std::find(is_finite.begin(), is_finite.end(), 0) == is_finite.end();
 }
 
-/// The values and sums of one query; false when they leave the range of a double.
+/// Computes the values and sums of one query; false if they leave the range of a double.
 bool FactoredWeights::set_scores(Query& query, const std::vector<double>& scores) {
   const std::size_t grades = query.grades;
   double low = scores[query.documents.front()];
@@ -205,12 +205,12 @@ std::vector<double> FactoredWeights::potentials() const {
   return potential;
 }
 
-/// Adds, at each document's code, the change of the weight of separated pairs when the document joins those
-/// that fire.
+/// Adds to each document's code the change in the weight of separated pairs when that document joins the
+/// documents that fire.
 void FactoredWeights::sweep(const Query& query, std::size_t q, std::size_t feature,
                             std::vector<double>& by_code) const {
   const std::size_t grades = query.grades;
-  double firing[kMostGrades * kMostGrades] = {};  // as Query::sums, over the documents that fire already
+  double firing[kMostGrades * kMostGrades] = {};  // as Query::sums, over the documents that already fire
   for (const std::uint32_t i : orders_[q * features_.feature_count() + feature]) {
     const std::size_t a = query.grade[i];
     const double* value = values_.data() + query.first + i * grades;

@@ -20,7 +20,6 @@ namespace metafuse::fusion::rankboost {
 /// walk through each query's documents from the highest value down suffices. It maintains the remaining all -
 /// 2 both for every grade. This takes O(grades) per document and feature, and only the pairs of general
 /// feedback are enumerated.
-/// of general feedback.
 class Separation {
  public:
   /// The weights of the pairs: D, or ones to count pairs.
