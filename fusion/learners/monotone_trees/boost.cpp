@@ -61,7 +61,8 @@ void PairSampler::draw(Random& random, std::span<const double> scores, std::span
       const double wrong = 1.0 / (1.0 + draws.powers[i]);
       high.potential += pair.weight * wrong;
       low.potential -= pair.weight * wrong;
-      // (d1 - d0)^2 <= 2 d1^2 + 2 d0^2 bounds the pair's second derivative by one of each document.
+      // (d1 - d0)^2 <= 2 d1^2 + 2 d0^2, so the pair's second derivative is bounded by a term for
+      // each document.
       const double curvature = 2.0 * pair.weight * wrong * (1.0 - wrong);
       high.curvature += curvature;
       low.curvature += curvature;
@@ -99,10 +100,10 @@ constexpr std::size_t kSparseDivisor = 4;  // a feature that ranks at most 1/4 o
 /// Added to the curvature of a node, as a share of the whole tree's: limits the steps of nearly empty leaves.
 constexpr double kCalm = 1e-4;
 
-/// The pairs of all queries weigh 1 together, so a smaller gain is a rounding error.
+/// The pairs of all queries together have weight 1, so a smaller gain is a rounding error.
 constexpr double kLeastGain = 1e-14;
 
-/// Pushes in whole numbers: sums are exact in any order, and what is left of one when another is taken out.
+/// Pushes are whole numbers, so that sums are exact in any order, and stay exact when a part is subtracted.
 constexpr double kPushScale = 0x1p58;
 
 WholePush whole(const Push& push) {
@@ -126,7 +127,7 @@ struct Question {
   double above = 0.0;
 };
 
-/// The documents of a node: a range of Grower's order, and what it sums up to.
+/// The documents of a node: a range of Grower's order, and the sum of their pushes.
 struct NodeDocuments {
   std::size_t begin = 0;
   std::size_t end = 0;
@@ -135,8 +136,8 @@ struct NodeDocuments {
   std::size_t count() const { return end - begin; }
 };
 
-/// Of one node: the sums of the pushes per code, feature after feature. Code 0 is never read: every question
-/// is about the codes from some on.
+/// The sums of a node's pushes by code, for one feature after another. Code 0 is never read, since a question
+/// is about all codes from some code on.
 using Sums = std::vector<WholePush>;
 
 class Grower {
@@ -172,13 +173,13 @@ class Grower {
     return std::clamp(push.potential / (push.curvature + calm_), bounds.lowest, bounds.highest);
   }
 
-  /// How much a step lowers twice the loss, to second order.
+  /// By how much a step lowers twice the loss, to second order.
   double gain_of(const Push& push, double value) const {
     return 2.0 * push.potential * value - (push.curvature + calm_) * value * value;
   }
 
-  /// Grows below node `at`, whose value is set. Each level sums up the fewer documents of two children; what
-  /// the others sum up to is left over from their parent.
+  /// Grows the subtree of node `at`, whose value is set. At each level only the child with fewer documents is
+  /// summed; the sums of its sibling are the parent's minus these.
   void grow(std::size_t at, const NodeDocuments& node, std::size_t depth, const Bounds& bounds, Sums sums) {
     const Question best = depth == 0 ? Question{} : best_question(node, tree_[at].value, bounds, sums);
     if (best.feature == TreeNode::kLeaf) {
@@ -203,7 +204,7 @@ class Grower {
     grow(below + 1, high, depth - 1, {between, bounds.highest}, std::move(high_sums));
   }
 
-  /// Steps of a node's documents where both children are leaves, which need no order.
+  /// Sets the steps of a node's documents if both children are leaves, so that the documents need no order.
   void step(const NodeDocuments& node, const Question& question) {
     const std::uint8_t* codes = in_.data.codes(question.feature).data();
     for (std::size_t i = node.begin; i < node.end; ++i) {
@@ -212,13 +213,13 @@ class Grower {
     }
   }
 
-  /// Puts the documents of "no" before those of "yes".
+  /// Moves the documents of "no" before those of "yes".
   std::pair<NodeDocuments, NodeDocuments> part(const NodeDocuments& node, const Question& question) {
     const std::uint8_t* codes = in_.data.codes(question.feature).data();
     yes_.resize(node.count() + 1);
     std::size_t no_end = node.begin;
     std::size_t yes_count = 0;
-    for (std::size_t i = node.begin; i < node.end; ++i) {  // without a branch on what nobody can foresee
+    for (std::size_t i = node.begin; i < node.end; ++i) {  // without a branch, which would be mispredicted
       const std::uint32_t document = order_[i];
       const bool is_yes = codes[document] >= question.code;
       order_[no_end] = document;
@@ -254,7 +255,7 @@ class Grower {
     return sums;
   }
 
-  /// Says of each document whether it is the node's.
+  /// Marks the documents that belong to the node.
   void mark(const NodeDocuments& node) {
     is_inside_.assign(order_.size(), 0);
     for (std::size_t i = node.begin; i < node.end; ++i) is_inside_[order_[i]] = 1;
@@ -290,11 +291,11 @@ class Grower {
   const GrowInput& in_;
   std::span<double> steps_;
   std::vector<std::uint32_t> order_;
-  std::vector<WholePush> pushes_;    // per document
-  std::vector<std::size_t> starts_;  // of each askable feature in Sums
+  std::vector<WholePush> pushes_;    // by document
+  std::vector<std::size_t> starts_;  // where each askable feature begins in Sums
   std::size_t size_ = 0;             // of Sums
   std::vector<std::uint32_t> yes_;
-  bool has_sparse_ = false;  // an askable feature is
+  bool has_sparse_ = false;  // whether any askable feature is sparse
   std::vector<std::uint8_t> is_inside_;
   Tree tree_;
   double calm_ = 0.0;

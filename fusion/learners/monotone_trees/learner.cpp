@@ -30,7 +30,7 @@ void declare_options(OptionTable& table, Options& options) {
               "thresholds per feature, minus infinity among them");
 }
 
-/// The trees of every bag.
+/// Trains the trees of every bag.
 std::vector<std::vector<Tree>> train_bags(const TrainingRequest& request, const Options& options,
                                           const rankboost::Feedback& feedback) {
   const FeatureMatrix& matrix = request.train->matrix;
@@ -48,7 +48,7 @@ std::vector<std::vector<Tree>> train_bags(const TrainingRequest& request, const 
       };
     bags[bag] = boost_trees(features, kinds, feedback, boost, random.split(bag));
   });
-  // Bags that the time limit cut short count for as many rounds as all of them have.
+  // If the time limit cut bags short, all bags are cut to the same number of rounds.
   std::size_t rounds = options.boost.rounds;
   for (const auto& bag : bags) rounds = std::min(rounds, bag.size());
   for (auto& bag : bags) bag.resize(rounds);
@@ -75,7 +75,7 @@ std::vector<Tree> mean_of(const std::vector<std::vector<Tree>>& bags, std::size_
   return trees;
 }
 
-/// A line per bag and round: the tree that it added, as it is before the mean of the bags is taken.
+/// One line per bag and round: the tree that the round added, before the mean over the bags is taken.
 std::vector<JsonObject> trace_of(const std::vector<std::vector<Tree>>& bags, std::size_t rounds,
                                  const std::vector<Feature>& features) {
   std::vector<JsonObject> lines;

@@ -6,7 +6,7 @@
 
 namespace metafuse::fusion::monotone_trees {
 
-/// A push in whole numbers: sums are exact in any order, and what is left of one when another is taken out.
+/// A push in whole numbers, so that sums are exact in any order, and stay exact when a part is subtracted.
 struct WholePush {
   std::int64_t potential = 0;
   std::int64_t curvature = 0;
@@ -23,17 +23,17 @@ struct WholePush {
   }
 };
 
-/// Columns of codes whose pushes are summed up by code, several columns at a time: a document's push is read
-/// once for all of them, and an addition need not wait for the one before into the same sum.
+/// Columns of codes whose pushes are summed by code, several columns at a time. A document's push is then
+/// read once for all these columns, and an addition need not wait for the previous one to the same sum.
 class PushColumns {
  public:
   static constexpr std::size_t kMost = 8;
 
-  /// Adds a column; sums up those there are when they are kMost.
-  /// in:     codes - one per document of all; sums - one per code
+  /// Adds a column. Sums up all columns as soon as there are kMost.
+  /// in: codes - one per document of the whole data; sums - one per code
   void add(const std::uint8_t* codes, WholePush* sums, std::span<const std::uint32_t> documents,
            std::span<const WholePush> pushes);
-  /// Sums up the columns that are left.
+  /// Sums up the remaining columns.
   void sum_up(std::span<const std::uint32_t> documents, std::span<const WholePush> pushes);
 
  private:

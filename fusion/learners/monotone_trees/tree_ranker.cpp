@@ -69,7 +69,7 @@ std::string question_text(const Feature& feature, double threshold) {
   return text;
 }
 
-/// Per question: the difference between the values of "yes" and "no", summed over all trees that ask it.
+/// For each question, the difference between the values of "yes" and "no", summed over all trees that ask it.
 std::map<std::pair<std::uint32_t, double>, double> raises_of(const std::vector<Tree>& trees) {
   std::map<std::pair<std::uint32_t, double>, double> raises;
   for (const Tree& tree : trees)
@@ -164,7 +164,7 @@ Error refused(std::size_t tree, std::size_t node, const std::string& what) {
                                   "]: " + what + "; train the model again");
 }
 
-/// The threshold of a question about a feature; the fields note what is wrong.
+/// Reads the threshold of a question about a feature; errors are recorded in `fields`.
 double read_threshold(const JsonObject& object, const Feature& feature, StateFields& fields) {
   const bool is_rank = feature.kind == FeatureKind::rank;
   const Json* cut = object.if_contains(is_rank ? "rank" : "threshold");
@@ -190,7 +190,7 @@ Result<TreeNode> read_node(const JsonObject& object, const std::vector<Feature>&
   return node;
 }
 
-/// Whether every node but the root is the child of one node that stands before it.
+/// Whether every node except the root is the child of exactly one earlier node.
 bool has_shape(const Tree& tree) {
   std::vector<int> parents(tree.size(), 0);
   for (std::size_t i = 0; i < tree.size(); ++i) {
