@@ -14,7 +14,7 @@ namespace metafuse::fusion::online {
 
 namespace {
 
-/// "0,1,2"; ascending.
+/// Reads grades such as "0,1,2", in ascending order.
 Result<std::vector<double>> parse_grades(const std::string& text) {
   std::vector<double> grades;
   const char* at = text.data();
@@ -108,7 +108,8 @@ Result<OnlineRanker> start_of(const LearnerSettings& settings, const TrainingSet
   return fresh_ranker(settings, std::move(scales), std::move(grades));
 }
 
-/// Going on from a model keeps its method, scales and grades; options that would change them are refused.
+/// Continues training a model. It keeps its method, scales and grades; options that would change them
+/// are refused.
 Result<OnlineRanker> resumed(const TrainingRequest& request, OnlineMethod method) {
   const auto* ranker = dynamic_cast<const OnlineRanker*>(request.resume->ranker.get());
   if (ranker == nullptr || ranker->model().options().method != method)
@@ -146,7 +147,7 @@ Result<Examples> examples_of(const TrainingSet& set, const std::vector<std::size
   return examples;
 }
 
-/// One pass in a seeded random order, which does not depend on the order of the input.
+/// Makes one pass in a seeded random order that does not depend on the order of the input.
 Result<double> run_pass(OnlineModel& model, const Examples& examples, Random random, unsigned threads) {
   std::vector<std::size_t> order(examples.ranks.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -200,7 +201,8 @@ Result<TrainingResult> train(const TrainingRequest& request) {
     return fail(Code::bad_data, "no judged documents to learn from; check the judgments");
   std::vector<double> losses;
   for (std::size_t pass = 0; pass < settings.passes; ++pass) {
-    // Seeded by the examples seen, so that two passes equal one pass resumed by another.
+    // Seeded by the number of examples seen, so that two passes give the same as one pass and a resumed
+    // second one.
     TRY(auto loss, run_pass(model, examples, Random(request.seed).split(model.steps()), request.threads));
     losses.push_back(loss);
     if (request.progress) request.progress(pass + 1, settings.passes);
@@ -237,7 +239,7 @@ Result<OnlineRanker> fresh_ranker(const LearnerSettings& settings, std::vector<I
   OnlineInputs inputs;
   inputs.scales = std::move(scales);
   inputs.grades = std::move(grades);
-  // PRank's thresholds are its constant; Widrow-Hoff has none of its own.
+  // PRank's thresholds act as its constant; Widrow-Hoff has no constant of its own.
   inputs.has_bias =
       settings.model.method == OnlineMethod::widrow_hoff && !settings.model.kernel.is_polynomial;
   OnlineOptions options = settings.model;

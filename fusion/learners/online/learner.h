@@ -12,29 +12,28 @@
 
 namespace metafuse::fusion::online {
 
-/// What the user set of an online learner.
+/// The settings of an online learner that users can change.
 struct LearnerSettings {
   OnlineOptions model;
   std::size_t passes = 1;
   bool is_scaled = true;
-  std::vector<double> grades;  ///< --grades; empty takes those of the training documents
+  std::vector<double> grades;  ///< --grades; empty: those of the training documents
 };
 
 /// errors: usage, naming the option
 Result<LearnerSettings> read_settings(OnlineMethod method, const std::map<std::string, std::string>& options,
                                       std::uint64_t seed);
 
-/// The options of settings.model.method.
+/// The options of the method in settings.model.
 void declare_options(OptionTable& table, LearnerSettings& settings);
 
-/// The six rows of the table of learners: prank, prank-vp, widrow-hoff, oap-bpm, oap-bagg, oap-vp (Harrington
-/// 2003).
+/// The six online learners: prank, prank-vp, widrow-hoff, oap-bpm, oap-bagg, oap-vp (Harrington 2003).
 std::vector<Learner> learners();
 
-/// The method of a learner's name, or nothing for a learner that is not online.
+/// The method of a learner, by the learner's name; nothing if the learner is not online.
 std::optional<OnlineMethod> method_of(std::string_view learner);
 
-/// A learner that stands at its start, for these features.
+/// A ranker for these features that has not learned anything yet.
 Result<OnlineRanker> fresh_ranker(const LearnerSettings& settings, std::vector<InputScale> scales,
                                   std::vector<double> grades);
 

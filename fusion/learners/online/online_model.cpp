@@ -26,7 +26,7 @@ std::size_t exact_map_size(std::size_t inputs, int degree) {
 ExactMap::ExactMap(std::size_t inputs, int degree) : degree_(static_cast<std::size_t>(degree)) {
   require(degree >= 1, "a polynomial kernel has degree 1 at least");
   require(exact_map_size(inputs, degree) <= 10'000'000, "an exact map must fit into memory");
-  std::vector<std::size_t> choice(degree_, 0);  // ascending variables: each monomial once
+  std::vector<std::size_t> choice(degree_, 0);  // variables in ascending order, so each monomial occurs once
   for (;;) {
     double coefficient = 1.0;
     std::size_t run = 0;
@@ -238,7 +238,7 @@ OnlinePrediction OnlineModel::learn_step(std::span<const double> input, int rank
 
 void OnlineModel::learn_rows(std::span<const double> rows, std::span<const int> ranks, unsigned threads,
                              std::vector<OnlinePrediction>& predictions) {
-  constexpr std::size_t kRows = 1024;  // mapped at a time
+  constexpr std::size_t kRows = 1024;  // examples mapped at a time
   const std::size_t stride = bank_.stride();
   for (std::size_t begin = 0; begin < ranks.size(); begin += kRows) {
     const std::size_t count = std::min(kRows, ranks.size() - begin);

@@ -17,8 +17,8 @@ namespace metafuse::fusion::online {
 struct KernelOptions {
   bool is_polynomial = false;
   int degree = 2;
-  std::size_t max_map = 1000;  ///< a polynomial kernel whose exact map has at most so many features uses it
-  std::size_t budget = 500;    ///< else so many examples are stored, the oldest making room
+  std::size_t max_map = 1000;  ///< a polynomial kernel uses its exact map up to this size of the map
+  std::size_t budget = 500;    ///< otherwise it stores so many examples, the latest ones
 
   friend bool operator==(const KernelOptions&, const KernelOptions&) = default;
 };
@@ -26,11 +26,11 @@ struct KernelOptions {
 /// (x . x' + 1)^degree.
 double polynomial_kernel(std::span<const double> left, std::span<const double> right, int degree);
 
-/// Features of the exact map of a polynomial kernel: the monomials of degree at most `degree` in `inputs`
-/// variables; saturates instead of overflowing.
+/// The number of features of a polynomial kernel's exact map: the monomials of degree at most `degree` in
+/// `inputs` variables. Saturates instead of overflowing.
 std::size_t exact_map_size(std::size_t inputs, int degree);
 
-/// The exact feature map of (x . x' + 1)^degree: every monomial times the root of its
+/// The exact feature map of (x . x' + 1)^degree: every monomial times the square root of its
 /// multinomial coefficient.
 class ExactMap {
  public:
@@ -56,10 +56,10 @@ enum class OnlineMethod { prank, prank_vp, widrow_hoff, oap_bpm, oap_bagg, oap_v
 /// "prank", "prank-vp", "widrow-hoff", "oap-bpm", "oap-bagg", "oap-vp".
 std::string_view to_name(OnlineMethod method);
 
-/// Whether it is made of N PRanks.
+/// Whether the method combines N PRanks.
 bool is_ensemble(OnlineMethod method);
 
-/// Whether its PRanks may take ROMMA's steps.
+/// Whether the method's PRanks may use ROMMA's steps.
 bool has_step_rule(OnlineMethod method);
 
 /// "perceptron", "romma", "aggressive-romma".
@@ -69,30 +69,30 @@ struct OnlineOptions {
   OnlineMethod method = OnlineMethod::oap_bpm;
   std::size_t inputs = 1;     ///< numbers per example
   int ranks = 2;              ///< k
-  std::size_t rankers = 100;  ///< N, of the OAP methods
-  double tau = 0.3;           ///< probability that a PRank is shown an example, of the OAP methods
-  double step = 0.05;         ///< eta, of Widrow-Hoff
-  StepOptions prank_step;     ///< of PRank and the OAP methods
+  std::size_t rankers = 100;  ///< N, for the OAP methods
+  double tau = 0.3;           ///< probability that a PRank sees an example, for the OAP methods
+  double step = 0.05;         ///< eta, for Widrow-Hoff
+  StepOptions prank_step;     ///< for PRank and the OAP methods
   KernelOptions kernel;
-  std::size_t max_votes = 10'000;  ///< rules that PRank-VP keeps; beyond, the one with the fewest votes goes
+  std::size_t max_votes = 10'000;  ///< rules kept by PRank-VP; then the one with the fewest votes is dropped
   std::uint64_t seed = 1;
 
   friend bool operator==(const OnlineOptions&, const OnlineOptions&) = default;
 };
 
-/// What a model says of one instance.
+/// The model's prediction for one instance.
 struct OnlinePrediction {
-  double score = 0.0;  ///< what documents are ordered by
+  double score = 0.0;  ///< documents are ordered by it
   double rank = 1.0;   ///< predicted rank, real-valued for Widrow-Hoff, OAP-Bagg, OAP-VP and PRank-VP
-  int rounded = 1;     ///< the same as one of {1, ..., k}
+  int rounded = 1;     ///< the rank, rounded to one of {1, ..., k}
 
   friend bool operator==(const OnlinePrediction&, const OnlinePrediction&) = default;
 };
 
-/// One of the six online rankers: a value that learns from a stream and can be saved at any step.
+/// One of the six online rankers. A value type that learns from a stream and can be saved after any step.
 ///
-/// While it learns, PRank-VP predicts with its current rule, as the voted perceptron does in training; its
-/// votes count in predict().
+/// While it learns, PRank-VP predicts with its current rule, as the voted perceptron does in training. The
+/// votes are only used by predict().
 /// source: Harrington 2003
 class OnlineModel {
  public:
@@ -104,22 +104,22 @@ class OnlineModel {
 
   /// Predicts each example and then learns from it, in order.
   ///
-  /// in:     rows - examples x inputs numbers; ranks - one in {1, ..., k} each
-  /// out:    one prediction an example, made before the model had seen its rank
-  /// errors: bad_data when Widrow-Hoff's weights leave the range of numbers (its step is too large)
+  /// in:     rows - examples x inputs; ranks - one in {1, ..., k} per example
+  /// out:    one prediction per example, made before the model saw the example's rank
+  /// errors: bad_data when Widrow-Hoff's weights leave the range of a double (the step is too large)
   Result<std::vector<OnlinePrediction>> learn(std::span<const double> rows, std::span<const int> ranks,
                                               unsigned threads = 1);
 
   /// Requires `inputs` finite numbers.
   OnlinePrediction predict(std::span<const double> row) const;
 
-  /// The weights that a linear model orders by (OAP-BPM: the mean of N); empty for kernels and
+  /// The weights by which a linear model orders (OAP-BPM: the mean of N); empty for kernels and
   /// voting methods.
   std::vector<double> linear_weights() const;
-  /// Adds `weight` to every ranker's weight of one input; linear kernel only.
+  /// Adds `weight` to the weight that every ranker gives one input. Linear kernel only.
   void start_from(std::size_t input, double weight);
 
-  /// Everything, so that learning may go on elsewhere: {"method","inputs","ranks",...}.
+  /// The complete state, from which learning can continue elsewhere: {"method","inputs","ranks",...}.
   JsonObject state() const;
   /// errors: bad_data, naming the field
   static Result<OnlineModel> read(const JsonObject& state);
@@ -152,13 +152,13 @@ class OnlineModel {
 
   OnlineOptions options_;
   std::uint64_t steps_ = 0;
-  ExactMap map_;                     // empty: linear, or a kernel with stored examples
-  PrankBank bank_;                   // all but Widrow-Hoff
-  std::vector<double> weights_;      // Widrow-Hoff
+  ExactMap map_;                     // empty for the linear kernel and for kernels with stored examples
+  PrankBank bank_;                   // of all methods but Widrow-Hoff
+  std::vector<double> weights_;      // of Widrow-Hoff
   std::vector<double> stored_;       // budget x inputs
-  std::uint64_t stored_count_ = 0;   // examples ever stored
-  std::vector<Voted> rules_;         // PRank-VP
-  std::uint64_t current_votes_ = 0;  // of its current rule
+  std::uint64_t stored_count_ = 0;   // number of examples ever stored
+  std::vector<Voted> rules_;         // of PRank-VP
+  std::uint64_t current_votes_ = 0;  // votes of its current rule
 };
 
 }  // namespace metafuse::fusion::online

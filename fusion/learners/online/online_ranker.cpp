@@ -38,7 +38,7 @@ std::vector<InputScale> unit_scales(const FeatureMatrix& documents) {
       const double depth = feature.depth > 0 ? feature.depth : (lowest <= highest ? -lowest : 1.0);
       scales[f] = {depth + 1.0, 1.0 / depth};
     } else if (lowest < highest) {
-      // Halved first, because the span of two finite numbers may overflow.
+      // Halved first, since the difference of two finite numbers may overflow.
       const double half_span = highest / 2.0 - lowest / 2.0;
       const double factor = 1.0 / half_span / 2.0;
       scales[f] = std::isfinite(factor) && factor > 0.0 ? InputScale{-lowest, factor} : InputScale{0.0, 0.0};
@@ -56,7 +56,7 @@ std::vector<double> OnlineRanker::score(const FeatureMatrix& documents) const {
 }
 
 std::vector<double> OnlineRanker::contributions(const FeatureMatrix& documents, std::size_t document) const {
-  // A constant input belongs to no feature, so the features would not sum to the score.
+  // A constant input belongs to no feature, so the contributions of the features could not sum to the score.
   if (inputs_.has_bias) return {};
   std::vector<double> parts = model_.linear_weights();
   const auto row = inputs_.row(documents, document);

@@ -10,8 +10,8 @@
 
 namespace metafuse::fusion::online {
 
-/// How a feature becomes a number: (value + offset) x factor; unranked is 0. A rank feature's values are
-/// minus the rank, so rank 1 of a list counted to depth D becomes 1 and rank D becomes 1 / D.
+/// Maps a feature to a number: (value + offset) x factor; unranked is 0. The values of a rank feature are
+/// minus the rank. For a list of depth D, rank 1 becomes 1 and rank D becomes 1 / D.
 struct InputScale {
   double offset = 0.0;
   double factor = 1.0;
@@ -19,26 +19,26 @@ struct InputScale {
   friend bool operator==(const InputScale&, const InputScale&) = default;
 };
 
-/// What turns documents and grades into the instances and ranks of an online model.
+/// Maps documents and grades to the instances and ranks of an online model.
 struct OnlineInputs {
   std::vector<InputScale> scales;  ///< one per feature
-  bool has_bias = false;           ///< a last input that is always 1
-  std::vector<double> grades;      ///< ascending; rank r stands for grades[r - 1]
+  bool has_bias = false;           ///< whether there is a last input that is always 1
+  std::vector<double> grades;      ///< ascending; rank r means grades[r - 1]
 
   std::size_t size() const { return scales.size() + (has_bias ? 1 : 0); }
-  /// One row of numbers, size() long.
+  /// One row of size() numbers.
   std::vector<double> row(const FeatureMatrix& documents, std::size_t document) const;
-  /// Nothing for a grade that is not among them.
+  /// The rank of a grade; nothing if the model does not have this grade.
   std::optional<int> rank(double grade) const;
 
   friend bool operator==(const OnlineInputs&, const OnlineInputs&) = default;
 };
 
-/// Scales that map every feature of the documents into [0, 1]; a constant feature becomes 0.
+/// Scales that map every feature of the documents to [0, 1]; a constant feature becomes 0.
 std::vector<InputScale> unit_scales(const FeatureMatrix& documents);
 
-/// An online model as a ranker of documents. Body: {"grades":[...],"scales":[[offset,
-/// factor]...],"bias","state"}.
+/// An online model as a ranker of documents. Body:
+/// {"grades":[...],"scales":[[offset, factor]...],"bias","state"}.
 class OnlineRanker : public Ranker {
  public:
   OnlineRanker(OnlineInputs inputs, OnlineModel model)

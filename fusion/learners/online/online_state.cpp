@@ -1,11 +1,10 @@
 // The state of an online ranker as JSON:
-// {"method","inputs","ranks","rankers","tau","step","seed","max_votes","kernel":{"polynomial","degree",
-// "max_map",
-//  "budget"},"steps","weights","thresholds","weight_sums","correct","stored","stored_count",
-//  "rules":[{"votes","thresholds","weights"}],"current_votes"}
-// and, of ROMMA only, "update","slack","slack_squares".
-// "weights" is N x d in a row for a bank and d numbers for Widrow-Hoff; d is the number of inputs, of
-// features of the exact map, or of stored examples. Fields that a method does not have are empty.
+// {"method","inputs","ranks","rankers","tau","step","seed","max_votes",
+//  "kernel":{"polynomial","degree","max_map","budget"},"steps","weights","thresholds","weight_sums",
+//  "correct","stored","stored_count","rules":[{"votes","thresholds","weights"}],"current_votes"}
+// and, only for ROMMA, "update","slack","slack_squares".
+// "weights" holds N x d numbers for a bank of PRanks and d numbers for Widrow-Hoff, where d is the number of
+// inputs, of features of the exact map, or of stored examples. Fields that a method does not have are empty.
 
 #include <cmath>
 #include <limits>

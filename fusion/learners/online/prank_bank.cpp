@@ -11,8 +11,8 @@ namespace metafuse::fusion::online {
 
 namespace {
 
-/// Examples that a thread takes at a time: few enough that short rows stay in the first-level cache beside a
-/// PRank's weights, and enough long rows that fetching the weights pays.
+/// The number of examples that a thread takes at a time: few enough that short rows stay in the first-level
+/// cache together with a PRank's weights, and enough long rows to make fetching the weights worthwhile.
 std::size_t block_size(std::size_t stride) {
   constexpr std::size_t kFirstCache = 2'048;
   constexpr std::size_t kCached = 16'384;
@@ -43,7 +43,7 @@ struct PrankBank::Tally {
   }
 
   std::vector<std::int64_t> moves;        // sum of the PRanks' steps along the instance
-  std::vector<std::int64_t> cut_moves;    // and of their thresholds
+  std::vector<std::int64_t> cut_moves;    // sums of the moves of their thresholds
   std::vector<std::int64_t> votes;        // sum of predicted ranks
   std::vector<std::int64_t> right;        // sum of correct counts before the example
   std::vector<std::int64_t> right_votes;  // predicted ranks weighted by them
@@ -73,7 +73,7 @@ void PrankBank::draw(std::uint64_t step, std::uint8_t* is_shown) const {
     std::fill_n(is_shown, rankers_, std::uint8_t{1});
     return;
   }
-  // Seeded by the step's number, so that a resumed stream draws what an unbroken one does.
+  // Seeded by the number of the step, so that a resumed stream makes the same draws as an uninterrupted one.
   Random random = Random(seed_).split(step);
   const auto bound = static_cast<std::uint64_t>(std::ceil(tau_ * 0x1.0p53));
   for (std::size_t j = 0; j < rankers_; ++j) is_shown[j] = random.next() >> 11 < bound ? 1 : 0;
@@ -96,7 +96,7 @@ void PrankBank::learn_rankers(const BankBlock& block, std::span<const std::uint8
                               std::size_t begin, std::size_t end, Tally& tally) {
   for (std::size_t j = begin; j < end; ++j) {
     double* weights = weights_.data() + j * stride_;
-    // A step along an instance is added in the next pass that reads the weights.
+    // A step along an instance is applied in the next pass that reads the weights.
     const double* waiting = nullptr;
     double step = 0.0;
     for (std::size_t t = 0; t < block.ranks.size(); ++t) {
@@ -113,7 +113,8 @@ void PrankBank::learn_rankers(const BankBlock& block, std::span<const std::uint8
         tally.right[t] += right;
         tally.right_votes[t] += right * predicted;
       }
-      // A single, rarely taken branch depends on the score: a misprediction has to wait for the whole sum.
+      // Only one branch, rarely taken, depends on the score, since a mispredicted one would have to wait for
+      // the whole sum.
       const bool is_right = predicted == block.ranks[t];
       correct_[j] += is_shown && is_right ? 1 : 0;
       if (is_right || !is_shown) continue;
@@ -182,7 +183,7 @@ void PrankBank::learn(const BankBlock& block, bool wants_votes, unsigned threads
   }
 }
 
-/// Whether the PRank moved.
+/// Returns whether the PRank moved.
 bool PrankBank::learn_romma(std::size_t ranker, const double* row, double square, int rank) {
   double* weights = weights_.data() + ranker * stride_;
   const std::span<double> cuts_of_ranker(thresholds_.data() + ranker * cuts(), cuts());

@@ -11,52 +11,53 @@
 
 namespace metafuse::fusion::online {
 
-/// The smallest rank r in {1, ..., k} with score < thresholds[r - 1], where the k-th threshold is infinite.
+/// The smallest rank r in {1, ..., k} with score < thresholds[r - 1]; the k-th threshold is infinity.
 ///
 /// in:     thresholds - k - 1 values, ascending
 /// cost:   O(k)
 /// source: Harrington 2003, algorithm 1, line 1
 inline int rank_of(double score, std::span<const double> thresholds) {
-  // Ascending thresholds: counting those at or below the score needs no branch on it.
+  // The thresholds ascend, so counting those at or below the score gives the rank without a branch.
   int rank = 1;
   for (const double threshold : thresholds) rank += score < threshold ? 0 : 1;
   return rank;
 }
 
-/// A real-valued prediction as a rank: the nearest one, halves up, kept inside {1, ..., ranks}.
+/// Rounds a real-valued prediction to the nearest rank in {1, ..., ranks}; halves round up.
 inline int nearest_rank(double prediction, int ranks) {
   if (!(prediction > 1.0)) return 1;
   if (prediction >= ranks) return ranks;
   return static_cast<int>(std::floor(prediction + 0.5));
 }
 
-/// What N PRanks say of one instance, before they learn from it: the three final rules of the paper.
+/// The predictions of N PRanks for one instance, before they learn from it: the three final rules of
+/// the paper.
 struct BankPrediction {
   double score = 0.0;   ///< averaged weights . x (OAP-BPM)
-  int point = 1;        ///< rank by averaged weights and averaged thresholds (OAP-BPM)
+  int point = 1;        ///< rank from averaged weights and averaged thresholds (OAP-BPM)
   double bagged = 1.0;  ///< mean of the N predicted ranks (OAP-Bagg)
-  double voted =
-      1.0;  ///< mean weighted by how often each PRank was right (OAP-VP); the plain one before that
+  /// Mean weighted by how often each PRank was right (OAP-VP); the plain mean while none was.
+  double voted = 1.0;
 
   friend bool operator==(const BankPrediction&, const BankPrediction&) = default;
 };
 
-/// Examples in the order of the stream.
+/// Consecutive examples of a stream.
 struct BankBlock {
   const double* rows = nullptr;  ///< examples x stride
   std::span<const int> ranks;    ///< 1 ... k, one per example
-  std::uint64_t first_step = 0;  ///< how many examples came before: picks the random draws
+  std::uint64_t first_step = 0;  ///< number of earlier examples; selects the random draws
 };
 
-/// N PRanks side by side in contiguous memory, each shown an example with probability tau, beside the sums of
-/// their weights and thresholds: with N = 1 and tau = 1 this is PRank itself.
+/// N PRanks in contiguous memory, each of which sees an example with probability tau, and the sums of their
+/// weights and thresholds. With N = 1 and tau = 1 this is PRank itself.
 ///
-/// Everything that is added up across PRanks is an integer (votes, and how far each moves), so any number of
-/// threads gives the same bytes. ROMMA's moves are no integers: its PRanks learn one after another, on one
-/// thread. Averages are taken after the update of the thresholds too.
+/// Everything summed across PRanks is an integer (votes, and how far each one moves), so the results are the
+/// same bit for bit for any number of threads. ROMMA's moves are not integers; its PRanks learn one after
+/// another on one thread. Averages are taken after the thresholds were updated as well.
 ///
 /// Differs from Harrington 2003, algorithm 2, line 13: c_{j,t} must be c_{j,t+1}, because otherwise the
-/// averaged thresholds lag one example behind the averaged weights.
+/// averaged thresholds would be one example behind the averaged weights.
 /// source: Harrington 2003, algorithms 1 and 2, sec. 3.1
 class PrankBank {
  public:
@@ -72,33 +73,36 @@ class PrankBank {
 
   /// Predicts each example, then learns from it.
   ///
-  /// in:     predictions - one per example; those of Bagg and VP are left alone unless wants_votes
-  /// cost:   reads tau x N x d numbers per example (N x d with votes) and writes those of the PRanks that err
+  /// in:   predictions - one per example; those of OAP-Bagg and OAP-VP are left unchanged unless wants_votes
+  /// cost: reads tau x N x d numbers per example (N x d with votes), and writes those of the PRanks that
+  ///       are wrong
   void learn(const BankBlock& block, bool wants_votes, unsigned threads,
              std::span<BankPrediction> predictions);
 
-  /// One example of a kernel expansion, by the perceptron's steps: `row` holds the kernel's values against
-  /// the stored examples. Returns whether any PRank erred; the example then replaced stored example `slot`.
+  /// Learns one example of a kernel expansion by perceptron steps. `row` holds the kernel's values for
+  /// the stored examples. Returns whether any PRank was wrong; if so, the example has replaced stored
+  /// example `slot`.
   bool learn_stored(const double* row, int rank, std::uint64_t step, std::size_t slot);
 
   /// Requires a padded row.
-  /// cost:   O(N d) with votes, else O(d).
+  /// cost: O(N d) with votes, else O(d)
   BankPrediction predict(const double* row, bool wants_votes) const;
 
   std::span<const double> weights(std::size_t ranker) const { return {&weights_[ranker * stride_], stride_}; }
   std::span<const double> thresholds(std::size_t ranker) const {
     return {thresholds_.data() + ranker * cuts(), cuts()};
   }
-  /// Sums over the N PRanks; a mean is this divided by rankers().
+  /// Sums over the N PRanks; divide by rankers() for means.
   std::span<const double> weight_sums() const { return weight_sums_; }
   std::span<const double> threshold_sums() const { return threshold_sums_; }
   std::span<const std::uint64_t> correct() const { return correct_; }
-  /// Of ROMMA: the part of each rule's squared length that lies along the examples' own coordinates.
+  /// For ROMMA: the part of each rule's squared length along the coordinates that examples have
+  /// to themselves.
   std::span<const double> slack_squares() const { return slack_squares_; }
 
-  /// Adds the same weight to every PRank: where a stream starts from something better than zero.
+  /// Adds the same weight to every PRank, for a stream that starts from something better than zero.
   void start_from(std::size_t dimension, double weight);
-  /// Puts back what the accessors gave. Requires the sizes of this bank.
+  /// Restores the values that the accessors returned. Requires the sizes of this bank.
   void restore(std::span<const double> weights, std::span<const double> thresholds,
                std::span<const double> weight_sums, std::span<const std::uint64_t> correct,
                std::span<const double> slack_squares);
@@ -127,11 +131,11 @@ class PrankBank {
   std::uint64_t seed_ = 1;
   StepOptions step_;
   std::vector<double> weights_;         // rankers x stride
-  std::vector<double> thresholds_;      // rankers x (ranks - 1); integers, but of ROMMA
+  std::vector<double> thresholds_;      // rankers x (ranks - 1); integers, except for ROMMA
   std::vector<double> weight_sums_;     // stride
   std::vector<double> threshold_sums_;  // ranks - 1
-  std::vector<std::uint64_t> correct_;  // examples shown that were ranked rightly
-  std::vector<double> slack_squares_;   // rankers; empty but of ROMMA
+  std::vector<std::uint64_t> correct_;  // by PRank: number of examples it saw and ranked correctly
+  std::vector<double> slack_squares_;   // by PRank; empty except for ROMMA
 };
 
 }  // namespace metafuse::fusion::online

@@ -12,42 +12,42 @@
 namespace metafuse::fusion::online {
 
 struct RerankerOptions {
-  int levels = 2;  ///< of feedback: 1 passed over ... levels chosen, or the grades of judgments
+  int levels = 2;  ///< of feedback: from 1 (passed over) to `levels` (chosen), or the grades of judgments
   std::size_t rankers = 100;
   double tau = 0.3;
-  double prior = 1.0;  ///< weight of the base model's score before any feedback, above 0
+  double prior = 1.0;  ///< weight of the base model's score before any feedback, > 0
   std::uint64_t seed = 1;
 };
 
-/// What a person said of one document of a search.
+/// A person's feedback on one document of a search.
 struct RerankerFeedback {
   std::size_t document = 0;  ///< row of the search's matrix
   int level = 1;             ///< 1 ... levels
 };
 
-/// An OAP-BPM over a trained model's features, that learns from the feedback on served searches.
+/// An OAP-BPM over a trained model's features that learns from feedback on served searches.
 ///
-/// Its inputs are what each feature contributed to the model's score and the score itself, divided by the
-/// search's largest absolute score. Before any feedback it orders documents as the model does. A value: a
-/// copy may score on other threads while one owner learns; no call may run beside learn() on the same object.
+/// Its inputs are the contribution of each feature to the model's score, and the score itself, all divided by
+/// the largest absolute score of the search. Before any feedback it orders documents as the model does. A
+/// value type: copies may score on other threads while one owner learns, but no call may run during learn()
+/// on the same object.
 class Reranker {
  public:
   /// errors: usage, naming the option that is out of range
   static Result<Reranker> over(const Model& base, const RerankerOptions& options);
-  /// Goes on from state().
-  /// errors: bad_data: the state is damaged or of a model with other features
+  /// Continues from the result of state().
+  /// errors: bad_data: the state is damaged or belongs to a model with other features
   static Result<Reranker> resume(const Model& base, const JsonObject& state);
 
-  /// One score per document of one search, higher first. Requires the base model's features.
+  /// One score per document of a search; higher is better. Requires the base model's features.
   std::vector<double> score(const FeatureMatrix& search) const;
 
-  /// Learns from one search, in the order given.
+  /// Learns from the feedback on one search, in the given order.
   ///
-  /// errors: bad_data: a document that the search does not have, a level beyond the options'; nothing is
-  ///         learned then
+  /// errors: bad_data: an unknown document or a level out of range; nothing is learned then
   Result<void> learn(const FeatureMatrix& search, std::span<const RerankerFeedback> feedback);
 
-  /// Examples learned from so far.
+  /// The number of examples learned from so far.
   std::uint64_t steps() const { return model_.steps(); }
   JsonObject state() const { return model_.state(); }
 

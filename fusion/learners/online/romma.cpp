@@ -1,6 +1,7 @@
-// The step is a quadratic program in k unknowns. Its rule is v = a v_t + b x + (moves of thresholds), where a
-// is the multiplier of the old rule's half-space. For a given a the new score is the root of an increasing,
-// piecewise linear function; v . v_t then grows with a, piecewise linearly, up to ||v_t||^2.
+// The ROMMA step is a quadratic program in k unknowns. Its solution is v = a v_t + b x + (moves of
+// thresholds), where a is the multiplier of the old rule's half-space. For a given a, the new score is the
+// root of an increasing, piecewise linear function. v . v_t then grows with a, also piecewise linearly, until
+// it reaches ||v_t||^2.
 
 #include "fusion/learners/online/romma.h"
 
@@ -11,12 +12,12 @@
 namespace metafuse::fusion::online {
 namespace {
 
-/// The solution for one multiplier of the old rule.
+/// The solution for a given multiplier of the old rule.
 struct RommaPoint {
   double score = 0.0;   ///< s
   double along = 0.0;   ///< how far the weights move along x
   double excess = 0.0;  ///< v . v_t - ||v_t||^2
-  double slope = 0.0;   ///< of the excess in the multiplier, while the same thresholds move
+  double slope = 0.0;   ///< derivative of the excess by the multiplier while the same thresholds move
 };
 
 class RommaProgram {
@@ -44,7 +45,8 @@ class RommaProgram {
     return point;
   }
 
-  /// Where a threshold ends: multiplier x c_r, or a margin of 1 from the score. Ascends with c_r to the bit.
+  /// Where a threshold ends up: multiplier x c_r, or a margin of 1 from the score. Does not decrease
+  /// with c_r, even after rounding.
   double threshold_at(std::size_t r, double multiplier, double score) const {
     const double kept = multiplier * thresholds_[r];
     return r < below_ ? std::min(kept, score - 1.0) : std::max(kept, score + 1.0);
@@ -55,7 +57,7 @@ class RommaProgram {
     return threshold_at(r, multiplier, score) - multiplier * thresholds_[r];
   }
 
-  /// score - multiplier w . x - square x (how far the weights move): increasing in the score.
+  /// score - multiplier w . x - square x (how far the weights move along x). Increases with the score.
   double gap(double multiplier, double score) const {
     double along = 0.0;
     for (std::size_t r = 0; r < thresholds_.size(); ++r) along -= move_of(r, multiplier, score);
@@ -63,13 +65,13 @@ class RommaProgram {
   }
 
   double score_at(double multiplier) const {
-    std::vector<double> ends;  // scores at which a threshold begins to move
+    std::vector<double> ends;  // scores at which a threshold starts to move
     for (std::size_t r = 0; r < thresholds_.size(); ++r)
       ends.push_back(multiplier * thresholds_[r] + (r < below_ ? 1.0 : -1.0));
     std::sort(ends.begin(), ends.end());
     const auto above = std::partition_point(ends.begin(), ends.end(),
                                             [&](double end) { return gap(multiplier, end) < 0.0; });
-    // Inside one piece: two points of it give the root.
+    // The function is linear between two neighbouring ends, so two points of it give the root.
     double left = 0.0;
     double right = 0.0;
     if (above == ends.begin()) {
@@ -89,7 +91,7 @@ class RommaProgram {
   std::size_t below_;  ///< thresholds that must lie below the score
 };
 
-/// The least multiplier from which v . v_t >= ||v_t||^2; negative where there is none.
+/// The smallest multiplier with v . v_t >= ||v_t||^2; negative if there is none.
 double multiplier_of(const RommaProgram& program, double rule_square) {
   if (program.at(0.0).excess >= 0.0) return 0.0;
   constexpr double kLargest = 1e12;
@@ -107,7 +109,8 @@ double multiplier_of(const RommaProgram& program, double rule_square) {
     if (std::abs(point.excess) <= tolerance) break;
     (point.excess < 0.0 ? low : high) = multiplier;
     multiplier -= point.excess / point.slope;
-    // A step that leaves the bracket, or too many of them, is halved: pieces are many only in theory.
+    // Bisects if a step leaves the bracket, and now and then anyway, since many pieces would slow Newton
+    // steps down.
     if (!(multiplier > low && multiplier < high) || i % 8 == 7) multiplier = low / 2.0 + high / 2.0;
   }
   return multiplier;

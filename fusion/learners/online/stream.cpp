@@ -28,7 +28,7 @@ Result<DocumentStream> DocumentStream::resume(const Model& model) {
 }
 
 Result<std::vector<double>> DocumentStream::row_of(std::span<const StreamCell> cells) const {
-  constexpr double kLargest = 1e100;  // squares and sums of such numbers stay finite
+  constexpr double kLargest = 1e100;  // squares and sums of such numbers remain finite
   std::vector<double> row(inputs_->size(), inputs_->has_bias ? 1.0 : 0.0);
   if (is_absent_zero_)
     for (std::size_t f = 0; f < features_.size(); ++f)

@@ -8,32 +8,33 @@
 
 namespace metafuse::fusion::online {
 
-/// One named feature of a streamed document; `index` counts from 1 as in LETOR files.
+/// One feature of a streamed document, given by number; `index` counts from 1 as in LETOR files.
 struct StreamCell {
   std::uint32_t index = 0;
   bool is_unranked = false;
   double value = 0.0;
 };
 
-/// What was said of a document before its grade was learned from.
+/// The prediction for a document, made before learning from its grade.
 struct StreamPrediction {
-  double grade = 0.0;  ///< predicted, one of the model's grades
+  double grade = 0.0;  ///< predicted; one of the model's grades
   double score = 0.0;
   double rank_loss = 0.0;  ///< |predicted rank - rank|
 };
 
-/// An online learner fed one document at a time: predict, then update. A failed document changes nothing.
+/// An online learner that is fed one document at a time: predict, then update. A document that causes an
+/// error changes nothing.
 class DocumentStream {
  public:
-  /// A new stream; its features are those of the first document. `settings.grades` must be given.
+  /// Starts a new stream, whose features are those of the first document. Requires settings.grades.
   /// errors: usage
   static Result<DocumentStream> start(const LearnerSettings& settings);
-  /// Goes on from a saved model.
-  /// errors: usage when it is of no online learner
+  /// Continues from a saved model.
+  /// errors: usage if the model is not of an online learner
   static Result<DocumentStream> resume(const Model& model);
 
-  /// errors: bad_data: a grade that is not among the model's, a feature beyond the model's, a value on which
-  ///         the weights would leave the range of numbers
+  /// errors: bad_data: a grade that the model does not have, a feature beyond the model's, a value that would
+  ///         drive the weights out of the range of a double
   Result<StreamPrediction> take(double grade, std::span<const StreamCell> cells);
 
   /// Whether values are ranks (1 is best), as in an aggregation file.
