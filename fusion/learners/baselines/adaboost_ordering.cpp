@@ -33,7 +33,7 @@ struct Classifier {
   double r = 0.0;  ///< sum of D(x) y(x) (2 h(x) - 1)
 };
 
-/// The weak ranking of the largest |r|.
+/// The weak ranking with the largest |r|.
 Classifier best_of(const CodedFeatures& features, const std::vector<double>& signed_weights, double total) {
   Classifier best;
   for (std::size_t f = 0; f < features.feature_count(); ++f) {

@@ -66,7 +66,7 @@ class Search {
     for (const WeightedPair& pair : set.pairs) paired_.insert(paired_.end(), {pair.below, pair.above});
   }
 
-  /// A feature with its best default; loss 2 when it ranks nothing.
+  /// A feature and its best default. The loss is 2 if the feature ranks nothing.
   Neighbour neighbour(std::size_t f, bool is_mean_default) const {
     const Viewer& viewer = viewers_[f];
     Neighbour best{f, viewer.mean, 2.0};
@@ -141,7 +141,7 @@ namespace {
 constexpr Eigen::Index kMostRows = 20000;
 constexpr double kSmallestEigenvalue = 1e-10;
 
-/// The shortest of the vectors that make |C w - a| least.
+/// The shortest of the vectors that minimise |C w - a|.
 Eigen::VectorXd shortest_solution(const Eigen::MatrixXd& c, const Eigen::VectorXd& a) {
   if (c.rows() <= kMostRows) return Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd>(c).solve(a);
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(c.transpose() * c);
@@ -191,7 +191,7 @@ Result<LinearRanker> regression(const TrainingSet& set, const RegressionOptions&
 
 namespace {
 
-/// What makes ratings of a feature's values: a rank list counts D + 1 - rank.
+/// The offset that turns a feature's values into ratings: in a list, a rank counts D + 1 - rank.
 double rating_offset(const Feature& feature, const Viewer& viewer) {
   if (feature.kind != FeatureKind::rank) return 0.0;
   return 1.0 + (feature.depth > 0 ? feature.depth : -viewer.lowest);
@@ -232,7 +232,7 @@ Result<LinearRanker> vector_similarity(const TrainingSet& set) {
     if (cosines[f] == 0.0) continue;
     const double weight = cosines[f] / sum;
     offset -= weight * viewers[f].mean;
-    terms.push_back({static_cast<std::uint32_t>(f), weight, viewers[f].mean});  // unrated: no deviation
+    terms.push_back({static_cast<std::uint32_t>(f), weight, viewers[f].mean});  // no deviation if unrated
   }
   return LinearRanker(offset, std::move(terms), viewers.size());
 }

@@ -10,18 +10,18 @@
 
 namespace metafuse::fusion::baselines {
 
-/// What one feature adds: weight times its value, or times the default where it is unranked.
+/// What one feature contributes: weight times its value, or times a default if the document is unranked.
 struct LinearTerm {
   std::uint32_t feature = 0;
   double weight = 0.0;
-  double unranked = 0.0;  ///< the value that an unranked document is given
+  double unranked = 0.0;  ///< the default value of unranked documents
 
   friend bool operator==(const LinearTerm&, const LinearTerm&) = default;
 };
 
-/// A weighted sum of features, which all baselines of Freund et al. 2003, sec. 6.2.3 come down to.
+/// A weighted sum of features, the form of all baselines of Freund et al. 2003, sec. 6.2.3.
 ///
-/// body: {"offset":x,"terms":[{"feature","weight","default"}...]}; "feature" counts from 0
+/// Body: {"offset":x,"terms":[{"feature","weight","default"}...]}; "feature" is an index from 0.
 class LinearRanker final : public Ranker {
  public:
   LinearRanker(double offset, std::vector<LinearTerm> terms, std::size_t feature_count);
@@ -30,7 +30,7 @@ class LinearRanker final : public Ranker {
   const std::vector<LinearTerm>& terms() const { return terms_; }
 
   std::vector<double> score(const FeatureMatrix& documents) const override;
-  /// The offset is spread evenly over the features, so that the contributions sum to the score.
+  /// Spreads the offset evenly over the features, so that the contributions sum to the score.
   std::vector<double> contributions(const FeatureMatrix& documents, std::size_t document) const override;
   JsonObject body() const override;
   std::string describe(const std::vector<Feature>& features) const override;
@@ -41,7 +41,7 @@ class LinearRanker final : public Ranker {
   std::size_t feature_count_;
 };
 
-/// A Learner's `read`.
+/// The `read` function of these learners.
 /// errors: bad_data that names the field
 Result<std::shared_ptr<const Ranker>> read_linear_ranker(const JsonObject& body,
                                                          const std::vector<Feature>& features);

@@ -11,14 +11,14 @@
 namespace metafuse::fusion::baselines {
 namespace {
 
-/// The place of "derived:vsim"; the number of features where there is none.
+/// The index of "derived:vsim", or the number of features if there is none.
 std::size_t similarity_place(const std::vector<Feature>& features) {
   const auto at = std::find_if(features.begin(), features.end(),
                                [](const Feature& feature) { return feature.name == kSimilarityFeature; });
   return static_cast<std::size_t>(at - features.begin());
 }
 
-/// A ranker behind the similarities that make one of its features.
+/// A ranker, and the similarities from which one of its features is computed.
 class SimilarityRanker final : public Ranker {
  public:
   SimilarityRanker(std::shared_ptr<const LinearRanker> similarity, std::shared_ptr<const Ranker> inner,
@@ -52,7 +52,7 @@ class SimilarityRanker final : public Ranker {
   std::size_t place_;
 };
 
-/// VSIM over the lists; other derived features are no viewers.
+/// VSIM over the lists. Other derived features do not count as viewers.
 Result<std::shared_ptr<const LinearRanker>> similarity_of(const TrainingSet& set) {
   TRY(const auto whole, vector_similarity(set));
   std::vector<LinearTerm> terms;
