@@ -11,15 +11,16 @@
 #include "fusion/learners/rankboost/feedback.h"
 #include "fusion/learners/rankboost/learner.h"
 
-// Three rankings that err in different places, each scaled to a standard deviation of 1 within queries:
-// RankBoost of thresholds and RankBoost of values, whose sum is what was learned, and RankBoost that starts
-// from reciprocal rank fusion and keeps to its order while there are few crucial pairs. With n judged queries
-// what was learned counts n^2 / (n^2 + q^2) and the last the rest: a few queries move the fusion's order
-// little, and many leave nothing of it.
+// Blends three rankings that err in different places, each scaled to a standard deviation of 1 within
+// queries. The sum of RankBoost of thresholds and RankBoost of values is what was learned. The third
+// ranking is RankBoost that starts from reciprocal rank fusion and keeps close to its order while there
+// are few crucial pairs. With n judged queries, what was learned has the weight n^2 / (n^2 + q^2) and the
+// third ranking the rest. So a few queries change the fusion's order little, and with many queries nothing
+// of it remains.
 namespace metafuse::fusion::reciprocal_ranks {
 namespace {
 
-constexpr double kTimeShareOfPart = 1.0 / 3.0;  // of the time limit
+constexpr double kTimeShareOfPart = 1.0 / 3.0;  // share of the time limit
 
 struct BlendOptions {
   std::size_t rounds = 100;
@@ -53,13 +54,13 @@ Result<Model> train_part(const Learner& learner, const TrainingRequest& request,
   return std::move(trained.model);
 }
 
-/// What scores are multiplied by so that their standard deviation within queries is 1; 0 when all are equal.
+/// The factor that scales scores to a standard deviation of 1 within queries; 0 if all are equal.
 double factor_of(const TrainingSet& set, const std::vector<double>& scores) {
   const double squares = squares_within_queries(set, scores);
   return squares > 0.0 ? std::sqrt(static_cast<double>(scores.size()) / squares) : 0.0;
 }
 
-/// The fusion that is fallen back on; where nothing is ranked there is none, and it counts nothing.
+/// Trains the fusion to fall back on. If no feature is a list, there is none, and it contributes nothing.
 Result<ReciprocalRanker> train_fused(const TrainingRequest& request, const BlendOptions& options) {
   const std::vector<Feature>& features = request.train->matrix.features();
   if (count_lists(features) == 0)

@@ -12,9 +12,9 @@
 
 namespace metafuse::fusion::reciprocal_ranks {
 
-/// A fusion to fall back on, thresholded features and scaled features in one sum.
+/// The sum of three rankers: a fusion to fall back on, thresholded features and scaled features.
 ///
-/// body: {"fused": that of ReciprocalRanker, "steps": that of StepRanker, "values": that of ValueRanker}
+/// Body: {"fused": as ReciprocalRanker's, "steps": as StepRanker's, "values": as ValueRanker's}
 class BlendRanker final : public SumRanker {
  public:
   BlendRanker(ReciprocalRanker fused, StepRanker steps, rankboost::ValueRanker values)
@@ -22,7 +22,8 @@ class BlendRanker final : public SumRanker {
     tabulate(steps_);
   }
 
-  /// The fusion, RankBoost of thresholds and RankBoost of values, each in a multiple of its own scores.
+  /// The fusion, RankBoost of thresholds and RankBoost of values, each with its scores scaled as the
+  /// blend needs.
   const ReciprocalRanker& fused() const { return fused_; }
   const StepRanker& steps() const { return steps_; }
   const rankboost::ValueRanker& values() const { return values_; }
@@ -45,7 +46,7 @@ class BlendRanker final : public SumRanker {
   rankboost::ValueRanker values_;
 };
 
-/// The row of the table: `rankboost-blend`.
+/// The learner rankboost-blend.
 Learner blend_learner();
 
 }  // namespace metafuse::fusion::reciprocal_ranks

@@ -17,19 +17,19 @@
 #include "fusion/unsupervised/supervised_fusion.h"
 #include "fusion/unsupervised/weight_search.h"
 
-// Reciprocal rank fusion (Cormack, Clarke, Buettcher 2009) as a learner, in three steps of what is learned:
-// nothing (equal weights), which list is best or how much each list counts, and RankBoost on top. Boosting
-// takes the weighted sum, scaled by the alpha of least Z, as H_0: RankBoost's first distribution is then D_1
-// ~ exp(H_0(below) - H_0(above)) (Freund et al. 2003, fig. 1), and the learned sum is shrunk towards H_0 by
-// how few crucial pairs there are, since a handful of pairs says little about lists that the fusion already
-// knows how to use.
+// Reciprocal rank fusion (Cormack, Clarke, Buettcher 2009) as a learner. It can learn nothing (equal
+// weights), which list is best or how much each list counts, and RankBoost on top of that. Boosting takes the
+// weighted sum, scaled by the alpha that minimises Z, as H_0. RankBoost's first distribution is then D_1 ~
+// exp(H_0(below) - H_0(above)) (Freund et al. 2003, fig. 1). The fewer crucial pairs there are, the more the
+// learned sum is shrunk towards H_0, since a handful of pairs says little about lists that the fusion already
+// uses well.
 namespace metafuse::fusion::reciprocal_ranks {
 namespace {
 
-constexpr double kLargestScore = 30.0;  // of the prior, so that e^H stays far from overflow
+constexpr double kLargestScore = 30.0;  // of the prior; keeps e^H far from overflow
 
-constexpr std::size_t kDivisions = 3;       // of the queries into halves
-constexpr double kTimeShareOfHalves = 0.5;  // of the time limit
+constexpr std::size_t kDivisions = 3;       // number of random divisions of the queries into halves
+constexpr double kTimeShareOfHalves = 0.5;  // share of the time limit
 
 constexpr std::array<double, 4> kTriedK = {5.0, 10.0, 20.0, 40.0};
 
@@ -77,7 +77,7 @@ void declare_options(OptionTable& table, ReciprocalOptions& options) {
   table.hide_default();
 }
 
-/// The rank features of one query as lists whose scores are ranks, with the relevant documents.
+/// The rank features of one query as lists whose scores are the ranks, and the relevant documents.
 JudgedLists judged_ranks(const TrainingSet& set, const QueryRange& query) {
   JudgedLists out;
   for (std::size_t row = query.begin; row < query.end; ++row) {
@@ -99,7 +99,7 @@ JudgedLists judged_ranks(const TrainingSet& set, const QueryRange& query) {
   return out;
 }
 
-/// The same with reciprocal rank shares as scores.
+/// The same, with reciprocal rank shares as scores.
 std::vector<JudgedLists> judged_shares(std::vector<JudgedLists> ranks, double k) {
   for (JudgedLists& query : ranks)
     for (std::vector<ListEntry>& list : query.query.lists)
@@ -107,7 +107,8 @@ std::vector<JudgedLists> judged_shares(std::vector<JudgedLists> ranks, double k)
   return ranks;
 }
 
-/// The k to take: what the options say, or what fuses the training queries' lists best (the largest such).
+/// The k to use: the given one, or the one that fuses the training queries' lists best (the largest, if
+/// several do).
 double steepness(const std::vector<JudgedLists>& ranks, const ReciprocalOptions& options) {
   if (options.k_by == KBy::given) return options.k;
   double chosen = options.k;
@@ -121,13 +122,13 @@ double steepness(const std::vector<JudgedLists>& ranks, const ReciprocalOptions&
   return chosen;
 }
 
-/// How lists are summed: the k of the reciprocal ranks, and one weight per feature, 0 of value features.
+/// How lists are summed: the k of the reciprocal ranks, and one weight per feature (0 for value features).
 struct ListSum {
   double k = 0.0;
   std::vector<double> weights;
 };
 
-/// errors: bad_data: weights are to be learned, and no list holds a relevant document
+/// errors: bad_data: weights are to be learned, but no list holds a relevant document
 Result<ListSum> list_sum(const TrainingSet& set, const ReciprocalOptions& options) {
   const std::vector<Feature>& features = set.matrix.features();
   ListSum out{options.k, {}};
@@ -154,8 +155,8 @@ Result<ListSum> list_sum(const TrainingSet& set, const ReciprocalOptions& option
   return out;
 }
 
-/// RankBoost's rounds on top of H_0, on the request's threads.
-/// in: prior - H_0 of every row
+/// Runs RankBoost on top of H_0, on the request's threads.
+/// in: prior - H_0 for every row
 Result<std::vector<WeakRanking>> boosted_once(const TrainingRequest& request, const TrainingSet& set,
                                               const std::vector<double>& prior, std::size_t rounds) {
   TRY(const auto feedback, rankboost::make_feedback(set));
@@ -180,7 +181,7 @@ Result<std::vector<WeakRanking>> boosted_once(const TrainingRequest& request, co
   return rankings;
 }
 
-/// One score per row of the queries that were selected.
+/// The scores of the rows of the selected queries.
 std::vector<double> rows_of(const std::vector<double>& scores, const TrainingSet& set,
                             const std::vector<std::size_t>& queries) {
   std::vector<double> out;
@@ -209,15 +210,15 @@ Result<std::vector<WeakRanking>> boosted_bags(const TrainingRequest& request,
   return mean_of_bags(bags);
 }
 
-/// How much of what was learned counts: p^2 / (p^2 + prior^2) for p crucial pairs. The pairs of one query say
-/// much the same, so a query counts for no more than options.pairs_of_query.
+/// The weight of what was learned: p^2 / (p^2 + prior^2) for p crucial pairs. The pairs of one query resemble
+/// each other, so each query counts for at most options.pairs_of_query pairs.
 double share_of_learned(const rankboost::Feedback& feedback, const ReciprocalOptions& options) {
   const double most = options.pairs_of_query * static_cast<double>(feedback.queries.size());
   const double pairs = std::min(static_cast<double>(feedback.crucial_pairs), most);
   return pairs * pairs / (pairs * pairs + options.prior_pairs * options.prior_pairs);
 }
 
-/// The scores less their mean within each query.
+/// The scores minus their mean within each query.
 std::vector<double> centred(std::vector<double> scores, const TrainingSet& set) {
   for (const QueryRange& query : set.queries) {
     const std::span own(scores.data() + query.begin, query.end - query.begin);
@@ -231,9 +232,10 @@ double product(const std::vector<double>& a, const std::vector<double>& b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
-/// How reliable what the rounds learn is: with r the correlation of what two halves of the base queries
-/// teach, over several divisions, 2 r / (1 + r) is that of all queries' with what ever more of them would
-/// teach (Spearman 1910, Brown 1910), and by that much it counts. 0 where a half teaches nothing.
+/// How reliable the learned rounds are, as a factor by which they count. The queries are divided into halves
+/// several times, and r is the correlation between what the two halves teach. Then 2 r / (1 + r) is the
+/// correlation between what all queries teach and what another set of as many would teach (Spearman 1910,
+/// Brown 1910). 0 if nothing can be learned from a half.
 double agreement_of_halves(const TrainingRequest& request, const std::vector<double>& prior,
                            std::size_t rounds) {
   const TrainingSet& set = *request.train;
@@ -263,14 +265,14 @@ double agreement_of_halves(const TrainingRequest& request, const std::vector<dou
   return 2.0 * correlation / (1.0 + correlation);
 }
 
-/// What the fused scores are multiplied by: the alpha of least Z as far as the pairs can tell it, and for the
-/// rest the one that makes their standard deviation within a query 1.
+/// The factor of the fused scores. The share that pairs can determine comes from the alpha that minimises Z,
+/// the rest from the factor that makes the standard deviation within queries 1.
 double prior_alpha(const TrainingSet& set, const rankboost::Feedback& feedback,
                    const std::vector<double>& scores, double share) {
   const double squares = squares_within_queries(set, scores);
   const double most = std::max(0.0, *std::max_element(scores.begin(), scores.end()));
   const double deviation = std::sqrt(squares / static_cast<double>(scores.size()));
-  if (!(deviation > 0.0)) return 1.0;  // every document is fused alike
+  if (!(deviation > 0.0)) return 1.0;  // all documents have the same fused score
   const double steepest = kLargestScore / most;
   return share * rankboost::alpha_of_scores(feedback, scores, steepest) +
          (1.0 - share) * std::min(1.0 / deviation, steepest);

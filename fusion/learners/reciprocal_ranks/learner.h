@@ -9,10 +9,10 @@
 
 namespace metafuse::fusion::reciprocal_ranks {
 
-/// Reciprocal rank fusion as a model, and the prior that boosting may start from:
+/// Reciprocal rank fusion as a model, also as the prior from which boosting may start:
 /// score = sum over lists of weight / (k + rank) + a sum of thresholded features (none without boosting).
 ///
-/// body: {"k","weights":[one per feature, 0 of a value feature],"weak_rankings":[...]}
+/// Body: {"k","weights":[one per feature, 0 for a value feature],"weak_rankings":[...]}
 class ReciprocalRanker final : public SumRanker {
  public:
   ReciprocalRanker(double k, std::vector<double> weights, StepRanker steps)
@@ -23,7 +23,7 @@ class ReciprocalRanker final : public SumRanker {
   double k() const { return k_; }
   const std::vector<double>& weights() const { return weights_; }
   const StepRanker& steps() const { return steps_; }
-  /// With the first of the weak rankings alone.
+  /// The same ranker with only the first `rounds` weak rankings.
   ReciprocalRanker first_rounds(std::size_t rounds, const std::vector<Feature>& features) const;
 
   bool uses(std::size_t feature) const override { return weights_[feature] != 0.0 || steps_.uses(feature); }
@@ -38,8 +38,8 @@ class ReciprocalRanker final : public SumRanker {
   StepRanker steps_;
 };
 
-/// The squares of what each score differs from its query's mean, added up: scores of several origins are made
-/// comparable by it.
+/// The sum over all documents of the squared difference between a score and the mean score of its query. Used
+/// to bring scores of different origin to the same scale.
 /// in: scores - one per document of the set
 double squares_within_queries(const TrainingSet& set, const std::vector<double>& scores);
 
@@ -47,7 +47,7 @@ double squares_within_queries(const TrainingSet& set, const std::vector<double>&
 Result<std::shared_ptr<const Ranker>> read_reciprocal(const JsonObject& body,
                                                       const std::vector<Feature>& features);
 
-/// The row of the table: `reciprocal-ranks`, which needs no judgment unless its weights are learned.
+/// The learner reciprocal-ranks. It needs no judgments unless it learns weights.
 Learner learner();
 
 }  // namespace metafuse::fusion::reciprocal_ranks
