@@ -9,7 +9,7 @@
 namespace metafuse::fetchers {
 namespace {
 
-constexpr std::uint32_t kSmallCodes = 15;  ///< codes small enough to share a number with the step
+constexpr std::uint32_t kSmallCodes = 15;  ///< codes below this share a number with the step
 constexpr std::uint32_t kMaxListColumns = 64;
 
 void append_code(std::string& out, const PostingCode& code) {

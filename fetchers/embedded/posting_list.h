@@ -8,7 +8,8 @@
 // consecutive ids that contains documents. A block holds the distance from the previous window, the codes in
 // it as 64 bits (the last bit represents all further codes), the length of its shortest document, the number
 // of its documents, the number of its bytes, and then one number per document that combines the step from the
-// previous document with the code. All numbers are encoded as in number_bytes.h.
+// previous document with the code; the excess of a large code follows as a second number. All numbers are
+// encoded as in number_bytes.h.
 
 #include <array>
 #include <cstdint>
