@@ -232,7 +232,10 @@ class FileReader {
     const bool has_lists = root.find("lists") != nullptr;  // then no other key is required
     const YamlNode* slots = has_lists ? map.take("slots") : map.take_required("slots");
     if (slots != nullptr) read_slots(*slots);
-    if (slots == nullptr && has_lists) domain_.slots.push_back({"QUERY", true, ""});
+    if (slots == nullptr && has_lists) {
+      domain_.slots.push_back({"QUERY", true, ""});
+      slot_places_.push_back(root.place);
+    }
     const YamlNode* templates = has_lists ? map.take("templates") : map.take_required("templates");
     if (templates != nullptr) read_templates(*templates);
     if (has_lists) read_lists(map);
@@ -424,7 +427,7 @@ class FileReader {
   Diagnostics& diagnostics_;
   Domain domain_;
   bool knows_slots_ = false;  // otherwise every use of a slot would be reported as a mistake
-  std::vector<Place> slot_places_;
+  std::vector<Place> slot_places_;  ///< of each slot in domain_.slots
   std::set<std::string> used_;
   std::map<std::string, std::size_t> ids_;
 };

@@ -182,6 +182,18 @@ TEST_CASE("What is odd but no mistake is a warning", "[templates][file]") {
   begins(file->warnings[2], "f:3:9: no slot is named QUERY or required");
 }
 
+TEST_CASE("A file of callers' lists without slots has the slot QUERY, and says when no template uses it",
+          "[templates][file]") {
+  const std::string head = "version: 1\ndomain: d\nlists: [own]\ntemplates:\n  - {id: a, engine: e, query: ";
+  const auto constant = parse_domain_file(head + "constant}\n", "f");
+  REQUIRE(constant.has_value());
+  REQUIRE(constant->warnings.size() == 1);
+  begins(constant->warnings[0], "f:1:1: the slot QUERY is in no template");
+  const auto used = parse_domain_file(head + "'{QUERY}'}\n", "f");
+  REQUIRE(used.has_value());
+  CHECK(used->warnings.empty());
+}
+
 TEST_CASE("A query that may become empty is a warning", "[templates][file]") {
   const std::string head = "version: 1\ndomain: d\nslots: {A: {required: true}, B: }\ntemplates:\n";
   const auto warnings_of = [&](const std::string& query) {
