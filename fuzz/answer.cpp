@@ -25,6 +25,7 @@ AnswerRules rules_of(Format format) {
 
 }  // namespace
 
+/// An engine's answer, parsed in every format: the input is the body.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto parse = [&](const AnswerRules& rules, const char* content_type) {

@@ -6,6 +6,7 @@
 #include "templates/expander.h"
 #include "templates/template_file.h"
 
+/// A file of search templates: the input is the file. If it is valid, it expands a query of awkward values.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto file = metafuse::templates::parse_domain_file(text, "input.yaml");

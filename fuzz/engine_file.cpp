@@ -4,6 +4,7 @@
 
 #include "fetchers/definition/engine.h"
 
+/// An engine file: the input is the file.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   (void)metafuse::fetchers::parse_engine_file(text, "input.yaml");

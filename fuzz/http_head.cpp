@@ -35,6 +35,7 @@ void write(std::string_view text) {
 
 }  // namespace
 
+/// The input is the head (or form) of a request, and then the name and the value of a header in an answer.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   read(text);

@@ -6,6 +6,7 @@
 
 #include "core/contract.h"
 
+/// A JSON text: the input is the text.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto value = metafuse::parse_json(text, "input");

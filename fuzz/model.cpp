@@ -6,6 +6,7 @@
 #include "core/contract.h"
 #include "fusion/training/registry.h"
 
+/// A model file: the input is the file.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto model = metafuse::fusion::parse_model(text, "input.json");

@@ -3,6 +3,7 @@
 #include "fuzz/served_app.h"
 #include "service/http/head.h"
 
+/// A whole HTTP request to the server: the input is its head and body.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace metafuse::service;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
