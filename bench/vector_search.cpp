@@ -1,6 +1,6 @@
 // vector_search ROWS DIMENSIONS [FOLDER]: makes an embedded index of ROWS random unit vectors; prints how
-// long the embedded vector engine takes to find the first 30 with one thread, and how many of these a plain
-// scan in double precision finds too.
+// long the embedded vector engine takes to find the first 30 with one thread, and how many of these have the
+// same rank in a plain scan that sums in double precision.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -53,7 +53,7 @@ Result<void> make_index(const std::string& folder, std::size_t rows, std::size_t
   return {};
 }
 
-/// The first 30 for each query by a plain scan of the rows, which are stored in half precision.
+/// The first 30 for each query by a plain scan of the rows, rounded to half precision as in the index.
 std::vector<std::vector<std::pair<double, std::size_t>>> plain_scan(
     const std::vector<std::vector<float>>& queries, std::size_t rows, std::size_t dimensions) {
   std::vector<std::vector<std::pair<double, std::size_t>>> best(queries.size());

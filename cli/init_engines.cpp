@@ -20,8 +20,8 @@ using fetchers::CatalogueEntry;
 
 constexpr std::size_t kMaxAnswerBytes = std::size_t{16} << 20;
 
-/// A row of the kinds that `--engine KIND=ADDRESS#NAME` accepts, and the definition keys that get ADDRESS
-/// and NAME.
+/// A row of the table of kinds that `--engine KIND=ADDRESS#NAME` accepts, with the definition's keys for
+/// ADDRESS and NAME.
 struct InitEngineKind {
   std::string_view kind;
   std::string_view address_key;

@@ -406,7 +406,7 @@ Result<std::string> look_at_open_files(const service::ServerConfig& config) {
 
 Result<std::string> look_at_clock() {
   const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  constexpr std::time_t kBuilt = 1735689600;  // 2025-01-01: before this program was
+  constexpr std::time_t kBuilt = 1735689600;  // 2025-01-01, before this program existed
   if (now < kBuilt)
     return fail(Code::unavailable, "the clock says a date before 2025; quotas and clicks need a right one");
   return std::string("right, as far as can be seen from here");

@@ -74,7 +74,7 @@ struct Plan {
   bool chooses_by_fold = false;   ///< choose T, c and setting per fold, on its own validation part
   bool are_ties_by_id = false;    ///< order equal scores by document id instead of the order of the files
   bool scales_by_query = false;   ///< scale members' scores to [0, 1] within each query before adding them
-  bool measures_by_tool = false;  ///< choose and weight by the set's own NDCG@10 instead of that of [1]
+  bool measures_by_tool = false;  ///< choose and weight by the LETOR tool's NDCG@10, not ndcg_10()
   /// Stop when two increases of the rounds in a row improved no method on validation.
   bool stops_early = true;
   unsigned threads = 1;

@@ -74,8 +74,8 @@ Result<std::string> run_click_learning(const ExperimentOptions& options);
 Result<std::string> run_letor_agg(const ExperimentOptions& options);
 
 /// `auto` beside each learner that it chooses among, by five-fold cross-validation on every data set of
-/// docs/results.md (on the demonstration if options.data contains packages.txt): how far it is behind the
-/// best learner, which is known only in hindsight. Quick: without the two large sets, and one sample of
+/// docs/results.md, including the demonstration if options.data contains packages.txt: how far it is behind
+/// the best learner, which is known only in hindsight. Quick: without the two large sets, and one sample of
 /// the demonstration.
 Result<std::string> run_hindsight(const ExperimentOptions& options);
 

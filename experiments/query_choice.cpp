@@ -166,7 +166,7 @@ std::vector<double> differences(const std::vector<Trial>& trials, std::size_t st
 
 /// How many suggested queries are worth as much as `count` at random. The curve of the suggested ones is
 /// interpolated linearly over the logarithm of the count; the result is where it first reaches `value`, or
-/// nullopt if it does not within the last step.
+/// nullopt if it does not by the last step.
 std::optional<double> worth(const std::vector<double>& suggested, double value) {
   for (std::size_t i = 0; i < suggested.size(); ++i) {
     if (suggested[i] < value) continue;

@@ -16,7 +16,7 @@ namespace metafuse::evaluation {
 /// Stand-ins for the grade of a retrieved document that has none (trec_eval's RELVALUE_NONPOOL
 /// and RELVALUE_UNJUDGED).
 constexpr int kNotPooled = -1;  ///< no judgment at all
-constexpr int kUnjudged = -2;   ///< in the pool with a negative grade: a judge is known not to have graded it
+constexpr int kUnjudged = -2;   ///< in the pool with a negative grade: known not to be judged
 
 /// How many judged documents of a query have this grade.
 struct GradeCount {

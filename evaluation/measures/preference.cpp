@@ -35,8 +35,8 @@ std::vector<TieGroup> tie_groups(const JudgedRanking& ranking) {
   return groups;
 }
 
-/// The sum over i of k Pr[rank(t_k) = i] / i (eq. 22) for the j-th good document of a tie group; i runs over
-/// the positions that the group leaves it, and k = good_before + j.
+/// The sum over i of k Pr[rank(t_k) = i] / i (eq. 22) for the j-th good document of a tie group, where i runs
+/// over the positions that this document can have within the group, and k = good_before + j.
 double expected_precision(const TieGroup& group, std::size_t good_before, std::size_t j) {
   const auto size = static_cast<double>(group.end - group.begin);
   const auto good = static_cast<double>(group.good);

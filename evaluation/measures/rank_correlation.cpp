@@ -39,7 +39,7 @@ double kendall_tau(std::span<const std::string_view> a, std::span<const std::str
   IdTable places;
   bool is_new = false;
   for (const std::string_view document : a) places.insert(document, is_new);
-  std::vector<std::uint32_t> shared;  // places in a, in the order of b
+  std::vector<std::uint32_t> shared;  // positions in a of the shared documents, in the order of b
   for (const std::string_view document : b)
     if (const std::uint32_t place = places.find(document); place != IdTable::kAbsent) shared.push_back(place);
   if (shared.size() < 2) return 1.0;

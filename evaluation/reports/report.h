@@ -47,7 +47,7 @@ struct Report {
 
 std::string format_report(const Report& report, Format format);
 
-// One function per format, each in a file named after it.
+// One function per format; format_report() calls them.
 std::string format_table(const Report& report);
 std::string format_trec_eval(const Report& report);
 std::string format_csv(const Report& report);

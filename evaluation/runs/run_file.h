@@ -88,7 +88,7 @@ Result<void> parse_run_topic(const RunIndex& run, std::size_t topic, const RunFi
 /// Sorts by descending score, then rank, then document. Cheap when the lines are nearly sorted.
 void sort_as_listed(std::vector<RunLine>& lines);
 
-/// errors: bad_data naming file, line and document when a document stands twice
+/// errors: bad_data naming file, line and document when a document occurs twice
 Result<void> check_documents_differ(const RunIndex& run, std::size_t topic,
                                     const std::vector<RunLine>& lines);
 

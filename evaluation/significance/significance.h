@@ -74,8 +74,8 @@ Result<Folds> random_folds(std::span<const std::string_view> queries, std::size_
 
 /// Reads lines `query fold`, with folds numbered from 1.
 ///
-/// errors: bad_data with file and line: wrong columns, a fold that is no whole number from 1 to 1000, a query
-///         twice, a query of the input that the file lacks, fewer than two folds
+/// errors: bad_data with file and line: wrong columns, a fold that is not a whole number from 1 to 1000, a
+///         query twice, a query of the input that the file lacks, fewer than two folds
 Result<Folds> read_folds(const std::string& path, std::span<const std::string_view> queries);
 
 /// A comparison of methods over many tasks (Demsar 2006).

@@ -28,8 +28,8 @@ struct HomePage {
   std::vector<std::string> synopses;  ///< first that of the package named like the project
   std::vector<std::string> sections;
   std::vector<std::string> tags;  ///< debtags: "role::program"
-  /// The number of source packages of other projects of which a binary package depends on, recommends or
-  /// suggests one of the page's packages.
+  /// How many source packages of other projects have a binary package that depends on, recommends or suggests
+  /// one of the page's packages.
   std::size_t dependants = 0;
 
   friend bool operator==(const HomePage&, const HomePage&) = default;

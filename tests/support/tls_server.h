@@ -34,7 +34,7 @@ class TlsServer {
   struct Listener {
     std::string_view kind;
     int socket = -1;
-    TlsContext context;  ///< nullptr: no TLS library, the handshake is faulty
+    TlsContext context;  ///< nullptr: the server writes the faulty handshake itself
   };
 
   void accept_all();
