@@ -16,18 +16,18 @@
 namespace metafuse::service {
 namespace {
 
-/// What may hang with the store has threads of its own, so that searches never wait for it.
+/// Work that may hang with the store has its own threads, so that searches never wait for the store.
 constexpr unsigned kStoreWorkers = 4;
 constexpr QueueLimits kStoreQueue{32, std::chrono::milliseconds(300)};
 
-/// A server that is gone hands its duties on after so long.
+/// How long after a server's death another one takes the caretaker's duty.
 constexpr std::int64_t kDutySeconds = 6;
 constexpr std::chrono::seconds kBetweenDutyLooks{2};
 
-/// A machine's clock that is further from the database's is worth a warning.
+/// A machine's clock that differs by more than this from the database's gets a warning.
 constexpr std::int64_t kNotableSkewMs = 5000;
 
-/// Keys' use counted in the store, so that it outlives the process and is shared between several.
+/// Counts the keys' use in the store, so that the count outlives the process and several processes share it.
 SharedUsage shared_usage(Store* store) {
   if (store == nullptr) return {};
   return
@@ -38,7 +38,7 @@ SharedUsage shared_usage(Store* store) {
       };
 }
 
-/// Whose work a request is: its key's, else its address prefix's.
+/// The owner of a request's work: its key, or else its address prefix.
 std::string owner_of(const Exchange& exchange) {
   return exchange.key != nullptr ? "key " + exchange.key->name : address_prefix(exchange.client);
 }
@@ -101,7 +101,7 @@ Result<std::unique_ptr<App>> App::create(AppOptions options) {
     TRY(shared, records->mirror->step());
     if (!shared.taken.empty()) {
       if (options.reread) {
-        TRY(auto again, options.reread());  // keys may have come
+        TRY(auto again, options.reread());  // the mirror may have brought keys
         options.config.keys = std::move(again.keys);
       }
       TRY(snapshot, load_snapshot(options.config, options.load_engines));
@@ -229,7 +229,7 @@ void App::run(Call& call, Reply& reply) {
   reply.end();
 }
 
-/// Runs a part of a request's way; a throw becomes 500, or the end of an answer that has begun.
+/// Runs one step of a request. An exception becomes a 500, or ends an answer that has begun.
 void App::guarded(Call& call, const std::function<void(Reply&)>& work) noexcept {
   std::string failure;
   try {
@@ -246,7 +246,7 @@ void App::guarded(Call& call, const std::function<void(Reply&)>& work) noexcept 
     reply.send(error_response(error_dialect(call.route, call.exchange.request), 500,
                               "a mistake of ours; it is in the log"));
   } catch (...) {
-    // out of memory even for that: the responder answers when it goes away
+    // no memory even for the 500: the responder's destructor answers
   }
 }
 

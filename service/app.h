@@ -27,16 +27,16 @@
 
 namespace metafuse::service {
 
-/// What an App is made of; tests put their own engines and clock in.
+/// What an App is made of. Tests pass their own engines and clock.
 struct AppOptions {
   ServerConfig config;
   LoadEngines load_engines;
   std::function<Result<ServerConfig>()> reread;  ///< the configuration again, for reload()
   const Clock* clock = nullptr;
-  std::function<UnixTime()> unix_time;  ///< for what is stored; the machine's without it
+  std::function<UnixTime()> unix_time;  ///< for what is stored; the machine's clock if empty
 };
 
-/// The server without its sockets: puts its parts together, and takes each request through the gate to its
+/// The server without its sockets: owns its parts, and passes each request through the gate to its
 /// route's handler.
 class App {
  public:
@@ -46,9 +46,9 @@ class App {
   App& operator=(const App&) = delete;
   ~App();
 
-  /// Answers a request; on an I/O thread, so it never blocks. Whatever is thrown costs this request alone.
+  /// Answers a request. Called on an I/O thread, so it never blocks. An exception fails this request only.
   void handle(HttpRequest request, std::shared_ptr<Responder> responder);
-  /// Finishes the work under way; requests after this get 503.
+  /// Finishes the work under way. Requests that come later get 503.
   void stop();
 
   Reloader& reloader() { return reloader_; }
@@ -58,7 +58,7 @@ class App {
   Log& log() { return log_; }
 
  private:
-  /// A request and the way back to its client, kept until it is answered.
+  /// A request with its responder, kept until it is answered.
   struct Call {
     Exchange exchange;
     std::shared_ptr<Responder> responder;
@@ -71,14 +71,15 @@ class App {
   void dispatch(const std::shared_ptr<Call>& call, Reply& reply);
   void run(Call& call, Reply& reply);
   void guarded(Call& call, const std::function<void(Reply&)>& work) noexcept;
-  /// What a reload changes beyond the snapshot.
+  /// Applies what a reload changes beyond the snapshot.
   void take_limits(const Snapshot& snapshot);
-  /// Takes what other servers of the store changed, and keeps or takes on the duty to care for all of them.
+  /// Takes over files that other servers of the store changed, and renews or takes the caretaker's duty: one
+  /// server of the store retrains and removes old data for all of them.
   ///
-  /// out: whether a file changed
+  /// out: whether a file here changed
   bool look_at_others();
-  /// Keeps or takes on the duty, and asks the database for the time. The duty is over by this server's own
-  /// clock, too: a database that does not answer may have given it to another one.
+  /// Renews or takes the caretaker's duty, and asks the database for the time. The duty also ends by this
+  /// server's own clock, because a database that no longer answers may have given it to another server.
   void look_at_duty();
   void note_shared(const Mirror::Changes& changes);
 
@@ -95,14 +96,14 @@ class App {
   WorkerPool store_pool_;
   Operations operations_;
   const std::string server_id_;
-  TimePoint next_duty_look_{};                           ///< of the reloader's thread
-  std::atomic<TimePoint> duty_until_{TimePoint::max()};  ///< for good while the store is this server's alone
+  TimePoint next_duty_look_{};                           ///< only for the reloader's thread
+  std::atomic<TimePoint> duty_until_{TimePoint::max()};  ///< max() while no other server uses the store
   std::atomic<bool> is_store_heard_ = true;
-  std::atomic<bool> is_told_ = false;  ///< whether the store tells changes
-  bool is_clock_off_ = false;          ///< of the reloader's thread
-  Reloader reloader_;                  // its thread uses what stands above
+  std::atomic<bool> is_told_ = false;  ///< whether the store notifies us of changes
+  bool is_clock_off_ = false;          ///< only for the reloader's thread
+  Reloader reloader_;                  // after the members that its thread uses
   std::unique_ptr<Caretaker> caretaker_;
-  std::unique_ptr<Listener> news_;  ///< of the store; nullptr while that is this server's alone
+  std::unique_ptr<Listener> news_;  ///< of changes in the store; nullptr if no other server uses it
 };
 
 }  // namespace metafuse::service

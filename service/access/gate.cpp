@@ -55,8 +55,8 @@ bool is_own_host(const ServerConfig& config, std::string_view host_header) {
   });
 }
 
-/// Whether the client sits on this machine, as far as can be told: what came through a proxy that is not
-/// trusted to name its clients did not.
+/// Whether the client is on this machine, as far as can be told. A request forwarded by a proxy that is not
+/// trusted to name its clients counts as not local.
 bool is_local(const Exchange& exchange) {
   const bool was_forwarded =
       !exchange.request.header("X-Forwarded-For").empty() || !exchange.request.header("Forwarded").empty();
@@ -67,9 +67,9 @@ bool only_reads(const HttpRequest& request) {
   return request.method == "GET" || request.method == "HEAD";
 }
 
-/// Whether a page of this server sent the request, or no page at all: not a form or a script of another
-/// site, which a browser would send with what it keeps for us. Clients other than browsers say neither
-/// `Sec-Fetch-Site` nor `Origin` and pass.
+/// Whether a page of this server or no page at all sent the request. A form or script of another site does
+/// not qualify: the browser would send it with the credentials that it keeps for us. Clients other than
+/// browsers say neither `Sec-Fetch-Site` nor `Origin` and pass.
 bool is_from_own_page(const HttpRequest& request) {
   const std::string_view fetch_site = request.header("Sec-Fetch-Site");
   if (!fetch_site.empty()) return fetch_site == "same-origin" || fetch_site == "none";
@@ -79,8 +79,8 @@ bool is_from_own_page(const HttpRequest& request) {
          (scheme != std::string_view::npos && origin.substr(scheme + 3) == request.header("Host"));
 }
 
-/// Whether the configuration lets the scripts of the page's origin ask (CORS). Never for our own
-/// pages' forms.
+/// Whether the configuration allows scripts of the request's origin (CORS). Never for the routes of our own
+/// pages, whose forms no other site may send.
 bool is_from_allowed_origin(const RouteRules& rules, const Exchange& exchange) {
   const std::string_view origin = exchange.request.header("Origin");
   const std::vector<std::string>& allowed = exchange.snapshot->config.cors_origins;
@@ -89,8 +89,8 @@ bool is_from_allowed_origin(const RouteRules& rules, const Exchange& exchange) {
                      [&](const std::string& one) { return one == "*" || one == origin; });
 }
 
-/// What another site's page makes a browser send must not start or change anything. A link that a person
-/// follows to a search is welcome.
+/// A request that another site's page makes a browser send must not start or change anything. A link that a
+/// person follows to a search is allowed.
 std::optional<AccessRefusal> check_sender(const RouteRules& rules, const Exchange& exchange) {
   const HttpRequest& request = exchange.request;
   if (is_from_own_page(request) || is_from_allowed_origin(rules, exchange)) return std::nullopt;
@@ -181,7 +181,7 @@ std::optional<AccessRefusal> check_role(Access access, const Exchange& exchange)
   return std::nullopt;
 }
 
-/// What follows the name of a scheme in `Authorization`, or nothing where it is another scheme.
+/// The credentials after the scheme's name in `Authorization`; nothing if the header has another scheme.
 std::optional<std::string_view> credentials(const HttpRequest& request, std::string_view scheme) {
   const std::string_view value = request.header("Authorization");
   if (value.size() <= scheme.size() || value[scheme.size()] != ' ' ||
@@ -209,8 +209,8 @@ std::string presented_key(const RouteRules& rules, const HttpRequest& request) {
 }
 
 /// The API key that a person gave to a browser as a password (`Authorization: Basic`, any user name), or "".
-/// A browser adds it to whatever any site makes it ask for, so where something may change it counts only in
-/// requests of our own pages.
+/// A browser adds it to every request that any site makes it send, so for requests that may change something
+/// it counts only when one of our own pages sent them.
 std::string typed_key(const HttpRequest& request) {
   if (!only_reads(request) && !is_from_own_page(request)) return {};
   const auto name_and_password = base64_decoded(credentials(request, "Basic").value_or(""));
@@ -219,18 +219,18 @@ std::string typed_key(const HttpRequest& request) {
   return colon == std::string::npos ? std::string() : name_and_password->substr(colon + 1);
 }
 
-/// The key that a request shows where keys count; not looked for where none does.
+/// The key that a request shows; "" if the route needs no key or the configuration has none.
 std::string key_of(const RouteRules& rules, const Exchange& exchange) {
   const ServerConfig& config = exchange.snapshot->config;
   if ((rules.access == Access::open && rules.actions.empty()) || config.keys.empty()) return {};
   std::string key = presented_key(rules, exchange.request);
-  // where searching is open, a password is for the proxy in front; administrators' routes take none
+  // where searching is open, a password is meant for the proxy in front; administrators' routes accept none
   if (key.empty() && config.needs_key && rules.access == Access::search) key = typed_key(exchange.request);
   return key;
 }
 
-/// Whether a key that is not known counts as none: where searching is open, it asks for nothing that it would
-/// not get without. Clients of Tavily always send one, a made-up one where none is needed.
+/// Whether an unknown key counts as no key. That is so where searching is open: the request gets nothing that
+/// it would not get without a key. Tavily's clients always send a key, a made-up one where none is needed.
 bool takes_any_key(const RouteRules& rules, const Exchange& exchange) {
   return rules.access == Access::search && rules.effect == Effect::asks && is_open(rules.access, exchange);
 }
@@ -242,7 +242,8 @@ std::unique_ptr<SharedLimits> shared_limits(const ServerConfig& config, const Cl
   return std::make_unique<SharedLimits>(std::move(*address), clock, limiter);
 }
 
-/// A route's first path value, where keys count, is a domain's name.
+/// Whether the request is for a domain outside the key's scope. On every route where keys count, the first
+/// path value is a domain's name.
 bool is_beyond_scope(const KeyConfig& key, const Exchange& exchange) {
   return !exchange.path_values.empty() && !key.may_use_domain(exchange.path_values.front());
 }
@@ -253,7 +254,8 @@ std::optional<AccessRefusal> check_scope(Access access, const Exchange& exchange
   return AccessRefusal{403, "scope", "the key may not use this domain"};
 }
 
-/// Where keys' use is counted: in a PostgreSQL store, since a Redis that restarts begins again at nothing.
+/// The counter of what keys used: a PostgreSQL store rather than Redis, because Redis counts from zero again
+/// after a restart.
 SharedUsage quota_counter(const GateOptions& options, SharedLimits* redis) {
   if (redis == nullptr || is_postgres_url(options.config.store)) return options.usage;
   return redis->usage();
@@ -330,7 +332,7 @@ std::optional<AccessRefusal> Gate::take_tokens(const Exchange& exchange, double 
                        admission.retry_after_seconds};
 }
 
-/// A key's own rate; each process counts alone.
+/// Takes tokens from the key's own rate, which each process counts for itself.
 Admission Gate::take_of_key(const KeyConfig& key, double tokens) {
   if (key.requests_per_second <= 0) return {};
   const std::lock_guard lock(key_limiters_mutex_);
@@ -341,8 +343,8 @@ Admission Gate::take_of_key(const KeyConfig& key, double tokens) {
   return limiter->take(key.name, clock_.now(), tokens);
 }
 
-/// A form carries its key in the field `key`, which then is the exchange's. A client that guesses is slowed
-/// down as with the header.
+/// Checks the key that a form carries in its field `key`, which becomes the exchange's key. A client that
+/// guesses keys is slowed down as it is with the header.
 void Gate::check_action(const RouteRules& rules, Exchange& exchange) {
   if (rules.actions.empty()) return;
   const std::string action = form_value(exchange.form, "action");

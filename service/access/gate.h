@@ -23,39 +23,40 @@ struct GateOptions {
   Metrics& metrics;
   const Clock& clock;
   std::function<UnixTime()> unix_time;
-  SharedUsage usage;  ///< a store's count of what keys used; may be empty
+  SharedUsage usage;  ///< the store's count of what keys used; may be empty
 };
 
-/// The one place where it is decided whether a request may go on: the host it names, the key it shows, its
-/// client's rate, the role that its route needs, the page that sent it, the type of its body; and, for
-/// searches, the key's quota. No handler decides any of this. From any thread; never blocks but in
-/// admit_search(), which may ask a counter that processes share.
+/// The one place that decides whether a request may proceed. It checks the host that the request names, its
+/// API key, its client's rate, the role that the route needs, the page that sent it, the type of its body
+/// and, for searches, the key's quota. No handler checks any of this. Safe from any thread. Only
+/// admit_search() may block: it may ask a counter that several processes share.
 class Gate {
  public:
   explicit Gate(const GateOptions& options);
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
 
-  /// Fills in what the exchange says of its client (client, is_https, traceparent, key, form) and checks it.
+  /// Fills in the exchange's fields about its client (client, is_https, traceparent, key, form) and checks
+  /// the request.
   ///
   /// in:     rules - nullptr for a path that does not exist
-  /// errors: 400 a damaged form; 401 a key that is not known, or none where one is needed; 403 a key
-  ///         without the role, another site's page; 415; 421 a Host that is not ours; 429 too many requests
-  ///         or wrong keys
+  /// errors: 400 a malformed form; 401 an unknown key, or no key where one is needed; 403 a key without the
+  ///         role, or a request from another site's page; 415 a wrong body type; 421 a Host that is not ours;
+  ///         429 too many requests or wrong keys
   std::optional<AccessRefusal> check(const RouteRules* rules, Exchange& exchange);
 
-  /// Charges expanded queries that are about to be sent to the key's quota.
+  /// Charges the key's quota for the expanded queries that are about to be sent to engines.
   ///
   /// in:     has_raw - some are sent without the engine's syntax filter
-  /// errors: 403 raw queries without the role; 429 a quota that does not hold them, and nothing is charged
+  /// errors: 403 raw queries without the role; 429 the quota is too small for them; nothing is charged then
   std::optional<AccessRefusal> admit_search(const Exchange& exchange, std::size_t expanded_queries,
                                             bool has_raw = false);
-  /// The same for what was answered before, without asking anybody: false when the quota does not surely
-  /// hold it.
+  /// As admit_search(), for an answer that is served again: never asks the shared counter. Returns false
+  /// unless this process knows that the quota suffices.
   bool admit_at_once(const Exchange& exchange, std::size_t expanded_queries);
-  /// Charges a request that asks for several things at once, for those beyond the first.
+  /// Charges a request that asks for several things at once for all but the first, which check() charged.
   ///
-  /// errors: 429 when the client's rate does not hold them, and nothing is charged
+  /// errors: 429 when the client's rate does not allow them; nothing is charged then
   std::optional<AccessRefusal> admit_more(const Exchange& exchange, std::size_t more);
 
   void set_limits(const ServerConfig& config);
@@ -75,7 +76,7 @@ class Gate {
   std::unique_ptr<SharedLimits> shared_limits_;
   Quotas quotas_;
   std::mutex key_limiters_mutex_;
-  std::map<std::string, std::unique_ptr<RateLimiter>> key_limiters_;  ///< as many as keys with a rate
+  std::map<std::string, std::unique_ptr<RateLimiter>> key_limiters_;  ///< one per key that has a rate
 };
 
 }  // namespace metafuse::service

@@ -9,7 +9,7 @@
 namespace metafuse::service {
 namespace {
 
-// A quota in first blocks, and in the largest ones.
+// How many of the first, smallest blocks make a quota, and how many of the largest ones.
 constexpr std::uint64_t kFirstBlocks = 4096;
 constexpr std::uint64_t kBlocks = 64;
 constexpr std::int64_t kDaySeconds = 86400;
@@ -52,7 +52,7 @@ KeyGuard::Answer KeyGuard::find(std::span<const KeyConfig> keys, std::string_vie
   std::string pair = std::string(client) + ' ' + key->sha256;
   const std::lock_guard lock(mutex_);
   if (known_.find(pair, now) == nullptr) {
-    // right or wrong, a guess that comes too early hears the same
+    // right or wrong, a key that comes too early gets the same answer, so that it confirms no guess
     if (const Admission admission = failures_.look(client, now); !admission.is_admitted)
       return refusal(admission);
   }
@@ -66,7 +66,7 @@ const KeyConfig* KeyGuard::find_if_any(std::span<const KeyConfig> keys, std::str
   std::string pair = std::string(client) + ' ' + sha256_hex(presented);
   {
     const std::lock_guard lock(mutex_);
-    // a reload may have made it a right one
+    // a reload may have made the key a right one
     if (wrong_.find(pair, now) != nullptr && find_key(keys, presented) == nullptr) return nullptr;
   }
   const Answer answer = find(keys, presented, client, now);

@@ -13,8 +13,9 @@ namespace {
 constexpr std::chrono::milliseconds kBetweenExchanges{100};
 constexpr std::chrono::hours kUsageLifetime{48};
 
-/// A token bucket by Redis' own clock. KEYS: the bucket; ARGV: tokens a second, burst, tokens taken. A bucket
-/// may be overdrawn by one burst, which processes take before they hear of each other. Returns what is left.
+/// A token bucket by Redis' own clock. KEYS: the bucket; ARGV: tokens per second, burst, tokens taken. A
+/// bucket may be overdrawn by one burst, because processes take tokens before they hear of each other.
+/// Returns the tokens left.
 constexpr std::string_view kBucketScript = R"(
 local time = redis.call('TIME')
 local now = time[1] + time[2] / 1000000
@@ -143,7 +144,7 @@ void SharedLimits::exchange() {
   const std::string rate = text_of(limiter_.per_second());
   const std::string burst = text_of(limiter_.burst());
   for (const RateLimiter::Use& use : limiter_.take_uses()) {
-    // the address itself stays here
+    // Redis gets a digest; the address itself does not leave this process
     const std::string key = "metafuse:rate:" + sha256_hex(use.client).substr(0, 32);
     const auto left = redis_.run_script(kBucketScript, key, {rate, burst, text_of(use.tokens)});
     if (!left) return;

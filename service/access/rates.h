@@ -23,19 +23,19 @@ struct Admission {
   double retry_after_seconds = 0;
 };
 
-/// A token bucket for each client: `burst` requests at once, then `per_second`. At most `max_clients` buckets
-/// are kept; the one that rested longest goes first, and one that rested until it was full again is no loss.
+/// A token bucket per client: `burst` requests at once, then `per_second`. At most `max_clients` buckets are
+/// kept. The least recently used one is dropped first; if it had filled up again, nothing is lost.
 class RateLimiter {
  public:
   /// in: per_second - 0 for no limit; burst - at least 1
   RateLimiter(double per_second, double burst, std::size_t max_clients = 65536);
 
-  /// in: client - an address_prefix(); tokens - what the request costs, at most `burst` counts
+  /// in: client - an address_prefix(); tokens - what the request costs; more than `burst` counts as `burst`
   Admission take(std::string_view client, TimePoint now, double tokens = 1);
-  /// Whether one token is there, without taking it.
+  /// Whether the client has one token, without taking it.
   Admission look(std::string_view client, TimePoint now);
   std::size_t size() const;
-  /// From now on; buckets are cut to a smaller burst.
+  /// Sets the rate from now on. A smaller burst also cuts the tokens that buckets hold.
   void set_rate(double per_second, double burst);
   double per_second() const;
   double burst() const;
@@ -46,8 +46,9 @@ class RateLimiter {
     double tokens = 0;
   };
   std::vector<Use> take_uses();
-  /// What a bucket that several processes share holds, this process's uses up to the last take_uses()
-  /// counted: a client may take no more than that.
+  /// Limits a client's bucket to what the bucket shared by several processes still holds.
+  ///
+  /// in: tokens - of the shared bucket, after this process's uses up to the last take_uses()
   void bound(std::string_view client, double tokens);
 
  private:
@@ -57,7 +58,7 @@ class RateLimiter {
     double used = 0;  ///< since the last take_uses()
   };
 
-  /// The client's bucket, filled up to now; the mutex is held.
+  /// The client's bucket, refilled up to now. Requires the mutex.
   Bucket& bucket_of(std::string_view client, TimePoint now);
 
   std::size_t max_clients_;
@@ -67,15 +68,15 @@ class RateLimiter {
   RecentlyUsed<Bucket> buckets_;  ///< by client
 };
 
-/// A counter that processes share, or that outlives one: adds to a key's use on a day and returns the sum.
-/// Nothing when it cannot be reached.
+/// A counter that several processes share or that outlives one: adds to a key's use on a day and returns the
+/// sum; nothing when it cannot be reached.
 using SharedUsage =
     std::function<std::optional<std::uint64_t>(std::string_view key, std::int64_t day, std::uint64_t amount)>;
 
-/// Quotas and rates that any number of processes share through Redis. No request waits for it: buckets are
-/// reported and bounded every tenth of a second on a thread of its own, so that N processes together let at
-/// most N bursts through within the first tenth, and the configured rate from then on. While Redis is away
-/// each process counts alone.
+/// Quotas and rates that any number of processes share through Redis. For rates no request waits for Redis: a
+/// thread of its own reports and bounds the buckets every tenth of a second. N processes together therefore
+/// admit at most N bursts within the first tenth, and the configured rate from then on. While Redis is
+/// unreachable, each process counts for itself.
 class SharedLimits {
  public:
   SharedLimits(RedisAddress address, const Clock& clock, RateLimiter& limiter);
@@ -83,7 +84,7 @@ class SharedLimits {
   SharedLimits& operator=(const SharedLimits&) = delete;
   ~SharedLimits();
 
-  /// The counter of Quotas: a key's use of a day, kept for two.
+  /// The shared counter for Quotas: a key's use on a day, kept for two days.
   SharedUsage usage();
   /// Reports what clients took, and bounds their buckets by what is left of the shared ones.
   void exchange();
@@ -93,7 +94,7 @@ class SharedLimits {
 
   RedisClient redis_;
   RateLimiter& limiter_;
-  std::mutex exchange_mutex_;  ///< one exchange at a time, so that its end means that all before it is told
+  std::mutex exchange_mutex_;  ///< one exchange at a time: when it ends, all earlier uses are reported
   std::mutex mutex_;
   std::condition_variable stops_;
   bool is_stopping_ = false;

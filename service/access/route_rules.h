@@ -5,23 +5,23 @@
 
 namespace metafuse::service {
 
-// What the table of routes declares of a route, and the gate checks for all of them.
+// What the table of routes declares about each route and the gate checks for every request.
 
 /// Whose error shape a path answers with.
 enum class Dialect { plain, page, searxng, tavily, mcp, native };
 
-/// Who may use a route: anybody, whoever may search, a judge, a reader of metrics, an administrator.
+/// Who may use a route: anybody, clients that may search, judges, readers of metrics, administrators.
 enum class Access { open, search, judge, metrics, admin };
 
-/// What the body may be, by the exact Content-Type.
+/// The media type that a body must have, compared exactly.
 enum class BodyType {
   none,
   json,
   optional_json,  ///< JSON, or no body at all
-  json_or_lines,  ///< JSON, or a request per line (NDJSON)
-  text_or_lines,  ///< plain text, or JSON per line
+  json_or_lines,  ///< JSON, or one request per line (NDJSON)
+  text_or_lines,  ///< plain text, or one JSON value per line
   form,           ///< URL-encoded; the gate parses it into Exchange::form
-  json_or_form,   ///< also no body at all where the target has parameters
+  json_or_form,   ///< or no body, if the target has parameters
   yaml
 };
 
@@ -35,7 +35,7 @@ enum class Effect {
 /// What a request costs the server; the gate turns it into tokens.
 enum class Cost { nothing, little, normal, much };
 
-/// An action of a page's form, named in its field `action`, that not everybody may do.
+/// An action of a page's form, named in the form's field `action`, that needs a role.
 struct FormAction {
   std::string_view prefix;  ///< of the field's value; empty for any
   Access access;
@@ -47,8 +47,8 @@ struct RouteRules {
   BodyType body = BodyType::none;
   Effect effect = Effect::none;
   Cost cost = Cost::little;
-  /// Who may not do a form's action sees the page with the reason (Exchange::refused_action), so that what
-  /// was typed is not lost.
+  /// A client that may not do a form's action gets the page with the reason (Exchange::refused_action), so
+  /// that what was typed is not lost.
   std::span<const FormAction> actions = {};
 };
 

@@ -13,7 +13,7 @@ struct AnalyticsPageState {
   std::string wrong;    ///< why there are no figures
   int days = 30;
   bool are_queries_hashed = false;
-  std::optional<Analytics> analytics;  ///< nothing until a key allows them
+  std::optional<Analytics> analytics;  ///< empty until a key with the role was given
 };
 
 std::string analytics_list_page(const Exchange& exchange);

@@ -106,7 +106,7 @@ std::array<std::string_view, 6> parsed_url(std::string_view rest) {
   return parts;
 }
 
-/// A member that is null where there is no text.
+/// Writes a member whose value is null if the text is empty.
 void write_text_or_null(JsonWriter& out, JsonKey key, const std::string& text) {
   out.key(key);
   text.empty() ? out.json(Json(nullptr)) : out.text(text);

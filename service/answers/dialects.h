@@ -10,7 +10,7 @@
 
 namespace metafuse::service {
 
-/// SearXNG's JSON as text, field for field, with `fusion` beside its fields.
+/// SearXNG's JSON as text, field for field, with one more field `fusion`.
 std::string searxng_json(const Snapshot& snapshot, const SearchAnswer& answer, const ShownResults& shown,
                          const SearchParameters& parameters);
 

@@ -13,11 +13,11 @@ namespace metafuse::service {
 
 /// One result as a judge sees it.
 struct ResultToJudge {
-  std::uint32_t position = 0;  ///< in what the search showed, from 1
+  std::uint32_t position = 0;  ///< in the search's shown results, from 1
   std::string url;
   std::string title;
   std::string snippet;
-  std::optional<int> grade;  ///< that this judge gave before
+  std::optional<int> grade;  ///< that this judge gave earlier
 };
 
 /// The results of one base query, put before a judge.
@@ -28,20 +28,21 @@ struct ResultsToJudge {
   std::vector<ResultToJudge> results;
 };
 
-/// What the page of judging shows.
+/// What the judging page shows.
 struct JudgingPageState {
   bool is_off = false;        ///< the server has no store
-  bool is_signed_in = false;  ///< a judge's key came along
-  std::string done;           ///< what an action came to
-  std::string wrong;          ///< or why not
+  bool is_signed_in = false;  ///< a judge's key was sent
+  std::string done;           ///< message after an action that succeeded
+  std::string wrong;          ///< message after an action that failed
   JudgingState state;
   JudgedPool pool;
-  bool is_by_suggestion = false;       ///< the order of the queue: what tells most first; else the most asked
-  std::optional<ResultsToJudge> open;  ///< without: the queue
+  /// The queue begins with the queries whose judgment would help most; else with the most asked
+  bool is_by_suggestion = false;
+  std::optional<ResultsToJudge> open;  ///< the query being judged; nothing shows the queue
   FileLinks files = {};                ///< for results that are files
 };
 
-/// The base query in words: its slots' values.
+/// The base query in words: the values of its slots.
 std::string words_of(const BaseQuery& query);
 
 std::string judge_list_page(const Exchange& exchange);

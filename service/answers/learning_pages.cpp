@@ -24,7 +24,7 @@ constexpr int kFont = 13;
 constexpr const char* kBar = "fill=\"#1f7fc4\"";
 constexpr const char* kMark = "fill=\"#c8553d\"";
 
-/// An SVG of an interval within [0, 1] with its middle marked, against one half.
+/// An SVG of an interval within [0, 1]; its middle and one half are marked.
 std::string interval_plot(double low, double share, double high, const std::string& title) {
   constexpr double kLeft = 20;
   constexpr double kSpan = 560;
@@ -82,7 +82,7 @@ void add_top_k(const EvaluationReport& report, View& page) {
   add_plot(page, curves, {"Held-out queries answered in the first k results", "k", "share of queries"});
 }
 
-/// Queries by how many ranks the learner gains or loses against RRF.
+/// Plots how many ranks the learner gains or loses per query against RRF, the largest gain first.
 void add_wins(const EvaluationReport& report, View& page) {
   const auto rrf = std::find_if(report.baselines.begin(), report.baselines.end(),
                                 [](const ReportedMethod& method) { return method.name == "rrf"; });
@@ -102,14 +102,14 @@ void add_wins(const EvaluationReport& report, View& page) {
   add_plot(page, {curve}, {"Per query: ranks gained over RRF, best first", "query", "ranks"});
 }
 
-/// Where the best answer stands, turned into (0, 1]: 0 where it is not in the list.
+/// The reciprocal of the best answer's rank per query; 0 where the answer is not within the depth.
 std::vector<double> reciprocal_ranks(const ReportedMethod& method, int depth) {
   std::vector<double> out;
   for (const int rank : method.best_rank) out.push_back(rank > depth ? 0.0 : 1.0 / rank);
   return out;
 }
 
-/// Mean reciprocal ranks with their intervals, and how far the learner is ahead, query by query.
+/// Mean reciprocal ranks with their intervals, and the mean of the learner's lead over each method per query.
 void add_comparison(const EvaluationReport& report, View& page) {
   if (!report.has_table()) return;
   std::vector<const ReportedMethod*> methods = {&report.learner};
@@ -166,7 +166,7 @@ void add_curves(const EvaluationReport& report, View& page) {
 
 constexpr std::size_t kMostShifts = 10;
 
-/// "/search?domain=D&slot.A=...": the query asked again, or nothing where its words are not known.
+/// "/search?domain=D&slot.A=...", a link that searches for the query again; "" if its words are not known.
 std::string search_link(const std::string& domain, const EvaluationReport& report, const std::string& id) {
   const auto words = report.words.find(id);
   if (words == report.words.end()) return {};
@@ -176,7 +176,7 @@ std::string search_link(const std::string& domain, const EvaluationReport& repor
   return link;
 }
 
-/// The queries that gain and lose most against RRF, each with links to both rankings.
+/// Lists the queries that gain and lose most against RRF, each with links to both rankings.
 void add_shifts(const std::string& domain, const EvaluationReport& report, View& page) {
   const auto rrf = std::find_if(report.baselines.begin(), report.baselines.end(),
                                 [](const ReportedMethod& method) { return method.name == "rrf"; });
@@ -210,7 +210,7 @@ void add_shifts(const std::string& domain, const EvaluationReport& report, View&
   add("Most lost against RRF", false);
 }
 
-/// What each list's rank adds to a score.
+/// Plots what a rank in each list adds to the score, if the model is a sum over lists.
 void add_rank_weights(const LoadedDomain& domain, View& page) {
   if (!domain.model) return;
   const auto* ranker = dynamic_cast<const fusion::SumRanker*>(domain.model->ranker.get());

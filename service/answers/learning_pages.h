@@ -18,12 +18,12 @@ std::string evaluation_page(const Exchange& exchange, const LoadedDomain& domain
                             const EvaluationReport& report,
                             const std::vector<Metrics::EngineLatency>& engines, std::string_view problem);
 
-/// What the page of models shows beside the domains.
+/// What the models page shows beside the domains.
 struct ModelPageState {
   bool is_off = false;               ///< no store or no folder of models
-  std::vector<DomainModels> models;  ///< empty until a key allows them
-  std::string done;                  ///< what an action came to
-  std::string wrong;                 ///< or why not
+  std::vector<DomainModels> models;  ///< empty until a key with the role was given
+  std::string done;                  ///< message after an action that succeeded
+  std::string wrong;                 ///< message after an action that failed
 };
 
 std::string model_page(const Exchange& exchange, const ModelPageState& state);

@@ -37,7 +37,7 @@ std::string tool_name_of(std::string_view domain) {
   return name.substr(0, kMaxToolName - 9) + '_' + sha256_hex(domain).substr(0, 8);
 }
 
-/// The domains that a key may search by templates: the default one first, then by name.
+/// The domains with templates that a key may use: the default one first, then the others by name.
 std::vector<const LoadedDomain*> searchable_domains(const Snapshot& snapshot, const KeyConfig* key) {
   std::vector<const LoadedDomain*> out;
   const LoadedDomain* chosen = snapshot.find_domain_for(key, "");
@@ -62,7 +62,7 @@ std::vector<SearchTool> listed_tools(const Snapshot& snapshot, const KeyConfig* 
   return out;
 }
 
-/// One line without the full stop at its end, so that it can be a part of a sentence.
+/// The text on one line and without its final full stop, so that it can be part of a sentence.
 std::string phrase(std::string_view text, std::size_t max_bytes) {
   std::string out(truncate_utf8(text, max_bytes));
   std::replace_if(
@@ -112,7 +112,7 @@ JsonObject integer_schema(int low, int high, int otherwise, std::string_view des
           {"description", description}};
 }
 
-/// The slots as properties, where a domain has more than the one that `query` fills.
+/// The slots as properties; nothing for a domain whose only slot is the one that `query` fills.
 std::optional<JsonObject> slots_schema(const templates::Domain& domain) {
   if (domain.slots.size() == 1 && !plain_slot(domain).empty()) return std::nullopt;
   JsonObject properties;
@@ -125,7 +125,7 @@ std::optional<JsonObject> slots_schema(const templates::Domain& domain) {
                     {"properties", std::move(properties)}};
 }
 
-/// What all search tools take, beside what to search for.
+/// Adds the arguments that all search tools take beside the query.
 void add_common_properties(JsonObject& properties) {
   properties["limit"] = integer_schema(1, kMostResults, 10, "Results per page.");
   properties["page"] = integer_schema(1, 100, 1, "1 for the first results.");
@@ -292,7 +292,7 @@ std::string page_text(const PageCall& wanted, std::string_view title, std::strin
   while (begin < text.size() && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) ++begin;
   std::string_view part = truncate_utf8(text.substr(begin), wanted.max_bytes);
   const bool has_more = begin + part.size() < text.size();
-  // a cut between two lines, where that loses little
+  // cuts between two lines where that loses at most a quarter
   if (const std::size_t line = part.rfind('\n');
       has_more && line != std::string_view::npos && line > part.size() * 3 / 4)
     part = part.substr(0, line + 1);
@@ -329,7 +329,7 @@ std::size_t json_bytes(std::string_view text) {
   return to_text(Json(text)).size() - 2;
 }
 
-/// As much of a text as takes `budget` bytes in JSON, with an ellipsis where it was cut.
+/// The beginning of a text that takes at most `budget` bytes in JSON, with "..." if it was cut.
 std::string fitting(std::string_view text, std::size_t budget) {
   if (text.size() <= budget && json_bytes(text) <= budget) return std::string(text);
   constexpr std::string_view kCut = "...";
@@ -340,7 +340,7 @@ std::string fitting(std::string_view text, std::size_t budget) {
   return std::string(cut) + std::string(kCut);
 }
 
-/// What stands below the results.
+/// The text below the results.
 std::string closing_text(const SearchAnswer& answer, const ToolSearch& wanted, bool is_empty, bool has_more) {
   std::string out;
   if (is_empty)
@@ -356,7 +356,7 @@ std::string closing_text(const SearchAnswer& answer, const ToolSearch& wanted, b
 
 std::string lean_text(const SearchAnswer& answer, const ShownResults& shown, const ToolSearch& wanted,
                       bool has_more) {
-  constexpr std::size_t kLeast = 60;  // of a result that is only named
+  constexpr std::size_t kLeast = 60;  // bytes for a result without its URL
   const std::string closing = closing_text(answer, wanted, shown.positions.empty(), has_more);
   std::size_t budget = std::max<std::size_t>(kBytesPerResult * static_cast<std::size_t>(wanted.limit), 560);
   budget -= json_bytes(closing);
@@ -378,7 +378,8 @@ std::string lean_text(const SearchAnswer& answer, const ShownResults& shown, con
     const std::string& snippet = answer.results[shown.positions[i]].hit.snippet;
     const std::size_t share = budget / left--;
     if (snippet.empty() || share < 3) continue;
-    const std::string text = fitting(snippet, share - 2);  // less the line's end
+    // Without the line end, which takes 2 bytes in JSON
+    const std::string text = fitting(snippet, share - 2);
     if (text.empty()) continue;
     budget -= std::min(budget, json_bytes(text) + 2);
     out += text + '\n';

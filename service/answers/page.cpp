@@ -32,13 +32,13 @@ std::string with_parts(std::string text) {
   return text;
 }
 
-/// The pages of administrators and judges, which share a navigation.
+/// The pages of administrators and judges, which share a navigation bar.
 constexpr std::array<std::string_view, 8> kOperatorPages = {"analytics",       "analytics_list", "evaluation",
                                                             "judge",           "judge_list",     "models",
                                                             "template_editor", "templates"};
 
-/// The pages, parsed once. ctemplate knows from the HTML around a value how it must be escaped, and replaces
-/// URLs of other schemes than http, https, ftp and mailto.
+/// The pages, parsed once. ctemplate escapes each value by the HTML around it, and replaces URLs whose scheme
+/// is not http, https, ftp or mailto.
 const ctemplate::TemplateCache& parsed_pages() {
   static const std::unique_ptr<ctemplate::TemplateCache> cache = [] {
     auto made = std::make_unique<ctemplate::TemplateCache>();
@@ -150,7 +150,7 @@ std::string home_page(const Exchange& exchange, const LoadedDomain* domain) {
 
 namespace {
 
-/// What a person may choose from; the first is what counts without a choice.
+/// One option of a preference. The first of each list below is the default.
 struct Choice {
   std::string_view value, text;
 };

@@ -27,8 +27,8 @@ struct View {
   View& add(std::string_view name);
 };
 
-/// One repetition of a part. (A pair with a view cannot stand in a view: clang wants pairs'
-/// members complete.)
+/// One repetition of a part. It is not a std::pair because View is incomplete inside View, and clang requires
+/// a pair's members to be complete types.
 struct ViewPart {
   std::string name;
   View view;
@@ -39,15 +39,15 @@ inline View& View::add(std::string_view name) {
   return parts.back().view;
 }
 
-/// The HTML of a page in service/pages/, every value escaped for the place where it stands.
+/// Renders a page of service/pages/ as HTML, each value escaped for the place where it is inserted.
 ///
-/// in:  page - "search", "error", ...; a page that does not exist is our bug
+/// in: page - "search", "error", ...; requires that the page exists
 std::string render_page(std::string_view page, const View& view);
 
 /// An embedded file of service/pages/, or an empty view.
 std::string_view page_file(std::string_view name);
 
-/// A file of service/pages/, compiled in so that the program needs nothing beside itself.
+/// A file of service/pages/. The files are compiled in, so that the program needs no other files.
 struct PageFile {
   std::string_view name;
   std::string_view content;
@@ -56,8 +56,8 @@ struct PageFile {
 /// All of them; the body is written by cmake/EmbedFiles.cmake.
 std::span<const PageFile> page_files();
 
-/// A view with what every page shows: title, query, the reader's theme, and the domain that the
-/// search box asks.
+/// A view with what every page shows: title, query, the reader's theme, and the domain that the search
+/// box searches.
 ///
 /// in: exchange - nullptr for a page that knows nothing of its reader
 View page_view(const Exchange* exchange, std::string_view title, std::string_view query,
@@ -71,21 +71,21 @@ void add_tabs(const Exchange& exchange, const LoadedDomain& here, std::string_vi
 /// The form of a domain's slots, where it has several; `slots` fill it.
 void add_slots_form(const LoadedDomain& domain, const BaseQuery& slots, View& page);
 
-/// What orders a domain's results, for people.
+/// What orders a domain's results, as text for people.
 std::string fused_by(const LoadedDomain& domain);
 
 /// in: domain - whose description and slots are shown; nullptr: the reader may use none
 std::string home_page(const Exchange& exchange, const LoadedDomain* domain);
 
-/// What the page of preferences shows beside them.
+/// What the preferences page shows beside the preferences.
 struct PreferencesRequest {
-  const Preferences* offered = nullptr;  ///< what a link brought, not taken over yet
-  std::string site;                      ///< one that may be raised, lowered or blocked; empty: none
-  std::string back;                      ///< the page of results that the site was chosen on
+  const Preferences* offered = nullptr;  ///< preferences from a link, not saved yet
+  std::string site;                      ///< a site that the reader may raise, lower or block; empty for none
+  std::string back;                      ///< link back to the results page where the site was chosen
   bool is_saved = false;
 };
 
-/// What a browser prefers, as a form.
+/// The browser's preferences as a form.
 std::string preferences_page(const Exchange& exchange, const Preferences& preferences,
                              const PreferencesRequest& request);
 

@@ -20,13 +20,13 @@ constexpr std::size_t kMaxKeyBytes = 8192;
 constexpr std::size_t kGaps = 3;
 constexpr std::size_t kMarkBytes = 16;
 
-/// A call in JSON-RPC without its id, which is new each time.
+/// A JSON-RPC call without its id, which is new each time.
 struct Call {
   std::string id;
   std::string body;
 };
 
-/// out: nothing for anything but the call of a tool
+/// out: nothing for anything but a tool call
 std::optional<Call> read_call(const HttpRequest& request) {
   auto body = json_body(request);
   if (!body) return std::nullopt;
@@ -38,7 +38,7 @@ std::optional<Call> read_call(const HttpRequest& request) {
   return Call{to_text(message.id), to_text(value)};
 }
 
-/// With its length before it, so that no two requests run together to one text.
+/// Appends the part after its length, so that different requests never make the same key.
 void append(std::string& key, std::string_view part) {
   key += std::to_string(part.size());
   key += ':';

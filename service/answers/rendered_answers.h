@@ -17,20 +17,20 @@
 
 namespace metafuse::service {
 
-/// What is new each time that an answer is sent: the gaps of its frame, by their numbers.
+/// The parts of an answer that are new each time it is sent. The values number the gaps of its frame.
 enum class Gap { search_id, request_id, seconds };
 using GapFillings = std::vector<std::string>;  ///< one for each of Gap
 
 /// A gap in a body that was just rendered.
 struct GapMark {
   Gap gap;
-  std::string text;     ///< what stands there, unguessable: no result can hold it
-  std::string filling;  ///< what belongs there this time
+  std::string text;     ///< the random placeholder, which no result can contain
+  std::string filling;  ///< what replaces it this time
 };
 
-/// An answer as it is sent, to be sent again.
+/// A rendered answer that can be sent again.
 struct RenderedAnswer {
-  std::vector<Header> headers;                 ///< the handler's own
+  std::vector<Header> headers;                 ///< those that the handler set
   std::shared_ptr<const BodyFrame> frame;      ///< the body, cut at its gaps
   std::shared_ptr<const StoredSearch> search;  ///< what feedback refers to; nullptr without a store
   std::size_t expanded_queries = 0;            ///< what a quota is charged
@@ -38,8 +38,8 @@ struct RenderedAnswer {
   std::string method;
 };
 
-/// Answers in the bytes of their dialect, behind everything of the request that shapes them. They are kept
-/// from the second request on, as long as the fused answer that they were made of.
+/// Answers in the bytes of their dialect, by everything in the request that shapes them. An answer is kept
+/// from the second request on, for as long as the fused answer behind it. Safe from any thread.
 class RenderedAnswers {
  public:
   RenderedAnswers(std::size_t max_bytes, const Clock& clock)
@@ -59,25 +59,25 @@ class RenderedAnswers {
   const Clock& clock_;
 };
 
-/// Which rendered answer a request gets.
+/// Identifies the rendered answer that fits a request.
 struct RenderedKey {
-  std::string text;        ///< everything of the request that shapes its answer
-  std::string request_id;  ///< of a call in JSON-RPC, as JSON
+  std::string text;        ///< everything in the request that shapes its answer
+  std::string request_id;  ///< id of a JSON-RPC call, as JSON
 };
 
-/// out: nothing for a request that is no search, or is too long to be looked up
+/// out: nothing for a request that is not a search or is too long to be a key
 std::optional<RenderedKey> rendered_key(const Exchange& exchange);
 
-/// A body cut at each of its marks; whole without any.
+/// A body cut at each of its marks; one part if it has none.
 BodyFrame frame_of(std::string_view body, std::span<const GapMark> marks);
 
-/// out: a filling for each gap, those without a mark empty
+/// out: one filling per gap; empty for gaps without a mark
 GapFillings fillings_of(std::span<const GapMark> marks);
 
-/// A time as answers say it: seconds to three decimals.
+/// A duration as answers give it: seconds with three decimals.
 std::string seconds_text(Duration duration);
 
-/// A text that nobody can guess, to mark a gap with.
+/// A random text that nobody can guess, to mark a gap.
 std::string new_mark();
 
 }  // namespace metafuse::service

@@ -17,7 +17,7 @@ constexpr std::size_t kMostLinks = 6;
 
 using Counts = std::map<std::string, std::size_t>;
 
-/// The most frequent first, then by name.
+/// The kMostLinks most frequent, the most frequent first, then by name.
 std::vector<std::pair<std::string, std::size_t>> most_frequent(const Counts& counts) {
   std::vector<std::pair<std::string, std::size_t>> out(counts.begin(), counts.end());
   std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
@@ -35,7 +35,7 @@ bool has_condition(const SearchAnswer& answer, templates::Condition::Kind kind) 
                      [&](const templates::Condition& condition) { return condition.kind == kind; });
 }
 
-/// How many results each engine or list holds.
+/// Links to the results of one engine, or of one list if there is only one engine, with their counts.
 FilterGroup list_filter(const SearchAnswer& answer, const SearchLinks& links) {
   std::set<std::string> engines;
   for (const fetchers::FetchedList& list : answer.lists) engines.insert(list.query.engine);
@@ -56,7 +56,7 @@ FilterGroup list_filter(const SearchAnswer& answer, const SearchLinks& links) {
   return out;
 }
 
-/// Conditions that are added to what was typed.
+/// Links that add a condition `field` + value to what was typed.
 FilterGroup typed_filter(std::string name, const Counts& counts, std::string_view field,
                          const SearchAnswer& answer, const SearchLinks& links) {
   FilterGroup out{std::move(name), {}};

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a page of results offers to narrow or widen it. Everything is a link, so it works without JavaScript
-// and can be bookmarked.
+// The filters of a results page, which narrow or widen the search. Each is a link, so that it works without
+// JavaScript and can be bookmarked.
 
 #include <cstddef>
 #include <string>
@@ -20,7 +20,9 @@ class SearchLinks {
  public:
   explicit SearchLinks(const Fields& fields);
 
-  /// in: value - empty: without the field. The page's number goes with every change but its own.
+  /// The link with one field changed. Any change but that of `pageno` also removes the page number.
+  ///
+  /// in: value - empty removes the field
   std::string with(std::string_view name, std::string_view value) const;
   std::string page(int number) const;
   std::string here() const;
@@ -33,7 +35,7 @@ class SearchLinks {
 struct FilterLink {
   std::string text;
   std::string url;
-  std::size_t count = 0;  ///< results of the answer that would stay; 0: not counted
+  std::size_t count = 0;  ///< results of the answer that would remain; 0 if not counted
 };
 
 struct FilterGroup {
@@ -41,11 +43,11 @@ struct FilterGroup {
   std::vector<FilterLink> links;
 };
 
-/// The conditions and choices that narrow a search now, each with the link that takes it away.
+/// The conditions and choices that narrow the search now, each with the link that removes it.
 std::vector<FilterLink> conditions_to_take_away(const SearchAnswer& answer,
                                                 const SearchParameters& parameters, const SearchLinks& links);
 
-/// The narrower searches that the answer itself offers: by engine (by list where there is one engine only),
+/// Narrower searches that the answer's own results suggest: by engine (by list if there is only one engine),
 /// site, time and file type. A group that would change nothing is left out.
 ///
 /// cost: O(results x lists)

@@ -31,7 +31,7 @@ void add_forms(const std::string& word, std::vector<std::string>& out) {
   for (std::string& form : word_forms(word)) out.push_back(std::move(form));
 }
 
-/// Single letters, and English words that stand in any text.
+/// Whether a word is a single letter or an English word that almost every text contains.
 bool is_everywhere(const std::string& word) {
   static constexpr std::array<std::string_view, 30> kWords = {
       "an",   "and", "are",  "as", "at",  "be",   "by",    "do",  "for",  "from",
@@ -40,13 +40,13 @@ bool is_everywhere(const std::string& word) {
   return word.size() < 2 || std::find(kWords.begin(), kWords.end(), word) != kWords.end();
 }
 
-/// Begin of the word that holds byte `at`, or `at` within a text without blanks.
+/// The beginning of the word that holds byte `at`; `at` itself if no blank precedes it.
 std::size_t word_begin(std::string_view text, std::size_t at) {
   const std::size_t blank = text.rfind(' ', at);
   return blank == std::string_view::npos ? at : blank + 1;
 }
 
-/// The last byte boundary between words at or before `at`.
+/// The last word boundary at or before `at`; a character boundary if that would lose more than half.
 std::size_t word_end(std::string_view text, std::size_t begin, std::size_t at) {
   if (at >= text.size()) return text.size();
   const std::size_t blank = text.rfind(' ', at);
@@ -54,7 +54,8 @@ std::size_t word_end(std::string_view text, std::size_t begin, std::size_t at) {
   return begin + truncate_utf8(text.substr(begin), at - begin).size();
 }
 
-/// No control, direction or blank characters, which could make an address look like another.
+/// Whether a text has no control, direction or blank characters, which could make an address look like
+/// another one.
 bool is_safe_to_show(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     const char32_t c = next_code_point(text, at);

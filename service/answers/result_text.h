@@ -1,7 +1,7 @@
 #pragma once
 
-// How the text of a result is shown: matched words marked, a snippet cut around them, an address that can be
-// read. All of it is plain text in pieces; the page escapes each piece.
+// How a result's text is shown: with matched words marked, the snippet cut around them, and a readable
+// address. Everything here is plain text in pieces; the page escapes each piece.
 
 #include <cstddef>
 #include <span>
@@ -22,32 +22,32 @@ struct MarkedPiece {
   friend bool operator==(const MarkedPiece&, const MarkedPiece&) = default;
 };
 
-/// What a search looked for: its typed words and phrases, or the words of its slots; of both, forms
-/// that differ by a plural's s too. At most 32; single letters and words like "of" only where nothing
-/// else was looked for.
+/// What a search looked for: its typed words and phrases, or else the words of its slots, with and without a
+/// plural's s. At most 32. Single letters and words like "of" are included only if there are no others.
 std::vector<FoldedText> words_to_mark(const SearchAnswer& answer);
 
-/// A text with its matches marked, 16 at most.
+/// A text with at most 16 of its matches marked.
 ///
 /// in:  text - valid UTF-8
 std::vector<MarkedPiece> marked(std::string_view text, std::span<const FoldedText> words);
 
-/// At most about `max_bytes` of a text where most matches stand, cut between words, with "…" where something
-/// is left out.
+/// About `max_bytes` of a text, from where most matches are; cut between words, with "…" where text is
+/// left out.
 std::string excerpt(std::string_view text, std::span<const FoldedText> words, std::size_t max_bytes);
 
 /// A URL for people.
 struct ReadableAddress {
   std::string host;  ///< without "www."
-  /// " › a › b.html", decoded where that is safe to show; empty for a site's first page. Of a file of this
-  /// machine "/a/b.html", to be copied.
+  /// " › a › b.html", decoded where that is safe to show; empty for a site's first page. For a file of this
+  /// machine, a path to copy: "/a/b.html".
   std::string path;
 };
 
-/// in: url - http, https or file; of others the whole text is the host
+/// in: url - http, https or file; for any text without "://", `host` is the whole text
 ReadableAddress readable_address(std::string_view url);
 
-/// The ending of an address that says what opens it: "pdf", "odt"; empty for pages and what is not known.
+/// The file type that an address's ending names, such as "pdf" or "odt"; empty for web pages and
+/// unknown endings.
 std::string shown_file_type(std::string_view url);
 
 }  // namespace metafuse::service

@@ -21,7 +21,8 @@ namespace {
 
 constexpr std::size_t kSnippetBytes = 220;
 constexpr std::size_t kTitleBytes = 200;
-/// Of the markup of all explanations of a page together, so that 30 results of 16 lists stay below 60 KB.
+/// Most bytes of markup for all explanations of a page together, so that 30 results of 16 lists stay below
+/// 60 KB.
 constexpr std::size_t kReasonBytes = 20000;
 constexpr std::size_t kRowBytes = 36;
 constexpr std::size_t kFewestReasons = 6;
@@ -29,7 +30,7 @@ constexpr int kBarSteps = 20;
 constexpr std::size_t kMostRelated = 8;
 constexpr std::size_t kMostBadges = 3;
 constexpr std::size_t kBadgeColours = 8;
-/// Hits that "without it" may fuse again for one page; beyond, the column stays empty.
+/// Most hits that the column "without it" may fuse again for one page; with more, the column stays empty.
 constexpr std::size_t kMostRefusedHits = 60000;
 constexpr int kPagesAround = 4;
 
@@ -42,7 +43,7 @@ std::string counted(std::size_t count, std::string_view one, std::string_view ma
   return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
-/// Which colour and name the badges of an answer's lists have: engines where there are several,
+/// The colour and name of the badge of each list in an answer. Badges name engines if there are several,
 /// else templates.
 class Badges {
  public:
@@ -58,7 +59,7 @@ class Badges {
     }
   }
 
-  /// The best rank that each name gave, best first: three, and how many more.
+  /// Adds the best rank under each name, best first: at most three badges, then how many more there are.
   void add(const FusedResult& result, View& view) const {
     std::vector<std::pair<int, std::string>> ranks;
     for (const Placement& place : result.placements) {
@@ -87,7 +88,7 @@ class Badges {
   std::map<std::string, std::size_t> colours_;
 };
 
-/// The places of all results without each list, found when they are first asked for.
+/// The places that all results would have without one of the lists, computed when first asked for.
 class WithoutLists {
  public:
   WithoutLists(const LoadedDomain& domain, const SearchAnswer& answer) : domain_(domain), answer_(answer) {
@@ -96,7 +97,7 @@ class WithoutLists {
     is_affordable_ = hits * answer.lists.size() <= kMostRefusedHits;
   }
 
-  /// "7", "none" for a result that no other list holds; empty where nothing changes or it is not known.
+  /// "7", or "none" for a result that no other list holds; empty if the place stays the same or is not known.
   std::string place_without(std::size_t result, const std::string& feature) {
     const auto list = std::find_if(answer_.features.begin(), answer_.features.end(),
                                    [&](const fusion::Feature& one) { return one.name == feature; });
@@ -117,7 +118,7 @@ class WithoutLists {
   std::map<std::string, std::vector<std::size_t>> places_;  ///< by feature
 };
 
-/// What one page writes its results with.
+/// The state that the functions below share while they write one page's results.
 struct PageWriter {
   const LoadedDomain& domain;
   const SearchAnswer& answer;
@@ -128,11 +129,11 @@ struct PageWriter {
   std::size_t most_reasons;
   const PictureLinks& pictures;
   const FileLinks& files;
-  bool has_closed_files = false;  ///< a result is a file that cannot be opened from the page
+  bool has_closed_files = false;  ///< some result is a file that cannot be opened from the page
 };
 
-/// Where a result's title leads. That of a file that is not handed out leads to the words that say so; its
-/// path stands below it.
+/// The link of a result's title. For a file that is not handed out it leads to the note that says so; the
+/// file's path is shown below the title.
 std::string target_of(PageWriter& writer, const std::string& url) {
   if (!url.starts_with("file:")) return url;
   const std::string link = writer.files.link(writer.answer.domain, url);
@@ -140,7 +141,7 @@ std::string target_of(PageWriter& writer, const std::string& url) {
   return link.empty() ? "#files" : link;
 }
 
-/// A feature's name without the engine, where all lists are of one.
+/// A feature's name, without the engine if all lists are from one engine.
 std::string short_name(const SearchAnswer& answer, const std::string& feature) {
   const std::string& engine = answer.lists.front().query.engine;
   const bool is_one =
@@ -151,7 +152,7 @@ std::string short_name(const SearchAnswer& answer, const std::string& feature) {
   return is_one && feature.ends_with(ending) ? feature.substr(0, feature.size() - ending.size()) : feature;
 }
 
-/// How many rows each explanation may have when `shown` results stand on a page.
+/// How many rows each explanation may have on a page of `shown` results.
 std::size_t reasons_each(const SearchAnswer& answer, std::size_t shown) {
   std::size_t bytes = 0;
   for (const fusion::Feature& feature : answer.features)
@@ -211,8 +212,8 @@ void add_marked(std::string_view text, const std::vector<FoldedText>& words, std
   }
 }
 
-/// "2024-05-01 · Deutsch · pdf": what is known of a result's date, language and type. The language that the
-/// reader asked for goes without saying.
+/// "2024-05-01 · Deutsch · pdf": a result's date, language and type, as far as known. The language that the
+/// reader prefers is not repeated.
 std::string small_text(const Hit& hit, const Preferences& preferences) {
   std::string out;
   const auto add = [&](std::string_view text) {
@@ -266,7 +267,7 @@ bool is_about(const LoadedDomain& domain, const SearchAnswer& answer) {
   return answer.windows > 1 || may_hold_more(answer, domain.domain.depth);
 }
 
-/// "4 results", "About 95 results in 0.02 s": the same number on every page of a search. "About" says that
+/// "4 results", "About 95 results in 0.02 s": the same number on every page of a search. "About" means that
 /// the engines hold more than they were asked for.
 std::string summary_of(const LoadedDomain& domain, const SearchAnswer& answer, const PageRequest& request) {
   const auto limit = static_cast<std::size_t>(request.parameters->limit);
@@ -352,7 +353,7 @@ void add_correction(const PageRequest& request, const SearchLinks& links, View& 
   view.set("URL", links.with("q", corrected));
 }
 
-/// What was understood, and what might help.
+/// For a search without results: how the query was understood, and what might help.
 void add_nothing(const SearchAnswer& answer, View& page) {
   View& view = page.add("NOTHING");
   if (!answer.typed.terms.empty()) view.add("UNDERSTOOD").set("WORDS", answer.typed.words());

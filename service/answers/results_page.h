@@ -14,7 +14,7 @@
 
 namespace metafuse::service {
 
-/// What a page of results needs beside the answer.
+/// What a results page needs beside the answer.
 struct PageRequest {
   const SearchParameters* parameters = nullptr;
   const ShownResults* shown = nullptr;
@@ -23,11 +23,11 @@ struct PageRequest {
   UnixTime now = 0;
   PictureLinks pictures = {};
   FileLinks files = {};
-  bool is_asked_instead = false;  ///< the answer is that of the correction, for what was typed has none
+  bool is_asked_instead = false;  ///< what was typed has no results; the answer is that of the correction
 };
 
-/// The page of results: what was understood, what narrows it, the results with their matches marked, why each
-/// stands where it does, and the ways on.
+/// The results page: how the query was understood, the filters, the results with their matches marked, why
+/// each has its place, and links to further pages.
 ///
 /// cost: O(results x lists), and one fusion per list for "without it"
 std::string results_page(const Exchange& exchange, const SearchAnswer& answer, const PageRequest& request);

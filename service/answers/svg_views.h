@@ -6,15 +6,16 @@
 #include "evaluation/reports/plots.h"
 #include "service/answers/page.h"
 
-// Plots of pages: SVG made by the server, each with its numbers in a table behind it (the part PLOT of a
+// Plots for pages: SVG made by the server, each with its numbers in a table below it (the part PLOT of a
 // page's template).
 
 namespace metafuse::service {
 
-/// A number with so many digits after the point.
+/// A number with `count` digits after the decimal point.
 std::string decimals(double number, int count);
 
-/// A plot of curves, and the table of their points, thinned to sixty rows. Nothing without points.
+/// Adds a plot of curves and the table of their points, thinned to at most sixty rows. Adds nothing if there
+/// are no points.
 void add_plot(View& page, const std::vector<evaluation::Curve>& curves, const evaluation::PlotText& text);
 
 /// One row of a bar plot: a bar to `value` with a mark at `mark`.
@@ -27,10 +28,10 @@ struct Bar {
 
 /// An SVG of horizontal bars.
 ///
-/// in: title - what screen readers say; has_marks - else the rows' marks are not drawn
+/// in: title - what screen readers say; has_marks - whether the rows' marks are drawn
 std::string bars_svg(const std::vector<Bar>& bars, const std::string& title, bool has_marks = true);
 
-/// An SVG of rows with a point and its interval each.
+/// One row of an interval plot: a point and its interval.
 struct Interval {
   std::string name;
   double low = 0;
@@ -39,10 +40,10 @@ struct Interval {
 };
 std::string intervals_svg(const std::vector<Interval>& rows, const std::string& title);
 
-/// A picture with a table of its own behind it.
+/// A table of numbers below a picture.
 struct PlotTable {
   std::string title;
-  std::string first_name;          ///< of the rows' names
+  std::string first_name;          ///< heading of the column of row names
   std::vector<std::string> names;  ///< of the other columns
   std::vector<std::string> row_names;
   std::vector<std::vector<std::string>> cells;  ///< by row

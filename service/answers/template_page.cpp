@@ -13,14 +13,14 @@ constexpr std::size_t kMostVersions = 50;
 constexpr std::size_t kMostResults = 10;
 constexpr std::size_t kMostSourceBytes = 400;
 
-/// A line of a text, from 1 on; "" beyond its end.
+/// A line of a text, counted from 1; "" for 0 and beyond its end.
 std::string_view line_of(std::string_view text, std::size_t number) {
   for (; number > 1 && !text.empty(); --number)
     text.remove_prefix(std::min(text.size() - 1, text.find('\n')) + 1);
   return number == 0 ? std::string_view() : text.substr(0, text.find('\n'));
 }
 
-/// The line that a mistake stands in, and a mark below its column.
+/// Adds the line that has a mistake, and a mark below the mistake's column.
 void add_source(const TemplateEditorState& state, const LineMessage& message, View& view) {
   const std::string_view line = line_of(state.text, message.line);
   if (message.line == 0 || line.size() > kMostSourceBytes) return;
@@ -56,7 +56,7 @@ void add_live(const TemplatePreview& preview, View& view) {
         .set("LISTS", std::to_string(results[i].placements.size()));
 }
 
-/// What an engine's list holds, or why it is missing.
+/// Adds the hits of an engine's list, or why it is missing.
 void add_list(const fetchers::FetchedList& list, View& row) {
   const std::vector<Hit>& hits = list.list.hits;
   if (list.has_failed() || hits.empty()) {

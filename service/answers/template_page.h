@@ -10,17 +10,17 @@
 
 namespace metafuse::service {
 
-/// What the editor's page shows beside the text.
+/// What the template editor's page shows.
 struct TemplateEditorState {
   std::string text;                   ///< as edited
-  std::string etag;                   ///< of the file that the edit began with
+  std::string etag;                   ///< of the file that the edit started from
   std::string query;                  ///< base query of the preview
-  std::vector<LineMessage> messages;  ///< mistakes at their lines
-  std::string notice;                 ///< "saved", or why not
+  std::vector<LineMessage> messages;  ///< mistakes with their lines
+  std::string notice;                 ///< "saved", or why it was not
   std::optional<TemplatePreview> preview;
   std::vector<TemplateVersion> versions;  ///< the latest first
   bool has_admin = false;                 ///< some key has the role admin
-  bool can_save = false;                  ///< and there is a store
+  bool can_save = false;                  ///< there is a store, too
 };
 
 std::string template_list_page(const Exchange& exchange);
