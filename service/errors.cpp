@@ -79,7 +79,7 @@ HttpResponse failure_response(Dialect dialect, const Exchange& exchange, Log& lo
 
 HttpResponse refusal_response(Dialect dialect, const AccessRefusal& refusal) {
   HttpResponse response = error_response(dialect, refusal.status, refusal.text);
-  if (refusal.retry_after_seconds)  // whole seconds, at least one
+  if (refusal.retry_after_seconds)  // in whole seconds, at least one
     response.set("Retry-After",
                  std::to_string(static_cast<long>(std::ceil(std::max(1.0, *refusal.retry_after_seconds)))));
   return response;

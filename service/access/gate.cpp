@@ -135,7 +135,7 @@ std::optional<AccessRefusal> check_body(const RouteRules& rules, Exchange& excha
       if (type == kFormType) return read_form();
       return wrong_type("the page's form");
     case BodyType::json_or_form:
-      // LangChain's SearXNG client posts nothing and puts its parameters into the target
+      // LangChain's SearXNG client sends an empty body and puts its parameters into the target
       if (type == kJsonType || (request.body.empty() && !request.query.empty())) return std::nullopt;
       if (type == kFormType) return read_form();
       return wrong_type("application/json (Tavily) or application/x-www-form-urlencoded (SearXNG)");

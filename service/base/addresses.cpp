@@ -18,7 +18,7 @@ namespace ip = boost::asio::ip;
 
 constexpr unsigned short kSubscriberBits = 48;
 
-/// in: text - a zone id is left out, since it says which link, not who
+/// in: text - a zone id is ignored, because it names a network link and not the client
 std::optional<ip::address_v6> address_of(std::string_view text) {
   boost::system::error_code error;
   const auto address = ip::make_address(std::string(text.substr(0, text.find('%'))), error);

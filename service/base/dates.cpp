@@ -11,7 +11,7 @@
 namespace metafuse::service {
 namespace {
 
-/// The two digits at a place, when they are there and at most `most`.
+/// The number that two digits at `at` form; nothing if they are missing or more than `most`.
 std::optional<std::int64_t> two_digits(std::string_view text, std::size_t at, std::int64_t most) {
   std::int64_t value = 0;
   if (at + 2 > text.size() || text[at] < '0' || text[at] > '9' || !to_integer(text.substr(at, 2), value) ||
@@ -20,7 +20,7 @@ std::optional<std::int64_t> two_digits(std::string_view text, std::size_t at, st
   return value;
 }
 
-/// Seconds to add for "+05:30" or "-0800"; 0 for "Z", nothing and what is no zone.
+/// Seconds to add for "+05:30" or "-0800"; 0 for "Z", empty text and anything that is no zone.
 std::int64_t zone_offset(std::string_view zone) {
   if (zone.empty() || (zone.front() != '+' && zone.front() != '-')) return 0;
   const auto hours = two_digits(zone, 1, 23);
@@ -29,7 +29,7 @@ std::int64_t zone_offset(std::string_view zone) {
   return zone.front() == '+' ? -offset : offset;
 }
 
-/// Seconds since midnight, UTC, of "T12:30:00.5+02:00" and its like.
+/// Seconds since midnight, UTC, of texts like "T12:30:00.5+02:00".
 std::int64_t time_of_day(std::string_view text) {
   if (text.empty() || (text.front() != 'T' && text.front() != 't' && text.front() != ' ')) return 0;
   const auto hours = two_digits(text, 1, 23);
@@ -48,7 +48,7 @@ std::tm parts_of(std::int64_t at) {
   return parts;
 }
 
-/// in: format - of strftime, without names that a locale could change
+/// in: format - strftime's, without names of days or months, which depend on the locale
 std::string formatted(std::int64_t at, const char* format) {
   const std::tm parts = parts_of(at);
   std::array<char, 32> text{};

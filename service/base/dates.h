@@ -13,7 +13,7 @@ inline constexpr std::int64_t kSecondsPerDay = 86400;
 
 /// The moment of an ISO 8601 date or date-time, as engines give them; without a zone it is UTC.
 ///
-/// out: nothing when the date is none of the calendar's; a time that cannot be read counts as midnight
+/// out: nothing for a date that does not exist; a time of day that cannot be read counts as midnight
 std::optional<std::int64_t> moment_of(std::string_view iso);
 
 /// "2025-01-31" of a moment, in UTC.
@@ -22,7 +22,7 @@ std::string iso_day(std::int64_t at);
 /// "2025-01-31 13:05 UTC".
 std::string utc_text(std::int64_t at);
 
-/// RFC 822's text of a moment, as RSS wants it.
+/// A moment in RFC 822's format, which RSS requires.
 std::string rfc822_text(std::int64_t at);
 
 }  // namespace metafuse::service

@@ -46,10 +46,10 @@ std::string hmac_sha256_hex(std::string_view key, std::string_view text) {
 }
 
 std::string random_hex(std::size_t bytes) {
-  // drawn many at a time: one draw costs as much as a thousand bytes
+  // Bytes are drawn in blocks, because one draw costs as much as drawing a thousand bytes.
   thread_local std::array<unsigned char, kRandomBytes> pool{};
   thread_local std::size_t used = kRandomBytes;
-  thread_local pid_t owner = 0;  // a forked process must not hand out what its parent will
+  thread_local pid_t owner = 0;  // a forked process must not hand out the same bytes as its parent
   require(bytes <= kRandomBytes, "an identifier is short");
   if (used + bytes > kRandomBytes || owner != ::getpid()) {
     require(RAND_bytes(pool.data(), static_cast<int>(kRandomBytes)) == 1, "the system has random bytes");

@@ -11,10 +11,10 @@ std::string sha256_hex(std::string_view text);
 /// HMAC-SHA-256 as hexadecimal digits.
 std::string hmac_sha256_hex(std::string_view key, std::string_view text);
 
-/// Bytes from the system's random source, as hexadecimal digits.
+/// Bytes from the system's random source, as hexadecimal digits. At most 1024 bytes.
 std::string random_hex(std::size_t bytes);
 
-/// Compares in a time that depends on the lengths only.
+/// Compares two texts in a time that depends only on their lengths.
 bool equal_in_constant_time(std::string_view a, std::string_view b);
 
 }  // namespace metafuse::service

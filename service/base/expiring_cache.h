@@ -10,8 +10,8 @@
 
 namespace metafuse::service {
 
-/// Values by name until their time is over, least recently used out first, bounded in number and in bytes.
-/// Not for several threads at once.
+/// A cache of values by name, each with a time at which it expires. Bounded in number and in bytes; the least
+/// recently used value is dropped first. Not safe for several threads at once.
 template <class Value>
 class ExpiringCache {
  public:
@@ -19,13 +19,14 @@ class ExpiringCache {
     Value value;
     TimePoint until;
     std::size_t bytes = 0;
-    std::size_t uses = 0;  ///< times it was found
+    std::size_t uses = 0;  ///< how often find() returned it
   };
 
   ExpiringCache(std::size_t max_entries, std::size_t max_bytes)
       : max_entries_(max_entries), max_bytes_(max_bytes) {}
 
-  /// The entry, used once more; nullptr when there is none whose time is not over. Valid until the next call.
+  /// The entry, which counts as used; nullptr when there is none or it has expired. Valid until the
+  /// next call.
   const Entry* find(std::string_view key, TimePoint now) {
     Entry* const entry = entries_.use(key);
     if (entry == nullptr) return nullptr;
@@ -37,14 +38,13 @@ class ExpiringCache {
     return entry;
   }
 
-  /// The same without using it.
+  /// As find(), but the entry does not count as used.
   const Entry* peek(std::string_view key, TimePoint now) const {
     const Entry* const entry = entries_.peek(key);
     return entry == nullptr || entry->until <= now ? nullptr : entry;
   }
 
-  /// Keeps a value, in the place of one of the same name; one that alone is larger than the cache is
-  /// not kept.
+  /// Keeps a value, which replaces one of the same name. A value larger than the whole cache is not kept.
   void keep(std::string key, Value value, TimePoint until, std::size_t bytes) {
     if (max_entries_ == 0 || bytes > max_bytes_) return;
     remove(key);

@@ -28,7 +28,8 @@ struct FileType {
   bool is_shown;
 };
 
-/// What is handed out. All that could run in a browser is text or is saved; HTML is shown in a sandbox.
+/// The types that are handed out. Types that a browser could run are sent as plain text or to be saved; HTML
+/// is shown in a sandbox.
 constexpr std::array kFileTypes = {FileType{".html", "text/html", true},
                                    FileType{".htm", "text/html", true},
                                    FileType{".txt", "text/plain; charset=utf-8", true},
@@ -54,7 +55,7 @@ const FileType* type_of_file(std::string_view path) {
   return found == kFileTypes.end() ? nullptr : &*found;
 }
 
-/// The path below the folder, or nothing.
+/// The path relative to the folder; nothing if it is not below the folder.
 std::optional<std::string> below(const std::string& folder, std::string_view path) {
   const std::string_view start = std::string_view(folder).substr(0, folder.find_last_not_of('/') + 1);
   if (!path.starts_with(start) || path.size() < start.size() + 2 || path[start.size()] != '/')
@@ -77,7 +78,7 @@ class Descriptor {
   int number_;
 };
 
-/// Opens a path that begins at a folder; the kernel itself refuses every way out of it.
+/// Opens a path relative to a folder. The kernel refuses every path that leads out of the folder.
 int open_beneath(int folder, const std::string& path) {
   open_how how{};
   how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
@@ -118,7 +119,7 @@ std::string path_of_file_url(std::string_view url) {
     const std::string path = percent_decoded(url.substr(0, url.find_first_of("?#")));
     const bool has_control = std::any_of(
         path.begin(), path.end(), [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7F'; });
-    // Hidden files are not indexed, and "." and ".." begin like them.
+    // Hidden files are not indexed; this check also refuses "." and "..".
     const bool has_hidden = path.find("/.") != std::string::npos;
     return path.size() > kLongestPath || has_control || has_hidden ? std::string() : path;
   }

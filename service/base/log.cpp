@@ -24,7 +24,7 @@ constexpr std::size_t kQueuedLines = 4096;
 constexpr std::chrono::seconds kLastWords{1};
 constexpr int kLookMs = 50;
 
-/// Standard error, for the thread that writes: whoever reads may be as slow as it likes until the log ends.
+/// Standard error, for the writing thread. It waits for a slow reader without limit until end_by() sets one.
 class PatientErrorSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
  public:
   void end_by(std::chrono::steady_clock::time_point time) { ends_at_ = time.time_since_epoch().count(); }
@@ -43,7 +43,7 @@ class PatientErrorSink final : public spdlog::sinks::base_sink<spdlog::details::
     std::string_view rest = line_;
     while (!rest.empty()) {
       if (!becomes_writable()) return false;
-      // a pipe that poll() calls writable takes so much without blocking
+      // a pipe that poll() reports writable takes PIPE_BUF bytes without blocking
       const auto written = ::write(STDERR_FILENO, rest.data(), std::min<std::size_t>(rest.size(), PIPE_BUF));
       if (written < 0 && errno != EINTR && errno != EAGAIN) return false;
       if (written > 0) rest.remove_prefix(static_cast<std::size_t>(written));
@@ -66,7 +66,7 @@ class PatientErrorSink final : public spdlog::sinks::base_sink<spdlog::details::
   std::atomic<std::uint64_t> dropped_{0};
 };
 
-/// "2026-01-31T12:00:00.123Z", its seconds written once per second.
+/// Appends the time as "2026-01-31T12:00:00.123Z". All but the milliseconds is formatted once per second.
 void append_now(std::string& out) {
   const auto now = std::chrono::system_clock::now();
   const std::time_t whole = std::chrono::system_clock::to_time_t(now);

@@ -39,12 +39,12 @@ inline Family<Histogram>& histogram(prometheus::Registry& registry, const char* 
   return prometheus::BuildHistogram().Name(name).Help(help).Register(registry);
 }
 
-/// The members of a family by the values of their labels, so that counting one more costs a look-up and not
-/// the making of labels.
+/// The members of a metric family by the values of their labels, so that counting costs a look-up instead of
+/// building the labels.
 template <class Metric>
 class Members {
  public:
-  /// in: make - adds the member to its family when it is not there yet
+  /// in: make - adds the member to its family if it is missing
   template <class Make>
   Metric& at(std::string_view first, std::string_view second, const Make& make) {
     thread_local std::string name;
@@ -116,7 +116,7 @@ struct ReadingHelp {
   const char* help;
 };
 
-/// What is read when someone asks for metrics.
+/// The gauges and counters that are read when metrics are requested.
 constexpr ReadingHelp kReadings[] = {
     {"metafuse_workers_running", "Requests that a worker answers now."},
     {"metafuse_workers_queue", "Requests that wait for a worker."},

@@ -8,8 +8,8 @@
 
 namespace metafuse::service {
 
-/// Counters and latencies in Prometheus' text format. Labels hold names from our own files and tables only,
-/// never what a request says.
+/// Counters and latencies in Prometheus' text format. Labels hold only names from our own files and tables,
+/// never text from a request. Safe from any thread.
 class Metrics {
  public:
   Metrics();
@@ -21,15 +21,15 @@ class Metrics {
   /// stage is "fetch", "fuse" or "render".
   void stage(std::string_view stage, double seconds);
   void engine(std::string_view engine, std::string_view outcome, double seconds);
-  /// Whether an engine's breaker stood open when it was asked last.
+  /// Whether an engine's circuit breaker was open when the engine was last asked.
   void breaker(std::string_view engine, bool is_open);
   void search(std::string_view domain, std::string_view method);
   void cache(std::string_view outcome);
   void refused(std::string_view why);
   void reload(bool is_done);
-  /// A reading of a gauge, or of a counter that something else counts (its name ends in _total).
+  /// Sets a gauge, or a counter that is counted elsewhere (its name ends in _total).
   void set(std::string_view reading, double value);
-  /// What serves a domain from now on; series of earlier versions go.
+  /// Sets the versions that serve a domain from now on; the series of earlier versions are removed.
   void serves(std::string_view domain, std::string_view templates, std::string_view model);
 
   std::string text() const;
@@ -39,8 +39,7 @@ class Metrics {
     std::string engine;
     std::uint64_t lists = 0;
     double mean_seconds = 0;
-    double p95_seconds =
-        0;  ///< upper end of the histogram's bucket that holds it; the largest bound above all
+    double p95_seconds = 0;  ///< upper bound of the histogram bucket that holds it, at most the largest bound
   };
   std::vector<EngineLatency> engine_latencies() const;
 

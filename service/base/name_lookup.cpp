@@ -34,7 +34,7 @@ std::vector<std::string> look_up(const std::string& host) {
 
 }  // namespace
 
-/// Shared with the thread that looks up, which may outlive the NameLookup.
+/// State shared with the resolving thread, which may outlive the NameLookup.
 struct NameLookup::Pending {
   std::mutex mutex;
   std::condition_variable ends;
@@ -60,7 +60,7 @@ std::vector<std::string> NameLookup::addresses(Duration patience) {
         pending->is_done = true;
         pending->ends.notify_all();
       }).detach();
-    } catch (const std::system_error&) {  // no thread to be had
+    } catch (const std::system_error&) {  // the system has no thread left
       pending_->is_running = false;
       return {};
     }

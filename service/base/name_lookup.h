@@ -8,15 +8,15 @@
 
 namespace metafuse::service {
 
-/// Looks up the addresses of one host without waiting longer than its caller wants to. The system's resolver
-/// knows no deadline, so it runs on a thread of its own, which is left behind when it takes too long; the
-/// next call waits for that same lookup instead of starting another. From any thread.
+/// Looks up the addresses of one host within the caller's time limit. The system's resolver has no time
+/// limit, so it runs on a separate thread. If that takes too long, the call returns without it, and the next
+/// call waits for the same lookup instead of starting another one. Safe from any thread.
 class NameLookup {
  public:
   explicit NameLookup(std::string host);
 
-  /// out:  numeric addresses in the resolver's order; a numeric host is its own address. Empty when there are
-  ///       none or none came in time.
+  /// out: numeric addresses in the resolver's order; a numeric host is its own address. Empty if there are
+  ///      none or the lookup did not end in time.
   std::vector<std::string> addresses(Duration patience);
 
  private:

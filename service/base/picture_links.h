@@ -8,18 +8,20 @@ namespace metafuse::service {
 /// Small pictures beside results: a site's icon, a result's own.
 enum class PictureKind { icon, thumbnail };
 
-/// Links to pictures that this server fetches for its readers, so that no other site hears of a search. They
-/// are signed: nobody can have the server fetch what no result named.
+/// Makes and checks links to pictures that this server fetches for its readers, so that other sites do not
+/// learn of a search. The links are signed, so that nobody can make the server fetch a URL that no
+/// result named.
 struct PictureLinks {
   std::string secret;
   bool has_icons = false;
   bool has_thumbnails = false;
 
-  /// "/picture?..."; empty where such pictures are off, or the URL is no http or https URL.
+  /// "/picture?..."; empty if such pictures are off or the URL is not http or https.
   ///
-  /// in: url - of a result for an icon, of the picture for a thumbnail
+  /// in: url - for an icon the result's URL, for a thumbnail the picture's
   std::string link(PictureKind kind, const std::string& url) const;
-  /// The picture that a link's parameters name; empty where it is off or this server did not sign it.
+  /// The picture's URL that a link's parameters name; empty if such pictures are off or the signature
+  /// is wrong.
   std::string picture_url(PictureKind kind, const std::string& signed_part, std::string_view signature) const;
 
  private:

@@ -10,7 +10,7 @@
 namespace metafuse::service {
 namespace {
 
-/// Forgets the pages of one library's segments that nobody can have written to.
+/// Drops the pages of one library's read-only segments.
 int forget_pages(dl_phdr_info* library, std::size_t, void*) {
   const std::uintptr_t page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   for (int i = 0; i < library->dlpi_phnum; ++i) {

@@ -7,10 +7,11 @@ namespace metafuse::service {
 /// "0.1.0", from the build.
 std::string_view version();
 
-/// Gives back what only the start read of the program and its libraries: tables of symbols and relocations,
-/// code that runs once. What is needed again comes back from the system's cache of files.
+/// Gives back memory pages of the program and its libraries that were needed only for the start: symbol and
+/// relocation tables, and code that runs once. The system reads a page that is needed again from its
+/// page cache.
 ///
-/// cost: under a millisecond; a page that is needed again about a microsecond
+/// cost: under a millisecond; about a microsecond per page that is needed again
 void forget_start_pages();
 
 }  // namespace metafuse::service

@@ -20,7 +20,7 @@ JsonObject otlp_attribute(std::string_view key, std::string_view value) {
   return {{"key", key}, {"value", JsonObject{{"stringValue", value}}}};
 }
 
-/// Since 1970; OTLP's JSON has 64-bit numbers as text.
+/// Nanoseconds since 1970, as text: OTLP's JSON writes 64-bit numbers as strings.
 std::string otlp_time(TimePoint at, std::int64_t nanoseconds) {
   const auto steady = std::chrono::duration_cast<std::chrono::nanoseconds>(at.time_since_epoch()).count();
   return std::to_string(steady + nanoseconds);
@@ -48,7 +48,7 @@ std::int64_t steady_to_unix() {
          std::chrono::duration_cast<std::chrono::nanoseconds>(steady).count();
 }
 
-/// Statuses after which the collector wants the same again (OTLP/HTTP, "Retryable Response Codes").
+/// Whether the collector asks for the same spans again (OTLP/HTTP, "Retryable Response Codes").
 bool is_worth_another_try(int status) {
   return status == 429 || (status >= 502 && status <= 504);
 }
@@ -135,7 +135,7 @@ void Traces::send_until_stopped() {
   std::size_t tries = 0;
   std::unique_lock lock(mutex_);
   while (true) {
-    // a full part goes at once, unless the collector just refused it
+    // a full batch is sent at once, unless the collector has just refused it
     if (tries > 0 || waiting_.size() < kSpansAtOnce)
       wakes_.wait_for(lock, options_.between_sends, [this] { return is_stopping_; });
     const bool is_last = is_stopping_;

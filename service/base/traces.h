@@ -20,7 +20,7 @@
 
 namespace metafuse::service {
 
-/// One part of a request's work, as OpenTelemetry has it.
+/// One part of a request's work: a span of OpenTelemetry.
 struct Span {
   enum class Kind { internal = 1, server = 2, client = 3 };
 
@@ -34,7 +34,7 @@ struct Span {
   bool has_failed = false;
 };
 
-/// The parts of a `traceparent` (W3C Trace Context) that is valid.
+/// The parts of a valid `traceparent` header (W3C Trace Context).
 struct TraceContext {
   std::string_view trace;
   std::string_view span;
@@ -47,12 +47,14 @@ std::string new_span_id();
 
 /// Spans as OTLP's JSON (ExportTraceServiceRequest).
 ///
-/// in:  server - which process of the service; nanoseconds - from a span's clock to 1970
+/// in: server - names this process of the service; nanoseconds - offset from the spans' clock to the time
+///     since 1970
 JsonObject otlp_json(const std::vector<Span>& spans, std::string_view server, std::int64_t nanoseconds);
 
-/// Sends spans to an OpenTelemetry collector by OTLP over HTTP, on a thread of its own, some hundred at a
-/// time. Nobody waits for it: while the collector is slow or away, spans wait in a queue that is bounded, are
-/// tried again, and are dropped. What is searched for is in no span. From any thread.
+/// Sends spans to an OpenTelemetry collector by OTLP over HTTP, some hundred at a time. Safe from any thread.
+/// A thread of its own sends, so that callers never wait: while the collector is slow or unreachable, spans
+/// wait in a bounded queue and are retried, and are dropped when the queue is full. No span contains the text
+/// of a query.
 class Traces {
  public:
   struct Options {
@@ -63,11 +65,11 @@ class Traces {
     Duration patience = std::chrono::seconds(5);
   };
 
-  /// errors: bad_config: no http or https URL
+  /// errors: bad_config: the URL is not http or https
   static Result<std::unique_ptr<Traces>> open(Options options);
   Traces(const Traces&) = delete;
   Traces& operator=(const Traces&) = delete;
-  /// Sends what waits, once, within the patience.
+  /// Tries once to send the waiting spans, within `patience`.
   ~Traces();
 
   void add(std::vector<Span> spans);
@@ -77,13 +79,13 @@ class Traces {
  private:
   Traces(Options options, std::string origin, std::unique_ptr<fetchers::Transport> transport);
   void send_until_stopped();
-  /// out: whether the collector took them, or never will
+  /// out: whether they are done with: the collector took them or never will
   bool send(const std::vector<Span>& spans);
 
   const Options options_;
   const std::string origin_;
   const std::unique_ptr<fetchers::Transport> transport_;
-  const std::int64_t nanoseconds_;  ///< from the steady clock to 1970
+  const std::int64_t nanoseconds_;  ///< offset from the steady clock to the time since 1970
   std::atomic<std::uint64_t> sent_{0};
   std::atomic<std::uint64_t> dropped_{0};
   std::mutex mutex_;

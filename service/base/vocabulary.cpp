@@ -57,7 +57,7 @@ bool has_digit(std::string_view word) {
   return std::any_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// Bytes [begin, end) of a folded text's next word from `at` on; end == begin: there is none.
+/// Bytes [begin, end) of the next word of a folded text from `at` on; empty if there is none.
 std::pair<std::size_t, std::size_t> next_word(std::string_view text, std::size_t at) {
   const auto is_part = [&](std::size_t i) { return is_plain_word(text.substr(i, 1)); };
   while (at < text.size() && !is_part(at)) ++at;
@@ -142,7 +142,7 @@ std::vector<std::string> Vocabulary::complete(std::string_view prefix, std::size
   return out;
 }
 
-/// Titles that begin so first, then shorter ones.
+/// Titles that begin with the text come first, then shorter ones.
 void Vocabulary::complete_titles(std::string_view folded, std::size_t limit,
                                  std::vector<std::string>& out) const {
   auto at =
@@ -211,13 +211,13 @@ bool Vocabulary::is_known(const std::string& folded) const {
 
 namespace {
 
-/// A word of a typed query, and where it stands.
+/// A word of a typed query, with its position.
 struct TypedWord {
   std::size_t begin = 0, end = 0;
   std::string folded;
 };
 
-/// The words that no condition holds.
+/// The words outside of conditions.
 std::vector<TypedWord> plain_words(const templates::TypedQuery& typed) {
   std::vector<TypedWord> out;
   const std::string& text = typed.text;
@@ -268,7 +268,7 @@ std::optional<std::string> Vocabulary::correct(std::string_view query,
   }
   std::string out = typed.text;
   bool has_changed = false;
-  for (std::size_t i = words.size(); i-- > 0;) {  // from the end, so that earlier places stay
+  for (std::size_t i = words.size(); i-- > 0;) {  // from the end, so that earlier positions stay valid
     const Word* replacement = best.replacement != nullptr && best.word == i ? best.replacement : nullptr;
     if (best.replacement == nullptr && can_be_corrected(words[i].folded) && !is_known(words[i].folded))
       if (const auto near = nearest(words[i].folded); !near.empty()) replacement = near.front();

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a domain's embedded indexes are about: the titles of their documents and the words that stand in
-// several of them. It completes what is being typed and corrects what was typed.
+// The vocabulary of an embedded index: the titles of its documents, and the words that occur in several of
+// them. It completes queries while they are typed and corrects typing errors.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,37 +14,38 @@
 
 namespace metafuse::service {
 
-/// A word, and in how many documents it stands.
+/// A word, and how many documents contain it.
 using WordCount = std::pair<std::string, std::size_t>;
 
-/// How many documents hold at least one word of every group.
+/// How many documents contain at least one word of every group.
 using CountDocuments = std::function<std::size_t(const std::vector<std::vector<std::string>>& groups)>;
 
-/// Immutable once made, and so safe from any thread.
+/// Immutable, and therefore safe from any thread.
 class Vocabulary {
  public:
-  /// in:   titles - of documents; words - of their texts, each once
+  /// in:   titles - of the documents; words - of their texts, each once
   /// cost: O(n log n) of the titles' words; about 20 bytes per letter of the distinct words
   Vocabulary(const std::vector<std::string>& titles, const std::vector<WordCount>& words);
 
-  /// Queries that begin as the prefix does, best first: whole titles where one of their words begins so,
-  /// then the prefix with its last word completed to frequent ones. Capitals and accents make no difference.
+  /// Completions of the prefix, best first: titles that contain it at the beginning of a word, then the
+  /// prefix with its last word completed to frequent words. Case and accents make no difference.
   ///
   /// cost: two binary searches, and at most some thousand candidates
   std::vector<std::string> complete(std::string_view prefix, std::size_t limit) const;
 
-  /// The query without a typing error; nothing when it seems to have none.
+  /// The query with a typing error corrected; nothing if it seems to have none.
   ///
-  /// A query whose words stand together in some document is right. Otherwise the word is replaced whose
-  /// replacement, a known word one error away (a letter too many, too few, another one, two exchanged),
-  /// stands in a document with all the others: unknown words before known ones, then by the number of such
-  /// documents, then by how common it is. Where no replacement does, each unknown word becomes the most
-  /// common known one that is one error away. A word in the other number is known where its singular or
-  /// plural is. Words with digits, of less than three letters, in quotes, fields and exclusions stay.
+  /// A query whose words occur together in some document is correct. Otherwise one word is replaced by a
+  /// known word one error away (a letter too many, too few or different, or two letters exchanged) that
+  /// occurs in a document together with all the other words. Candidates are compared by whether they replace
+  /// an unknown word, then by the number of such documents, then by how common they are. If there is no
+  /// candidate, each unknown word becomes the most common known word one error away. A word is also known if
+  /// its singular or plural is. Words with digits, of fewer than three letters, in quotes, in fields and in
+  /// exclusions are never replaced.
   ///
-  /// in:   documents_with - how many documents hold one of each group of words; called at most some 60 times
-  /// source: Wolf Garbe's SymSpell for the words one error away: both words' forms with one letter left out
-  ///       meet in a table
+  /// in:     documents_with - how many documents contain a word of each group; called at most about 60 times
+  /// source: Wolf Garbe's SymSpell for the words one error away: a table of all forms with one letter left
+  ///         out, in which the forms of both words meet
   std::optional<std::string> correct(std::string_view query, const CountDocuments& documents_with) const;
 
   std::size_t titles() const { return titles_.size(); }
@@ -67,7 +68,7 @@ class Vocabulary {
 
   std::string_view suffix(const WordStart& start) const;
   const Word* find_word(std::string_view folded) const;
-  /// Whether it, its singular or its plural is known.
+  /// Whether the word, its singular or its plural is known.
   bool is_known(const std::string& folded) const;
   /// The words one error away, the most common first.
   std::vector<const Word*> nearest(std::string_view folded) const;
@@ -76,9 +77,9 @@ class Vocabulary {
 
   std::vector<std::string> titles_;
   std::vector<std::string> folded_titles_;
-  std::vector<WordStart> starts_;    ///< by suffix
-  std::vector<Word> words_;          ///< by text
-  std::vector<Deletion> deletions_;  ///< by hash
+  std::vector<WordStart> starts_;    ///< sorted by suffix
+  std::vector<Word> words_;          ///< sorted by text
+  std::vector<Deletion> deletions_;  ///< sorted by hash
 };
 
 /// Whether two words are at most one typing error apart (optimal string alignment distance).

@@ -21,7 +21,7 @@ bool is_mark(char32_t c) {
   return c >= 0x300 && (U_GET_GC_MASK(as_icu(c)) & kMarks) != 0;
 }
 
-/// The small letter without its accents.
+/// The letter in lower case and without accents; ' ' for white space.
 char32_t folded_letter(char32_t c) {
   if (c < 0x80) return c >= U'A' && c <= U'Z' ? c + 0x20 : c <= 0x20 ? U' ' : c;
   if (u_isUWhiteSpace(as_icu(c))) return U' ';
@@ -38,7 +38,7 @@ bool is_letter(char32_t c) {
   return u_isalnum(as_icu(c)) || is_mark(c);
 }
 
-/// Scripts that are written without blanks: a word may end anywhere.
+/// Whether a letter is of a script written without blanks, in which a word may end anywhere.
 bool needs_no_blank(char32_t c) {
   if (c < 0xE00) return false;
   const UScriptCode script = [c] {

@@ -1,8 +1,7 @@
 #pragma once
 
-// Words as readers see them: capitals, accents and compatibility forms make no difference ("Café" is
-// "cafe"), and a word ends where letters and digits end. Conditions are checked, and matches marked, by
-// the same rule.
+// Compares words as readers do: case, accents and compatibility forms make no difference ("Café" is "cafe"),
+// and a word ends where letters and digits end. The same rule checks conditions and marks matches.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,10 +12,10 @@
 
 namespace metafuse::service {
 
-/// The text as it is compared: small letters without accents, and one blank for each white space.
+/// The text as it is compared: lower case, without accents, one blank per white-space character.
 std::string folded_text(std::string_view text);
 
-/// A word, and its plural or singular by an s where it is long enough; a phrase alone.
+/// A word and, if it is long enough, its plural or singular formed with an s. A phrase has one form only.
 std::vector<std::string> word_forms(const std::string& word);
 
 /// Bytes [begin, end) of a text.
@@ -27,24 +26,25 @@ struct TextRange {
   friend bool operator==(const TextRange&, const TextRange&) = default;
 };
 
-/// A text as letters to compare, each with the bytes that it came from.
+/// A text as folded letters, each with the bytes that it came from.
 class FoldedText {
  public:
-  /// in:   text - UTF-8; a text that is not holds nothing
+  /// in:   text - UTF-8; any other text counts as empty
   /// cost: O(bytes)
   explicit FoldedText(std::string_view text);
 
-  /// Where words stand one after the other, in any number of characters that are no letters between them.
+  /// Where the words occur one after the other, with any number of characters between them that are
+  /// no letters.
   ///
-  /// in:   words - one word or several; punctuation inside a word must stand in the text too
-  /// out:  the ranges in the order of the text, not overlapping; none for words without a letter
+  /// in:   words - one word or several; punctuation inside a word must be in the text, too
+  /// out:  the ranges in the order of the text, not overlapping; empty for words without a letter
   /// cost: O(letters of the text x letters of the words)
   std::vector<TextRange> find(const FoldedText& words) const;
   bool contains(const FoldedText& words) const;
 
  private:
   struct Letter {
-    char32_t c = 0;  ///< folded; a blank for white space
+    char32_t c = 0;  ///< folded; ' ' for white space
     std::uint32_t begin = 0, end = 0;
   };
 
@@ -54,8 +54,8 @@ class FoldedText {
   std::vector<Letter> letters_;
 };
 
-/// The ranges of several words in a text: in its order, joined where they touch or only a blank is
-/// between them.
+/// The ranges of several words in a text, in its order. Ranges that touch or have only a blank between them
+/// are joined.
 std::vector<TextRange> word_ranges(std::string_view text, std::span<const FoldedText> words);
 
 }  // namespace metafuse::service

@@ -6,10 +6,10 @@
 namespace metafuse::service {
 namespace {
 
-/// Of a string or a small struct in a vector, beyond its characters.
+/// Bytes of a string or a small struct in a vector, beyond its characters.
 constexpr std::size_t kObjectBytes = 64;
 
-/// Of the allocations behind a hit's texts, beyond their characters.
+/// Bytes of the allocations for a hit's texts, beyond their characters.
 constexpr std::size_t kHitAllocationBytes = 5 * 24;
 
 std::size_t memory_of(const Hit& hit) {
@@ -23,7 +23,7 @@ std::size_t memory_of(const SearchAnswer& answer) {
   std::size_t bytes = sizeof(SearchAnswer);
   for (const fetchers::FetchedList& list : answer.lists) {
     bytes += sizeof(fetchers::FetchedList) + list.query.text.size() + list.message.size();
-    // every hit has a canonical key beside it, about as long as its URL
+    // every hit also has a canonical key, about as long as its URL
     for (const Hit& hit : list.list.hits) bytes += memory_of(hit) + hit.url.size() + kObjectBytes;
     for (const std::string& text : list.list.suggestions) bytes += kObjectBytes + text.size();
   }

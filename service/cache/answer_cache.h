@@ -22,34 +22,34 @@ using SharedAnswer = std::shared_ptr<const SearchAnswer>;
 /// About how much memory an answer takes.
 std::size_t memory_of(const SearchAnswer& answer);
 
-/// Answers of the last while, least recently used out first, bounded in number and in bytes. Of equal
-/// requests that come together one does the work and the others wait for it, each until its own deadline: a
-/// request joins only work that is to end before that.
+/// A cache of recent answers, bounded in number and in bytes; the least recently used is dropped first. Safe
+/// from any thread. Of equal requests at the same time one does the work and the others wait for it, each
+/// until its own deadline: a request joins only work that must end before that.
 class AnswerCache {
  public:
   AnswerCache(std::size_t entries, Duration lifetime, const Clock& clock,
               std::size_t max_bytes = std::size_t{16} << 20);
 
-  /// The cached answer, or that of `make`. Answers with failed engines are handed to those who wait but
+  /// The cached answer, or that of `make`. Answers with failed engines are given to the waiting requests, but
   /// not kept.
   ///
-  /// in:     end - when the caller's time is over; `make` is to end by then too
-  /// out:    was_cached - whether `make` was spared
-  /// errors: those of `make`, for all who wait. What `make` throws reaches its caller; the others get an
-  ///         error. try_again: another's work was not done kGrace after `end`.
+  /// in:     end - the caller's deadline; `make` must end by then, too
+  /// out:    was_cached - whether `make` was not called
+  /// errors: those of `make`, for all waiting requests. An exception from `make` reaches its own caller; the
+  ///         others get an error. try_again: another request's work was not done kGrace after `end`.
   Result<SharedAnswer> get(const std::string& key, const std::function<Result<SearchAnswer>()>& make,
                            bool& was_cached, TimePoint end = TimePoint::max());
-  /// Only what is there; never waits for work.
+  /// The cached answer or nullptr; never waits for work.
   SharedAnswer peek(const std::string& key);
-  /// Until when this very answer is kept, once it was asked for a second time.
+  /// Until when this answer object is kept; nothing unless it was found in the cache at least once.
   std::optional<TimePoint> popular_until(const std::string& key, const SearchAnswer& answer) const;
   void clear();
   std::size_t size() const;
   std::size_t bytes() const;
-  /// Requests that wait for another's work.
+  /// How many requests wait for another one's work.
   std::size_t waiting() const;
 
-  /// For fusing after the last list came.
+  /// Time for fusing after the last list has arrived.
   static constexpr std::chrono::milliseconds kGrace{250};
 
  private:

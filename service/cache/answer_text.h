@@ -10,8 +10,8 @@
 
 namespace metafuse::service {
 
-/// An answer's lists as JSON, for a cache that processes share: what it takes to fuse them again, which every
-/// process does by its own model. Requires an answer without failed lists.
+/// An answer's lists as JSON, for a cache shared by several processes. It holds what is needed to fuse the
+/// lists again, which every process does by its own model. Requires an answer without failed lists.
 ///
 /// {"version":2,"query","lists":[{"template","engine","text","suggestions":[...],
 ///  "hits":[[url,title,snippet,published,thumbnail,key,language,score or null]...]}...]}
@@ -20,7 +20,7 @@ std::string answer_text(const SearchAnswer& answer);
 /// Reads what answer_text() wrote and fuses it.
 ///
 /// in:     request - the one that was cached
-/// errors: bad_data for anything else; a cache treats it as empty
+/// errors: bad_data for any other text, which a cache treats as a miss
 Result<SearchAnswer> read_answer_text(std::string_view text, const LoadedDomain& domain,
                                       const SearchRequest& request);
 

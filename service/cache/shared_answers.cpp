@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{4} << 20;
 
-/// With its length before it, so that no two requests run together to one text.
+/// Appends the part after its length, so that different requests never make the same key.
 void append_part(std::string& key, std::string_view part) {
   key += std::to_string(part.size());
   key += ':';

@@ -11,13 +11,14 @@
 
 namespace metafuse::service {
 
-/// Answers that processes share through Redis, behind each process's own cache. Redis being away costs a
-/// search some milliseconds once a second, and never fails it.
+/// Answers that several processes share through Redis, behind each process's own cache. While Redis is
+/// unreachable, a search is delayed by some milliseconds at most once per second, and none fails because
+/// of it.
 class SharedAnswers {
  public:
   SharedAnswers(RedisAddress address, Duration lifetime, const Clock& clock);
 
-  /// in: key - everything that changes the lists, the same in every process
+  /// in: key - shared_key() and what else changes the lists; the same in every process
   std::optional<SearchAnswer> find(const std::string& key, const LoadedDomain& domain,
                                    const SearchRequest& request);
   /// Keeps an answer without failed lists and of at most 4 MB.
@@ -30,8 +31,8 @@ class SharedAnswers {
   Duration lifetime_;
 };
 
-/// What the lists of a request depend on: the domain's templates, the engines' definitions and the request.
-/// Digested, so that no query stands in a key.
+/// Digest of everything that a request's lists depend on: the domain's templates, the engines' definitions
+/// and the request. It is a digest so that no key reveals a query.
 std::string shared_key(const LoadedDomain& domain, const SearchRequest& request);
 
 }  // namespace metafuse::service

@@ -104,7 +104,7 @@ void read_listen(const YamlNode& node, ConfigReading& reading) {
   reading.config.port = listen->port;
 }
 
-/// Files and patterns; each must name at least one file.
+/// Reads file names and patterns. Each must match at least one file.
 std::vector<std::string> read_files(const YamlNode& node, const char* key, ConfigReading& reading) {
   std::set<std::string> files;
   const auto add = [&](const YamlNode& item) {
@@ -138,7 +138,7 @@ void read_store(const YamlNode& node, ConfigReading& reading) {
   reading.config.store = is_postgres_url(store) ? store : reading.resolve(store);
 }
 
-/// Folders by their absolute paths, as the addresses of files have them.
+/// Reads folders and makes their paths absolute, as file: URLs have them.
 void read_shared_folders(const YamlNode& node, ConfigReading& reading) {
   const std::vector<YamlNode> one = {node};
   for (const YamlNode& item : node.is_list() ? node.items : one) {
@@ -180,7 +180,7 @@ void read_metrics(const YamlNode& node, ConfigReading& reading) {
   reading.diagnostics.error(node.place, "metrics is loopback, open or key, not \"" + node.text + "\"");
 }
 
-/// Mistakes in the file that is named are reported with its own places.
+/// Reads the file of tracking parameters. Its mistakes are reported with that file's name and lines.
 void read_tracking(const YamlNode& node, ConfigReading& reading) {
   const auto path = yaml_string(node, "tracking_parameters", reading.diagnostics);
   if (!path) return;

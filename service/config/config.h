@@ -14,7 +14,7 @@
 
 namespace metafuse::service {
 
-/// Whether what engines answer is kept, or served from what was kept.
+/// Whether the engines' answers are recorded, or replayed from a recording.
 struct RecordingsConfig {
   enum class Mode { off, record, replay };
   Mode mode = Mode::off;
@@ -23,23 +23,23 @@ struct RecordingsConfig {
   friend bool operator==(const RecordingsConfig&, const RecordingsConfig&) = default;
 };
 
-/// What a holder of a key may do beyond searching.
+/// What the holder of a key may do.
 enum class Role { search, judge, admin, raw, metrics };
 
-/// Who may read /metrics without a key: clients on this machine, all, nobody.
+/// Who may read /metrics without a key: clients on this machine, everybody, nobody.
 enum class MetricsAccess { loopback, open, key };
 
-/// One API key; only its digest is kept in the file. What it leaves out is not restricted.
+/// One API key; the file holds only its digest. A restriction that is left out does not apply.
 struct KeyConfig {
   std::string name;
   std::string sha256;  ///< lower-case hexadecimal digest of the key
   std::vector<Role> roles;
   std::uint64_t quota_per_day = 0;     ///< expanded queries per day, 0 for no limit
-  std::vector<std::string> domains{};  ///< those that it may search, judge or manage; empty for all
-  std::vector<std::string> engines{};  ///< those that its searches ask; empty for all
-  std::string expires{};               ///< "2027-01-31": the last day (UTC) on which it counts; empty: never
-  double requests_per_second = 0;      ///< 0 for no limit
-  double burst = 20;                   ///< requests at once
+  std::vector<std::string> domains{};  ///< domains that it may search, judge or manage; empty for all
+  std::vector<std::string> engines{};  ///< engines that its searches may ask; empty for all
+  std::string expires{};  ///< "2027-01-31": the last day (UTC) on which it is valid; empty: never expires
+  double requests_per_second = 0;  ///< 0 for no limit
+  double burst = 20;               ///< requests at once
 
   bool has(Role role) const;
   bool may_use_domain(std::string_view domain) const;
@@ -51,7 +51,7 @@ struct KeyConfig {
 
 /// Limits that keep one client from starving the others.
 struct LimitsConfig {
-  /// No limit where the server listens on loopback, else kPublicRate.
+  /// The default: no limit if the server listens on loopback, else kPublicRate.
   static constexpr double kByListen = -1;
   static constexpr double kPublicRate = 10;
 
@@ -59,15 +59,16 @@ struct LimitsConfig {
   double burst = 20;
   double failed_keys_per_minute = 20;  ///< wrong API keys per address prefix, 0 for no limit
   std::size_t max_connections = 2000;
-  std::size_t connections_per_client = 0;  ///< per address prefix; 0 for a quarter, and on loopback for all
+  /// Per address prefix; 0: a quarter of max_connections, without limit for loopback and trusted proxies.
+  std::size_t connections_per_client = 0;
   std::size_t max_body_bytes = std::size_t{1} << 20;
   std::size_t max_queue = 16;   ///< searches that wait for a worker before new ones get 503
-  double queue_seconds = 0.02;  ///< how long one waits for a worker before it gets 503
+  double queue_seconds = 0.02;  ///< how long a search waits for a worker before it gets 503
   double header_seconds = 5;
   double body_seconds = 8;
   double idle_seconds = 30;
   double write_seconds = 9;
-  double drain_seconds = 10;  ///< from SIGTERM to the end, whatever hangs
+  double drain_seconds = 10;  ///< at most from SIGTERM to the process's end
 
   friend bool operator==(const LimitsConfig&, const LimitsConfig&) = default;
 };
@@ -92,18 +93,18 @@ struct PrivacyConfig {
 
 /// When challengers are trained, and what share of live traffic compares them with the champion.
 struct LearningConfig {
-  double retrain_hours = 0;  ///< 0: only by command
+  double retrain_hours = 0;  ///< 0: only on command
   bool is_promotion_automatic = false;
   double interleave_share = 0;  ///< of searches, 0 to 1
   double click_half_life_days = 30;
-  double clicks_per_address = 20;    ///< weight per day that counts from one address prefix
-  double clicks_per_key = 200;       ///< the same for one API key
-  bool has_online_reranker = false;  ///< feedback changes the order at once
+  double clicks_per_address = 20;    ///< largest weight per day of one address prefix
+  double clicks_per_key = 200;       ///< largest weight per day of one API key
+  bool has_online_reranker = false;  ///< feedback changes the order immediately
 
   friend bool operator==(const LearningConfig&, const LearningConfig&) = default;
 };
 
-/// How long an engine is waited for once its usual latency is known.
+/// Bounds on how long to wait for an engine, once its usual latency is known.
 struct LearnedWaitConfig {
   bool is_on = true;
   double floor_seconds = 0.15;
@@ -112,21 +113,21 @@ struct LearnedWaitConfig {
   friend bool operator==(const LearnedWaitConfig&, const LearnedWaitConfig&) = default;
 };
 
-/// Who may have the server read a page of the web, and what it may reach for that.
+/// Who may make the server read web pages, and which addresses it may reach for that.
 struct PagesConfig {
-  enum class Access { off, key, search };  ///< nobody, whoever has a key, whoever may search
+  enum class Access { off, key, search };  ///< nobody, clients with a key, clients that may search
 
   Access access = Access::search;
-  std::vector<std::string> allow_private;  ///< host:port of pages beyond public addresses
+  std::vector<std::string> allow_private;  ///< host:port that may be reached although not public
 
   friend bool operator==(const PagesConfig&, const PagesConfig&) = default;
 };
 
-/// Pictures beside results, which this server fetches so that no other site hears of a search.
+/// Pictures beside results. This server fetches them itself, so that other sites do not learn of a search.
 struct PicturesConfig {
-  bool has_icons = false;                  ///< of the results' sites
-  bool has_thumbnails = false;             ///< that engines name
-  std::vector<std::string> allow_private;  ///< host:port of pictures beyond public addresses
+  bool has_icons = false;                  ///< icons of the results' sites
+  bool has_thumbnails = false;             ///< pictures that engines name
+  std::vector<std::string> allow_private;  ///< host:port that may be reached although not public
 
   friend bool operator==(const PicturesConfig&, const PicturesConfig&) = default;
 };
@@ -134,12 +135,13 @@ struct PicturesConfig {
 /// Where traces are sent, and of how many requests.
 struct TracesConfig {
   std::string url;   ///< of an OpenTelemetry collector, "http://HOST:4318/v1/traces"; empty: none are made
-  double share = 1;  ///< of the requests whose caller does not decide
+  double share = 1;  ///< of the requests whose caller leaves it open
 
   friend bool operator==(const TracesConfig&, const TracesConfig&) = default;
 };
 
-/// A server configuration: the YAML file of docs/api.md with every path made relative to the working folder.
+/// A server configuration: the YAML file that docs/api.md describes, with every path made relative to the
+/// working folder.
 struct ServerConfig {
   std::string file;  ///< where it was read from
   std::string listen_host = "127.0.0.1";
@@ -149,18 +151,20 @@ struct ServerConfig {
   std::vector<std::string> engines;    ///< engine files
   std::string models;                  ///< folder of DOMAIN.json, empty for none
   std::string store;                   ///< SQLite file or "postgresql://...", empty for none
-  std::string store_secret;            ///< file with the store's secret, empty for the one beside the store
+  std::string store_secret;            ///< file with the store's secret; empty: the file beside the store
   std::uint64_t store_max_bytes = std::uint64_t{2} << 30;  ///< of stored searches; 0 for no limit
   std::string reports;                                     ///< folder of evaluation reports, empty for none
   RecordingsConfig recordings;
-  std::vector<std::string> allow_private;     ///< host:port that engines may reach beyond their own
-  std::vector<std::string> server_names;      ///< Host values that are answered, beyond listen and localhost
-  std::vector<AddressRange> trusted_proxies;  ///< whose X-Forwarded-For is believed
+  /// HOST:PORT that engines may reach beyond those in their definitions.
+  std::vector<std::string> allow_private;
+  std::vector<std::string> server_names;      ///< Host values that are accepted beside `listen` and localhost
+  std::vector<AddressRange> trusted_proxies;  ///< proxies whose X-Forwarded-For is trusted
   std::vector<std::string> cors_origins;
-  bool needs_key = false;  ///< searching itself needs a key
+  bool needs_key = false;  ///< even searching needs a key
   MetricsAccess metrics = MetricsAccess::loopback;
   std::vector<KeyConfig> keys;
-  std::string keys_file;        ///< more of them, which servers of one PostgreSQL store share; empty for none
+  /// File with more keys, which the servers of one PostgreSQL store share; empty for none.
+  std::string keys_file;
   double deadline_seconds = 3;  ///< for all lists of one search
   LearnedWaitConfig learned_wait;
   TrackingParameters tracking = default_tracking_parameters();
@@ -182,14 +186,14 @@ struct ServerConfig {
 ///
 /// in:     text - YAML; name - the file's path, to whose folder the paths inside are relative
 /// errors: bad_config with every mistake as "FILE:LINE:COLUMN: what; what to do", one per line, at once. A
-///         file or pattern that names nothing is a mistake too.
+///         file or pattern that matches nothing is a mistake, too.
 Result<ServerConfig> parse_config(std::string_view text, const std::string& name);
 Result<ServerConfig> read_config(const std::string& path);
 
 /// Every key of the configuration file, one per line: name, type and range, default, meaning.
 std::string config_reference();
 
-/// The roles that a key may have, by the names they have in the file.
+/// The roles that a key may have, by their names in the file.
 inline constexpr std::pair<std::string_view, Role> kRoles[] = {{"search", Role::search},
                                                                {"judge", Role::judge},
                                                                {"admin", Role::admin},

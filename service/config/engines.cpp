@@ -76,7 +76,7 @@ Result<LoadedEngines> load_engines(const ServerConfig& config, const SecretLooku
   std::map<std::string, const QuerySyntax*, std::less<>> syntaxes;
   std::map<std::string, std::shared_ptr<const IndexVocabulary>> by_database;
   const auto vocabulary_of = [&](const std::string& database) {
-    auto& vocabulary = by_database[database];  // several engines may ask one index
+    auto& vocabulary = by_database[database];  // several engines may use one index
     if (vocabulary == nullptr) vocabulary = std::make_shared<const IndexVocabulary>(database);
     return vocabulary;
   };

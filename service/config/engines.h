@@ -12,9 +12,11 @@ namespace metafuse::service {
 /// The value of "${name}" in an engine file, or nothing when it is not set.
 using SecretLookup = std::function<std::optional<std::string>(std::string_view name)>;
 
-/// The engines of a configuration's files behind libcurl and SQLite, or behind its recordings.
+/// Loads the engines that a configuration's files define. They ask through libcurl and SQLite, or replay the
+/// configuration's recordings.
 ///
-/// errors: bad_config with every mistake of every file, two engines of one name; those of make_fetcher
+/// errors: bad_config with every mistake of every file, and for two engines with the same name; those
+///         of make_fetcher
 Result<LoadedEngines> load_engines(const ServerConfig& config, const SecretLookup& secret_of);
 
 }  // namespace metafuse::service

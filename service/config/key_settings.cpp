@@ -5,7 +5,7 @@
 #include "service/base/dates.h"
 #include "service/config/settings.h"
 
-// API keys of the configuration: who may do what, until when, how much.
+// Reads the configuration's API keys: their roles, scopes, expiry, rates and quotas.
 
 namespace metafuse::service {
 namespace {

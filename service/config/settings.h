@@ -1,8 +1,8 @@
 #pragma once
 
-// How the configuration is read: each key of the file is a row, with its name, where its value goes, its
-// range and its meaning. Reading, checking and config_reference() go by these rows; defaults are those of
-// the structs.
+// How the configuration is read. Each key of the file is one row of a table: its name, the member that its
+// value goes to, its range and its meaning. Reading, checking and config_reference() all use these rows.
+// Defaults are those of the structs.
 
 #include <cstddef>
 #include <filesystem>
@@ -23,7 +23,8 @@ namespace metafuse::service {
 constexpr std::size_t kMaxConfigBytes = std::size_t{1} << 20;
 constexpr double kMaxRate = 1e6;  ///< requests per second
 
-/// One parse: the value so far, its mistakes, and the folder that paths start from.
+/// The state while one file is read: the configuration so far, its mistakes, and the folder that paths are
+/// relative to.
 struct ConfigReading {
   ServerConfig config;
   Diagnostics diagnostics;
@@ -35,10 +36,10 @@ struct ConfigReading {
   }
 };
 
-/// Reads a value that is more than a number, a switch, a text or a list of texts.
+/// Reads a value that is not simply a number, a switch, a text or a list of texts.
 using ReadNode = void (*)(const YamlNode& node, ConfigReading& reading);
 
-/// A member that is a path, relative to the configuration's folder.
+/// A member that holds a path, which the file gives relative to the configuration's folder.
 template <class Section>
 struct PathMember {
   std::string Section::*member;
@@ -97,7 +98,7 @@ void read_section(const YamlNode& node, const char* name, const Setting<Section>
   map.finish();
 }
 
-/// Appends a line for each row: type, range and default are those that reading uses.
+/// Appends one line per row, with the type, range and default that reading uses.
 template <class Section, std::size_t N>
 void describe_settings(std::string& out, std::string_view prefix, const Setting<Section> (&settings)[N]) {
   const Section defaults{};
@@ -131,8 +132,8 @@ void describe_settings(std::string& out, std::string_view prefix, const Setting<
 // key_settings.cpp
 
 void read_keys(const YamlNode& node, ConfigReading& reading);
-/// Keys of a file of their own, which may not be there yet: servers of one store take it from there. Mistakes
-/// are reported with the file's own places.
+/// Reads API keys from a separate file. It may not exist yet: servers of one store get it from the store.
+/// Mistakes are reported with that file's name and lines.
 void read_keys_file(const YamlNode& node, ConfigReading& reading);
 void describe_keys(std::string& out);
 

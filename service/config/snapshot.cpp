@@ -22,7 +22,7 @@ constexpr std::size_t kMaxTemplateBytes = std::size_t{1} << 20;
 constexpr std::size_t kMostCounted = 200;
 constexpr std::size_t kMaxModelBytes = std::size_t{256} << 20;
 
-/// Mistakes of many files, a line each.
+/// Collects the mistakes of several files, one per line.
 class Mistakes {
  public:
   void add(const Error& error) { add(error.code, error.text); }
@@ -45,7 +45,7 @@ std::string listed(const std::vector<std::string>& names) {
   return out;
 }
 
-/// Names of `from` that `other` lacks.
+/// The names in `from` that are missing in `other`.
 std::vector<std::string> lacking(const std::vector<fusion::Feature>& from,
                                  const std::vector<fusion::Feature>& other) {
   std::vector<std::string> out;
@@ -86,8 +86,8 @@ void load_model(const ServerConfig& config, LoadedDomain& out, Mistakes& mistake
   out.model = std::move(*model);
 }
 
-/// The challenger, while searches are interleaved. One that does not fit is left out with a warning: it
-/// serves nobody yet.
+/// Loads the challenger if searches are interleaved. One that does not fit the templates is only left out
+/// with a warning, because no search depends on it.
 void load_challenger(const ServerConfig& config, LoadedDomain& out, std::vector<std::string>& warnings) {
   if (config.models.empty() || config.learning.interleave_share <= 0) return;
   ModelVersions versions(config.models);
@@ -102,7 +102,7 @@ void load_challenger(const ServerConfig& config, LoadedDomain& out, std::vector<
   out.challenger_version = state->challenger;
 }
 
-/// Those of the embedded indexes that a domain's templates ask, each once.
+/// The vocabularies of the embedded indexes that a domain's templates ask, each once.
 std::vector<std::shared_ptr<const IndexVocabulary>> vocabularies_of(const templates::Domain& domain,
                                                                     const LoadedEngines& engines) {
   std::set<std::string> names;
@@ -139,7 +139,7 @@ void load_domain(const std::string& file, Snapshot& snapshot, Mistakes& mistakes
   snapshot.domains.emplace(name, std::move(out));
 }
 
-/// Where an engine's name stands in a template.
+/// The place in the file of an engine's name in a template.
 Place place_of_engine(const YamlNode* templates, std::size_t item, const std::string& engine) {
   const YamlNode* node = templates != nullptr && item < templates->items.size()
                              ? templates->items[item].find("engine")

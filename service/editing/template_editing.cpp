@@ -22,7 +22,7 @@ constexpr std::size_t kMaxPreviewTemplates = 64;
 constexpr auto kMaxPreviewParsing = std::chrono::milliseconds(250);
 constexpr templates::ExpansionLimits kPreviewExpansion{64, 4096};
 
-/// The domain's name is no part of its templates that may be edited.
+/// Refuses a changed domain name, which is the one part of the file that may not be edited.
 Result<void> check_name(const std::string& name, const LoadedDomain& current, std::string_view text,
                         const std::string& file) {
   if (name == current.domain.name) return {};
@@ -34,7 +34,7 @@ Result<void> check_name(const std::string& name, const LoadedDomain& current, st
   return diagnostics.to_error(Code::bad_config);
 }
 
-/// Takes LINE and COLUMN out of "FILE:LINE:COLUMN: what".
+/// Moves LINE and COLUMN from the beginning of "FILE:LINE:COLUMN: what" into the message's members.
 void read_place(LineMessage& message) {
   std::string_view rest = message.text;
   std::array<std::int64_t, 2> numbers{};

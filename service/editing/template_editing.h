@@ -15,36 +15,36 @@
 
 namespace metafuse::service {
 
-/// A domain's template file as someone would like it to be.
+/// Parses a domain's edited template file as if it were in use.
 ///
 /// in:     current - the domain that is edited; text - the whole file
 /// out:    the domain with that text; without a model when the model was trained on other templates
-/// errors: bad_config, each mistake as "FILE:LINE:COLUMN: ..." with the file's name: those of the template
-///         language at once, then another domain's name, then engines that are not defined
+/// errors: bad_config, each mistake as "FILE:LINE:COLUMN: ..." with the file's name: first all mistakes in
+///         the template language, else a changed domain name, else engines that are not defined
 Result<LoadedDomain> edited_domain(const Snapshot& snapshot, const LoadedDomain& current,
                                    std::string_view text, const templates::DomainFileLimits& limits = {});
 
-/// The same for a preview, which is asked for with every change of a text: 64 KB, 64 templates and 250 ms of
-/// parsing at most. The domain itself where the text is the one in use.
+/// As edited_domain(), with the limits of a preview, which is requested at every change of the text: at most
+/// 64 KB, 64 templates and 250 ms of parsing. Returns the domain itself if the text is the one in use.
 Result<LoadedDomain> previewed_domain(const Snapshot& snapshot, const LoadedDomain& current,
                                       std::string_view text, const Clock& clock);
 
-/// How long the answer of a preview may be: ten times its request and 64 KB.
+/// The largest answer to a preview: ten times its request plus 64 KB.
 constexpr std::size_t max_preview_answer(std::size_t request_bytes) {
   return 10 * request_bytes + (std::size_t{64} << 10);
 }
 
-/// What a base query would become under an edited file, before it is saved.
+/// What an edited file makes of a base query, before the file is saved.
 struct TemplatePreview {
   std::vector<ExpandedQuery> expansions;
-  std::optional<SearchAnswer> answer;  ///< live lists and their fused result, when asked for
+  std::optional<SearchAnswer> answer;  ///< live lists and their fused result, if they were requested
 };
 
 /// errors: those of expand_request; usage for more than 64 queries, or one of more than 4 KB
 Result<TemplatePreview> preview_templates(const Snapshot& snapshot, const LoadedDomain& edited,
                                           SearchRequest request, bool is_live, const Clock& clock);
 
-/// One line of an error in several lines: where it points and what it says.
+/// One line of an error that has several: its place in the file and its text.
 struct LineMessage {
   std::size_t line = 0;  ///< 0: the whole file
   std::size_t column = 0;

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kMaxIdBytes = 1024;
 constexpr std::size_t kMostNotices = 20;
-/// Methods that compare documents with each other take no more of them than this.
+/// Most documents for the methods below, which compare each document with every other one.
 constexpr std::size_t kMaxPairwiseDocuments = 4096;
 constexpr std::string_view kPairwiseMethods[] = {"copeland", "mc1", "mc2", "mc3", "mc4", "rra"};
 
@@ -173,11 +173,11 @@ class ListReader {
   FuseRequest& request_;
   const TrackingParameters& tracking_;
   boost::unordered_flat_map<std::string_view, std::uint32_t> numbers_;
-  std::vector<std::size_t> last_list_;  // by document: the list that named it last, from 1
+  std::vector<std::size_t> last_list_;  // by document: the last list that named it, from 1
   std::set<std::string> names_;
 };
 
-/// {"k", "normalise"} of a method.
+/// Reads a method's options {"k", "normalise"}.
 Result<void> read_options(const JsonObject* object, FuseRequest& out) {
   if (object == nullptr) return {};
   JsonFields fields(*object);
@@ -193,7 +193,7 @@ Result<void> read_options(const JsonObject* object, FuseRequest& out) {
   return {};
 }
 
-/// Whether the method can work with what the lists hold.
+/// Checks that the lists hold what the method needs.
 Result<void> check_method(FuseRequest& request) {
   const fusion::FusionMethod& method = *request.method;
   const bool has_weights = std::any_of(request.lists.begin(), request.lists.end(),

@@ -45,8 +45,8 @@ class FusedWriter {
     }
   }
 
-  /// Begins a result with all its members but the explanation; close_object() ends it. What the lists said of
-  /// it comes back untouched, from the list that ranks it best and says it.
+  /// Begins a result and writes all its members but the explanation; the caller ends it with close_object().
+  /// Each member that callers sent is returned unchanged, from the best-ranking list that has it.
   void open(const FusedPlace& place, std::size_t rank) {
     find_holders(place.document);
     const Own own = own_members();
@@ -70,7 +70,7 @@ class FusedWriter {
  private:
   static constexpr std::array<JsonKey, 4> kOwn = {"url", "title", "snippet", "fields"};
   using Own = std::array<const Json*, 4>;
-  using Holder = std::pair<std::uint32_t, std::uint32_t>;  ///< rank, list
+  using Holder = std::pair<std::uint32_t, std::uint32_t>;  ///< rank and list
 
   void find_holders(std::uint32_t document) {
     holders_.clear();
@@ -83,7 +83,7 @@ class FusedWriter {
     by_rank_.clear();
     for (const Holder& holder : holders_)
       if (members_of(holder) != nullptr) by_rank_.push_back(holder);
-    std::sort(by_rank_.begin(), by_rank_.end());  // of equal ranks the first list's
+    std::sort(by_rank_.begin(), by_rank_.end());  // at equal ranks the first list's
     for (const Holder& holder : by_rank_)
       for (std::size_t i = 0; i < kOwn.size(); ++i)
         if (own[i] == nullptr) own[i] = members_of(holder)->if_contains(kOwn[i].name());
@@ -95,11 +95,11 @@ class FusedWriter {
 
   const FuseRequest& request_;
   JsonWriter& out_;
-  std::vector<std::string> places_;  ///< by list: its place in a result, up to the rank
+  std::vector<std::string> places_;  ///< by list: its JSON in a result's placements, up to the rank
   std::vector<Holder> holders_, by_rank_;
 };
 
-/// What each list adds to each score, [list][document]; empty when the method is no sum over lists.
+/// What each list adds to each score, [list][document]; empty if the method is not a sum over lists.
 std::vector<std::vector<double>> shares_of(const FuseRequest& request, const fusion::QueryLists& query) {
   if (std::find(std::begin(kSums), std::end(kSums), request.method->name) == std::end(kSums)) return {};
   std::vector<std::vector<double>> shares;
@@ -136,7 +136,8 @@ void write_notices(const FuseRequest& request, JsonWriter& out) {
   out.close_array();
 }
 
-/// Document numbers, best first: score descending, then the better best rank, then what the lists name first.
+/// Document numbers, best first: by score, at equal scores by best rank, then in the order in which the lists
+/// first name them.
 std::vector<std::uint32_t> callers_order(const FuseRequest& request, const std::vector<double>& scores) {
   std::vector<std::uint32_t> order(scores.size());
   std::vector<std::uint32_t> best(scores.size());
@@ -186,7 +187,7 @@ void fuse_by_method(const FuseRequest& request, JsonWriter& out) {
   out.close_object();
 }
 
-/// The domain of a request, whose lists must all be declared by it.
+/// The domain of a request. It must declare all of the request's lists.
 Result<const LoadedDomain*> checked_domain(const FuseRequest& request, const FusingPlace& place) {
   if (place.snapshot == nullptr)
     return fail(Code::usage,
@@ -214,7 +215,7 @@ Result<const LoadedDomain*> checked_domain(const FuseRequest& request, const Fus
   return domain;
 }
 
-/// A caller's list as if an engine had delivered it: documents under their identities.
+/// The caller's lists as if engines had delivered them, with the documents' identities as keys.
 std::vector<fetchers::FetchedList> as_fetched(const FuseRequest& request) {
   std::vector<fetchers::FetchedList> out;
   for (const CallerList& list : request.lists) {
@@ -243,8 +244,8 @@ std::vector<std::uint32_t> numbers_of(const FuseRequest& request, const SearchAn
   return out;
 }
 
-/// Equal scores in the callers' order. What stands below the domain's depth in every list stays behind
-/// the rest.
+/// Puts results of equal score into the callers' order. Results that every list ranks below the domain's
+/// depth stay behind the rest.
 void order_equal_scores(const FuseRequest& request, int depth, SearchAnswer& answer) {
   const auto numbers = numbers_of(request, answer);
   struct Keyed {
@@ -307,7 +308,7 @@ Result<void> fuse_for_domain(const FuseRequest& request, const FusingPlace& plac
   return {};
 }
 
-/// Writes the answer, or nothing where the request is refused.
+/// Fuses one request and writes its answer; writes nothing if the request is refused.
 Result<void> fuse_one(const JsonObject& body, const FusingPlace& place, JsonWriter& out) {
   const TrackingParameters& tracking =
       place.snapshot == nullptr ? default_tracking_parameters() : place.snapshot->config.tracking;

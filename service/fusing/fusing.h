@@ -20,30 +20,30 @@ inline constexpr std::size_t kMaxFuseLists = 64;
 inline constexpr std::size_t kMaxFuseResults = 1000;
 inline constexpr std::size_t kMaxFuseRequests = 1000;
 
-/// What a server does with a domain's fused answer before it is shown: orders it by what was learned online
-/// or by two models in turn, and stores what is shown, which sets shown.search_id.
+/// What a server does with a domain's fused answer before it is shown: applies the online reranker or
+/// interleaving, and stores what is shown, which sets shown.search_id.
 using ServeFused = std::function<SharedAnswer(SharedAnswer answer, std::size_t limit, ShownResults& shown)>;
 
-/// Where lists are fused.
+/// The context in which lists are fused.
 struct FusingPlace {
-  const Snapshot* snapshot = nullptr;  ///< whose domains may be named; nullptr for none
-  const KeyConfig* key = nullptr;      ///< whose scope holds; nullptr for all domains
-  ServeFused serve;                    ///< empty where nothing is learned or stored
+  const Snapshot* snapshot = nullptr;  ///< its domains may be named; nullptr: no domain may
+  const KeyConfig* key = nullptr;      ///< key that limits the domains; nullptr for all domains
+  ServeFused serve;                    ///< empty if nothing is learned or stored
 };
 
-/// Answers one request, a JSON object, or `{"requests": [...]}` by `{"answers": [...]}` in order; a request
-/// of a batch that is refused has `{"status", "detail"}` in its place.
+/// Answers one request, a JSON object, or `{"requests": [...]}` by `{"answers": [...]}` in order; a refused
+/// request of a batch is answered by `{"status", "detail"}`.
 ///
 /// out:    the answer as JSON text
-/// errors: usage: what is wrong, with the place of the list and result
-/// cost:   O(results log results) for the methods that look at each list alone, see
-///         fusion/unsupervised otherwise
+/// errors: usage: what is wrong, and in which list and result
+/// cost:   O(results log results) for methods that score each list separately; see fusion/unsupervised for
+///         the others
 Result<std::string> fuse_text(std::string_view text, const FusingPlace& place);
 
-/// The same for every line of a text (NDJSON) in order, blank ones left out, with a line end after each
-/// answer. A line that is refused is answered by `{"status", "detail"}`.
+/// As fuse_text() for every line of a text (NDJSON) in order, except blank lines. Each answer ends with a
+/// line end. A refused line is answered by `{"status", "detail"}`.
 ///
-/// in: on_refusal - called for each of those; may be empty
+/// in: on_refusal - called for each refused line; may be empty
 std::string fuse_lines(std::string_view text, const FusingPlace& place,
                        const std::function<void()>& on_refusal = {});
 

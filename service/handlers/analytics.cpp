@@ -40,7 +40,7 @@ HttpResponse csv_response(const Analytics& analytics, std::string_view table, co
   return response;
 }
 
-/// The figures up to now, what waits to be written too.
+/// The figures up to now, including searches that still wait to be written.
 Result<Analytics> figures_of(Records& records, const std::string& domain, int days) {
   records.search_log->flush(std::chrono::milliseconds(250));
   return analytics_of(*records.store, {domain, records.unix_time(), days});

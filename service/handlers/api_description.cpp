@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kReference = "#/components/schemas/";
 
-/// The tag of a dialect's operations, and what it means.
+/// The OpenAPI tag of a dialect's operations.
 struct ApiTag {
   Dialect dialect;
   std::string_view name;
@@ -55,7 +55,7 @@ std::string operation_id(const DescribedRoute& route) {
   return out;
 }
 
-/// Makes operations out of routes and of what the source says of them.
+/// Makes the operations from the routes and from their entries in openapi.json.
 class Describer {
  public:
   explicit Describer(const JsonObject& source) : source_(source) {}
@@ -161,7 +161,7 @@ class Describer {
     out.push_back(JsonObject{{"bearer", JsonArray{}}});
     out.push_back(JsonObject{{"header", JsonArray{}}});
     if (access != Access::admin && access != Access::judge)
-      out.push_back(JsonObject{});  // the configuration says whether one is needed
+      out.push_back(JsonObject{});  // the configuration decides whether a key is needed
     return out;
   }
 
@@ -264,7 +264,7 @@ void add_parameters(const JsonObject& description, const JsonObject& operation, 
   }
 }
 
-/// The members of what a request or an answer is, and an example of it.
+/// Adds a body's members and an example of it.
 void add_content(const JsonObject& description, std::string_view part, const std::string& title,
                  const JsonObject& content, View& view) {
   for (const auto& [type, media] : content) {

@@ -7,9 +7,9 @@
 #include "service/http/message.h"
 #include "service/learning/records.h"
 
-// What the operators' pages of one domain (/judge/DOMAIN, /analytics/DOMAIN) begin with: which domain is
-// meant, whether the server remembers anything, and whether whoever sent the form may. `draw` makes the page
-// of a state, which has the members is_off and wrong.
+// The common beginning of the handlers of /judge/DOMAIN and /analytics/DOMAIN: they find the domain, check
+// that the server has a store, and that the sender of a form may use it. `draw` renders a page from its
+// state, a struct with the members is_off and wrong.
 
 namespace metafuse::service {
 
@@ -26,9 +26,9 @@ HttpResponse first_domain_page(const Records& records, const Exchange& exchange,
   return make_response(200, kDomainPageType, draw(exchange, *domain, state));
 }
 
-/// The domain whose form is to be answered, or the answer that says why it is not.
+/// The domain of a form, or the response to a form that is refused.
 ///
-/// in: state - what the page keeps of the form where that is refused
+/// in: state - what a refused form's page keeps of the form
 template <class State, class Draw>
 std::variant<const LoadedDomain*, HttpResponse> domain_of_form(const Records& records,
                                                                const Exchange& exchange, const Draw& draw,
@@ -36,7 +36,7 @@ std::variant<const LoadedDomain*, HttpResponse> domain_of_form(const Records& re
   const LoadedDomain* domain = exchange.find_domain(exchange.path_values.front());
   if (domain == nullptr || records.store == nullptr) return first_domain_page<State>(records, exchange, draw);
   if (!exchange.refused_action) return domain;
-  if (exchange.snapshot->config.needs_key)  // which hides what domains there are
+  if (exchange.snapshot->config.needs_key)  // then the page must not reveal which domains exist
     return refusal_response(Dialect::page, *exchange.refused_action);
   state.wrong = exchange.refused_action->text;
   return make_response(exchange.refused_action->status, kDomainPageType, draw(exchange, *domain, state));

@@ -16,7 +16,7 @@
 namespace metafuse::service {
 namespace {
 
-/// What a client of Tavily's /extract asks for.
+/// What a request to /extract in Tavily's dialect asks for.
 struct Extraction {
   std::vector<std::string> urls;
   fetchers::PageForm form = fetchers::PageForm::markdown;
@@ -112,7 +112,7 @@ HttpResponse handle_file(PictureReader& pictures, const Exchange& exchange) {
   const std::string name = percent_encoded(path.substr(path.rfind('/') + 1));
   response.set("Content-Disposition",
                (file->is_shown ? "inline; filename*=UTF-8''" : "attachment; filename*=UTF-8''") + name);
-  // A page of the folder runs nothing, asks nothing of anybody, and is of no origin.
+  // A page from the folder runs no scripts, loads nothing, and has an opaque origin.
   response.set(
       "Content-Security-Policy",
       "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'");

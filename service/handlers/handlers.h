@@ -4,8 +4,8 @@
 
 namespace metafuse::service {
 
-// One function per route; router.cpp holds the table. A handler takes the parts of the server that it needs,
-// and gets requests that passed the gate.
+// One function per route; router.cpp holds the table of routes. A handler takes as parameters the parts of
+// the server that it needs. It gets only requests that passed the gate.
 
 HttpResponse handle_home(const Exchange& exchange);
 HttpResponse handle_search(Searcher& searcher, PictureReader& pictures, const Exchange& exchange);

@@ -25,19 +25,19 @@
 #include "service/requests/json_fields.h"
 #include "service/searcher.h"
 
-// /judge and /v1/judgments: what judges do. The page's form and the routes for programs run the same
-// functions; the gate has checked the role.
+// /judge and /v1/judgments, for judges. The page's form and the routes for programs call the same functions.
+// The gate has checked the role.
 
 namespace metafuse::service {
 namespace {
 
 constexpr std::string_view kQrelsType = "text/plain; charset=utf-8";
 constexpr std::string_view kLinesType = "application/x-ndjson";
-/// How long grades wait for their search to be written.
+/// How long storing grades waits until their search is written.
 constexpr std::chrono::milliseconds kWrittenPatience{500};
-constexpr std::size_t kMostImported = 5000;  ///< queries of one file
+constexpr std::size_t kMostImported = 5000;  ///< queries per file
 constexpr std::size_t kMostSuggested = 100;
-constexpr std::string_view kTelling = "telling";  ///< the order of the queue by suggestion
+constexpr std::string_view kTelling = "telling";  ///< name of the queue's order by suggestion
 
 HttpResponse refuse_judging(int status, std::string_view text) {
   return error_response(Dialect::native, status, text);
@@ -49,7 +49,7 @@ HttpResponse judging_json(const JsonObject& body) {
   return make_response(200, "application/json", to_text(body));
 }
 
-/// The domain of the path, where judging is possible; or why not.
+/// The domain that the path names, or the response that says why it cannot be judged.
 std::variant<const LoadedDomain*, HttpResponse> domain_to_judge(const Records& records,
                                                                 const Exchange& exchange) {
   const LoadedDomain* found = exchange.find_domain(exchange.path_values.front());
@@ -77,7 +77,7 @@ Result<JudgingState> state_of_judging(const Records& records, const LoadedDomain
   return state;
 }
 
-/// A stored query asked again: a plain one as text, others by their slots.
+/// The request that searches for a stored query again: by its text if it is plain, else by its slots.
 SearchRequest request_of(const LoadedDomain& domain, const BaseQuery& slots, const JudgedPool& pool) {
   SearchRequest request;
   request.domain = domain.domain.name;
@@ -107,7 +107,7 @@ Result<ResultsToJudge> read_results(Store& store, const SearchAnswer& answer, co
   return out;
 }
 
-/// Searches, and puts a pool of the answer before the judge.
+/// Searches and returns the pool of results for the judge.
 boost::system::result<ResultsToJudge, AccessRefusal> results_to_judge(Searcher& searcher, Records& records,
                                                                       Log& log, const Exchange& exchange,
                                                                       const LoadedDomain& domain,
@@ -125,7 +125,7 @@ boost::system::result<ResultsToJudge, AccessRefusal> results_to_judge(Searcher& 
   return failed;
 }
 
-/// Queries of JSON lines, or of qrels when the text does not begin with an object.
+/// Reads queries from JSON lines, or from qrels if the text does not begin with a JSON object.
 Result<std::vector<ImportedQuery>> read_import(std::string_view text, const LoadedDomain& domain,
                                                const TrackingParameters& tracking) {
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
@@ -314,7 +314,7 @@ namespace {
 
 constexpr std::string_view kJudgeOne = "judge-";
 
-/// "lists-3": what the form's choice says.
+/// Reads the form's choice of a pool, such as "lists-3".
 JudgedPool pool_of(std::string_view text) {
   JudgedPool pool;
   const std::size_t dash = text.find('-');
@@ -325,7 +325,7 @@ JudgedPool pool_of(std::string_view text) {
   return pool;
 }
 
-/// The grades that were chosen: fields g.POSITION.
+/// The chosen grades: the form's fields g.POSITION.
 Result<GradesByPosition> chosen_grades(const Fields& form) {
   GradesByPosition grades;
   for (const auto& [name, value] : form) {
@@ -340,7 +340,7 @@ Result<GradesByPosition> chosen_grades(const Fields& form) {
   return grades;
 }
 
-/// One request of the page's form.
+/// Answers one request of the page's form.
 class JudgeForm {
  public:
   JudgeForm(Searcher& searcher, Records& records, FileLinks files, Log& log, const Exchange& exchange,
@@ -377,7 +377,7 @@ class JudgeForm {
     return make_response(status_, kDomainPageType, judging_page(exchange_, domain_, state_));
   }
 
-  /// What the store's failure looks like to a judge; its own words are for the log.
+  /// Shows a failure to the judge. The text of a failure of the store itself goes to the log only.
   void fail_with(const Error& error) {
     const bool is_theirs = error.code == Code::usage || error.code == Code::bad_data;
     status_ = is_theirs ? 422 : 503;

@@ -32,21 +32,21 @@ JsonObject text_result(std::string text, bool is_error) {
   return out;
 }
 
-/// What tools work with.
+/// What the tools work with.
 struct Tools {
   Searcher& searcher;
   PageReader& pages;
   const Exchange& exchange;
 };
 
-/// Searches as the tool's arguments say. The answer is text alone unless it is to be explained.
+/// Runs a search tool. The answer is plain text only, unless an explanation is requested.
 JsonObject search_with(const Tools& parts, const SearchTool& tool, const JsonObject& arguments,
                        std::optional<FoundSearch>& found) {
   Searcher& searcher = parts.searcher;
   const Exchange& exchange = parts.exchange;
   const auto wanted = read_tool_search(tool, arguments);
   if (!wanted) return text_result(wanted.error().text, true);
-  // a filter chooses among all results
+  // with a filter, the tool itself chooses among all results
   auto searched =
       searcher.find(exchange, {wanted->search, wanted->first(), wanted->is_filtered() ? 0 : wanted->limit});
   if (!searched) return text_result(searched.error().text, true);
@@ -105,9 +105,9 @@ JsonObject list_domains(const Exchange& exchange) {
   return out;
 }
 
-/// Runs a tool. What goes wrong inside it is a result with isError, as the protocol wants.
+/// Runs a tool. An error inside the tool is a result with isError, as the protocol requires.
 ///
-/// out: nothing for a tool that does not exist; found - the search behind the result, when there is one
+/// out: nothing for a tool that does not exist; found - the search behind the result, if there is one
 std::optional<JsonObject> call_tool(const Tools& parts, std::string_view name, const JsonObject& arguments,
                                     std::optional<FoundSearch>& found) {
   const Exchange& exchange = parts.exchange;
@@ -134,7 +134,7 @@ constexpr std::string_view kInstructions =
     "Each search tool asks several engines and fuses their lists by a ranking learned from judged queries. "
     "Choose the tool whose description fits; list_domains names all that can be searched.";
 
-/// What one message came to: a reply, or only a status for a notification.
+/// The outcome of one message: a reply, or only a status for a notification.
 struct Outcome {
   int status = 200;
   std::optional<Json> reply;
@@ -145,7 +145,7 @@ JsonObject server_info() {
   return JsonObject{{"name", "metafuse"}, {"version", version()}};
 }
 
-/// in: is_for_all - not for the holders of one key alone
+/// in: is_for_all - the result is the same for every key
 void add_cache_hints(Era era, bool is_for_all, JsonObject& result) {
   if (era != Era::stateless) return;
   result["ttlMs"] = kTimeToLiveMs;
@@ -174,7 +174,7 @@ JsonObject discover() {
   return result;
 }
 
-/// The result of one method, or why there is none.
+/// Runs one method; returns an error if there is no result.
 std::optional<RpcError> run_method(const mcp::Tools& parts, Era era, const Message& message,
                                    JsonObject& result, std::optional<FoundSearch>& found) {
   const Exchange& exchange = parts.exchange;
@@ -234,7 +234,7 @@ bool is_call(const Json& message) {
   return method != nullptr && method->is_string() && method->get_string() == "tools/call";
 }
 
-/// Batches belong to 2025-03-26 alone. Each call costs what one alone would.
+/// Answers a batch, which only version 2025-03-26 has. Each call costs the same as a call outside of a batch.
 Outcome answer_batch(const mcp::Tools& parts, Gate& gate, const JsonArray& batch) {
   const Exchange& exchange = parts.exchange;
   const std::string_view version = exchange.request.header("MCP-Protocol-Version");
@@ -253,7 +253,7 @@ Outcome answer_batch(const mcp::Tools& parts, Gate& gate, const JsonArray& batch
   return Outcome{200, std::move(replies)};
 }
 
-/// A search's reply: equal calls differ in their ids alone.
+/// The response to a search. The request's id becomes a gap, because equal calls differ only in their ids.
 HttpResponse found_response(Searcher& searcher, const Exchange& exchange, Outcome outcome) {
   JsonObject& reply = outcome.reply->as_object();
   const std::string mark = new_mark();

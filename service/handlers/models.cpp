@@ -29,7 +29,7 @@ HttpResponse accept(const JsonObject& body) {
   return make_response(200, "application/json", to_text(body));
 }
 
-/// Why models cannot be managed here, or nothing.
+/// The response that says why models cannot be managed here, or nothing.
 std::optional<HttpResponse> model_refusal(const Records& records, const Exchange& exchange) {
   if (records.store == nullptr || records.model_versions == nullptr)
     return refuse(404, "this server has no store or no folder of models; name them in its configuration");
@@ -67,7 +67,7 @@ JsonObject state_json(const std::string& domain, const ModelState& state) {
           {"versions", std::move(versions)}};
 }
 
-/// The body's fields; an empty body has none. Only the named ones may be there.
+/// The body's fields; none for an empty body. Fields other than the known ones are refused.
 Result<JsonObject> fields_of(const HttpRequest& request, std::initializer_list<std::string_view> known) {
   if (request.body.empty()) return JsonObject();
   auto body = json_body(request);
@@ -131,7 +131,7 @@ HttpResponse handle_activate_model(Reloader& reloader, Records& records, const E
       *is_back ? versions.revert(domain) : versions.activate(domain, std::string(version->get_string()));
   if (!done) return refuse(done.error());
   if (const auto loaded = reloader.reload(); !loaded) {
-    // The model does not fit the templates as they are now: the one before goes on.
+    // The model does not fit the current templates, so the previous one is restored.
     const auto restored =
         *is_back ? versions.activate(domain, before->champion) : versions.revert(domain, false);
     return refuse(409, loaded.error().text + (restored ? "" : "; and: " + restored.error().text));
@@ -202,7 +202,7 @@ bool is_off(const Records& records) {
   return records.store == nullptr || records.model_versions == nullptr;
 }
 
-/// What an action's answer says, for people: its own sentence, or that it is done.
+/// The message for people in an action's response: its own sentence, or else `done`.
 std::string sentence_of(const HttpResponse& response, const std::string& done) {
   const auto body = parse_json(response.body, "answer");
   if (!body || !body->is_object()) return done;
@@ -212,7 +212,7 @@ std::string sentence_of(const HttpResponse& response, const std::string& done) {
   return done;
 }
 
-/// The page's buttons do what the routes of /v1/models do.
+/// Runs the action of a button on the page by the handler of the same route of /v1/models.
 HttpResponse run_action(Reloader& reloader, Records& records, const Exchange& exchange,
                         const std::string& action) {
   Exchange call = exchange;
@@ -227,7 +227,7 @@ HttpResponse run_action(Reloader& reloader, Records& records, const Exchange& ex
     call.request.body = to_text(JsonObject{{"version", action.substr(kActivate.size())}});
     return handle_activate_model(reloader, records, call);
   }
-  return make_response(200, "application/json", "{}");  // only look
+  return make_response(200, "application/json", "{}");  // no action: only shows the state
 }
 
 }  // namespace

@@ -88,12 +88,12 @@ HttpResponse stream_search(Searcher& searcher, Reply& reply, const Exchange& exc
 
 namespace {
 
-/// How long feedback waits for what is not yet written; its search may be among it.
+/// How long feedback waits for the search log to be written, because its search may still be in the queue.
 constexpr std::chrono::milliseconds kFlushPatience{250};
-/// How long feedback takes after it arrived, its turn on a thread counted.
+/// Most time from the arrival of feedback to its answer, including the wait for a thread.
 constexpr std::chrono::milliseconds kFeedbackPatience{900};
 
-/// The feedback is stored already: what fails here is only in the log.
+/// Lets the online reranker learn. The feedback is stored already, so a failure here is only logged.
 void learn_online(const Snapshot& snapshot, Records& records, Log& log, const FeedbackRequest& request,
                   const FeedbackRules& rules) {
   if (!snapshot.config.learning.has_online_reranker || records.online_rerankers == nullptr) return;
@@ -129,7 +129,7 @@ HttpResponse handle_feedback(Reloader& reloader, Records& records, Log& log, con
   rules.secret = records.secret;
   rules.caps = {config.learning.clicks_per_address, config.learning.clicks_per_key};
   const auto outcome = take_feedback(*records.store, *request, sender, rules, records.unix_time());
-  if (!outcome)  // ours, whatever it is
+  if (!outcome)  // any failure here is the server's
     return failure_response(Dialect::native, exchange, log, fail(Code::unavailable, outcome.error().text));
   const int status = http_status(*outcome);
   if (status >= 400) return refuse(status, explanation_of(*outcome));

@@ -7,7 +7,7 @@
 namespace metafuse::service {
 namespace {
 
-/// Made once: the table of routes does not change.
+/// The description, made once, because the table of routes never changes.
 const JsonObject& described_api() {
   static const JsonObject description = [] {
     std::vector<DescribedRoute> described;

@@ -45,7 +45,7 @@ HttpResponse handle_static(const Exchange& exchange) {
   }
   response.set("ETag", etag);
   response.set("Cache-Control", "public, max-age=3600");
-  // the clients are for the pages of others
+  // the client scripts are meant for other sites' pages
   if (name.starts_with("metafuse-")) response.set("Cross-Origin-Resource-Policy", "cross-origin");
   return response;
 }
@@ -61,7 +61,7 @@ void forget(SitePreferences& preferences, const std::string& site) {
 
 namespace {
 
-/// The page of results that a request came from, or that a form names; else the home page.
+/// `target` if it is a results page or the preferences page; else the home page.
 std::string way_back(std::string_view target) {
   const bool is_ours = target.starts_with("/search?") || target == "/preferences";
   return is_ours && target.find_first_of("\r\n") == std::string_view::npos ? std::string(target)
@@ -96,7 +96,7 @@ HttpResponse handle_preferences(const Exchange& exchange) {
     back = "/preferences?saved=1";
   }
   SitePreferences& sites = preferences.sites;
-  // The button that was pressed says what becomes of the site that is its value.
+  // The pressed button's name is the action, its value the site.
   for (const auto& [name, list] :
        {std::pair<std::string_view, std::vector<std::string>*>{"raise", &sites.raised},
         {"lower", &sites.lowered},
@@ -147,7 +147,7 @@ HttpResponse handle_evaluation_page(Records& records, Metrics& metrics, Log& log
   const auto report = records.reports.read(exchange.snapshot->config.reports, domain->domain.name);
   std::string problem = report ? "" : report.error().text;
   if (const std::string folder = exchange.snapshot->config.reports + "/"; problem.starts_with(folder))
-    problem.erase(0, folder.size());  // where the file lies is nobody's business
+    problem.erase(0, folder.size());  // the file's location must not be revealed
   if (!report)
     log.write(Log::Level::error, "reports cannot be read",
               {{"domain", domain->domain.name}, {"reason", report.error().text}});
@@ -163,7 +163,7 @@ HttpResponse handle_healthz() {
 HttpResponse handle_readyz(Operations& operations, const Exchange& exchange) {
   if (operations.is_draining()) return make_response(503, "text/plain; charset=utf-8", "draining\n");
   std::string text = "ready\n" + operations.troubles();
-  // where searching needs a key, so does hearing of domains
+  // where searching needs a key, the names of domains are not public
   if (!exchange.snapshot->config.needs_key) text += Operations::versions(exchange.domains());
   return make_response(200, "text/plain; charset=utf-8", std::move(text));
 }

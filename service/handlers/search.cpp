@@ -26,7 +26,7 @@
 namespace metafuse::service {
 namespace {
 
-/// What a Tavily client asks for; what cannot be given here is null in the answer, never made up.
+/// What a Tavily client asks for. What this server cannot provide is null in the answer, never invented.
 struct TavilySearch {
   SearchRequest search;
   int max_results = 5;
@@ -34,7 +34,7 @@ struct TavilySearch {
   std::vector<std::string> exclude_domains;
   std::string start_date;
   std::string end_date;
-  int days = 0;  ///< how old results may be that have a date, 0 for any age
+  int days = 0;  ///< maximum age of results that have a date; 0 for any age
   bool wants_favicon = false;
   std::string exact_phrase;
 };
@@ -67,7 +67,7 @@ void read_time(JsonFields& fields, TavilySearch& out) {
     fields.set_mistake("Invalid end_date: it is before start_date");
 }
 
-/// The first phrase in quotes, which exact_match asks for.
+/// The first phrase in quotes, or else the whole query: what exact_match requires.
 std::string quoted_phrase(const std::string& query) {
   const std::size_t begin = query.find('"');
   if (begin == std::string::npos) return query;
@@ -95,7 +95,9 @@ Result<TavilySearch> read_tavily(const JsonObject& body) {
   return out;
 }
 
-/// in: now - for the age of results that have a date; engines need not know of ages
+/// Whether a result passes the request's filters.
+///
+/// in: now - for the age of results with a date, because engines need not support time ranges
 bool is_wanted(const TavilySearch& wanted, const Hit& hit, UnixTime now) {
   const std::string host = host_of(hit.url);
   const auto matches = [&](const std::string& domain) { return is_under_site(host, domain); };
@@ -151,7 +153,7 @@ HttpResponse tavily_search(Searcher& searcher, const Exchange& exchange) {
   });
 }
 
-/// Errors of a request for a page are pages, others are SearXNG's JSON.
+/// The dialect in which errors are answered: a page if HTML was requested, else SearXNG's JSON.
 Dialect dialect_for(const Fields& fields) {
   for (const auto& [name, value] : fields)
     if (name == "format" && value != "html") return Dialect::searxng;
@@ -180,7 +182,7 @@ HttpResponse render(const Exchange& exchange, const SearchAnswer& answer, const 
   return make_response(200, "text/html; charset=utf-8", results_page(exchange, answer, page));
 }
 
-/// The fields, and what is preferred where they say nothing.
+/// The request's fields, completed by the reader's preferences.
 Fields with_preferences(Fields fields, const Preferences& preferences) {
   const auto prefer = [&](std::string_view name, const std::string& value) {
     if (!value.empty() && form_value(fields, name).empty()) fields.emplace_back(name, value);
@@ -191,7 +193,7 @@ Fields with_preferences(Fields fields, const Preferences& preferences) {
   return fields;
 }
 
-/// The same server without the model of a search's domain: what RRF alone makes of the lists.
+/// A copy of the exchange whose snapshot lacks the domain's model, so that RRF fuses the lists.
 Exchange without_model(const Exchange& exchange, const std::string& name) {
   Exchange out = exchange;
   const LoadedDomain* domain = exchange.find_domain(name);
@@ -201,12 +203,12 @@ Exchange without_model(const Exchange& exchange, const std::string& name) {
   plain.model.reset();
   plain.challenger.reset();
   plain.is_model_left_out = true;
-  plain.engines_digest += " rrf";  // of its own in every cache
+  plain.engines_digest += " rrf";  // so that every cache keeps it separate
   out.snapshot = std::move(snapshot);
   return out;
 }
 
-/// Where nothing was found, the corrected query is asked instead, and the page says so.
+/// Adds the corrected query. If nothing was found, searches for it instead; the page says so.
 void correct(Searcher& searcher, const Exchange& exchange, const WantedSearch& wanted, PageRequest& page,
              FoundSearch& found) {
   std::string corrected = corrected_query(*found.domain, wanted.search.text);
@@ -229,7 +231,7 @@ HttpResponse search_fields(Searcher& searcher, const PictureReader& pictures, co
   if (!has_known_format(fields))
     return error_response(Dialect::searxng, 403, "no such format; send html, json, csv or rss");
   const Preferences preferences = read_preferences_cookie(exchange.request.header("Cookie"));
-  // a program that sends a cookie still gets what it asks for
+  // for programs a cookie changes nothing
   auto parameters = read_parameters(dialect == Dialect::page ? with_preferences(fields, preferences) : fields,
                                     *exchange.snapshot);
   if (!parameters) return error_response(dialect, 400, parameters.error().text);
@@ -237,7 +239,7 @@ HttpResponse search_fields(Searcher& searcher, const PictureReader& pictures, co
   page.pictures = pictures.links();
   page.files = {page.pictures.secret, exchange.snapshot->config.files};
   const bool is_by_rrf = parameters->is_by_rrf;
-  // what was shown to compare two rankings is no search to learn from, so it is not stored
+  // a search that only compares two rankings must not be learned from, so it is not stored
   const WantedSearch wanted{parameters->search, parameters->first(), is_by_rrf ? 0 : parameters->limit,
                             preferences.sites};
   const std::optional<Exchange> plain =
@@ -268,7 +270,7 @@ HttpResponse handle_search(Searcher& searcher, PictureReader& pictures, const Ex
 }
 
 HttpResponse handle_post_search(Searcher& searcher, PictureReader& pictures, const Exchange& exchange) {
-  // LangChain's SearXNG client posts nothing and puts its parameters into the target
+  // LangChain's SearXNG client sends an empty body and puts its parameters into the target
   if (exchange.request.body.empty() && !exchange.request.query.empty())
     return search_fields(searcher, pictures, exchange, exchange.request.query);
   if (dialect_of(exchange.request) == Dialect::tavily) return tavily_search(searcher, exchange);
@@ -277,7 +279,7 @@ HttpResponse handle_post_search(Searcher& searcher, PictureReader& pictures, con
 
 namespace {
 
-/// The domains whose templates ask an engine: what `categories` may say to search with it.
+/// The domains whose templates ask an engine: the values of `categories` that search with it.
 JsonArray domains_of(const Exchange& exchange, const std::string& engine) {
   JsonArray out;
   for (const LoadedDomain* domain : exchange.domains())
@@ -340,7 +342,7 @@ HttpResponse handle_autocompleter(Searcher& searcher, const Exchange& exchange) 
   const std::string domain(exchange.request.parameter("domain").value_or(""));
   if (!q.empty())
     for (const std::string& text : searcher.suggest(exchange, domain, q)) completions.emplace_back(text);
-  // browsers ask for OpenSearch's form, SearXNG's own script for the list alone
+  // browsers expect OpenSearch's format, SearXNG's own script only the list
   if (equal_ignoring_case(exchange.request.header("X-Requested-With"), "XMLHttpRequest"))
     return make_response(200, "application/json", to_text(completions));
   return make_response(200, "application/x-suggestions+json", to_text(JsonArray{q, completions}));

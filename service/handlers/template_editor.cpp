@@ -9,8 +9,8 @@
 #include "service/learning/records.h"
 #include "service/reloader.h"
 
-// /templates: the pages on which templates are edited, as plain forms. Anybody may preview the file in use;
-// the rest needs a key with the role admin, which the gate takes from the form.
+// /templates: the pages on which templates are edited, as plain HTML forms. Everybody may preview the file in
+// use. Everything else needs a key with the role admin, which the gate reads from the form.
 
 namespace metafuse::service {
 namespace {
@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kEditorHtml = "text/html; charset=utf-8";
 constexpr std::string_view kVersionAction = "version-";
 
-/// Browsers send text areas with CRLF line ends.
+/// Browsers send the text of text areas with CRLF line ends; this makes them LF.
 std::string with_unix_line_ends(std::string_view text) {
   std::string out;
   out.reserve(text.size());
@@ -32,7 +32,7 @@ bool some_key_may_write(const ServerConfig& config) {
                      [](const KeyConfig& key) { return key.has(Role::admin); });
 }
 
-/// The page of a domain before anything was done. Versions and their authors are an administrator's.
+/// The initial state of a domain's page. Only administrators see versions and their authors.
 TemplateEditorState state_of(const Records& records, const Exchange& exchange, const LoadedDomain& domain) {
   TemplateEditorState state;
   state.text = domain.text;
@@ -104,7 +104,8 @@ int save(Reloader& reloader, Records& records, Log& log, const Exchange& exchang
   return outcome.status;
 }
 
-/// The page, without what makes it longer than an answer may be.
+/// Renders the page. If it would be longer than an answer may be, it leaves out the preview and
+/// most messages.
 HttpResponse editor_response(int status, const Exchange& exchange, const LoadedDomain& domain,
                              TemplateEditorState state) {
   const std::size_t most_bytes = max_preview_answer(exchange.request.body.size());

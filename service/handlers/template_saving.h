@@ -10,20 +10,20 @@ namespace metafuse::service {
 class Reloader;
 struct Records;
 
-/// What became of a wish to save a domain's templates, as an HTTP status and a text.
+/// The outcome of saving a domain's templates, as an HTTP status and a text.
 struct SaveOutcome {
-  /// 200 saved, 404 no such domain, 409 cannot be saved here, 412 the file changed, 422 mistakes, 503 another
-  /// process is saving, or the disk or the store refuses
+  /// 200 saved; 404 no such domain; 409 cannot be saved here; 412 the file changed; 422 mistakes; 503 another
+  /// process is saving, or the disk or the store failed
   int status = 200;
   std::string text;  ///< the mistakes, one per line, or what happened
   std::string etag;  ///< of the file as it now stands
 };
 
-/// Checks, keeps the version in the store, writes the file and reloads; when anything refuses, the old file
-/// stays. One save at a time, of all processes that lock the file's folder.
+/// Checks the text, keeps the version in the store, writes the file and reloads. If any step fails, the old
+/// file stays. A lock on the file's folder allows one save at a time among all processes.
 ///
-/// in:  if_match - which file was edited, as If-Match says it, compared with what lies on disk; author - name
-///      of the key
+/// in: if_match - the If-Match header: the version that was edited, compared with the file on disk; author -
+///     name of the key
 SaveOutcome save_templates(Reloader& reloader, Records& records, const std::string& domain,
                            std::string_view text, std::string_view if_match, std::string_view author);
 

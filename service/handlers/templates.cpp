@@ -24,7 +24,7 @@
 #include "service/reloader.h"
 #include "service/requests/search_requests.h"
 
-// /v1/templates: the templates of a domain are read, previewed, saved, and put back to an earlier version.
+// /v1/templates: reads, previews and saves a domain's templates, and reverts them to an earlier version.
 
 namespace metafuse::service {
 namespace {
@@ -39,7 +39,8 @@ std::string no_domain(const Exchange& exchange) {
   return "no domain \"" + exchange.path_values.front() + "\"";
 }
 
-/// Names in which the edited templates differ from what the model was trained on, empty when they fit.
+/// Says in which names the edited templates differ from those that the model was trained on; empty if
+/// they fit.
 std::string model_conflict(const LoadedDomain& current, const LoadedDomain& edited) {
   if (!current.model || edited.model) return {};
   std::vector<std::string> names;
@@ -48,7 +49,7 @@ std::string model_conflict(const LoadedDomain& current, const LoadedDomain& edit
   return matched ? std::string() : matched.error().text;
 }
 
-/// The first save also keeps what was there before.
+/// Stores the new version. The first save also stores the text before it.
 Result<void> keep_version(Store& store, const std::string& domain, const std::string& before,
                           std::string_view text, std::string_view author, UnixTime now) {
   TRY(const auto versions, store.template_versions(domain));
@@ -74,7 +75,7 @@ HttpResponse saved_response(const SaveOutcome& outcome) {
   return response;
 }
 
-/// What a preview's request says beyond the search.
+/// A request for a preview.
 struct PreviewWish {
   std::string text;  ///< the edited file
   bool is_live = false;
@@ -126,7 +127,7 @@ JsonObject preview_json(const TemplatePreview& preview) {
   return out;
 }
 
-/// Why there are no versions to speak of, or nothing.
+/// The response that says why there are no versions, or nothing.
 std::optional<HttpResponse> version_refusal(const Records& records, const Exchange& exchange) {
   if (!exchange.snapshot->domains.contains(exchange.path_values.front()))
     return refuse_templates(404, no_domain(exchange));
@@ -171,7 +172,7 @@ SaveOutcome save_templates(Reloader& reloader, Records& records, const std::stri
   const auto before = read_text(current.file, kMaxTemplateFileBytes);
   if (!before) return refused(503, before.error().text);
   const std::string etag = text_etag(*before);
-  if (etag != current.etag) reloader.reload_soon();  // somebody edited the file by hand
+  if (etag != current.etag) reloader.reload_soon();  // somebody has edited the file by hand
   if (!names_etag(if_match, etag))
     return {412, "the file changed since it was read; load it again and repeat the change", etag};
   const auto edited = edited_domain(*snapshot, current, text);

@@ -16,7 +16,7 @@ bool is_any(std::span<const AddressRange> ranges, std::string_view address) {
                      [&](const AddressRange& range) { return range.contains(address); });
 }
 
-/// Some proxies add the port: "192.0.2.7:5000", "[2001:db8::1]:5000".
+/// The address without a port, which some proxies add: "192.0.2.7:5000", "[2001:db8::1]:5000".
 std::string_view without_port(std::string_view text) {
   if (text.starts_with('[')) return text.substr(1, text.find(']') - 1);
   const std::size_t colon = text.find(':');
@@ -25,7 +25,7 @@ std::string_view without_port(std::string_view text) {
              : text;
 }
 
-/// Cuts the last item of a list like "a, b, c" off.
+/// Removes and returns the last item of a list like "a, b, c".
 std::string_view take_last(std::string_view& list) {
   const std::size_t comma = list.rfind(',');
   const std::string_view last = comma == std::string_view::npos ? list : list.substr(comma + 1);
@@ -78,7 +78,7 @@ bool came_by_https(std::span<const AddressRange> trusted_proxies, const HttpRequ
 }
 
 std::string next_traceparent(std::string_view incoming, double share) {
-  // version 00: 00-<32 hex>-<16 hex>-<2 hex>, neither id all zero
+  // version 00: 00-<32 hex>-<16 hex>-<2 hex>; neither id may be all zeros
   const bool is_valid = incoming.size() == 55 && incoming.starts_with("00-") && incoming[35] == '-' &&
                         incoming[52] == '-' && is_lower_hex(incoming.substr(3, 32)) &&
                         is_lower_hex(incoming.substr(36, 16)) && is_lower_hex(incoming.substr(53)) &&

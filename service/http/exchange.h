@@ -19,28 +19,28 @@
 
 namespace metafuse::service {
 
-/// Why a request is turned away.
+/// Why a request is refused.
 struct AccessRefusal {
   int status = 403;
-  std::string_view reason;  ///< a label for metrics and the log; empty when it is the request's own mistake
+  std::string_view reason;  ///< a label for metrics and the log; empty if the request itself is malformed
   std::string text;
   std::optional<double> retry_after_seconds = {};  ///< with 429
 };
 
-/// One request with everything a handler may look at.
+/// One request with everything that a handler may use.
 struct Exchange {
   HttpRequest request;
-  std::vector<std::string> path_values;  ///< what stood for {name} in the route's pattern
-  std::string client;                    ///< the client's address, behind trusted proxies too
+  std::vector<std::string> path_values;  ///< the values of {name} in the route's pattern
+  std::string client;                    ///< the client's address, also behind trusted proxies
   std::shared_ptr<const Snapshot> snapshot;
   const KeyConfig* key = nullptr;  ///< of the snapshot's configuration; nullptr without a key
   std::string_view route;          ///< the route's name, for metrics
-  std::string traceparent;         ///< of the answer
+  std::string traceparent;         ///< the one that the answer carries
   TimePoint arrived;
-  bool is_https = false;                        ///< between the client and a trusted proxy
-  Fields form;                                  ///< the body of a form
+  bool is_https = false;                        ///< a trusted proxy says that the client used HTTPS
+  Fields form;                                  ///< the fields of a form in the body
   std::optional<AccessRefusal> refused_action;  ///< why the form's action may not be done
-  std::string_view refused;                     ///< why it was turned away, for the log
+  std::string_view refused;                     ///< label of the refusal, for the log; empty if there is none
 
   /// "https://HOST" as the client knows this server.
   std::string origin() const {
@@ -49,16 +49,17 @@ struct Exchange {
            (host.empty() ? std::string("localhost") : std::string(host));
   }
   bool may(Role role) const { return key != nullptr && key->has(role); }
-  /// The domains that whoever asks may use, by name.
+  /// The domains that this request's key may use, sorted by name.
   std::vector<const LoadedDomain*> domains() const { return snapshot->domains_for(key); }
-  /// The named one of them, the default one for an empty name, or nullptr.
+  /// The named domain among them, the default one for an empty name, or nullptr.
   const LoadedDomain* find_domain(std::string_view name) const {
     return snapshot->find_domain_for(key, name);
   }
 };
 
-/// Whose request it is: the last address of X-Forwarded-For that is no trusted proxy's, when the peer is one.
-/// A proxy may add a line of its own below what the client sent, so all lines count, in their order.
+/// The address of the client. If the peer is a trusted proxy, that is the last address in X-Forwarded-For
+/// that is not a trusted proxy's. All lines of that header count, in their order, because a proxy may add its
+/// own line below the client's.
 std::string client_address(std::span<const AddressRange> trusted_proxies, const HttpRequest& request);
 
 /// Whether a trusted proxy says that the client came by HTTPS.
@@ -67,19 +68,20 @@ bool came_by_https(std::span<const AddressRange> trusted_proxies, const HttpRequ
 /// Security headers, CORS and traceparent; the same for every answer.
 void add_common_headers(const Exchange& exchange, HttpResponse& response);
 
-/// The answer to a browser's question whether another origin's page may send a request (CORS preflight);
-/// nothing when the request is none.
+/// The answer to a CORS preflight, in which a browser asks whether another origin's page may send a request;
+/// nothing if the request is not a preflight.
 std::optional<HttpResponse> preflight_answer(const Exchange& exchange);
 
-/// A W3C trace context: the trace id of `incoming` when it is well formed, and whether its caller records the
-/// trace; else a new one, which is recorded for a share of them. Always a new span id.
+/// The W3C trace context of a request, with a new span id. If `incoming` is well formed, it keeps the trace
+/// id and the caller's choice whether the trace is recorded. Otherwise it starts a new trace, of which the
+/// given share is recorded.
 std::string next_traceparent(std::string_view incoming, double share = 1);
 
-/// The one answer to a request: sent whole, or begun and continued in pieces; with the headers that all
-/// answers have; counted and logged once.
+/// Sends the one answer to a request, whole or in pieces. It adds the common headers, and counts and logs the
+/// answer once.
 class Reply {
  public:
-  /// in: traces - nullptr where none are made
+  /// in: traces - nullptr if none are made
   Reply(const Exchange& exchange, Responder& responder, const Clock& clock, Metrics& metrics, Log& log,
         Traces* traces)
       : exchange_(exchange),
@@ -91,11 +93,11 @@ class Reply {
   Reply(const Reply&) = delete;
   Reply& operator=(const Reply&) = delete;
 
-  /// Sends the whole answer; nothing once one was sent or begun.
+  /// Sends the whole answer. Does nothing if an answer was already sent or begun.
   void send(HttpResponse response);
   void begin(HttpResponse head);
   void write(std::string piece);
-  /// Ends an answer that came in pieces; nothing when none was begun.
+  /// Ends an answer that is sent in pieces. Does nothing if none was begun.
   void end();
   bool has_begun() const { return has_begun_; }
 

@@ -52,7 +52,7 @@ Refusal refuse_head(int status, std::string reason) {
   return Refusal{status, std::move(reason)};
 }
 
-/// Cuts the next CRLF-ended line off; false for a bare CR or LF or a missing end.
+/// Removes the next CRLF-terminated line from `rest`; false for a bare CR or LF, or a missing end.
 bool take_line(std::string_view& rest, std::string_view& line) {
   const std::size_t end = rest.find('\n');
   if (end == std::string_view::npos || end == 0 || rest[end - 1] != '\r') return false;
@@ -125,7 +125,7 @@ std::size_t count_of(const HttpRequest& request, std::string_view name) {
                     [&](const Header& header) { return equal_ignoring_case(header.name, name); }));
 }
 
-/// Whether a list such as "close, TE" names a token.
+/// Whether a list such as "close, TE" contains a token.
 bool lists_token(std::string_view list, std::string_view token) {
   while (!list.empty()) {
     const std::string_view item = list.substr(0, list.find(','));

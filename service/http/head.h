@@ -20,7 +20,7 @@ struct Refusal {
   std::string reason;
 };
 
-/// A request's head that two HTTP programs cannot understand differently.
+/// A request's head, parsed so strictly that no two HTTP programs can understand it differently.
 struct HttpHead {
   HttpRequest request;  ///< without body and peer
   bool is_head = false;
@@ -30,10 +30,10 @@ struct HttpHead {
   std::uint64_t content_length = 0;
 };
 
-/// Parses a request line and header fields, more strictly than RFC 9112 asks: what a proxy in front of us
-/// could read otherwise is refused.
+/// Parses a request line and header fields, more strictly than RFC 9112 requires: whatever a proxy in front
+/// of this server could read differently is refused.
 ///
-/// in:     text - up to and with the empty line
+/// in:     text - up to and including the empty line
 ///         max_body_bytes - a longer Content-Length is 413
 /// errors: 400 bare CR or LF, folded lines, bad names or values, absolute-form or non-ASCII targets, Host
 ///         missing, doubled or malformed, Content-Length doubled, listed or with Transfer-Encoding,
@@ -41,21 +41,22 @@ struct HttpHead {
 ///         other transfer codings or methods; 505
 std::optional<Refusal> parse_head(std::string_view text, std::uint64_t max_body_bytes, HttpHead& out);
 
-/// How many bytes of empty lines stand before a request; at most two lines are passed over (RFC 9112, 2.2).
+/// How many bytes of empty lines precede a request; at most two such lines are skipped (RFC 9112, 2.2).
 std::size_t empty_lines_before(std::string_view text);
 
-/// Where a head ends, its empty line included; nothing while it has not all arrived.
+/// Where a head ends, including its empty line; nothing while it is incomplete.
 std::optional<std::size_t> head_end(std::string_view text);
 
-/// What is wrong with a head that is not all there and that no further byte can mend: 400, 414 or 431.
+/// The refusal of an incomplete head that no further bytes can make valid: 400, 414 or 431.
 std::optional<Refusal> hopeless_head(std::string_view text);
 
-/// Percent-decodes; `plus_is_space` as forms write it. nullopt for a damaged escape, a NUL or invalid UTF-8.
+/// Percent-decodes a text, with `plus_is_space` as in forms. nullopt for a malformed escape, a NUL or
+/// invalid UTF-8.
 std::optional<std::string> percent_decode(std::string_view text, bool plus_is_space);
 
-/// Pairs of "a=b&c=d"; nullopt as percent_decode, or for more than 200 pairs.
+/// The pairs of "a=b&c=d"; nullopt where percent_decode() fails, or for more than 200 pairs.
 std::optional<Fields> parse_form(std::string_view text);
 
-/// The first value of a name, "" when there is none.
+/// The first value of a name, "" if there is none.
 std::string form_value(const Fields& fields, std::string_view name);
 }  // namespace metafuse::service

@@ -23,7 +23,7 @@ using Fields = std::vector<std::pair<std::string, std::string>>;
 /// A request that passed every framing rule of head.h.
 struct HttpRequest {
   std::string method;
-  std::string target;  ///< path and query as they came
+  std::string target;  ///< path and query as they were sent
   std::string path;    ///< percent-decoded, without the query
   Fields query;        ///< decoded name=value pairs of the target, in order
   std::vector<Header> headers;
@@ -33,16 +33,16 @@ struct HttpRequest {
 
   /// The first header of that name (any case), or "".
   std::string_view header(std::string_view name) const;
-  /// The values of all headers of that name, in order, with commas between: what RFC 9110 5.3 makes of them.
+  /// The values of all headers of that name, in order, joined by commas (RFC 9110, 5.3).
   std::string list(std::string_view name) const;
   /// The first query parameter of that name.
   std::optional<std::string_view> parameter(std::string_view name) const;
 };
 
-/// Text that many answers share, with gaps for an answer's own words.
+/// Text shared by several answers, with gaps that each answer fills with its own text.
 struct BodyFrame {
   std::vector<std::string> parts;  ///< at least one
-  std::vector<std::size_t> gaps;   ///< which filling stands between a part and the next
+  std::vector<std::size_t> gaps;   ///< which filling follows each part but the last
 };
 
 struct HttpResponse {
@@ -52,18 +52,19 @@ struct HttpResponse {
   std::shared_ptr<const BodyFrame> frame;  ///< instead of `body`
   std::vector<std::string> fillings;       ///< of the frame's gaps
 
-  /// How long the body is as it is sent.
+  /// The length of the body as it is sent.
   std::size_t body_bytes() const;
   void set(std::string_view name, std::string_view value);
   std::string_view header(std::string_view name) const;
 };
 
-/// Without the blanks that may stand around a field's value or a list's item (RFC 9110, 5.6.3).
+/// The text without the optional white space around a field's value or a list's item (RFC 9110, 5.6.3).
 std::string_view trimmed(std::string_view text);
 
 HttpResponse make_response(int status, std::string_view content_type, std::string body);
 
-/// The way back to the client; may be called from any thread, once for send or begin, then writes and end.
+/// Sends the answer to the client. May be called from any thread: either send() once, or begin() once, then
+/// write() and end().
 class Responder {
  public:
   virtual ~Responder() = default;
@@ -86,21 +87,21 @@ bool equal_ignoring_case(std::string_view a, std::string_view b);
 /// errors: usage that says what is wrong: not JSON, not an object, nested too deeply
 Result<JsonObject> json_body(const HttpRequest& request);
 
-/// What the request's side of a connection decides about an answer's head.
+/// What the request decides about the framing of its answer.
 struct ResponseFraming {
-  bool is_piecewise = false;  ///< the body comes in pieces, of a length that is not known yet
+  bool is_piecewise = false;  ///< the body is sent in pieces and its length is not known yet
   bool is_http_1_0 = false;   ///< no chunks
   bool keeps_alive = true;
 };
 
-/// Whether a status ever has a body.
+/// Whether answers with this status may have a body.
 bool has_body(int status);
 
 /// Status line, headers and the empty line. A header with a control character, or with a colon in its name,
-/// is left out, so that no value can end its line and write headers of its own.
+/// is left out, so that no value can inject headers.
 std::string response_head(const HttpResponse& response, const ResponseFraming& framing);
 
-/// One piece as HTTP/1.1's chunked coding frames it.
+/// One piece, framed as a chunk of HTTP/1.1's chunked coding.
 std::string chunk_of(std::string piece);
 
 }  // namespace metafuse::service

@@ -29,12 +29,12 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using ErrorCode = boost::system::error_code;
 
-/// Looks for connections that were still being made when the listener began to close.
+/// How often close_listener() looks for connections that were still being set up when it began.
 constexpr int kLastRounds = 3;
 constexpr auto kBetweenLastRounds = std::chrono::milliseconds(5);
-/// Connections that stay open without a request this long are closed when the server stops.
+/// When the server stops, it closes connections that have had no request for this long.
 constexpr auto kQuietBeforeClosing = std::chrono::milliseconds(500);
-/// What one client may have of all connections, as a fraction's denominator.
+/// One client may have 1/kShareOfClient of all connections.
 constexpr std::size_t kShareOfClient = 4;
 constexpr std::string_view kBusy =
     "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
@@ -56,7 +56,7 @@ std::vector<std::unique_ptr<asio::io_context>> make_loops(unsigned threads) {
   return loops;
 }
 
-/// A throw costs the connection whose turn it was, not the thread of all others.
+/// Runs an I/O thread. An exception ends only the connection whose handler threw it, not the thread.
 void run_loop(asio::io_context& loop) {
   while (true) {
     try {
@@ -68,16 +68,16 @@ void run_loop(asio::io_context& loop) {
   }
 }
 
-/// Programs that we start must not inherit a connection; Asio makes sockets without saying so.
+/// Child processes must not inherit a connection, and Asio does not set the flag for that.
 void close_on_exec(int socket) {
   (void)::fcntl(socket, F_SETFD, FD_CLOEXEC);
 }
 
-/// Lets the kernel drop first packets (SYN) that arrive for a listener: clients ask again, and are refused
-/// once it is closed. Without this, a connection that is made between the last accept and the close is reset.
-/// Packets that end a handshake pass.
+/// Makes the kernel drop new SYN packets for a listener. Clients then retry, and are refused once it is
+/// closed. Without this, a connection that is established between the last accept and the close is reset.
+/// Packets that complete a handshake still pass.
 void ignore_newcomers(int listener) {
-  constexpr std::uint32_t kFlagsAt = 13;  // of a TCP header
+  constexpr std::uint32_t kFlagsAt = 13;  // byte of the flags in a TCP header
   constexpr std::uint32_t kSyn = 0x02;
   constexpr std::uint32_t kAck = 0x10;
   std::array<sock_filter, 5> drop_first_packets = {{
@@ -88,7 +88,7 @@ void ignore_newcomers(int listener) {
       BPF_STMT(BPF_RET | BPF_K, std::numeric_limits<std::uint32_t>::max()),
   }};
   const sock_fprog program{drop_first_packets.size(), drop_first_packets.data()};
-  // a kernel without filters only brings the short race back
+  // on a kernel without filters only the short race remains
   (void)::setsockopt(listener, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
 }
 
@@ -151,7 +151,7 @@ class HttpServer::Body {
       if (context_->busy > 0) quiet_since = now;
       if (now >= until) break;
       if (now - quiet_since >= std::min<Duration>(kQuietBeforeClosing, patience)) {
-        // on busy cores the threads may not yet have read what has arrived
+        // on busy cores the threads may not have read everything that has arrived
         if (!all_had_turns(until) || context_->busy == 0) break;
         continue;
       }
@@ -166,7 +166,7 @@ class HttpServer::Body {
  private:
   void accept() {
     acceptor_.async_accept(next_loop().get_executor(), [this](ErrorCode error, SessionSocket socket) {
-      // a connection that was accepted just before the listener closed is served all the same
+      // a connection that was accepted just before the listener closed is still served
       if (!error) take(std::move(socket));
       if (!acceptor_.is_open()) return listener_gone_.set_value();
       if (error) return pause();
@@ -174,7 +174,8 @@ class HttpServer::Body {
     });
   }
 
-  /// Out of descriptors or memory: trying again at once would only burn the processor.
+  /// Waits before the next accept: without descriptors or memory, an immediate retry would only waste
+  /// processor time.
   void pause() {
     pause_.expires_after(std::chrono::milliseconds(50));
     pause_.async_wait([this](ErrorCode) {
@@ -183,8 +184,8 @@ class HttpServer::Body {
     });
   }
 
-  /// Waits until every thread has handled what stood before it twice: what a first turn reads becomes a
-  /// request by the second. False when that takes longer than the server has.
+  /// Waits until every thread has worked off its queue twice: bytes read in the first turn have become a
+  /// request by the second. False if that is not done by `until`.
   bool all_had_turns(std::chrono::steady_clock::time_point until) {
     for (int turn = 0; turn < 2; ++turn)
       for (const auto& loop : loops_) {
@@ -195,7 +196,7 @@ class HttpServer::Body {
     return true;
   }
 
-  /// Connections go round the threads.
+  /// The loop of the next connection: connections are distributed to the threads in turn.
   asio::io_context& next_loop() { return *loops_[next_++ % loops_.size()]; }
 
   void take(SessionSocket socket) {
@@ -211,12 +212,13 @@ class HttpServer::Body {
       socket.non_blocking(true, ignored);
       socket.write_some(asio::buffer(kBusy), ignored);
     } catch (const std::exception&) {
-      // out of memory: this connection is dropped, and the next one is taken
+      // no memory: this connection is dropped, and the next one is accepted
     }
     ++context_->refused;
   }
 
-  /// How many connections a peer may have. Behind a proxy all clients have the proxy's address.
+  /// How many connections a peer may have; 0 for no limit. Proxies have none, because all clients behind a
+  /// proxy have its address.
   std::size_t most_of(const std::string& peer, const LimitsConfig& limits) const {
     if (limits.connections_per_client > 0) return limits.connections_per_client;
     if (is_loopback(peer)) return 0;
@@ -225,7 +227,7 @@ class HttpServer::Body {
     return std::max<std::size_t>(1, limits.max_connections / kShareOfClient);
   }
 
-  /// Connections that the kernel has already taken for us are served, not reset.
+  /// Closes the listener. Connections that the kernel has already accepted are still served, not reset.
   void close_listener() {
     ErrorCode error;
     ignore_newcomers(acceptor_.native_handle());
@@ -237,7 +239,7 @@ class HttpServer::Body {
         if (!error) take(std::move(socket));
       }
       error = {};
-      std::this_thread::sleep_for(kBetweenLastRounds);  // for handshakes that had begun
+      std::this_thread::sleep_for(kBetweenLastRounds);  // for handshakes that have begun
     }
     acceptor_.close(error);
     pause_.cancel();
@@ -254,7 +256,7 @@ class HttpServer::Body {
 
   HttpServerOptions options_;
   std::shared_ptr<SessionContext> context_;
-  std::vector<std::unique_ptr<asio::io_context>> loops_;  ///< one a thread
+  std::vector<std::unique_ptr<asio::io_context>> loops_;  ///< one per thread
   std::size_t next_ = 0;
   tcp::acceptor acceptor_;
   asio::signal_set signals_;

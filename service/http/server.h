@@ -14,29 +14,30 @@
 
 namespace metafuse::service {
 
-/// Answers one request. Called on an I/O thread: must not block; the responder may be used later from
-/// any thread.
+/// Answers one request. It is called on an I/O thread and must not block. The responder may be used later,
+/// from any thread.
 using HttpHandler = std::function<void(HttpRequest request, std::shared_ptr<Responder> responder)>;
 
-/// What the connections of a server did, for metrics.
+/// Counts of a server's connections, for metrics.
 struct ConnectionCounts {
   std::size_t open = 0;
-  std::size_t busy = 0;  ///< with a request that is not answered yet
+  std::size_t busy = 0;  ///< those with an unanswered request
   std::uint64_t accepted = 0;
   std::uint64_t refused = 0;  ///< framing errors and connections beyond the limit
   std::uint64_t timed_out = 0;
-  std::uint64_t displaced = 0;  ///< closed while they waited for a request, to make room for others
+  std::uint64_t displaced = 0;  ///< closed while they were idle, to make room for others
 };
 
 struct HttpServerOptions {
   std::string host = "127.0.0.1";
-  std::uint16_t port = 0;  ///< 0 takes a free one
+  std::uint16_t port = 0;  ///< 0 for any free port
   unsigned threads = 2;
   LimitsConfig limits;
   std::vector<AddressRange> trusted_proxies = {};  ///< may have any number of connections
 };
 
-/// An HTTP/1.1 server: accepts, frames, times out. It knows nothing of searching.
+/// An HTTP/1.1 server: it accepts connections, reads and frames requests, and enforces time limits. It knows
+/// nothing about searching.
 class HttpServer {
  public:
   /// errors: unavailable: the port is taken, the host has no address here
@@ -48,12 +49,13 @@ class HttpServer {
   std::uint16_t port() const;
   ConnectionCounts counts() const;
 
-  /// For connections that begin from now on.
+  /// Applies to connections that begin from now on.
   void set_limits(const LimitsConfig& limits);
 
-  /// Asks clients to go: every answer from now on closes its connection; new connections are still taken.
+  /// From now on every answer closes its connection. New connections are still accepted.
   void start_draining();
-  /// Stops accepting, waits until no request is open or the time is over, then closes what is left.
+  /// Stops accepting, waits until no request is open or the time is over, then closes the
+  /// remaining connections.
   void stop(Duration patience);
 
   /// Calls `act` for each signal (SIGTERM, SIGINT, SIGHUP) on an I/O thread.

@@ -13,12 +13,13 @@ namespace {
 namespace asio = boost::asio;
 using ErrorCode = boost::system::error_code;
 
-/// What the kernel may hold for a client that does not read; without a bound it takes megabytes.
+/// The kernel's send buffer per connection. Without this limit it holds megabytes for a client that does
+/// not read.
 constexpr int kSendBytes = 128 * 1024;
 
 class Session;
 
-/// The responder of one request. When it goes away unanswered, the client gets 500 rather than silence.
+/// The responder of one request. If it is destroyed before an answer, the client gets a 500.
 class SessionResponder final : public Responder {
  public:
   explicit SessionResponder(std::shared_ptr<Session> session) : session_(std::move(session)) {}
@@ -43,7 +44,7 @@ class Session : public std::enable_shared_from_this<Session> {
         context_(std::move(context)),
         seat_(std::move(seat)),
         limits_(context_->limits()),
-        // whatever is pending ends with an error; the socket stays open for a last answer
+        // pending operations end with an error; the socket stays open for a last answer
         deadline_(socket_.get_executor(), [this] { socket_.cancel(); }),
         writer_(socket_,
                 {[this] { limit(limits_->write_seconds); }, [this](bool is_done) { on_settled(is_done); }}),
@@ -161,7 +162,8 @@ class Session : public std::enable_shared_from_this<Session> {
     linger();
   }
 
-  /// Closing with unread bytes would send a reset that can overtake the answer: read a little first.
+  /// Closes the connection after reading a little more: closing with unread bytes would send a reset, which
+  /// can overtake the answer.
   void linger() {
     ErrorCode ignored;
     socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
@@ -177,7 +179,7 @@ class Session : public std::enable_shared_from_this<Session> {
     seat_.set_waiting(true);
   }
 
-  /// Another client needs the place.
+  /// Closes an idle connection because another client needs its place.
   void make_room() {
     if (is_busy_ || !writer_.is_idle()) return;
     ++context_->displaced;
@@ -213,7 +215,7 @@ SessionResponder::~SessionResponder() {
     else if (!is_ended_)
       end();
   } catch (const std::exception&) {
-    // out of memory: the session goes away with us, and its connection closes
+    // no memory: the session is destroyed with this responder, and its connection closes
   }
 }
 
@@ -255,7 +257,7 @@ std::optional<ConnectionTable::Seat> ConnectionTable::add(std::string client, st
   return Seat(*this, std::prev(entries_.end()));
 }
 
-/// Asks the longest waiting connection of the clients with the most connections to go; false when none waits.
+/// Closes the longest idle connection among the clients with the most connections; false if none is idle.
 bool ConnectionTable::make_room() {
   auto chosen = entries_.end();
   std::size_t most = 0;
@@ -273,7 +275,7 @@ bool ConnectionTable::make_room() {
   return true;
 }
 
-/// It counts no longer.
+/// Takes a connection out of the counts.
 void ConnectionTable::forget(Place place) {
   --staying_;
   if (const auto at = count_.find(place->client); --at->second == 0) count_.erase(at);

@@ -17,19 +17,20 @@
 
 namespace metafuse::service {
 
-/// The open connections by client, so that none can take all of them. A full table makes room: of the clients
-/// with the most connections, the one that has waited longest for a request is closed. From any thread.
+/// The open connections by client, which ensures that no client takes all of them. When the table is full, it
+/// closes an idle connection to make room: of the clients with the most connections, the one that has been
+/// idle longest. Safe from any thread.
 class ConnectionTable {
  public:
   struct Entry {
     std::string client;           ///< an address_prefix()
-    std::function<void()> close;  ///< closes the connection soon, if it still waits for a request
+    std::function<void()> close;  ///< closes the connection soon, if it is still idle
     bool is_waiting = true;
     bool is_leaving = false;
   };
   using Place = std::list<Entry>::iterator;
 
-  /// A connection's place in a table, which it gives back when it goes away. The table must outlive it.
+  /// A connection's place in a table, which the destructor gives back. The table must outlive it.
   class Seat {
    public:
     Seat(ConnectionTable& table, Place place) : table_(&table), place_(place) {}
@@ -39,7 +40,7 @@ class ConnectionTable {
       if (table_ != nullptr) table_->remove(place_);
     }
     void set_close(std::function<void()> close) { table_->set_close(place_, std::move(close)); }
-    /// Whether the connection waits for a request, from now on.
+    /// Sets whether the connection is idle, that is, waits for a request.
     void set_waiting(bool is_waiting) { table_->set_waiting(place_, is_waiting); }
 
    private:
@@ -47,8 +48,8 @@ class ConnectionTable {
     Place place_;
   };
 
-  /// in:  most - connections of all clients; most_of_client - 0 for no such limit
-  /// out: nothing when there is no room: whoever is there is being answered, or the client has its share
+  /// in:  most - limit for all clients together; most_of_client - limit for one client, 0 for none
+  /// out: nothing if there is no room: no other connection is idle, or the client has its share
   std::optional<Seat> add(std::string client, std::size_t most, std::size_t most_of_client);
 
  private:
@@ -59,8 +60,9 @@ class ConnectionTable {
   void forget(Place place);
 
   std::mutex mutex_;
-  std::list<Entry> entries_;  ///< in the order in which they began to wait, or to be answered
-  std::unordered_map<std::string, std::size_t> count_;  ///< of each client, without those that leave
+  std::list<Entry> entries_;  ///< in the order in which they last became idle or busy
+  /// Connections per client, without those that are leaving.
+  std::unordered_map<std::string, std::size_t> count_;
   std::size_t staying_ = 0;
 };
 
@@ -76,7 +78,7 @@ struct SessionContext {
   std::atomic<std::uint64_t> timed_out{0};
   std::atomic<std::uint64_t> displaced{0};
 
-  /// Of connections that begin now.
+  /// The limits for connections that begin now.
   std::shared_ptr<const LimitsConfig> limits() const {
     const std::lock_guard lock(limits_mutex_);
     return limits_;
@@ -91,10 +93,10 @@ struct SessionContext {
   std::shared_ptr<const LimitsConfig> limits_;
 };
 
-/// Serves one connection until either side has enough, on the thread of the socket's io_context. Its life is
-/// that of its pending operations.
+/// Serves one connection until either side closes it, on the thread of the socket's io_context. The session
+/// lives as long as it has pending operations.
 ///
-/// in: seat - in the context's table
+/// in: seat - the connection's place in the context's table
 void run_session(SessionSocket socket, std::shared_ptr<SessionContext> context, ConnectionTable::Seat seat);
 
 }  // namespace metafuse::service

@@ -28,7 +28,7 @@ void SessionWriter::send(Outgoing item, std::shared_ptr<void> hold) {
   if (queue_.size() == 1) write_queue(std::move(hold));
 }
 
-/// The first item's text as the socket takes it.
+/// Sets buffers_ to the texts of the queue's first item.
 void SessionWriter::gather() {
   const Outgoing& item = queue_.front();
   buffers_.clear();
@@ -97,13 +97,13 @@ std::string_view RequestReader::received() const {
 void RequestReader::next(bool is_first, double idle_seconds, Hold hold) {
   head_ = HttpHead{};
   parser_.reset();
-  // One deadline for the whole head: a client that sends a byte a second gains nothing.
+  // One deadline for the whole head, so that a client that sends a byte per second does not gain time.
   is_waiting_idle_ = buffer_.size() == 0 && !is_first;
   idle_until_ = SessionDeadline::after(idle_seconds);
   deadline_.set(is_waiting_idle_ ? std::min(idle_seconds, limits_->write_seconds) : limits_->header_seconds,
                 hold);
   if (buffer_.size() == 0) return read_more(std::move(hold));
-  // others' turn first: a pipeline of requests does not hold the thread, nor nest on its stack
+  // other connections first: pipelined requests must neither occupy the thread nor nest on its stack
   asio::post(socket_.get_executor(),
              [this, hold = std::move(hold)]() mutable { look_for_head(std::move(hold)); });
 }
@@ -138,20 +138,21 @@ void RequestReader::on_read(ErrorCode error, std::size_t bytes, Hold hold) {
   look_for_head(std::move(hold));
 }
 
-/// A client that has taken its last answer may say nothing for a while; one that has not is slow to read.
+/// Whether an idle client may stay. It may if it has received its last answer completely; otherwise it reads
+/// too slowly.
 bool RequestReader::may_stay_idle(const Hold& hold) {
   const std::chrono::duration<double> left = idle_until_ - std::chrono::steady_clock::now();
   if (left.count() <= 0) return false;
   if (unsent_bytes() > 0) {
     ErrorCode ignored;
-    socket_.set_option(asio::ip::tcp::socket::linger(true, 0), ignored);  // what it did not read is dropped
+    socket_.set_option(asio::ip::tcp::socket::linger(true, 0), ignored);  // the unread rest is discarded
     return false;
   }
   deadline_.set(left.count(), hold);
   return true;
 }
 
-/// What the kernel still holds for the client.
+/// Bytes that the kernel still holds for the client.
 int RequestReader::unsent_bytes() {
   int bytes = 0;
   return ::ioctl(socket_.native_handle(), SIOCOUTQ, &bytes) == 0 ? bytes : 0;

@@ -26,15 +26,16 @@
 
 namespace metafuse::service {
 
-// Every connection belongs to the io_context of one thread, so nothing of it needs a lock or a strand.
+// The timers, writer and reader of one connection. Every connection belongs to the io_context of one thread,
+// so its state needs no lock and no strand.
 using SessionExecutor = boost::asio::io_context::executor_type;
 using SessionSocket = boost::asio::basic_stream_socket<boost::asio::ip::tcp, SessionExecutor>;
 using SessionTimer =
     boost::asio::basic_waitable_timer<std::chrono::steady_clock,
                                       boost::asio::wait_traits<std::chrono::steady_clock>, SessionExecutor>;
 
-/// One time limit after another on one timer. Moving it further away costs nothing: the timer is set again
-/// only when it comes nearer or has gone off too early.
+/// One timer for a sequence of time limits. Moving the limit further away costs nothing: the timer is set
+/// again only when the limit comes nearer, or when it has gone off too early.
 class SessionDeadline {
  public:
   SessionDeadline(const SessionExecutor& executor, std::function<void()> on_passed)
@@ -46,14 +47,14 @@ class SessionDeadline {
            std::chrono::duration_cast<std::chrono::steady_clock::duration>(from_now);
   }
 
-  /// in: hold - keeps the owner alive until the timer goes off or is stopped
+  /// in: hold - keeps the owner alive until the timer goes off or stop() is called
   void set(double seconds, const std::shared_ptr<void>& hold) {
     has_passed_ = false;
     at_ = after(seconds);
     if (!is_waiting_ || at_ < timer_.expiry()) wait(hold);
   }
   void clear() { at_ = kNever; }
-  /// Whether the limit that was set last is over.
+  /// Whether the limit that was set last has passed.
   bool has_passed() const { return has_passed_; }
   void stop() {
     clear();
@@ -84,7 +85,7 @@ class SessionDeadline {
   bool has_passed_ = false;
 };
 
-/// What goes out in one go: a head, then a body or what stands for it.
+/// One item to send: a head, then a body or a frame with fillings.
 struct Outgoing {
   std::string head;
   std::string body;
@@ -92,21 +93,21 @@ struct Outgoing {
   std::vector<std::string> fillings;
 };
 
-/// Sends what is queued on a socket, in order. What the socket takes at once costs one system call and no
-/// waiting; the rest follows when there is room. Its owner keeps it alive through `hold`.
+/// Sends queued items on a socket, in order. It first writes directly, which is one system call for what fits
+/// into the socket's buffer; the rest is written when there is room. The owner keeps it alive through `hold`.
 class SessionWriter {
  public:
-  /// What the owner hears of.
+  /// Callbacks to the owner.
   struct Events {
-    std::function<void()> on_waiting;              ///< the socket has no room: a time limit should begin
-    std::function<void(bool is_done)> on_settled;  ///< all is sent, or sending failed
+    std::function<void()> on_waiting;              ///< the socket's buffer is full: a time limit should start
+    std::function<void(bool is_done)> on_settled;  ///< everything was sent, or sending failed
   };
 
   SessionWriter(SessionSocket& socket, Events events) : socket_(socket), events_(std::move(events)) {}
   SessionWriter(const SessionWriter&) = delete;
   SessionWriter& operator=(const SessionWriter&) = delete;
 
-  /// in: hold - keeps the owner alive while the socket is waited for
+  /// in: hold - keeps the owner alive while a write is pending
   void send(Outgoing item, std::shared_ptr<void> hold);
   bool is_idle() const { return queue_.empty(); }
 
@@ -119,18 +120,20 @@ class SessionWriter {
   SessionSocket& socket_;
   Events events_;
   std::deque<Outgoing> queue_;
-  std::vector<boost::asio::const_buffer> buffers_;  ///< what is left of the queue's first item
+  std::vector<boost::asio::const_buffer> buffers_;  ///< the unsent rest of the queue's first item
 };
 
-/// Reads the requests of one connection, one after another, each within its limits of time and size. Its
-/// owner keeps it alive through `hold`.
+/// Reads the requests of one connection, one after another, within limits of time and size. The owner keeps
+/// it alive through `hold`.
 class RequestReader {
  public:
-  /// What a wait for a request comes to, one of these.
+  /// The outcomes of next(): exactly one is called.
   struct Events {
-    std::function<void()> on_request;                        ///< it stands in head()
-    std::function<void(const Refusal& refusal)> on_refusal;  ///< what came is no request, or is late
-    std::function<void(bool is_too_idle)> on_end;            ///< the client has gone, or says nothing
+    std::function<void()> on_request;  ///< the request is in head()
+    /// The bytes are not a valid request, or came too late.
+    std::function<void(const Refusal& refusal)> on_refusal;
+    /// The client has closed the connection, or was idle too long.
+    std::function<void(bool is_too_idle)> on_end;
   };
 
   RequestReader(SessionSocket& socket, SessionDeadline& deadline, std::shared_ptr<const LimitsConfig> limits,
@@ -138,14 +141,16 @@ class RequestReader {
   RequestReader(const RequestReader&) = delete;
   RequestReader& operator=(const RequestReader&) = delete;
 
-  /// in: is_first - of its connection; idle_seconds - how long the client may say nothing before it begins
+  /// Starts reading the next request.
+  ///
+  /// in: is_first - first request of the connection; idle_seconds - how long the client may be idle before it
   void next(bool is_first, double idle_seconds, std::shared_ptr<void> hold);
-  /// Reads a little more and forgets it, then ends.
+  /// Reads and discards a little more, then calls on_end.
   void forget_rest(std::shared_ptr<void> hold);
 
-  /// The last request's.
+  /// The head of the last request.
   HttpHead& head() { return head_; }
-  /// Whether more came than the requests so far.
+  /// Whether bytes beyond the requests so far have arrived.
   bool has_more() const { return buffer_.size() > 0; }
 
  private:

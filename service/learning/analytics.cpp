@@ -23,7 +23,7 @@ std::string engine_of(std::string_view feature) {
   return std::string(at == std::string_view::npos ? feature : feature.substr(at + 1));
 }
 
-/// One pass over what the store keeps of a domain.
+/// Counts a domain's stored searches and clicks in one pass.
 class Counter {
  public:
   Counter(Store& store, const AnalyticsOptions& options)
@@ -56,7 +56,7 @@ class Counter {
   }
 
   void take(const SearchFact& fact) {
-    if (fact.times == 0) return;  // a judge's
+    if (fact.times == 0) return;  // shown to a judge only
     QueryFigures& query = queries_[fact.query];
     query.searches += fact.times;
     (fact.at < half_ ? query.earlier : query.later) += fact.times;
@@ -78,7 +78,7 @@ class Counter {
     at->second = std::min(at->second, click.at - click.shown_at);
   }
 
-  /// A search of n results showed each of the positions up to n.
+  /// Counts how often each position was shown: a search with n results showed the positions up to n.
   void count_positions() {
     for (std::uint32_t position = 1; position <= kMostPositions; ++position) {
       PositionFigures figures{position, 0, 0};
@@ -135,7 +135,7 @@ class Counter {
     return {};
   }
 
-  /// The queries with the highest positive values, with their words.
+  /// The queries with the highest values above 0, with their words.
   template <class Value>
   Result<std::vector<QueryFigures>> chosen(std::vector<QueryFigures> queries, const Value& value) {
     std::erase_if(queries, [&](const QueryFigures& query) { return value(query) <= 0; });
@@ -202,7 +202,7 @@ Result<Analytics> analytics_of(Store& store, const AnalyticsOptions& options) {
 
 namespace {
 
-/// A table as text: what JSON, CSV and the page are written from.
+/// A table from which JSON and CSV are written.
 struct AnalyticsTable {
   std::vector<std::string> names;
   std::vector<JsonArray> rows;

@@ -13,8 +13,8 @@
 #include "core/result.h"
 #include "service/store/store.h"
 
-// What people searched in a domain and what became of it, out of what the store keeps: what is not stored
-// (DNT, GPC, searches beyond the retention) is not counted, and where queries are hashed none is named.
+// Statistics of a domain's searches and their clicks, computed from the store. Searches that are not stored
+// (DNT, GPC, older than the retention) are not counted. If queries are hashed, none is named.
 
 namespace metafuse::service {
 
@@ -25,9 +25,9 @@ struct AnalyticsOptions {
 };
 inline constexpr int kMaxAnalyticsDays = 366;
 
-/// What one day (UTC) saw.
+/// The figures of one day (UTC).
 struct DayFigures {
-  std::int64_t day = 0;  ///< since 1970
+  std::int64_t day = 0;  ///< days since 1970
   std::uint64_t searches = 0;
   std::uint64_t empty = 0;  ///< of the searches, those without a result
   std::uint64_t clicks = 0;
@@ -39,8 +39,8 @@ struct QueryFigures {
   std::uint64_t searches = 0;
   std::uint64_t empty = 0;
   std::uint64_t clicks = 0;
-  std::uint64_t earlier = 0;  ///< searches in the first half of the time
-  std::uint64_t later = 0;    ///< and in the second
+  std::uint64_t earlier = 0;  ///< searches in the first half of the period
+  std::uint64_t later = 0;    ///< searches in the second half
 };
 
 struct PositionFigures {
@@ -57,37 +57,37 @@ struct EngineFigures {
   std::string engine;
   std::uint64_t lists = 0;
   std::uint64_t failed = 0;  ///< of the lists
-  double clicks = 0;         ///< a click counts for the engines that had its document, in equal parts
+  double clicks = 0;         ///< each click is divided equally among the engines that had its document
 };
 
 struct Analytics {
-  std::vector<DayFigures> days;      ///< every day of the time, the first one first
+  std::vector<DayFigures> days;      ///< every day of the period, the earliest first
   std::vector<QueryFigures> top;     ///< the most asked first
   std::vector<QueryFigures> rising;  ///< the clearest rise first
   std::vector<QueryFigures> empty;   ///< without a result, the most asked first
   std::vector<PositionFigures> positions;
   std::vector<EngineFigures> engines;             ///< by name
-  std::uint64_t engine_searches = 0;              ///< the latest ones, which `engines` counts
+  std::uint64_t engine_searches = 0;              ///< how many of the latest searches `engines` covers
   std::vector<std::int64_t> first_click_seconds;  ///< ascending; of searches that were shown once
 
   std::uint64_t searches() const;
   std::uint64_t empty_searches() const;
   std::uint64_t clicks() const;
-  /// Half of the first clicks came sooner.
+  /// The median of first_click_seconds.
   std::optional<std::int64_t> median_first_click() const;
 };
 
-inline constexpr std::size_t kMostQueries = 50;  ///< of each list of queries
+inline constexpr std::size_t kMostQueries = 50;  ///< in each list of queries
 inline constexpr std::size_t kMostPositions = 30;
-inline constexpr std::size_t kMostEngineSearches = 2000;  ///< whose lists are read
-inline constexpr std::size_t kMostClicks = 100000;        ///< the latest ones
+inline constexpr std::size_t kMostEngineSearches = 2000;  ///< searches whose lists are read
+inline constexpr std::size_t kMostClicks = 100000;        ///< the latest are read
 
 /// errors: those of the store
 /// cost:   one pass over an index of the domain's searches, kMostEngineSearches rows with their lists
 Result<Analytics> analytics_of(Store& store, const AnalyticsOptions& options);
 
-/// By how many standard deviations more often a query was asked in the second half than in the first, if both
-/// were Poisson with equal means: (later - earlier) / sqrt(later + earlier).
+/// How clearly a query became more frequent: (later - earlier) / sqrt(later + earlier). That is the rise in
+/// standard deviations if both counts were Poisson with equal means.
 double rise_of(const QueryFigures& query);
 
 JsonObject to_json(const Analytics& analytics);
@@ -96,8 +96,8 @@ JsonObject to_json(const Analytics& analytics);
 inline constexpr std::array<std::string_view, 7> kAnalyticsTables = {
     "days", "queries", "rising", "empty", "positions", "engines", "first-clicks"};
 
-/// One table as CSV with a line of names; cells that a spreadsheet would run are preceded by an apostrophe.
-/// Requires one of kAnalyticsTables.
+/// One table as CSV with a header line. A cell that a spreadsheet would take for a formula is preceded by an
+/// apostrophe. Requires one of kAnalyticsTables.
 std::string analytics_csv(const Analytics& analytics, std::string_view table);
 
 }  // namespace metafuse::service

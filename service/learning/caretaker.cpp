@@ -38,7 +38,7 @@ Caretaker::~Caretaker() {
 
 void Caretaker::start() {
   thread_ = std::thread([this] {
-    // On Linux a thread has a niceness of its own; searches go first.
+    // On Linux each thread has its own niceness; this one yields to searches.
     ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNiceness);
     std::unique_lock lock(mutex_);
     while (!wakes_.wait_for(lock, until_next_look(), [this] { return is_stopping_; })) {
@@ -75,7 +75,7 @@ void Caretaker::tick(UnixTime now) {
     learn_asked(*snapshot);
   }
   if (options_.has_duty && !options_.has_duty()) {
-    retrained_.clear();  // whoever has the duty retrains; the models' files say when
+    retrained_.clear();  // the server with the duty retrains; the models' files record when
     return;
   }
   if (now >= next_forgetting_) {
@@ -143,7 +143,7 @@ void Caretaker::retrain_domain(const LoadedDomain& domain, const LearningConfig&
       options_.on_event(report->is_better ? "promoted" : "not promoted",
                         {{"domain", name}, {"version", trained->version}, {"reason", report->reason}});
   }
-  // The same data make the same model: nothing is loaded anew, and what is cached stays.
+  // The same data make the same model. Then nothing is reloaded and cached answers stay.
   const auto after = options_.versions->state(name);
   const bool is_same = before.has_value() && after.has_value() && before->champion == after->champion &&
                        before->challenger == after->challenger;

@@ -22,26 +22,26 @@ namespace metafuse::service {
 /// What a caretaker works with. All must outlive it.
 struct CaretakerOptions {
   Store* store = nullptr;
-  ModelVersions* versions = nullptr;  ///< nullptr without a folder of models: then nothing is trained
+  ModelVersions* versions = nullptr;  ///< nullptr without a folder of models; then nothing is trained
   std::function<std::shared_ptr<const Snapshot>()> snapshot;
   std::function<UnixTime()> unix_time;
   std::function<bool()> has_duty =
-      {};  ///< whether this server, of those of the store, takes care; empty: it does
-  /// Queries of a domain's plain slot that enough people asked, the most asked first; may be empty.
+      {};  ///< whether this server, among those of the store, has the duty; empty: it has
+  /// Called with queries of a domain's plain slot that enough people asked, the most asked first.
   std::function<void(const std::string& domain, std::vector<std::string> queries)> on_asked;
-  std::function<void()> on_models_changed;  ///< a champion or challenger is another one now
+  std::function<void()> on_models_changed;  ///< a champion or challenger has changed
   std::function<void(std::string_view event, JsonObject fields)> on_event;  ///< for the log
 };
 
-/// How the server trains a domain's challenger: by its templates' features and its configuration.
+/// The options by which the server trains a domain's challenger: its templates' features and
+/// its configuration.
 RetrainOptions retrain_options(const LoadedDomain& domain, const LearningConfig& learning, UnixTime now);
 
-/// How many people must have asked a query, on one day, before it is offered to others.
+/// How many people must have asked a query on one day before it is suggested to others.
 inline constexpr std::size_t kFewestPeople = 5;
 
-/// Removes what is older than the retention, learns which queries are asked often and, when the
-/// configuration says so, trains challengers and promotes them; on a thread of its own and with
-/// low priority.
+/// Periodic work on a thread of its own with low priority: removes data older than the retention, learns
+/// which queries are asked often and, if configured, trains and promotes challengers.
 class Caretaker {
  public:
   explicit Caretaker(CaretakerOptions options);
@@ -49,11 +49,11 @@ class Caretaker {
   Caretaker& operator=(const Caretaker&) = delete;
   ~Caretaker();
 
-  /// Looks what is due: every minute, and more often where retraining is due more often.
+  /// Starts the thread. It looks for due work every minute, or more often if retraining is more frequent.
   void start();
   void stop();
 
-  /// Does what is due at a time: what the thread calls.
+  /// Does the work that is due at a time. The thread calls it.
   void tick(UnixTime now);
 
  private:

@@ -9,13 +9,13 @@
 namespace metafuse::service {
 namespace {
 
-constexpr double kCountsBefore = 10;  // what is expected of two positions weighs as so many counts
+constexpr double kCountsBefore = 10;  // the prior for two positions weighs as many counts as this
 
 std::size_t table_place(std::size_t position) {
   return std::min(position, kBiasPositions - 1);
 }
 
-/// How relevant a position's results are believed to be, relative to the first one's.
+/// The prior relevance of results at a position, relative to the first position.
 double believed(std::size_t position) {
   return 1.0 / std::cbrt(static_cast<double>(position + 1));
 }
@@ -47,7 +47,7 @@ void PositionBalance::add(const StoredSearch& search, std::span<const Click> cli
   }
 }
 
-/// Counted, and expected of users who look at position k with probability 1/k.
+/// The counted weight plus a prior from users who look at position k with probability 1/k.
 double PositionBalance::count(std::size_t clicked, std::size_t other) const {
   const auto expected = [](std::size_t position) {
     return believed(position) / static_cast<double>(position + 1);

@@ -9,7 +9,7 @@
 
 namespace metafuse::service {
 
-/// A document that belongs above another, by clicks; both are positions in StoredSearch::documents.
+/// A document that clicks place above another one; both are positions in StoredSearch::documents.
 struct ClickPair {
   std::uint32_t below = 0;
   std::uint32_t above = 0;
@@ -18,22 +18,23 @@ struct ClickPair {
   friend bool operator==(const ClickPair&, const ClickPair&) = default;
 };
 
-/// How clicks are weighed so that where results stood cancels out.
+/// Weighs clicks so that the influence of the results' positions cancels out.
 ///
-/// A result high up is seen more often and is clicked more often; one that stands below others and is clicked
-/// says that they were passed over, one that stands above says little. Counted as they come, clicks therefore
-/// say what the order shown was, or its reverse. So of every two positions it is counted how often the result
-/// at one was clicked while the one at the other was not, over all queries, and both directions are weighed
-/// to odds that are set beforehand: what is left is which results are clicked more often than others at their
-/// positions. The odds are those of looking by position, where the bias is known, and else of a belief about
-/// orders that are worth showing: relevance falls with the cube root of the position.
+/// A result high up is seen more often and therefore clicked more often. A click on a lower result says that
+/// those above it were passed over; a click on a higher one says little. Unweighted clicks therefore only
+/// reproduce the order shown, or its reverse. So for every two positions this class counts, over all queries,
+/// how often the result at one was clicked while the result at the other was not. It then weighs both
+/// directions to fixed odds. What remains is which results are clicked more often than others at their
+/// positions. If the position bias is known, the odds are the counts divided by the probability that each
+/// position is looked at. Otherwise they follow a prior about orders that are worth showing: relevance falls
+/// with the cube root of the position.
 class PositionBalance {
  public:
   explicit PositionBalance(PositionBias bias = {});
 
   void add(const StoredSearch& search, std::span<const Click> clicks);
-  /// What a pair of a clicked and another position weighs. With few counts near to what looking at position k
-  /// with probability 1/k would need; at most kLargestFactor.
+  /// The weight of a pair of a clicked and another position, at most kLargestFactor. With few counts it is
+  /// near to the weight for users who look at position k with probability 1/k.
   double factor(std::size_t clicked, std::size_t other) const;
 
   static constexpr double kLargestFactor = 10;
@@ -42,21 +43,22 @@ class PositionBalance {
   double count(std::size_t clicked, std::size_t other) const;
 
   PositionBias bias_;
-  std::vector<double> counts_;  ///< by clicked and other position, of the first kBiasPositions
+  std::vector<double> counts_;  ///< by clicked and other position, each below kBiasPositions
 };
 
 struct ClickRules {
   double half_life_days = 30;  ///< a click this old counts half
-  double most_of_click = 10;   ///< what the pairs of one click weigh together, times the click's weight
+  /// Cap on the weights of one click's pairs together, as a multiple of the click's weight.
+  double most_of_click = 10;
   PositionBalance balance{};
 };
 
-/// Marks the positions that were clicked.
-/// out: one per result shown
+/// Which positions were clicked.
+///
+/// out: 1 or 0 per result shown
 std::vector<std::uint8_t> clicked_positions(const StoredSearch& search, std::span<const Click> clicks);
 
-/// What clicks say about the order of results: a clicked result belongs above every other one of its search
-/// that was not clicked.
+/// Pairs from clicks: a clicked result belongs above every result of its search that was not clicked.
 ///
 /// in:     clicks - of this search, each within search.shown
 /// out:    weights: the click's weight x 0.5^(age / half life) x rules.balance.factor(), those of one click

@@ -13,11 +13,11 @@
 
 namespace metafuse::service {
 
-/// A domain's champion and challenger, and how they fare against each other on live traffic.
+/// A domain's champion and challenger, and how they compare on live traffic.
 struct DomainModels {
   std::string domain;
   ModelState state;
-  std::optional<InterleavingScore> score;  ///< with a challenger only
+  std::optional<InterleavingScore> score;  ///< only with a challenger
 };
 
 Result<std::vector<DomainModels>> domain_models(std::span<const LoadedDomain* const> domains,

@@ -62,7 +62,7 @@ Result<void> read_methods(const JsonObject& root, const char* key, const std::st
   return {};
 }
 
-/// Every method must have a rank for every query.
+/// Checks that every method has a rank for every query.
 Result<void> check_sizes(const EvaluationReport& report, const std::string& file) {
   const auto fits = [&](const ReportedMethod& method) {
     return method.best_rank.size() == report.queries.size();
@@ -120,7 +120,7 @@ Result<void> read_trace(const std::string& file, EvaluationReport& report) {
 constexpr std::size_t kMostPoints = 1000;
 constexpr std::size_t kMostWords = 20000;
 
-/// Values of several draws at one number of queries, added to the method's line.
+/// Adds the values of several draws at one number of queries to the method's line.
 void add_point(ReportedCurves& curves, std::string_view name, double queries, const JsonArray& draws) {
   std::vector<double> values;
   for (const Json& draw : draws)
@@ -135,7 +135,7 @@ void add_point(ReportedCurves& curves, std::string_view name, double queries, co
   line->half_widths.push_back(spread.half_width);
 }
 
-/// {"COLLECTION":[{"queries":N,"map":{"METHOD":[value of each draw]}}]}; other members are passed over.
+/// {"COLLECTION":[{"queries":N,"map":{"METHOD":[value of each draw]}}]}; Other members are ignored.
 Result<void> read_curves(const std::string& file, EvaluationReport& report) {
   TRY(auto text, read_text(file, kMaxReportBytes));
   TRY(auto root, parse_json(text, file));
@@ -197,7 +197,7 @@ JsonObject method_json(const ReportedMethod& method) {
           {"best_rank", JsonArray(method.best_rank.begin(), method.best_rank.end())}};
 }
 
-/// What changes when a file is written or replaced; empty when there is none.
+/// A text that changes whenever the file is written or replaced; empty if there is no file.
 std::string identity_of(const std::string& file) {
   struct stat status {};
   if (::stat(file.c_str(), &status) != 0) return {};

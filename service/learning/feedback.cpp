@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kPrefixDigits = 32;
 constexpr std::size_t kMaxUrlBytes = 8192;
-constexpr std::size_t kMaxIdOfResult = 8192;  // the key of a URL is an id too
+constexpr std::size_t kMaxIdOfResult = 8192;  // a URL's canonical key is an id, too
 constexpr std::int64_t kMaxPosition = 100000;
 
 Error bad(std::string_view field, std::string_view what) {

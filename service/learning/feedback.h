@@ -18,45 +18,45 @@ struct FeedbackRequest {
   enum class Kind { click, judgment };
   Kind kind = Kind::click;
   std::string search;
-  std::string url;             ///< as delivered; empty where another names the result
-  std::string id;              ///< as the caller's list or the fused answer named it; empty likewise
-  std::uint32_t position = 0;  ///< 1 is the first result that was shown; 0 likewise
+  std::string url;             ///< as delivered; empty if `id` or `position` names the result
+  std::string id;              ///< as the caller's list or the fused answer named it; empty if it is not used
+  std::uint32_t position = 0;  ///< 1 is the first result shown; 0 if it is not used
   int grade = 0;               ///< of a judgment, 0 to kMaxGrade
 };
 
 inline constexpr int kMaxGrade = 10;
 
-/// errors: usage naming the field: missing, of the wrong type, unknown, none or several of url, id and
-///         position, a grade without a judgment, out of range
+/// errors: usage naming the field: missing, of the wrong type, unknown, out of range, a grade without a
+///         judgment, or not exactly one of url, id and position
 Result<FeedbackRequest> parse_feedback(const Json& body);
 
-/// Who sends it.
+/// The sender of feedback.
 struct FeedbackSender {
-  std::string address;  ///< the client's; forgotten as soon as its prefix is hashed
+  std::string address;  ///< the client's; only a hash of its prefix is stored
   std::string key;      ///< name of the API key, empty without one
   bool is_judge = false;
-  std::vector<std::string> domains{};  ///< that the key may use; empty for all
+  std::vector<std::string> domains{};  ///< domains that the key may use; empty for all
 };
 
 struct FeedbackRules {
-  std::int64_t click_seconds = 6 * 3600;  ///< how long a search id takes clicks
+  std::int64_t click_seconds = 6 * 3600;  ///< how long a search accepts clicks
   ClickCaps caps;
   TrackingParameters tracking = default_tracking_parameters();
-  /// The store's; a click without a key then needs a search id that was delivered to its sender's address
-  /// prefix. Empty: any search id will do.
+  /// The store's secret. With it, a click without a key needs a search id that was delivered to the sender's
+  /// address prefix. If it is empty, any search id is accepted.
   std::string secret;
-  TimePoint end = TimePoint::max();  ///< for the store, by its own clock
+  TimePoint end = TimePoint::max();  ///< deadline for the store, on the steady clock
 };
 
-/// Where the result that feedback is about stands in what was shown, or nothing.
+/// The position in `shown` of the result that feedback is about, or nothing.
 std::optional<std::uint32_t> shown_position(const StoredSearch& search, const FeedbackRequest& request,
                                             const FeedbackRules& rules);
 
-/// What became of feedback; each has the HTTP status that fits it.
+/// The outcomes of feedback, with the HTTP status of each.
 enum class FeedbackOutcome {
   recorded,        ///< 200
-  duplicate,       ///< 200: it was there already
-  capped,          ///< 429: the day's weight of the address or key is used up
+  duplicate,       ///< 200: it was recorded before
+  capped,          ///< 429: the address or key has used up its weight of clicks for the day
   unknown_search,  ///< 404; also when the search id was delivered to somebody else
   expired,         ///< 410
   not_shown,       ///< 422: the search did not show that result

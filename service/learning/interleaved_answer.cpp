@@ -51,7 +51,8 @@ SearchAnswer interleaved_answer(const LoadedDomain& domain, const SearchAnswer& 
   SearchAnswer out = answer;
   for (std::size_t i = 0; i < mixed.order.size(); ++i) {
     out.results[i] = answer.results[mixed.order[i]];
-    out.results[i].relative_score = answer.results[i].relative_score;  // clients that sort keep the draft
+    // Clients that sort by it must get the drafted order.
+    out.results[i].relative_score = answer.results[i].relative_score;
   }
   out.teams = std::move(mixed.teams);
   out.fusion.challenger = domain.challenger_version;

@@ -9,13 +9,13 @@
 
 namespace metafuse::service {
 
-/// Whether a search is one of the interleaved ones, and with which coins: decided by its key and the hour, so
-/// that the pages of one search fit together.
+/// The seed that decides whether a search is interleaved and how its coins fall. It depends only on the
+/// search's key and the hour, so that the pages of one search fit together.
 std::uint64_t interleaving_seed(std::string_view key, UnixTime now);
 
-/// The answer with its results drafted from the champion's order and the challenger's.
+/// The answer with its results drafted from the champion's and the challenger's orders.
 ///
-/// in:     domain - with a challenger; answer - the champion's
+/// in: domain - has a challenger; answer - in the champion's order
 SearchAnswer interleaved_answer(const LoadedDomain& domain, const SearchAnswer& answer, std::uint64_t seed);
 
 }  // namespace metafuse::service

@@ -12,8 +12,8 @@ namespace {
 constexpr double kNormal975 = 1.959963984540054;
 constexpr std::uint64_t kMostExact = 1000;
 
-/// Twice the smaller tail of a fair coin, at most 1; summed in logarithms so that 2^-1000 does not
-/// vanish early.
+/// The two-sided sign test: twice the smaller tail of a fair coin, at most 1. Terms are computed by
+/// logarithms, because 2^-1000 alone would lose them.
 double exact_sign_test(std::uint64_t a, std::uint64_t b) {
   const auto n = static_cast<double>(a + b);
   double tail = 0;

@@ -18,7 +18,7 @@
 namespace metafuse::service {
 namespace {
 
-/// The best rank that a result has, by which it enters the pool.
+/// The rank by which a result enters the pool: its place in the fused ranking, or its best rank in a list.
 int rank_in_pool(const FusedResult& result, std::size_t place, bool is_of_lists) {
   if (!is_of_lists) return static_cast<int>(place) + 1;
   int best = std::numeric_limits<int>::max();
@@ -68,7 +68,7 @@ QueuedQuery queued(AskedQuery asked, const JudgedQuery* judged, std::string_view
 
 std::vector<JudgePair> judge_pairs(const std::vector<JudgedQuery>& queries) {
   std::map<std::pair<std::string, std::string>, std::vector<std::pair<int, int>>> common;
-  for (const JudgedQuery& query : queries)  // judgments stand by document, then judge
+  for (const JudgedQuery& query : queries)  // judgments are sorted by document, then judge
     for (std::size_t i = 0; i < query.judgments.size(); ++i)
       for (std::size_t j = i + 1; j < query.judgments.size(); ++j) {
         const StoredJudgment& a = query.judgments[i];
@@ -233,7 +233,7 @@ Result<std::vector<ImportedQuery>> read_qrels_text(std::string_view text, std::s
 
 namespace {
 
-/// A search that holds a query's words and nothing else, so that it can wait for judges.
+/// A search that holds only a query's words, so that the query can wait for judges.
 StoredSearch words_of_query(std::string_view domain, const std::string& digest, const BaseQuery& slots,
                             UnixTime now) {
   StoredSearch search;
@@ -247,9 +247,9 @@ StoredSearch words_of_query(std::string_view domain, const std::string& digest, 
   return search;
 }
 
-/// The latest search of a query; one with its words alone is stored where there is none.
+/// Finds the latest search of a query. If there is none, stores one with the query's words only.
 ///
-/// out: its id, empty where it may not be stored; has_lists: whether a model can learn from it
+/// out: its id, empty if none may be stored; has_lists - whether a model can learn from it
 Result<std::string> search_for(Store& store, std::string_view domain, const ImportedQuery& query,
                                const std::string& digest, bool may_store, UnixTime now, bool& has_lists) {
   has_lists = false;

@@ -15,10 +15,10 @@
 namespace metafuse::service {
 namespace {
 
-constexpr std::size_t kMostConflicts = 20;     ///< that are listed one by one
+constexpr std::size_t kMostConflicts = 20;     ///< conflicts that are listed one by one
 constexpr std::size_t kMostDomainsNamed = 10;  ///< in the error about a domain that a file does not have
 
-/// The lists of one topic as a search without anything shown but what was judged.
+/// Adds one topic's list in a run to a search.
 void add_run_list(const evaluation::Run& run, std::string_view topic, int depth, StoredSearch& search,
                   std::unordered_map<std::string, std::uint32_t>& index) {
   StoredList list{run.name, depth, false, {}};
@@ -42,7 +42,7 @@ int deepest_list(const std::vector<evaluation::Run>& runs) {
   return static_cast<int>(most);
 }
 
-/// The store's judgments of one query by document and judge, read once.
+/// The store's judgments by query, document and judge, read once.
 class KnownJudgments {
  public:
   static Result<KnownJudgments> read(Store& store, std::string_view domain) {
@@ -54,7 +54,7 @@ class KnownJudgments {
     return known;
   }
 
-  /// Whether a judgment is to be stored; says what it changes in the report.
+  /// Whether a judgment should be stored. Notes conflicts in the report.
   bool is_news(const StoredJudgment& judgment, ImportReport& report) {
     auto& before = judgments_[{judgment.query, judgment.document, judgment.judge}];
     const bool is_known = !before.document.empty();
@@ -177,7 +177,7 @@ Result<StoredJudgment> read_judgment_line(const ExportedLine& line) {
   return judgment;
 }
 
-/// The lines of an export that are one domain's.
+/// One domain's lines of an export.
 class ExportedFile {
  public:
   explicit ExportedFile(std::string domain) : domain_(std::move(domain)) {}
@@ -206,7 +206,7 @@ class ExportedFile {
       TRY(version.author, line.text("author"));
       TRY(version.at, line.number("at"));
       batch_.templates.push_back(std::move(version));
-    } else if (kind != "click") {  // whose addresses are gone: a click counts where it was made
+    } else if (kind != "click") {  // clicks have no addresses any more and are not imported
       return fail(Code::bad_data, fmt::format("{}: kind \"{}\" is none of search, click, judgment and "
                                               "template; import what `metafuse store export` wrote",
                                               place, kind));
@@ -214,7 +214,7 @@ class ExportedFile {
     return {};
   }
 
-  /// errors: bad_data when all lines are other domains'
+  /// errors: bad_data if all lines are of other domains
   Result<void> check_domain(const std::string& path) const {
     if (has_own_ || others_.empty()) return {};
     return fail(Code::bad_data, fmt::format("{}: nothing in it is of the domain {}; --domain may be {}", path,
@@ -223,8 +223,8 @@ class ExportedFile {
 
   std::size_t foreign() const { return foreign_; }
 
-  /// Everything, with the queries' digests under the secret of the store that takes it. A query whose slots
-  /// nobody keeps any more has the digest that it had.
+  /// Everything that was read, with the queries' digests recomputed with the importing store's secret. A
+  /// query whose slots are no longer known keeps its digest.
   StoreBatch take(std::string_view secret, std::string_view plain_slot) {
     std::map<std::string, std::string> now;
     for (StoredSearch& search : batch_.searches) {
